@@ -1,0 +1,19 @@
+// Package condition holds the conditions under which a task is put to an agent: named, seeded changes of the request,
+// of the toolkit or of the environment. It must never know how agents meet them.
+package condition
+
+import "encoding/json"
+
+// Roles of an instance.
+const (
+	RoleClean     = "clean"
+	RoleFault     = "fault"
+	RoleLookalike = "lookalike"
+	RoleHopeless  = "hopeless"
+)
+
+// Condition is one change with its parameters, as it stands in instances.jsonl.
+type Condition struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+}

@@ -1,0 +1,176 @@
+// Package diag holds what a person is told about bad input: diagnoses with a position, errors that carry an exit code
+// and a hint, and the nearest known name for an unknown one. It must never know what is being diagnosed.
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Exit codes of every command. They are documented in the README and by `seatrial help exit-codes`.
+const (
+	ExitOK          = 0   // everything that was asked for was done
+	ExitFailed      = 1   // the command worked and found a failure (a certificate that does not hold, a broken gate)
+	ExitUsage       = 2   // bad arguments or bad input: nothing was written
+	ExitInternal    = 3   // Seatrial's own failure
+	ExitProvider    = 4   // a model provider failed for every episode that was tried
+	ExitInterrupted = 130 // interrupted; what was finished is kept and `resume` goes on
+)
+
+// Position is a place in a file. Line and Column count from 1; 0 means unknown.
+type Position struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// String prints file:line:column without the parts that are unknown.
+func (p Position) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d", p.Line)
+		if p.Column > 0 {
+			fmt.Fprintf(&b, ":%d", p.Column)
+		}
+	}
+	return b.String()
+}
+
+// Diagnosis is one thing that is wrong with the input, where, and what to do about it.
+type Diagnosis struct {
+	Position
+	Code    string `json:"code"` // closed list of the package that diagnoses
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// String prints `file:line:column: message (hint)`.
+func (d Diagnosis) String() string {
+	var b strings.Builder
+	if p := d.Position.String(); p != "" {
+		b.WriteString(p)
+		b.WriteString(": ")
+	}
+	b.WriteString(d.Message)
+	if d.Hint != "" {
+		fmt.Fprintf(&b, " (%s)", d.Hint)
+	}
+	return b.String()
+}
+
+// Error is an error for a person: what happened, where, what to do, and the exit code of the command that meets it.
+type Error struct {
+	Position
+	Message string
+	Hint    string
+	Exit    int
+	Cause   error
+}
+
+// Error prints position, message and cause; the hint is printed apart by [Render].
+func (e *Error) Error() string {
+	var b strings.Builder
+	if p := e.Position.String(); p != "" {
+		b.WriteString(p)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Message)
+	if e.Cause != nil {
+		fmt.Fprintf(&b, ": %v", e.Cause)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Usagef makes an error of exit code [ExitUsage].
+func Usagef(format string, args ...any) *Error {
+	return &Error{Exit: ExitUsage, Message: fmt.Sprintf(format, args...)}
+}
+
+// WithHint adds what to do next.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// At adds the file, and the line and column where they are known (0 otherwise).
+func (e *Error) At(file string, line, column int) *Error {
+	e.Position = Position{File: file, Line: line, Column: column}
+	return e
+}
+
+// ExitCode gives the exit code that err asks for: 0 for nil, [ExitInternal] for an error that carries none.
+func ExitCode(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Exit != 0 {
+		return e.Exit
+	}
+	return ExitInternal
+}
+
+// Render prints err for a terminal: one line for the error, one for the hint if there is one.
+func Render(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := "seatrial: " + err.Error() + "\n"
+	var e *Error
+	if errors.As(err, &e) && e.Hint != "" {
+		text += "  try: " + e.Hint + "\n"
+	}
+	return text
+}
+
+// Nearest gives the known name that is closest to name by edit distance, or "" if none is within a third of its length
+// (at least one edit). Ties go to the name that sorts first.
+func Nearest(name string, known []string) string {
+	sorted := append([]string(nil), known...)
+	sort.Strings(sorted)
+	best, bestDistance := "", max(len(name)/3, 1)+1
+	for _, candidate := range sorted {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
+// Unknown says that name is not one of known, and which one may have been meant.
+func Unknown(kind, name string, known []string) *Error {
+	e := Usagef("unknown %s %q", kind, name)
+	if near := Nearest(name, known); near != "" {
+		return e.WithHint("did you mean %q?", near)
+	}
+	sorted := append([]string(nil), known...)
+	sort.Strings(sorted)
+	return e.WithHint("one of: %s", strings.Join(sorted, ", "))
+}
+
+func distance(a, b string) int {
+	ra, rb := []rune(a), []rune(b)
+	previous := make([]int, len(rb)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range ra {
+		current := make([]int, len(rb)+1)
+		current[0] = i + 1
+		for j := range rb {
+			cost := 1
+			if ra[i] == rb[j] {
+				cost = 0
+			}
+			current[j+1] = min(previous[j+1]+1, current[j]+1, previous[j]+cost)
+		}
+		previous = current
+	}
+	return previous[len(rb)]
+}

@@ -1,0 +1,95 @@
+// Package schema describes databases: tables, columns, keys and what people wrote about them. It must never know how
+// a database is opened or what is asked of it.
+package schema
+
+import "strings"
+
+// Affinity is SQLite's column affinity (https://sqlite.org/datatype3.html §3).
+type Affinity string
+
+// The five affinities. None is what SQLite calls BLOB: no conversion is ever applied.
+const (
+	Text    Affinity = "text"
+	Integer Affinity = "integer"
+	Real    Affinity = "real"
+	Numeric Affinity = "numeric"
+	None    Affinity = "none"
+)
+
+// IsNumeric says whether a comparison applies numeric affinity for a.
+func (a Affinity) IsNumeric() bool { return a == Integer || a == Real || a == Numeric }
+
+// AffinityOf gives the affinity of a declared type by SQLite's five rules, in their order.
+func AffinityOf(declared string) Affinity {
+	t := strings.ToUpper(declared)
+	switch {
+	case strings.Contains(t, "INT"):
+		return Integer
+	case strings.Contains(t, "CHAR"), strings.Contains(t, "CLOB"), strings.Contains(t, "TEXT"):
+		return Text
+	case t == "", strings.Contains(t, "BLOB"):
+		return None
+	case strings.Contains(t, "REAL"), strings.Contains(t, "FLOA"), strings.Contains(t, "DOUB"):
+		return Real
+	default:
+		return Numeric
+	}
+}
+
+// Database is the schema of one database.
+type Database struct {
+	Name        string
+	Description string
+	Tables      []Table
+}
+
+// Table is a table or view.
+type Table struct {
+	Name        string
+	Title       string // the name in words, "" where nobody wrote one
+	Description string
+	Columns     []Column
+	PrimaryKey  []int   // indices into Columns, in key order
+	Unique      [][]int // other unique keys
+	ForeignKeys []ForeignKey
+	View        bool
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name        string
+	Title       string // the name in words, "" where nobody wrote one
+	Declared    string // the declared type as written
+	Affinity    Affinity
+	Collation   string // BINARY, NOCASE or RTRIM
+	NotNull     bool
+	Description string // what the column means, "" where nobody wrote it
+	Values      string // what its values mean, "" where nobody wrote it
+}
+
+// ForeignKey says that Columns of a table refer to Target's TargetColumns (indices, of equal length).
+type ForeignKey struct {
+	Columns       []int
+	Target        string
+	TargetColumns []int
+}
+
+// Table gives the table of that name, compared as SQLite compares names (ASCII case-insensitively), or nil.
+func (d *Database) Table(name string) *Table {
+	for i := range d.Tables {
+		if strings.EqualFold(d.Tables[i].Name, name) {
+			return &d.Tables[i]
+		}
+	}
+	return nil
+}
+
+// Column gives the index of the column of that name, or -1.
+func (t *Table) Column(name string) int {
+	for i := range t.Columns {
+		if strings.EqualFold(t.Columns[i].Name, name) {
+			return i
+		}
+	}
+	return -1
+}

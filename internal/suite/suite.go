@@ -1,0 +1,442 @@
+// Package suite is the folder that holds universes, tasks, instances and certificates, with a manifest and a digest. It
+// must never know how any of them were made.
+package suite
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Format is the version of the layout.
+const Format = "seatrial.suite/1"
+
+// Names of the files of a suite.
+const (
+	FileManifest     = "suite.json"
+	FileTasks        = "tasks.jsonl"
+	FileInstances    = "instances.jsonl"
+	FileCertificates = "certificates.jsonl"
+	FileRejected     = "rejected.jsonl"
+	DirTools         = "tools"
+	DirDatabases     = "databases"
+	DirWorlds        = "worlds"
+)
+
+// Manifest is suite.json.
+type Manifest struct {
+	Format     string            `json:"format"`
+	Name       string            `json:"name"`
+	Seed       uint64            `json:"seed"`
+	Corpora    []Corpus          `json:"corpora"`
+	Settings   map[string]string `json:"settings"` // everything that decides the content, flag by flag
+	Counts     Counts            `json:"counts"`
+	Databases  []DatabaseFile    `json:"databases"`
+	Files      map[string]string `json:"files"`  // sha256 by path, all files but this one
+	Digest     string            `json:"digest"` // of everything above
+	Generator  string            `json:"generator"`
+	Neighbours int               `json:"neighbours"` // how many neighbours each database was given
+}
+
+// Corpus says where examples came from.
+type Corpus struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"`
+	Licence  string `json:"licence"`
+	Digest   string `json:"digest"` // of the files that were read
+	Examples int    `json:"examples"`
+}
+
+// DatabaseFile is a database of the suite: its name in tools and tasks, and its file.
+type DatabaseFile struct {
+	Name        string `json:"name"`
+	File        string `json:"file"`
+	Description string `json:"description,omitempty"`
+}
+
+// Counts is the account of what was read and what became of it (by style under Styles).
+type Counts struct {
+	Read                 int                       `json:"read"`
+	Published            int                       `json:"published"` // examples that became a task, variants apart
+	Proven               int                       `json:"proven"`    // examples whose plans all agree, published or not
+	Rejected             int                       `json:"rejected"`
+	RejectedByReason     map[string]int            `json:"rejected_by_reason"`
+	Tools                int                       `json:"tools"`
+	Tasks                int                       `json:"tasks"` // published examples and variants
+	Variants             int                       `json:"variants,omitempty"`
+	VariantsRefused      map[string]int            `json:"variants_refused,omitempty"`
+	Weak                 int                       `json:"weak"`
+	Guessable            int                       `json:"guessable"`
+	TasksWithAlternative int                       `json:"tasks_with_alternative"`
+	Structured           int                       `json:"structured"` // published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
+	Workflows            map[string]int            `json:"workflows"`  // of the primary plans
+	MutationScore        float64                   `json:"mutation_score"`
+	Mutants              MutantCounts              `json:"mutants"`
+	JoinMutants          MutantCounts              `json:"join_mutants"`
+	Instances            map[string]InstanceCounts `json:"instances"`
+	Styles               map[string]*Counts        `json:"styles,omitempty"`
+}
+
+// MutantCounts accounts for mutants of published tasks' SQL.
+type MutantCounts struct {
+	Made       int `json:"made"`
+	Told       int `json:"told"`       // some neighbour tells them from the SQL
+	Equivalent int `json:"equivalent"` // proven to be the same query
+	Failed     int `json:"failed"`     // do not run: no evidence either way, in no ratio
+}
+
+// Score gives told / (made - equivalent - failed), 1 where nothing is left to tell.
+func (m MutantCounts) Score() float64 {
+	open := m.Made - m.Equivalent - m.Failed
+	if open <= 0 {
+		return 1
+	}
+	return float64(m.Told) / float64(open)
+}
+
+// InstanceCounts accounts for the instances of one condition.
+type InstanceCounts struct {
+	Made      int `json:"made"`
+	Certified int `json:"certified"`
+	Refused   int `json:"refused"`
+}
+
+// Instance is a task in a world under zero or more conditions.
+type Instance struct {
+	ID         string                `json:"id"`
+	Task       string                `json:"task"`
+	Role       string                `json:"role"`
+	World      string                `json:"world,omitempty"` // "" is the published database
+	Conditions []condition.Condition `json:"conditions"`
+	Primary    string                `json:"primary"` // the kind of the plan that policies and certificates play
+	Workflow   string                `json:"workflow"`
+	Seed       uint64                `json:"seed"`
+	Toolkit    []string              `json:"toolkit,omitempty"` // nil: every tool of the task's database and style
+}
+
+// Certificate is the executed evidence that an instance means what it claims.
+type Certificate struct {
+	Instance   string            `json:"instance"`
+	Plans      []PlanProof       `json:"plans"`
+	Neighbours int               `json:"neighbours"`
+	Distinct   int               `json:"distinct"` // different non-empty results over the neighbours
+	Mutants    MutantCounts      `json:"mutants"`
+	Joins      MutantCounts      `json:"join_mutants"`
+	Survivors  []Mutant          `json:"survivors,omitempty"`  // mutants that no neighbour tells
+	Checks     []string          `json:"checks"`               // what was checked, from a closed list
+	Transcript map[string]string `json:"transcripts,omitempty"` // digests of the proving transcripts, by policy
+}
+
+// PlanProof says that a plan gave the result of the SQL.
+type PlanProof struct {
+	Plan   string `json:"plan"`
+	Digest string `json:"digest"` // of its result on the published world
+	Worlds int    `json:"worlds"` // on how many neighbours it gave a right result
+}
+
+// Mutant is a query that differs from the task's SQL in one place.
+type Mutant struct {
+	Kind string `json:"kind"`
+	SQL  string `json:"sql"`
+}
+
+// Rejection says why an example, a variant or an instance is not in the suite.
+type Rejection struct {
+	What     string `json:"what"` // example, variant or instance
+	ID       string `json:"id"`
+	Corpus   string `json:"corpus"`
+	Database string `json:"database,omitempty"`
+	Style    string `json:"style,omitempty"`
+	Reason   string `json:"reason"` // from the closed list of the stage that rejects
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Message  string `json:"message"`
+}
+
+// Suite is a suite in memory. Tools are by style, in the order of their names' numbers.
+type Suite struct {
+	Dir          string
+	Manifest     Manifest
+	Tools        map[string][]*universe.Tool
+	Tasks        []*universe.Task
+	Instances    []*Instance
+	Certificates []*Certificate
+	Rejected     []*Rejection
+}
+
+// Task gives the task of that id, or nil. It builds its index on first use and is then safe for concurrent use only if
+// [Suite.Index] was called before.
+func (s *Suite) Index() map[string]*universe.Task {
+	index := make(map[string]*universe.Task, len(s.Tasks))
+	for _, t := range s.Tasks {
+		index[t.ID] = t
+	}
+	return index
+}
+
+// DatabasePath gives the path of a database's file.
+func (s *Suite) DatabasePath(name string) (string, error) {
+	for _, d := range s.Manifest.Databases {
+		if d.Name == name {
+			return filepath.Join(s.Dir, filepath.FromSlash(d.File)), nil
+		}
+	}
+	return "", fmt.Errorf("the suite has no database %q", name)
+}
+
+// Toolkit gives the tools that an instance shows: its own list, or every tool of the task's database and style.
+func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
+	var named map[string]bool
+	if in.Toolkit != nil {
+		named = make(map[string]bool, len(in.Toolkit))
+		for _, n := range in.Toolkit {
+			named[n] = true
+		}
+	}
+	var kit []*universe.Tool
+	for _, tool := range s.Tools[t.Style] {
+		if named != nil && named[tool.Name] || named == nil && tool.Database == t.Database {
+			kit = append(kit, tool)
+		}
+	}
+	return kit
+}
+
+// Write writes the suite to dir, which must not exist or be empty. Everything is written beside dir first and moved into
+// place at the end, so that nothing half-written remains. It sets Manifest.Files and Manifest.Digest. databases maps
+// each database's name to the file to copy.
+func Write(dir string, s *Suite, databases map[string]string) error {
+	if err := checkEmpty(dir); err != nil {
+		return err
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	work, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".partial-")
+	if err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }() // gone already where the move succeeded
+	if err := writeFiles(work, s, databases); err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	if err := os.Chmod(work, 0o755); err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	if err := os.Rename(work, dir); err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	s.Dir = dir
+	return nil
+}
+
+func checkEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("write suite: %w", err)
+	}
+	if len(entries) > 0 {
+		return &ExistsError{Dir: dir}
+	}
+	return nil
+}
+
+// ExistsError says that the folder to write is there already and not empty.
+type ExistsError struct{ Dir string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("%s exists and is not empty", e.Dir) }
+
+func writeFiles(dir string, s *Suite, databases map[string]string) error {
+	m := &s.Manifest
+	m.Format = Format
+	m.Files = map[string]string{}
+	put := func(name string, data []byte) error {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(data)
+		m.Files[name] = hex.EncodeToString(sum[:])
+		return os.WriteFile(path, data, 0o644)
+	}
+	for _, d := range m.Databases {
+		data, err := os.ReadFile(databases[d.Name])
+		if err != nil {
+			return fmt.Errorf("database %s: %w", d.Name, err)
+		}
+		if err := put(d.File, data); err != nil {
+			return err
+		}
+	}
+	for style, tools := range s.Tools {
+		data, err := lines(tools)
+		if err != nil {
+			return err
+		}
+		if err := put(DirTools+"/"+style+".jsonl", data); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		data func() ([]byte, error)
+	}{
+		{FileTasks, func() ([]byte, error) { return lines(s.Tasks) }},
+		{FileInstances, func() ([]byte, error) { return lines(s.Instances) }},
+		{FileCertificates, func() ([]byte, error) { return lines(s.Certificates) }},
+		{FileRejected, func() ([]byte, error) { return lines(s.Rejected) }},
+	} {
+		data, err := f.data()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if err := put(f.name, data); err != nil {
+			return err
+		}
+	}
+	digest, err := m.computeDigest()
+	if err != nil {
+		return err
+	}
+	m.Digest = digest
+	text, err := universe.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, FileManifest), append(text, '\n'), 0o644)
+}
+
+func lines[T any](list []*T) ([]byte, error) {
+	var b bytes.Buffer
+	for _, v := range list {
+		text, err := universe.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(text)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+func (m *Manifest) computeDigest() (string, error) {
+	bare := *m
+	bare.Digest = ""
+	text, err := universe.Marshal(&bare)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// CorruptError says that a suite's folder does not hold what its manifest says.
+type CorruptError struct {
+	File    string
+	Line    int
+	Message string
+}
+
+func (e *CorruptError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.Message)
+}
+
+// Load reads a suite and checks every file against the manifest. Errors are [CorruptError], or [fs.ErrNotExist] where
+// there is no suite.
+func Load(dir string) (*Suite, error) {
+	s := &Suite{Dir: dir, Tools: map[string][]*universe.Tool{}}
+	path := filepath.Join(dir, FileManifest)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("load suite: %w", err)
+	}
+	if err := universe.DecodeStrict(text, &s.Manifest); err != nil {
+		return nil, &CorruptError{File: path, Message: err.Error()}
+	}
+	if s.Manifest.Format != Format {
+		return nil, &CorruptError{File: path, Message: fmt.Sprintf("format %q, this version reads %q", s.Manifest.Format, Format)}
+	}
+	digest, err := s.Manifest.computeDigest()
+	if err != nil {
+		return nil, err
+	}
+	if digest != s.Manifest.Digest {
+		return nil, &CorruptError{File: path, Message: "the manifest does not match its digest"}
+	}
+	names := make([]string, 0, len(s.Manifest.Files))
+	for name := range s.Manifest.Files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := s.loadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Suite) loadFile(name string) error {
+	if !fs.ValidPath(name) {
+		return &CorruptError{File: FileManifest, Message: fmt.Sprintf("%q is not a path inside the suite", name)}
+	}
+	path := filepath.Join(s.Dir, filepath.FromSlash(name))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &CorruptError{File: path, Message: err.Error()}
+	}
+	sum := sha256.Sum256(data)
+	if hex.EncodeToString(sum[:]) != s.Manifest.Files[name] {
+		return &CorruptError{File: path, Message: "the file does not match its digest in " + FileManifest}
+	}
+	switch {
+	case name == FileTasks:
+		s.Tasks, err = readLines[universe.Task](path, data)
+	case name == FileInstances:
+		s.Instances, err = readLines[Instance](path, data)
+	case name == FileCertificates:
+		s.Certificates, err = readLines[Certificate](path, data)
+	case name == FileRejected:
+		s.Rejected, err = readLines[Rejection](path, data)
+	case strings.HasPrefix(name, DirTools+"/"):
+		style := strings.TrimSuffix(strings.TrimPrefix(name, DirTools+"/"), ".jsonl")
+		s.Tools[style], err = readLines[universe.Tool](path, data)
+	}
+	return err
+}
+
+func readLines[T any](path string, data []byte) ([]*T, error) {
+	var list []*T
+	scan := bufio.NewScanner(bytes.NewReader(data))
+	scan.Buffer(nil, len(data)+1)
+	for n := 1; scan.Scan(); n++ {
+		v := new(T)
+		if err := universe.DecodeStrict(scan.Bytes(), v); err != nil {
+			return nil, &CorruptError{File: path, Line: n, Message: err.Error()}
+		}
+		list = append(list, v)
+	}
+	return list, scan.Err()
+}

@@ -1,0 +1,189 @@
+// Package transcript is the append-only record of an episode: what the agent did, what the environment answered, what
+// it decided in secret, and how the episode ended. Grading reads nothing else of an episode. It must never know how
+// episodes are run, and it holds no clock: times stand in the run's store, outside digests.
+package transcript
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Format is the version of the encoding.
+const Format = "seatrial.transcript/1"
+
+// Header names an episode. ID is a hash of the other fields but Format.
+type Header struct {
+	Format   string `json:"format"`
+	ID       string `json:"id"`
+	Suite    string `json:"suite"` // digest of the suite
+	Instance string `json:"instance"`
+	Task     string `json:"task"`
+	Agent    string `json:"agent"` // a policy, or PROVIDER/NAME of a model
+	Protocol string `json:"protocol,omitempty"`
+	Arm      string `json:"arm,omitempty"` // a hint arm
+	Trial    int    `json:"trial"`
+}
+
+// EpisodeID hashes what identifies an episode: suite, instance, agent, protocol, arm and trial.
+func EpisodeID(h Header) string {
+	return universe.Hash(0, "episode", h.Suite, h.Instance, h.Agent, h.Protocol, h.Arm, fmt.Sprint(h.Trial))
+}
+
+// Kinds of events.
+const (
+	EventTurn     = "turn"     // the agent decided; carries usage and what could not be parsed
+	EventCall     = "call"     // a tool call and what came of it
+	EventAnswer   = "answer"   // the agent's answer
+	EventDecline  = "decline"  // the agent says that the request cannot be met
+	EventAsk      = "ask"      // the agent asks the user
+	EventDecision = "decision" // what a condition did to a call; never shown to the agent
+	EventEnd      = "end"      // the last event
+)
+
+// Ends of an episode.
+const (
+	EndAnswered = "answered"
+	EndDeclined = "declined"
+	EndSilent   = "silent" // the agent stopped without an act
+	EndBudget   = "budget" // a budget ran out; Event.Budget names it
+	EndCrashed  = "crashed" // the agent's own program failed
+	// The ends below make an episode invalid: it leaves the denominator and is run again on resume.
+	EndProvider    = "provider"    // the model's provider failed
+	EndInternal    = "internal"    // Seatrial failed
+	EndInterrupted = "interrupted" // the run was stopped
+)
+
+// Valid says whether an episode that ended so counts.
+func Valid(end string) bool {
+	switch end {
+	case EndAnswered, EndDeclined, EndSilent, EndBudget, EndCrashed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Event is one line of a transcript. Kind says which fields are set.
+type Event struct {
+	Seq  int    `json:"seq"`  // from 1
+	Kind string `json:"kind"` // one of the Event constants
+	Turn int    `json:"turn"` // from 1; the turn in which it happened
+
+	// EventTurn
+	Decision *universe.Turn `json:"decision,omitempty"` // without Actions, which follow as events
+
+	// EventCall, in the order of the actions of a turn
+	Label     string              `json:"label,omitempty"`
+	Tool      string              `json:"tool,omitempty"`
+	Attempt   int                 `json:"attempt,omitempty"` // the number of the call to this tool, from 1
+	Arguments json.RawMessage     `json:"arguments,omitempty"`
+	Content   json.RawMessage     `json:"content,omitempty"` // what the agent saw
+	Note      string              `json:"note,omitempty"`
+	Error     *universe.ToolError `json:"error,omitempty"`
+	Rows      int                 `json:"rows,omitempty"`
+	Digest    string              `json:"digest,omitempty"`     // of the result on the world
+	Neighbour []string            `json:"neighbours,omitempty"` // of the same call on the world's neighbours
+	Resolved  bool                `json:"resolved,omitempty"`   // an argument was a reference
+	Unlisted  bool                `json:"unlisted,omitempty"`   // the tool was not shown to the agent
+
+	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for.
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Lenient bool            `json:"lenient,omitempty"`
+	Columns []string        `json:"columns,omitempty"`
+	Result  []universe.Row  `json:"result,omitempty"`
+
+	// EventDecline and EventAsk
+	Text string `json:"text,omitempty"`
+
+	// EventDecision
+	Condition string          `json:"condition,omitempty"`
+	Applied   bool            `json:"applied,omitempty"`
+	Detail    json.RawMessage `json:"detail,omitempty"`
+
+	// EventEnd
+	End     string          `json:"end,omitempty"`
+	Budget  string          `json:"budget,omitempty"` // turns, calls, tokens or wall
+	Message string          `json:"message,omitempty"`
+	Usage   *universe.Usage `json:"usage,omitempty"` // of the whole episode
+	Turns   int             `json:"turns,omitempty"`
+	Calls   int             `json:"calls,omitempty"`
+}
+
+// Transcript is a whole episode.
+type Transcript struct {
+	Header Header
+	Events []Event
+}
+
+// Append adds an event and numbers it.
+func (t *Transcript) Append(e Event) {
+	e.Seq = len(t.Events) + 1
+	t.Events = append(t.Events, e)
+}
+
+// End gives the last event if it is an end, else nil.
+func (t *Transcript) End() *Event {
+	if n := len(t.Events); n > 0 && t.Events[n-1].Kind == EventEnd {
+		return &t.Events[n-1]
+	}
+	return nil
+}
+
+// Encode writes the header and the events as JSON Lines.
+func (t *Transcript) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	line, err := universe.Marshal(t.Header)
+	if err != nil {
+		return nil, fmt.Errorf("transcript %s: %w", t.Header.ID, err)
+	}
+	b.Write(line)
+	b.WriteByte('\n')
+	for i := range t.Events {
+		if line, err = universe.Marshal(&t.Events[i]); err != nil {
+			return nil, fmt.Errorf("transcript %s, event %d: %w", t.Header.ID, i+1, err)
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+// Decode reads what Encode writes. Unknown fields are errors; errors name the line.
+func Decode(data []byte) (*Transcript, error) {
+	t := &Transcript{}
+	for n, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
+		if n == 0 {
+			if err := universe.DecodeStrict(line, &t.Header); err != nil {
+				return nil, fmt.Errorf("transcript line 1: %w", err)
+			}
+			if t.Header.Format != Format {
+				return nil, fmt.Errorf("transcript line 1: format %q, want %q", t.Header.Format, Format)
+			}
+			continue
+		}
+		var e Event
+		if err := universe.DecodeStrict(line, &e); err != nil {
+			return nil, fmt.Errorf("transcript line %d: %w", n+1, err)
+		}
+		if e.Seq != n {
+			return nil, fmt.Errorf("transcript line %d: event number %d, want %d", n+1, e.Seq, n)
+		}
+		t.Events = append(t.Events, e)
+	}
+	return t, nil
+}
+
+// Digest hashes the encoding.
+func (t *Transcript) Digest() (string, error) {
+	data, err := t.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}

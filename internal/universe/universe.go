@@ -1,0 +1,349 @@
+// Package universe is the artefact that every stage exchanges: tools, tasks, plans, calls, results, and the actions and
+// observations of an episode, with their one encoding, their one digest and their one comparison of results. It must
+// never know where tools come from (SQL, a corpus) or how they are run.
+package universe
+
+import "encoding/json"
+
+// Styles in which SQL becomes tools.
+const (
+	StyleFunc = "func" // Hell or High Water §3.2: parameterised queries and their sub-queries
+	StyleSlot = "slot" // NL2API §3.1
+	StyleSel  = "sel"  // NL2API §3.2
+	StyleRest = "rest" // NL2API §3.3
+)
+
+// Tool is a specification and a body. Its name is unique in its universe.
+type Tool struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Parameters  *Schema `json:"parameters"` // an object schema; the properties stand in positional order
+	Returns     *Schema `json:"returns,omitempty"`
+	Style       string  `json:"style"`
+	Database    string  `json:"database"`
+	Body        *Body   `json:"body,omitempty"` // nil where a tool can only be specified, not run
+}
+
+// Body is what an interpreter runs. Engines are a closed set; another engine is a new value, not a new type.
+type Body struct {
+	Engine     string    `json:"engine"`               // EngineSQLite
+	Statement  string    `json:"statement"`            // the i-th binding is the placeholder ?i
+	Bindings   []Binding `json:"bindings,omitempty"`   // in the order of the placeholders
+	Columns    []Column  `json:"columns"`              // of the result, in order; names are unique
+	Ordered    bool      `json:"ordered,omitempty"`    // the statement orders its rows
+	SingleRow  bool      `json:"single_row,omitempty"` // by its form it returns exactly one row
+	Definition string    `json:"definition,omitempty"` // what tells this tool from every other of its database: the canonical statement
+}
+
+// EngineSQLite runs Statement on the episode's world.
+const EngineSQLite = "sqlite"
+
+// Ways in which an argument is bound.
+const (
+	BindValue = "value" // one SQLite value
+	BindList  = "list"  // the values of one column, as a JSON array
+	BindTable = "table" // records, as a JSON array of arrays
+)
+
+// Binding says how one argument reaches its placeholder.
+type Binding struct {
+	Argument string   `json:"argument"`
+	Kind     string   `json:"kind"`               // BindValue, BindList or BindTable
+	Type     string   `json:"type"`               // of a value or of a list's elements: text, integer, number or any
+	Nullable bool     `json:"nullable,omitempty"` // null may be given
+	Columns  []string `json:"columns,omitempty"`  // of a table: the fields of a record, in order
+	// Table and Column name what the argument is compared with, if that is a column: for hints, related values and
+	// domains.
+	Table  string `json:"table,omitempty"`
+	Column string `json:"column,omitempty"`
+	// Role says how the argument is used: equal, compare, like, limit, offset or source (a result of another tool).
+	Role string `json:"role"`
+}
+
+// Roles of bindings.
+const (
+	RoleEqual   = "equal"
+	RoleCompare = "compare"
+	RoleLike    = "like"
+	RoleLimit   = "limit"
+	RoleOffset  = "offset"
+	RoleSource  = "source"
+)
+
+// Column is a column of a result.
+type Column struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`               // text, integer, number or any
+	Computed bool   `json:"computed,omitempty"` // a real that was computed: compared within a tolerance
+	Table    string `json:"table,omitempty"`    // where it comes from, if it is a plain column
+	Column   string `json:"column,omitempty"`
+}
+
+// Value types of bindings and columns.
+const (
+	TypeText    = "text"
+	TypeInteger = "integer"
+	TypeNumber  = "number"
+	TypeAny     = "any"
+)
+
+// Value is a SQLite value: nil, int64, float64, string or Blob. No other type occurs.
+type Value = any
+
+// Blob is a SQLite blob; in JSON it stands as {"$blob": "<hex>"}.
+type Blob []byte
+
+// Message is one turn of the request: a question, or a dialogue.
+type Message struct {
+	Role    string `json:"role"` // user, assistant or system
+	Content string `json:"content"`
+}
+
+// Kinds of gold.
+const (
+	GoldRows    = "rows"
+	GoldAnyOf   = "any_of"
+	GoldCalls   = "calls"
+	GoldDecline = "decline"
+	GoldState   = "state"
+)
+
+// Gold is the right answer of a task.
+type Gold struct {
+	Kind    string   `json:"kind"`
+	Columns []Column `json:"columns,omitempty"`
+	Rows    []Row    `json:"rows,omitempty"`
+	// Blocks holds the sizes of the runs of rows whose order is free among themselves, for SQL that orders its rows;
+	// nil means that the rows are a bag.
+	Blocks []int `json:"blocks,omitempty"`
+	// Alternatives holds the right answers of GoldAnyOf.
+	Alternatives []Gold `json:"alternatives,omitempty"`
+}
+
+// Row is a row of a result, encoded as a JSON array.
+type Row []Value
+
+// Kinds of plans.
+const (
+	PlanDirect   = "direct"
+	PlanComposed = "composed"
+)
+
+// Workflows, read off a plan's graph (ToolBench-X §3).
+const (
+	WorkflowSingle     = "single"
+	WorkflowSequential = "sequential"
+	WorkflowParallel   = "parallel"
+	WorkflowMixed      = "mixed"
+)
+
+// Plan is the calls that answer a question: a graph whose edges are references to earlier results.
+type Plan struct {
+	Kind     string `json:"kind"`
+	Workflow string `json:"workflow"`
+	Calls    []Call `json:"calls"`  // in an order in which they can be made
+	Answer   string `json:"answer"` // the label of the call whose result is the answer
+	// IntermediateValues is the number of values in the results that later calls use, on the published world.
+	IntermediateValues int `json:"intermediate_values,omitempty"`
+}
+
+// Call is one tool call of a plan. An argument is a JSON value or a reference (see [ParseReference]).
+type Call struct {
+	Label     string         `json:"label"`
+	Tool      string         `json:"tool"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// Proofs of a task.
+const (
+	ProofExecuted = "executed"
+	ProofStatic   = "static"
+)
+
+// Sides of the split.
+const (
+	SplitValidation = "validation"
+	SplitTest       = "test"
+)
+
+// Flags of a task.
+const (
+	FlagWeak      = "weak"      // fewer than three distinct non-empty results over the neighbours
+	FlagGuessable = "guessable" // a chance level above 10 %
+)
+
+// Task is a question with its proven answer and the plans that reach it.
+type Task struct {
+	ID         string            `json:"id"`
+	Corpus     string            `json:"corpus"`
+	Database   string            `json:"database"`
+	Style      string            `json:"style"`
+	Source     string            `json:"source"` // the example: file and position
+	Variant    string            `json:"variant_of,omitempty"`
+	Split      string            `json:"split"`
+	Messages   []Message         `json:"messages"`
+	Evidence   string            `json:"evidence,omitempty"`
+	Difficulty string            `json:"difficulty,omitempty"`
+	SQL        string            `json:"sql,omitempty"`
+	Gold       Gold              `json:"gold"`
+	Plans      []Plan            `json:"plans"`
+	Literals   []Literal         `json:"literals,omitempty"`
+	Proof      string            `json:"proof"`
+	Chance     Chance            `json:"chance"`
+	Flags      []string          `json:"flags,omitempty"`
+	Facets     map[string]string `json:"facets,omitempty"`
+}
+
+// Question gives the last user message.
+func (t *Task) Question() string {
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if t.Messages[i].Role == "user" {
+			return t.Messages[i].Content
+		}
+	}
+	return ""
+}
+
+// Plan gives the plan of that kind, or nil.
+func (t *Task) Plan(kind string) *Plan {
+	for i := range t.Plans {
+		if t.Plans[i].Kind == kind {
+			return &t.Plans[i]
+		}
+	}
+	return nil
+}
+
+// Literal is a value of the request: a literal of the SQL that is an argument of the direct plan.
+type Literal struct {
+	Value    Value  `json:"value"`
+	Argument string `json:"argument"` // of the direct plan's tool
+	Table    string `json:"table,omitempty"`
+	Column   string `json:"column,omitempty"`
+	// Start and End are byte offsets of its only token-bounded mention in the question; both 0 where there is none or
+	// more than one.
+	Start int `json:"start,omitempty"`
+	End   int `json:"end,omitempty"`
+}
+
+// Chance is the share of single calls with the request's own literals that return gold.
+type Chance struct {
+	Calls int `json:"calls"`
+	Hits  int `json:"hits"`
+}
+
+// Level gives hits over calls, 0 where there are no calls.
+func (c Chance) Level() float64 {
+	if c.Calls == 0 {
+		return 0
+	}
+	return float64(c.Hits) / float64(c.Calls)
+}
+
+// Kinds of actions.
+const (
+	ActionCall    = "call"
+	ActionAnswer  = "answer"
+	ActionDecline = "decline"
+	ActionAsk     = "ask"
+)
+
+// Action is what an agent does in an environment.
+type Action struct {
+	Kind      string          `json:"kind"`
+	Label     string          `json:"label,omitempty"` // of a call; the environment gives call_1, call_2, … where it is empty
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
+	Answer    json.RawMessage `json:"answer,omitempty"`    // JSON; a string of the form $label$ stands for that call's result
+	Lenient   bool            `json:"lenient,omitempty"`   // the answer was extracted from prose by a stated rule
+	Text      string          `json:"text,omitempty"`      // the reason of a decline, or the question asked
+}
+
+// Observation is what an agent sees after an action. Exactly one of Content and Error is set for a call.
+type Observation struct {
+	Label   string          `json:"label,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"` // what the tool returned: a JSON list of records
+	Note    string          `json:"note,omitempty"`    // what the tool says beside its result
+	Error   *ToolError      `json:"error,omitempty"`
+	Done    bool            `json:"done,omitempty"` // the episode has ended
+}
+
+// ToolError is the agent's mistake or an injected fault, in the words that the agent sees. Seatrial's own failures are
+// Go errors and never take this form.
+type ToolError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error gives code and message.
+func (e *ToolError) Error() string { return e.Code + ": " + e.Message }
+
+// Codes of an agent's mistakes.
+const (
+	CodeUnknownTool     = "unknown_tool"
+	CodeUnknownArgument = "unknown_argument"
+	CodeMissingArgument = "missing_argument"
+	CodeWrongType       = "wrong_type"
+	CodeBadReference    = "bad_reference"
+	CodeBadArguments    = "bad_arguments" // not a JSON object
+	CodeDuplicateLabel  = "duplicate_label"
+	CodeTooLarge        = "result_too_large"
+	CodeTimeout         = "timeout"
+	CodeEnded           = "episode_ended"
+	CodeUnsupported     = "unsupported_action"
+)
+
+// View is what an agent is given at the start of an episode: nothing in it leads to gold.
+type View struct {
+	Messages []Message `json:"messages"`
+	Evidence string    `json:"evidence,omitempty"`
+	Tools    []*Tool   `json:"tools"` // specifications; agents that are models are shown name, description and parameters alone
+	Budget   Budget    `json:"budget"`
+}
+
+// Budget limits an episode; 0 means no limit.
+type Budget struct {
+	Turns       int     `json:"turns,omitempty"`
+	Calls       int     `json:"calls,omitempty"`
+	Tokens      int     `json:"tokens,omitempty"`
+	WallSeconds float64 `json:"wall_seconds,omitempty"`
+}
+
+// Turn is one decision of an agent: its actions, and what is kept about how it came to them.
+type Turn struct {
+	Actions  []Action  `json:"actions,omitempty"`
+	Thought  string    `json:"thought,omitempty"`
+	Reply    string    `json:"reply,omitempty"`    // the model's text as it came
+	Unparsed []Unparse `json:"unparsed,omitempty"` // what could not be read in it
+	Usage    Usage     `json:"usage"`
+	Model    string    `json:"model,omitempty"` // as the provider names it
+	// Stop says that the agent ends the episode without an act: a policy or a one-answer protocol that has no more to say.
+	Stop bool `json:"stop,omitempty"`
+}
+
+// Unparse is a piece of a reply that could not be read, with the reason from a closed list of the protocol.
+type Unparse struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Usage counts what a turn cost.
+type Usage struct {
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	CachedTokens int     `json:"cached_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+	Requests     int     `json:"requests,omitempty"`
+}
+
+// Add sums two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:  u.InputTokens + v.InputTokens,
+		OutputTokens: u.OutputTokens + v.OutputTokens,
+		CachedTokens: u.CachedTokens + v.CachedTokens,
+		CostUSD:      u.CostUSD + v.CostUSD,
+		Requests:     u.Requests + v.Requests,
+	}
+}
