@@ -1,0 +1,166 @@
+// Package compile turns examples into tools, plans and tasks, a file a style; its passes are data. It must never know how
+// agents meet the tools, and it executes nothing: what it makes is proven elsewhere.
+package compile
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Draft is an example compiled to calls of functions that have no names yet.
+type Draft struct {
+	Query    *sqlast.Query
+	Direct   []draftCall
+	Composed []draftCall // nil where the query has no structure to take apart
+}
+
+// Func compiles a query in the func style (Hell or High Water §3.2, appendix C): one function for the whole, and one
+// for each uncorrelated sub-SELECT, each branch of a set operation, and what is left around them.
+func Func(q *sqlast.Query) *Draft {
+	params := parameters(q, q.Stmt)
+	direct := &draft{q: q, parameters: params, made: map[string]int{}}
+	direct.direct(q.Stmt)
+	out := &Draft{Query: q, Direct: direct.calls}
+	composed := &draft{q: q, parameters: params, made: map[string]int{}}
+	composed.composed(unit{statement: q.Stmt})
+	if len(composed.calls) > 1 {
+		out.Composed = composed.calls
+	}
+	return out
+}
+
+// Structured says whether a query has an uncorrelated sub-SELECT or a set operation.
+func Structured(q *sqlast.Query) bool {
+	structured := false
+	ast.Walk(q.Stmt, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectStmt); ok {
+			if len(s.Cores) > 1 || s != q.Stmt && !q.CorrelatedColumns(s) {
+				structured = true
+			}
+		}
+		return !structured
+	})
+	return structured
+}
+
+// Plans gives the plans of a draft whose functions are named.
+func (d *Draft) Plans() []universe.Plan {
+	plans := []universe.Plan{plan(universe.PlanDirect, d.Direct)}
+	if d.Composed != nil {
+		plans = append(plans, plan(universe.PlanComposed, d.Composed))
+	}
+	return plans
+}
+
+func plan(kind string, calls []draftCall) universe.Plan {
+	p := universe.Plan{Kind: kind}
+	for i, c := range calls {
+		call := universe.Call{Label: label(i), Tool: c.function.tool.Name, Arguments: map[string]any{}}
+		for j, a := range c.arguments {
+			call.Arguments[c.function.bindings[j].Argument] = a.json()
+		}
+		p.Calls = append(p.Calls, call)
+	}
+	p.Answer = label(len(calls) - 1)
+	p.Workflow = universe.WorkflowOf(p.Calls)
+	return p
+}
+
+func label(i int) string { return fmt.Sprintf("call_%d", i+1) }
+
+func (a draftArgument) json() any {
+	if a.source >= 0 {
+		return universe.Reference{Label: label(a.source)}.String()
+	}
+	if s, ok := a.value.(string); ok {
+		return universe.EscapeText(s)
+	}
+	return a.value
+}
+
+// Columns gives the columns of the answer, under the names that the query itself gives them.
+func (d *Draft) Columns() []universe.Column {
+	columns := d.Query.Output(d.Query.Stmt)
+	unique := names(columns)
+	out := make([]universe.Column, len(columns))
+	for i, c := range columns {
+		out[i] = universe.Column{Name: unique[i], Type: c.Type, Computed: c.Computed, Table: c.Table, Column: c.Column}
+	}
+	return out
+}
+
+// Literals lists the values of the request: the arguments of the direct plan, with their only token-bounded mention in
+// the question.
+func (d *Draft) Literals(question string) []universe.Literal {
+	var list []universe.Literal
+	call := d.Direct[0]
+	for i, a := range call.arguments {
+		b := call.function.bindings[i]
+		l := universe.Literal{Value: a.value, Argument: b.Argument, Table: b.Table, Column: b.Column}
+		if at := Mentions(question, a.value); len(at) == 1 {
+			l.Start, l.End = at[0], at[0]+len(spell(a.value))
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// spell writes a value as a question would.
+func spell(v universe.Value) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return strings.TrimSuffix(string(universe.AppendValue(nil, v)), ".0")
+}
+
+// Mentions finds the byte offsets at which a value stands in a text as a token of its own: no letter or digit touches
+// it, nor does a decimal point with a digit behind it.
+func Mentions(text string, v universe.Value) []int {
+	needle := spell(v)
+	if strings.TrimSpace(needle) == "" {
+		return nil
+	}
+	var at []int
+	for from := 0; from <= len(text)-len(needle); {
+		i := strings.Index(text[from:], needle)
+		if i < 0 {
+			break
+		}
+		start := from + i
+		end := start + len(needle)
+		if bounded(text, start, end) {
+			at = append(at, start)
+			from = end
+		} else {
+			from = start + 1
+		}
+	}
+	return at
+}
+
+func bounded(text string, start, end int) bool {
+	first, _ := utf8.DecodeRuneInString(text[start:])
+	last, _ := utf8.DecodeLastRuneInString(text[:end])
+	before, _ := utf8.DecodeLastRuneInString(text[:start])
+	after, size := utf8.DecodeRuneInString(text[end:])
+	if isWord(first) && start > 0 && isWord(before) || isWord(last) && end < len(text) && isWord(after) {
+		return false
+	}
+	if end < len(text) && after == '.' && unicode.IsDigit(last) {
+		next, _ := utf8.DecodeRuneInString(text[end+size:])
+		return !unicode.IsDigit(next)
+	}
+	if start > 1 && (before == '.' || before == '-') && unicode.IsDigit(first) {
+		prior, _ := utf8.DecodeLastRuneInString(text[:start-1])
+		return !unicode.IsDigit(prior)
+	}
+	return true
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

@@ -1,0 +1,267 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Ways of naming tools and arguments.
+const (
+	NamesObscure  = "obscure"  // function_987, two-word arguments: nothing to guess from (Hell or High Water, appendix C)
+	NamesReadable = "readable" // get_singer_name_by_country
+)
+
+// MaxNameLength is the longest tool name that every provider accepts.
+const MaxNameLength = 64
+
+// argumentWords make the uninformative names of arguments, two of them each.
+var argumentWords = []string{
+	"amber", "basalt", "cedar", "cobalt", "coral", "dune", "ember", "fjord", "flint", "garnet", "glade", "granite",
+	"harbor", "hazel", "indigo", "iris", "jasper", "juniper", "kelp", "lagoon", "larch", "linen", "maple", "marble",
+	"meadow", "nectar", "ochre", "onyx", "opal", "pebble", "pine", "quartz", "raven", "reed", "saffron", "slate",
+	"tidal", "umber", "velvet", "willow",
+}
+
+// Library gathers the functions of many examples; functions of one meaning are one.
+type Library struct {
+	byKey map[string]*function
+}
+
+// NewLibrary makes an empty library.
+func NewLibrary() *Library { return &Library{byKey: map[string]*function{}} }
+
+// Add takes in the functions of a draft, and points the draft to the ones that were there before.
+func (l *Library) Add(d *Draft) {
+	for _, calls := range [][]draftCall{d.Direct, d.Composed} {
+		for i := range calls {
+			f := calls[i].function
+			if known := l.byKey[f.key]; known != nil {
+				calls[i].function = known
+				continue
+			}
+			l.byKey[f.key] = f
+		}
+	}
+}
+
+// Knows says whether every function of a draft is in the library already.
+func (l *Library) Knows(d *Draft) bool {
+	for _, calls := range [][]draftCall{d.Direct, d.Composed} {
+		for i := range calls {
+			if l.byKey[calls[i].function.key] == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Name names every function and its arguments by seed, makes the tools, and gives them in the order of their names. No
+// two tools of a database have the same description.
+func (l *Library) Name(seed uint64, style string) ([]*universe.Tool, error) {
+	if style != NamesObscure && style != NamesReadable {
+		return nil, diag.Unknown("way of naming", style, []string{NamesObscure, NamesReadable})
+	}
+	functions := make([]*function, 0, len(l.byKey))
+	for _, f := range l.byKey {
+		functions = append(functions, f)
+	}
+	slices.SortFunc(functions, func(a, b *function) int { return strings.Compare(a.key, b.key) })
+	distinguish(functions)
+	order := universe.Draw(seed, "names").Perm(len(functions))
+	taken := map[string]bool{}
+	for i, f := range functions {
+		f.nameArguments(seed, style)
+		name := fmt.Sprintf("function_%d", order[i]+1)
+		if style == NamesReadable {
+			name = f.readableName(taken)
+		}
+		f.makeTool(name)
+	}
+	if style == NamesObscure {
+		slices.SortFunc(functions, func(a, b *function) int { return order[slices.Index(functions, a)] - order[slices.Index(functions, b)] })
+	}
+	tools := make([]*universe.Tool, len(functions))
+	for i, f := range functions {
+		tools[i] = f.tool
+	}
+	return tools, nil
+}
+
+// distinguish adds the statement itself to the descriptions that several functions of a database share.
+func distinguish(functions []*function) {
+	count := map[string]int{}
+	for _, f := range functions {
+		count[f.database+"\n"+f.describe.summary]++
+	}
+	for _, f := range functions {
+		if count[f.database+"\n"+f.describe.summary] > 1 {
+			f.describe.summary += " Exactly: " + markPlaceholders(f.statement) + "."
+		}
+	}
+}
+
+// markPlaceholders writes the placeholders of a statement as argument marks.
+func markPlaceholders(statement string) string {
+	var b strings.Builder
+	quoted := byte(0)
+	for i := 0; i < len(statement); i++ {
+		c := statement[i]
+		switch {
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case c == '\'' || c == '"':
+			quoted = c
+		case c == '?':
+			n := 0
+			for i+1 < len(statement) && statement[i+1] >= '0' && statement[i+1] <= '9' {
+				i++
+				n = n*10 + int(statement[i]-'0')
+			}
+			b.WriteString(argumentMark(n))
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func (f *function) nameArguments(seed uint64, style string) {
+	draw := universe.Draw(seed, "arguments", f.key)
+	taken := map[string]bool{}
+	for i := range f.bindings {
+		b := &f.bindings[i]
+		var name string
+		if style == NamesReadable {
+			name = readableArgument(*b)
+			for k := 2; taken[name]; k++ {
+				name = fmt.Sprintf("%s_%d", readableArgument(*b), k)
+			}
+		} else {
+			for name == "" || taken[name] {
+				first, second := draw.IntN(len(argumentWords)), draw.IntN(len(argumentWords)-1)
+				if second >= first {
+					second++
+				}
+				name = argumentWords[first] + "_" + argumentWords[second]
+			}
+		}
+		taken[name] = true
+		b.Argument = name
+	}
+}
+
+func readableArgument(b universe.Binding) string {
+	name := identifier(words(b.Column))
+	switch {
+	case b.Role == universe.RoleLimit:
+		return "limit"
+	case b.Role == universe.RoleOffset:
+		return "offset"
+	case name == "":
+		name = "value"
+	}
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "column_" + name
+	}
+	if b.Kind != universe.BindValue {
+		name += "_list"
+	}
+	return name
+}
+
+func (f *function) readableName(taken map[string]bool) string {
+	var by []string
+	for _, b := range f.bindings {
+		if b.Role != universe.RoleLimit && b.Role != universe.RoleOffset {
+			by = append(by, readableArgument(b))
+		}
+	}
+	base := "get_" + f.describe.noun
+	if len(by) > 0 {
+		base += "_by_" + strings.Join(by, "_and_")
+	}
+	base = strings.Trim(base[:min(len(base), MaxNameLength-6)], "_")
+	name := base
+	for k := 2; taken[name]; k++ {
+		name = fmt.Sprintf("%s_%d", base, k)
+	}
+	taken[name] = true
+	return name
+}
+
+// makeTool writes the specification in the form of OpenAI's functions.
+func (f *function) makeTool(name string) {
+	parameters := &universe.Schema{Types: []string{"object"}, Closed: true, Properties: []universe.Property{}}
+	for i, b := range f.bindings {
+		s := argumentSchema(b)
+		s.Description = f.substitute(f.describe.arguments[i])
+		parameters.Properties = append(parameters.Properties, universe.Property{Name: b.Argument, Schema: s})
+		parameters.Required = append(parameters.Required, b.Argument)
+	}
+	record := &universe.Schema{Types: []string{"object"}}
+	for _, c := range f.columns {
+		record.Properties = append(record.Properties, universe.Property{Name: c.Name, Schema: valueSchema(c.Type, true)})
+	}
+	f.tool = &universe.Tool{
+		Name:        name,
+		Description: f.substitute(f.describe.summary) + " Database: " + words(f.database) + ".",
+		Parameters:  parameters,
+		Returns:     &universe.Schema{Types: []string{"array"}, Items: record},
+		Style:       universe.StyleFunc,
+		Database:    f.database,
+		Body: &universe.Body{
+			Engine: universe.EngineSQLite, Statement: f.statement, Bindings: f.bindings, Columns: f.columns,
+			Ordered: f.ordered, SingleRow: f.singleRow,
+		},
+	}
+}
+
+// substitute puts the names of the arguments in place of their marks.
+func (f *function) substitute(text string) string {
+	for i, b := range f.bindings {
+		text = strings.ReplaceAll(text, argumentMark(i+1), "`"+b.Argument+"`")
+	}
+	return text
+}
+
+func argumentSchema(b universe.Binding) *universe.Schema {
+	switch b.Kind {
+	case universe.BindList:
+		return &universe.Schema{Types: []string{"array"}, Items: valueSchema(b.Type, b.Nullable)}
+	case universe.BindTable:
+		record := &universe.Schema{Types: []string{"object"}}
+		for _, c := range b.Columns {
+			record.Properties = append(record.Properties, universe.Property{Name: c, Schema: valueSchema(universe.TypeAny, true)})
+			record.Required = append(record.Required, c)
+		}
+		return &universe.Schema{Types: []string{"array"}, Items: record}
+	default:
+		return valueSchema(b.Type, b.Nullable)
+	}
+}
+
+func valueSchema(t string, nullable bool) *universe.Schema {
+	s := &universe.Schema{}
+	switch t {
+	case universe.TypeText:
+		s.Types = []string{"string"}
+	case universe.TypeInteger:
+		s.Types = []string{"integer"}
+	case universe.TypeNumber:
+		s.Types = []string{"number"}
+	default:
+		s.Types = []string{"string", "number"}
+	}
+	if nullable {
+		s.Types = append(s.Types, "null")
+	}
+	return s
+}
+

@@ -1,0 +1,264 @@
+package compile
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Which literals become parameters is decided by their use, never by their value alone:
+//
+//	compared with an expression (=, <>, <, <=, >, >=, IS, BETWEEN, IN, CASE x WHEN)   parameter
+//	pattern of LIKE without inner wildcards                                           its core is a parameter, % at the ends stay
+//	any other pattern of LIKE, GLOB                                                   the whole pattern is a parameter
+//	count of LIMIT or OFFSET                                                          parameter if above 1; LIMIT 1 says "the most"
+//	date text as the argument of a date function                                      parameter
+//	format or modifier of a date function, other arguments of functions               constant
+//	operand of arithmetic or ||                                                       constant
+//	result of CASE (THEN, ELSE), bare literal in the SELECT list, ordinal             constant
+//	NULL, TRUE, FALSE, blobs, both sides literal                                      constant
+type parameter struct {
+	binding universe.Binding
+	value   universe.Value // what the query itself gives
+	before  string         // SQL around the placeholder: the wildcards of a pattern
+	after   string
+	node    ast.Expr
+}
+
+// parameters finds the literals under root that become parameters. Sub-SELECTs are included.
+func parameters(q *sqlast.Query, root ast.Node) map[ast.Node]*parameter {
+	f := &parameterFinder{q: q, found: map[ast.Node]*parameter{}}
+	ast.Walk(root, f.visit)
+	return f.found
+}
+
+type parameterFinder struct {
+	q     *sqlast.Query
+	found map[ast.Node]*parameter
+}
+
+func (f *parameterFinder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		switch n.Op {
+		case ast.OpEq, ast.OpNe:
+			f.compare(n.X, n.Y, universe.RoleEqual)
+		case ast.OpLt, ast.OpLe, ast.OpGt, ast.OpGe:
+			f.compare(n.X, n.Y, universe.RoleCompare)
+		}
+	case *ast.IsExpr:
+		f.compare(n.X, n.Y, universe.RoleEqual)
+	case *ast.BetweenExpr:
+		f.against(n.Lo, n.X, universe.RoleCompare)
+		f.against(n.Hi, n.X, universe.RoleCompare)
+	case *ast.InExpr:
+		for _, e := range n.List {
+			f.against(e, n.X, universe.RoleEqual)
+		}
+	case *ast.CaseExpr:
+		if n.Operand != nil {
+			for _, w := range n.Whens {
+				f.against(w.When, n.Operand, universe.RoleEqual)
+			}
+		}
+	case *ast.LikeExpr:
+		f.pattern(n)
+	case *ast.Limit:
+		f.limit(n.Count, universe.RoleLimit)
+		f.limit(n.Offset, universe.RoleOffset)
+	case *ast.FuncCall:
+		f.dateArguments(n)
+	}
+	return true
+}
+
+// compare handles a comparison in which either side may be the literal.
+func (f *parameterFinder) compare(x, y ast.Expr, role string) {
+	f.against(y, x, role)
+	f.against(x, y, role)
+}
+
+// against makes e a parameter if it is a literal and other is none.
+func (f *parameterFinder) against(e, other ast.Expr, role string) {
+	e = sqlast.Unparen(e)
+	value, ok := f.literal(e)
+	if !ok {
+		return
+	}
+	if _, both := f.literal(sqlast.Unparen(other)); both {
+		return
+	}
+	column := f.q.Describe(other)
+	p := &parameter{node: e, binding: universe.Binding{
+		Kind: universe.BindValue, Role: role, Table: column.Table, Column: column.Column,
+	}}
+	p.value, p.binding.Type = typed(value, column)
+	f.found[e] = p
+}
+
+// literal gives the value of a text or number, with its sign.
+func (f *parameterFinder) literal(e ast.Expr) (universe.Value, bool) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if f.q.IsText(e) {
+			return e.Name, true
+		}
+	case *ast.Literal:
+		switch e.Kind {
+		case ast.LitString:
+			return e.Value, true
+		case ast.LitInteger, ast.LitFloat:
+			return parseNumber(e.Value)
+		}
+	case *ast.UnaryExpr:
+		if e.Op != ast.OpMinus && e.Op != ast.OpPlus {
+			return nil, false
+		}
+		l, ok := sqlast.Unparen(e.X).(*ast.Literal)
+		if !ok || (l.Kind != ast.LitInteger && l.Kind != ast.LitFloat) {
+			return nil, false
+		}
+		v, ok := parseNumber(l.Value)
+		if !ok || e.Op == ast.OpPlus {
+			return v, ok
+		}
+		switch v := v.(type) {
+		case int64:
+			return -v, true
+		case float64:
+			return -v, true
+		}
+	}
+	return nil, false
+}
+
+// parseNumber reads a number as SQLite does: hexadecimal, with underscores, or a real where an integer overflows.
+func parseNumber(text string) (universe.Value, bool) {
+	text = strings.ReplaceAll(text, "_", "")
+	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
+		u, err := strconv.ParseUint(hex, 16, 64)
+		return int64(u), err == nil
+	}
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil
+}
+
+// typed decides the type of a parameter that is compared with column, and the value that means there what the literal
+// means: SQLite applies the column's affinity to a literal, so a number compared with a text column is text, and a text
+// that reads as a number is a number beside a numeric column (https://sqlite.org/datatype3.html §4.2).
+func typed(value universe.Value, column sqlast.Column) (universe.Value, string) {
+	switch {
+	case column.Affinity == schema.Text:
+		switch v := value.(type) {
+		case string:
+			return v, universe.TypeText
+		case int64:
+			return strconv.FormatInt(v, 10), universe.TypeText
+		}
+	case column.Affinity.IsNumeric():
+		if s, ok := value.(string); ok {
+			n, numeric := numericText(s)
+			if !numeric {
+				return s, universe.TypeText
+			}
+			value = n
+		}
+	}
+	switch v := value.(type) {
+	case string:
+		return v, universe.TypeText
+	case int64:
+		if column.Type == sqlast.TypeNumber {
+			return v, universe.TypeNumber
+		}
+		return v, universe.TypeInteger
+	default:
+		return v, universe.TypeNumber
+	}
+}
+
+// numericText reads a text that numeric affinity turns into a number.
+func numericText(s string) (universe.Value, bool) {
+	t := strings.Trim(s, " \t\n\v\f\r")
+	if t == "" || strings.ContainsAny(t, "xX_nN") { // hexadecimal, underscores, inf and nan are text to SQLite
+		return nil, false
+	}
+	if i, err := strconv.ParseInt(t, 10, 64); err == nil {
+		return i, true
+	}
+	f, err := strconv.ParseFloat(t, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return nil, false
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f), true
+	}
+	return f, true
+}
+
+func (f *parameterFinder) pattern(n *ast.LikeExpr) {
+	e := sqlast.Unparen(n.Y)
+	value, ok := f.literal(e)
+	pattern, isText := value.(string)
+	if !ok || !isText {
+		return
+	}
+	column := f.q.Describe(n.X)
+	p := &parameter{node: e, value: pattern, binding: universe.Binding{
+		Kind: universe.BindValue, Type: universe.TypeText, Role: universe.RoleLike, Table: column.Table, Column: column.Column,
+	}}
+	core := strings.Trim(pattern, "%")
+	if strings.EqualFold(n.Op.Name, "LIKE") && n.Escape == nil && core != "" && !strings.ContainsAny(core, "%_") {
+		p.value = core
+		start := strings.Index(pattern, core)
+		if start > 0 {
+			p.before = sqlast.QuoteText("%") + " || "
+		}
+		if start+len(core) < len(pattern) {
+			p.after = " || " + sqlast.QuoteText("%")
+		}
+	}
+	f.found[e] = p
+}
+
+func (f *parameterFinder) limit(e ast.Expr, role string) {
+	if e == nil {
+		return
+	}
+	e = sqlast.Unparen(e)
+	if value, ok := f.literal(e); ok {
+		if n, isInt := value.(int64); isInt && n > 1 {
+			f.found[e] = &parameter{node: e, value: n, binding: universe.Binding{
+				Kind: universe.BindValue, Type: universe.TypeInteger, Role: role,
+			}}
+		}
+	}
+}
+
+var dateFunctions = map[string]int{ // which argument is the date
+	"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1,
+}
+
+func (f *parameterFinder) dateArguments(n *ast.FuncCall) {
+	at, ok := dateFunctions[strings.ToLower(n.Name.Name)]
+	if !ok || at >= len(n.Args) {
+		return
+	}
+	e := sqlast.Unparen(n.Args[at])
+	value, ok := f.literal(e)
+	text, isText := value.(string)
+	if !ok || !isText || text == "" || text[0] < '0' || text[0] > '9' {
+		return // `now` is a constant
+	}
+	f.found[e] = &parameter{node: e, value: text, binding: universe.Binding{
+		Kind: universe.BindValue, Type: universe.TypeText, Role: universe.RoleCompare,
+	}}
+}
