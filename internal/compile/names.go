@@ -264,4 +264,3 @@ func valueSchema(t string, nullable bool) *universe.Schema {
 	}
 	return s
 }
-

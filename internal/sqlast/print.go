@@ -16,8 +16,8 @@ const (
 	MarkClose = '\x02'
 )
 
-// Printer prints the nodes of a query in the canonical spelling: keywords in capitals, sources named t1, t2, … in the
-// order of their FROM clauses, every column qualified, stars expanded, aliases and ordinals replaced by what they stand
+// Printer prints the nodes of a query in the canonical spelling: keywords in capitals, sources named t1, t2, … (u1, … one
+// level down) in the order of their FROM clauses, every column qualified, stars expanded, aliases and ordinals replaced by what they stand
 // for, double-quoted strings in single quotes, the conditions of inner joins moved to WHERE, and conjuncts sorted. The
 // canonical text means what the source means; two sources with one canonical text mean the same.
 type Printer struct {
@@ -35,15 +35,30 @@ type Printer struct {
 // Printer gives a printer for root and what stands under it.
 func (q *Query) Printer(root ast.Node) *Printer {
 	p := &Printer{q: q, names: map[*Source]string{}}
-	ast.Walk(root, func(n ast.Node) bool {
-		if t, ok := n.(*ast.TableRef); ok {
-			if src := q.sources[t]; src != nil && p.names[src] == "" {
-				p.names[src] = fmt.Sprintf("t%d", len(p.names)+1)
-			}
-		}
-		return true
-	})
+	p.name(root, 0)
 	return p
+}
+
+// name gives sources their aliases by depth and position alone: siblings share them, so that their order does not
+// matter, and no scope hides what an inner one refers to.
+func (p *Printer) name(n ast.Node, depth int) {
+	if core, ok := n.(*ast.SelectQuery); ok {
+		for i, src := range p.q.Sources(core) {
+			p.names[src] = fmt.Sprintf("%s%d", scopeLetter(depth), i+1)
+		}
+		depth++
+	}
+	for _, c := range n.Children() {
+		p.name(c, depth)
+	}
+}
+
+func scopeLetter(depth int) string {
+	const letters = "tuvwxyz"
+	if depth < len(letters) {
+		return letters[depth : depth+1]
+	}
+	return fmt.Sprintf("s%d_", depth)
 }
 
 // Canonical prints the whole query.

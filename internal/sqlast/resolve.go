@@ -83,6 +83,11 @@ func (r *resolver) core(s *ast.SelectQuery, outer *scope, ownOrder bool) error {
 			return err
 		}
 	}
+	for _, t := range s.From {
+		if err := r.on(t, sc); err != nil {
+			return err
+		}
+	}
 	r.markNullable(s.From)
 	for _, c := range s.Columns {
 		if err := r.resultColumn(c, sc); err != nil {
@@ -181,6 +186,16 @@ func (r *resolver) from(t *ast.TableRef, sc *scope) error {
 	}
 	if t.Join != nil && t.Join.Type&ast.JoinRight != 0 && (len(t.Using) > 0 || t.Join.Type&ast.JoinNatural != 0) {
 		return r.q.errorAt(t, ReasonUnsupported, "a right or full join with USING or NATURAL")
+	}
+	return nil
+}
+
+// on resolves the conditions of joins, which may name any source of the FROM clause.
+func (r *resolver) on(t *ast.TableRef, sc *scope) error {
+	for _, inner := range t.List {
+		if err := r.on(inner, sc); err != nil {
+			return err
+		}
 	}
 	return r.expr(t.On, sc, false)
 }
