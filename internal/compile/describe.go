@@ -576,6 +576,8 @@ func (w *writer) argument(h hole, i int) string {
 	column := ""
 	if h.binding.Column != "" {
 		column = w.columnNote(h.binding.Table, h.binding.Column)
+	} else if p := w.parameters[h.node]; p != nil && p.other != nil {
+		column = w.expr(p.other)
 	}
 	switch h.binding.Role {
 	case universe.RoleLimit:

@@ -28,6 +28,7 @@ type parameter struct {
 	before  string         // SQL around the placeholder: the wildcards of a pattern
 	after   string
 	node    ast.Expr
+	other   ast.Expr // what it is compared with, if anything
 }
 
 // parameters finds the literals under root that become parameters. Sub-SELECTs are included.
@@ -94,7 +95,7 @@ func (f *parameterFinder) against(e, other ast.Expr, role string) {
 		return
 	}
 	column := f.q.Describe(other)
-	p := &parameter{node: e, binding: universe.Binding{
+	p := &parameter{node: e, other: other, binding: universe.Binding{
 		Kind: universe.BindValue, Role: role, Table: column.Table, Column: column.Column,
 	}}
 	p.value, p.binding.Type = typed(value, column)
@@ -212,7 +213,7 @@ func (f *parameterFinder) pattern(n *ast.LikeExpr) {
 		return
 	}
 	column := f.q.Describe(n.X)
-	p := &parameter{node: e, value: pattern, binding: universe.Binding{
+	p := &parameter{node: e, other: n.X, value: pattern, binding: universe.Binding{
 		Kind: universe.BindValue, Type: universe.TypeText, Role: universe.RoleLike, Table: column.Table, Column: column.Column,
 	}}
 	core := strings.Trim(pattern, "%")
