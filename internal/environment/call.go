@@ -1,0 +1,320 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// call is one tool call of a step on its way from the agent and back. What stands above the line is fixed, in the order
+// of the actions, before any body runs; below it only the goroutine that runs the call writes.
+type call struct {
+	action    *universe.Action
+	tool      *tool // nil where there is none of that name
+	unlisted  bool
+	about     condition.Call
+	outcome   *outcome // what its label stands for; nil where the label could not be given
+	mistake   *universe.ToolError
+	arguments map[string]any
+	wave      int // calls of one wave refer only to results of earlier waves
+
+	decisions []transcript.Event
+	delivery  condition.Delivery
+	rows      int
+	digest    string
+	neighbour []string
+	resolved  bool
+	timeouts  int
+}
+
+// runCalls runs the bodies of a step's calls side by side, those that refer to others of the step after them. The error
+// is Seatrial's own failure, that of the first call in order which met one.
+func (e *Environment) runCalls(ctx context.Context, calls []*call) error {
+	last := 0
+	for _, c := range calls {
+		last = max(last, c.wave)
+	}
+	for wave := 0; wave <= last; wave++ {
+		var group []*call
+		for _, c := range calls {
+			if c.wave == wave {
+				group = append(group, c)
+			}
+		}
+		if err := e.runWave(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Environment) runWave(ctx context.Context, group []*call) error {
+	workers := min(e.config.Parallelism, len(group))
+	if workers <= 1 {
+		for _, c := range group {
+			if err := e.run(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, len(group))
+	next := make(chan int, len(group))
+	for i := range group {
+		next <- i
+	}
+	close(next)
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for i := range next {
+				errs[i] = e.runGuarded(ctx, group[i])
+			}
+		})
+	}
+	done.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runGuarded turns a panic into an error: on a goroutine of its own it would end the process, with every other episode.
+func (e *Environment) runGuarded(ctx context.Context, c *call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("call %s of %s: panic: %v", c.about.Label, c.action.Tool, p)
+		}
+	}()
+	return e.run(ctx, c)
+}
+
+// run makes one call: refused, arguments changed, body, result changed, delivered.
+func (e *Environment) run(ctx context.Context, c *call) error {
+	mistake, err := e.answerCall(ctx, c)
+	if err != nil {
+		return fmt.Errorf("call %s of %s: %w", c.about.Label, c.action.Tool, err)
+	}
+	if mistake != nil {
+		c.delivery = condition.Delivery{Error: mistake}
+	}
+	if c.tool != nil {
+		e.stages.changeDelivery(c)
+	}
+	return nil
+}
+
+func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolError, error) {
+	if c.mistake != nil {
+		return c.mistake, nil
+	}
+	if refusal := e.stages.refuse(c); refusal != nil {
+		return refusal, nil
+	}
+	if c.tool.specification.Body == nil {
+		return &universe.ToolError{
+			Code:    universe.CodeUnsupported,
+			Message: "This tool is only described here; it cannot be run.",
+		}, nil
+	}
+	if refusal := e.stages.changeArguments(c); refusal != nil {
+		return refusal, nil
+	}
+	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
+	c.resolved = b.resolved
+	if mistake != nil {
+		return mistake, nil
+	}
+	b.values = e.stages.changeValues(c, b.values, 0)
+	result, mistake, err := e.query(ctx, c, 0, b.values)
+	if mistake != nil || err != nil {
+		return mistake, err
+	}
+	note := ""
+	if c.tool.hinted && isBlank(result) {
+		if note, err = e.note(ctx, c.tool, &b); err != nil {
+			return nil, err
+		}
+	}
+	ordered := c.tool.specification.Body.Ordered
+	c.digest = result.Digest(ordered)
+	results := make([]*universe.Result, 1+len(e.config.Neighbours))
+	results[0] = e.stages.changeResult(c, result, 0)
+	if len(e.config.Neighbours) > 0 {
+		c.neighbour = make([]string, len(e.config.Neighbours))
+		for i := range e.config.Neighbours {
+			if err := e.repeat(ctx, c, &b, i+1, results); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.outcome.names, c.outcome.columns, c.outcome.results = c.tool.names, c.tool.specification.Body.Columns, results
+	if len(e.stages.results) > 0 {
+		c.outcome.names, c.outcome.columns = renamed(results[0].Columns, c.tool.specification.Body.Columns)
+	}
+	c.rows = len(results[0].Rows)
+	c.delivery = condition.Delivery{Content: results[0].AppendRecords(contentBuffer(results[0])), Note: note}
+	return nil, nil
+}
+
+// contentBuffer gives a buffer that is about as large as the JSON of the result.
+func contentBuffer(r *universe.Result) []byte {
+	width := 2
+	for _, c := range r.Columns {
+		width += len(c) + 16
+	}
+	return make([]byte, 0, 2+width*len(r.Rows))
+}
+
+// renamed pairs the columns of a changed result with the declared types, by position where the names differ.
+func renamed(names []string, declared []universe.Column) ([]string, []universe.Column) {
+	columns := make([]universe.Column, len(names))
+	for i, name := range names {
+		columns[i] = universe.Column{Name: name, Type: universe.TypeAny}
+		if i < len(declared) && declared[i].Name == name {
+			columns[i] = declared[i]
+		}
+	}
+	return names, columns
+}
+
+// repeat makes the same call on a neighbour: references stand for the results on that neighbour.
+func (e *Environment) repeat(
+	ctx context.Context, c *call, b *bound, world int, results []*universe.Result,
+) error {
+	values := b.values
+	if b.resolved {
+		there, mistake := c.tool.bind(c.arguments, e.scope(c, world))
+		if mistake != nil {
+			c.neighbour[world-1] = "error:" + mistake.Code
+			return nil
+		}
+		values = e.stages.changeValues(c, there.values, world)
+	}
+	result, mistake, err := e.query(ctx, c, world, values)
+	if err != nil {
+		return err
+	}
+	if mistake != nil {
+		c.neighbour[world-1] = "error:" + mistake.Code
+		return nil
+	}
+	c.neighbour[world-1] = result.Digest(c.tool.specification.Body.Ordered)
+	results[world] = e.stages.changeResult(c, result, world)
+	return nil
+}
+
+func (e *Environment) scope(c *call, world int) scope {
+	return scope{outcomes: e.outcomes, number: c.about.Number, turn: c.about.Turn, world: world}
+}
+
+// query runs the tool's statement on a world and names the columns as the tool does. Limits that are met are told to the
+// agent; other errors are Seatrial's own.
+func (e *Environment) query(
+	ctx context.Context, c *call, world int, values []universe.Value,
+) (*universe.Result, *universe.ToolError, error) {
+	w := e.config.World
+	if world > 0 {
+		w = e.config.Neighbours[world-1]
+	}
+	within := ctx
+	if e.config.Limits.Time > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, e.config.Limits.Time)
+		defer cancel()
+	}
+	r, err := w.Query(within, c.tool.specification.Body.Statement, values)
+	if err != nil {
+		mistake, err := e.limited(ctx, within, err)
+		if mistake != nil && mistake.Code == universe.CodeTimeout {
+			c.timeouts++
+		}
+		return nil, mistake, err
+	}
+	if len(r.Rows) > e.config.Limits.Rows {
+		return nil, e.tooLarge(), nil
+	}
+	if len(r.Columns) != len(c.tool.names) {
+		return nil, nil, fmt.Errorf("the statement returns %d columns and the tool declares %d", len(r.Columns), len(c.tool.names))
+	}
+	return &universe.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
+}
+
+// limited tells apart what stopped a statement: a limit, the episode's own clock, values that the statement cannot work
+// on, or a failure of ours.
+func (e *Environment) limited(ctx, within context.Context, err error) (*universe.ToolError, error) {
+	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), ErrWall) {
+			return timeout(), nil
+		}
+		return nil, err
+	}
+	switch limit := limitOf(err); {
+	case limit == limitRows:
+		return e.tooLarge(), nil
+	case limit == limitTime, within.Err() != nil:
+		return timeout(), nil
+	case unworkable(err):
+		return &universe.ToolError{
+			Code:    universe.CodeBadArguments,
+			Message: "The tool cannot work on these values: one of them is too large or of a kind that it has no use for.",
+		}, nil
+	default:
+		return nil, err
+	}
+}
+
+func (e *Environment) tooLarge() *universe.ToolError {
+	return &universe.ToolError{
+		Code:    universe.CodeTooLarge,
+		Message: fmt.Sprintf("The result has more than %d rows, which is the limit.", e.config.Limits.Rows),
+	}
+}
+
+func timeout() *universe.ToolError {
+	return &universe.ToolError{
+		Code:    universe.CodeTimeout,
+		Message: "The tool did not finish within its time limit.",
+	}
+}
+
+// SQLite's result codes for statements that fail because of the values bound to them.
+const (
+	sqliteError    = 1
+	sqliteTooBig   = 18
+	sqliteMismatch = 20
+)
+
+// unworkable says whether SQLite refused the values rather than the statement: verified statements compile, so that an
+// error in a run is the doing of what was bound.
+func unworkable(err error) bool {
+	var coded interface{ Code() int }
+	if !errors.As(err, &coded) {
+		return false
+	}
+	switch coded.Code() & 0xff {
+	case sqliteTooBig, sqliteMismatch:
+		return true
+	case sqliteError:
+		text := err.Error()
+		return slices.ContainsFunc([]string{"integer overflow", "pattern too complex"}, func(s string) bool {
+			return strings.Contains(text, s)
+		})
+	default:
+		return false
+	}
+}
+
+// isBlank says whether a result is empty, or its first row holds nothing but NULL, as aggregates over no rows do.
+func isBlank(r *universe.Result) bool {
+	return len(r.Rows) == 0 || !slices.ContainsFunc(r.Rows[0], func(v universe.Value) bool { return v != nil })
+}

@@ -1,0 +1,201 @@
+// Package environment is a live instance: it takes an agent's actions, runs the tools that they name on a world, gives
+// observations and records everything in a transcript. Every part of Seatrial that runs a tool for an agent, a proof or
+// a server uses it. It must never know gold, plans, agents or transports, and it holds no clock: time reaches it only as
+// the context of a step.
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// World is a database at work. Both methods are safe for concurrent use, and what they return is shared: the
+// environment does not change it.
+type World interface {
+	// Query runs a statement; the i-th argument is bound to placeholder ?i.
+	Query(ctx context.Context, statement string, args []universe.Value) (*universe.Result, error)
+	// TextValues lists the distinct text values of a column, in an order that depends on the database alone.
+	TextValues(ctx context.Context, table, column string) ([]string, error)
+}
+
+// DefaultRows is the row limit of a result where [Limits] names none.
+const DefaultRows = 10_000
+
+// Limits bound a call, beside the limits that the worlds themselves have.
+type Limits struct {
+	Rows int           // of a result; 0 means DefaultRows
+	Time time.Duration // of a statement; 0 leaves it to the world
+}
+
+// ErrWall is the cause with which the context of a step is cancelled when the wall-clock budget of the episode is spent.
+// Whoever holds the clock cancels it so; any other cancellation is an interruption.
+var ErrWall = errors.New("the wall-clock budget is spent")
+
+// Names of budgets in the last event of a transcript.
+const (
+	BudgetTurns  = "turns"
+	BudgetCalls  = "calls"
+	BudgetTokens = "tokens"
+	BudgetWall   = "wall"
+)
+
+// Config says what an environment is made of.
+type Config struct {
+	Header   transcript.Header
+	Messages []universe.Message
+	Evidence string
+	Toolkit  *Toolkit // what the agent is shown
+	Unlisted *Toolkit // what can be called without being shown; may be nil
+	Budget   universe.Budget
+	World    World
+	// Neighbours are the worlds on which every successful call is repeated for its digests; empty for none.
+	Neighbours []World
+	Limits     Limits
+	Steps      []condition.Step // the conditions at work, in the order in which they apply
+	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
+	// byte of what comes out.
+	Parallelism int
+}
+
+// Environment is one instance for one episode. Its methods are safe for concurrent use; steps run one at a time.
+type Environment struct {
+	config Config
+	stages stages
+
+	mu       sync.Mutex
+	record   transcript.Transcript
+	ended    bool
+	outcomes map[string]*outcome
+	attempts map[string]int
+	called   []string // the tools named so far, in the order of the calls
+	turns    int
+	calls    int
+	usage    universe.Usage
+	timeouts int
+}
+
+// New makes an environment. A missing world or toolkit is an error.
+func New(config Config) (*Environment, error) {
+	if config.World == nil {
+		return nil, fmt.Errorf("environment %s: no world", config.Header.Instance)
+	}
+	if config.Toolkit == nil {
+		return nil, fmt.Errorf("environment %s: no toolkit", config.Header.Instance)
+	}
+	if config.Limits.Rows == 0 {
+		config.Limits.Rows = DefaultRows
+	}
+	if config.Parallelism == 0 {
+		config.Parallelism = runtime.GOMAXPROCS(0)
+	}
+	config.Header.Format = transcript.Format
+	return &Environment{
+		config:   config,
+		stages:   newStages(config.Steps),
+		record:   transcript.Transcript{Header: config.Header},
+		outcomes: map[string]*outcome{},
+		attempts: map[string]int{},
+	}, nil
+}
+
+// View is what the agent is given at the start.
+func (e *Environment) View() *universe.View {
+	return &universe.View{
+		Messages: e.config.Messages,
+		Evidence: e.config.Evidence,
+		Tools:    e.config.Toolkit.Specifications(),
+		Budget:   e.config.Budget,
+	}
+}
+
+// Done says whether the episode has ended.
+func (e *Environment) Done() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ended
+}
+
+// Finish ends the episode for a reason that is none of the agent's acts: one of the End constants of the transcript. It
+// does nothing if the episode has ended.
+func (e *Environment) Finish(end, message string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.finish(transcript.Event{End: end, Message: message})
+}
+
+// FinishBudget ends the episode because that budget is spent.
+func (e *Environment) FinishBudget(budget string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.finish(transcript.Event{End: transcript.EndBudget, Budget: budget})
+}
+
+func (e *Environment) finish(end transcript.Event) {
+	if e.ended {
+		return
+	}
+	usage := e.usage
+	end.Kind, end.Turn = transcript.EventEnd, e.turns
+	end.Usage, end.Turns, end.Calls = &usage, e.turns, e.calls
+	e.record.Append(end)
+	e.ended = true
+}
+
+// Transcript gives the record so far. It is the environment's own once the episode has ended, and must then not be
+// changed; before that it is a copy.
+func (e *Environment) Transcript() *transcript.Transcript {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return &e.record
+	}
+	return &transcript.Transcript{Header: e.record.Header, Events: append([]transcript.Event(nil), e.record.Events...)}
+}
+
+// Timeouts counts the statements that ran into a time limit, those on neighbours too. Stages that prove things must not
+// publish what such a statement decided.
+func (e *Environment) Timeouts() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.timeouts
+}
+
+// decodeArguments reads the arguments of a call: an object, or nothing for no arguments.
+func decodeArguments(raw json.RawMessage) (map[string]any, *universe.ToolError) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v, err := universe.DecodeValue(raw)
+	if err != nil {
+		return nil, &universe.ToolError{
+			Code:    universe.CodeBadArguments,
+			Message: "The arguments are not valid JSON: " + err.Error() + ".",
+		}
+	}
+	object, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return nil, &universe.ToolError{
+			Code:    universe.CodeBadArguments,
+			Message: "The arguments must be a JSON object, not " + universe.JSONType(v) + ".",
+		}
+	}
+	return object, nil
+}
+
+// recordable gives arguments in a form that a transcript can hold: as given, or as a JSON string where they are not
+// JSON.
+func recordable(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || json.Valid(raw) {
+		return raw
+	}
+	return universe.AppendValue(nil, string(raw))
+}

@@ -1,0 +1,293 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Step takes one turn of the agent and gives an observation for each of its actions, in their order. Attempts, labels
+// and events are numbered in that order before any body runs; bodies then run side by side, and a call that refers to an
+// earlier one of the same turn after that one. An answer, a decline or a spent budget ends the episode, and what stands
+// after it is answered with [universe.CodeEnded].
+//
+// Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
+//
+// A token budget is checked after the turn that exceeded it, since what a turn costs is not known before; the acts of
+// that turn still count.
+//
+// The error is Seatrial's own failure, or that of ctx unless its cause is [ErrWall]. The turn then left no events but its
+// own, and the episode is to be finished as invalid.
+func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.Observation, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return afterEnd(turn.Actions), nil
+	}
+	e.turns++
+	e.usage = e.usage.Add(turn.Usage)
+	decision := turn
+	decision.Actions = nil
+	e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: &decision})
+	if err := ctx.Err(); err != nil {
+		if !errors.Is(context.Cause(ctx), ErrWall) {
+			return nil, fmt.Errorf("turn %d: %w", e.turns, context.Cause(ctx))
+		}
+		e.finish(transcript.Event{End: transcript.EndBudget, Budget: BudgetWall})
+		return afterEnd(turn.Actions), nil
+	}
+	s := e.number(turn.Actions)
+	err := e.runCalls(ctx, s.calls)
+	for _, c := range s.calls {
+		e.timeouts += c.timeouts
+	}
+	if err != nil {
+		return nil, fmt.Errorf("turn %d: %w", e.turns, err)
+	}
+	observations := e.recordActions(turn.Actions, s)
+	e.endOnBudget(ctx)
+	if n := len(observations); e.ended && n > 0 {
+		observations[n-1].Done = true
+	}
+	return observations, nil
+}
+
+// step is a turn whose actions are numbered.
+type step struct {
+	calls    []*call
+	callAt   []*call // by action; nil for other acts
+	overflow int     // the action that asked for a call beyond the budget, or the number of actions
+}
+
+// number gives labels and attempts to the calls that will be made: those before the first ending act, within the budget.
+func (e *Environment) number(actions []universe.Action) *step {
+	s := &step{callAt: make([]*call, len(actions)), overflow: len(actions)}
+	var reserved []string // labels that the agent itself gives in this turn
+	for i := range actions {
+		if a := &actions[i]; a.Kind == universe.ActionCall && a.Label != "" {
+			reserved = append(reserved, a.Label)
+		}
+	}
+	inStep := map[string]*call{}
+	for i := range actions {
+		a := &actions[i]
+		if ends(a) {
+			break
+		}
+		if a.Kind != universe.ActionCall {
+			continue
+		}
+		if e.config.Budget.Calls > 0 && e.calls == e.config.Budget.Calls {
+			s.overflow = i
+			break
+		}
+		c := e.numberCall(a, reserved, inStep)
+		s.calls = append(s.calls, c)
+		s.callAt[i] = c
+	}
+	return s
+}
+
+// ends says whether an action ends the episode.
+func ends(a *universe.Action) bool {
+	switch a.Kind {
+	case universe.ActionAnswer:
+		return json.Valid(a.Answer)
+	case universe.ActionDecline:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep map[string]*call) *call {
+	e.calls++
+	e.attempts[a.Tool]++
+	c := &call{action: a, about: condition.Call{
+		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
+	}}
+	e.called = append(e.called, a.Tool)
+	e.label(c, reserved)
+	if c.outcome != nil {
+		inStep[c.about.Label] = c
+	}
+	if c.tool = e.config.Toolkit.find(a.Tool); c.tool == nil {
+		c.tool = e.config.Unlisted.find(a.Tool)
+		c.unlisted = c.tool != nil
+	}
+	if c.tool == nil {
+		c.fail(e.config.Toolkit.unknownTool(a.Tool))
+		return c
+	}
+	c.about.Tool = c.tool.specification
+	arguments, mistake := decodeArguments(a.Arguments)
+	if mistake != nil {
+		c.fail(mistake)
+		return c
+	}
+	c.arguments = arguments
+	c.wave = waveOf(c, inStep)
+	return c
+}
+
+// fail sets the mistake of a call, if it has none yet.
+func (c *call) fail(mistake *universe.ToolError) {
+	if c.mistake == nil {
+		c.mistake = mistake
+	}
+}
+
+// label gives a call its label: its own, or call_N for the N-th call of the episode, N passed over while it is taken.
+func (e *Environment) label(c *call, reserved []string) {
+	c.about.Label = c.action.Label
+	if c.about.Label == "" {
+		for n := c.about.Number; ; n++ {
+			c.about.Label = fmt.Sprintf("call_%d", n)
+			if !slices.Contains(reserved, c.about.Label) && e.outcomes[c.about.Label] == nil {
+				break
+			}
+		}
+	}
+	switch o := e.outcomes[c.about.Label]; {
+	case !universe.IsLabel(c.about.Label):
+		c.fail(&universe.ToolError{
+			Code:    universe.CodeBadArguments,
+			Message: "A label is a letter or underscore, followed by letters, digits and underscores.",
+		})
+	case o != nil && (o.results != nil || o.turn == e.turns):
+		c.fail(&universe.ToolError{
+			Code:    universe.CodeDuplicateLabel,
+			Message: fmt.Sprintf("The label `%s` stands for another call already.", c.about.Label),
+		})
+	default:
+		c.outcome = &outcome{number: c.about.Number, turn: e.turns}
+		e.outcomes[c.about.Label] = c.outcome
+	}
+}
+
+// waveOf gives the wave in which a call can run: after every call of the same turn that it refers to.
+func waveOf(c *call, inStep map[string]*call) int {
+	if len(inStep) == 0 || len(inStep) == 1 && inStep[c.about.Label] == c {
+		return 0
+	}
+	wave := 0
+	for _, ref := range (&universe.Call{Arguments: c.arguments}).References() {
+		if used := inStep[ref.Label]; used != nil && used != c {
+			wave = max(wave, used.wave+1)
+		}
+	}
+	return wave
+}
+
+// recordActions writes the events of the actions in their order and gives the observations.
+func (e *Environment) recordActions(actions []universe.Action, s *step) []universe.Observation {
+	observations := make([]universe.Observation, len(actions))
+	for i := range actions {
+		switch a := &actions[i]; {
+		case e.ended:
+			observations[i] = endedObservation(a)
+		case i == s.overflow:
+			e.finish(transcript.Event{End: transcript.EndBudget, Budget: BudgetCalls})
+			observations[i] = endedObservation(a)
+		case s.callAt[i] != nil:
+			observations[i] = e.recordCall(s.callAt[i])
+		default:
+			observations[i] = e.recordAct(a)
+		}
+	}
+	return observations
+}
+
+func (e *Environment) recordCall(c *call) universe.Observation {
+	for _, d := range c.decisions {
+		d.Turn = e.turns
+		e.record.Append(d)
+	}
+	d := &c.delivery
+	e.record.Append(transcript.Event{
+		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
+		Arguments: recordable(c.action.Arguments), Content: d.Content, Note: d.Note, Error: d.Error,
+		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted,
+	})
+	return universe.Observation{Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error}
+}
+
+// recordAct records every act that is no call.
+func (e *Environment) recordAct(a *universe.Action) universe.Observation {
+	switch a.Kind {
+	case universe.ActionAnswer:
+		if !json.Valid(a.Answer) {
+			return mistaken(universe.CodeBadArguments, "An answer must be a JSON value.")
+		}
+		event := transcript.Event{Kind: transcript.EventAnswer, Turn: e.turns, Answer: a.Answer, Lenient: a.Lenient}
+		if ref, ok := answerReference(a.Answer); ok {
+			s := scope{outcomes: e.outcomes, number: e.calls + 1, turn: e.turns}
+			if columns, rows, ok := s.answer(ref); ok {
+				event.Columns, event.Result = columns, rows
+			}
+		}
+		e.record.Append(event)
+		e.finish(transcript.Event{End: transcript.EndAnswered})
+		return universe.Observation{Done: true}
+	case universe.ActionDecline:
+		e.record.Append(transcript.Event{Kind: transcript.EventDecline, Turn: e.turns, Text: a.Text})
+		e.finish(transcript.Event{End: transcript.EndDeclined})
+		return universe.Observation{Done: true}
+	case universe.ActionAsk:
+		o := mistaken(universe.CodeUnsupported, "Nobody is there to answer questions.")
+		e.record.Append(transcript.Event{Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Error: o.Error})
+		return o
+	default:
+		return mistaken(universe.CodeUnsupported, fmt.Sprintf("There is no action of the kind %q.", a.Kind))
+	}
+}
+
+// answerReference reads an answer that is a JSON string of the form $label$ or $label.column$.
+func answerReference(answer json.RawMessage) (universe.Reference, bool) {
+	var text string
+	if err := json.Unmarshal(answer, &text); err != nil {
+		return universe.Reference{}, false
+	}
+	return universe.ParseReference(text)
+}
+
+// endOnBudget ends the episode after a turn that left nothing of a budget.
+func (e *Environment) endOnBudget(ctx context.Context) {
+	b := e.config.Budget
+	spent := ""
+	switch {
+	case errors.Is(context.Cause(ctx), ErrWall):
+		spent = BudgetWall
+	case b.Tokens > 0 && e.usage.InputTokens+e.usage.OutputTokens >= b.Tokens:
+		spent = BudgetTokens
+	case b.Turns > 0 && e.turns >= b.Turns:
+		spent = BudgetTurns
+	default:
+		return
+	}
+	e.finish(transcript.Event{End: transcript.EndBudget, Budget: spent})
+}
+
+func afterEnd(actions []universe.Action) []universe.Observation {
+	observations := make([]universe.Observation, len(actions))
+	for i := range actions {
+		observations[i] = endedObservation(&actions[i])
+	}
+	return observations
+}
+
+func endedObservation(a *universe.Action) universe.Observation {
+	o := mistaken(universe.CodeEnded, "The episode has ended.")
+	o.Label, o.Tool, o.Done = a.Label, a.Tool, true
+	return o
+}
+
+func mistaken(code, message string) universe.Observation {
+	return universe.Observation{Error: &universe.ToolError{Code: code, Message: message}}
+}
