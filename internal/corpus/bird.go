@@ -110,7 +110,8 @@ func (l *loader) birdDescription(name string, data []byte, table string, book *n
 		l.warn(diag.Position{File: name, Line: f.line, Column: f.column}, WarnDescription, f.message)
 	}
 	if !book.hasTable(table) {
-		l.warn(diag.Position{File: name}, WarnUnknownName, "no table is called "+quote(table)+": its descriptions are left out")
+		l.warn(diag.Position{File: name}, WarnUnknownName,
+			"no table is called "+quote(table)+": its descriptions are left out")
 		return
 	}
 	for _, row := range rows {
@@ -147,11 +148,12 @@ type metadataEntry struct {
 	} `json:"tables"`
 }
 
-// notes gives what an entry says: people's words first, a model's second.
+// people gives what people wrote.
 func (e *metadataEntry) people() (written []note) {
 	for _, t := range e.Tables {
 		for _, c := range t.Columns {
-			written = append(written, note{table: t.Name, column: c.Name, title: c.Title, description: c.Human, values: c.Values})
+			written = append(written,
+				note{table: t.Name, column: c.Name, title: c.Title, description: c.Human, values: c.Values})
 		}
 	}
 	return written
@@ -226,7 +228,7 @@ func (l *loader) birdMeanings(s *source, books map[string]*notebook) error {
 	if bad != nil {
 		at := full.at(bad.offset)
 		return diag.Usagef("%s", bad.message).At(at.File, at.Line, at.Column).
-			WithHint("the file must be one object of texts by database|table|column; without the file, other descriptions are used")
+			WithHint("the file must be one object of texts by database|table|column; it may also be left out")
 	}
 	lines := indexLines(birdMeaning, data)
 	for _, m := range r.members {

@@ -105,7 +105,7 @@ func kindTable() []kind {
 	return []kind{
 		{"spider", "spider:DIR", "Spider 1.0 (Yu et al., EMNLP 2018), CC BY-SA 4.0", []string{dev, train}, loadSpider},
 		{"bird", "bird:DIR", "BIRD (Li et al., NeurIPS 2023), CC BY-SA 4.0", []string{dev, train}, loadBird},
-		{"sql", "sql:DB.sqlite,EXAMPLES.jsonl", "unknown", nil, loadPairs},
+		{"sql", pairsForm, "unknown", nil, loadPairs},
 	}
 }
 
@@ -125,10 +125,10 @@ func Kinds() []string {
 }
 
 // Open loads the corpus that spec names: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl or demo. An example that
-// cannot be read is listed in Rejected and the rest is loaded; an example whose database is missing stays, and the
+// cannot be read is listed in Rejected, and the rest is loaded; an example whose database is missing stays, and the
 // database has no File. What makes the whole corpus unreadable (a missing folder, a file that is not JSON) is one
-// [*diag.Error] of exit code [diag.ExitUsage] with the file, the place and what to do; any other error is Seatrial's own
-// failure. The same files give the same Corpus, up to Root and the paths in File.
+// [*diag.Error] of exit code [diag.ExitUsage] with the file, the place and what to do; any other error is Seatrial's
+// own failure. The same files give the same Corpus, up to Root and the paths in File.
 func Open(spec string, opts Options) (*Corpus, error) {
 	k, path, err := parseSpec(spec)
 	if err != nil {
@@ -162,7 +162,8 @@ func parseSpec(spec string) (kind, string, error) {
 	case wants && path == "":
 		return kind{}, "", diag.Usagef("corpus %q says nothing about where it is", spec).WithHint("write %s", k.form)
 	case !wants && colon:
-		return kind{}, "", diag.Usagef("corpus %q: %s takes nothing after its name", spec, k.name).WithHint("write %s", k.form)
+		return kind{}, "", diag.Usagef("corpus %q: %s takes nothing after its name", spec, k.name).
+			WithHint("write %s", k.form)
 	}
 	return k, path, nil
 }

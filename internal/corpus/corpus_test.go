@@ -2,10 +2,15 @@ package corpus
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag"
 )
 
 func mustOpen(t testing.TB, spec string, opts Options) *Corpus {
@@ -40,14 +45,16 @@ func checkCorpus(t testing.TB, c *Corpus) {
 		}
 		if e.DuplicateOf != "" {
 			first, ok := ids[e.DuplicateOf]
-			if !ok || first.DuplicateOf != "" || first.Database != e.Database || first.Question != e.Question || first.SQL != e.SQL {
+			if !ok || first.DuplicateOf != "" ||
+				first.Database != e.Database || first.Question != e.Question || first.SQL != e.SQL {
 				t.Errorf("%s is called a duplicate of %q", e.ID, e.DuplicateOf)
 			}
 		}
 		ids[e.ID] = e
 	}
 	for _, r := range c.Rejected {
-		if !slices.Contains(Reasons(), r.Reason) || r.Message == "" || r.ID == "" || r.Position.Line < 1 || r.Position.Column < 1 {
+		if !slices.Contains(Reasons(), r.Reason) || r.Message == "" || r.ID == "" ||
+			r.Position.Line < 1 || r.Position.Column < 1 {
 			t.Errorf("rejected without an account: %+v", r)
 		}
 	}
@@ -92,5 +99,129 @@ func checkPositions(t testing.TB, c *Corpus, question, query string) {
 				t.Fatalf("%s: at %v %s is %q, not %q", e.ID, e.Position, name, got, want)
 			}
 		}
+	}
+}
+
+// writeTree makes a folder of files.
+func writeTree(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// sqliteFile gives the bytes of an SQLite file that a script builds.
+func sqliteFile(t testing.TB, script string) string {
+	t.Helper()
+	image, err := buildImage(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(image)
+}
+
+// account lists rejections as "reason id file:line:column".
+func account(c *Corpus) string {
+	var b strings.Builder
+	for _, r := range c.Rejected {
+		fmt.Fprintf(&b, "%s %s %v\n", r.Reason, r.ID, r.Position)
+	}
+	return b.String()
+}
+
+// wantUsage checks that err is one usage error that says each of words, hint included.
+func wantUsage(t testing.TB, err error, words ...string) {
+	t.Helper()
+	var e *diag.Error
+	if !errors.As(err, &e) || diag.ExitCode(err) != diag.ExitUsage || e.Hint == "" {
+		t.Errorf("error %v (%T) is no usage error with a hint", err, err)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(diag.Render(err), word) {
+			t.Errorf("the error does not say %q:\n%s", word, diag.Render(err))
+		}
+	}
+}
+
+func TestSpecsThatNameNothing(t *testing.T) {
+	empty := t.TempDir()
+	file := filepath.Join(writeTree(t, map[string]string{"file": "x"}), "file")
+	for spec, words := range map[string][]string{
+		"":                        {"unknown corpus", "spider"},
+		"spyder:x":                {"spyder", `did you mean "spider"?`},
+		"spider":                  {"spider:DIR"},
+		"spider:":                 {"spider:DIR"},
+		"bird:":                   {"bird:DIR"},
+		"sql:":                    {"sql:DB.sqlite,EXAMPLES.jsonl"},
+		"sql:a.sqlite":            {"sql:DB.sqlite,EXAMPLES.jsonl"},
+		"sql:,a":                  {"sql:DB.sqlite,EXAMPLES.jsonl"},
+		"sql:a,":                  {"sql:DB.sqlite,EXAMPLES.jsonl"},
+		"sql:" + empty + "/a,b":   {filepath.Join(empty, "a"), "no such file"},
+		"sql:" + empty + "/x/a,b": {filepath.Join(empty, "x"), "no such folder"},
+		"sql:" + file + ",b":      {file, "not an SQLite database"},
+		"sql:" + empty + ",b":     {empty, "not an SQLite database"},
+		"spider:" + empty + "/x":  {filepath.Join(empty, "x"), "no such folder", spiderExpected},
+		"spider:" + empty:         {filepath.Join(empty, "tables.json"), spiderExpected + " in " + empty},
+		"spider:" + file:          {file, "a file, not a folder"},
+		"bird:" + empty:           {filepath.Join(empty, "dev_tables.json"), "dev.json"},
+		"bird:" + empty + "/x":    {"no such folder"},
+	} {
+		c, err := Open(spec, Options{})
+		if c != nil {
+			t.Errorf("%q gave a corpus", spec)
+		}
+		t.Run(spec, func(t *testing.T) { wantUsage(t, err, words...) })
+	}
+}
+
+func TestSplitsThatAreNone(t *testing.T) {
+	_, err := Open("spider:x", Options{Split: "trai"})
+	wantUsage(t, err, "trai", `did you mean "train"?`)
+	_, err = Open("sql:x,y", Options{Split: "dev"})
+	wantUsage(t, err, "no splits", "--split")
+	dir := writeTree(t, map[string]string{"tables.json": "[]", "train_spider.json": "[]"})
+	_, err = Open("spider:"+dir, Options{Split: "dev"})
+	wantUsage(t, err, filepath.Join(dir, "dev.json"), `split "dev"`)
+	mustOpen(t, "spider:"+dir, Options{Split: "train"})
+}
+
+// A digest depends on the bytes of each file that is read and on nothing else.
+func TestDigestNamesTheInputs(t *testing.T) {
+	files := map[string]string{
+		"tables.json":                 `[{"db_id": "shop", "table_names": ["item"], "table_names_original": ["item"]}]`,
+		"dev.json":                    `[{"db_id": "shop", "question": "How many?", "query": "SELECT count(*) FROM item"}]`,
+		"train_spider.json":           `[]`,
+		"database/shop/shop.sqlite":   sqliteFile(t, "CREATE TABLE item (name TEXT)"),
+		"database/other/other.sqlite": "no question asks about this",
+		"README.txt":                  "nor is this read",
+	}
+	digest := func(name, text string) string {
+		changed := map[string]string{}
+		for n, t := range files {
+			changed[n] = t
+		}
+		if name != "" {
+			changed[name] = text
+		}
+		return mustOpen(t, "spider:"+writeTree(t, changed), Options{}).Digest
+	}
+	base := digest("", "")
+	for name, text := range files {
+		read := name != "README.txt" && !strings.Contains(name, "other")
+		if got := digest(name, text+" "); (got != base) != read {
+			t.Errorf("a change of %s: digest changes %v, want %v", name, got != base, read)
+		}
+	}
+	if digest("train_others.json", "[]") == base {
+		t.Error("a further file leaves the digest as it was")
 	}
 }

@@ -19,8 +19,8 @@ const (
 	demoDescriptions = "descriptions.jsonl"
 )
 
-// descriptionFields lists what a line of the demo's descriptions may hold; column is "" for a table itself, and table too
-// for the database.
+// descriptionFields lists what a line of the demo's descriptions may hold; column is "" for a table itself, and table
+// too for the database.
 var descriptionFields = []string{"database", "table", "column", "title", "description", "values"}
 
 // loadBundle loads a corpus whose databases are scripts in files: each is run into an SQLite file in opts.WorkDir. The

@@ -153,7 +153,8 @@ func readDescription(data []byte) (rows []descriptionRow, faults []descriptionFa
 	lines, err := readCSV(text, comma, false)
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {
-		faults = append(faults, descriptionFault{broken.Line, broken.Column, "quotes are not those of CSV and were read as they stand"})
+		faults = append(faults, descriptionFault{broken.Line, broken.Column,
+			"quotes are not those of CSV and were read as they stand"})
 		lines, err = readCSV(text, comma, true)
 	}
 	if err != nil {
@@ -317,12 +318,15 @@ var modelToken = regexp.MustCompile(`<\|[a-z_]+\|>`)
 // plainText cleans a description: control characters of Windows-1252 that were taken for Latin-1 become what they
 // stand for, other control characters go, white space inside a line becomes one space, and blank lines go.
 func plainText(text string) string {
-	text = modelToken.ReplaceAllString(text, "")
+	for modelToken.MatchString(text) { // what is left of a mark around a mark may be one
+		text = modelToken.ReplaceAllString(text, "")
+	}
 	var b strings.Builder
 	for _, r := range misread.Replace(text) {
-		switch {
-		case r >= 0x80 && r <= 0x9f:
+		if r >= 0x80 && r <= 0x9f {
 			r = charmap.Windows1252.DecodeByte(byte(r))
+		}
+		switch {
 		case r == '\r':
 			r = '\n'
 		case r != '\n' && (unicode.IsSpace(r) || unicode.IsControl(r)):

@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,15 +14,16 @@ import (
 // pairFields lists what a line of a user's own examples may hold.
 var pairFields = []string{"question", "sql", "id", "evidence", "difficulty"}
 
+// pairsForm is how a spec of a user's own corpus is written.
+const pairsForm = "sql:DB.sqlite,EXAMPLES.jsonl"
+
 // loadPairs loads a user's own database and examples: DB.sqlite,EXAMPLES.jsonl, cut at the last comma. The corpus and
 // its database are named by the database's file without its extension.
 func loadPairs(l *loader, paths string, _ Options) error {
-	const form = "sql:DB.sqlite,EXAMPLES.jsonl"
-	comma := strings.LastIndexByte(paths, ',')
-	if comma <= 0 || comma == len(paths)-1 {
-		return diag.Usagef("corpus %q names no two files", "sql:"+paths).WithHint("write %s", form)
+	databasePath, examplesPath, ok := cutLast(paths, ',')
+	if !ok {
+		return diag.Usagef("corpus %q does not name two files", "sql:"+paths).WithHint("write %s", pairsForm)
 	}
-	databasePath, examplesPath := paths[:comma], paths[comma+1:]
 	base := filepath.Base(databasePath)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if !isFileName(name) {
@@ -38,9 +38,9 @@ func loadPairs(l *loader, paths string, _ Options) error {
 	case err != nil:
 		return err
 	case state == fileMissing:
-		return diag.Usagef("there is no such file").At(databasePath, 0, 0).WithHint("write %s", form)
+		return diag.Usagef("there is no such file").At(databasePath, 0, 0).WithHint("write %s", pairsForm)
 	case state == fileForeign:
-		return diag.Usagef("this is not an SQLite database").At(databasePath, 0, 0).WithHint("write %s", form)
+		return diag.Usagef("this is not an SQLite database").At(databasePath, 0, 0).WithHint("write %s", pairsForm)
 	}
 	examples, file, err := besideFile(examplesPath)
 	if err != nil {
@@ -66,6 +66,15 @@ func loadPairs(l *loader, paths string, _ Options) error {
 	both.sums["examples/"+file] = examples.sums[file]
 	l.corpus.Digest = both.digest()
 	return nil
+}
+
+// cutLast cuts text at the last separator: folders may have commas in their names. ok is false where a side is empty.
+func cutLast(text string, separator byte) (before, after string, ok bool) {
+	i := strings.LastIndexByte(text, separator)
+	if i <= 0 || i == len(text)-1 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
 }
 
 // besideFile gives the folder that a file is in, and its name there.
@@ -139,18 +148,18 @@ func (r *record) id() (string, *fault) {
 		if strings.Trim(string(m.value), "0123456789") == "" && len(m.value) <= longest {
 			return string(m.value), nil
 		}
-		return "", &fault{reason: BadRow, offset: m.start, message: `"id" is neither text nor a whole number`}
+		return "", faultAt(m.start, BadRow, `"id" is neither text nor a whole number`)
 	}
 	id, bad := m.unquote()
 	switch {
 	case bad != nil:
 		return "", bad
 	case id == "":
-		return "", &fault{BadRow, m.start, `"id" is empty`, "leave it out where there is none"}
+		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave it out where there is none")
 	case len(id) > longest:
-		return "", &fault{reason: BadRow, offset: m.start, message: fmt.Sprintf(`"id" is longer than %d bytes`, longest)}
+		return "", faultAt(m.start, BadRow, `"id" is longer than %d bytes`, longest)
 	case strings.ContainsFunc(id, unicode.IsControl):
-		return "", &fault{reason: BadRow, offset: m.start, message: `"id" holds a control character`}
+		return "", faultAt(m.start, BadRow, `"id" holds a control character`)
 	}
 	return id, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,6 +20,16 @@ type fault struct {
 	offset  int
 	message string
 	hint    string
+}
+
+// faultAt makes a fault of any reason; hints are added where a message leaves a question open.
+func faultAt(offset int, reason Reason, format string, args ...any) *fault {
+	return &fault{reason: reason, offset: offset, message: fmt.Sprintf(format, args...)}
+}
+
+func (f *fault) withHint(hint string) *fault {
+	f.hint = hint
+	return f
 }
 
 // list reads a top-level JSON list and calls each with every element and its offset. What is not JSON, or not a list,
@@ -126,18 +137,18 @@ type member struct {
 // encoding/json, and no name may stand twice.
 func readRecord(raw []byte, offset int) (*record, *fault) {
 	if i := invalidUTF8(raw); i >= 0 {
-		return nil, &fault{BadEncoding, offset + i, fmt.Sprintf("the byte 0x%02x is not UTF-8", raw[i]), "save the file as UTF-8"}
+		return nil, faultAt(offset+i, BadEncoding, "the byte 0x%02x is not UTF-8", raw[i]).withHint("save the file as UTF-8")
 	}
 	if at, err := syntaxError(raw); err != nil {
-		return nil, &fault{reason: BadRow, offset: offset + at, message: "this is not JSON: " + err.Error()}
+		return nil, faultAt(offset+at, BadRow, "this is not JSON: %v", err)
 	}
 	if first := firstByte(raw); raw[first] != '{' {
-		return nil, &fault{reason: BadRow, offset: offset + first, message: "this is " + describeJSON(raw) + ", not an object"}
+		return nil, faultAt(offset+first, BadRow, "this is %s, not an object", describeJSON(raw))
 	}
 	r := &record{offset: offset + firstByte(raw)}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	broken := func(err error) *fault { // not reached: raw is known to be valid
-		return &fault{reason: BadRow, offset: offset, message: err.Error()}
+		return faultAt(offset, BadRow, "this is not JSON: %v", err)
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, broken(err)
@@ -156,7 +167,7 @@ func readRecord(raw []byte, offset int) (*record, *fault) {
 		}
 		m.start = offset + int(dec.InputOffset()) - len(m.value)
 		if seen[m.name] {
-			return nil, &fault{reason: BadRow, offset: m.offset, message: "the field " + quote(m.name) + " stands twice"}
+			return nil, faultAt(m.offset, BadRow, "the field %s stands twice", quote(m.name))
 		}
 		seen[m.name] = true
 		r.members = append(r.members, m)
@@ -167,22 +178,12 @@ func readRecord(raw []byte, offset int) (*record, *fault) {
 // only rejects a member whose name is not in known.
 func (r *record) only(known ...string) *fault {
 	for _, m := range r.members {
-		if !contains(known, m.name) {
-			f := &fault{reason: UnknownField, offset: m.offset, message: "unknown field " + quote(m.name)}
-			f.hint = diag.Unknown("field", m.name, known).Hint
-			return f
+		if !slices.Contains(known, m.name) {
+			return faultAt(m.offset, UnknownField, "unknown field %s", quote(m.name)).
+				withHint(diag.Unknown("field", m.name, known).Hint)
 		}
 	}
 	return nil
-}
-
-func contains(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *record) member(name string) *member {
@@ -201,7 +202,7 @@ func (r *record) text(name string) (string, *fault) {
 		return "", nil
 	}
 	if m.value[0] != '"' {
-		return "", &fault{reason: BadRow, offset: m.start, message: fmt.Sprintf("%q is %s, not text", name, describeJSON(m.value))}
+		return "", faultAt(m.start, BadRow, "%q is %s, not text", name, describeJSON(m.value))
 	}
 	return m.unquote()
 }
@@ -214,7 +215,7 @@ func (r *record) number(name string) (int, *fault) {
 	}
 	n, err := strconv.Atoi(strings.Trim(string(m.value), `"`))
 	if err != nil || n < 0 {
-		return -1, &fault{reason: BadRow, offset: m.start, message: fmt.Sprintf("%q is not a whole number from 0 up", name)}
+		return -1, faultAt(m.start, BadRow, "%q is not a whole number from 0 up", name)
 	}
 	return n, nil
 }
@@ -224,14 +225,14 @@ func (r *record) number(name string) (int, *fault) {
 func (m *member) unquote() (string, *fault) {
 	var text string
 	if err := json.Unmarshal(m.value, &text); err != nil {
-		return "", &fault{reason: BadRow, offset: m.start, message: err.Error()}
+		return "", faultAt(m.start, BadRow, "%q is not text: %v", m.name, err)
 	}
-	if strings.ContainsRune(text, unicode.ReplacementChar) && strings.Count(text, "\uFFFD") > writtenReplacements(m.value) {
-		return "", &fault{BadEncoding, m.start, fmt.Sprintf("%q has an escape that names half of a character", m.name),
-			`write both halves, such as \ud83d\ude00`}
+	if n := strings.Count(text, "\uFFFD"); n > 0 && n > writtenReplacements(m.value) {
+		return "", faultAt(m.start, BadEncoding, "%q has an escape that names half of a character", m.name).
+			withHint(`write both halves, such as \ud83d\ude00`)
 	}
 	if strings.ContainsRune(text, 0) {
-		return "", &fault{reason: BadRow, offset: m.start, message: fmt.Sprintf("%q holds the character NUL", m.name)}
+		return "", faultAt(m.start, BadRow, "%q holds the character NUL", m.name)
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -297,12 +298,12 @@ func (r *record) place(name string) int {
 func (r *record) complete(e *Example, database, question, sql string) *fault {
 	switch {
 	case database != "" && !isFileName(e.Database):
-		return &fault{BadDatabase, r.place(database), fmt.Sprintf("%q must name a database, and %s cannot", database, quote(e.Database)),
-			"a database's name is the name of its folder"}
+		return faultAt(r.place(database), BadDatabase, "%q must name a database, and %s cannot", database, quote(e.Database)).
+			withHint("a database's name is the name of its file, without folders")
 	case e.Question == "":
-		return &fault{reason: EmptyQuestion, offset: r.place(question), message: fmt.Sprintf("%q is missing or empty", question)}
+		return faultAt(r.place(question), EmptyQuestion, "%q is missing or empty", question)
 	case e.SQL == "":
-		return &fault{reason: EmptySQL, offset: r.place(sql), message: fmt.Sprintf("%q is missing or empty", sql)}
+		return faultAt(r.place(sql), EmptySQL, "%q is missing or empty", sql)
 	}
 	return nil
 }

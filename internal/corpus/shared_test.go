@@ -86,7 +86,8 @@ func TestSpiderTitlesAsPublished(t *testing.T) {
 func TestBirdAsPublished(t *testing.T) {
 	c := mustOpen(t, "bird:"+filepath.Join(sharedData(t), "bird"), Options{})
 	names, orphaned := missing(c)
-	if len(c.Examples) != 1534 || len(c.Rejected) != 0 || len(c.Databases) != 11 || len(names) != 10 || orphaned != 1534-129 {
+	if len(c.Examples) != 1534 || len(c.Rejected) != 0 || len(c.Databases) != 11 || len(names) != 10 ||
+		orphaned != 1534-129 {
 		t.Errorf("%d examples (%d without database), %d rejected, %d databases (%d missing); want 1534 (1405), 0, 11 (10)",
 			len(c.Examples), orphaned, len(c.Rejected), len(c.Databases), len(names))
 	}
