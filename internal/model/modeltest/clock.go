@@ -1,0 +1,44 @@
+package modeltest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Clock is a clock on which sleeping takes no time: it moves the clock on and is remembered.
+type Clock struct {
+	mu    sync.Mutex
+	now   time.Time
+	slept []time.Duration
+}
+
+// NewClock makes a clock that stands at start.
+func NewClock(start time.Time) *Clock { return &Clock{now: start} }
+
+// Now gives the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Sleep moves the clock on by d, or gives the context's error if it has ended.
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	c.slept = append(c.slept, d)
+	return nil
+}
+
+// Slept gives every sleep so far, in order.
+func (c *Clock) Slept() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.slept)
+}
