@@ -164,3 +164,41 @@ func bounded(text string, start, end int) bool {
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+// Facets names what a query is made of: reports break figures down by them.
+func Facets(q *sqlast.Query) map[string]string {
+	facets := map[string]string{}
+	tables := 0
+	ast.Walk(q.Stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			if n != q.Stmt {
+				facets["nested"] = "yes"
+			}
+			if len(n.Cores) > 1 {
+				facets["set_operation"] = "yes"
+			}
+		case *ast.SelectQuery:
+			if sqlast.IsGrouped(n) {
+				facets["aggregate"] = "yes"
+			}
+			if len(n.GroupBy) > 0 {
+				facets["group"] = "yes"
+			}
+			if len(n.OrderBy) > 0 {
+				facets["order"] = "yes"
+			}
+		case *ast.TableRef:
+			tables++
+		case *ast.CaseExpr:
+			facets["case"] = "yes"
+		case *ast.FuncCall:
+			if _, date := dateFunctions[strings.ToLower(n.Name.Name)]; date {
+				facets["date"] = "yes"
+			}
+		}
+		return true
+	})
+	facets["tables"] = fmt.Sprint(tables)
+	return facets
+}

@@ -65,11 +65,15 @@ func (w *writer) labelSources(n ast.Node) {
 	count := map[string]int{}
 	var sources []*sqlast.Source
 	ast.Walk(n, func(m ast.Node) bool {
+		if _, replaced := m.(*ast.TableRef); w.holes[m] > 0 && !replaced {
+			return false // another function's
+		}
 		if t, ok := m.(*ast.TableRef); ok {
 			if src := w.q.SourceOf(t); src != nil {
 				sources = append(sources, src)
 				count[w.sourceTitle(src)]++
 			}
+			return w.holes[m] == 0
 		}
 		return true
 	})

@@ -383,7 +383,7 @@ func functionKey(f *function) string {
 	var b strings.Builder
 	b.WriteString(f.database + "\n" + f.statement)
 	for _, g := range f.bindings {
-		fmt.Fprintf(&b, "\n%s %s %v %d", g.Kind, g.Type, g.Nullable, len(g.Columns))
+		fmt.Fprintf(&b, "\n%s %d", g.Kind, len(g.Columns))
 	}
 	return b.String()
 }

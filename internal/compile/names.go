@@ -40,11 +40,56 @@ func (l *Library) Add(d *Draft) {
 		for i := range calls {
 			f := calls[i].function
 			if known := l.byKey[f.key]; known != nil {
+				known.merge(f)
 				calls[i].function = known
 				continue
 			}
 			l.byKey[f.key] = f
 		}
+	}
+}
+
+// merge widens f so that it takes the arguments of g too, which means the same. The outcome does not depend on which of
+// the two came first.
+func (f *function) merge(g *function) {
+	for i := range f.bindings {
+		a, b := &f.bindings[i], &g.bindings[i]
+		a.Type, a.Nullable = widerType(a.Type, b.Type), a.Nullable || b.Nullable
+		// What a person asks with documents an argument better than what a function returns.
+		if a.Role == universe.RoleSource && b.Role != universe.RoleSource ||
+			(a.Role == universe.RoleSource) == (b.Role == universe.RoleSource) && bindingText(*b) < bindingText(*a) {
+			a.Role, a.Table, a.Column = b.Role, b.Table, b.Column
+			f.describe.arguments[i] = g.describe.arguments[i]
+		}
+	}
+	if g.describe.summary < f.describe.summary {
+		f.describe.summary, f.describe.noun = g.describe.summary, g.describe.noun
+	}
+	if columnText(g.columns) < columnText(f.columns) {
+		f.columns = g.columns
+	}
+}
+
+func bindingText(b universe.Binding) string { return b.Role + "\n" + b.Table + "\n" + b.Column }
+
+func columnText(columns []universe.Column) string {
+	text, err := universe.Marshal(columns)
+	if err != nil {
+		panic(err) // plain data always has a JSON form
+	}
+	return string(text)
+}
+
+// widerType gives the type that holds the values of both.
+func widerType(a, b string) string {
+	numeric := func(t string) bool { return t == universe.TypeInteger || t == universe.TypeNumber }
+	switch {
+	case a == b:
+		return a
+	case numeric(a) && numeric(b):
+		return universe.TypeNumber
+	default:
+		return universe.TypeAny
 	}
 }
 

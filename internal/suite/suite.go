@@ -29,6 +29,7 @@ const (
 	FileInstances    = "instances.jsonl"
 	FileCertificates = "certificates.jsonl"
 	FileRejected     = "rejected.jsonl"
+	FileRecipes      = "worlds/recipes.jsonl"
 	DirTools         = "tools"
 	DirDatabases     = "databases"
 	DirWorlds        = "worlds"
@@ -105,6 +106,13 @@ func (m MutantCounts) Score() float64 {
 	return float64(m.Told) / float64(open)
 }
 
+// Add sums two counts.
+func (m MutantCounts) Add(n MutantCounts) MutantCounts {
+	return MutantCounts{
+		Made: m.Made + n.Made, Told: m.Told + n.Told, Equivalent: m.Equivalent + n.Equivalent, Failed: m.Failed + n.Failed,
+	}
+}
+
 // InstanceCounts accounts for the instances of one condition.
 type InstanceCounts struct {
 	Made      int `json:"made"`
@@ -145,6 +153,14 @@ type PlanProof struct {
 	Worlds int    `json:"worlds"` // on how many neighbours it gave a right result
 }
 
+// Recipe says what the neighbours of a database were grown from: `verify` grows the same ones again.
+type Recipe struct {
+	Database   string   `json:"database"`
+	Seed       uint64   `json:"seed"`
+	Neighbours int      `json:"neighbours"`
+	SQL        []string `json:"sql"` // the queries whose rows and literals were planted, in order
+}
+
 // Mutant is a query that differs from the task's SQL in one place.
 type Mutant struct {
 	Kind string `json:"kind"`
@@ -174,10 +190,10 @@ type Suite struct {
 	Instances    []*Instance
 	Certificates []*Certificate
 	Rejected     []*Rejection
+	Recipes      []*Recipe
 }
 
-// Task gives the task of that id, or nil. It builds its index on first use and is then safe for concurrent use only if
-// [Suite.Index] was called before.
+// Index gives the tasks by id.
 func (s *Suite) Index() map[string]*universe.Task {
 	index := make(map[string]*universe.Task, len(s.Tasks))
 	for _, t := range s.Tasks {
@@ -304,6 +320,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		{FileInstances, func() ([]byte, error) { return lines(s.Instances) }},
 		{FileCertificates, func() ([]byte, error) { return lines(s.Certificates) }},
 		{FileRejected, func() ([]byte, error) { return lines(s.Rejected) }},
+		{FileRecipes, func() ([]byte, error) { return lines(s.Recipes) }},
 	} {
 		data, err := f.data()
 		if err != nil {
@@ -420,6 +437,8 @@ func (s *Suite) loadFile(name string) error {
 		s.Certificates, err = readLines[Certificate](path, data)
 	case name == FileRejected:
 		s.Rejected, err = readLines[Rejection](path, data)
+	case name == FileRecipes:
+		s.Recipes, err = readLines[Recipe](path, data)
 	case strings.HasPrefix(name, DirTools+"/"):
 		style := strings.TrimSuffix(strings.TrimPrefix(name, DirTools+"/"), ".jsonl")
 		s.Tools[style], err = readLines[universe.Tool](path, data)
