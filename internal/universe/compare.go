@@ -138,12 +138,17 @@ func (g *Gold) Accepts(a Answer) Verdict {
 	}
 }
 
-// Digests gives, for every right answer, the digest of its rows as a bag, as [Result.Digest] with ordered unset gives
-// it: a call whose digest is among them returned gold.
+// Digests gives, for every right answer, the digests that [Result.Digest] gives of its rows as a bag and, where gold is
+// ordered, of its rows in the order in which they are listed: a call whose digest is among them returned gold. (The
+// converse does not hold: rows of one tie block may come in another order, and 1 and 1.0 have different digests.)
 func (g *Gold) Digests() []string {
 	switch g.Kind {
 	case GoldRows:
-		return []string{(&Result{Rows: g.Rows}).Digest(false)}
+		r := &Result{Rows: g.Rows}
+		if g.Blocks == nil {
+			return []string{r.Digest(false)}
+		}
+		return []string{r.Digest(false), r.Digest(true)}
 	case GoldAnyOf:
 		var digests []string
 		for i := range g.Alternatives {

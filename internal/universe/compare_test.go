@@ -273,7 +273,8 @@ func TestHolds(t *testing.T) {
 	if !rowsGold(columns("a:integer")).Holds(&Result{Columns: []string{"a"}}) {
 		t.Error("an empty gold holds the empty result")
 	}
-	if d := either.Digests(); len(d) != 2 || d[1] != result(g.Rows[1], g.Rows[0]).Digest(false) {
+	if d := either.Digests(); len(d) != 3 || d[2] != result(g.Rows[1], g.Rows[0]).Digest(false) ||
+		d[1] != (&Result{Rows: ordered.Rows}).Digest(true) {
 		t.Errorf("digests %v", d)
 	}
 }

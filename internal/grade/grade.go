@@ -1,0 +1,146 @@
+// Package grade turns a task and the transcript of an episode into a grade: what came of the episode, whether it counts,
+// whether it succeeded, and the first cause if it did not. RULES.md states the rules. Grading is pure, so old transcripts
+// can be graded again at any time. It must never know a model, a network, a database, or how the episode was run.
+package grade
+
+import (
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Outcomes of an episode.
+const (
+	OutcomeSuccess     = "success"       // strictly right
+	OutcomeWrong       = "wrong_answer"  // answered, and not strictly right
+	OutcomeDeclined    = "declined"      // declined a request that can be met
+	OutcomeSilent      = "silent"        // stopped without an act
+	OutcomeOutOfBudget = "out_of_budget" // Grade.Budget names the budget
+	OutcomeCrashed     = "crashed"       // the agent's own program failed
+	OutcomeInvalid     = "invalid"       // Grade.Invalid names the reason; the episode leaves the denominator
+)
+
+// Outcomes lists every outcome in the order of reports.
+func Outcomes() []string {
+	return []string{OutcomeSuccess, OutcomeWrong, OutcomeDeclined, OutcomeSilent, OutcomeOutOfBudget, OutcomeCrashed,
+		OutcomeInvalid}
+}
+
+// First causes of a failure, beside the differences of the universe package.
+const (
+	CauseNoAnswer     = "no_answer"             // the episode ended before an answer
+	CauseDeclined     = "declined"              // the request can be met
+	CauseUnanswerable = "answered_unanswerable" // gold is declining
+	CauseMisreported  = "misreported"           // a call returned gold, and the answer is something else
+)
+
+// Grade is what an episode is worth. Counts are of events in the transcript; Tokens are input and output together;
+// CostUSD is in US dollars.
+type Grade struct {
+	Episode  string `json:"episode"`
+	Suite    string `json:"suite"`
+	Instance string `json:"instance"`
+	Task     string `json:"task"`
+	Agent    string `json:"agent"`
+	Protocol string `json:"protocol,omitempty"`
+	Arm      string `json:"arm,omitempty"`
+	Trial    int    `json:"trial"`
+
+	Outcome string `json:"outcome"`           // one of the Outcome constants
+	Budget  string `json:"budget,omitempty"`  // what ran out: turns, calls, tokens or wall
+	Invalid string `json:"invalid,omitempty"` // provider, internal or interrupted
+	Valid   bool   `json:"valid"`             // counts in the denominator
+	Success bool   `json:"success"`           // strictly right
+	Lenient bool   `json:"lenient"`           // strictly right, or right after extraction from prose
+	Rule    string `json:"rule,omitempty"`    // the extraction rule, where only lenient
+	// Cause is the first cause of a failure, "" for successes and invalid episodes: a Cause constant, or a Diff constant
+	// of the universe package.
+	Cause string `json:"cause,omitempty"`
+	// Difference is how the answer differs from gold, whatever the cause: a Diff constant of the universe package.
+	Difference string `json:"difference,omitempty"`
+	RightSeen  bool   `json:"right_seen,omitempty"` // a call returned gold
+	Landed     bool   `json:"landed,omitempty"`     // a condition was applied to some call
+
+	Turns        int     `json:"turns"`
+	Calls        int     `json:"calls"`
+	Asks         int     `json:"asks,omitempty"`
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	Tokens       int     `json:"tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+	Unparsed     int     `json:"unparsed,omitempty"`    // pieces of replies that could not be read
+	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that came back as an error, whoever's mistake it was
+}
+
+// episode is what scorers read.
+type episode struct {
+	task *universe.Task
+	t    *transcript.Transcript
+	end  *transcript.Event // never nil
+	act  *transcript.Event // the answer or decline that ended the episode; nil where nothing did
+}
+
+// scorer fills its own part of a grade.
+type scorer struct {
+	name  string
+	score func(e *episode, g *Grade) error
+}
+
+// scorers run in this order; each may read what those before it wrote.
+func scorers() []scorer {
+	return []scorer{
+		{"identity", scoreIdentity},
+		{"effort", scoreEffort},
+		{"conditions", scoreConditions},
+		{"evidence", scoreEvidence},
+		{"outcome", scoreOutcome},
+		{"cause", scoreCause},
+	}
+}
+
+// Of grades an episode. A transcript without an end counts as interrupted. Errors are Seatrial's own: a transcript of
+// another task, one that contradicts itself, or gold of a kind that this version cannot judge.
+func Of(task *universe.Task, t *transcript.Transcript) (Grade, error) {
+	var g Grade
+	e, err := read(task, t)
+	if err != nil {
+		return g, fmt.Errorf("grade episode %q: %w", t.Header.ID, err)
+	}
+	for _, s := range scorers() {
+		if err := s.score(e, &g); err != nil {
+			return Grade{}, fmt.Errorf("grade episode %q: %s: %w", t.Header.ID, s.name, err)
+		}
+	}
+	return g, nil
+}
+
+func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
+	if t.Header.Task != task.ID {
+		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
+	}
+	e := &episode{task: task, t: t, end: t.End()}
+	if e.end == nil {
+		e.end = &transcript.Event{Kind: transcript.EventEnd, End: transcript.EndInterrupted}
+		return e, nil
+	}
+	acts := map[string]string{
+		transcript.EndAnswered: transcript.EventAnswer,
+		transcript.EndDeclined: transcript.EventDecline,
+	}
+	kind, acted := acts[e.end.End]
+	if !acted {
+		return e, nil
+	}
+	// The first act ends the episode; what a turn holds after it was never done.
+	for i := range t.Events {
+		if k := t.Events[i].Kind; k == transcript.EventAnswer || k == transcript.EventDecline {
+			e.act = &t.Events[i]
+			break
+		}
+	}
+	if e.act == nil || e.act.Kind != kind {
+		return nil, fmt.Errorf("the transcript ends as %q without that act", e.end.End)
+	}
+	return e, nil
+}

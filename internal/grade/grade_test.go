@@ -1,0 +1,337 @@
+package grade
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+var singers = universe.Gold{
+	Kind: universe.GoldRows,
+	Columns: []universe.Column{
+		{Name: "Name", Type: universe.TypeText}, {Name: "Age", Type: universe.TypeInteger},
+	},
+	Rows:   []universe.Row{{"Ann", int64(30)}, {"Bob", int64(30)}, {"Cy", int64(31)}},
+	Blocks: []int{2, 1},
+}
+
+func taskOf(gold universe.Gold) *universe.Task { return &universe.Task{ID: "t1", Gold: gold} }
+
+// record writes a transcript; the header is that of one episode of the task t1.
+func record(events ...transcript.Event) *transcript.Transcript {
+	t := &transcript.Transcript{Header: transcript.Header{
+		Format: transcript.Format, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react", Trial: 2,
+	}}
+	t.Header.ID = transcript.EpisodeID(t.Header)
+	for _, e := range events {
+		t.Append(e)
+	}
+	return t
+}
+
+func turn(input, output int) transcript.Event {
+	return transcript.Event{Kind: transcript.EventTurn, Decision: &universe.Turn{
+		Usage:    universe.Usage{InputTokens: input, OutputTokens: output, CostUSD: 0.25},
+		Unparsed: []universe.Unparse{{Reason: "prose", Text: "hm"}},
+	}}
+}
+
+func call(rows []universe.Row, ordered bool) transcript.Event {
+	r := &universe.Result{Columns: []string{"Name", "Age"}, Rows: rows}
+	return transcript.Event{
+		Kind: transcript.EventCall, Tool: "function_1", Content: r.AppendRecords(nil), Digest: r.Digest(ordered),
+	}
+}
+
+func answer(text string) transcript.Event {
+	return transcript.Event{Kind: transcript.EventAnswer, Answer: json.RawMessage(text)}
+}
+
+func end(how string) transcript.Event { return transcript.Event{Kind: transcript.EventEnd, End: how} }
+
+func must(t *testing.T, task *universe.Task, tr *transcript.Transcript) Grade {
+	t.Helper()
+	g, err := Of(task, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGoldScoresFullMarksAndNothingNone(t *testing.T) {
+	played := record(
+		turn(100, 10), call(singers.Rows, true), turn(200, 20),
+		transcript.Event{
+			Kind: transcript.EventAnswer, Answer: json.RawMessage(`"$call_1$"`),
+			Columns: []string{"Name", "Age"}, Result: singers.Rows,
+		},
+		end(transcript.EndAnswered))
+	g := must(t, taskOf(singers), played)
+	want := Grade{
+		Episode: played.Header.ID, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react", Trial: 2,
+		Outcome: OutcomeSuccess, Valid: true, Success: true, Lenient: true, RightSeen: true,
+		Turns: 2, Calls: 1, InputTokens: 300, OutputTokens: 30, Tokens: 330, CostUSD: 0.5, Unparsed: 2,
+	}
+	if !reflect.DeepEqual(g, want) {
+		t.Errorf("gold's episode:\n%+v, want\n%+v", g, want)
+	}
+
+	g = must(t, taskOf(singers), record())
+	if g.Success || g.Lenient || g.Valid || g.Outcome != OutcomeInvalid || g.Invalid != transcript.EndInterrupted {
+		t.Errorf("the empty transcript: %+v, want an interrupted episode", g)
+	}
+}
+
+func TestOutcomesAndCauses(t *testing.T) {
+	right := `[{"Name":"Bob","Age":30},{"Name":"Ann","Age":30},{"Name":"Cy","Age":31}]`
+	decline := universe.Gold{Kind: universe.GoldDecline}
+	either := universe.Gold{Kind: universe.GoldAnyOf, Alternatives: []universe.Gold{
+		{Kind: universe.GoldRows, Columns: []universe.Column{{Name: "n"}}, Rows: []universe.Row{{int64(1)}}},
+		{Kind: universe.GoldRows, Columns: []universe.Column{{Name: "n"}}, Rows: []universe.Row{{int64(2)}}},
+	}}
+	failed := transcript.Event{Kind: transcript.EventCall, Error: &universe.ToolError{Code: universe.CodeUnknownTool}}
+	tests := []struct {
+		name    string
+		gold    universe.Gold
+		events  []transcript.Event
+		outcome string
+		detail  string // budget or invalid
+		cause   string
+	}{
+		{"right", singers, []transcript.Event{answer(right), end(transcript.EndAnswered)}, OutcomeSuccess, "", ""},
+		{"blocks out of order", singers, []transcript.Event{
+			answer(`[["Cy",31],["Ann",30],["Bob",30]]`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffOrder},
+		{"wrong values", singers, []transcript.Event{
+			answer(`[["Ann",30],["Bob",30],["Cy",32]]`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffValues},
+		{"a row short", singers, []transcript.Event{
+			answer(`[["Ann",30],["Bob",30]]`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffMissing},
+		{"a row more", singers, []transcript.Event{
+			answer(`[["Ann",30],["Bob",30],["Cy",31],["Di",1]]`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffExtra},
+		{"other shape", singers, []transcript.Event{answer(`"Ann"`), end(transcript.EndAnswered)},
+			OutcomeWrong, "", universe.DiffColumns},
+		{"only in prose", singers, []transcript.Event{
+			answer(`"Answer: [[\"Ann\",30],[\"Bob\",30],[\"Cy\",31]]"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffProse},
+		{"extracted by the protocol", singers, []transcript.Event{
+			{Kind: transcript.EventAnswer, Answer: json.RawMessage(right), Lenient: true}, end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffProse},
+		{"seen by its ordered digest and misreported", singers, []transcript.Event{
+			call(singers.Rows, true), answer(`"Ann"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", CauseMisreported},
+		{"seen by its bag digest and misreported", singers, []transcript.Event{
+			call([]universe.Row{singers.Rows[2], singers.Rows[0], singers.Rows[1]}, false),
+			answer(`"Ann"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", CauseMisreported},
+		{"seen in its content and misreported", singers, []transcript.Event{
+			call([]universe.Row{{"Bob", 30.0}, {"Ann", 30.0}, {"Cy", 31.0}}, true),
+			answer(`"Ann"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", CauseMisreported},
+		{"not seen", singers, []transcript.Event{
+			call(singers.Rows[:2], true), failed, answer(`"Ann"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", universe.DiffColumns},
+		{"declined what can be met", singers, []transcript.Event{
+			{Kind: transcript.EventDecline, Text: "no tool"}, end(transcript.EndDeclined),
+		}, OutcomeDeclined, "", CauseDeclined},
+		{"silent", singers, []transcript.Event{turn(1, 1), end(transcript.EndSilent)}, OutcomeSilent, "", CauseNoAnswer},
+		{"out of turns", singers, []transcript.Event{
+			{Kind: transcript.EventEnd, End: transcript.EndBudget, Budget: "turns"},
+		}, OutcomeOutOfBudget, "turns", CauseNoAnswer},
+		{"crashed", singers, []transcript.Event{end(transcript.EndCrashed)}, OutcomeCrashed, "", CauseNoAnswer},
+		{"provider failed", singers, []transcript.Event{end(transcript.EndProvider)}, OutcomeInvalid, "provider", ""},
+		{"own failure", singers, []transcript.Event{end(transcript.EndInternal)}, OutcomeInvalid, "internal", ""},
+		{"interrupted", singers, []transcript.Event{turn(1, 1)}, OutcomeInvalid, "interrupted", ""},
+		{"declined what cannot be met", decline, []transcript.Event{
+			{Kind: transcript.EventDecline}, end(transcript.EndDeclined),
+		}, OutcomeSuccess, "", ""},
+		{"answered what cannot be met", decline, []transcript.Event{answer(`null`), end(transcript.EndAnswered)},
+			OutcomeWrong, "", CauseUnanswerable},
+		{"silent where declining is right", decline, []transcript.Event{end(transcript.EndSilent)},
+			OutcomeSilent, "", CauseNoAnswer},
+		{"an alternative", either, []transcript.Event{answer(`2`), end(transcript.EndAnswered)}, OutcomeSuccess, "", ""},
+		{"no alternative", either, []transcript.Event{answer(`3`), end(transcript.EndAnswered)},
+			OutcomeWrong, "", universe.DiffValues},
+		{"the first answer counts", either, []transcript.Event{answer(`2`), answer(`3`), end(transcript.EndAnswered)},
+			OutcomeSuccess, "", ""},
+	}
+	for _, test := range tests {
+		g := must(t, taskOf(test.gold), record(test.events...))
+		if g.Outcome != test.outcome || g.Budget+g.Invalid != test.detail || g.Cause != test.cause {
+			t.Errorf("%s: outcome %s (%s), cause %q; want %s (%s), %q",
+				test.name, g.Outcome, g.Budget+g.Invalid, g.Cause, test.outcome, test.detail, test.cause)
+		}
+		if problem := inconsistency(g); problem != "" {
+			t.Errorf("%s: %s: %+v", test.name, problem, g)
+		}
+	}
+}
+
+// inconsistency gives what must never be in a grade.
+func inconsistency(g Grade) string {
+	known := slices.Contains(Outcomes(), g.Outcome)
+	switch {
+	case !known:
+		return "unknown outcome"
+	case g.Success != (g.Outcome == OutcomeSuccess):
+		return "success and outcome disagree"
+	case g.Success && (!g.Valid || !g.Lenient || g.Cause != "" || g.Rule != ""):
+		return "a success that does not count, is not lenient, or has a cause"
+	case g.Valid == (g.Outcome == OutcomeInvalid) || g.Valid != (g.Invalid == ""):
+		return "validity and outcome disagree"
+	case g.Valid && !g.Success && g.Cause == "":
+		return "a failure without a cause"
+	case g.Lenient && !g.Success && (g.Rule == "" || g.Cause != universe.DiffProse):
+		return "lenient without a rule"
+	case (g.Budget != "") && g.Outcome != OutcomeOutOfBudget:
+		return "a budget that did not end the episode"
+	}
+	return ""
+}
+
+func TestConditionsAndEffort(t *testing.T) {
+	g := must(t, taskOf(singers), record(
+		turn(10, 1),
+		transcript.Event{Kind: transcript.EventDecision, Condition: "exec.timeout", Applied: true},
+		transcript.Event{Kind: transcript.EventCall, Error: &universe.ToolError{Code: universe.CodeTimeout}},
+		transcript.Event{Kind: transcript.EventAsk, Text: "which one?"},
+		transcript.Event{
+			Kind: transcript.EventEnd, End: transcript.EndSilent, Usage: &universe.Usage{InputTokens: 99, OutputTokens: 9, CostUSD: 3},
+		}))
+	if !g.Landed || g.ToolErrors != 1 || g.Asks != 1 || g.Calls != 1 || g.Tokens != 108 || g.CostUSD != 3 {
+		t.Errorf("%+v: want a landed condition, one failed call, one question, and the usage of the whole episode", g)
+	}
+	g = must(t, taskOf(singers), record(
+		transcript.Event{Kind: transcript.EventDecision, Condition: "exec.timeout"}, end(transcript.EndSilent)))
+	if g.Landed {
+		t.Error("a condition that was not applied has landed")
+	}
+}
+
+func TestOwnFailuresAreErrors(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		task       *universe.Task
+		t          *transcript.Transcript
+	}{
+		{"another task", "of task", &universe.Task{ID: "t2", Gold: singers}, record(end(transcript.EndSilent))},
+		{"answered without an answer", "without that act", taskOf(singers), record(end(transcript.EndAnswered))},
+		{"declined after an answer", "without that act", taskOf(singers),
+			record(answer(`1`), transcript.Event{Kind: transcript.EventDecline}, end(transcript.EndDeclined))},
+		{"unknown end", "unknown", taskOf(singers), record(end("fell asleep"))},
+		{"unknown gold", "cannot be graded", taskOf(universe.Gold{Kind: universe.GoldState}),
+			record(answer(`1`), end(transcript.EndAnswered))},
+	} {
+		if _, err := Of(test.task, test.t); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// randomTranscript draws any sequence of events, most of which no environment would write.
+func randomTranscript(r *rand.Rand) *transcript.Transcript {
+	pieces := []transcript.Event{
+		turn(r.IntN(50), r.IntN(50)), call(singers.Rows, true), call(singers.Rows[:r.IntN(3)], false),
+		answer(`[["Ann",30],["Bob",30],["Cy",31]]`), answer(`"x"`), answer(``),
+		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk}, {Kind: transcript.EventDecision, Applied: r.IntN(2) == 0},
+		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []universe.Row{{int64(1)}, nil}},
+	}
+	var events []transcript.Event
+	for range r.IntN(8) {
+		events = append(events, pieces[r.IntN(len(pieces))])
+	}
+	ends := []string{
+		transcript.EndAnswered, transcript.EndDeclined, transcript.EndSilent, transcript.EndBudget, transcript.EndCrashed,
+		transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted,
+	}
+	if r.IntN(8) > 0 {
+		events = append(events, end(ends[r.IntN(len(ends))]))
+	}
+	return record(events...)
+}
+
+func TestRegradingGivesTheSame(t *testing.T) {
+	graded, successes := 0, 0
+	for seed := range uint64(3000) {
+		tr := randomTranscript(universe.Draw(seed, "regrade"))
+		first, err := Of(taskOf(singers), tr)
+		if err != nil {
+			continue // an act that the end contradicts
+		}
+		graded++
+		if first.Success {
+			successes++
+		}
+		if problem := inconsistency(first); problem != "" {
+			t.Fatalf("seed %d: %s: %+v", seed, problem, first)
+		}
+		data, err := tr.Encode()
+		if err != nil {
+			continue // an empty answer cannot be written
+		}
+		back, err := transcript.Decode(data)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if second := must(t, taskOf(singers), back); !reflect.DeepEqual(first, second) {
+			t.Fatalf("seed %d: graded\n%+v, and again\n%+v", seed, first, second)
+		}
+	}
+	if graded < 1000 || successes < 50 {
+		t.Errorf("only %d transcripts were graded, %d of them successes", graded, successes)
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	for seed := range uint64(20) {
+		if data, err := randomTranscript(universe.Draw(seed, "corpus")).Encode(); err == nil {
+			f.Add(data, uint8(seed))
+		}
+	}
+	golds := []universe.Gold{
+		singers, {Kind: universe.GoldDecline}, {Kind: universe.GoldAnyOf, Alternatives: []universe.Gold{singers}},
+		{Kind: universe.GoldRows}, {Kind: "?"},
+	}
+	f.Fuzz(func(t *testing.T, data []byte, which uint8) {
+		tr, err := transcript.Decode(data)
+		if err != nil {
+			return
+		}
+		task := &universe.Task{ID: tr.Header.Task, Gold: golds[int(which)%len(golds)]}
+		g, err := Of(task, tr)
+		if err != nil {
+			if !reflect.DeepEqual(g, Grade{}) {
+				t.Errorf("an error beside the grade %+v", g)
+			}
+			return
+		}
+		if problem := inconsistency(g); problem != "" {
+			t.Errorf("%s: %+v", problem, g)
+		}
+	})
+}
+
+func BenchmarkOf(b *testing.B) {
+	gold := singers
+	gold.Blocks, gold.Rows = nil, nil
+	for i := range 100 {
+		gold.Rows = append(gold.Rows, universe.Row{fmt.Sprintf("name %d", i), int64(i)})
+	}
+	r := &universe.Result{Columns: []string{"Name", "Age"}, Rows: gold.Rows}
+	tr := record(turn(1, 1), call(gold.Rows, false), answer(string(r.AppendRecords(nil))), end(transcript.EndAnswered))
+	task := taskOf(gold)
+	for b.Loop() {
+		if g, err := Of(task, tr); err != nil || !g.Success {
+			b.Fatal(g, err)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package grade
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+func scoreIdentity(e *episode, g *Grade) error {
+	h := e.t.Header
+	g.Episode, g.Suite, g.Instance, g.Task = h.ID, h.Suite, h.Instance, h.Task
+	g.Agent, g.Protocol, g.Arm, g.Trial = h.Agent, h.Protocol, h.Arm, h.Trial
+	return nil
+}
+
+// scoreEffort counts turns, calls, tokens, cost, and what went wrong on the way.
+func scoreEffort(e *episode, g *Grade) error {
+	var usage universe.Usage
+	for i := range e.t.Events {
+		switch ev := &e.t.Events[i]; ev.Kind {
+		case transcript.EventTurn:
+			g.Turns++
+			if ev.Decision != nil {
+				usage = usage.Add(ev.Decision.Usage)
+				g.Unparsed += len(ev.Decision.Unparsed)
+			}
+		case transcript.EventCall:
+			g.Calls++
+			if ev.Error != nil {
+				g.ToolErrors++
+			}
+		case transcript.EventAsk:
+			g.Asks++
+		}
+	}
+	if e.end.Usage != nil {
+		usage = *e.end.Usage // of the whole episode: requests that led to no turn are in it too
+	}
+	g.InputTokens, g.OutputTokens, g.CostUSD = usage.InputTokens, usage.OutputTokens, usage.CostUSD
+	g.Tokens = usage.InputTokens + usage.OutputTokens
+	return nil
+}
+
+func scoreConditions(e *episode, g *Grade) error {
+	g.Landed = slices.ContainsFunc(e.t.Events, func(ev transcript.Event) bool {
+		return ev.Kind == transcript.EventDecision && ev.Applied
+	})
+	return nil
+}
+
+// scoreEvidence looks for a call that returned gold.
+func scoreEvidence(e *episode, g *Grade) error {
+	gold := &e.task.Gold
+	digests := gold.Digests()
+	for i := range e.t.Events {
+		ev := &e.t.Events[i]
+		if ev.Kind != transcript.EventCall || ev.Error != nil {
+			continue
+		}
+		if ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
+			len(ev.Content) > 0 && gold.Accepts(universe.Answer{JSON: ev.Content}).Strict {
+			g.RightSeen = true
+			return nil
+		}
+	}
+	return nil
+}
+
+// scoreOutcome decides what came of the episode.
+func scoreOutcome(e *episode, g *Grade) error {
+	g.Valid = transcript.Valid(e.end.End)
+	switch e.end.End {
+	case transcript.EndAnswered:
+		return scoreAnswer(e, g)
+	case transcript.EndDeclined:
+		return scoreDecline(e, g)
+	case transcript.EndSilent:
+		g.Outcome = OutcomeSilent
+	case transcript.EndBudget:
+		g.Outcome, g.Budget = OutcomeOutOfBudget, e.end.Budget
+	case transcript.EndCrashed:
+		g.Outcome = OutcomeCrashed
+	case transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted:
+		g.Outcome, g.Invalid = OutcomeInvalid, e.end.End
+	default:
+		return fmt.Errorf("the transcript ends as %q, which is unknown", e.end.End)
+	}
+	return nil
+}
+
+func scoreAnswer(e *episode, g *Grade) error {
+	g.Outcome = OutcomeWrong
+	switch e.task.Gold.Kind {
+	case universe.GoldRows, universe.GoldAnyOf:
+	case universe.GoldDecline:
+		return nil
+	default:
+		return unknownGold(e)
+	}
+	answer := universe.Answer{JSON: e.act.Answer, Lenient: e.act.Lenient}
+	if e.act.Columns != nil || e.act.Result != nil {
+		answer.Result = &universe.Result{Columns: e.act.Columns, Rows: e.act.Result}
+	}
+	v := e.task.Gold.Accepts(answer)
+	g.Success, g.Lenient, g.Rule, g.Difference = v.Strict, v.Lenient, v.Rule, v.Difference
+	if v.Strict {
+		g.Outcome = OutcomeSuccess
+	}
+	return nil
+}
+
+func scoreDecline(e *episode, g *Grade) error {
+	switch e.task.Gold.Kind {
+	case universe.GoldDecline:
+		g.Outcome, g.Success, g.Lenient = OutcomeSuccess, true, true
+	case universe.GoldRows, universe.GoldAnyOf:
+		g.Outcome = OutcomeDeclined
+	default:
+		return unknownGold(e)
+	}
+	return nil
+}
+
+func unknownGold(e *episode) error {
+	return fmt.Errorf("task %s has gold of the kind %q, which cannot be graded", e.task.ID, e.task.Gold.Kind)
+}
+
+// scoreCause names the first cause of a failure.
+func scoreCause(e *episode, g *Grade) error {
+	switch g.Outcome {
+	case OutcomeSuccess, OutcomeInvalid:
+	case OutcomeSilent, OutcomeOutOfBudget, OutcomeCrashed:
+		g.Cause = CauseNoAnswer
+	case OutcomeDeclined:
+		g.Cause = CauseDeclined
+	case OutcomeWrong:
+		switch {
+		case e.task.Gold.Kind == universe.GoldDecline:
+			g.Cause = CauseUnanswerable
+		case g.Lenient:
+			g.Cause = universe.DiffProse
+		case g.RightSeen:
+			g.Cause = CauseMisreported
+		default:
+			g.Cause = g.Difference
+		}
+	default:
+		return fmt.Errorf("the outcome %q is unknown", g.Outcome)
+	}
+	return nil
+}
