@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// acts are the names under which a protocol offers answering and declining as tools.
+type acts struct{ answer, decline string }
+
+// actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an act
+// that lacks its argument is no act; its place in the list of sent calls is -1.
+func (a acts) actions(calls []Call) (actions []universe.Action, sent []int, unparsed []universe.Unparse) {
+	ended := false
+	for i := range calls {
+		c := &calls[i]
+		if ended {
+			sent = append(sent, -1)
+			unparsed = append(unparsed, universe.Unparse{Reason: ReasonAfterAct, Text: callText(c)})
+			continue
+		}
+		action := universe.Action{Kind: universe.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
+		switch c.Tool {
+		case "":
+			sent = append(sent, -1)
+			unparsed = append(unparsed, universe.Unparse{Reason: ReasonNoTool, Text: callText(c)})
+			continue
+		case a.answer:
+			var ok bool
+			var left []universe.Unparse
+			if action, left, ok = answerOf(c.Arguments); !ok {
+				sent = append(sent, -1)
+				unparsed = append(unparsed, universe.Unparse{Reason: ReasonMissingArgument, Text: callText(c)})
+				continue
+			}
+			unparsed = append(unparsed, left...)
+			ended = true
+		case a.decline:
+			action = universe.Action{Kind: universe.ActionDecline, Text: reasonIn(c.Arguments)}
+			ended = true
+		}
+		sent = append(sent, len(actions))
+		actions = append(actions, action)
+	}
+	return actions, sent, unparsed
+}
+
+// callText writes a call for the list of what was not done.
+func callText(c *Call) string { return c.Tool + " " + string(c.Arguments) }
+
+// answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object. Where
+// the argument has another name, or is no object at all, what is there is taken, and the answer is marked lenient;
+// fields beside the answer are named. It is false where there is nothing to take.
+func answerOf(arguments json.RawMessage) (universe.Action, []universe.Unparse, bool) {
+	action := universe.Action{Kind: universe.ActionAnswer}
+	var text string
+	if json.Unmarshal(arguments, &text) == nil {
+		action.Answer, action.Lenient = finalAnswer(text), true
+		return action, nil, strings.TrimSpace(text) != ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &fields) != nil || len(fields) == 0 {
+		return action, nil, false
+	}
+	answer, ok := fields["answer"]
+	var left []universe.Unparse
+	switch {
+	case ok && len(fields) > 1:
+		left = []universe.Unparse{{Reason: ReasonExtraField, Text: string(arguments)}}
+	case !ok && len(fields) > 1:
+		answer, action.Lenient = arguments, true
+	case !ok:
+		for _, only := range fields {
+			answer, action.Lenient = only, true
+		}
+	}
+	if json.Unmarshal(answer, &text) == nil {
+		if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "{") {
+			answer = finalAnswer(trimmed)
+		}
+	}
+	action.Answer = answer
+	return action, left, true
+}
+
+// reasonIn reads the reason of a declining call, whatever its argument is called.
+func reasonIn(arguments json.RawMessage) string {
+	var text string
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &text) == nil {
+		return text
+	}
+	if json.Unmarshal(arguments, &fields) == nil {
+		if reason, ok := fields["reason"]; ok && len(fields) == 1 && json.Unmarshal(reason, &text) == nil {
+			return text
+		}
+		if len(fields) == 0 {
+			return ""
+		}
+	}
+	return string(arguments)
+}
+
+// finalAnswer reads the text of an answer: JSON (also as Python writes it), inside a fence or not, where the whole of it
+// reads so, and otherwise the text itself as a JSON string. Backticks around it do not count.
+func finalAnswer(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if m := fence.FindStringSubmatchIndex(text); m != nil && m[0] == 0 && m[1] == len(text) && strings.HasSuffix(text, "```") {
+		if inside := strings.TrimSpace(text[m[6]:m[7]]); inside != "" {
+			return finalAnswer(inside)
+		}
+	}
+	if bare := strings.Trim(text, "`"); bare != "" && !strings.Contains(bare, "`") {
+		text = strings.TrimSpace(bare)
+	}
+	if answer, ok := isJSON(text); ok {
+		return answer
+	}
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		v := newValueReader(text, false)
+		n, err := v.value()
+		v.space()
+		if err == nil && v.atEnd() == nil && len(v.notes) == 0 {
+			if answer, err := n.appendJSON(nil); err == nil {
+				return answer
+			}
+		}
+	}
+	return quote(text)
+}
+
+// proseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the stated
+// rule behind [universe.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced block that
+// holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read, or that was cut
+// at its length.
+func proseAnswer(r *Reading, finish string) (universe.Action, bool) {
+	if r.Prose == "" || len(r.Unparsed) > 0 || finish == model.FinishLength {
+		return universe.Action{}, false
+	}
+	action := universe.Action{Kind: universe.ActionAnswer, Lenient: true, Answer: finalAnswer(r.Prose)}
+	if blocks := fence.FindAllStringSubmatch(r.Prose, -1); len(blocks) == 1 {
+		if inside, ok := isJSON(blocks[0][3]); ok {
+			action.Answer = inside
+		}
+	}
+	return action, true
+}

@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// oneShot asks for all calls in one reply (NL2API §4.1): a JSON list whose elements have a label and may refer to the
+// labels before them. The environment runs them in order; the result of the last one is the answer.
+type oneShot struct {
+	config ProtocolConfig
+	acts   acts
+	names  wireNames
+	reader *Reader
+}
+
+func newOneShot(config ProtocolConfig) dialect { return &oneShot{config: config} }
+
+const (
+	promptOneShot = `You plan tool calls that together answer a request. You get a single reply: write down every call that is needed, in the order in which they have to run. They are run for you afterwards, and what the last call returns is taken as the answer, so make the call that yields the answer the last one.`
+
+	promptOneShotForm = `Reply with a JSON list and nothing else. Each element is one call:
+[{"name": "first_tool", "arguments": {"city": "Bergen"}, "label": "homes"},
+ {"name": "second_tool", "arguments": {"owners": "$homes.owner_id$", "at_least": 3}, "label": "result"}]
+(The tools in this pattern are invented.)`
+
+	promptOneShotNative = `Make all the calls at once, in order. They are labelled call_1, call_2 and so on in that order, and a later call may refer to an earlier one by that label.`
+
+	promptOneShotTools = "These are the tools, one specification a line:"
+)
+
+func (o *oneShot) open(view *universe.View) (model.Request, error) {
+	o.acts = acts{decline: freeName(actDecline, view.Tools)}
+	decline := declineTool(o.acts.decline)
+	tools := append(append([]*universe.Tool(nil), view.Tools...), decline)
+	o.reader = NewReader(tools)
+	var request model.Request
+	form, listing := promptOneShotForm, ""
+	if o.config.NativeTools {
+		form = promptOneShotNative
+		specs, err := o.config.Specs.specs(view.Tools)
+		if err != nil {
+			return request, err
+		}
+		own, err := new(Specs).specs([]*universe.Tool{decline})
+		if err != nil {
+			return request, err
+		}
+		request.Tools = o.names.rename(append(specs, own...))
+	} else {
+		lines, err := o.config.Specs.listing(view.Tools)
+		if err != nil {
+			return request, err
+		}
+		own, err := new(Specs).listing([]*universe.Tool{decline})
+		if err != nil {
+			return request, err
+		}
+		listing = promptOneShotTools + "\n" + lines + "\n" + own
+	}
+	system := paragraphs(promptOneShot, promptResults, promptReferences, form,
+		promptDecline+` Do it by calling the tool "`+o.acts.decline+`" and nothing else.`, listing)
+	request.System, request.Messages = conversationOf(view, system)
+	return request, nil
+}
+
+func (o *oneShot) read(reply *model.Reply, labels []string) decision {
+	m := o.names.restore(&reply.Message)
+	r := o.reader.Read(m, labels)
+	d := decision{thought: r.Thought, unparsed: r.Unparsed}
+	var left []universe.Unparse
+	d.actions, _, left = o.acts.actions(r.Calls)
+	d.unparsed = append(d.unparsed, left...)
+	if len(d.actions) == 0 && r.Prose != "" {
+		d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonNoCall, Text: r.Prose})
+	}
+	d.silent = len(d.actions) == 0
+	return d
+}
+
+func (o *oneShot) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }

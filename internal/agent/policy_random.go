@@ -1,0 +1,37 @@
+package agent
+
+import (
+	"strconv"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// randomCaller makes one call, drawn evenly from [universe.SingleCalls] over the toolkit that it is shown, and answers
+// with its result. Over many trials its success is the task's chance level.
+type randomCaller struct {
+	in    PolicyInput
+	label string // of the call, once it is made
+}
+
+func newRandom(in PolicyInput) script { return &randomCaller{in: in} }
+
+func (r *randomCaller) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+	if r.label != "" {
+		if len(seen) > 0 && seen[0].Error != nil {
+			return stop("the only call failed"), nil
+		}
+		return universe.Turn{Actions: []universe.Action{answerReference(r.label)}}, nil
+	}
+	calls := universe.SingleCalls(view.Tools, r.in.Task.Literals)
+	if len(calls) == 0 {
+		return stop("no tool can be called with the request's literals"), nil
+	}
+	draw := universe.Draw(r.in.Seed, "random", r.in.Task.ID, strconv.Itoa(r.in.Trial))
+	call := &calls[draw.IntN(len(calls))]
+	action, err := callAction(call)
+	if err != nil {
+		return universe.Turn{}, err
+	}
+	r.label = call.Label
+	return universe.Turn{Actions: []universe.Action{action}}, nil
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// The prompts are Seatrial's own. What they have to say is the same in every protocol: what a result is, how it is
+// referred to, what counts as an answer, and that declining is an act of its own.
+const (
+	promptResults = `Every tool returns a list of records (JSON objects), even when there is only one value to return.`
+
+	promptReferences = `Each call has a label. Where a call needs what an earlier call returned, do not copy the values: write "$label$" for its whole result, or "$label.column$" for one column of it, as the value of the argument. A text of your own that starts with a dollar sign is written with two of them ("$$5" means $5).`
+
+	promptAnswer = `The answer is data: the value, the list of values, or the records that were asked for, and nothing around them. If the answer is exactly what one call returned, you may give the reference "$label$" in its place.`
+
+	promptDecline = `If these tools cannot settle the request, or it leaves out something you would need, say so by declining. Declining ends the task; saying nothing does not count as declining.`
+
+	promptErrors = `A call may come back with an error in place of a result. Decide for yourself what to do then.`
+)
+
+// actAnswer and actDecline are the tools by which a model ends an episode.
+const (
+	actAnswer  = "submit_answer"
+	actDecline = "decline"
+)
+
+func answerTool(name string) *universe.Tool {
+	return &universe.Tool{
+		Name:        name,
+		Description: "Hands in the final answer and ends the task.",
+		Parameters: &universe.Schema{
+			Types: []string{"object"},
+			Properties: []universe.Property{{Name: "answer", Schema: &universe.Schema{
+				Description: `The value, list of values or records that answer the request, or a reference "$label$" to the result of one call.`,
+			}}},
+			Required: []string{"answer"},
+			Closed:   true,
+		},
+	}
+}
+
+func declineTool(name string) *universe.Tool {
+	return &universe.Tool{
+		Name:        name,
+		Description: "States that the request cannot be met with these tools and ends the task.",
+		Parameters: &universe.Schema{
+			Types: []string{"object"},
+			Properties: []universe.Property{{Name: "reason", Schema: &universe.Schema{
+				Types: []string{"string"}, Description: "What is missing, or why no tool serves.",
+			}}},
+			Required: []string{"reason"},
+			Closed:   true,
+		},
+	}
+}
+
+// freeName gives name, or name_2, name_3, … where a tool of the toolkit bears it already.
+func freeName(name string, tools []*universe.Tool) string {
+	free := name
+	for k := 2; ; k++ {
+		taken := false
+		for _, t := range tools {
+			taken = taken || t.Name == free
+		}
+		if !taken {
+			return free
+		}
+		free = fmt.Sprintf("%s_%d", name, k)
+	}
+}
+
+// conversationOf writes the request as chat messages. System messages of the request join the system prompt; the
+// evidence stands behind the last user message.
+func conversationOf(view *universe.View, system string) (string, []model.Message) {
+	var messages []model.Message
+	last := -1
+	for _, m := range view.Messages {
+		if m.Role == "system" {
+			system += "\n\n" + m.Content
+			continue
+		}
+		if m.Role == model.RoleUser {
+			last = len(messages)
+		}
+		messages = append(messages, model.Message{Role: m.Role, Content: m.Content})
+	}
+	if last < 0 {
+		last = len(messages)
+		messages = append(messages, model.Message{Role: model.RoleUser})
+	}
+	if view.Evidence != "" {
+		messages[last].Content = strings.TrimLeft(messages[last].Content+"\n\nGood to know: "+view.Evidence, "\n")
+	}
+	return system, messages
+}
+
+// replies says how many replies the model has, in words; "" where nothing limits them.
+func repliesLeft(view *universe.View, loops int) string {
+	if turns := view.Budget.Turns; turns > 0 && (loops == 0 || turns < loops) {
+		loops = turns
+	}
+	switch loops {
+	case 0:
+		return ""
+	case 1:
+		return "You have one reply."
+	default:
+		return fmt.Sprintf("You have %d replies in all, the one with your answer included.", loops)
+	}
+}
+
+// paragraphs joins texts by empty lines, leaving empty ones out.
+func paragraphs(texts ...string) string {
+	var kept []string
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// shown is an observation as a model sees it.
+type shown struct {
+	Label  string              `json:"label,omitempty"`
+	Tool   string              `json:"tool,omitempty"`
+	Result json.RawMessage     `json:"result,omitempty"`
+	Note   string              `json:"note,omitempty"`
+	Error  *universe.ToolError `json:"error,omitempty"`
+}
+
+// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message.
+func render(o *universe.Observation) (string, error) {
+	text, err := universe.Marshal(shown{Label: o.Label, Tool: o.Tool, Result: o.Content, Note: o.Note, Error: o.Error})
+	if err != nil {
+		return "", fmt.Errorf("observation of %s: %w", o.Label, err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// ProtocolConfig says how a model is spoken to. Zero values are usable but for Client.
+type ProtocolConfig struct {
+	Client      model.Client
+	Model       string   // as the provider names it; "" leaves the client's own
+	Temperature *float64 // nil leaves the provider's default
+	MaxTokens   int      // of one reply; 0 leaves the provider's default
+	Seed        *int64   // sampling seed; nil sends none
+	Loops       int      // replies in an episode; 0 means the protocol's default (see [Protocols]); one-shot always has one
+	NativeTools bool     // one-shot: specifications go through the provider's tool interface, not into the prompt
+	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
+}
+
+// ProtocolInfo describes a protocol to a person.
+type ProtocolInfo struct {
+	Name        string
+	Description string // one line
+	Loops       int    // replies in an episode, by default
+}
+
+// protocols is the table of all protocols, in the order in which they are listed.
+var protocols = []struct {
+	ProtocolInfo
+	make func(ProtocolConfig) dialect
+}{
+	{ProtocolInfo{"one-shot", "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
+	{ProtocolInfo{"tools", "native tool calling in a loop, parallel calls allowed; answering and declining are tools", 10}, newNativeLoop},
+	{ProtocolInfo{"react", "Thought, Action, Action Input and Observation in text, one action a reply", 10}, newReact},
+}
+
+// Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
+// appendix G for react; the native loop has the same, so that the two can be compared.
+func Protocols() []ProtocolInfo {
+	list := make([]ProtocolInfo, len(protocols))
+	for i := range protocols {
+		list[i] = protocols[i].ProtocolInfo
+	}
+	return list
+}
+
+// dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are told.
+type dialect interface {
+	open(view *universe.View) (model.Request, error)
+	read(reply *model.Reply, labels []string) decision
+	// observe gives the messages that tell what came of the last decision.
+	observe(seen []universe.Observation) ([]model.Message, error)
+}
+
+// decision is a reply, read.
+type decision struct {
+	actions  []universe.Action
+	thought  string
+	unparsed []universe.Unparse
+	history  []model.Message // what the conversation keeps of the reply; none for a silent one
+	silent   bool            // the reply has neither text nor calls
+}
+
+// Conversation is a model under a protocol, for one episode.
+type Conversation struct {
+	config  ProtocolConfig
+	dialect dialect
+	loops   int
+	once    bool // a protocol of one reply
+
+	request model.Request
+	labels  []string // of the results so far
+	replies int
+	silent  int // consecutive silent replies
+	opened  bool
+	over    bool
+}
+
+// maxSilent is the number of consecutive silent replies at which an episode ends.
+const maxSilent = 2
+
+// NewProtocol makes a model under the protocol of that name, for one episode. An unknown name is an error of exit code 2
+// that names the nearest known one.
+func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
+	if config.Client == nil {
+		return nil, errors.New("protocol " + name + ": no model client")
+	}
+	if config.Specs == nil {
+		config.Specs = new(Specs)
+	}
+	known := make([]string, len(protocols))
+	for i := range protocols {
+		known[i] = protocols[i].Name
+		if known[i] != name {
+			continue
+		}
+		if config.Loops <= 0 || protocols[i].Loops == 1 {
+			config.Loops = protocols[i].Loops
+		}
+		return &Conversation{
+			config: config, dialect: protocols[i].make(config), loops: config.Loops, once: protocols[i].Loops == 1,
+		}, nil
+	}
+	return nil, diag.Unknown("protocol", name, known)
+}
+
+// Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of turns,
+// so that running out is recorded as such; beyond it the conversation stops by itself. A protocol of one reply has
+// two: its calls, and the answer that their last result is.
+func (c *Conversation) Turns() int {
+	if c.once {
+		return 2
+	}
+	return c.loops
+}
+
+// Next asks the model for its next turn. Its errors are the client's.
+func (c *Conversation) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+	if c.over {
+		return stop("the conversation is over"), nil
+	}
+	if err := c.advance(view, seen); err != nil {
+		return universe.Turn{}, err
+	}
+	if c.once && c.replies > 0 {
+		c.over = true
+		return conclude(seen), nil
+	}
+	if c.replies >= c.loops {
+		c.over = true
+		return stop(fmt.Sprintf("all %d replies are spent", c.loops)), nil
+	}
+	reply, err := c.config.Client.Complete(ctx, c.request)
+	if err != nil {
+		return universe.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
+	}
+	c.replies++
+	d := c.dialect.read(reply, c.labels)
+	c.request.Messages = append(c.request.Messages, d.history...)
+	turn := universe.Turn{
+		Actions:  d.actions,
+		Thought:  strings.TrimSpace(strings.TrimSpace(reply.Reasoning) + "\n" + d.thought),
+		Reply:    reply.Message.Content,
+		Unparsed: d.unparsed,
+		Usage:    reply.Usage,
+		Model:    reply.Model,
+	}
+	c.silent++
+	if !d.silent {
+		c.silent = 0
+	}
+	turn.Stop = len(turn.Actions) == 0 && (c.once || c.silent >= maxSilent)
+	c.over = turn.Stop
+	return turn, nil
+}
+
+// advance opens the conversation, or tells the model what came of its last turn.
+func (c *Conversation) advance(view *universe.View, seen []universe.Observation) error {
+	if !c.opened {
+		c.opened = true
+		request, err := c.dialect.open(view)
+		request.Model, request.Temperature = c.config.Model, c.config.Temperature
+		request.MaxTokens, request.Seed = c.config.MaxTokens, c.config.Seed
+		c.request = request
+		return err
+	}
+	for i := range seen {
+		if label := seen[i].Label; label != "" && seen[i].Error == nil {
+			c.labels = append(c.labels, label)
+		}
+	}
+	messages, err := c.dialect.observe(seen)
+	c.request.Messages = append(c.request.Messages, messages...)
+	return err
+}
+
+// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call failed
+// there is none.
+func conclude(seen []universe.Observation) universe.Turn {
+	if len(seen) == 0 {
+		return stop("nothing was called")
+	}
+	last := &seen[len(seen)-1]
+	if last.Error != nil || last.Label == "" {
+		return stop("the last call has no result")
+	}
+	return universe.Turn{Actions: []universe.Action{answerReference(last.Label)}}
+}

@@ -1,0 +1,346 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Reasons why a piece of a reply could not be read, or was not acted on: the closed list behind [universe.Unparse].
+const (
+	ReasonTruncated       = "truncated"                // the text ends in the middle of a value
+	ReasonNotJSON         = "not_json"                 // begins like a call in JSON and is none
+	ReasonNotACall        = "not_a_call"               // a value among calls that names no tool
+	ReasonBadArguments    = "bad_arguments"            // the arguments of a call are not an object
+	ReasonBadLabel        = "bad_label"                // what is given as a label cannot be one
+	ReasonExtraField      = "extra_field"              // a field of a call that means nothing
+	ReasonDuplicateField  = "duplicate_field"          // a field that stands twice: the later one counts
+	ReasonComment         = "comment"                  // a comment inside a value
+	ReasonExpression      = "expression"               // code that is more than calls of literals and labels
+	ReasonPositional      = "positional"               // positional arguments that no parameter takes
+	ReasonTag             = "tag"                      // a tagged block in which no call can be read
+	ReasonFence           = "fence"                    // a fenced block of code in which no call can be read
+	ReasonNoCall          = "no_call"                  // calls were asked for, and the reply has none
+	ReasonNoAct           = "no_act"                   // the reply names neither an action nor an answer
+	ReasonNoTool          = "no_tool"                  // an action that names no tool
+	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's part itself
+	ReasonSecondAction    = "second_action"            // one action a reply is allowed
+	ReasonAfterAct        = "after_act"                // stands behind the act that ends the episode, or behind an action
+	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
+)
+
+// Reasons lists the closed list of reasons, in the order in which they are declared.
+func Reasons() []string {
+	return []string{
+		ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonBadLabel, ReasonExtraField,
+		ReasonDuplicateField, ReasonComment, ReasonExpression, ReasonPositional, ReasonTag, ReasonFence, ReasonNoCall,
+		ReasonNoAct, ReasonNoTool, ReasonObservation, ReasonSecondAction, ReasonAfterAct, ReasonMissingArgument,
+	}
+}
+
+// Call is a tool call that was read in a reply.
+type Call struct {
+	ID    string // the provider's id of a native call; "" for a call that was read in text
+	Label string // as the reply names its result; "" where it does not
+	Tool  string
+	// Arguments is valid JSON. Where the model's text is not an object, it is that text as a JSON string, so that the
+	// environment can tell the agent of its mistake.
+	Arguments json.RawMessage
+	Stage     string // the stage that read it
+}
+
+// Reading is what a reply was read into. Every part of the reply's text is in a call, in the thought or in Unparsed.
+type Reading struct {
+	Calls    []Call // native calls first, then those of the text in their order
+	Thought  string // reasoning blocks, and the prose before, between and after calls
+	Prose    string // the part of Thought that stands outside reasoning blocks
+	Unparsed []universe.Unparse
+}
+
+// span is a part of a text, in bytes.
+type span struct{ start, end int }
+
+// claim is a part of a reply that a stage has read.
+type claim struct {
+	span
+	calls    []Call
+	thought  string
+	unparsed []universe.Unparse
+}
+
+// reading is a reply on its way through the stages.
+type reading struct {
+	text   string
+	native []model.ToolCall
+	tools  *toolIndex
+	labels *labels
+
+	fromNative []claim // native calls have no place in the text
+	claims     []claim
+}
+
+// stage is one way to find calls. It reads only what no stage before it has claimed.
+type stage struct {
+	name string
+	read func(*reading)
+}
+
+// stages in the order in which they are tried. The order is that of NL2API appendix H (JSON and JSON lines, Python,
+// XML tags), with native calls before and fences and prose behind. Reasoning blocks are set apart first of all, because
+// the calls that a model weighs are not the calls that it makes.
+var stages = []stage{
+	{"native", readNative},
+	{"reasoning", readReasoning},
+	{"json", readWholeJSON},
+	{"python", readWholePython},
+	{"tagged", readTagged},
+	{"fenced", readFenced},
+	{"embedded-json", readEmbeddedJSON},
+	{"embedded-python", readEmbeddedPython},
+}
+
+// Reader reads the calls in a model's replies.
+type Reader struct {
+	tools *toolIndex
+}
+
+// NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of their
+// parameters places positional arguments.
+func NewReader(tools []*universe.Tool) *Reader {
+	return &Reader{tools: newToolIndex(tools)}
+}
+
+// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls that
+// must be given a label are given another. Read never fails: what it cannot read it names.
+func (r *Reader) Read(m *model.Message, existing []string) Reading {
+	p := &reading{text: m.Content, native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
+	for _, s := range stages {
+		before := len(p.claims)
+		s.read(p)
+		for i := range p.claims[before:] {
+			for j := range p.claims[before+i].calls {
+				p.claims[before+i].calls[j].Stage = s.name
+			}
+		}
+	}
+	return p.finish()
+}
+
+// finish gathers the claims in the order of the text; what no stage has claimed is prose.
+func (p *reading) finish() Reading {
+	var out Reading
+	var thoughts, prose []string
+	for i := range p.fromNative {
+		out.Calls = append(out.Calls, p.fromNative[i].calls...)
+		out.Unparsed = append(out.Unparsed, p.fromNative[i].unparsed...)
+	}
+	add := func(list *[]string, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			*list = append(*list, text)
+		}
+	}
+	at := 0
+	p.sortClaims()
+	for i := range p.claims {
+		c := &p.claims[i]
+		add(&thoughts, p.text[at:c.start])
+		add(&prose, p.text[at:c.start])
+		add(&thoughts, c.thought)
+		out.Calls = append(out.Calls, c.calls...)
+		out.Unparsed = append(out.Unparsed, c.unparsed...)
+		at = c.end
+	}
+	add(&thoughts, p.text[at:])
+	add(&prose, p.text[at:])
+	out.Thought = strings.Join(thoughts, "\n")
+	out.Prose = strings.Join(prose, "\n")
+	return out
+}
+
+func (p *reading) sortClaims() {
+	slices.SortStableFunc(p.claims, func(a, b claim) int { return cmp.Compare(a.start, b.start) })
+}
+
+// free lists the parts of the text that are not claimed and hold more than space.
+func (p *reading) free() []span {
+	p.sortClaims()
+	var spans []span
+	at := 0
+	for i := range p.claims {
+		spans = append(spans, span{at, p.claims[i].start})
+		at = p.claims[i].end
+	}
+	spans = append(spans, span{at, len(p.text)})
+	return slices.DeleteFunc(spans, func(s span) bool { return strings.TrimSpace(p.text[s.start:s.end]) == "" })
+}
+
+// whole gives the only unclaimed part of a reply that has no calls yet, without the space around it; false where there
+// is none or more than one.
+func (p *reading) whole() (span, bool) {
+	if p.hasCalls() {
+		return span{}, false
+	}
+	free := p.free()
+	if len(free) != 1 {
+		return span{}, false
+	}
+	return trimSpan(p.text, free[0]), true
+}
+
+func (p *reading) hasCalls() bool {
+	return len(p.native) > 0 || slices.ContainsFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
+}
+
+func trimSpan(text string, s span) span {
+	inner := text[s.start:s.end]
+	s.start += len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
+	return span{s.start, s.start + len(strings.TrimSpace(text[s.start:s.end]))}
+}
+
+// readNative takes the calls that the provider itself has told apart. Where there are any, the text beside them is a
+// thought: no stage looks for more calls in it.
+func readNative(p *reading) {
+	if len(p.native) == 0 {
+		return
+	}
+	for _, call := range p.native {
+		c := Call{ID: call.ID, Tool: p.tools.resolve(call.Name), Stage: "native"}
+		var unparsed []universe.Unparse
+		c.Arguments, unparsed = readArguments(call.Arguments)
+		p.fromNative = append(p.fromNative, claim{calls: []Call{c}, unparsed: unparsed})
+	}
+	p.claims = append(p.claims, claim{span: span{0, len(p.text)}, thought: p.text})
+}
+
+// readArguments reads the text of a call's arguments: an object, or nothing at all for a call without arguments. Any
+// other text is passed on as a JSON string and named.
+func readArguments(text string) (json.RawMessage, []universe.Unparse) {
+	if strings.TrimSpace(text) == "" {
+		return json.RawMessage("{}"), nil
+	}
+	v := newValueReader(text, false)
+	n, err := v.value()
+	if err == nil {
+		v.space()
+		err = v.atEnd()
+	}
+	if err == nil && n.kind == nodeNull {
+		return json.RawMessage("{}"), v.notes
+	}
+	if err == nil {
+		if n, ok := asArguments(n); ok {
+			if dst, err := n.appendJSON(nil); err == nil {
+				return dst, v.notes
+			}
+		}
+	}
+	return quote(text), []universe.Unparse{{Reason: ReasonBadArguments, Text: text}}
+}
+
+// toolIndex holds what reading has to know of a toolkit.
+type toolIndex struct {
+	tools map[string]*universe.Tool
+}
+
+func newToolIndex(tools []*universe.Tool) *toolIndex {
+	x := &toolIndex{tools: make(map[string]*universe.Tool, len(tools))}
+	for _, t := range tools {
+		x.tools[t.Name] = t
+	}
+	return x
+}
+
+func (x *toolIndex) known(name string) bool { return x.tools[name] != nil }
+
+// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front
+// (`functions.f`, `tools.f`). A name that is no tool's stays as it is, for the environment to refuse.
+func (x *toolIndex) resolve(name string) string {
+	name = strings.TrimSpace(name)
+	if x.known(name) {
+		return name
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && x.known(name[dot+1:]) {
+		return name[dot+1:]
+	}
+	return name
+}
+
+// parameters gives the names of a tool's parameters in positional order.
+func (x *toolIndex) parameters(name string) []string {
+	t := x.tools[name]
+	if t == nil || t.Parameters == nil {
+		return nil
+	}
+	names := make([]string, len(t.Parameters.Properties))
+	for i, p := range t.Parameters.Properties {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// parameter gives the schema of one parameter, or nil.
+func (x *toolIndex) parameter(tool, name string) *universe.Schema {
+	t := x.tools[tool]
+	if t == nil || t.Parameters == nil {
+		return nil
+	}
+	return t.Parameters.Property(name)
+}
+
+// labels knows which labels are taken, and which variable of a reply's code stands for which of them.
+type labels struct {
+	taken map[string]bool
+	names map[string]node // variables: a text node that is a reference, or a constant
+	undo  []func()
+}
+
+func newLabels(existing []string) *labels {
+	l := &labels{taken: make(map[string]bool, len(existing)), names: make(map[string]node, len(existing))}
+	for _, label := range existing {
+		l.taken[label] = true
+		l.names[label] = referenceNode(label)
+	}
+	return l
+}
+
+func referenceNode(label string) node {
+	return node{kind: nodeText, text: universe.Reference{Label: label}.String()}
+}
+
+// fresh gives a label like that one that is not taken: name, name_2, name_3, …
+func (l *labels) fresh(name string) string {
+	label := name
+	for k := 2; l.taken[label]; k++ {
+		label = name + "_" + strconv.Itoa(k)
+	}
+	l.taken[label] = true
+	l.undo = append(l.undo, func() { delete(l.taken, label) })
+	return label
+}
+
+// assign lets a name stand for a value.
+func (l *labels) assign(name string, n node) {
+	old, was := l.names[name]
+	l.names[name] = n
+	l.undo = append(l.undo, func() {
+		delete(l.names, name)
+		if was {
+			l.names[name] = old
+		}
+	})
+}
+
+// save and restore take back what a statement that could not be read has done to the names.
+func (l *labels) save() int { return len(l.undo) }
+
+func (l *labels) restore(saved int) {
+	for len(l.undo) > saved {
+		l.undo[len(l.undo)-1]()
+		l.undo = l.undo[:len(l.undo)-1]
+	}
+}
