@@ -27,8 +27,8 @@ type binder struct {
 	bound bound
 }
 
-// bind resolves and checks the arguments of a call. The first mistake is reported: unknown arguments, then missing ones,
-// then references and types in the order of the placeholders.
+// bind resolves and checks the arguments of a call. The first mistake is reported: unknown arguments, then missing
+// ones, then references and types in the order of the placeholders. With a mistake only resolved is of use.
 func (t *tool) bind(arguments map[string]any, s scope) (bound, *universe.ToolError) {
 	if mistake := t.checkNames(arguments); mistake != nil {
 		return bound{}, mistake
@@ -51,7 +51,7 @@ func (t *tool) bind(arguments map[string]any, s scope) (bound, *universe.ToolErr
 			b.bound.values[i], mistake = b.table(a, given)
 		}
 		if mistake != nil {
-			return bound{}, mistake
+			return b.bound, mistake
 		}
 	}
 	return b.bound, nil
@@ -222,7 +222,13 @@ func (b *binder) record(a *argument, given any) (universe.Row, *universe.ToolErr
 		set := make([]bool, len(fields))
 		for _, name := range slices.Sorted(maps.Keys(given)) {
 			at := columnNamed(a.Columns, name)
-			if at < 0 || set[at] {
+			if at >= 0 && set[at] {
+				return nil, &universe.ToolError{
+					Code:    universe.CodeBadArguments,
+					Message: fmt.Sprintf("Field `%s` is given twice in a record of `%s`.", a.Columns[at], a.Argument),
+				}
+			}
+			if at < 0 {
 				return nil, &universe.ToolError{
 					Code: universe.CodeUnknownArgument,
 					Message: fmt.Sprintf("Unknown field `%s` in a record of `%s`. A record has the fields %s.",
@@ -343,7 +349,7 @@ func (a *argument) wrongType(expected string, given any) *universe.ToolError {
 	}
 	got := universe.JSONType(given)
 	if expected == "array" {
-		return wrongType("Expected %s but got %s for `%s`. A list of one is written as a list too.", expected, got, a.Argument)
+		return wrongType("Expected array but got %s for `%s`. A list of one is written as a list too.", got, a.Argument)
 	}
 	return wrongType("Expected %s but got %s for `%s`.", expected, got, a.Argument)
 }

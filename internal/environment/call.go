@@ -217,8 +217,8 @@ func (e *Environment) scope(c *call, world int) scope {
 	return scope{outcomes: e.outcomes, number: c.about.Number, turn: c.about.Turn, world: world}
 }
 
-// query runs the tool's statement on a world and names the columns as the tool does. Limits that are met are told to the
-// agent; other errors are Seatrial's own.
+// query runs the tool's statement on a world and names the columns as the tool does. Limits that are met are told to
+// the agent; other errors are Seatrial's own.
 func (e *Environment) query(
 	ctx context.Context, c *call, world int, values []universe.Value,
 ) (*universe.Result, *universe.ToolError, error) {
@@ -244,7 +244,8 @@ func (e *Environment) query(
 		return nil, e.tooLarge(), nil
 	}
 	if len(r.Columns) != len(c.tool.names) {
-		return nil, nil, fmt.Errorf("the statement returns %d columns and the tool declares %d", len(r.Columns), len(c.tool.names))
+		return nil, nil, fmt.Errorf("the statement returns %d columns where the tool declares %d",
+			len(r.Columns), len(c.tool.names))
 	}
 	return &universe.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
 }

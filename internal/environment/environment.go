@@ -1,7 +1,7 @@
 // Package environment is a live instance: it takes an agent's actions, runs the tools that they name on a world, gives
 // observations and records everything in a transcript. Every part of Seatrial that runs a tool for an agent, a proof or
-// a server uses it. It must never know gold, plans, agents or transports, and it holds no clock: time reaches it only as
-// the context of a step.
+// a server uses it. It must never know gold, plans, agents or transports, and it holds no clock: time reaches it only
+// as the context of a step.
 package environment
 
 import (
@@ -36,8 +36,8 @@ type Limits struct {
 	Time time.Duration // of a statement; 0 leaves it to the world
 }
 
-// ErrWall is the cause with which the context of a step is cancelled when the wall-clock budget of the episode is spent.
-// Whoever holds the clock cancels it so; any other cancellation is an interruption.
+// ErrWall is the cause with which the context of a step is cancelled when the wall-clock budget of the episode is
+// spent. Whoever holds the clock cancels it so; any other cancellation is an interruption.
 var ErrWall = errors.New("the wall-clock budget is spent")
 
 // Names of budgets in the last event of a transcript.
@@ -169,23 +169,18 @@ func (e *Environment) Timeouts() int {
 	return e.timeouts
 }
 
-// decodeArguments reads the arguments of a call: an object, or nothing for no arguments.
+// decodeArguments reads the arguments of a call: an object, or nothing for no arguments. What is no JSON and what is no
+// object get the same answer, so that a replay of [recordable] arguments gives the same transcript.
 func decodeArguments(raw json.RawMessage) (map[string]any, *universe.ToolError) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	v, err := universe.DecodeValue(raw)
-	if err != nil {
-		return nil, &universe.ToolError{
-			Code:    universe.CodeBadArguments,
-			Message: "The arguments are not valid JSON: " + err.Error() + ".",
-		}
-	}
 	object, ok := v.(map[string]any)
-	if !ok && v != nil {
+	if err != nil || !ok && v != nil {
 		return nil, &universe.ToolError{
 			Code:    universe.CodeBadArguments,
-			Message: "The arguments must be a JSON object, not " + universe.JSONType(v) + ".",
+			Message: "The arguments of a call must be one JSON object.",
 		}
 	}
 	return object, nil

@@ -12,8 +12,8 @@ import (
 // maxNoted bounds how many values of one argument a note names.
 const maxNoted = 5
 
-// note explains a blank result (Hell or High Water, appendix C.1): it names each text argument whose value occurs nowhere
-// in the column that it is compared with, and the nearest value of that column, if one is near.
+// note explains a blank result (Hell or High Water, appendix C.1): it names each text argument whose value occurs
+// nowhere in the column that it is compared with, and the nearest value of that column, if one is near.
 func (e *Environment) note(ctx context.Context, t *tool, b *bound) (string, error) {
 	var sentences []string
 	for i := range t.arguments {
@@ -63,7 +63,7 @@ func (e *Environment) noteArgument(ctx context.Context, a *argument, given []uni
 		}
 	}
 	if left > 0 {
-		sentences = append(sentences, fmt.Sprintf("%d more %s of `%s` match nothing.", left, plural(left, "value"), a.Argument))
+		sentences = append(sentences, fmt.Sprintf("Unmatched values of `%s` beside these: %d.", a.Argument, left))
 	}
 	return sentences, nil
 }

@@ -2,7 +2,6 @@ package environment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,13 +27,17 @@ type scope struct {
 	world    int // 0 is the episode's world, i the i-th neighbour
 }
 
+// maxListed bounds how many labels the answer to an unknown one lists: the latest.
+const maxListed = 20
+
 // column is a reference's column: its values and its declared type.
 type column struct {
 	values   []universe.Value
 	declared string
 }
 
-// find gives the outcome and the result that a reference points to, and the position of its column, -1 if it names none.
+// find gives the outcome and the result that a reference points to, and the position of its column, -1 if it names
+// none.
 func (s *scope) find(ref universe.Reference) (*outcome, *universe.Result, int, *universe.ToolError) {
 	o := s.outcomes[ref.Label]
 	if o == nil || o.number >= s.number {
@@ -56,12 +59,14 @@ func (s *scope) find(ref universe.Reference) (*outcome, *universe.Result, int, *
 
 func (s *scope) unknownLabel(ref universe.Reference) *universe.ToolError {
 	var known []string
-	for _, label := range slices.Sorted(maps.Keys(s.outcomes)) {
+	for label, o := range s.outcomes {
 		// Calls of the same turn may still be running: their labels are listed unseen.
-		if o := s.outcomes[label]; o.number < s.number && (o.turn == s.turn || o.results != nil) {
+		if o.number < s.number && (o.turn == s.turn || o.results != nil) {
 			known = append(known, label)
 		}
 	}
+	slices.SortFunc(known, func(a, b string) int { return s.outcomes[a].number - s.outcomes[b].number })
+	known = known[max(0, len(known)-maxListed):]
 	message := fmt.Sprintf("`%s`: there is no earlier result labelled `%s`.", ref, ref.Label)
 	if len(known) > 0 {
 		message += fmt.Sprintf(" Known labels: %s.", quoteNames(known))
@@ -135,8 +140,8 @@ func (s *scope) rows(ref universe.Reference, width int, argument string) ([]univ
 		return nil, mistake
 	}
 	if len(o.names) != width {
-		return nil, badReference("`%s` has %d columns (%s), and `%s` takes records of %d.",
-			ref, len(o.names), quoteNames(o.names), argument, width)
+		return nil, badReference("`%s` has %d %s (%s), and `%s` takes records of %d.",
+			ref, len(o.names), plural(len(o.names), "column"), quoteNames(o.names), argument, width)
 	}
 	return r.Rows, nil
 }

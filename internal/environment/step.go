@@ -13,17 +13,17 @@ import (
 )
 
 // Step takes one turn of the agent and gives an observation for each of its actions, in their order. Attempts, labels
-// and events are numbered in that order before any body runs; bodies then run side by side, and a call that refers to an
-// earlier one of the same turn after that one. An answer, a decline or a spent budget ends the episode, and what stands
-// after it is answered with [universe.CodeEnded].
+// and events are numbered in that order before any body runs; bodies then run side by side, and a call that refers to
+// an earlier one of the same turn after that one. An answer, a decline or a spent budget ends the episode, and what
+// stands after it is answered with [universe.CodeEnded].
 //
 // Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
 //
 // A token budget is checked after the turn that exceeded it, since what a turn costs is not known before; the acts of
 // that turn still count.
 //
-// The error is Seatrial's own failure, or that of ctx unless its cause is [ErrWall]. The turn then left no events but its
-// own, and the episode is to be finished as invalid.
+// The error is Seatrial's own failure, or that of ctx unless its cause is [ErrWall]. The turn then left no events but
+// its own, and the episode is to be finished as invalid.
 func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.Observation, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,7 +65,8 @@ type step struct {
 	overflow int     // the action that asked for a call beyond the budget, or the number of actions
 }
 
-// number gives labels and attempts to the calls that will be made: those before the first ending act, within the budget.
+// number gives labels and attempts to the calls that will be made: those before the first ending act, within the
+// budget.
 func (e *Environment) number(actions []universe.Action) *step {
 	s := &step{callAt: make([]*call, len(actions)), overflow: len(actions)}
 	var reserved []string // labels that the agent itself gives in this turn
@@ -215,7 +216,9 @@ func (e *Environment) recordCall(c *call) universe.Observation {
 		Arguments: recordable(c.action.Arguments), Content: d.Content, Note: d.Note, Error: d.Error,
 		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted,
 	})
-	return universe.Observation{Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error}
+	return universe.Observation{
+		Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error,
+	}
 }
 
 // recordAct records every act that is no call.
