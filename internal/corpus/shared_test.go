@@ -123,3 +123,14 @@ func TestBirdAsPublished(t *testing.T) {
 	checkCorpus(t, c)
 	checkPositions(t, c, "question", "SQL")
 }
+
+func BenchmarkOpen(b *testing.B) {
+	dir := sharedData(b)
+	for _, kind := range []string{"spider", "bird"} {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				mustOpen(b, kind+":"+filepath.Join(dir, kind), Options{})
+			}
+		})
+	}
+}
