@@ -1,0 +1,154 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/universe"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Memory makes a world in memory with the schema's tables, keys and collations; rows[i] are the rows of the i-th table,
+// with a value for each column. Views are left out. Foreign keys are declared nowhere: whoever makes the rows keeps them.
+// Rows that break a primary, unique or NOT NULL key are a [*QueryError].
+func Memory(sch *schema.Database, rows [][]universe.Row, options Options) (*World, error) {
+	return newMemory(sch, rows, options, true)
+}
+
+func newMemory(sch *schema.Database, rows [][]universe.Row, options Options, keys bool) (*World, error) {
+	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("database in memory: %w", err)
+	}
+	if err := c.fill(sch, rows, keys); err != nil {
+		c.close()
+		return nil, fmt.Errorf("database in memory: %w", err)
+	}
+	options.Conns = 1
+	w := newWorld(options)
+	w.opened = 1
+	w.give(c)
+	return w, nil
+}
+
+func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool) error {
+	var script strings.Builder
+	script.WriteString("PRAGMA page_size=1024; PRAGMA journal_mode=off; PRAGMA synchronous=off; BEGIN;")
+	for i := range sch.Tables {
+		if t := &sch.Tables[i]; !t.View {
+			script.WriteString(createTable(t, keys))
+		}
+	}
+	if err := c.exec(script.String()); err != nil {
+		return err
+	}
+	for i := range sch.Tables {
+		if t := &sch.Tables[i]; !t.View && i < len(rows) {
+			if err := c.insert(t, rows[i]); err != nil {
+				return fmt.Errorf("table %s: %w", t.Name, err)
+			}
+		}
+	}
+	if err := c.exec("COMMIT"); err != nil {
+		return err
+	}
+	return c.restrict()
+}
+
+// createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in which
+// order rows are visited.
+func createTable(t *schema.Table, keys bool) string {
+	rowid := keys && len(t.PrimaryKey) == 1 && strings.EqualFold(t.Columns[t.PrimaryKey[0]].Declared, "INTEGER")
+	var parts []string
+	for i, column := range t.Columns {
+		text := quote(column.Name) + " " + column.Declared
+		if rowid && t.PrimaryKey[0] == i {
+			text = quote(column.Name) + " INTEGER PRIMARY KEY"
+		}
+		if column.Collation != "BINARY" && column.Collation != "" {
+			text += " COLLATE " + column.Collation
+		}
+		if keys && column.NotNull {
+			text += " NOT NULL"
+		}
+		parts = append(parts, text)
+	}
+	list := func(columns []int) string {
+		names := make([]string, len(columns))
+		for i, at := range columns {
+			names[i] = quote(t.Columns[at].Name)
+		}
+		return strings.Join(names, ", ")
+	}
+	if keys && len(t.PrimaryKey) > 0 && !rowid {
+		parts = append(parts, "PRIMARY KEY ("+list(t.PrimaryKey)+")")
+	}
+	if keys {
+		for _, unique := range t.Unique {
+			parts = append(parts, "UNIQUE ("+list(unique)+")")
+		}
+	}
+	return "CREATE TABLE " + quote(t.Name) + " (" + strings.Join(parts, ", ") + ");"
+}
+
+func (c *connection) insert(t *schema.Table, rows []universe.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	holes := strings.TrimSuffix(strings.Repeat("?,", len(t.Columns)), ",")
+	s, err := c.compile("INSERT INTO " + quote(t.Name) + " VALUES (" + holes + ")")
+	if err != nil {
+		return err
+	}
+	defer sqlite3.Xsqlite3_finalize(c.tls, s.handle)
+	for n, row := range rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("row %d has %d values for %d columns", n+1, len(row), len(t.Columns))
+		}
+		for i, v := range row {
+			if err := c.bind(s.handle, int32(i+1), v); err != nil {
+				return err
+			}
+		}
+		rc := sqlite3.Xsqlite3_step(c.tls, s.handle)
+		if rc != sqlite3.SQLITE_DONE {
+			return fmt.Errorf("row %d: %w", n+1, c.failure(rc))
+		}
+		sqlite3.Xsqlite3_reset(c.tls, s.handle)
+	}
+	return nil
+}
+
+// Shuffled copies a file's tables into memory without keys and indexes, each with its rows in an order drawn from seed. A
+// query whose result differs there depends on the order in which rows are visited.
+func Shuffled(ctx context.Context, w *World, seed uint64) (*World, error) {
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]universe.Row, len(sch.Tables))
+	for i, t := range sch.Tables {
+		if t.View {
+			continue
+		}
+		r, err := w.unlimited(ctx, "SELECT * FROM "+quote(t.Name))
+		if err != nil {
+			return nil, fmt.Errorf("copy table %s: %w", t.Name, err)
+		}
+		rows[i] = r.Rows
+		draw := universe.Draw(seed, "shuffle", t.Name)
+		draw.Shuffle(len(r.Rows), func(a, b int) { r.Rows[a], r.Rows[b] = r.Rows[b], r.Rows[a] })
+	}
+	return newMemory(sch, rows, w.options, false)
+}
+
+func (w *World) unlimited(ctx context.Context, statement string) (*universe.Result, error) {
+	c, err := w.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.give(c)
+	return c.query(ctx, statement, nil, 0, 0)
+}
