@@ -1,0 +1,142 @@
+package witness
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// spiderQuery is a statement of Spider's that parses and runs.
+type spiderQuery struct {
+	id string
+	q  *sqlast.Query
+}
+
+// eachSpiderDatabase visits Spider's databases with those of their statements that parse and run.
+func eachSpiderDatabase(t *testing.T, visit func(db *testDB, s *schema.Database, queries []spiderQuery)) {
+	shared := os.Getenv("SEATRIAL_SHARED")
+	if shared == "" {
+		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
+	}
+	root := filepath.Join(shared, "data", "spider")
+	type example struct{ id, sql string }
+	byDatabase := map[string][]example{}
+	for _, file := range []string{"dev.json", "train_spider.json"} {
+		data, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []struct {
+			Database string `json:"db_id"`
+			SQL      string `json:"query"`
+		}
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range list {
+			id := strings.TrimSuffix(strings.TrimSuffix(file, ".json"), "_spider") + "-" + itoa(i)
+			byDatabase[e.Database] = append(byDatabase[e.Database], example{id, e.SQL})
+		}
+	}
+	var names []string
+	for name := range byDatabase {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := filepath.Join(root, "database", name, name+".sqlite")
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			db := openDB(t, "file:"+path+"?mode=ro&immutable=1")
+			s := db.schema(t, name)
+			var queries []spiderQuery
+			for _, e := range byDatabase[name] {
+				q, err := sqlast.Parse(e.sql, s)
+				if err != nil {
+					continue
+				}
+				if _, err := db.Query(t.Context(), e.sql, nil); err != nil {
+					continue
+				}
+				queries = append(queries, spiderQuery{e.id, q})
+			}
+			visit(db, s, queries)
+		})
+	}
+}
+
+func itoa(i int) string {
+	data, _ := json.Marshal(i)
+	return string(data)
+}
+
+func TestDeterminateOnSpider(t *testing.T) {
+	total, may, found, missed, unmoved := 0, 0, 0, 0, 0
+	constructs := map[string]int{}
+	eachSpiderDatabase(t, func(db *testDB, s *schema.Database, queries []spiderQuery) {
+		var copies []*testDB
+		for seed := uint64(1); seed <= 3; seed++ {
+			copies = append(copies, db.shuffledCopy(t, s, seed))
+		}
+		reversed := db.shuffledCopy(t, s, 4)
+		reversed.exec(t, "PRAGMA reverse_unordered_selects = ON")
+		copies = append(copies, reversed)
+		for _, sq := range queries {
+			total++
+			if MayDepend(sq.q) {
+				may++
+			}
+			f, err := Determinate(t.Context(), db, sq.q)
+			if err != nil {
+				t.Errorf("%s: %v\n%s", sq.id, err, sq.q.Source)
+				continue
+			}
+			want := db.query(t, sq.q.Source)
+			moved := false
+			for _, c := range copies {
+				if got := c.query(t, sq.q.Source); bagOf(got) != bagOf(want) {
+					moved = true
+				}
+			}
+			switch {
+			case f != nil:
+				found++
+				constructs[f.Construct]++
+				if !moved {
+					unmoved++
+					t.Logf("%s: never moved: %v\n%s", sq.id, f, sq.q.Source)
+				}
+			case moved:
+				missed++
+				t.Errorf("%s: the result moved, and nothing was found\n%s", sq.id, sq.q.Source)
+			}
+		}
+	})
+	t.Logf("%d queries, %d may depend, %d found %v, %d missed, %d never moved", total, may, found, constructs, missed, unmoved)
+	if total < 5700 {
+		t.Errorf("only %d queries ran", total)
+	}
+}
+
+// bagOf gives a text that is equal for equal bags of rows; reals count to 9 digits.
+func bagOf(r *universe.Result) string {
+	lines := make([]string, len(r.Rows))
+	output := make([]sqlast.Column, len(r.Columns))
+	for i := range output {
+		output[i].Computed = true
+	}
+	for i, row := range r.Rows {
+		lines[i] = rowText(row, output)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
