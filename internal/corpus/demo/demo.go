@@ -1,0 +1,20 @@
+// Package demo holds the data of the demo corpus: six small databases of different fields and the questions that people
+// might put to them, each with the SQLite query that answers it. It is data alone: it must never know how a corpus is
+// loaded, compiled or graded.
+//
+// Everything in it was written for Seatrial; persons, institutions, ships, films and books are invented, plant names are
+// real. The files of [Files] are
+//
+//	<database>.sql       a script of CREATE TABLE and INSERT statements that makes one database, referenced tables first
+//	questions.jsonl      one question a line: id, database, question, sql, difficulty and, where needed, evidence
+//	descriptions.jsonl   one table or column a line: database, table, column ("" for the table), title, description, values
+//
+// All text is UTF-8. Dates are ISO 8601 text, whatever type their column declares. Money is in euros.
+package demo
+
+import "embed"
+
+// Files holds the scripts, questions and descriptions under the names that the package comment gives.
+//
+//go:embed *.sql questions.jsonl descriptions.jsonl
+var Files embed.FS
