@@ -106,6 +106,7 @@ func kindTable() []kind {
 		{"spider", "spider:DIR", "Spider 1.0 (Yu et al., EMNLP 2018), CC BY-SA 4.0", []string{dev, train}, loadSpider},
 		{"bird", "bird:DIR", "BIRD (Li et al., NeurIPS 2023), CC BY-SA 4.0", []string{dev, train}, loadBird},
 		{"sql", pairsForm, "unknown", nil, loadPairs},
+		{"demo", "demo", "part of Seatrial, under its licence", nil, loadDemo},
 	}
 }
 

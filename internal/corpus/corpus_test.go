@@ -161,6 +161,8 @@ func TestSpecsThatNameNothing(t *testing.T) {
 		"spider":                  {"spider:DIR"},
 		"spider:":                 {"spider:DIR"},
 		"bird:":                   {"bird:DIR"},
+		"demo:":                   {"takes nothing", "demo"},
+		"demo:here":               {"takes nothing", "demo"},
 		"sql:":                    {"sql:DB.sqlite,EXAMPLES.jsonl"},
 		"sql:a.sqlite":            {"sql:DB.sqlite,EXAMPLES.jsonl"},
 		"sql:,a":                  {"sql:DB.sqlite,EXAMPLES.jsonl"},

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", in which the demo's databases are made
+
+	"github.com/seatrial/seatrial/internal/corpus/demo"
 )
 
 // Names of the demo's files beside its scripts, which are called NAME.sql.
@@ -22,6 +24,9 @@ const (
 // descriptionFields lists what a line of the demo's descriptions may hold; column is "" for a table itself, and table
 // too for the database.
 var descriptionFields = []string{"database", "table", "column", "title", "description", "values"}
+
+// loadDemo loads the corpus that is part of Seatrial.
+func loadDemo(l *loader, _ string, opts Options) error { return loadBundle(l, demo.Files, opts) }
 
 // loadBundle loads a corpus whose databases are scripts in files: each is run into an SQLite file in opts.WorkDir. The
 // bundle is part of the program, so what is wrong with it as a whole is Seatrial's own failure.

@@ -148,3 +148,63 @@ func TestBrokenBundle(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 }
+
+// The bundled corpus loads without a rejection or a warning, SQLite can compile every query, and every description is of
+// a table or column that is there.
+func TestDemoCorpus(t *testing.T) {
+	work := t.TempDir()
+	c := mustOpen(t, "demo", Options{WorkDir: work})
+	checkCorpus(t, c)
+	if len(c.Rejected) != 0 || len(c.Warnings) != 0 {
+		t.Errorf("rejected %+v, warnings %v", c.Rejected, c.Warnings)
+	}
+	if len(c.Databases) < 4 || len(c.Examples) < 160 {
+		t.Errorf("%d databases and %d examples", len(c.Databases), len(c.Examples))
+	}
+	open := map[string]*sql.DB{}
+	for _, d := range c.Databases {
+		if d.File == "" || len(d.Notes.Tables) == 0 {
+			t.Fatalf("%s has the file %q and notes on %d tables", d.Name, d.File, len(d.Notes.Tables))
+		}
+		db, err := sql.Open("sqlite", "file:"+d.File+"?mode=ro&immutable=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() }) // it was only read
+		open[d.Name] = db
+		var violations int
+		var health string
+		if err := errors.Join(db.QueryRow("SELECT count(*) FROM pragma_foreign_key_check").Scan(&violations),
+			db.QueryRow("PRAGMA integrity_check").Scan(&health)); err != nil || violations != 0 || health != "ok" {
+			t.Errorf("%s: %d broken references, %s (%v)", d.Name, violations, health, err)
+		}
+	}
+	for _, e := range c.Examples {
+		rows, err := open[e.Database].Query("EXPLAIN " + e.SQL)
+		if err != nil {
+			t.Errorf("%s: %v", e.ID, err)
+			continue
+		}
+		if err := rows.Close(); err != nil {
+			t.Errorf("%s: %v", e.ID, err)
+		}
+	}
+	for _, d := range c.Databases {
+		for _, table := range d.Notes.Tables {
+			for _, column := range table.Columns {
+				var there int
+				if err := open[d.Name].QueryRow("SELECT count(*) FROM pragma_table_info(?) WHERE name = ?",
+					table.Name, column.Name).Scan(&there); err != nil || there != 1 || column.Description == "" {
+					t.Errorf("%s.%s.%s: in the schema %d times (%v), described %q",
+						d.Name, table.Name, column.Name, there, err, column.Description)
+				}
+			}
+		}
+	}
+	if again := mustOpen(t, "demo", Options{WorkDir: t.TempDir()}); again.Digest != c.Digest {
+		t.Error("the digest depends on the folder")
+	}
+	if _, err := Open("demo", Options{}); diag.ExitCode(err) != diag.ExitInternal {
+		t.Errorf("without a folder: %v", err)
+	}
+}
