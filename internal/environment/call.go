@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -234,14 +235,14 @@ func (e *Environment) query(
 	}
 	r, err := w.Query(within, c.tool.specification.Body.Statement, values)
 	if err != nil {
-		mistake, err := e.limited(ctx, within, err)
+		mistake, err := limited(ctx, within, err)
 		if mistake != nil && mistake.Code == universe.CodeTimeout {
 			c.timeouts++
 		}
 		return nil, mistake, err
 	}
 	if len(r.Rows) > e.config.Limits.Rows {
-		return nil, e.tooLarge(), nil
+		return nil, tooLarge(fmt.Sprintf("%d rows", e.config.Limits.Rows)), nil
 	}
 	if len(r.Columns) != len(c.tool.names) {
 		return nil, nil, fmt.Errorf("the statement returns %d columns where the tool declares %d",
@@ -252,17 +253,18 @@ func (e *Environment) query(
 
 // limited tells apart what stopped a statement: a limit, the episode's own clock, values that the statement cannot work
 // on, or a failure of ours.
-func (e *Environment) limited(ctx, within context.Context, err error) (*universe.ToolError, error) {
+func limited(ctx, within context.Context, err error) (*universe.ToolError, error) {
 	if ctx.Err() != nil {
 		if errors.Is(context.Cause(ctx), ErrWall) {
 			return timeout(), nil
 		}
 		return nil, err
 	}
-	switch limit := limitOf(err); {
-	case limit == limitRows:
-		return e.tooLarge(), nil
-	case limit == limitTime, within.Err() != nil:
+	var limit *database.LimitError
+	switch {
+	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
+		return tooLarge(limit.Limit), nil
+	case limit != nil && limit.Kind == database.LimitTime, within.Err() != nil:
 		return timeout(), nil
 	case unworkable(err):
 		return &universe.ToolError{
@@ -274,10 +276,10 @@ func (e *Environment) limited(ctx, within context.Context, err error) (*universe
 	}
 }
 
-func (e *Environment) tooLarge() *universe.ToolError {
+func tooLarge(limit string) *universe.ToolError {
 	return &universe.ToolError{
 		Code:    universe.CodeTooLarge,
-		Message: fmt.Sprintf("The result has more than %d rows, which is the limit.", e.config.Limits.Rows),
+		Message: fmt.Sprintf("The result has more than %s, which is the limit.", limit),
 	}
 }
 
@@ -298,18 +300,16 @@ const (
 // unworkable says whether SQLite refused the values rather than the statement: verified statements compile, so that an
 // error in a run is the doing of what was bound.
 func unworkable(err error) bool {
-	var coded interface{ Code() int }
-	if !errors.As(err, &coded) {
+	var refused *database.QueryError
+	if !errors.As(err, &refused) {
 		return false
 	}
-	switch coded.Code() & 0xff {
+	switch refused.Code & 0xff {
 	case sqliteTooBig, sqliteMismatch:
 		return true
 	case sqliteError:
-		text := err.Error()
-		return slices.ContainsFunc([]string{"integer overflow", "pattern too complex"}, func(s string) bool {
-			return strings.Contains(text, s)
-		})
+		return strings.Contains(refused.Message, "integer overflow") ||
+			strings.Contains(refused.Message, "pattern too complex")
 	default:
 		return false
 	}

@@ -65,8 +65,8 @@ func staffTools() []*universe.Tool {
 	}
 }
 
-// drawTurns gives the turns of an agent that makes every kind of mistake: calls side by side, references to results of the same
-// turn and of earlier ones, wrong types, unknown names, labels given twice.
+// drawTurns gives the turns of an agent that makes every kind of mistake: calls side by side, references to results of
+// the same turn and of earlier ones, wrong types, unknown names, labels given twice.
 func drawTurns(random *rand.Rand) []universe.Turn {
 	labels := []string{"a", "b", "c", "call_3", "call_4", "nothing"}
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }

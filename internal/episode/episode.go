@@ -1,0 +1,129 @@
+// Package episode plays agents in environments: one episode, or all the episodes of a run in a bounded pool, each kept
+// in the run's store as soon as it has ended. It owns the clock and the budgets of a run. It must never know gold, grade
+// an answer, or look into what an agent or a condition is.
+package episode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Agent acts in one episode. Next is called with no observations first, then with those of its last turn's actions, in
+// their order. Its errors make the episode invalid: an error in whose chain a method Provider() bool gives true is the
+// model provider's failure, any other is Seatrial's own. The mistakes of an agent stand in its turns and are no errors.
+type Agent interface {
+	Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error)
+}
+
+// MaxIdle is the number of turns without any action, one after the other, after which an agent counts as silent even if
+// it does not stop by itself.
+const MaxIdle = 100
+
+// Play plays one episode to its end and gives its transcript, which is complete however the episode ended:
+//
+//	the agent answers or declines     answered, declined
+//	a budget of the view is spent     budget; wall time runs from here on
+//	the agent stops without an act    silent; declining is an explicit act, which silence never is
+//	the model provider fails          provider
+//	ctx is cancelled                  interrupted
+//	anything else fails or panics     internal
+//
+// The error is nil for the first three; for the others, which make the episode invalid, it is the cause.
+func Play(ctx context.Context, env *environment.Environment, agent Agent) (*transcript.Transcript, error) {
+	view := env.View()
+	if seconds := view.Budget.WallSeconds; seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(seconds*float64(time.Second)), environment.ErrWall)
+		defer cancel()
+	}
+	err := play(ctx, env, agent, view)
+	if err != nil && errors.Is(context.Cause(ctx), environment.ErrWall) {
+		env.FinishBudget(environment.BudgetWall)
+		err = nil
+	}
+	if err != nil {
+		env.Finish(endOf(ctx, err), err.Error())
+	}
+	return env.Transcript(), err
+}
+
+func play(ctx context.Context, env *environment.Environment, agent Agent, view *universe.View) error {
+	var seen []universe.Observation
+	for idle := 0; !env.Done(); {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		turn, err := next(ctx, agent, view, seen)
+		if err != nil {
+			return err
+		}
+		if seen, err = step(ctx, env, turn); err != nil {
+			return err
+		}
+		idle++
+		if len(turn.Actions) > 0 {
+			idle = 0
+		}
+		if turn.Stop || idle == MaxIdle {
+			env.Finish(transcript.EndSilent, "")
+		}
+	}
+	return nil
+}
+
+// next asks the agent for its turn; a panic of the agent is an error.
+func next(
+	ctx context.Context, agent Agent, view *universe.View, seen []universe.Observation,
+) (turn universe.Turn, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{In: "agent", Value: p, Stack: debug.Stack()}
+		}
+	}()
+	turn, err = agent.Next(ctx, view, seen)
+	if err != nil {
+		return turn, fmt.Errorf("agent: %w", err)
+	}
+	return turn, nil
+}
+
+func step(
+	ctx context.Context, env *environment.Environment, turn universe.Turn,
+) (seen []universe.Observation, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{In: "environment", Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return env.Step(ctx, turn)
+}
+
+// PanicError is a panic that was caught, so that it ends one episode and not the run. Its text has no stack, because it
+// stands in transcripts.
+type PanicError struct {
+	In    string // agent or environment
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%s: panic: %v", e.In, e.Value) }
+
+// endOf says how an episode ends that err breaks off.
+func endOf(ctx context.Context, err error) string {
+	var provider interface{ Provider() bool }
+	switch {
+	case ctx.Err() != nil:
+		return transcript.EndInterrupted
+	case errors.As(err, &provider) && provider.Provider():
+		return transcript.EndProvider
+	default:
+		return transcript.EndInternal
+	}
+}

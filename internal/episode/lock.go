@@ -1,0 +1,76 @@
+package episode
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"modernc.org/sqlite"
+)
+
+// LockedError says that another process, or another part of this one, is writing the run.
+type LockedError struct{ Path string }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%s is being written by another process", e.Path)
+}
+
+// lock keeps all others from writing a run. It is SQLite's own lock on a file beside the run, which the system drops
+// with the process that holds it, however that ends, and which works on every system that SQLite works on.
+type lock struct {
+	path string
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+const sqliteBusy = 5
+
+// acquire takes the lock of a run or fails with [LockedError] at once.
+func acquire(ctx context.Context, run string) (*lock, error) {
+	path := run + ".lock"
+	for {
+		before, existed := os.Stat(path)
+		l, err := tryLock(ctx, path)
+		var busy *sqlite.Error
+		if errors.As(err, &busy) && busy.Code()&0xff == sqliteBusy {
+			return nil, &LockedError{Path: run}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", run, err)
+		}
+		// Whoever gives the lock up removes the file. A lock on a file that was removed meanwhile locks nothing.
+		if after, err := os.Stat(path); existed == nil && err == nil && os.SameFile(before, after) {
+			return l, nil
+		}
+		l.close()
+	}
+}
+
+func tryLock(ctx context.Context, path string) (*lock, error) {
+	db, err := sql.Open("sqlite", dsn(path, "mode=rwc"))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		if _, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
+			return &lock{path: path, db: db, conn: conn}, nil
+		}
+		_ = conn.Close()
+	}
+	_ = db.Close()
+	return nil, err
+}
+
+// release gives the lock up and leaves no file.
+func (l *lock) release() {
+	_ = os.Remove(l.path) // where it cannot be removed, it is taken again next time
+	l.close()
+}
+
+func (l *lock) close() {
+	_ = l.conn.Close()
+	_ = l.db.Close()
+}

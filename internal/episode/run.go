@@ -1,0 +1,266 @@
+package episode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Participant is one kind of agent that takes part in a run.
+type Participant struct {
+	Agent    string // a policy, or PROVIDER/NAME of a model
+	Protocol string
+	Arm      string
+	// Model says that the agent waits for a provider more than it computes: its episodes are bounded by Concurrency
+	// instead of Workers.
+	Model  bool
+	Budget universe.Budget
+	// New makes the agent of one episode. It must be safe for concurrent use. An error is Seatrial's own failure.
+	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
+}
+
+// Run is what is to be run.
+type Run struct {
+	Stage        *Stage
+	Store        *Store
+	Instances    []*suite.Instance // some or all of the suite's
+	Participants []Participant
+	Trials       int              // of each instance and participant; at least 1
+	Workers      int              // episodes of policies side by side; at least 1
+	Concurrency  int              // episodes of models side by side; at least 1
+	Now          func() time.Time // the clock; times stand outside digests
+	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
+}
+
+// Progress counts the episodes of a run.
+type Progress struct {
+	Total   int // all episodes of the run
+	Skipped int // finished before: a resumed run does not play them again
+	Done    int // ended and on the disk
+	// Invalid counts those of Done that ended invalid, by end.
+	Invalid map[string]int
+	Usage   universe.Usage
+	Elapsed time.Duration
+}
+
+// PerSecond gives the rate at which episodes end.
+func (p *Progress) PerSecond() float64 {
+	if p.Elapsed <= 0 {
+		return 0
+	}
+	return float64(p.Done) / p.Elapsed.Seconds()
+}
+
+// Failed counts the invalid episodes.
+func (p *Progress) Failed() int {
+	n := 0
+	for _, k := range p.Invalid {
+		n += k
+	}
+	return n
+}
+
+// job is one episode to play.
+type job struct {
+	instance    *suite.Instance
+	participant *Participant
+	trial       int
+	header      transcript.Header
+}
+
+// Execute plays every episode of the run that is not finished. An episode that fails for the provider's or Seatrial's
+// own reasons is kept as invalid and ends nothing but itself. When ctx is cancelled, episodes under way end as
+// interrupted, those not begun are left for a resumed run, and the error is ctx's cause. Any other error is that of the
+// store.
+func (r *Run) Execute(ctx context.Context) (Progress, error) {
+	if r.Trials < 1 || r.Workers < 1 || r.Concurrency < 1 || r.Now == nil {
+		return Progress{}, errors.New("run: trials, workers, concurrency and a clock must be given")
+	}
+	finished, err := r.Store.Finished(ctx)
+	if err != nil {
+		return Progress{}, err
+	}
+	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}}
+	// By the kind of pool: policies, models.
+	var jobs [2][]job
+	for _, in := range r.Instances {
+		if _, known := r.Stage.position[in.ID]; !known {
+			return Progress{}, fmt.Errorf("run: instance %s is not of the suite", in.ID)
+		}
+		for i := range r.Participants {
+			for trial := range r.Trials {
+				j := r.job(in, &r.Participants[i], trial)
+				x.progress.Total++
+				if finished[j.header.ID] {
+					x.progress.Skipped++
+					continue
+				}
+				pool := 0
+				if j.participant.Model {
+					pool = 1
+				}
+				jobs[pool] = append(jobs[pool], j)
+			}
+		}
+	}
+	ctx, x.stop = context.WithCancelCause(ctx)
+	defer x.stop(nil)
+	var pools sync.WaitGroup
+	for i, workers := range []int{r.Workers, r.Concurrency} {
+		pools.Go(func() { x.work(ctx, jobs[i], workers) })
+	}
+	pools.Wait()
+	x.pending.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.progress.Elapsed = r.Now().Sub(x.began)
+	if x.storeErr != nil {
+		return x.progress, x.storeErr
+	}
+	if ctx.Err() != nil {
+		return x.progress, context.Cause(ctx)
+	}
+	return x.progress, nil
+}
+
+func (r *Run) job(in *suite.Instance, p *Participant, trial int) job {
+	h := transcript.Header{
+		Format: transcript.Format, Suite: r.Store.meta.Suite, Instance: in.ID, Task: in.Task,
+		Agent: p.Agent, Protocol: p.Protocol, Arm: p.Arm, Trial: trial,
+	}
+	h.ID = transcript.EpisodeID(h)
+	return job{instance: in, participant: p, trial: trial, header: h}
+}
+
+// execution is a run under way.
+type execution struct {
+	run     *Run
+	began   time.Time
+	stop    context.CancelCauseFunc
+	pending sync.WaitGroup // episodes on their way to the disk
+
+	mu       sync.Mutex
+	progress Progress
+	storeErr error
+}
+
+// work plays jobs, that many side by side.
+func (x *execution) work(ctx context.Context, jobs []job, workers int) {
+	next := make(chan *job)
+	var done sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		done.Go(func() {
+			for j := range next {
+				x.play(ctx, j)
+			}
+		})
+	}
+	for i := range jobs {
+		select {
+		case next <- &jobs[i]:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	done.Wait()
+}
+
+func (x *execution) play(ctx context.Context, j *job) {
+	if ctx.Err() != nil {
+		return // it has not begun
+	}
+	r := x.run
+	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
+	env, agent, err := x.prepare(ctx, j)
+	if err == nil {
+		timed := &timedAgent{agent: agent, now: r.Now}
+		record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+		record.Decisions = timed.took
+	} else {
+		record.Transcript = unbegun(ctx, j.header, err)
+	}
+	record.Elapsed = r.Now().Sub(record.StartedAt)
+	x.pending.Add(1)
+	durable := func(err error) {
+		defer x.pending.Done()
+		x.account(record.Transcript.End(), err)
+	}
+	if err := r.Store.Put(record, durable); err != nil {
+		durable(err)
+	}
+}
+
+// prepare makes the environment and the agent of an episode; a panic there is that episode's failure.
+func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Environment, agent Agent, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("prepare: panic: %v", p)
+		}
+	}()
+	task, err := x.run.Stage.Task(j.instance)
+	if err != nil {
+		return nil, nil, err
+	}
+	if env, err = x.run.Stage.Environment(ctx, j.instance, j.header, j.participant.Budget); err != nil {
+		return nil, nil, err
+	}
+	agent, err = j.participant.New(j.instance, task, j.trial)
+	return env, agent, err
+}
+
+// unbegun is the transcript of an episode that could not begin.
+func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Transcript {
+	t := &transcript.Transcript{Header: h}
+	t.Append(transcript.Event{
+		Kind: transcript.EventEnd, End: endOf(ctx, err), Message: err.Error(), Usage: &universe.Usage{},
+	})
+	return t
+}
+
+// account counts an episode that is on the disk, or stops the run because it cannot be put there.
+func (x *execution) account(end *transcript.Event, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil {
+		if x.storeErr == nil {
+			x.storeErr = err
+		}
+		x.stop(err)
+		return
+	}
+	p := &x.progress
+	p.Done++
+	if !transcript.Valid(end.End) {
+		p.Invalid[end.End]++
+	}
+	p.Usage = p.Usage.Add(*end.Usage)
+	p.Elapsed = x.run.Now().Sub(x.began)
+	if x.run.Progress != nil {
+		x.run.Progress(*p)
+	}
+}
+
+// timedAgent measures how long an agent takes to decide.
+type timedAgent struct {
+	agent Agent
+	now   func() time.Time
+	took  []time.Duration
+}
+
+func (t *timedAgent) Next(
+	ctx context.Context, view *universe.View, seen []universe.Observation,
+) (universe.Turn, error) {
+	began := t.now()
+	turn, err := t.agent.Next(ctx, view, seen)
+	t.took = append(t.took, t.now().Sub(began))
+	return turn, err
+}
