@@ -80,11 +80,11 @@ func itoa(i int) string {
 }
 
 func TestDeterminateOnSpider(t *testing.T) {
-	total, may, found, missed, unmoved := 0, 0, 0, 0, 0
+	total, may, found, missed, unmoved, grouped, groupedMoved := 0, 0, 0, 0, 0, 0, 0
 	constructs := map[string]int{}
 	eachSpiderDatabase(t, func(db *testDB, s *schema.Database, queries []spiderQuery) {
 		var copies []*testDB
-		for seed := uint64(1); seed <= 3; seed++ {
+		for seed := uint64(1); seed <= 8; seed++ {
 			copies = append(copies, db.shuffledCopy(t, s, seed))
 		}
 		reversed := db.shuffledCopy(t, s, 4)
@@ -108,6 +108,11 @@ func TestDeterminateOnSpider(t *testing.T) {
 				}
 			}
 			switch {
+			case f != nil && f.Grouped:
+				grouped++
+				if moved {
+					groupedMoved++
+				}
 			case f != nil:
 				found++
 				constructs[f.Construct]++
@@ -121,7 +126,8 @@ func TestDeterminateOnSpider(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d queries, %d may depend, %d found %v, %d missed, %d never moved", total, may, found, constructs, missed, unmoved)
+	t.Logf("%d queries, %d may depend, %d found %v, of which %d never moved; %d ties of groups, of which %d moved; %d missed",
+		total, may, found, constructs, unmoved, grouped, groupedMoved, missed)
 	if total < 5700 {
 		t.Errorf("only %d queries ran", total)
 	}
