@@ -49,7 +49,13 @@ func (a acts) actions(calls []Call) (actions []universe.Action, sent []int, unpa
 }
 
 // callText writes a call for the list of what was not done.
-func callText(c *Call) string { return c.Tool + " " + string(c.Arguments) }
+func callText(c *Call) string {
+	text := c.Tool + " " + string(c.Arguments)
+	if c.Label != "" {
+		text = c.Label + " = " + text
+	}
+	return text
+}
 
 // answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object. Where
 // the argument has another name, or is no object at all, what is there is taken, and the answer is marked lenient;
@@ -109,7 +115,8 @@ func reasonIn(arguments json.RawMessage) string {
 func finalAnswer(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if m := fence.FindStringSubmatchIndex(text); m != nil && m[0] == 0 && m[1] == len(text) && strings.HasSuffix(text, "```") {
-		if inside := strings.TrimSpace(text[m[6]:m[7]]); inside != "" {
+		inside := strings.TrimSpace(text[m[6]:m[7]])
+		if inside != "" && foreignLanguage(fenceLanguage(text, m)) == "" {
 			return finalAnswer(inside)
 		}
 	}

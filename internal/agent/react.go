@@ -262,6 +262,7 @@ func (s *reactStep) act(action, input string, given bool) {
 func (s *reactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
+		s.think(foreignLanguage(fenceLanguage(input, m)))
 		input = input[m[6]:m[7]]
 	}
 	v := newValueReader(input, false)
@@ -310,11 +311,14 @@ func (s *reactStep) readUntagged(reply *model.Reply) {
 	}
 	s.thoughts, s.unparsed = thoughts, unparsed
 	if s.tagged {
-		s.leave(ReasonNoAct, rest)
+		if len(s.unparsed) == 0 {
+			s.leave(ReasonNoAct, rest)
+		}
 		return
 	}
 	r := s.reader.Read(&model.Message{Content: rest}, s.labels)
 	if answer, ok := proseAnswer(&r, reply.Finish); ok && len(s.unparsed) == 0 {
+		s.think(r.Thought)
 		s.action = &answer
 		return
 	}

@@ -257,15 +257,17 @@ func newToolIndex(tools []*universe.Tool) *toolIndex {
 
 func (x *toolIndex) known(name string) bool { return x.tools[name] != nil }
 
-// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front
-// (`functions.f`, `tools.f`). A name that is no tool's stays as it is, for the environment to refuse.
+// modules are the names that models put in front of a tool's, as if it stood in a module.
+var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
+
+// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front. A name that is no tool's stays as it is, for the environment to refuse.
 func (x *toolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
 	if x.known(name) {
 		return name
 	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && x.known(name[dot+1:]) {
-		return name[dot+1:]
+	if module, rest, ok := strings.Cut(name, "."); ok && modules[module] && x.known(rest) {
+		return rest
 	}
 	return name
 }

@@ -16,6 +16,19 @@ var callLanguages = map[string]bool{
 	"tool_code": true, "xml": true,
 }
 
+// fenceLanguage gives the language of a match of [fence], in lower case.
+func fenceLanguage(text string, m []int) string {
+	return strings.ToLower(submatch(text, m, 1) + submatch(text, m, 2))
+}
+
+// foreignLanguage is what is kept of a language that says nothing about calls: a line of the thought.
+func foreignLanguage(language string) string {
+	if language == "" || callLanguages[language] {
+		return ""
+	}
+	return language + "\n"
+}
+
 // readFenced reads calls in fenced blocks. A block that holds data, such as a list of records, is prose: it may be an
 // answer.
 func readFenced(p *reading) {
@@ -24,14 +37,14 @@ func readFenced(p *reading) {
 	}
 	for _, s := range p.free() {
 		for _, m := range fence.FindAllStringSubmatchIndex(p.text[s.start:s.end], -1) {
-			free := p.text[s.start:s.end]
-			language := strings.ToLower(submatch(free, m, 1) + submatch(free, m, 2))
+			language := fenceLanguage(p.text[s.start:s.end], m)
 			inner := span{s.start + m[6], s.start + m[7]}
 			c := p.block(p.text[:inner.end], inner.start, ReasonFence)
 			if len(c.calls) == 0 && (!callLanguages[language] || p.isData(inner) || len(c.unparsed) == 0) {
 				continue
 			}
 			c.span = span{s.start + m[0], s.start + m[1]}
+			c.thought = foreignLanguage(language) + c.thought
 			p.claims = append(p.claims, c)
 		}
 	}

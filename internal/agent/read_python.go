@@ -189,7 +189,7 @@ func (p *reading) statement(v *valueReader) ([]Call, error) {
 	return l.calls, nil
 }
 
-// program reads text from at to its end as statements. Comments are thoughts. A statement that cannot be read is named,
+// program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot be read is named,
 // line by line; where strict is set, it is an error instead.
 func (p *reading) program(text string, at int, strict bool) (claim, error) {
 	c := claim{span: span{at, len(text)}}
@@ -220,6 +220,9 @@ func (p *reading) program(text string, at int, strict bool) (claim, error) {
 			err = v.endOfStatement()
 		}
 		if err == nil {
+			if len(calls) == 0 {
+				comments = append(comments, strings.TrimSpace(text[start:v.pos])) // a constant
+			}
 			c.calls = append(c.calls, calls...)
 			c.unparsed = append(c.unparsed, v.notes...)
 			continue

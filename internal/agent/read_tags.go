@@ -219,7 +219,9 @@ func (p *reading) block(text string, at int, reason string) claim {
 	}
 	if m := fence.FindStringSubmatchIndex(text[whole.start:whole.end]); m != nil && m[0] == 0 && m[1] == whole.end-whole.start {
 		inner := text[:whole.start+m[7]]
-		return p.block(inner, whole.start+m[6], reason)
+		c := p.block(inner, whole.start+m[6], reason)
+		c.thought = foreignLanguage(fenceLanguage(text[whole.start:whole.end], m)) + c.thought
+		return c
 	}
 	if functionTagFirst.MatchString(text[whole.start:]) {
 		c = p.taggedFunctions(text, whole.start)

@@ -207,10 +207,9 @@ func (v *valueReader) object() (node, error) {
 		return inner, nil
 	}
 	seen := map[string]int{}
-	for {
-		v.space()
-		if v.closes('}') {
-			return n, nil
+	for more := true; more; {
+		if ended, err := v.ends('}'); ended || err != nil {
+			return n, err
 		}
 		f, err := v.field()
 		if err != nil {
@@ -224,25 +223,34 @@ func (v *valueReader) object() (node, error) {
 			seen[f.name] = len(n.fields)
 			n.fields = append(n.fields, f)
 		}
-		if err := v.comma('}'); err != nil {
+		if more, err = v.goesOn('}'); err != nil {
 			return node{}, err
 		}
 	}
+	return n, nil
 }
 
-// comma passes over the comma behind an element; none is needed before the bracket that ends the value.
-func (v *valueReader) comma(closing byte) error {
+// ends says, before an element, whether the bracketed value ends here. Where the text ends instead, right behind the
+// opening bracket or a comma, more was to come.
+func (v *valueReader) ends(closing byte) (bool, error) {
+	v.space()
+	if v.pos >= len(v.text) {
+		return false, errTruncated
+	}
+	return v.closes(closing), nil
+}
+
+// goesOn says, behind an element, whether another one can follow: there is a comma. Otherwise the value has to end.
+func (v *valueReader) goesOn(closing byte) (bool, error) {
 	v.space()
 	if v.peek() == ',' {
 		v.pos++
-		return nil
+		return true, nil
 	}
-	at := v.pos
 	if !v.closes(closing) {
-		return errSyntax
+		return false, errSyntax
 	}
-	v.pos = at
-	return nil
+	return false, nil
 }
 
 func (v *valueReader) field() (nodeField, error) {
@@ -284,9 +292,10 @@ func (v *valueReader) list(opening, closing byte) (node, error) {
 	defer v.pop()
 	n := node{kind: nodeList}
 	commas := 0
-	for {
-		v.space()
-		if v.closes(closing) {
+	for more := true; more; {
+		if ended, err := v.ends(closing); err != nil {
+			return node{}, err
+		} else if ended {
 			break
 		}
 		item, err := v.value()
@@ -297,10 +306,10 @@ func (v *valueReader) list(opening, closing byte) (node, error) {
 			return node{}, err
 		}
 		n.items = append(n.items, item)
-		if err := v.comma(closing); err != nil {
+		if more, err = v.goesOn(closing); err != nil {
 			return node{}, err
 		}
-		if v.pos > 0 && v.text[v.pos-1] == ',' {
+		if more {
 			commas++
 		}
 	}
@@ -424,9 +433,10 @@ func (v *valueReader) call(name string) (node, error) {
 	v.push(')')
 	defer v.pop()
 	n := node{kind: nodeCall, text: name}
-	for {
-		v.space()
-		if v.closes(')') {
+	for more := true; more; {
+		if ended, err := v.ends(')'); err != nil {
+			return node{}, err
+		} else if ended {
 			break
 		}
 		fields, err := v.argument()
@@ -434,11 +444,12 @@ func (v *valueReader) call(name string) (node, error) {
 			return node{}, err
 		}
 		n.fields = append(n.fields, fields...)
-		if err := v.comma(')'); err != nil {
+		if more, err = v.goesOn(')'); err != nil {
 			return node{}, err
 		}
 	}
-	if next := v.peek(); next == '.' || next == '[' || next == '(' {
+	next := v.peek()
+	if next == '[' || next == '(' || next == '.' && v.pos+1 < len(v.text) && isLetter(v.text[v.pos+1]) {
 		return node{}, errExpression // a call's result is used on the spot
 	}
 	return n, nil
@@ -652,8 +663,11 @@ func (n *node) appendJSON(dst []byte) ([]byte, error) {
 	}
 }
 
-// isJSON says whether text is one JSON value, and gives it without space around it.
+// isJSON says whether text is one JSON value, and gives it without space around and inside it.
 func isJSON(text string) (json.RawMessage, bool) {
-	trimmed := bytes.TrimSpace([]byte(text))
-	return trimmed, len(trimmed) > 0 && json.Valid(trimmed)
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(strings.TrimSpace(text))) != nil {
+		return nil, false
+	}
+	return b.Bytes(), b.Len() > 0
 }
