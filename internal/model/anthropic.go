@@ -222,17 +222,20 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 
 // readBlock adds a block to the reply and makes it fit to be sent back; keep is false for one that would be refused.
 func (r *Reply) readBlock(block map[string]json.RawMessage, index int, ids *callIDs) (keep bool, err error) {
-	text := func(field string) (s string, err error) {
-		if err = json.Unmarshal(block[field], &s); err != nil {
+	text := func(field string) (string, error) {
+		var s *string
+		if err := json.Unmarshal(block[field], &s); err != nil || s == nil {
 			return "", fmt.Errorf("field %q is not text", field)
 		}
-		return s, nil
+		return *s, nil
 	}
 	kind, err := text("type")
 	if err != nil {
 		return false, err
 	}
 	switch kind {
+	case "":
+		return false, errors.New("an empty type")
 	case "text":
 		content, err := text("text")
 		if err != nil {

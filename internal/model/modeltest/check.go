@@ -345,6 +345,11 @@ func (m *Message) openAIAssistant(data json.RawMessage, at string, waiting map[s
 	if err != nil {
 		return err
 	}
+	for _, name := range words("content refusal") { // which the reference lets be null
+		if string(o[name]) == "null" {
+			delete(o, name)
+		}
+	}
 	for _, name := range words("reasoning reasoning_content") {
 		if text, err := o.text(at, name); err != nil {
 			return err
