@@ -69,7 +69,7 @@ INSERT INTO author VALUES
   (11, 'Ivo Lacković', 'Croatia', 1958, NULL),
   (12, 'Jessamy Cole', 'United Kingdom', 1983, NULL),
   (13, 'Karin Östlund', 'Sweden', 1966, NULL),
-  (14, 'Lázaro Peña', 'Cuba', 1939, 2008),
+  (14, 'Lázaro Quesada', 'Cuba', 1939, 2008),
   (15, 'Leila Ben Youssef', 'Tunisia', 1981, NULL),
   (16, 'Magda Różycka', 'Poland', 1955, 2021),
   (17, 'Mateo Ferreyra', 'Argentina', 1977, NULL),
