@@ -38,12 +38,15 @@ func (w *World) openPlain() (*connection, error) {
 
 func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 	d := &schema.Database{}
-	list, err := c.query(ctx, `SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, 0, 0)
+	list, err := c.query(ctx, `SELECT name, type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, 0, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range list.Rows {
 		t := schema.Table{Name: row[0].(string), View: row[1] == "view"}
+		if t.View {
+			t.Definition, _ = row[2].(string)
+		}
 		if err := readTable(ctx, c, &t); err != nil {
 			if t.View {
 				continue // a view of something that is gone

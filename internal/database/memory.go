@@ -11,7 +11,7 @@ import (
 )
 
 // Memory makes a world in memory with the schema's tables, keys and collations; rows[i] are the rows of the i-th table,
-// with a value for each column. Views are left out. Foreign keys are declared nowhere: whoever makes the rows keeps them.
+// with a value for each column. Foreign keys are declared nowhere: whoever makes the rows keeps them.
 // Rows that break a primary, unique or NOT NULL key are a [*QueryError].
 func Memory(sch *schema.Database, rows [][]universe.Row, options Options) (*World, error) {
 	return newMemory(sch, rows, options, true)
@@ -41,6 +41,11 @@ func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool
 			script.WriteString(createTable(t, keys))
 		}
 	}
+	for _, t := range sch.Tables {
+		if t.View && t.Definition != "" {
+			script.WriteString(t.Definition + ";")
+		}
+	}
 	if err := c.exec(script.String()); err != nil {
 		return err
 	}
@@ -60,7 +65,7 @@ func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool
 // createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in which
 // order rows are visited.
 func createTable(t *schema.Table, keys bool) string {
-	rowid := keys && len(t.PrimaryKey) == 1 && strings.EqualFold(t.Columns[t.PrimaryKey[0]].Declared, "INTEGER")
+	rowid := keys && isRowid(t)
 	var parts []string
 	for i, column := range t.Columns {
 		text := quote(column.Name) + " " + column.Declared

@@ -53,6 +53,7 @@ type Table struct {
 	Unique      [][]int // other unique keys
 	ForeignKeys []ForeignKey
 	View        bool
+	Definition  string // of a view: its statement
 }
 
 // Column is a column of a table.
