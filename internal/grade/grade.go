@@ -1,6 +1,7 @@
-// Package grade turns a task and the transcript of an episode into a grade: what came of the episode, whether it counts,
-// whether it succeeded, and the first cause if it did not. RULES.md states the rules. Grading is pure, so old transcripts
-// can be graded again at any time. It must never know a model, a network, a database, or how the episode was run.
+// Package grade turns a task and the transcript of an episode into a grade: what came of the episode, whether it
+// counts, whether it succeeded, and the first cause if it did not. RULES.md states the rules. Grading is pure, so old
+// transcripts can be graded again at any time. It must never know a model, a network, a database, or how the episode
+// was run.
 package grade
 
 import (

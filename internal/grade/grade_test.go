@@ -205,7 +205,8 @@ func TestConditionsAndEffort(t *testing.T) {
 		transcript.Event{Kind: transcript.EventCall, Error: &universe.ToolError{Code: universe.CodeTimeout}},
 		transcript.Event{Kind: transcript.EventAsk, Text: "which one?"},
 		transcript.Event{
-			Kind: transcript.EventEnd, End: transcript.EndSilent, Usage: &universe.Usage{InputTokens: 99, OutputTokens: 9, CostUSD: 3},
+			Kind: transcript.EventEnd, End: transcript.EndSilent,
+			Usage: &universe.Usage{InputTokens: 99, OutputTokens: 9, CostUSD: 3},
 		}))
 	if !g.Landed || g.ToolErrors != 1 || g.Asks != 1 || g.Calls != 1 || g.Tokens != 108 || g.CostUSD != 3 {
 		t.Errorf("%+v: want a landed condition, one failed call, one question, and the usage of the whole episode", g)
@@ -242,7 +243,8 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 	pieces := []transcript.Event{
 		turn(r.IntN(50), r.IntN(50)), call(singers.Rows, true), call(singers.Rows[:r.IntN(3)], false),
 		answer(`[["Ann",30],["Bob",30],["Cy",31]]`), answer(`"x"`), answer(``),
-		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk}, {Kind: transcript.EventDecision, Applied: r.IntN(2) == 0},
+		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk},
+		{Kind: transcript.EventDecision, Applied: r.IntN(2) == 0},
 		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []universe.Row{{int64(1)}, nil}},
 	}
 	var events []transcript.Event

@@ -1,0 +1,514 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// TestGoldens replays testdata. A `run NAME` block adds a run; each of its lines is `agent n=10 right=7 …` and stands
+// for one episode on each of n tasks (t1 to tn, or from another start), of which the first `right` succeed and the next
+// `invalid` are the provider's failures. `text`, `markdown`, `csv` and `json` print the report of the runs so far.
+func TestGoldens(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var runs []Run
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "run" {
+				run := Run{Name: d.CmdArgs[0].Key}
+				for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+					run.Rows = append(run.Rows, rowsOf(t, line)...)
+				}
+				runs = append(runs, run)
+				return fmt.Sprintf("%d episodes\n", len(run.Rows))
+			}
+			r, err := Build(runs, Options{Seed: 7})
+			if err != nil {
+				return err.Error() + "\n"
+			}
+			terminal := Terminal{Colour: d.HasArg("colour")}
+			if d.HasArg("width") {
+				d.ScanArgs(t, "width", &terminal.Width)
+			}
+			switch d.Cmd {
+			case "text":
+				text := r.Text(terminal)
+				for _, line := range strings.Split(text, "\n") {
+					if w := displayWidth(line); terminal.Width > 0 && w > terminal.Width && !d.HasArg("overflow") {
+						t.Errorf("a line of width %d on a terminal of %d: %s", w, terminal.Width, line)
+					}
+				}
+				return strings.ReplaceAll(text, "\x1b", "ESC")
+			case "markdown":
+				return r.Markdown()
+			case "csv":
+				text, err := r.CSV()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return text
+			case "json":
+				data, err := r.JSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var b bytes.Buffer
+				if err := json.Indent(&b, data, "", " "); err != nil {
+					t.Fatal(err)
+				}
+				return b.String()
+			default:
+				t.Fatalf("unknown command %s", d.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+func rowsOf(t *testing.T, line string) []Row {
+	fields := strings.Fields(line)
+	values := map[string]string{"n": "1", "right": "0", "from": "1", "role": "clean", "workflow": "single", "calls": "1"}
+	for _, f := range fields[1:] {
+		key, value, _ := strings.Cut(f, "=")
+		values[key] = value
+	}
+	number := func(key string) int {
+		n, err := strconv.Atoi("0" + values[key])
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return n
+	}
+	cost, _ := strconv.ParseFloat(values["cost"], 64)
+	var rows []Row
+	for i := range number("n") {
+		task := fmt.Sprintf("t%d", number("from")+i)
+		g := grade.Grade{
+			Instance: task + "/" + values["condition"] + "/" + values["role"],
+			Task:     task, Agent: fields[0],
+			Protocol: values["protocol"], Arm: values["arm"], Trial: number("trial"),
+			Valid: true, Outcome: grade.OutcomeWrong, Cause: universe.DiffValues,
+			Landed: i < number("landed"), Turns: number("calls") + 1, Calls: number("calls"),
+			Tokens: number("tokens"), CostUSD: cost,
+		}
+		switch right := number("right"); {
+		case i < right:
+			g.Success, g.Lenient, g.Outcome, g.Cause = true, true, grade.OutcomeSuccess, ""
+		case i < right+number("invalid"):
+			g.Valid, g.Outcome, g.Invalid, g.Cause = false, grade.OutcomeInvalid, transcript.EndProvider, ""
+		case i < right+number("invalid")+number("silent"):
+			g.Outcome, g.Cause = grade.OutcomeSilent, grade.CauseNoAnswer
+		case i < right+number("invalid")+number("silent")+number("lenient"):
+			g.Lenient, g.Cause = true, universe.DiffProse
+		}
+		g.Episode = fmt.Sprintf("%s|%s|%s|%s|%d", g.Agent, g.Protocol, g.Arm, g.Instance, g.Trial)
+		rows = append(rows, Row{Grade: g, Role: values["role"], Condition: values["condition"], Workflow: values["workflow"]})
+	}
+	return rows
+}
+
+func build(t *testing.T, runs ...Run) *Report {
+	t.Helper()
+	r, err := Build(runs, Options{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRowOf(t *testing.T) {
+	in := &suite.Instance{
+		Role: "fault", Workflow: "mixed", Conditions: []condition.Condition{{Name: "exec.timeout"}, {Name: "spec.renamed"}},
+	}
+	got := RowOf(grade.Grade{Episode: "e"}, in)
+	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	rows := rowsOf(t, "a n=2")
+	_, err := Build([]Run{{Rows: append(rows, rows[0])}}, Options{})
+	if _, ok := err.(*DuplicateError); !ok {
+		t.Errorf("an episode given twice: error %v", err)
+	}
+	if _, err := Build([]Run{{Name: "x"}, {Name: "x"}}, Options{}); err == nil {
+		t.Error("two runs of one name were taken")
+	}
+	empty := build(t)
+	for _, text := range []string{empty.Text(Terminal{}), empty.Markdown()} {
+		if !strings.Contains(text, "Success by agent") {
+			t.Errorf("the report of nothing: %q", text)
+		}
+	}
+	data, err := empty.JSON()
+	if err != nil || !bytes.Contains(data, []byte(`"agents":[]`)) {
+		t.Errorf("the report of nothing: %s, %v", data, err)
+	}
+}
+
+// randomRows draws episodes of two agents: tasks of differing difficulty, several trials, invalid ones among them.
+func randomRows(seed uint64, tasks, trials int) []Row {
+	r := universe.Draw(seed, "rows")
+	var rows []Row
+	for i := range tasks {
+		chance := r.Float64()
+		for trial := range trials {
+			for _, agent := range []string{"a", "b"} {
+				for _, c := range []string{"", "exec.timeout"} {
+					g := grade.Grade{
+						Episode: fmt.Sprint(agent, i, c, trial), Instance: fmt.Sprint(i, c), Task: fmt.Sprint(i), Agent: agent,
+						Protocol: "react", Trial: trial, Valid: r.IntN(10) > 0, Turns: r.IntN(9), Calls: r.IntN(9), CostUSD: r.Float64(),
+						Landed: c != "", Outcome: grade.OutcomeWrong, Cause: universe.DiffValues,
+					}
+					switch {
+					case !g.Valid:
+						g.Outcome, g.Invalid, g.Cause = grade.OutcomeInvalid, transcript.EndProvider, ""
+					case r.Float64() < chance:
+						g.Success, g.Lenient, g.Outcome, g.Cause = true, true, grade.OutcomeSuccess, ""
+					}
+					role := roleClean
+					if c != "" {
+						role = "fault"
+					}
+					rows = append(rows, Row{Grade: g, Role: role, Condition: c, Workflow: []string{"single", "mixed"}[i%2]})
+				}
+			}
+		}
+	}
+	return rows
+}
+
+func TestOrderOfRowsDoesNotMatter(t *testing.T) {
+	rows := randomRows(1, 20, 3)
+	want, err := build(t, Run{Rows: rows}).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(5) {
+		shuffled := slices.Clone(rows)
+		universe.Draw(seed, "order").Shuffle(len(rows), func(i, j int) {
+			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+		})
+		got, err := build(t, Run{Rows: shuffled}).JSON()
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: another order of rows gave another report (%v)", seed, err)
+		}
+	}
+}
+
+// The report agrees with counts made in the plainest way.
+func TestCountsAgreeWithRows(t *testing.T) {
+	for seed := range uint64(20) {
+		rows := randomRows(seed, 10, 2)
+		r := build(t, Run{Rows: rows})
+		for _, a := range r.Agents {
+			var episodes, valid, successes, calls int
+			for _, row := range rows {
+				if row.Grade.Agent != a.Agent {
+					continue
+				}
+				episodes++
+				if row.Grade.Valid {
+					valid++
+					calls += row.Grade.Calls
+				}
+				if row.Grade.Success {
+					successes++
+				}
+			}
+			if a.Episodes != episodes || a.Valid != valid || a.Successes != successes ||
+				*a.Rate != float64(successes)/float64(valid) || math.Abs(*a.Calls-float64(calls)/float64(valid)) > 1e-12 ||
+				a.Invalid["provider"] != episodes-valid {
+				t.Errorf("seed %d: %+v; want %d episodes, %d valid, %d successes", seed, a.Summary, episodes, valid, successes)
+			}
+			sum := 0
+			for _, n := range a.Outcomes {
+				sum += n
+			}
+			if sum != episodes {
+				t.Errorf("seed %d: outcomes of %d episodes, want %d", seed, sum, episodes)
+			}
+		}
+		var fromWorkflows, fromConditions int
+		for _, w := range r.Workflows {
+			fromWorkflows += w.Episodes
+		}
+		for _, c := range r.Conditions {
+			fromConditions += c.Episodes
+			if c.Landed != c.Valid || c.Recovered != c.Successes || c.UnlandedSuccesses != 0 {
+				t.Errorf("seed %d: all landed: %+v", seed, c)
+			}
+		}
+		if fromWorkflows != len(rows) || fromConditions != len(rows)/2 {
+			t.Errorf("seed %d: workflows hold %d episodes and conditions %d of %d",
+				seed, fromWorkflows, fromConditions, len(rows))
+		}
+	}
+}
+
+func TestIntervalsContainTheirValue(t *testing.T) {
+	intervals := 0
+	check := func(seed uint64, ci *[2]float64, value *float64, low, high float64) {
+		if (ci == nil) != (value == nil) {
+			t.Fatalf("seed %d: value %v with interval %v", seed, value, ci)
+		}
+		if ci == nil {
+			return
+		}
+		intervals++
+		if ci[0] > *value || ci[1] < *value || ci[0] < low-1e-12 || ci[1] > high+1e-12 || ci[0] == ci[1] {
+			t.Errorf("seed %d: the interval %v of %v", seed, *ci, *value)
+		}
+	}
+	for seed := range uint64(60) {
+		rows := randomRows(seed, 1+int(seed), 1+int(seed%3))
+		half := len(rows) / 2
+		r, err := Build([]Run{{Name: "x", Rows: rows[:half]}, {Name: "y", Rows: rows[half:]}, {Name: "z", Rows: rows}},
+			Options{Seed: seed, Resamples: 500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range r.Agents {
+			check(seed, a.CI95, a.Rate, 0, 1)
+		}
+		for _, w := range r.Workflows {
+			check(seed, w.CI95, w.Rate, 0, 1)
+		}
+		for _, c := range r.Conditions {
+			check(seed, c.CI95, c.Rate, 0, 1)
+			check(seed, c.PairedCI95, c.PairedDifference, -1, 1)
+		}
+		for _, p := range r.Pairs {
+			check(seed, p.CI95, p.Difference, -1, 1)
+			if p.Difference != nil && math.Abs(*p.RateB-*p.RateA-*p.Difference) > 1e-9 {
+				t.Errorf("seed %d: the rates %v and %v differ by %v", seed, *p.RateA, *p.RateB, *p.Difference)
+			}
+		}
+	}
+	if intervals < 1000 {
+		t.Errorf("only %d intervals were checked", intervals)
+	}
+}
+
+func TestMoreDataIsNarrower(t *testing.T) {
+	width := func(n, right int) float64 {
+		a := build(t, Run{Rows: rowsOf(t, fmt.Sprintf("a n=%d right=%d", n, right))}).Agents[0]
+		return a.CI95[1] - a.CI95[0]
+	}
+	for _, per := range []int{0, 1, 3, 4} { // successes in four: the degenerate rates too
+		last := 2.0
+		for n := 8; n <= 2048; n *= 4 {
+			w := width(n, n/4*per)
+			if w >= last {
+				t.Errorf("%d of %d: an interval of width %v, no narrower than %v with a quarter of the tasks", n/4*per, n, w, last)
+			}
+			last = w
+		}
+	}
+}
+
+// The bootstrap of a share has a known limit: the normal approximation with variance p(1-p)/n.
+func TestBootstrapAgreesWithTheory(t *testing.T) {
+	for _, test := range []struct{ n, right int }{{2000, 1000}, {2000, 200}, {5000, 4500}} {
+		a := build(t, Run{Rows: rowsOf(t, fmt.Sprintf("a n=%d right=%d", test.n, test.right))}).Agents[0]
+		p := float64(test.right) / float64(test.n)
+		half := 1.959964 * math.Sqrt(p*(1-p)/float64(test.n))
+		if math.Abs(a.CI95[0]-(p-half)) > 0.1*half || math.Abs(a.CI95[1]-(p+half)) > 0.1*half || a.Method != MethodBootstrap {
+			t.Errorf("%d of %d: %v, want about %v to %v", test.right, test.n, *a.CI95, p-half, p+half)
+		}
+	}
+}
+
+// Ten trials that always agree tell no more than one: the interval is that of the tasks, not of the episodes.
+func TestTrialsAreClustered(t *testing.T) {
+	var rows []Row
+	for trial := range 10 {
+		rows = append(rows, rowsOf(t, fmt.Sprintf("a n=100 right=60 trial=%d", trial))...)
+	}
+	many := build(t, Run{Rows: rows}).Agents[0]
+	one := build(t, Run{Rows: rowsOf(t, "a n=100 right=60")}).Agents[0]
+	if a, b := many.CI95[1]-many.CI95[0], one.CI95[1]-one.CI95[0]; math.Abs(a-b) > 0.1*b {
+		t.Errorf("ten equal trials give an interval of width %v, one gives %v", a, b)
+	}
+	if *many.BetweenTrialVariance != 0 || many.Trials != 10 || len(many.PassHatK) != 10 {
+		t.Errorf("ten equal trials: variance %v, %d trials, %v", *many.BetweenTrialVariance, many.Trials, many.PassHatK)
+	}
+	for _, p := range many.PassHatK {
+		if math.Abs(p.Estimate-0.6) > 1e-12 || p.Instances != 100 {
+			t.Errorf("ten equal trials: %+v, want 0.6 of 100", p)
+		}
+	}
+}
+
+func TestPassHatKAgreesWithEnumeration(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		for c := 0; c <= n; c++ {
+			for k := 1; k <= n; k++ {
+				all, right := 0, 0
+				for subset := range 1 << n { // the first c trials succeed
+					size := 0
+					good := true
+					for i := range n {
+						if subset>>i&1 == 1 {
+							size++
+							good = good && i < c
+						}
+					}
+					if size == k {
+						all++
+						if good {
+							right++
+						}
+					}
+				}
+				if got, want := allOf(n, c, k), float64(right)/float64(all); math.Abs(got-want) > 1e-12 {
+					t.Errorf("n=%d c=%d k=%d: %v, want %v", n, c, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestMcNemarAgreesWithEnumeration(t *testing.T) {
+	for a := range 9 {
+		for b := range 9 {
+			extreme, all := 0, 0
+			for outcome := range 1 << (a + b) {
+				heads := 0
+				for i := range a + b {
+					heads += outcome >> i & 1
+				}
+				all++
+				if d := 2*heads - (a + b); d*d >= (a-b)*(a-b) {
+					extreme++
+				}
+			}
+			if got, want := mcnemar(a, b), float64(extreme)/float64(all); math.Abs(got-want) > 1e-9 {
+				t.Errorf("a=%d b=%d: p = %v, want %v", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	x := Run{Name: "x", Rows: rowsOf(t, "a n=20 right=10 invalid=2")}
+	y := Run{Name: "y", Rows: rowsOf(t, "a n=18 right=15")}
+	p := build(t, x, y).Pairs
+	if len(p) != 1 {
+		t.Fatalf("%d pairs, want 1", len(p))
+	}
+	// t1–t10 both right, t11–t12 invalid in x, t13–t15 only right in y, t16–t18 both wrong, t19–t20 not in y.
+	if g := p[0]; g.Unit != UnitInstance || g.Units != 16 || g.OnlyA != 2 || g.OnlyB != 2 ||
+		g.AOnly != 0 || g.BOnly != 3 || math.Abs(*g.Difference-3.0/16) > 1e-12 || math.Abs(g.McNemarP-0.25) > 1e-9 {
+		t.Errorf("%+v", g)
+	}
+	same := build(t, x, Run{Name: "y", Rows: x.Rows}).Pairs[0]
+	if *same.Difference != 0 || same.McNemarP != 1 || same.Method != MethodWilson || same.CI95[0] != -same.CI95[1] {
+		t.Errorf("a run paired with itself: %+v", same)
+	}
+	back := build(t, y, x).Pairs[0]
+	if math.Abs(*back.Difference+*p[0].Difference) > 1e-12 || back.AOnly != 3 || back.OnlyA != 2 {
+		t.Errorf("the same pair the other way round: %+v", back)
+	}
+	crossed := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=4 right=4")},
+		Run{Name: "y", Rows: append(rowsOf(t, "b n=4 condition=c"), rowsOf(t, "c n=4 condition=c")...)}).Pairs
+	if len(crossed) != 2 || crossed[0].Unit != UnitTask || crossed[0].Units != 4 || *crossed[1].Difference != -1 {
+		t.Errorf("runs that share neither agents nor instances: %+v", crossed)
+	}
+}
+
+func TestCSVHoldsEveryField(t *testing.T) {
+	rows := randomRows(3, 12, 2)
+	r := build(t, Run{Name: "x", Rows: rows}, Run{Name: "y", Rows: rows})
+	text, err := r.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 1 + len(r.Agents) + len(r.Workflows) + len(r.Conditions) + len(r.Pairs)
+	for _, a := range r.Agents {
+		want += len(a.PassHatK)
+	}
+	if len(records) != want {
+		t.Errorf("%d lines, want %d", len(records), want)
+	}
+	for i, name := range csvHeader {
+		filled := slices.ContainsFunc(records[1:], func(r []string) bool { return r[i] != "" })
+		if !filled && name != "arm" && name != "other_arm" {
+			t.Errorf("no line has the field %s", name)
+		}
+	}
+}
+
+func TestNamesCannotSteerTheTerminal(t *testing.T) {
+	r := build(t, Run{Rows: rowsOf(t, "evil\x1b[2J\u0007|name n=2 right=1")})
+	if text := r.Text(Terminal{}); strings.ContainsAny(text, "\x1b\a") {
+		t.Errorf("control characters reach the terminal: %q", text)
+	}
+	for _, line := range strings.Split(r.Markdown(), "\n") {
+		if strings.Contains(line, "evil") && strings.HasPrefix(line, "|") && !strings.Contains(line, `\|name`) {
+			t.Errorf("a name breaks the Markdown table: %s", line)
+		}
+	}
+}
+
+func TestDisplayWidth(t *testing.T) {
+	for s, want := range map[string]int{"abc": 3, "日本": 4, "é": 1, "e\u0301": 1, "–": 1, "": 0} {
+		if got := displayWidth(s); got != want {
+			t.Errorf("%q takes %d cells, want %d", s, got, want)
+		}
+	}
+	if got := cut("日本語", 4); got != "日…" {
+		t.Errorf("cut to %q", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("agent", uint8(80))
+	f.Add("日本語 agent with a long name", uint8(30))
+	f.Fuzz(func(t *testing.T, name string, limit uint8) {
+		rows := rowsOf(t, "x n=3 right=1")
+		for i := range rows {
+			rows[i].Grade.Agent = name
+		}
+		r, err := Build([]Run{{Rows: rows}}, Options{Resamples: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(r.Text(Terminal{Width: int(limit)}), "\n")
+		if again := strings.Split(r.Text(Terminal{Width: int(limit)}), "\n"); !slices.Equal(lines, again) {
+			t.Error("the same report in two texts")
+		}
+		if strings.Count(r.Markdown(), "\n## ")+1 != len(r.Tables()) {
+			t.Errorf("the name %q changes the Markdown's structure", name)
+		}
+	})
+}
+
+func BenchmarkBuild(b *testing.B) {
+	rows := randomRows(1, 5000, 1)
+	for b.Loop() {
+		if _, err := Build([]Run{{Rows: rows}}, Options{Seed: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
