@@ -292,7 +292,10 @@ func (g *grower) refer(i int, row universe.Row, set []bool) bool {
 			continue
 		}
 		if parent == nil {
-			return g.nullable(i, k.Columns) && g.clear(k.Columns, row, set)
+			if !g.nullable(i, k.Columns) || !g.clear(k.Columns, row, set) {
+				return false
+			}
+			continue
 		}
 		for n, j := range k.Columns {
 			row[j], set[j] = parent[k.TargetColumns[n]], true
