@@ -2,12 +2,12 @@
 // might put to them, each with the SQLite query that answers it. It is data alone: it must never know how a corpus is
 // loaded, compiled or graded.
 //
-// Everything in it was written for Seatrial; persons, institutions, ships, films and books are invented, plant names are
-// real. The files of [Files] are
+// Everything in it was written for Seatrial; persons, institutions, ships, films and books are invented, plant names
+// are real. The files of [Files] are
 //
 //	<database>.sql       a script of CREATE TABLE and INSERT statements that makes one database, referenced tables first
 //	questions.jsonl      one question a line: id, database, question, sql, difficulty and, where needed, evidence
-//	descriptions.jsonl   one table or column a line: database, table, column ("" for the table), title, description, values
+//	descriptions.jsonl   a line for each database (table ""), table (column "") and column: title, description, values
 //
 // All text is UTF-8. Dates are ISO 8601 text, whatever type their column declares. Money is in euros.
 package demo

@@ -204,8 +204,8 @@ func published(t testing.TB, name string) world {
 	return newWorld(t, "PRAGMA foreign_keys = ON", string(script))
 }
 
-// reordered copies a database with the rows of each table inserted in another order. Its INTEGER PRIMARY KEY columns are
-// declared INT, so that they no longer name the row and rows are visited in the order of insertion.
+// reordered copies a database with the rows of each table inserted in another order. Its INTEGER PRIMARY KEY columns
+// are declared INT, so that they no longer name the row and rows are visited in the order of insertion.
 func reordered(t testing.TB, from world, order func([]string)) world {
 	t.Helper()
 	to := newWorld(t)

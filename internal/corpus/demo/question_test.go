@@ -272,7 +272,8 @@ func TestMentions(t *testing.T) {
 		text, s string
 		want    int
 	}{
-		{"after 2010 or 20101", "2010", 1}, {"Ó Briain's and Ó Briain", "Ó Briain", 2}, {"Émile", "mile", 0}, {"", "x", 0},
+		{"after 2010 or 20101", "2010", 1}, {"Ó Briain's and Ó Briain", "Ó Briain", 2},
+		{"Émile", "mile", 0}, {"", "x", 0},
 	} {
 		if got := mentions(c.text, c.s); got != c.want {
 			t.Errorf("%q is mentioned %d times in %q, want %d", c.s, got, c.text, c.want)
@@ -428,7 +429,8 @@ func TestQueriesAreDeterminateByForm(t *testing.T) {
 
 func aggregate(n ast.Node) bool {
 	f, ok := n.(*ast.FuncCall)
-	return ok && f.Over == nil && slices.Contains([]string{"count", "sum", "avg", "min", "max"}, strings.ToLower(f.Name.Name))
+	names := []string{"count", "sum", "avg", "min", "max"}
+	return ok && f.Over == nil && slices.Contains(names, strings.ToLower(f.Name.Name))
 }
 
 func isGrouped(s *ast.SelectQuery) bool {
