@@ -1,6 +1,6 @@
 // Package episode plays agents in environments: one episode, or all the episodes of a run in a bounded pool, each kept
-// in the run's store as soon as it has ended. It owns the clock and the budgets of a run. It must never know gold, grade
-// an answer, or look into what an agent or a condition is.
+// in the run's store as soon as it has ended. It owns the clock and the budgets of a run. It must never know gold,
+// grade an answer, or look into what an agent or a condition is.
 package episode
 
 import (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -245,7 +246,9 @@ func (x *execution) account(end *transcript.Event, err error) {
 	p.Usage = p.Usage.Add(*end.Usage)
 	p.Elapsed = x.run.Now().Sub(x.began)
 	if x.run.Progress != nil {
-		x.run.Progress(*p)
+		told := *p
+		told.Invalid = maps.Clone(p.Invalid)
+		x.run.Progress(told)
 	}
 }
 

@@ -24,8 +24,8 @@ type StepMaker interface {
 	Steps(in *suite.Instance, task *universe.Task) ([]condition.Step, error)
 }
 
-// Stage makes the environments of a suite's instances. Tools are made ready once a style and shared by all environments.
-// It is safe for concurrent use; the suite must not change.
+// Stage makes the environments of a suite's instances. Tools are made ready once a style and shared by all
+// environments. It is safe for concurrent use; the suite must not change.
 type Stage struct {
 	suite    *suite.Suite
 	worlds   Worlds

@@ -363,7 +363,8 @@ func (s *Store) loadMeta(ctx context.Context) error {
 	err := s.read.QueryRowContext(ctx, `SELECT format FROM run`).Scan(&format)
 	var coded interface{ Code() int }
 	switch {
-	case errors.Is(err, sql.ErrNoRows), errors.As(err, &coded) && (coded.Code() == sqliteError || coded.Code() == sqliteNotADB):
+	case errors.Is(err, sql.ErrNoRows),
+		errors.As(err, &coded) && (coded.Code() == sqliteError || coded.Code() == sqliteNotADB):
 		return &FormatError{Path: s.path}
 	case err != nil:
 		return fmt.Errorf("open run %s: %w", s.path, err)
@@ -416,7 +417,9 @@ func (s *Store) close() error {
 	}
 	close(s.queue)
 	s.done.Wait()
-	for _, pragma := range []string{"PRAGMA busy_timeout = 100", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode = DELETE"} {
+	for _, pragma := range []string{
+		"PRAGMA busy_timeout = 100", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode = DELETE",
+	} {
 		_, pragmaErr := s.write.Exec(pragma)
 		var coded interface{ Code() int }
 		if errors.As(pragmaErr, &coded) && coded.Code()&0xff == sqliteBusy {
@@ -496,9 +499,10 @@ func transact(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 // Statements of the writer.
 const (
 	statementValid   = `SELECT valid FROM episodes WHERE id = ?`
-	statementEpisode = `INSERT OR IGNORE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	statementTurn    = `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	statementEvent   = `INSERT INTO events VALUES (?, ?, ?, ?)`
+	statementEpisode = `INSERT OR IGNORE INTO episodes
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	statementTurn  = `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	statementEvent = `INSERT INTO events VALUES (?, ?, ?, ?)`
 )
 
 // batchWriter holds the statements of one transaction.
