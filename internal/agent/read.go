@@ -298,11 +298,14 @@ func (x *toolIndex) parameter(tool, name string) *universe.Schema {
 type labels struct {
 	taken map[string]bool
 	names map[string]node // variables: a text node that is a reference, or a constant
+	next  map[string]int  // the number at which to look for a fresh label, by name
 	undo  []func()
 }
 
 func newLabels(existing []string) *labels {
-	l := &labels{taken: make(map[string]bool, len(existing)), names: make(map[string]node, len(existing))}
+	l := &labels{
+		taken: make(map[string]bool, len(existing)), names: make(map[string]node, len(existing)), next: map[string]int{},
+	}
 	for _, label := range existing {
 		l.taken[label] = true
 		l.names[label] = referenceNode(label)
@@ -316,12 +319,16 @@ func referenceNode(label string) node {
 
 // fresh gives a label like that one that is not taken: name, name_2, name_3, …
 func (l *labels) fresh(name string) string {
-	label := name
-	for k := 2; l.taken[label]; k++ {
+	label, before := name, l.next[name]
+	k := max(before, 2)
+	for ; l.taken[label]; k++ {
 		label = name + "_" + strconv.Itoa(k)
 	}
-	l.taken[label] = true
-	l.undo = append(l.undo, func() { delete(l.taken, label) })
+	l.taken[label], l.next[name] = true, k
+	l.undo = append(l.undo, func() {
+		delete(l.taken, label)
+		l.next[name] = before
+	})
 	return label
 }
 

@@ -267,6 +267,10 @@ func readWholeJSON(p *reading) {
 var attempt = regexp.MustCompile(
 	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
 
+// attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would make the
+// time quadratic otherwise; where the budget is spent, the rest is prose.
+func attemptBudget(s span) int { return 8*(s.end-s.start) + 1<<16 }
+
 // readEmbeddedJSON reads calls in JSON that stand in prose. What begins like a call and cannot be read is named, up to the
 // next empty line.
 func readEmbeddedJSON(p *reading) {
@@ -275,8 +279,7 @@ func readEmbeddedJSON(p *reading) {
 	}
 	for _, s := range p.free() {
 		text := p.text[:s.end]
-		// Brackets that open nothing must not make reading quadratic: the attempts share a budget of bytes.
-		budget := 32*(s.end-s.start) + 1<<16
+		budget := attemptBudget(s)
 		for at := s.start; at < s.end && budget > 0; at++ {
 			if text[at] != '{' && text[at] != '[' {
 				continue
@@ -293,7 +296,7 @@ func readEmbeddedJSON(p *reading) {
 				at = v.pos - 1
 				continue
 			}
-			if attempt.MatchString(text[at:]) {
+			if attempt.MatchString(text[at:min(s.end, at+80)]) {
 				end := s.end
 				if blank := strings.Index(text[at:], "\n\n"); blank >= 0 {
 					end = at + blank

@@ -284,13 +284,18 @@ func readEmbeddedPython(p *reading) {
 	}
 	for _, s := range p.free() {
 		text := p.text[:s.end]
-		at := s.start
+		at, budget := s.start, attemptBudget(s)
 		for _, m := range callHead.FindAllStringSubmatchIndex(text[s.start:], -1) {
 			start := s.start + m[2]
+			if budget <= 0 {
+				break
+			}
 			if start < at || !p.tools.known(p.tools.resolve(text[s.start+m[4]:s.start+m[5]])) {
 				continue
 			}
-			if c, ok := p.embeddedStatement(text, start); ok {
+			c, read, ok := p.embeddedStatement(text, start)
+			budget -= read
+			if ok {
 				p.claims = append(p.claims, c)
 				at = c.end
 			}
@@ -298,8 +303,9 @@ func readEmbeddedPython(p *reading) {
 	}
 }
 
-// embeddedStatement reads the statement at start; on an error it names the rest of the line.
-func (p *reading) embeddedStatement(text string, start int) (claim, bool) {
+// embeddedStatement reads the statement at start; on an error it names the rest of the line. It gives
+// the number of bytes that were read to find out.
+func (p *reading) embeddedStatement(text string, start int) (c claim, read int, ok bool) {
 	end := len(text)
 	if newline := strings.IndexByte(text[start:], '\n'); newline >= 0 {
 		end = start + newline
@@ -311,7 +317,7 @@ func (p *reading) embeddedStatement(text string, start int) (claim, bool) {
 	if err != nil {
 		p.labels.restore(saved)
 		left := universe.Unparse{Reason: pythonReason(err), Text: text[start:end]}
-		return claim{span: span{start, end}, unparsed: []universe.Unparse{left}}, true
+		return claim{span: span{start, end}, unparsed: []universe.Unparse{left}}, v.pos - start, true
 	}
 	rest := text[v.pos:]
 	if newline := strings.IndexByte(rest, '\n'); newline >= 0 {
@@ -319,7 +325,7 @@ func (p *reading) embeddedStatement(text string, start int) (claim, bool) {
 	}
 	if strings.Trim(rest, " \t\r;,.`*") != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t`"), "#") {
 		p.labels.restore(saved)
-		return claim{}, false // a sentence goes on behind it
+		return claim{}, v.pos - start, false // a sentence goes on behind it
 	}
-	return claim{span: span{start, v.pos}, calls: calls, unparsed: v.notes}, true
+	return claim{span: span{start, v.pos}, calls: calls, unparsed: v.notes}, v.pos - start, true
 }
