@@ -154,14 +154,6 @@ func newArgument(spec *universe.Tool, b universe.Binding) (argument, error) {
 	return a, nil
 }
 
-// expects names the JSON type of the whole argument.
-func (a *argument) expects() string {
-	if a.Kind == universe.BindValue {
-		return elementType(a.Type)
-	}
-	return "array"
-}
-
 // elementType names the JSON type of a single value.
 func elementType(t string) string {
 	switch t {
