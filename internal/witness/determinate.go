@@ -74,8 +74,8 @@ type check struct {
 	message   string
 	// statement returns 1 if it does; where it is "" there is nothing to ask, and it does.
 	statement string
-	cut     bool // it is a cut of the outermost statement
-	grouped bool // what ties is groups
+	cut       bool // it is a cut of the outermost statement
+	grouped   bool // what ties is groups
 }
 
 func (c *check) finding(q *sqlast.Query) *Finding {

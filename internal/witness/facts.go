@@ -36,12 +36,25 @@ func (k known) add(r sqlast.Ref, notNull bool) bool {
 // constant or with a settled column, or by a key whose columns are all settled (Armstrong's axioms over the keys).
 // A constant is whatever does not name the SELECT's own sources; columns of an outer row are constants.
 func (f *facts) closure(core *ast.SelectQuery, given ...*sqlast.Ref) known {
+	return f.closureOf(core, nil, given...)
+}
+
+// closureOf is closure within the rows where one more column is settled and not NULL. If its source is the right side of
+// a left join, the condition of that join holds there.
+func (f *facts) closureOf(core *ast.SelectQuery, present *sqlast.Ref, given ...*sqlast.Ref) known {
 	k := known{}
 	for _, r := range given {
 		k.add(*r, false)
 	}
 	sources := f.q.Sources(core)
 	constants, pairs := f.equalities(core)
+	if present != nil {
+		k.add(*present, true)
+		if on := present.Source.Ref.On; present.Source.Nullable && on != nil && present.Source.Ref.Join.Type&ast.JoinRight == 0 {
+			c, p := f.equalitiesOf(core, sqlast.Conjuncts(on))
+			constants, pairs = append(constants, c...), append(pairs, p...)
+		}
+	}
 	for _, r := range constants {
 		k.add(r, true)
 	}
@@ -205,6 +218,11 @@ func (f *facts) equalities(core *ast.SelectQuery) (constants []sqlast.Ref, pairs
 			}
 		}
 	}
+	c, p := f.equalitiesOf(core, conjuncts)
+	return append(constants, c...), append(pairs, p...)
+}
+
+func (f *facts) equalitiesOf(core *ast.SelectQuery, conjuncts []ast.Expr) (constants []sqlast.Ref, pairs [][2]sqlast.Ref) {
 	for _, c := range conjuncts {
 		var x, y ast.Expr
 		switch e := sqlast.Unparen(c).(type) {
