@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unique"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/model"
@@ -75,6 +76,7 @@ type Conversation struct {
 	once    bool // a protocol of one reply
 
 	request model.Request
+	system  unique.Handle[string] // shares the prompt, specifications and all, with the other episodes of a toolkit
 	labels  []string // of the results so far
 	replies int
 	silent  int // consecutive silent replies
@@ -167,6 +169,8 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 		request, err := c.dialect.open(view)
 		request.Model, request.Temperature = c.config.Model, c.config.Temperature
 		request.MaxTokens, request.Seed = c.config.MaxTokens, c.config.Seed
+		c.system = unique.Make(request.System)
+		request.System = c.system.Value()
 		c.request = request
 		return err
 	}
