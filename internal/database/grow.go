@@ -21,14 +21,19 @@ const maxSpread = 8
 // planted values and witnesses. Primary, unique and foreign keys and NOT NULL hold. The k-th neighbour depends on recipe,
 // seed, k and n alone.
 func Grow(ctx context.Context, r *Recipe, seed uint64, n int) ([]*World, error) {
+	return GrowFirst(ctx, r, seed, n, n)
+}
+
+// GrowFirst makes the first keep of the n neighbours that [Grow] makes.
+func GrowFirst(ctx context.Context, r *Recipe, seed uint64, n, keep int) ([]*World, error) {
 	pools, err := r.pools(ctx)
 	if err != nil {
 		return nil, err
 	}
 	order := dependencyOrder(r.Schema)
 	shares := r.deal(seed, n)
-	worlds := make([]*World, 0, n)
-	for k := range n {
+	worlds := make([]*World, 0, keep)
+	for k := range keep {
 		g := newGrower(r.Schema, pools, order, seed, k)
 		g.base()
 		for _, w := range shares[k] {

@@ -1,0 +1,533 @@
+// Package build turns corpora into a suite: it runs every example through the passes of compilation and proof, publishes
+// what is proven, and gives every other example a reason. It must never know how agents are run on a suite, and it draws
+// nothing from the clock.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/corpus"
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+	"golang.org/x/sync/errgroup"
+)
+
+// Options decide what is built. Everything in them but Workers, WorkDir and Progress is part of the suite's settings.
+type Options struct {
+	Corpora            []string // KIND:PATH, in order
+	Split              string   // of corpora that have splits; "" is all
+	Styles             []string
+	Seed               uint64
+	Name               string
+	Names              string // compile.NamesObscure or compile.NamesReadable
+	MaxRows            int    // longest answer published, in rows
+	KeepEmpty          bool   // publish empty answers too
+	RequireAlternative bool   // publish only tasks with a second plan
+	Augment            int    // variants an example
+	Neighbours         int
+	ValidationShare    float64       // of tasks
+	Limit              int           // examples read of each corpus; 0 is all
+	StatementTimeout   time.Duration // a statement that takes longer ends the build
+	Workers            int
+	WorkDir            string
+	Progress           func(Progress)
+}
+
+// Defaults gives the options that a command starts from.
+func Defaults() Options {
+	return Options{
+		Styles: []string{universe.StyleFunc}, Name: "suite", Names: compile.NamesObscure, MaxRows: 100, Neighbours: 24,
+		ValidationShare: 0.1, StatementTimeout: time.Minute, Workers: runtime.GOMAXPROCS(0),
+	}
+}
+
+// Progress tells how far a build is.
+type Progress struct {
+	Pass        string
+	Done, Total int // databases weighted by their examples
+	Rejected    int
+}
+
+// Styles lists the styles that can be built.
+func Styles() []string { return []string{universe.StyleFunc} }
+
+// Built is a suite in memory, with the files of its databases.
+type Built struct {
+	Suite     *suite.Suite
+	Databases map[string]string // path by name
+}
+
+// item is one example on its way.
+type item struct {
+	example   corpus.Example
+	corpus    string
+	id        string
+	variantOf string // id of the source of a variant
+	base      *item
+	draft     *compile.Draft
+	found     *verify.Finding
+	proof     *verify.Proof
+	chance    universe.Chance
+	rejection *suite.Rejection
+	task      *universe.Task
+}
+
+// base is one database with its examples.
+type source struct {
+	name      string
+	file      string
+	notes     *schema.Database
+	world     *database.World
+	schema    *schema.Database
+	items     []*item
+	variants  []*item
+	refused   []*item // variants that were tried and dropped
+	recipeSQL []string
+}
+
+type builder struct {
+	opts     Options
+	corpora  []*corpus.Corpus
+	sources  []*source
+	byName   map[string]*source
+	items    []*item // in corpus order
+	rejected []*suite.Rejection
+	read     int
+	tools    []*universe.Tool
+	done     progressCounter
+}
+
+// Run builds. Errors are [*diag.Error] where the input is at fault.
+func Run(ctx context.Context, opts Options) (*Built, error) {
+	b := &builder{opts: opts, byName: map[string]*source{}}
+	b.done.report = opts.Progress
+	defer b.close()
+	for _, style := range opts.Styles {
+		if !slices.Contains(Styles(), style) {
+			return nil, diag.Unknown("style", style, Styles())
+		}
+	}
+	for _, pass := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"load", b.load},
+		{"examine", b.examine},
+		{"name", b.name},
+		{"prove", b.prove},
+	} {
+		b.done.pass = pass.name
+		if err := pass.run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return b.assemble()
+}
+
+func (b *builder) close() {
+	for _, s := range b.sources {
+		if s.world != nil {
+			_ = s.world.Close() // read-only: nothing can be lost
+		}
+	}
+}
+
+// load reads the corpora and sorts their examples by database.
+func (b *builder) load(context.Context) error {
+	ids := map[string]string{}
+	for _, spec := range b.opts.Corpora {
+		split := b.opts.Split
+		c, err := corpus.Open(spec, corpus.Options{Split: split, WorkDir: b.opts.WorkDir})
+		if err != nil {
+			return err
+		}
+		b.corpora = append(b.corpora, c)
+		if b.opts.Limit > 0 && len(c.Examples) > b.opts.Limit {
+			c.Examples = c.Examples[:b.opts.Limit]
+		}
+		b.read += len(c.Examples) + len(c.Rejected)
+		names := b.addDatabases(c)
+		for _, e := range c.Examples {
+			if other, taken := ids[e.ID]; taken {
+				return diag.Usagef("example id %q stands in corpus %s and in corpus %s", e.ID, other, c.Name).
+					WithHint("build the two corpora apart, or give the examples other ids")
+			}
+			ids[e.ID] = c.Name
+			it := &item{example: e, corpus: c.Name, id: e.ID}
+			b.items = append(b.items, it)
+			if src := names[e.Database]; src != nil {
+				src.items = append(src.items, it)
+			} else {
+				it.reject(b, "missing_database", 0, 0, fmt.Sprintf("there is no database %q", e.Database))
+			}
+		}
+		for _, r := range c.Rejected {
+			b.rejected = append(b.rejected, &suite.Rejection{
+				What: "example", ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason), File: r.Position.File,
+				Line: r.Position.Line, Column: r.Position.Column, Message: r.Message,
+			})
+		}
+	}
+	return nil
+}
+
+// addDatabases gives each database of a corpus its name in the suite: its own, or with the corpus in front where another
+// corpus has one of that name. Databases without a file map to nil.
+func (b *builder) addDatabases(c *corpus.Corpus) map[string]*source {
+	names := map[string]*source{}
+	for _, d := range c.Databases {
+		if d.File == "" {
+			continue
+		}
+		name := d.Name
+		if b.byName[name] != nil {
+			name = c.Name + "_" + d.Name
+		}
+		s := &source{name: name, file: d.File, notes: d.Notes}
+		b.byName[name] = s
+		b.sources = append(b.sources, s)
+		names[d.Name] = s
+	}
+	return names
+}
+
+func (it *item) reject(b *builder, reason string, line, column int, message string) {
+	at := it.example.Position
+	if it.rejection != nil {
+		return
+	}
+	if line > 1 || column > 0 {
+		message = fmt.Sprintf("%s (line %d, column %d of the SQL)", message, line, column)
+	}
+	what := "example"
+	if it.variantOf != "" {
+		what = "variant"
+	}
+	it.rejection = &suite.Rejection{
+		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Style: universe.StyleFunc, Reason: reason,
+		File: at.File, Line: at.Line, Column: at.Column, Message: message,
+	}
+	b.done.reject()
+}
+
+// each runs work on every database that has examples, side by side, the ones with most examples first.
+func (b *builder) each(ctx context.Context, work func(context.Context, *source) error) error {
+	order := slices.Clone(b.sources)
+	slices.SortStableFunc(order, func(x, y *source) int { return len(y.items) - len(x.items) })
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(b.opts.Workers, 1))
+	for _, s := range order {
+		if len(s.items) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := work(ctx, s); err != nil {
+				return fmt.Errorf("database %s: %w", s.name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// examine opens each database, parses its examples, runs their SQL, and makes variants.
+func (b *builder) examine(ctx context.Context) error {
+	b.done.total = len(b.items)
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		if err := s.open(ctx, b.opts); err != nil {
+			b.rejectAll(s, err)
+			return nil
+		}
+		examiner, err := verify.NewExaminer(ctx, s.world, b.opts.Seed)
+		if err != nil {
+			return err
+		}
+		defer examiner.Close()
+		for _, it := range s.items {
+			if err := b.examineItem(ctx, s, examiner, it); err != nil {
+				return err
+			}
+			b.done.step(1)
+		}
+		if b.opts.Augment > 0 {
+			return b.vary(ctx, s, examiner)
+		}
+		return nil
+	})
+}
+
+func (b *builder) rejectAll(s *source, err error) {
+	for _, it := range s.items {
+		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
+		b.done.step(1)
+	}
+}
+
+func (s *source) open(ctx context.Context, opts Options) error {
+	w, err := database.Open(s.file, database.Options{Timeout: opts.StatementTimeout, Rows: verify.MaxRows})
+	if err != nil {
+		return err
+	}
+	s.world = w
+	s.schema, err = w.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	s.schema.Name = s.name
+	if s.notes != nil {
+		d := corpus.Database{Name: s.name, Notes: s.notes}
+		d.Annotate(s.schema)
+	}
+	return nil
+}
+
+// examineItem parses an example, runs its SQL and takes it apart. Only Seatrial's own failures are errors.
+func (b *builder) examineItem(ctx context.Context, s *source, x *verify.Examiner, it *item) error {
+	q, err := sqlast.Parse(it.example.SQL, s.schema)
+	if err != nil {
+		var bad *sqlast.Error
+		if !errors.As(err, &bad) {
+			return err
+		}
+		// SQLite's own word decides whether the SQL fails or is only outside what is compiled.
+		if _, runErr := s.world.Query(ctx, it.example.SQL, nil); runErr != nil && bad.Reason == sqlast.ReasonUnsupported {
+			it.reject(b, "failing_sql", bad.Line, bad.Column, runErr.Error())
+			return b.timeLimit(it, runErr)
+		}
+		it.reject(b, bad.Reason, bad.Line, bad.Column, bad.Message)
+		return nil
+	}
+	draft := compile.Func(q)
+	found, err := x.Examine(ctx, q, draft.Columns())
+	if err != nil {
+		if limit := b.timeLimit(it, err); limit != nil {
+			return limit
+		}
+		return fmt.Errorf("example %s: %w", it.id, err)
+	}
+	it.found = found
+	if found.Reason != "" {
+		it.reject(b, found.Reason, found.Line, found.Column, found.Message)
+		return nil
+	}
+	it.draft = draft
+	return nil
+}
+
+// timeLimit makes the error that ends the build where a statement ran into its time limit, or gives nil.
+func (b *builder) timeLimit(it *item, err error) error {
+	var limit *database.LimitError
+	if !errors.As(err, &limit) || limit.Kind != "time" {
+		return nil
+	}
+	e := &diag.Error{
+		Position: it.example.Position, Exit: diag.ExitFailed, Cause: err,
+		Message: fmt.Sprintf("example %s ran into the statement time limit of %s", it.id, b.opts.StatementTimeout),
+	}
+	return e.WithHint("raise --statement-timeout: a time limit never decides what is published")
+}
+
+// vary makes variants of the examples that can be published.
+func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error {
+	values := func(table, column string) []universe.Value {
+		list, err := s.world.Values(ctx, table, column, 2000)
+		if err != nil {
+			return nil // the column of an expression: nothing to exchange with
+		}
+		return list
+	}
+	seen := map[string]bool{}
+	for _, it := range s.items {
+		seen[it.example.Question+"\n"+it.example.SQL] = true
+	}
+	for _, it := range s.items {
+		if it.draft == nil || b.quality(it) != "" {
+			continue
+		}
+		made := 0
+		for n, v := range it.draft.Variants(it.example.Question, values, b.opts.Seed, it.id, 6*b.opts.Augment) {
+			if made == b.opts.Augment {
+				break
+			}
+			e := it.example
+			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
+			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, base: it}
+			if seen[e.Question+"\n"+e.SQL] {
+				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")
+			} else if err := b.examineItem(ctx, s, x, variant); err != nil {
+				return err
+			}
+			if variant.rejection == nil {
+				if reason := b.quality(variant); reason != "" {
+					variant.reject(b, reason, 0, 0, qualityMessages[reason])
+				}
+			}
+			if variant.rejection != nil {
+				s.refused = append(s.refused, variant)
+				continue
+			}
+			seen[e.Question+"\n"+e.SQL] = true
+			made++
+			s.variants = append(s.variants, variant)
+		}
+	}
+	return nil
+}
+
+var qualityMessages = map[string]string{
+	"empty_result":   "the answer is empty",
+	"too_many_rows":  "the answer has more rows than are published",
+	"no_alternative": "there is no second plan",
+}
+
+// quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), or "".
+func (b *builder) quality(it *item) string {
+	rows := it.found.Result.Rows
+	switch {
+	case len(rows) == 0 && !b.opts.KeepEmpty:
+		return "empty_result"
+	case len(rows) > b.opts.MaxRows:
+		return "too_many_rows"
+	case b.opts.RequireAlternative && it.draft.Composed == nil:
+		return "no_alternative"
+	default:
+		return ""
+	}
+}
+
+// name gathers the functions of all examples, names them, and makes their tools.
+func (b *builder) name(context.Context) error {
+	library := compile.NewLibrary()
+	for _, it := range b.items {
+		if it.draft != nil {
+			library.Add(it.draft)
+		}
+	}
+	for _, s := range b.sources {
+		s.variants = slices.DeleteFunc(s.variants, func(v *item) bool {
+			if library.Knows(v.draft) {
+				library.Add(v.draft)
+				return false
+			}
+			v.reject(b, "changes_tools", 0, 0, "the variant would need other tools than its source")
+			s.refused = append(s.refused, v)
+			return true
+		})
+	}
+	tools, err := library.Name(b.opts.Seed, b.opts.Names)
+	b.tools = tools
+	return err
+}
+
+// prove plays the plans of every example on its database and on the neighbours.
+func (b *builder) prove(ctx context.Context) error {
+	toolkits := map[string][]*universe.Tool{}
+	for _, t := range b.tools {
+		toolkits[t.Database] = append(toolkits[t.Database], t)
+	}
+	b.done.reset(len(b.items))
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		var claims []*verify.Claim
+		var items []*item
+		var recipe []*sqlast.Query
+		for _, it := range append(slices.Clone(s.items), s.variants...) {
+			if it.draft == nil {
+				if it.variantOf == "" {
+					b.done.step(1)
+				}
+				continue
+			}
+			items = append(items, it)
+			claims = append(claims, &verify.Claim{
+				ID: it.id, Query: it.draft.Query, Columns: it.draft.Columns(), Plans: it.draft.Plans(),
+				Literals: it.draft.Literals(it.example.Question), Finding: it.found,
+			})
+			recipe = append(recipe, it.draft.Query)
+			s.recipeSQL = append(s.recipeSQL, it.example.SQL)
+		}
+		p, err := verify.NewProver(ctx, verify.ProverConfig{
+			Database: s.name, World: s.world, Schema: s.schema, Tools: toolkits[s.name], Recipe: recipe,
+			Seed: b.opts.Seed, Neighbours: b.opts.Neighbours,
+		})
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		for i, it := range items {
+			proof, err := p.Prove(ctx, claims[i])
+			if err != nil {
+				if limit := b.timeLimit(it, err); limit != nil {
+					return limit
+				}
+				return fmt.Errorf("example %s: %w", it.id, err)
+			}
+			b.judge(it, proof)
+			if it.variantOf == "" {
+				b.done.step(1)
+			}
+		}
+		return nil
+	})
+}
+
+// judge rejects an example that is not proven or breaks a quality rule.
+func (b *builder) judge(it *item, proof *verify.Proof) {
+	it.proof = proof
+	if proof.Reason != "" {
+		it.reject(b, proof.Reason, 0, 0, proof.Message)
+		return
+	}
+	if reason := b.quality(it); reason != "" {
+		message := qualityMessages[reason]
+		if reason == "too_many_rows" {
+			message = fmt.Sprintf("the answer has %d rows, more than %d", len(it.found.Result.Rows), b.opts.MaxRows)
+		}
+		it.reject(b, reason, 0, 0, message)
+		return
+	}
+	if b.opts.RequireAlternative && len(proof.Plans) < 2 {
+		it.reject(b, "no_alternative", 0, 0, proof.AlternativeMessage())
+	}
+}
+
+// Reasons is the closed list of reasons for which an example or variant is rejected, with what each means.
+func Reasons() map[string]string {
+	reasons := map[string]string{
+		"missing_database":    "the corpus has no file for the database",
+		"unreadable_database": "the file is not a database that can be opened and read",
+		"unparsable_sql":      "the SQL is not SQLite's grammar",
+		"not_a_select":        "the SQL is not one SELECT",
+		"unknown_name":        "the SQL names a table or column that the database does not have",
+		"unsupported_sql":     "the SQL runs but is outside what is compiled",
+		"failing_sql":         "SQLite refuses the SQL",
+		"indeterminate":       "the result depends on the order in which SQLite visits rows",
+		"empty_result":        "the answer is empty (--keep-empty)",
+		"too_many_rows":       "the answer has too many rows (--max-rows)",
+		"no_alternative":      "there is no second plan (--require-alternative)",
+		"plan_fails":          "a call of the direct plan fails",
+		"plan_disagrees":      "the direct plan gives another result than the SQL",
+		"duplicate_variant":   "a variant asks what another example asks",
+		"changes_tools":       "a variant would need other tools than its source",
+	}
+	for _, r := range corpus.Reasons() {
+		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
+	}
+	return reasons
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) buildCommand() *cobra.Command {
+	o := build.Defaults()
+	var out string
+	cmd := &cobra.Command{
+		Use:   "build --corpus KIND:PATH --out SUITE",
+		Short: "Compile question sets into a suite of proven tasks",
+		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
+			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
+			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.Corpora) == 0 {
+				return diag.Usagef("no corpus is given").WithHint("--corpus demo, or --corpus spider:DIR")
+			}
+			if out == "" {
+				return diag.Usagef("no place for the suite is given").WithHint("--out out/suite")
+			}
+			return a.build(cmd.Context(), o, out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
+	f.StringVar(&out, "out", "", "folder of the suite; must not exist or be empty")
+	f.StringSliceVar(&o.Styles, "style", o.Styles, "style of the tools: "+strings.Join(build.Styles(), ", "))
+	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
+	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
+	f.StringVar(&o.Names, "names", o.Names, "names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
+	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
+	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
+	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")
+	f.IntVar(&o.Augment, "augment", 0, "variants of each example, with a literal exchanged for another value of its column")
+	f.Lookup("augment").NoOptDefVal = "2"
+	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
+	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
+	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
+	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the build")
+	workersFlag(cmd, &o.Workers)
+	return cmd
+}
+
+func reasonHelp() string {
+	reasons := build.Reasons()
+	names := make([]string, 0, len(reasons))
+	for r := range reasons {
+		names = append(names, r)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	for _, r := range names {
+		fmt.Fprintf(&b, "  %-20s %s\n", r, reasons[r])
+	}
+	return b.String()
+}
+
+// buildResult is what `build --json` prints.
+type buildResult struct {
+	Suite string `json:"suite"`
+	suite.Counts
+	Seconds float64 `json:"seconds"`
+	PeakMiB float64 `json:"peak_mib"`
+	Digest  string  `json:"digest"`
+}
+
+func checkBuild(o build.Options) error {
+	for _, c := range []struct {
+		bad  bool
+		text string
+	}{
+		{o.MaxRows < 1, fmt.Sprintf("--max-rows %d: at least one row is needed", o.MaxRows)},
+		{o.Augment < 0, fmt.Sprintf("--augment %d is negative", o.Augment)},
+		{o.Limit < 0, fmt.Sprintf("--limit %d is negative", o.Limit)},
+		{o.Neighbours < 1 || o.Neighbours > 1000, fmt.Sprintf("--neighbours %d: from 1 to 1000", o.Neighbours)},
+		{o.ValidationShare < 0 || o.ValidationShare > 1, fmt.Sprintf("--validation-share %g: from 0 to 1", o.ValidationShare)},
+		{o.StatementTimeout <= 0, fmt.Sprintf("--statement-timeout %s: must be above 0", o.StatementTimeout)},
+	} {
+		if c.bad {
+			return diag.Usagef("%s", c.text)
+		}
+	}
+	return checkWorkers(o.Workers)
+}
+
+func (a *app) build(ctx context.Context, o build.Options, out string) error {
+	began := a.Now()
+	built, err := a.makeSuite(ctx, o, out)
+	if err != nil {
+		return err
+	}
+	m := &built.Manifest
+	r := buildResult{
+		Suite: out, Counts: m.Counts, Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(), PeakMiB: peakMiB(), Digest: m.Digest,
+	}
+	if a.asJSON {
+		return a.printJSON(r)
+	}
+	a.printBuild(&r)
+	return nil
+}
+
+// makeSuite builds a suite and writes it to out.
+func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suite.Suite, error) {
+	if err := checkBuild(o); err != nil {
+		return nil, err
+	}
+	// Before minutes of work, not after.
+	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
+		return nil, existing(&suite.ExistsError{Dir: out})
+	}
+	work, err := os.MkdirTemp("", "seatrial-build-")
+	if err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }() // a leftover in the system's temporary folder harms nobody
+	o.WorkDir = work
+	m := a.meter()
+	defer m.clear()
+	o.Progress = func(p build.Progress) {
+		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
+	}
+	built, err := build.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := suite.Write(out, built.Suite, built.Databases); err != nil {
+		return nil, existing(err)
+	}
+	return built.Suite, nil
+}
+
+func existing(err error) error {
+	var exists *suite.ExistsError
+	if errors.As(err, &exists) {
+		return diag.Usagef("%s", exists).WithHint("give another --out, or remove %s", exists.Dir)
+	}
+	return err
+}
+
+func (a *app) printBuild(r *buildResult) {
+	a.printf("%s: %d tasks from %d examples, %d tools\n", r.Suite, r.Tasks, r.Read, r.Tools)
+	a.printf("  published  %d of %d read (%s)", r.Published, r.Read, percent(r.Published, r.Read))
+	if r.Variants > 0 {
+		a.printf(", and %d variants", r.Variants)
+	}
+	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
+	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
+	a.printf("  workflows  %s\n", countList(r.Workflows))
+	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
+		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
+	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
+	a.printf("  rejected   %d", r.Rejected)
+	if r.Rejected > 0 {
+		a.printf(": %s", countList(r.RejectedByReason))
+	}
+	a.printf("\n  digest     %s\n  %.1f s, %.0f MiB at the most\n", r.Digest, r.Seconds, r.PeakMiB)
+}
+
+func percent(n, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
+
+// countList writes counts from high to low.
+func countList(counts map[string]int) string {
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		if counts[x] != counts[y] {
+			return counts[y] - counts[x]
+		}
+		return strings.Compare(x, y)
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, counts[name])
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,149 @@
+// Package cli is the command line: it wires the other packages together, and is the only one that touches arguments, the
+// environment, standard streams, signals and exit codes. It must never know how anything is done that it asks for.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// Process is what a command sees of the process that it runs in. Tests replace it.
+type Process struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+	// Width gives the width of the terminal that a stream writes to, and false where it writes to none.
+	Width func(io.Writer) (int, bool)
+}
+
+// System is the process itself.
+func System() *Process {
+	return &Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now, Width: terminalWidth}
+}
+
+func terminalWidth(w io.Writer) (int, bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	return width, true
+}
+
+// Do runs one command and gives its exit code. An interrupt cancels what it does; a second one ends the process.
+func Do(args []string, p *Process) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return DoContext(ctx, args, p)
+}
+
+// DoContext is [Do] with a context of the caller's.
+func DoContext(ctx context.Context, args []string, p *Process) int {
+	a := &app{Process: p}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return diag.ExitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = &diag.Error{Exit: diag.ExitInterrupted, Message: "interrupted", Hint: a.resumeHint}
+	case !a.started && diag.ExitCode(err) == diag.ExitInternal:
+		// cobra's own errors: an unknown command or a wrong number of arguments.
+		err = (&diag.Error{Exit: diag.ExitUsage, Message: err.Error()}).WithHint("seatrial help")
+	}
+	_, _ = io.WriteString(p.Err, diag.Render(err)) // nobody is left to tell
+	return diag.ExitCode(err)
+}
+
+type app struct {
+	*Process
+	started    bool // the arguments are read, and the command's own work began
+	asJSON     bool
+	config     string
+	resumeHint string
+}
+
+const exitCodes = `Exit codes:
+  0    everything that was asked for was done
+  1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit
+  2    bad arguments or bad input; nothing was written
+  3    Seatrial's own failure
+  4    a model provider failed for every episode that was tried
+  130  interrupted; what was finished is kept`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "seatrial",
+		Short: "Puts tool-using agents through sea trials on databases and questions with known answers",
+		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution, runs agents\n" +
+			"in them, and says how often the job got done and why it did not.\n\n" +
+			"Flags may also be given in a YAML file (--config: a section a command, names with _ for -) or as environment\n" +
+			"variables (SEATRIAL_SEED=7); flags count before the file, the file before the environment.\n\n" + exitCodes,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.configure(cmd); err != nil {
+				return err
+			}
+			a.started = true
+			return nil
+		},
+	}
+	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON, for machines")
+	root.PersistentFlags().StringVar(&a.config, "config", "", "YAML file with flags, a section a command")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return diag.Usagef("%s", err).WithHint("%s", flagHint(cmd, err))
+	})
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.demoCommand(), a.buildCommand(), a.verifyCommand(), a.runCommand(), a.resumeCommand(), a.gradeCommand(),
+		a.reportCommand(), a.exportCommand())
+	return root
+}
+
+// flagHint names the flag that may have been meant.
+func flagHint(cmd *cobra.Command, err error) string {
+	if name, found := strings.CutPrefix(err.Error(), "unknown flag: --"); found {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := diag.Nearest(name, known); near != "" {
+			return "--" + near
+		}
+	}
+	return cmd.CommandPath() + " --help"
+}
+
+func workersFlag(cmd *cobra.Command, workers *int) {
+	cmd.Flags().IntVar(workers, "workers", runtime.GOMAXPROCS(0), "how much is done side by side; never changes the result")
+}
+
+func checkWorkers(n int) error {
+	if n < 1 {
+		return diag.Usagef("--workers %d: at least one is needed", n)
+	}
+	return nil
+}
+
+func (a *app) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Out, format, args...) // a reader that went away wants no more
+}

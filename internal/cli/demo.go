@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seatrial/seatrial/internal/build"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var out string
+	var workers int
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "The whole path on the bundled corpus: suite, reference agents, report; no key, no network",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkWorkers(workers); err != nil {
+				return err
+			}
+			return a.demo(cmd.Context(), out, workers)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder for the suite and the run; a temporary one that is removed by default")
+	workersFlag(cmd, &workers)
+	return cmd
+}
+
+func (a *app) demo(ctx context.Context, out string, workers int) error {
+	if out == "" {
+		dir, err := os.MkdirTemp("", "seatrial-demo-")
+		if err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }() // a leftover in the system's temporary folder harms nobody
+		out = dir
+	}
+	o := build.Defaults()
+	o.Corpora, o.Name, o.Workers = []string{"demo"}, "demo", workers
+	dir := filepath.Join(out, "suite")
+	s, err := a.makeSuite(ctx, o, dir)
+	if err != nil {
+		return err
+	}
+	if !a.asJSON {
+		a.printBuild(&buildResult{Suite: "demo", Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
+		a.printf("\n")
+	}
+	r := runOptions{
+		suite: dir, out: filepath.Join(out, "run"), agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
+		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2,
+	}
+	return a.run(ctx, &r, false)
+}

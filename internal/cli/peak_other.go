@@ -1,0 +1,12 @@
+//go:build !unix
+
+package cli
+
+import "runtime"
+
+// peakMiB gives what the Go runtime has obtained from the system, in MiB: the nearest that can be had here.
+func peakMiB() float64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.Sys) / (1 << 20)
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/spf13/cobra"
+)
+
+// graded reads the episodes of a run and grades them.
+func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance) error) error {
+	tasks := s.Index()
+	instances := make(map[string]*suite.Instance, len(s.Instances))
+	for _, in := range s.Instances {
+		instances[in.ID] = in
+	}
+	return store.Each(ctx, func(e *episode.Stored) error {
+		h := e.Transcript.Header
+		task, in := tasks[h.Task], instances[h.Instance]
+		if task == nil || in == nil {
+			return fmt.Errorf("episode %s: the suite has no instance %q", h.ID, h.Instance)
+		}
+		g, err := grade.Of(task, e.Transcript)
+		if err != nil {
+			return fmt.Errorf("episode %s: %w", h.ID, err)
+		}
+		return visit(g, in)
+	})
+}
+
+// gradeStore grades every episode of a run and writes the grades beside them.
+func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error {
+	grades := map[string]json.RawMessage{}
+	err := graded(ctx, s, store, func(g grade.Grade, _ *suite.Instance) error {
+		text, err := universe.Marshal(g)
+		grades[g.Episode] = text
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return store.PutGrades(ctx, grades)
+}
+
+func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
+	var rows []report.Row
+	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance) error {
+		rows = append(rows, report.RowOf(g, in))
+		return nil
+	})
+	return rows, err
+}
+
+// summary prints the report of one run.
+func (a *app) summary(ctx context.Context, s *suite.Suite, store *episode.Store, path string) error {
+	rows, err := rowsOf(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	r, err := report.Build([]report.Run{{Name: path, Rows: rows}}, report.Options{})
+	if err != nil {
+		return err
+	}
+	return a.printReport(r, formatText)
+}
+
+// Formats of reports.
+const (
+	formatText     = "text"
+	formatMarkdown = "markdown"
+	formatCSV      = "csv"
+	formatJSON     = "json"
+)
+
+func (a *app) printReport(r *report.Report, format string) error {
+	if a.asJSON {
+		format = formatJSON
+	}
+	switch format {
+	case formatText:
+		width, terminal := a.Width(a.Out)
+		a.printf("%s", r.Text(report.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""}))
+	case formatMarkdown:
+		a.printf("%s", r.Markdown())
+	case formatCSV:
+		text, err := r.CSV()
+		if err != nil {
+			return err
+		}
+		a.printf("%s", text)
+	case formatJSON:
+		text, err := r.JSON()
+		if err != nil {
+			return err
+		}
+		a.printf("%s", text)
+	default:
+		return diag.Unknown("format", format, []string{formatText, formatMarkdown, formatCSV, formatJSON})
+	}
+	return nil
+}
+
+// openRun opens a run for reading, with its suite: the one named, or the one that the run names.
+func openRun(ctx context.Context, path, suiteDir string) (*episode.Store, *suite.Suite, error) {
+	store, err := episode.Open(ctx, path)
+	if err != nil {
+		return nil, nil, storeError(err, path)
+	}
+	s, err := suiteOf(store, path, suiteDir)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, s, nil
+}
+
+func suiteOf(store *episode.Store, path, dir string) (*suite.Suite, error) {
+	if dir == "" {
+		dir = store.Meta().Settings["suite"]
+	}
+	s, err := loadSuite(dir)
+	if err != nil {
+		var e *diag.Error
+		if errors.As(err, &e) {
+			e.Hint = "say where the suite of " + path + " is now: --suite DIR"
+		}
+		return nil, err
+	}
+	if s.Manifest.Digest != store.Meta().Suite {
+		return nil, diag.Usagef("%s is not the suite that %s was run on", dir, path).WithHint("--suite DIR")
+	}
+	return s, nil
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	var suiteDir, format string
+	var options report.Options
+	cmd := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Say what runs show; several runs are paired by task",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var runs []report.Run
+			for i, path := range args {
+				store, s, err := openRun(cmd.Context(), path, suiteDir)
+				if err != nil {
+					return err
+				}
+				rows, err := rowsOf(cmd.Context(), s, store)
+				if err = errors.Join(err, store.Close()); err != nil {
+					return err
+				}
+				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
+			}
+			r, err := report.Build(runs, options)
+			if err != nil {
+				return err
+			}
+			return a.printReport(r, format)
+		},
+	}
+	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
+	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
+	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")
+	return cmd
+}
+
+// runName is a run's file name, or its whole path where two runs share that.
+func runName(paths []string, at int) string {
+	name := filepath.Base(paths[at])
+	for i, p := range paths {
+		if i != at && filepath.Base(p) == name {
+			return paths[at]
+		}
+	}
+	return name
+}
+
+func (a *app) gradeCommand() *cobra.Command {
+	var suiteDir string
+	cmd := &cobra.Command{
+		Use:   "grade RUN",
+		Short: "Grade a run again, from its transcripts alone",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			store, err := episode.Edit(cmd.Context(), args[0])
+			if err != nil {
+				return storeError(err, args[0])
+			}
+			defer func() { err = errors.Join(err, store.Close()) }()
+			s, err := suiteOf(store, args[0], suiteDir)
+			if err != nil {
+				return err
+			}
+			if err := gradeStore(cmd.Context(), s, store); err != nil {
+				return err
+			}
+			return a.summary(cmd.Context(), s, store, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	return cmd
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "export RUN",
+		Short: "Write a run's episodes, events and grades as JSON Lines",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := episode.Open(cmd.Context(), args[0])
+			if err != nil {
+				return storeError(err, args[0])
+			}
+			err = store.Export(cmd.Context(), a.Out)
+			return errors.Join(err, store.Close())
+		},
+	}
+}

@@ -1,0 +1,473 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of `run`. Those in settings() decide what is run; the others only how.
+type runOptions struct {
+	suite       string
+	location    string // where the suite is, if no longer where it was
+	out         string
+	agents      []string
+	models      []string
+	protocols   []string
+	style       string
+	split       string
+	limit       int
+	trials      int
+	seed        uint64
+	temperature string
+	maxTokens   int
+	loops       int
+	nativeTools bool
+	budget      universe.Budget
+	neighbours  int
+	baseURL     string
+	extra       []string
+
+	workers      int
+	concurrency  int
+	rates        model.Rates
+	maxCost      float64
+	prices       string
+	record       string
+	replay       string
+	timeout      time.Duration
+	attempts     int
+	plainHistory bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	o := runOptions{}
+	cmd := &cobra.Command{
+		Use:   "run SUITE --agent POLICY | --model PROVIDER/NAME",
+		Short: "Run agents on a suite, each episode kept as soon as it has ended",
+		Long: "Runs reference policies, or models under a protocol, on every instance of a suite. The run is one SQLite file.\n\n" +
+			"Policies:\n" + policyHelp() + "\nProtocols:\n" + protocolHelp() +
+			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. Any OpenAI-compatible server: --base-url http://127.0.0.1:8000/v1.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.suite = args[0]
+			return a.run(cmd.Context(), &o, false)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "file of the run")
+	f.StringArrayVar(&o.agents, "agent", nil, "reference policy; may be given several times")
+	f.StringArrayVar(&o.models, "model", nil, "model as PROVIDER/NAME (openai, anthropic); may be given several times")
+	f.StringSliceVar(&o.protocols, "protocol", []string{"tools"}, "protocols for models")
+	f.StringVar(&o.style, "style", "", "only tasks of that style")
+	f.StringVar(&o.split, "split", "", "only tasks of that side: validation or test")
+	f.IntVar(&o.limit, "limit", 0, "only the first instances; 0 runs all")
+	f.IntVar(&o.trials, "trials", 1, "episodes of each instance and agent")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the policies' draws and of sampling, where the provider takes one")
+	f.StringVar(&o.temperature, "temperature", "0", "sampling temperature; `default` leaves it to the provider")
+	f.IntVar(&o.maxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
+	f.IntVar(&o.loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number")
+	f.BoolVar(&o.nativeTools, "native-tools", false, "one-shot: give specifications through the provider's tool interface")
+	f.IntVar(&o.budget.Turns, "max-turns", 0, "budget of turns of an episode; 0 is none")
+	f.IntVar(&o.budget.Calls, "max-calls", 0, "budget of tool calls of an episode; 0 is none")
+	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")
+	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "budget of seconds of an episode; 0 is none")
+	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
+	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
+	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
+	a.howFlags(cmd, &o)
+	return cmd
+}
+
+// howFlags are those that do not decide what is run.
+func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
+	f := cmd.Flags()
+	workersFlag(cmd, &o.workers)
+	f.IntVar(&o.concurrency, "concurrency", 8, "episodes of models side by side")
+	f.IntVar(&o.rates.RequestsPerMinute, "rpm", 0, "requests a minute to the provider; 0 is no limit")
+	f.IntVar(&o.rates.TokensPerMinute, "tpm", 0, "tokens a minute to the provider; 0 is no limit")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "stop before this is spent, in US dollars; 0 is no limit")
+	f.StringVar(&o.prices, "prices", "", "YAML file of prices, for costs and --max-cost")
+	f.StringVar(&o.record, "record", "", "file in which every exchange with a provider is recorded")
+	f.StringVar(&o.replay, "replay", "", "file of recorded exchanges to answer from, offline")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest wait for one reply")
+	f.IntVar(&o.attempts, "attempts", 0, "tries of one request; 0 takes the default")
+	f.BoolVar(&o.plainHistory, "plain-history", false, "send earlier replies as text and calls alone, for servers that refuse more")
+}
+
+func policyHelp() string {
+	var b strings.Builder
+	for _, p := range agent.Policies() {
+		fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Description)
+	}
+	return b.String()
+}
+
+func protocolHelp() string {
+	var b strings.Builder
+	for _, p := range agent.Protocols() {
+		fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Description)
+	}
+	return b.String()
+}
+
+// settings lists what decides the content of a run, flag by flag.
+func (o *runOptions) settings() map[string]string {
+	list := func(s []string) string { return strings.Join(s, ",") }
+	return map[string]string{
+		"suite": o.suite, "agent": list(o.agents), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
+		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed, 10),
+		"temperature": o.temperature, "max_tokens": strconv.Itoa(o.maxTokens), "loops": strconv.Itoa(o.loops),
+		"native_tools": strconv.FormatBool(o.nativeTools), "max_turns": strconv.Itoa(o.budget.Turns),
+		"max_calls": strconv.Itoa(o.budget.Calls), "token_budget": strconv.Itoa(o.budget.Tokens),
+		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
+		"base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
+	}
+}
+
+// restore is the inverse of settings.
+func (o *runOptions) restore(s map[string]string) error {
+	split := func(text string) []string {
+		if text == "" {
+			return nil
+		}
+		return strings.Split(text, ",")
+	}
+	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
+	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
+	if s["extra"] != "" {
+		o.extra = strings.Split(s["extra"], "\n")
+	}
+	var errs []error
+	number := func(name string, into *int) {
+		n, err := strconv.Atoi(s[name])
+		*into = n
+		errs = append(errs, err)
+	}
+	number("limit", &o.limit)
+	number("trials", &o.trials)
+	number("max_tokens", &o.maxTokens)
+	number("loops", &o.loops)
+	number("max_turns", &o.budget.Turns)
+	number("max_calls", &o.budget.Calls)
+	number("token_budget", &o.budget.Tokens)
+	number("neighbours", &o.neighbours)
+	var err error
+	o.seed, err = strconv.ParseUint(s["seed"], 10, 64)
+	errs = append(errs, err)
+	o.nativeTools, err = strconv.ParseBool(s["native_tools"])
+	errs = append(errs, err)
+	o.budget.WallSeconds, err = strconv.ParseFloat(s["wall"], 64)
+	return errors.Join(append(errs, err)...)
+}
+
+func (o *runOptions) check() error {
+	switch {
+	case len(o.agents)+len(o.models) == 0:
+		return diag.Usagef("no agent is given").WithHint("--agent gold, or --model openai/NAME")
+	case o.out == "":
+		return diag.Usagef("no file for the run is given").WithHint("--out out/run")
+	case o.trials < 1:
+		return diag.Usagef("--trials %d: at least one is needed", o.trials)
+	case o.limit < 0:
+		return diag.Usagef("--limit %d is negative", o.limit)
+	case o.concurrency < 1:
+		return diag.Usagef("--concurrency %d: at least one is needed", o.concurrency)
+	case o.neighbours < 0:
+		return diag.Usagef("--neighbours %d is negative", o.neighbours)
+	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || o.budget.WallSeconds < 0:
+		return diag.Usagef("a budget is negative")
+	case o.record != "" && o.replay != "":
+		return diag.Usagef("--record and --replay exclude each other")
+	case o.split != "" && o.split != universe.SplitValidation && o.split != universe.SplitTest:
+		return diag.Unknown("split", o.split, []string{universe.SplitValidation, universe.SplitTest})
+	}
+	return checkWorkers(o.workers)
+}
+
+// loadSuite reads a suite; what is wrong with it is the user's to mend.
+func loadSuite(dir string) (*suite.Suite, error) {
+	s, err := suite.Load(dir)
+	var corrupt *suite.CorruptError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, diag.Usagef("%s is not a suite: it has no %s", dir, suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
+	case errors.As(err, &corrupt):
+		e := diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0)
+		return nil, e.WithHint("build the suite again: its files must not be changed")
+	}
+	return s, err
+}
+
+func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
+	tasks := s.Index()
+	var list []*suite.Instance
+	for _, in := range s.Instances {
+		t := tasks[in.Task]
+		if t == nil || o.split != "" && t.Split != o.split || o.style != "" && t.Style != o.style {
+			continue
+		}
+		list = append(list, in)
+		if len(list) == o.limit {
+			break
+		}
+	}
+	if len(list) == 0 {
+		return nil, diag.Usagef("no instance of %s is of style %q and split %q", s.Dir, o.style, o.split)
+	}
+	return list, nil
+}
+
+func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	location := o.location
+	if location == "" {
+		location = o.suite
+	}
+	s, err := loadSuite(location)
+	if err != nil {
+		return err
+	}
+	instances, err := o.instances(s)
+	if err != nil {
+		return err
+	}
+	participants, done, err := a.participants(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	settings := o.settings()
+	if absolute, err := filepath.Abs(o.suite); err == nil {
+		settings["suite"] = absolute
+	}
+	meta := episode.Meta{Suite: s.Manifest.Digest, Settings: settings, Started: a.Now()}
+	store, err := openStore(ctx, o.out, meta, resume)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	a.resumeHint = "seatrial resume " + o.out
+	worlds := verify.NewWorlds(s, o.neighbours)
+	defer worlds.Close()
+	m := a.meter()
+	r := &episode.Run{
+		Stage: episode.NewStage(s, worlds, nil, environment.Limits{}), Store: store, Instances: instances, Participants: participants,
+		Trials: o.trials, Workers: o.workers, Concurrency: o.concurrency, Now: a.Now,
+		Progress: func(p episode.Progress) {
+			rest := fmt.Sprintf("%d invalid", p.Failed())
+			if p.Usage.CostUSD > 0 {
+				rest += fmt.Sprintf("  $%.2f", p.Usage.CostUSD)
+			}
+			m.show("run", p.Done, p.Total-p.Skipped, rest)
+		},
+	}
+	progress, err := r.Execute(ctx)
+	m.clear()
+	if err != nil {
+		return err
+	}
+	if err := gradeStore(ctx, s, store); err != nil {
+		return err
+	}
+	if progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
+		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes", progress.Done), Hint: a.resumeHint}
+	}
+	return a.summary(ctx, s, store, o.out)
+}
+
+func openStore(ctx context.Context, path string, meta episode.Meta, resume bool) (*episode.Store, error) {
+	var store *episode.Store
+	var err error
+	if resume {
+		store, err = episode.Resume(ctx, path, meta)
+	} else {
+		store, err = episode.Create(ctx, path, meta)
+	}
+	return store, storeError(err, path)
+}
+
+// storeError says what to do about a run that cannot be opened.
+func storeError(err error, path string) error {
+	var exists *episode.ExistsError
+	var format *episode.FormatError
+	var mismatch *episode.MismatchError
+	var locked *episode.LockedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &exists):
+		return diag.Usagef("%s", exists).WithHint("seatrial resume %s, or give another --out", path)
+	case errors.As(err, &format):
+		return diag.Usagef("%s", format)
+	case errors.As(err, &mismatch):
+		return diag.Usagef("%s", mismatch).WithHint("begin a new run with another --out")
+	case errors.As(err, &locked):
+		return diag.Usagef("%s", locked).WithHint("wait for the other process, or end it")
+	case errors.Is(err, fs.ErrNotExist):
+		return diag.Usagef("%s: there is no such run", path).WithHint("seatrial run SUITE --out %s", path)
+	default:
+		return err
+	}
+}
+
+// participants makes the agents of a run. done closes what they share.
+func (a *app) participants(o *runOptions) (list []episode.Participant, done func() error, err error) {
+	done = func() error { return nil }
+	for _, name := range o.agents {
+		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}}); err != nil {
+			return nil, done, err
+		}
+		list = append(list, episode.Participant{
+			Agent: name, Budget: o.budget,
+			New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
+				return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: o.seed, Trial: trial})
+			},
+		})
+	}
+	if len(o.models) == 0 {
+		return list, done, nil
+	}
+	options, record, err := a.modelOptions(o)
+	if err != nil {
+		return nil, done, err
+	}
+	if record != nil {
+		done = record.Close
+	}
+	for _, spec := range o.models {
+		models, err := a.modelParticipants(o, spec, options)
+		if err != nil {
+			return nil, done, errors.Join(err, done())
+		}
+		list = append(list, models...)
+	}
+	return list, done, nil
+}
+
+func (a *app) modelParticipants(o *runOptions, spec string, options model.Options) ([]episode.Participant, error) {
+	provider, _, _ := strings.Cut(spec, "/")
+	options.APIKey = a.Getenv(strings.ToUpper(provider) + "_API_KEY")
+	if options.BaseURL == "" {
+		options.BaseURL = a.Getenv(strings.ToUpper(provider) + "_BASE_URL")
+	}
+	rates := o.rates
+	rates.Concurrency = o.concurrency
+	options.Limits = model.NewLimits(rates)
+	client, err := model.Open(spec, options)
+	if err != nil {
+		return nil, err
+	}
+	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.loops, NativeTools: o.nativeTools, Specs: new(agent.Specs), Client: client}
+	if o.temperature != "default" {
+		t, err := strconv.ParseFloat(o.temperature, 64)
+		if err != nil || t < 0 {
+			return nil, diag.Usagef("--temperature %q is no temperature", o.temperature).WithHint("a number from 0, or `default`")
+		}
+		config.Temperature = &t
+	}
+	var list []episode.Participant
+	for _, protocol := range o.protocols {
+		if _, err := agent.NewProtocol(protocol, config); err != nil {
+			return nil, err
+		}
+		list = append(list, episode.Participant{
+			Agent: spec, Protocol: protocol, Model: true, Budget: o.budget,
+			New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
+				c := config
+				c.Client = model.Scoped(client, strings.Join([]string{in.ID, protocol, strconv.Itoa(trial)}, " "))
+				if o.trials > 1 {
+					seed := int64(o.seed) + int64(trial)
+					c.Seed = &seed
+				}
+				return agent.NewProtocol(protocol, c)
+			},
+		})
+	}
+	return list, nil
+}
+
+func (a *app) modelOptions(o *runOptions) (model.Options, *model.Record, error) {
+	options := model.Options{
+		BaseURL: o.baseURL, Timeout: o.timeout, MaxCostUSD: o.maxCost, Meter: model.NewMeter(), PlainHistory: o.plainHistory,
+		Retry: model.Retry{Attempts: o.attempts},
+	}
+	for _, field := range o.extra {
+		name, value, ok := strings.Cut(field, "=")
+		if !ok {
+			return options, nil, diag.Usagef("--extra %q is not FIELD=JSON", field)
+		}
+		if options.Extra == nil {
+			options.Extra = map[string]json.RawMessage{}
+		}
+		options.Extra[name] = json.RawMessage(value)
+	}
+	if o.prices != "" {
+		data, err := os.ReadFile(o.prices)
+		if err != nil {
+			return options, nil, diag.Usagef("the prices cannot be read: %v", err)
+		}
+		if options.Prices, err = model.ParsePrices(o.prices, data); err != nil {
+			return options, nil, err
+		}
+	}
+	var err error
+	switch {
+	case o.record != "":
+		options.Record, err = model.OpenRecord(o.record)
+	case o.replay != "":
+		options.Record, err = model.OpenReplay(o.replay)
+	}
+	return options, options.Record, err
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	o := runOptions{}
+	var suiteDir string
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run: what is missing, and what failed for the provider's or our own reasons",
+		Long: "Goes on with a run that was interrupted, or in which episodes failed for the provider's or Seatrial's own reasons.\n" +
+			"What was finished is not run again. The suite must be the one that the run was begun with, and so must be\n" +
+			"everything else that decides what is run.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := episode.Open(cmd.Context(), args[0])
+			if err != nil {
+				return storeError(err, args[0])
+			}
+			meta := store.Meta()
+			if err := store.Close(); err != nil {
+				return err
+			}
+			if err := o.restore(meta.Settings); err != nil {
+				return fmt.Errorf("settings of %s: %w", args[0], err)
+			}
+			o.out = args[0]
+			o.location = suiteDir
+			return a.run(cmd.Context(), &o, true)
+		},
+	}
+	a.howFlags(cmd, &o)
+	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	return cmd
+}

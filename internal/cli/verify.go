@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var o verify.Options
+	cmd := &cobra.Command{
+		Use:   "verify SUITE",
+		Short: "Execute every certificate of a suite again and report drift",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkWorkers(o.Workers); err != nil {
+				return err
+			}
+			began := a.Now()
+			s, err := loadSuite(args[0])
+			if err != nil {
+				return err
+			}
+			m := a.meter()
+			o.Progress = func(done, total, drifted int) { m.show("verify", done, total, fmt.Sprintf("%d drifted", drifted)) }
+			outcome, err := verify.Suite(cmd.Context(), s, o)
+			m.clear()
+			if err != nil {
+				return err
+			}
+			outcome.Seconds = a.Now().Sub(began).Seconds()
+			if a.asJSON {
+				if err := a.printJSON(outcome); err != nil {
+					return err
+				}
+			} else {
+				for _, d := range outcome.Drift {
+					a.printf("%s: %s\n", d.Instance, d.Message)
+				}
+				a.printf("%s: %d of %d certificates hold, %.1f s\n", args[0], outcome.Certificates-len(outcome.Drift), outcome.Certificates, outcome.Seconds)
+			}
+			if len(outcome.Drift) > 0 {
+				return &diag.Error{Exit: diag.ExitFailed, Message: fmt.Sprintf("%d certificates do not hold", len(outcome.Drift))}
+			}
+			return nil
+		},
+	}
+	workersFlag(cmd, &o.Workers)
+	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", verify.DefaultTimeout, "a statement that takes longer ends the command")
+	return cmd
+}

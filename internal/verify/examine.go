@@ -1,0 +1,151 @@
+// Package verify proves what a suite claims: it plays plans and policies through the environment that agents meet, on the
+// published database and on its neighbours, and compares what they give with the query's own result. It must never know
+// where a query came from, and it decides nothing by the clock.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/witness"
+)
+
+// MaxRows bounds the results that are compared, in rows.
+const MaxRows = 200_000
+
+// shuffledCopies is how many copies with shuffled rows cross-check determinacy.
+const shuffledCopies = 2
+
+// Reasons for which a claim does not hold.
+const (
+	ReasonFailing       = "failing_sql"
+	ReasonTooMany       = "too_many_rows"
+	ReasonIndeterminate = "indeterminate"
+	ReasonPlanFails     = "plan_fails"
+	ReasonPlanDisagrees = "plan_disagrees"
+)
+
+// Finding is what a query gives on the published database, or the reason for which it gives nothing that can be proven.
+type Finding struct {
+	Result       *universe.Result
+	Blocks       []int // see universe.Gold
+	Reason       string
+	Message      string
+	Line, Column int // within the SQL, 0 where unknown
+}
+
+// Gold makes the right answer of a finding; columns are the query's own.
+func (f *Finding) Gold(columns []universe.Column) universe.Gold {
+	return universe.Gold{Kind: universe.GoldRows, Columns: columns, Rows: f.Result.Rows, Blocks: f.Blocks}
+}
+
+// Examiner runs queries on a published database and on copies of it with shuffled rows. It is not safe for concurrent
+// use.
+type Examiner struct {
+	world    *database.World
+	shuffled []*database.World
+}
+
+// NewExaminer makes the shuffled copies.
+func NewExaminer(ctx context.Context, w *database.World, seed uint64) (*Examiner, error) {
+	x := &Examiner{world: w}
+	for i := range shuffledCopies {
+		c, err := database.Shuffled(ctx, w, universe.Draw(seed, "shuffled", fmt.Sprint(i)).Uint64())
+		if err != nil {
+			x.Close()
+			return nil, fmt.Errorf("shuffled copy: %w", err)
+		}
+		x.shuffled = append(x.shuffled, c)
+	}
+	return x, nil
+}
+
+// Close frees the copies.
+func (x *Examiner) Close() {
+	for _, c := range x.shuffled {
+		_ = c.Close() // in memory: nothing can be lost
+	}
+}
+
+// Examine runs a query, finds which rows of an ordered result may change places, and decides whether the result depends
+// on the order in which rows are visited: by construct, and by the shuffled copies. A statement that runs into its time
+// limit is an error ([database.LimitError]); it never becomes a reason.
+func (x *Examiner) Examine(ctx context.Context, q *sqlast.Query, columns []universe.Column) (*Finding, error) {
+	result, err := x.world.Query(ctx, q.Source, nil)
+	if err != nil {
+		return failed(err)
+	}
+	f := &Finding{Result: result}
+	if witness.MayDepend(q) {
+		found, err := witness.Determinate(ctx, x.world, q)
+		if err != nil {
+			return failed(fmt.Errorf("determinacy: %w", err))
+		}
+		if found != nil {
+			f.indeterminate(found.Construct+": "+found.Message, found.Line, found.Column)
+			return f, nil
+		}
+	}
+	f.Blocks, err = blocks(ctx, x.world, q, result)
+	if err != nil {
+		return failed(err)
+	}
+	gold := f.Gold(columns)
+	for _, c := range x.shuffled {
+		other, err := c.Query(ctx, q.Source, nil)
+		if err != nil {
+			return failed(fmt.Errorf("on a copy with shuffled rows: %w", err))
+		}
+		if !gold.Holds(other) {
+			f.indeterminate("the result changes when the rows are stored in another order", 0, 0)
+			return f, nil
+		}
+	}
+	return f, nil
+}
+
+func (f *Finding) indeterminate(message string, line, column int) {
+	f.Reason, f.Message, f.Line, f.Column = ReasonIndeterminate, message, line, column
+}
+
+// failed makes a finding of an error of SQLite's, and passes on what is no judgement of the query.
+func failed(err error) (*Finding, error) {
+	var limit *database.LimitError
+	var refused *database.QueryError
+	switch {
+	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
+		return &Finding{Reason: ReasonTooMany, Message: err.Error()}, nil
+	case errors.As(err, &refused):
+		return &Finding{Reason: ReasonFailing, Message: refused.Error()}, nil
+	default:
+		return nil, err
+	}
+}
+
+// blocks finds the runs of rows whose order is free, or nil where the query does not order. Where the ordering keys
+// cannot be had beside the rows, every row counts as its own block: the shuffled copies then decide whether that holds.
+func blocks(ctx context.Context, w *database.World, q *sqlast.Query, r *universe.Result) ([]int, error) {
+	if len(sqlast.Last(q.Stmt).OrderBy) == 0 {
+		return nil, nil
+	}
+	sizes, err := witness.Blocks(ctx, w, q, r)
+	var hidden *witness.KeysError
+	if errors.As(err, &hidden) {
+		sizes = make([]int, len(r.Rows))
+		for i := range sizes {
+			sizes[i] = 1
+		}
+		return sizes, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ordering: %w", err)
+	}
+	if sizes == nil {
+		sizes = []int{}
+	}
+	return sizes, nil
+}

@@ -1,0 +1,474 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/witness"
+)
+
+// Claim says that plans answer a query.
+type Claim struct {
+	ID       string
+	Query    *sqlast.Query
+	Columns  []universe.Column
+	Plans    []universe.Plan
+	Literals []universe.Literal
+	Finding  *Finding
+}
+
+// Proof is what playing a claim showed. Reason is "" where the direct plan is proven; plans that do not hold are left
+// out of Plans and named in Dropped.
+type Proof struct {
+	Gold        universe.Gold
+	Plans       []universe.Plan
+	Dropped     []DroppedPlan
+	Chance      universe.Chance
+	Certificate suite.Certificate
+	Reason      string
+	Message     string
+}
+
+// DroppedPlan is a plan that does not give what the query gives.
+type DroppedPlan struct {
+	Kind    string
+	Reason  string
+	Message string
+}
+
+// Agrees says whether every plan of the claim holds.
+func (p *Proof) Agrees() bool { return p.Reason == "" && len(p.Dropped) == 0 }
+
+// AlternativeMessage says why there is no second plan.
+func (p *Proof) AlternativeMessage() string {
+	for _, d := range p.Dropped {
+		return fmt.Sprintf("the %s plan does not hold: %s", d.Kind, d.Message)
+	}
+	return "the query has no part that can be taken out"
+}
+
+// ProverConfig is what a database's proofs need.
+type ProverConfig struct {
+	Database   string
+	World      *database.World
+	Schema     *schema.Database
+	Tools      []*universe.Tool // of the database
+	Recipe     []*sqlast.Query  // what the neighbours are grown for
+	Seed       uint64
+	Neighbours int
+}
+
+// Prover proves the claims of one database. It is not safe for concurrent use.
+type Prover struct {
+	config     ProverConfig
+	toolkit    *environment.Toolkit
+	neighbours []*database.World
+	widths     map[string]int              // columns of a tool's result
+	singles    map[string]*universe.Result // results of single calls that are short enough to be gold
+}
+
+// NewProver grows the neighbours.
+func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
+	kit, err := environment.NewToolkit(c.Tools)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prover{config: c, toolkit: kit, widths: map[string]int{}, singles: map[string]*universe.Result{}}
+	for _, t := range c.Tools {
+		p.widths[t.Name] = len(t.Body.Columns)
+	}
+	p.neighbours, err = grow(ctx, c.World, c.Schema, c.Database, c.Recipe, c.Seed, c.Neighbours, c.Neighbours)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close frees the neighbours.
+func (p *Prover) Close() {
+	for _, w := range p.neighbours {
+		_ = w.Close() // in memory: nothing can be lost
+	}
+}
+
+// Prove plays every plan of a claim on the published database and on the neighbours, measures which mutants of its query
+// the neighbours tell, and counts its chance level. Only Seatrial's own failures and time limits are errors.
+func (p *Prover) Prove(ctx context.Context, c *Claim) (*Proof, error) {
+	proof := &Proof{Gold: c.Finding.Gold(c.Columns)}
+	proof.Certificate = suite.Certificate{
+		Neighbours: len(p.neighbours), Checks: []string{CheckGold, CheckDeterminate, CheckNeighbours, CheckMutants},
+		Transcript: map[string]string{},
+	}
+	worlds, err := p.observe(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Plans {
+		plan := c.Plans[i]
+		evidence, dropped, err := p.provePlan(ctx, c, &plan, proof, worlds)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case dropped == nil:
+			proof.Plans = append(proof.Plans, plan)
+			proof.Certificate.Plans = append(proof.Certificate.Plans, *evidence)
+		case i == 0:
+			proof.Reason, proof.Message = dropped.Reason, dropped.Message
+			return proof, nil
+		default:
+			proof.Dropped = append(proof.Dropped, *dropped)
+		}
+	}
+	distinct := map[string]bool{}
+	for _, w := range worlds {
+		if w.result != nil && len(w.result.Rows) > 0 {
+			distinct[w.result.Digest(proof.Gold.Blocks != nil)] = true
+		}
+	}
+	proof.Certificate.Distinct = len(distinct)
+	if err := p.mutants(ctx, c, worlds, &proof.Certificate); err != nil {
+		return nil, err
+	}
+	proof.Chance, err = p.chance(ctx, c, &proof.Gold)
+	return proof, err
+}
+
+// Checks that a certificate names.
+const (
+	CheckGold        = "gold_agrees"
+	CheckDeterminate = "determinate"
+	CheckNeighbours  = "neighbours_agree"
+	CheckMutants     = "mutants_told"
+)
+
+// observed is what the claim's query gives on one neighbour.
+type observed struct {
+	world       *database.World
+	result      *universe.Result // nil where the query fails there
+	gold        universe.Gold
+	blocksKnown bool
+	dependence  int // 0 not asked yet, 1 determinate, 2 not
+	accept      func(*universe.Result) bool
+}
+
+func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
+	list := make([]*observed, len(p.neighbours))
+	for i, w := range p.neighbours {
+		o := &observed{world: w}
+		list[i] = o
+		r, err := w.Query(ctx, c.Query.Source, nil)
+		if err != nil {
+			var refused *database.QueryError
+			if errors.As(err, &refused) {
+				continue // an overflow, say: the neighbour shows nothing
+			}
+			return nil, fmt.Errorf("neighbour %d: %w", i+1, err)
+		}
+		o.result = r
+		o.gold = universe.Gold{Kind: universe.GoldRows, Columns: c.Columns, Rows: r.Rows}
+	}
+	return list, nil
+}
+
+// right says whether r is a right result of the query on a neighbour. known is false where that cannot be decided,
+// because the query's own result there is one of several that cannot be listed.
+func (o *observed) right(ctx context.Context, c *Claim, r *universe.Result) (right, known bool, err error) {
+	ordered := len(sqlast.Last(c.Query.Stmt).OrderBy) > 0
+	if o.gold.Holds(r) {
+		if !ordered || sameOrder(o.result, r) {
+			return true, true, nil
+		}
+		// The bag is the same: now the order counts.
+		if !o.blocksKnown {
+			if o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result); err != nil {
+				return false, false, err
+			}
+			o.blocksKnown = true
+		}
+		if o.gold.Holds(r) {
+			return true, true, nil
+		}
+	}
+	if !witness.MayDepend(c.Query) {
+		return false, true, nil
+	}
+	if o.dependence == 0 {
+		if err := o.decide(ctx, c); err != nil {
+			return false, false, err
+		}
+	}
+	switch {
+	case o.dependence == 1:
+		return false, true, nil
+	case o.accept != nil:
+		return o.accept(r), true, nil
+	default:
+		return false, false, nil
+	}
+}
+
+func (o *observed) decide(ctx context.Context, c *Claim) error {
+	found, err := witness.Determinate(ctx, o.world, c.Query)
+	if err != nil {
+		return err
+	}
+	o.dependence = 1
+	if found != nil {
+		o.dependence = 2
+		accept, ok, err := witness.RightResults(ctx, o.world, c.Query)
+		if err != nil {
+			return err
+		}
+		if ok {
+			o.accept = accept
+		}
+	}
+	return nil
+}
+
+func sameOrder(a, b *universe.Result) bool {
+	if len(a.Rows) != len(b.Rows) {
+		return false
+	}
+	for i := range a.Rows {
+		if !slices.EqualFunc(a.Rows[i], b.Rows[i], sameValue) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b universe.Value) bool {
+	return string(universe.AppendValue(nil, a)) == string(universe.AppendValue(nil, b))
+}
+
+// provePlan plays one plan everywhere. It sets the plan's IntermediateValues.
+func (p *Prover) provePlan(
+	ctx context.Context, c *Claim, plan *universe.Plan, proof *Proof, worlds []*observed,
+) (*suite.PlanProof, *DroppedPlan, error) {
+	drop := func(reason, format string, args ...any) (*suite.PlanProof, *DroppedPlan, error) {
+		return nil, &DroppedPlan{Kind: plan.Kind, Reason: reason, Message: fmt.Sprintf(format, args...)}, nil
+	}
+	record, err := p.play(ctx, p.config.World, c, plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, trouble := answerOf(record)
+	if trouble != "" {
+		return drop(ReasonPlanFails, "on the published database: %s", trouble)
+	}
+	if !proof.Gold.Holds(result) {
+		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(proof.Gold.Rows))
+	}
+	plan.IntermediateValues = p.intermediateValues(record, plan)
+	digest, err := record.Digest()
+	if err != nil {
+		return nil, nil, err
+	}
+	proof.Certificate.Transcript["gold-"+plan.Kind] = digest
+	evidence := &suite.PlanProof{Plan: plan.Kind, Digest: result.Digest(proof.Gold.Blocks != nil)}
+	for i, o := range worlds {
+		if o.result == nil {
+			continue
+		}
+		record, err := p.play(ctx, o.world, c, plan)
+		if err != nil {
+			return nil, nil, err
+		}
+		result, trouble := answerOf(record)
+		if trouble != "" {
+			return drop(ReasonPlanFails, "on neighbour %d: %s", i+1, trouble)
+		}
+		right, known, err := o.right(ctx, c, result)
+		if err != nil {
+			return nil, nil, err
+		}
+		if known && !right {
+			return drop(ReasonPlanDisagrees, "on neighbour %d it gives another result than the SQL", i+1)
+		}
+		if known {
+			evidence.Worlds++
+		}
+	}
+	return evidence, nil, nil
+}
+
+// play runs a policy that plays the plan, as an agent would be run.
+func (p *Prover) play(ctx context.Context, w *database.World, c *Claim, plan *universe.Plan) (*transcript.Transcript, error) {
+	env, err := environment.New(environment.Config{
+		Header:  transcript.Header{ID: c.ID, Instance: c.ID, Task: c.ID, Agent: "gold-" + plan.Kind},
+		Toolkit: p.toolkit, World: w, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
+	})
+	if err != nil {
+		return nil, err
+	}
+	task := &universe.Task{ID: c.ID, Plans: []universe.Plan{*plan}}
+	policy, err := agent.NewPolicy("gold-"+plan.Kind, agent.PolicyInput{Task: task, Primary: plan.Kind})
+	if err != nil {
+		return nil, err
+	}
+	record, err := episode.Play(ctx, env, policy)
+	if err != nil {
+		return nil, err
+	}
+	if env.Timeouts() > 0 {
+		return nil, &database.LimitError{Kind: database.LimitTime}
+	}
+	return record, nil
+}
+
+// answerOf gives the rows that an episode answered with, or what went wrong.
+func answerOf(t *transcript.Transcript) (*universe.Result, string) {
+	var answer *transcript.Event
+	for i := range t.Events {
+		e := &t.Events[i]
+		switch e.Kind {
+		case transcript.EventCall:
+			if e.Error != nil {
+				return nil, fmt.Sprintf("call %s of %s: %s", e.Label, e.Tool, e.Error.Message)
+			}
+		case transcript.EventAnswer:
+			answer = e
+		}
+	}
+	if answer == nil || answer.Columns == nil {
+		return nil, "the policy gave no answer"
+	}
+	return &universe.Result{Columns: answer.Columns, Rows: answer.Result}, ""
+}
+
+// intermediateValues counts the values in results that later calls use.
+func (p *Prover) intermediateValues(t *transcript.Transcript, plan *universe.Plan) int {
+	used := map[string]bool{}
+	for i := range plan.Calls {
+		for _, r := range plan.Calls[i].References() {
+			used[r.Label] = true
+		}
+	}
+	n := 0
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == transcript.EventCall && used[e.Label] {
+			n += e.Rows * p.widths[e.Tool]
+		}
+	}
+	return n
+}
+
+// mutants counts which mutants of the query some neighbour tells from it.
+func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert *suite.Certificate) error {
+	for _, m := range witness.Mutants(c.Query) {
+		counts := &cert.Mutants
+		if m.Join {
+			counts = &cert.Joins
+		}
+		counts.Made++
+		if m.Equivalent {
+			counts.Equivalent++
+			continue
+		}
+		told, ran, err := p.told(ctx, c, m.SQL, worlds)
+		switch {
+		case err != nil:
+			return fmt.Errorf("mutant %s (%s): %w", m.Kind, m.SQL, err)
+		case told:
+			counts.Told++
+		case !ran:
+			counts.Failed++
+		default:
+			cert.Survivors = append(cert.Survivors, suite.Mutant{Kind: m.Kind, SQL: m.SQL})
+		}
+	}
+	return nil
+}
+
+// told says whether a neighbour tells a mutant from the query, and whether the mutant ran anywhere.
+func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*observed) (told, ran bool, err error) {
+	for _, o := range worlds {
+		if o.result == nil {
+			continue
+		}
+		r, err := o.world.Query(ctx, mutant, nil)
+		if err != nil {
+			var refused *database.QueryError
+			var limit *database.LimitError
+			if errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows {
+				continue
+			}
+			return false, ran, err
+		}
+		ran = true
+		right, known, err := o.right(ctx, c, r)
+		if err != nil {
+			return false, ran, err
+		}
+		if known && !right {
+			return true, true, nil
+		}
+	}
+	return false, ran, nil
+}
+
+// chance counts the single calls with the request's own literals that return gold.
+func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (universe.Chance, error) {
+	var chance universe.Chance
+	for _, call := range universe.SingleCalls(p.config.Tools, c.Literals) {
+		chance.Calls++
+		r, err := p.single(ctx, &call)
+		if err != nil {
+			return chance, err
+		}
+		if r != nil && gold.Accepts(universe.Answer{Result: r}).Strict {
+			chance.Hits++
+		}
+	}
+	return chance, nil
+}
+
+// single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
+// rows than any gold has.
+func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Result, error) {
+	arguments, err := universe.Marshal(call.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	key := call.Tool + string(arguments)
+	if r, known := p.singles[key]; known {
+		return r, nil
+	}
+	env, err := environment.New(environment.Config{
+		Toolkit: p.toolkit, World: p.config.World, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = env.Step(ctx, universe.Turn{Actions: []universe.Action{
+		{Kind: universe.ActionCall, Label: call.Label, Tool: call.Tool, Arguments: arguments},
+		{Kind: universe.ActionAnswer, Answer: []byte(`"$` + call.Label + `$"`)},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if env.Timeouts() > 0 {
+		return nil, &database.LimitError{Kind: database.LimitTime}
+	}
+	var r *universe.Result
+	for _, e := range env.Transcript().Events {
+		if e.Kind == transcript.EventAnswer && e.Columns != nil && len(e.Result) <= 1000 {
+			r = &universe.Result{Columns: e.Columns, Rows: e.Result}
+		}
+	}
+	p.singles[key] = r
+	return r, nil
+}

@@ -1,0 +1,273 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"golang.org/x/sync/errgroup"
+)
+
+// DefaultTimeout bounds a statement.
+const DefaultTimeout = time.Minute
+
+// Options say how a suite is verified.
+type Options struct {
+	Workers          int
+	StatementTimeout time.Duration
+	Progress         func(done, total, drifted int) // may be nil
+}
+
+// Outcome is what verifying a suite showed.
+type Outcome struct {
+	Suite        string  `json:"suite"`
+	Certificates int     `json:"certificates"`
+	Drift        []Drift `json:"drift"`
+	Seconds      float64 `json:"seconds"`
+}
+
+// Drift is a certificate that does not hold any more.
+type Drift struct {
+	Instance string `json:"instance"`
+	Message  string `json:"message"`
+}
+
+// Suite proves every task of a suite again, on the databases in its folder, and compares what it finds with the
+// certificates: gold, plans, determinacy, neighbours, mutants and chance levels. It also checks that every example that was
+// read is accounted for. A certificate that does not hold is drift, not an error.
+func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
+	out := &Outcome{Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
+	v := &suiteVerifier{suite: s, options: o, total: len(s.Tasks), drift: map[string]string{}}
+	v.account()
+	byDatabase := map[string][]int{}
+	var names []string
+	for i, t := range s.Tasks {
+		if byDatabase[t.Database] == nil {
+			names = append(names, t.Database)
+		}
+		byDatabase[t.Database] = append(byDatabase[t.Database], i)
+	}
+	slices.SortStableFunc(names, func(x, y string) int { return len(byDatabase[y]) - len(byDatabase[x]) })
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(o.Workers, 1))
+	for _, name := range names {
+		group.Go(func() error {
+			if err := v.database(ctx, name, byDatabase[name]); err != nil {
+				return fmt.Errorf("database %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		var limit *database.LimitError
+		if errors.As(err, &limit) && limit.Kind == database.LimitTime {
+			e := &diag.Error{Exit: diag.ExitFailed, Message: err.Error()}
+			return nil, e.WithHint("raise --statement-timeout: a time limit never decides whether a certificate holds")
+		}
+		return nil, err
+	}
+	for _, c := range s.Certificates {
+		if message, drifted := v.drift[c.Instance]; drifted {
+			out.Drift = append(out.Drift, Drift{Instance: c.Instance, Message: message})
+			delete(v.drift, c.Instance)
+		}
+	}
+	for _, key := range slices.Sorted(keysOf(v.drift)) {
+		out.Drift = append(out.Drift, Drift{Instance: key, Message: v.drift[key]})
+	}
+	return out, nil
+}
+
+func keysOf[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+type suiteVerifier struct {
+	suite   *suite.Suite
+	options Options
+
+	mu    sync.Mutex
+	done  int
+	total int
+	drift map[string]string // by instance, or "suite" for what concerns it all
+}
+
+func (v *suiteVerifier) report(instance, format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, known := v.drift[instance]; !known {
+		v.drift[instance] = fmt.Sprintf(format, args...)
+	}
+}
+
+func (v *suiteVerifier) step() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.done++
+	if v.options.Progress != nil {
+		v.options.Progress(v.done, v.total, len(v.drift))
+	}
+}
+
+// account checks that nothing was dropped in silence, and that every instance has a task and a certificate.
+func (v *suiteVerifier) account() {
+	c := v.suite.Manifest.Counts
+	read := 0
+	for _, corpus := range v.suite.Manifest.Corpora {
+		read += corpus.Examples
+	}
+	rejected := 0
+	for _, r := range v.suite.Rejected {
+		if r.What == "example" {
+			rejected++
+		}
+	}
+	if c.Read != read || c.Published+rejected != read {
+		v.report("suite", "%d examples were read, %d published and %d rejected", read, c.Published, rejected)
+	}
+	if len(v.suite.Tasks) != len(v.suite.Certificates) || len(v.suite.Instances) != len(v.suite.Certificates) {
+		v.report("suite", "%d tasks, %d instances and %d certificates", len(v.suite.Tasks), len(v.suite.Instances), len(v.suite.Certificates))
+	}
+}
+
+// database proves the tasks of one database again.
+func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) error {
+	path, err := v.suite.DatabasePath(name)
+	if err != nil {
+		return err
+	}
+	w, err := database.Open(path, database.Options{Timeout: v.options.StatementTimeout, Rows: MaxRows})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }() // read-only: nothing can be lost
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	sch.Name = name
+	recipe := recipeOf(v.suite, name)
+	if recipe == nil {
+		v.report("suite", "the neighbours of %s have no recipe", name)
+		return nil
+	}
+	queries, err := parseAll(recipe.SQL, sch)
+	if err != nil {
+		return err
+	}
+	examiner, err := NewExaminer(ctx, w, v.suite.Manifest.Seed)
+	if err != nil {
+		return err
+	}
+	defer examiner.Close()
+	var tools []*universe.Tool
+	for _, style := range slices.Sorted(keysOf(v.suite.Tools)) {
+		for _, t := range v.suite.Tools[style] {
+			if t.Database == name {
+				tools = append(tools, t)
+			}
+		}
+	}
+	prover, err := NewProver(ctx, ProverConfig{
+		Database: name, World: w, Schema: sch, Tools: tools, Recipe: queries, Seed: recipe.Seed, Neighbours: recipe.Neighbours,
+	})
+	if err != nil {
+		return err
+	}
+	defer prover.Close()
+	for _, i := range tasks {
+		if err := v.task(ctx, examiner, prover, i); err != nil {
+			return fmt.Errorf("task %s: %w", v.suite.Tasks[i].ID, err)
+		}
+		v.step()
+	}
+	return nil
+}
+
+// task proves one task again and compares.
+func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int) error {
+	t, in, cert := v.suite.Tasks[i], v.suite.Instances[i], v.suite.Certificates[i]
+	if in.Task != t.ID || cert.Instance != in.ID {
+		v.report(in.ID, "instance %s and certificate of %s stand beside task %s", in.ID, cert.Instance, t.ID)
+		return nil
+	}
+	q, err := sqlast.Parse(t.SQL, p.config.Schema)
+	if err != nil {
+		v.report(in.ID, "the SQL cannot be read: %v", err)
+		return nil
+	}
+	found, err := x.Examine(ctx, q, t.Gold.Columns)
+	if err != nil {
+		return err
+	}
+	if found.Reason != "" {
+		v.report(in.ID, "%s: %s", found.Reason, found.Message)
+		return nil
+	}
+	proof, err := p.Prove(ctx, &Claim{
+		ID: claimID(t.ID), Query: q, Columns: t.Gold.Columns, Plans: t.Plans, Literals: t.Literals, Finding: found,
+	})
+	if err != nil {
+		return err
+	}
+	if proof.Reason != "" {
+		v.report(in.ID, "%s: %s", proof.Reason, proof.Message)
+		return nil
+	}
+	proof.Certificate.Instance = in.ID
+	for _, c := range []struct {
+		what       string
+		was, found any
+	}{
+		{"gold", &t.Gold, &proof.Gold},
+		{"the plans", t.Plans, proof.Plans},
+		{"the chance level", t.Chance, proof.Chance},
+		{"the certificate", cert, &proof.Certificate},
+	} {
+		was, err := universe.Marshal(c.was)
+		if err != nil {
+			return err
+		}
+		found, err := universe.Marshal(c.found)
+		if err != nil {
+			return err
+		}
+		if string(was) != string(found) {
+			v.report(in.ID, "%s was %s and is %s", c.what, shorten(was), shorten(found))
+			return nil
+		}
+	}
+	return nil
+}
+
+// claimID gives the example's id, under which a task was proven when it was built.
+func claimID(task string) string {
+	for i := len(task) - 1; i >= 0; i-- {
+		if task[i] == '.' {
+			return task[:i]
+		}
+	}
+	return task
+}
+
+func shorten(text []byte) string {
+	const most = 200
+	if len(text) <= most {
+		return string(text)
+	}
+	return string(text[:most]) + "…"
+}
