@@ -47,7 +47,9 @@ func BenchmarkSlowServer(b *testing.B) {
 func converse(b *testing.B, client Client, episode, turns int) {
 	r := ask(fmt.Sprint("episode ", episode))
 	for range 20 {
-		r.Tools = append(r.Tools, ToolSpec{Name: fmt.Sprint("tool_", len(r.Tools)), Description: "Does something that is described."})
+		r.Tools = append(r.Tools, ToolSpec{
+			Name: fmt.Sprint("tool_", len(r.Tools)), Description: "Does something that is described.",
+		})
 	}
 	for range turns {
 		reply, err := client.Complete(context.Background(), r)
@@ -62,8 +64,9 @@ func converse(b *testing.B, client Client, episode, turns int) {
 // BenchmarkRequest measures one request of twenty tools without a network: encoding, decoding, and what lies between.
 func BenchmarkRequest(b *testing.B) {
 	bodies := map[string]string{
-		modeltest.FormatOpenAI:    plainReply,
-		modeltest.FormatAnthropic: `{"model":"m","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":10,"output_tokens":5}}`,
+		modeltest.FormatOpenAI: plainReply,
+		modeltest.FormatAnthropic: `{"model":"m","content":[{"type":"text","text":"done"}],
+			"usage":{"input_tokens":10,"output_tokens":5}}`,
 	}
 	for _, format := range formats {
 		b.Run(format, func(b *testing.B) {

@@ -70,8 +70,8 @@ func fuzzReplies(f *testing.F, format string) {
 	})
 }
 
-// passedOn says whether a raw message holds what is passed on as it came, for services newer than this package: blocks of
-// a type that the checker does not know, or fields of another type than it knows.
+// passedOn says whether a raw message holds what is passed on as it came, for services newer than this package:
+// blocks of a type that the checker does not know, or fields of another type than it knows.
 func passedOn(raw json.RawMessage) bool {
 	var items []map[string]any
 	if json.Unmarshal(raw, &items) != nil {
@@ -107,21 +107,27 @@ func passedOn(raw json.RawMessage) bool {
 
 func FuzzOpenAIReply(f *testing.F) {
 	f.Add([]byte(plainReply))
-	f.Add([]byte(`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"reasoning_content":"r",
+	f.Add([]byte(`{"choices":[{"finish_reason":"tool_calls","message":{"role":"assistant",
+		"content":null,"reasoning_content":"r",
 		"tool_calls":[{"id":"a","index":0,"type":"function","function":{"name":"f g","arguments":"{\"a\": "}},
-		{"id":"a","type":"function","function":{"name":"","arguments":{"b":2}}},{"function":{"name":"n","arguments":null}}]}}],
+		{"id":"a","type":"function","function":{"name":"","arguments":{"b":2}}},
+		{"function":{"name":"n","arguments":null}}]}}],
 		"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":9}}}`))
-	f.Add([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"a"}],"tool_calls":[]}}],"usage":{"prompt_tokens":-3e99}}`))
+	f.Add([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"a"}],"tool_calls":[]}}],
+		"usage":{"prompt_tokens":-3e99}}`))
 	f.Add([]byte(`{"error":{"message":"m","code":429}}`))
 	f.Add([]byte("{\"choices\":[{\"message\":{\"content\":\"\xff\\ud800\"}}]}"))
 	fuzzReplies(f, modeltest.FormatOpenAI)
 }
 
 func FuzzAnthropicReply(f *testing.F) {
-	f.Add([]byte(`{"type":"message","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"x","citations":null}],
+	f.Add([]byte(`{"type":"message","model":"m","stop_reason":"end_turn",
+		"content":[{"type":"text","text":"x","citations":null}],
 		"usage":{"input_tokens":3,"output_tokens":2,"cache_read_input_tokens":7}}`))
-	f.Add([]byte(`{"content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"thinking","thinking":"u"},{"type":"text","text":" "},
-		{"type":"tool_use","id":"a b","name":"f g","input":{"x":1}},{"type":"tool_use","id":"a b","name":"","input":"no"}],"stop_reason":"tool_use"}`))
+	f.Add([]byte(`{"content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"thinking","thinking":"u"},
+		{"type":"text","text":" "},
+		{"type":"tool_use","id":"a b","name":"f g","input":{"x":1}},
+		{"type":"tool_use","id":"a b","name":"","input":"no"}],"stop_reason":"tool_use"}`))
 	f.Add([]byte(`{"content":[]}`))
 	f.Add([]byte(`{"content":[{"type":null},{"type":"tool_use","id":null,"name":"f"}]}`))
 	f.Add([]byte(`{"content":[{"type":"redacted_thinking","data":"zz"}],"stop_reason":"max_tokens"}`))

@@ -97,7 +97,8 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Kind = KindAuth
-	case status == http.StatusPaymentRequired, status < 500 && has("insufficient_quota", "billing_error", "credit balance is too low"):
+	case status == http.StatusPaymentRequired,
+		status < 500 && has("insufficient_quota", "billing_error", "credit balance is too low"):
 		e.Kind = KindQuota
 	case status == http.StatusTooManyRequests:
 		e.Kind = KindRateLimit
@@ -105,8 +106,9 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 		e.Kind = KindTimeout
 	case status == http.StatusConflict || status >= 500:
 		e.Kind = KindServer
-	case status == http.StatusRequestEntityTooLarge, has("context_length_exceeded", "exceed_context_size",
-		"maximum context length", "context window", "prompt is too long", "input is too long", "available context size"):
+	case status == http.StatusRequestEntityTooLarge,
+		has("context_length_exceeded", "exceed_context_size", "maximum context length",
+			"context window", "prompt is too long", "input is too long", "available context size"):
 		e.Kind = KindContextLength
 	default:
 		e.Kind = KindBadRequest

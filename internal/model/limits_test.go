@@ -97,7 +97,7 @@ func TestTokenRate(t *testing.T) {
 				sent, _ := flood(t, 41, Options{Limits: limits}, 0, body)
 				last := sent[len(sent)-1]
 				if name == "fewer than estimated" {
-					if last > 5*time.Second {
+					if last > 0 { // 41 requests used 410 tokens, less than a burst
 						t.Errorf("unused reservations were not given back: the last request waited %s", last)
 					}
 					return

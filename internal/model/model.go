@@ -121,7 +121,9 @@ type Options struct {
 	Clock Clock
 	// Limits bounds concurrency and rates. Clients of one provider should share one; nil means no limits.
 	Limits *Limits
-	// MaxCostUSD stops requests before the sum in Meter would pass it; 0 means no limit. It demands a price for the model.
+	// MaxCostUSD stops requests before the sum in Meter would pass it; 0 means no limit. It demands a price for the
+	// model. Before a request is sent, its input (a token for three bytes) and MaxTokens of output (1,024 where an
+	// OpenAI-compatible request names none) are set aside: only what a request costs above that can pass the limit.
 	MaxCostUSD float64
 	// Meter sums what all its clients spend; nil means one of the client's own.
 	Meter *Meter

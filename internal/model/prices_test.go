@@ -39,7 +39,8 @@ prices:
 	if _, ok := (*Prices)(nil).Lookup("openai/small"); ok {
 		t.Error("a price without a table")
 	}
-	cost := Price{Input: 10, Output: 100, Cached: 1}.Cost(universe.Usage{InputTokens: 3e5, CachedTokens: 1e5, OutputTokens: 1e4})
+	usage := universe.Usage{InputTokens: 3e5, CachedTokens: 1e5, OutputTokens: 1e4}
+	cost := Price{Input: 10, Output: 100, Cached: 1}.Cost(usage)
 	if cost != 2+0.1+1 {
 		t.Errorf("cost %v", cost)
 	}

@@ -29,10 +29,12 @@ var keptHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "Req
 
 // line is one exchange of a record.
 type line struct {
-	Version  int               `json:"v"`               // 1
-	Key      string            `json:"key"`             // hash of provider and canonical request body, 32 hexadecimal digits
-	Scope    string            `json:"scope,omitempty"` // see Scoped
-	N        int               `json:"n"`               // occurrence of the key in its scope, from 1; 0: a failed attempt, never replayed
+	Version int `json:"v"` // 1
+	// Key is a hash of provider and canonical request body, 32 hexadecimal digits.
+	Key   string `json:"key"`
+	Scope string `json:"scope,omitempty"` // see Scoped
+	// N is the occurrence of the key in its scope, from 1; 0 stands for a failed attempt, which is never replayed.
+	N        int               `json:"n"`
 	Provider string            `json:"provider"`
 	Model    string            `json:"model"`
 	Request  json.RawMessage   `json:"request"` // canonical: keys sorted, compact
@@ -71,10 +73,11 @@ type entry struct {
 	length int
 }
 
-// OpenRecord opens a record for reading and appending, and makes it where there is none. path is a file ending in .jsonl
-// or a folder, in which the file is exchanges.jsonl. A request that the record holds is answered from it at no cost, so
-// that an interrupted run which goes on with its record repeats what it has done; every other is sent and recorded.
-// What a killed process left of an unfinished last line is cut off. A malformed record is an error of exit code 2.
+// OpenRecord opens a record for reading and appending, and makes it where there is none. path is a file ending in
+// .jsonl or a folder, in which the file is exchanges.jsonl. A request that the record holds is answered from it at no
+// cost, so that an interrupted run which goes on with its record repeats what it has done; every other is sent and
+// recorded. What a killed process left of an unfinished last line is cut off. A malformed record is an error of exit
+// code 2.
 func OpenRecord(path string) (*Record, error) {
 	path = recordPath(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -94,9 +97,9 @@ func OpenRecord(path string) (*Record, error) {
 	return r, nil
 }
 
-// OpenReplay opens a record, file or folder as for [OpenRecord], to answer from it alone: nothing is sent, and a request
-// that it does not hold is a [*ProviderError] of kind replay_miss that says what differs. A record that is not there or
-// is malformed is an error of exit code 2.
+// OpenReplay opens a record, file or folder as for [OpenRecord], to answer from it alone: nothing is sent, and a
+// request that it does not hold is a [*ProviderError] of kind replay_miss that says what differs. A record that is
+// not there or is malformed is an error of exit code 2.
 func OpenReplay(path string) (*Record, error) {
 	path = recordPath(path)
 	file, err := os.Open(path)
@@ -362,7 +365,8 @@ func (s *session) miss(x *exchange) string {
 		return fmt.Sprintf("%s holds this request, but not in scope %q", where, s.scope)
 	}
 	for _, keep := range []func(entry) bool{inScope, func(e entry) bool { return e.model == x.model }} {
-		if narrowed := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return !keep(e) }); len(narrowed) > 0 {
+		narrowed := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return !keep(e) })
+		if len(narrowed) > 0 {
 			entries = narrowed
 		}
 	}

@@ -27,7 +27,8 @@ func talk(ctx context.Context, c Client, opening string) ([]string, error) {
 		if err != nil {
 			return heard, err
 		}
-		heard = append(heard, fmt.Sprintf("%s|%s|%v|%+v", reply.Message.Content, reply.Reasoning, reply.Message.ToolCalls, reply.Usage))
+		m := reply.Message
+		heard = append(heard, fmt.Sprintf("%s|%s|%v|%+v", m.Content, reply.Reasoning, m.ToolCalls, reply.Usage))
 		r.Messages = append(r.Messages, reply.Message)
 		for _, call := range reply.Message.ToolCalls {
 			r.Messages = append(r.Messages, Message{Role: RoleTool, ToolCallID: call.ID, Content: "seen"})
@@ -195,6 +196,29 @@ func TestInterruptedRunGoesOn(t *testing.T) {
 	}
 }
 
+// TestFailuresLeaveNoGap: a request that failed is replayed by the answer that it got when it was made again.
+func TestFailuresLeaveNoGap(t *testing.T) {
+	path := t.TempDir()
+	server := serve(t, modeltest.Sequence(
+		modeltest.Fail(500, "api_error", "down"), modeltest.Say("first"), modeltest.Say("second")))
+	live := open(t, modeltest.FormatOpenAI, server, Options{Record: recordAt(t, path), Retry: Retry{Attempts: 1}})
+	if _, err := live.Complete(t.Context(), ask("x")); err == nil {
+		t.Fatal("no error")
+	}
+	for range 2 {
+		if _, err := live.Complete(t.Context(), ask("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replay := replayClient(t, modeltest.FormatOpenAI, path)
+	for _, want := range []string{"first", "second"} {
+		reply, err := replay.Complete(t.Context(), ask("x"))
+		if err != nil || reply.Message.Content != want {
+			t.Errorf("%+v %v, want %s", reply, err, want)
+		}
+	}
+}
+
 func TestRefusalsReplay(t *testing.T) {
 	path := t.TempDir()
 	server := serve(t, modeltest.Sequence(modeltest.Fail(400, "context_length_exceeded", "too long by 9 tokens")))
@@ -257,7 +281,8 @@ func TestMissSaysWhatDiffers(t *testing.T) {
 		t.Errorf("what is the same is named: %s", text)
 	}
 	longer := base
-	longer.Messages = append(longer.Messages, Message{Role: RoleAssistant, Content: "x"}, Message{Role: RoleUser, Content: "y"})
+	longer.Messages = append(longer.Messages,
+		Message{Role: RoleAssistant, Content: "x"}, Message{Role: RoleUser, Content: "y"})
 	if text := miss(longer, ""); !strings.Contains(text, "messages (recorded 1 items, now 3)") {
 		t.Error(text)
 	}
@@ -327,7 +352,8 @@ func TestTornRecord(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	last := lines[len(lines)-2]
-	if err := os.WriteFile(path, whole[:len(whole)-len(last)/2], 0o600); err != nil {
+	torn := append(whole[:len(whole)-len(last)/2:len(whole)-len(last)/2], bytes.Repeat([]byte("x"), 5000)...)
+	if err := os.WriteFile(path, torn, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := replayClient(t, modeltest.FormatOpenAI, path).Complete(t.Context(), ask("0")); err != nil {
@@ -337,6 +363,14 @@ func TestTornRecord(t *testing.T) {
 	if _, err := live.Complete(t.Context(), ask("2")); err != nil {
 		t.Fatal(err)
 	}
+	if whole, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n")) {
+		if _, err := decodeLine(text); err != nil {
+			t.Errorf("line %d: %v", i+1, err)
+		}
+	}
 	for i := range 3 {
 		if _, err := replayClient(t, modeltest.FormatOpenAI, path).Complete(t.Context(), ask(fmt.Sprint(i))); err != nil {
 			t.Error(err)
@@ -344,12 +378,15 @@ func TestTornRecord(t *testing.T) {
 	}
 }
 
+const goodLine = `{"v":1,"key":"0123456789abcdef0123456789abcdef","n":1,"provider":"openai","model":"m",` +
+	`"request":{},"status":200,"response":{}}`
+
 func TestMalformedRecords(t *testing.T) {
-	good := `{"v":1,"key":"0123456789abcdef0123456789abcdef","n":1,"provider":"openai","model":"m","request":{},"status":200,"response":{}}`
+	const good = goodLine
 	for text, want := range map[string]string{
 		"{\n":                     "r.jsonl:1: not an exchange",
 		good + "\nhello\n":        "r.jsonl:2: not an exchange",
-		good + "\n" + good + "\n": "r.jsonl:2: not an exchange: occurrence 1 of key 0123456789abcdef0123456789abcdef stands twice",
+		good + "\n" + good + "\n": "r.jsonl:2: not an exchange: occurrence 1 of key 0123456789abcdef",
 		strings.Replace(good, `"v":1`, `"v":2`, 1) + "\n":             "version 2",
 		strings.Replace(good, `"n":1`, `"n":1,"x":2`, 1) + "\n":       "unknown field",
 		strings.Replace(good, `"n":1`, `"n":-1`, 1) + "\n":            "negative",
@@ -371,8 +408,10 @@ func TestMalformedRecords(t *testing.T) {
 }
 
 func FuzzRecordLine(f *testing.F) {
-	f.Add([]byte(`{"v":1,"key":"0123456789abcdef0123456789abcdef","n":1,"provider":"openai","model":"m","request":{},"status":200,"response":null}`))
-	f.Add([]byte(`{"v":1,"key":"0123456789abcdef0123456789abcdef","scope":"s","n":0,"provider":"","model":"","request":{"a":1},"status":500,"text":"x"}`))
+	f.Add([]byte(goodLine))
+	f.Add([]byte(strings.Replace(goodLine, `"response":{}`, `"response":null`, 1)))
+	f.Add([]byte(`{"v":1,"key":"0123456789abcdef0123456789abcdef","scope":"s","n":0,
+		"provider":"","model":"","request":{"a":1},"status":500,"text":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := decodeLine(data)
 		if err != nil {

@@ -42,7 +42,6 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"no quota":   {modeltest.Fail(429, "insufficient_quota", "no money"), KindQuota},
 		"too long":   {modeltest.Fail(400, "context_length_exceeded", "long"), KindContextLength},
 		"too long 2": {modeltest.Fail(400, "invalid_request_error", "prompt is too long: 9 tokens"), KindContextLength},
-		"redirect":   {modeltest.Response{Status: 308, Header: map[string]string{"Location": "/x"}, Body: " "}, KindBadRequest},
 	} {
 		for _, format := range formats {
 			t.Run(name+"/"+format, func(t *testing.T) {
@@ -68,6 +67,28 @@ func TestWhatIsTriedAgain(t *testing.T) {
 					t.Errorf("%d requests, slept %v", server.Requests(), clock.Slept())
 				}
 			})
+		}
+	}
+}
+
+// TestKeysDoNotFollowRedirects: what a server redirects to gets neither the key nor the conversation.
+func TestKeysDoNotFollowRedirects(t *testing.T) {
+	for _, format := range formats {
+		stranger := serve(t, modeltest.Sequence(modeltest.Say("thanks")))
+		path := "/chat/completions"
+		if format == modeltest.FormatAnthropic {
+			path = "/v1/messages"
+		}
+		server := serve(t, modeltest.Sequence(modeltest.Response{
+			Status: 307, Body: " ", Header: map[string]string{"Location": stranger.URL(format) + path},
+		}))
+		_, err := open(t, format, server, Options{APIKey: "k"}).Complete(t.Context(), ask("x"))
+		var failed *ProviderError
+		if !errors.As(err, &failed) || failed.Kind != KindBadRequest || !strings.Contains(err.Error(), "base URL") {
+			t.Errorf("%v", err)
+		}
+		if stranger.Requests() != 0 {
+			t.Error("the redirect was followed")
 		}
 	}
 }

@@ -41,8 +41,8 @@ func argumentsObject(text string) string {
 	return string(object)
 }
 
-// plainName makes a name or an id that services accept (letters, digits, _ and -, at most limit of them) of what a model
-// may have made up.
+// plainName makes a name or an id that services accept (letters, digits, _ and -, at most limit of them) of what a
+// model may have made up.
 func plainName(name string, limit int) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -59,8 +59,8 @@ func plainName(name string, limit int) string {
 	return name
 }
 
-// callIDs hands out the ids of a reply's calls: the provider's own where they can be told apart, else made up from their
-// place in the conversation.
+// callIDs hands out the ids of a reply's calls: the provider's own where they can be told apart, else made up from
+// their place in the conversation.
 type callIDs struct {
 	turn int
 	seen map[string]bool

@@ -1,8 +1,8 @@
-// Package modeltest is a model server for tests and benchmarks. It speaks OpenAI chat completions and Anthropic messages
-// on 127.0.0.1, holds every request against the wire format as an independent reading of the providers' references
-// (a request that breaks it is answered 400 with the reason), and answers from a script: text, parallel tool calls,
-// rate limits, failures, broken connections, slow and unreadable replies. It must never know the clients that it tests:
-// it shares no code with them.
+// Package modeltest is a model server for tests and benchmarks. It speaks OpenAI chat completions and Anthropic
+// messages on 127.0.0.1, holds every request against the wire format as an independent reading of the providers'
+// references (a request that breaks it is answered 400 with the reason), and answers from a script: text, parallel
+// tool calls, rate limits, failures, broken connections, slow and unreadable replies. It must never know the clients
+// that it tests: it shares no code with them.
 package modeltest
 
 import (
@@ -67,8 +67,8 @@ type Message struct {
 	IsError   bool   // of a tool message, in Anthropic's format
 }
 
-// Call is a tool call. In a [Response] an empty ID is made up, and Arguments is sent as it stands in OpenAI's format; in
-// Anthropic's, where it must be JSON, text that is none is sent as a JSON string.
+// Call is a tool call. In a [Response] an empty ID is made up, and Arguments is sent as it stands in OpenAI's format;
+// in Anthropic's, where it must be JSON, text that is none is sent as a JSON string.
 type Call struct {
 	ID        string
 	Name      string
@@ -153,8 +153,8 @@ type Server struct {
 // goroutines at one time. Close ends it.
 func NewServer(script func(Chat) Response) *Server { return NewServerWithKey(script, "") }
 
-// NewServerWithKey starts a server that answers 401, and cites the key it was given, where a request does not carry key.
-// An empty key lets everybody in.
+// NewServerWithKey starts a server that answers 401, and cites the key it was given, where a request does not carry
+// key. An empty key lets everybody in.
 func NewServerWithKey(script func(Chat) Response, key string) *Server {
 	s := &Server{script: script, key: key}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -286,7 +286,8 @@ func hangup(w http.ResponseWriter, how string, body []byte) {
 	}
 	defer func(c net.Conn) { _ = c.Close() }(connection)
 	if how == HangupWithin {
-		_, _ = fmt.Fprintf(buffer, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", len(body))
+		_, _ = fmt.Fprintf(buffer, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"+
+			"Content-Length: %d\r\n\r\n", len(body))
 		_, _ = buffer.Write(body[:len(body)/2])
 		_ = buffer.Flush()
 	}

@@ -22,8 +22,10 @@ const (
 			{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},
 		{"role":"tool","tool_call_id":"b","content":"two"},
 		{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"one"}]}],
-		"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object","properties":{"x":{}},"required":["x"]}}}]}`
-	goodAnthropic = `{"model":"m","temperature":0,"max_tokens":5,"stop_sequences":["x"],"system":[{"type":"text","text":"s"}],"messages":[
+		"tools":[{"type":"function","function":{"name":"f","description":"d",
+			"parameters":{"type":"object","properties":{"x":{}},"required":["x"]}}}]}`
+	goodAnthropic = `{"model":"m","temperature":0,"max_tokens":5,"stop_sequences":["x"],
+		"system":[{"type":"text","text":"s"}],"messages":[
 		{"role":"user","content":"u"},
 		{"role":"assistant","content":[{"type":"thinking","thinking":"r","signature":"z"},{"type":"text","text":"t"},
 			{"type":"tool_use","id":"a","name":"f","input":{"x":1}},{"type":"tool_use","id":"b","name":"f","input":{}}]},
@@ -68,7 +70,8 @@ func TestCheckRefuses(t *testing.T) {
 			{`"stop":["x"]`, `"stop":["1","2","3","4","5"]`, "stop"},
 			{`"stop":["x"]`, `"stop":[""]`, "stop"},
 			{`{"role":"system","content":"s"},`, `{"role":"robot","content":"s"},`, `role "robot"`},
-			{`{"role":"user","content":"u"},`, `{"role":"user","content":"u"},{"role":"system","content":"s"},`, "not the first"},
+			{`{"role":"user","content":"u"},`,
+				`{"role":"user","content":"u"},{"role":"system","content":"s"},`, "not the first"},
 			{`"content":"u"`, `"content":null`, "text or a list"},
 			{`"content":"u"`, `"content":"u","is_error":true`, `unknown field "is_error"`},
 			{`"tool_call_id":"b"`, `"tool_call_id":"c"`, `"c" answers no call`},
@@ -77,7 +80,8 @@ func TestCheckRefuses(t *testing.T) {
 			{`{"role":"tool","tool_call_id":"b","content":"two"},`, `{"role":"user","content":"x"},`, "not answered"},
 			{`{"id":"b"`, `{"id":"a"`, "stands twice"},
 			{`{"id":"a",`, `{`, `"id" is required`},
-			{`"type":"function","function":{"name":"f","arguments":"{}"}`, `"type":"tool","function":{"name":"f","arguments":"{}"}`, `type "tool"`},
+			{`"type":"function","function":{"name":"f","arguments":"{}"}`,
+				`"type":"tool","function":{"name":"f","arguments":"{}"}`, `type "tool"`},
 			{`"arguments":"{}"`, `"arguments":"{"`, "not a JSON object"},
 			{`"arguments":"{}"`, `"arguments":{}`, "a string is needed"},
 			{`"name":"f","arguments":"{}"`, `"name":"f g","arguments":"{}"`, "does not match"},
@@ -85,7 +89,8 @@ func TestCheckRefuses(t *testing.T) {
 			{`"type":"object"`, `"type":"array"`, "type object"},
 			{`"required":["x"]`, `"required":["y"]`, "not defined"},
 			{`"name":"f","description"`, `"name":"f!","description"`, "does not match"},
-			{`"tools":[`, `"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},`, "stands twice"},
+			{`"tools":[`,
+				`"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},`, "stands twice"},
 			{`"tools":[{"type":"function","function"`, `"tools":[{"type":"function","name":"f","function"`, "unknown field"},
 			{`{"model"`, `[{"model"`, "an object"},
 		}},
@@ -94,7 +99,7 @@ func TestCheckRefuses(t *testing.T) {
 			{`"max_tokens":5`, `"max_tokens":0`, "out of range"},
 			{`"temperature":0`, `"temperature":1.5`, "out of range"},
 			{`"temperature":0`, `"temperature":0,"seed":1`, `unknown field "seed"`},
-			{`["x"],"system"`, `[" "],"system"`, "visible"},
+			{`"stop_sequences":["x"]`, `"stop_sequences":[" "]`, "visible"},
 			{`{"type":"text","text":"s"}`, `{"type":"text","text":" "}`, "empty text"},
 			{`{"role":"user","content":"u"},`, ``, "first message"},
 			{`{"role":"user","content":"u"},`, `{"role":"user","content":"u"},{"role":"user","content":"v"},`, "in a row"},
@@ -111,7 +116,8 @@ func TestCheckRefuses(t *testing.T) {
 			{`"input":{}`, `"input":"{}"`, "not an object"},
 			{`"tool_use_id":"b"`, `"tool_use_id":"c"`, "answers no call"},
 			{`{"type":"tool_result","tool_use_id":"b","content":"two","is_error":true},`, ``, "not answered: b"},
-			{`{"type":"tool_result","tool_use_id":"b","content":"two","is_error":true},`, `{"type":"text","text":"x"},`, "before text"},
+			{`{"type":"tool_result","tool_use_id":"b","content":"two","is_error":true},`,
+				`{"type":"text","text":"x"},`, "before text"},
 			{`"is_error":true`, `"is_error":"yes"`, "is_error"},
 			{`"type":"object"`, `"type":"string"`, "type object"},
 			{`"name":"f","description"`, `"name":"f.g","description"`, "does not match"},
@@ -152,7 +158,8 @@ func TestServerAnswers(t *testing.T) {
 	for format, body := range map[string]string{FormatOpenAI: goodOpenAI, FormatAnthropic: goodAnthropic} {
 		s := NewServer(Sequence(
 			Use(Call{Name: "f", Arguments: "{"}), RateLimited("3"), Fail(500, "api_error", "oops"),
-			Response{Hangup: HangupBefore}, Response{Text: "long text", Hangup: HangupWithin}, Response{Body: "nonsense"}, Say("last")))
+			Response{Hangup: HangupBefore}, Response{Text: "long text", Hangup: HangupWithin},
+			Response{Body: "nonsense"}, Say("last")))
 		defer s.Close()
 		expect := func(status int, parts ...string) {
 			t.Helper()
