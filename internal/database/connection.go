@@ -1,351 +1,488 @@
 package database
 
 import (
-	"container/list"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
-	"github.com/seatrial/seatrial/internal/universe"
 	"modernc.org/libc"
+	"modernc.org/libc/sys/types"
+	_ "modernc.org/sqlite" // its initialization prepares the library for use
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// connection is one SQLite connection. It is used by one goroutine at a time. SQLite's own interface is used rather than
-// database/sql: the driver turns text in columns that are declared DATE into times, from which the text cannot be had
-// back, and it starts a goroutine for every statement that can be cancelled.
+// The package speaks to the SQLite library inside modernc.org/sqlite rather than through its database/sql driver,
+// because the driver turns the text of DATE, DATETIME and TIMESTAMP columns into time.Time and writes it back in another
+// form, and because it starts a goroutine for every statement whose context can be cancelled.
+
+const (
+	// progressSteps is how many steps of SQLite's virtual machine may pass between two looks at the clock: some 30 µs.
+	progressSteps = 2000
+	// maxValueBytes bounds one text or blob, so that no function can fill the memory.
+	maxValueBytes = 16 << 20
+	// maxResultBytes bounds the texts and blobs of a result together.
+	maxResultBytes = 256 << 20
+	// keptBuffer is how large a buffer for bound values a connection keeps.
+	keptBuffer = 64 << 10
+	// pointerSize is also the size of an argument of a variadic function of the library.
+	pointerSize = 8
+)
+
+// connection is one SQLite connection. It is used by one goroutine at a time.
 type connection struct {
 	tls        *libc.TLS
 	db         uintptr
-	id         uintptr // under which the callbacks find it
-	statements map[string]*list.Element
-	recent     *list.List // of *statement, the most recent in front
-	buffer     uintptr    // C memory for text to bind
-	capacity   int
+	id         uintptr
+	scratch    uintptr // room for two pointers that SQLite writes to
+	statements statementCache
+	guard      guard
+	buffer     uintptr // C memory for the texts and blobs that are bound
+	capacity   int     // of the buffer
+}
 
-	// What the progress handler looks at while a statement runs.
-	ctx      context.Context
+// guard is what the progress handler looks at. It runs on the goroutine that steps the statement.
+type guard struct {
 	deadline time.Time
-	stopped  string
+	ctx      context.Context
+	stopped  bool // by the handler
 }
 
-type statement struct {
-	text    string
-	handle  uintptr
-	columns []string
-}
-
-// maxStatements bounds the prepared statements kept by a connection.
-const maxStatements = 4096
-
-// progressOps is how many instructions of SQLite's machine run between two looks at the clock: some 100 µs.
-const progressOps = 20_000
-
+// connections finds the connection of an id for the callbacks, which SQLite gives a number.
 var (
-	connections   sync.Map // *connection by id
-	connectionIDs atomic.Uintptr
+	connections    sync.Map // uintptr → *connection
+	lastConnection atomic.Uintptr
 )
 
-// openConnection opens a file (or ":memory:") with the given flags of sqlite3_open_v2.
-func openConnection(name string, flags int32) (*connection, error) {
-	c := &connection{tls: libc.NewTLS(), statements: map[string]*list.Element{}, recent: list.New()}
-	c.id = connectionIDs.Add(1)
-	text, err := libc.CString(name)
+// fileURI writes a path as a URI that SQLite reads, so that no character of it is taken for a parameter.
+func fileURI(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	slashed := filepath.ToSlash(absolute)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: "mode=ro&immutable=1"}).String(), nil
+}
+
+// openFile opens a file that nobody writes to.
+func openFile(path string) (*connection, error) {
+	if strings.ContainsRune(path, 0) {
+		return nil, &QueryError{Message: "the path has a NUL character"}
+	}
+	uri, err := fileURI(path)
 	if err != nil {
 		return nil, err
 	}
-	defer libc.Xfree(c.tls, text)
-	at := c.tls.Alloc(8)
-	defer c.tls.Free(8)
-	rc := sqlite3.Xsqlite3_open_v2(c.tls, text, at, flags|sqlite3.SQLITE_OPEN_NOMUTEX, 0)
-	c.db = *(*uintptr)(unsafe.Pointer(at))
-	if rc != sqlite3.SQLITE_OK {
-		err := c.failure(rc)
+	c, err := openConnection(uri, sqlite3.SQLITE_OPEN_READONLY|sqlite3.SQLITE_OPEN_URI)
+	if err != nil {
+		return nil, err
+	}
+	// Without the first three together the pager slows down under concurrency.
+	err = c.exec("PRAGMA mmap_size=268435456; PRAGMA cache_size=-64000; PRAGMA temp_store=2")
+	if err == nil {
+		err = c.exec("SELECT count(*) FROM sqlite_schema") // shows whether the file is a database
+	}
+	if err != nil {
 		c.close()
 		return nil, err
 	}
-	connections.Store(c.id, c)
-	sqlite3.Xsqlite3_progress_handler(c.tls, c.db, progressOps, function(onProgress), c.id)
 	return c, nil
 }
 
-// function gives a Go function as the C function pointer that the translated library calls. F must be a func type.
-func function[F any](f F) uintptr {
-	holder := struct{ f F }{f}
-	return *(*uintptr)(unsafe.Pointer(&holder))
+func openConnection(name string, flags int32) (*connection, error) {
+	c := &connection{tls: libc.NewTLS(), id: lastConnection.Add(1)}
+	c.statements.finalize = c.finalize
+	c.scratch = libc.Xmalloc(c.tls, 4*pointerSize)
+	zName, err := libc.CString(name)
+	if err != nil || c.scratch == 0 {
+		c.close()
+		return nil, errNoMemory
+	}
+	defer libc.Xfree(c.tls, zName)
+	*pointerAt(c.scratch) = 0
+	code := sqlite3.Xsqlite3_open_v2(c.tls, zName, c.scratch, flags|sqlite3.SQLITE_OPEN_NOMUTEX, 0)
+	c.db = *pointerAt(c.scratch)
+	if code != sqlite3.SQLITE_OK {
+		err := c.failure(code)
+		c.close()
+		return nil, err
+	}
+	sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
+	return c, nil
 }
 
-// onProgress stops a statement whose context has ended or whose time is over.
+var errNoMemory = errors.New("SQLite has no memory")
+
+// restrict puts the connection under the allow-list, the limits of sizes and the progress handler, for good. It keeps
+// that many statements compiled.
+func (c *connection) restrict(statements int) error {
+	if err := c.exec("PRAGMA query_only=1; PRAGMA trusted_schema=0"); err != nil {
+		return err
+	}
+	c.statements.capacity = statements
+	connections.Store(c.id, c)
+	for limit, value := range map[int32]int32{
+		sqlite3.SQLITE_LIMIT_LENGTH:   maxValueBytes,
+		sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+	} {
+		sqlite3.Xsqlite3_limit(c.tls, c.db, limit, value)
+	}
+	if code := c.configure(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, int32(1), uintptr(0)); code != sqlite3.SQLITE_OK {
+		return c.failure(code)
+	}
+	sqlite3.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, functionPointer(onProgress), c.id)
+	if code := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAuthorize), c.id); code != sqlite3.SQLITE_OK {
+		return c.failure(code)
+	}
+	return nil
+}
+
+// configure calls sqlite3_db_config, which takes a varying list of arguments.
+func (c *connection) configure(option int32, arguments ...any) int32 {
+	list := libc.Xmalloc(c.tls, types.Size_t(len(arguments)*pointerSize))
+	if list == 0 {
+		return sqlite3.SQLITE_NOMEM
+	}
+	defer libc.Xfree(c.tls, list)
+	return sqlite3.Xsqlite3_db_config(c.tls, c.db, option, libc.VaList(list, arguments...))
+}
+
+func (c *connection) close() {
+	c.statements.clear()
+	if c.db != 0 {
+		sqlite3.Xsqlite3_close_v2(c.tls, c.db)
+		c.db = 0
+	}
+	connections.Delete(c.id)
+	for _, p := range []uintptr{c.scratch, c.buffer} {
+		if p != 0 {
+			libc.Xfree(c.tls, p)
+		}
+	}
+	c.scratch, c.buffer = 0, 0
+	if c.tls != nil {
+		c.tls.Close()
+		c.tls = nil
+	}
+}
+
+// exec runs statements of the package's own.
+func (c *connection) exec(statements string) error {
+	zSQL, err := libc.CString(statements)
+	if err != nil {
+		return errNoMemory
+	}
+	defer libc.Xfree(c.tls, zSQL)
+	if code := sqlite3.Xsqlite3_exec(c.tls, c.db, zSQL, 0, 0, 0); code != sqlite3.SQLITE_OK {
+		return c.failure(code)
+	}
+	return nil
+}
+
+// failure reads SQLite's message for the code that the last call returned.
+func (c *connection) failure(code int32) error {
+	if c.db == 0 {
+		return &QueryError{Message: libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, code)), Code: int(code)}
+	}
+	return &QueryError{Message: libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db)), Code: int(code)}
+}
+
+// onProgress is called by SQLite every progressSteps steps; a result other than 0 interrupts the statement.
 func onProgress(_ *libc.TLS, id uintptr) int32 {
 	v, ok := connections.Load(id)
 	if !ok {
 		return 1
 	}
-	c := v.(*connection)
-	switch {
-	case c.ctx != nil && c.ctx.Err() != nil:
-		c.stopped = "context"
-	case !c.deadline.IsZero() && time.Now().After(c.deadline):
-		c.stopped = LimitTime
-	default:
-		return 0
+	g := &v.(*connection).guard
+	if g.ctx != nil && g.ctx.Err() != nil || !g.deadline.IsZero() && time.Now().After(g.deadline) {
+		g.stopped = true
+		return 1
 	}
-	return 1
+	return 0
 }
 
-// deniedFunctions reach outside the database, or load code.
-var deniedFunctions = map[string]bool{
-	"load_extension": true, "readfile": true, "writefile": true, "edit": true, "fts3_tokenizer": true, "randomblob": true,
-	"random": true, "sqlite_compileoption_get": true, "sqlite_compileoption_used": true, "changes": true, "total_changes": true,
-	"last_insert_rowid": true,
-}
-
-// onAuthorize allows reading and nothing else. SQLite asks when it prepares a statement.
-func onAuthorize(_ *libc.TLS, _ uintptr, action int32, _, second, _, _ uintptr) int32 {
-	switch action {
-	case sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE:
+// onAuthorize is called by SQLite for all that a statement wants to do, while it is compiled.
+func onAuthorize(_ *libc.TLS, _ uintptr, action int32, first, second, _, _ uintptr) int32 {
+	if authorize(action, libc.GoString(first), libc.GoString(second)) {
 		return sqlite3.SQLITE_OK
-	case sqlite3.SQLITE_FUNCTION:
-		if second != 0 && deniedFunctions[lower(libc.GoString(second))] {
-			return sqlite3.SQLITE_DENY
-		}
-		return sqlite3.SQLITE_OK
-	default:
-		return sqlite3.SQLITE_DENY
 	}
+	return sqlite3.SQLITE_DENY
 }
 
-func lower(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return string(b)
+// functionPointer turns a declared function, never a closure, into what the library calls as a C function.
+func functionPointer[F any](f F) uintptr {
+	return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f}))
 }
 
-// restrict makes the connection read-only by an allow-list, for good.
-func (c *connection) restrict() error {
-	if err := c.exec("PRAGMA query_only=1; PRAGMA trusted_schema=0"); err != nil {
-		return err
-	}
-	if rc := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, function(onAuthorize), 0); rc != sqlite3.SQLITE_OK {
-		return c.failure(rc)
-	}
-	return nil
-}
+// pointerAt is the pointer that C code keeps at an address outside Go's heap.
+func pointerAt(address uintptr) *uintptr { return (*uintptr)(outside(address)) }
 
-func (c *connection) close() {
-	for e := c.recent.Front(); e != nil; e = e.Next() {
-		sqlite3.Xsqlite3_finalize(c.tls, e.Value.(*statement).handle)
-	}
-	if c.db != 0 {
-		sqlite3.Xsqlite3_close_v2(c.tls, c.db)
-	}
-	if c.buffer != 0 {
-		libc.Xfree(c.tls, c.buffer)
-	}
-	connections.Delete(c.id)
-	c.tls.Close()
-}
+// bytesAt are the n bytes at an address outside Go's heap. They are valid as long as SQLite says so.
+func bytesAt(address uintptr, n int) []byte { return unsafe.Slice((*byte)(outside(address)), n) }
 
-func (c *connection) failure(rc int32) error {
-	return &QueryError{Code: int(rc), Message: libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db))}
-}
+// outside turns an address that the library's allocator gave into a pointer. Go's collector does not know such memory
+// and never moves it.
+func outside(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// exec runs a script of statements without parameters and without rows.
-func (c *connection) exec(script string) error {
-	text, err := libc.CString(script)
-	if err != nil {
-		return err
+// prepare compiles one statement, or finds it compiled.
+func (c *connection) prepare(sql string) (*statement, error) {
+	if s := c.statements.get(sql); s != nil {
+		return s, nil
 	}
-	defer libc.Xfree(c.tls, text)
-	if rc := sqlite3.Xsqlite3_exec(c.tls, c.db, text, 0, 0, 0); rc != sqlite3.SQLITE_OK {
-		return c.failure(rc)
-	}
-	return nil
-}
-
-// prepare gives the prepared statement of a text, from the cache where it is there.
-func (c *connection) prepare(text string) (*statement, error) {
-	if e, ok := c.statements[text]; ok {
-		c.recent.MoveToFront(e)
-		return e.Value.(*statement), nil
-	}
-	s, err := c.compile(text)
+	s, err := c.compile(sql)
 	if err != nil {
 		return nil, err
 	}
-	c.statements[text] = c.recent.PushFront(s)
-	if c.recent.Len() > maxStatements {
-		last := c.recent.Back()
-		old := c.recent.Remove(last).(*statement)
-		delete(c.statements, old.text)
-		sqlite3.Xsqlite3_finalize(c.tls, old.handle)
-	}
+	c.statements.put(s)
 	return s, nil
 }
 
-func (c *connection) compile(text string) (*statement, error) {
-	source, err := libc.CString(text)
+func (c *connection) compile(sql string) (*statement, error) {
+	// SQLite would stop reading at a NUL character and run what stands before it.
+	if strings.ContainsRune(sql, 0) {
+		return nil, &QueryError{Message: "the statement has a NUL character"}
+	}
+	zSQL, err := libc.CString(sql)
+	if err != nil {
+		return nil, errNoMemory
+	}
+	defer libc.Xfree(c.tls, zSQL)
+	handle, rest, err := c.compileAt(zSQL)
 	if err != nil {
 		return nil, err
 	}
-	defer libc.Xfree(c.tls, source)
-	at := c.tls.Alloc(16)
-	defer c.tls.Free(16)
-	rc := sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, source, int32(len(text)+1), 0, at, at+8)
-	if rc != sqlite3.SQLITE_OK {
-		return nil, c.failure(rc)
+	if handle == 0 {
+		return nil, &QueryError{Message: "the statement is empty"}
 	}
-	s := &statement{text: text, handle: *(*uintptr)(unsafe.Pointer(at))}
-	if s.handle == 0 {
-		return nil, &QueryError{Message: "there is no statement"}
+	// What follows may be white space, comments and semicolons.
+	if *(*byte)(outside(rest)) != 0 {
+		another, _, err := c.compileAt(rest)
+		if another != 0 {
+			c.finalize(another)
+		}
+		if err != nil || another != 0 {
+			c.finalize(handle)
+			return nil, &QueryError{Message: "there is more than one statement"}
+		}
 	}
-	if tail := libc.GoString(*(*uintptr)(unsafe.Pointer(at + 8))); !blank(tail) {
-		sqlite3.Xsqlite3_finalize(c.tls, s.handle)
-		return nil, &QueryError{Message: "there is more than one statement"}
-	}
-	n := int(sqlite3.Xsqlite3_column_count(c.tls, s.handle))
-	names := make([]string, n)
+	s := &statement{sql: sql, handle: handle}
+	s.parameters = int(sqlite3.Xsqlite3_bind_parameter_count(c.tls, handle))
+	names := make([]string, sqlite3.Xsqlite3_column_count(c.tls, handle))
 	for i := range names {
-		names[i] = libc.GoString(sqlite3.Xsqlite3_column_name(c.tls, s.handle, int32(i)))
+		names[i] = libc.GoString(sqlite3.Xsqlite3_column_name(c.tls, handle, int32(i)))
 	}
 	s.columns = universe.UniqueNames(names)
 	return s, nil
 }
 
-// blank says whether nothing but white space, semicolons and comments is left.
-func blank(tail string) bool {
-	for i := 0; i < len(tail); i++ {
-		switch tail[i] {
-		case ' ', '\t', '\n', '\r', '\f', ';':
-		case '-':
-			if i+1 >= len(tail) || tail[i+1] != '-' {
-				return false
-			}
-			for i < len(tail) && tail[i] != '\n' {
-				i++
-			}
-		default:
-			return false
-		}
+func (c *connection) compileAt(zSQL uintptr) (handle, rest uintptr, err error) {
+	*pointerAt(c.scratch) = 0
+	code := sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, zSQL, -1, 0, c.scratch, c.scratch+pointerSize)
+	if code != sqlite3.SQLITE_OK {
+		return 0, 0, c.failure(code)
 	}
-	return true
+	return *pointerAt(c.scratch), *pointerAt(c.scratch + pointerSize), nil
 }
 
-// query runs a statement under the given limits.
-func (c *connection) query(ctx context.Context, text string, args []universe.Value, rows int, limit time.Duration) (*universe.Result, error) {
-	s, err := c.prepare(text)
+func (c *connection) finalize(handle uintptr) { sqlite3.Xsqlite3_finalize(c.tls, handle) }
+
+// limits bound one run of a statement; 0 means no bound.
+type limits struct {
+	rows int
+	time time.Duration
+}
+
+// query runs one statement to its end, under the guard.
+func (c *connection) query(ctx context.Context, sql string, args []universe.Value, l limits) (*universe.Result, error) {
+	s, err := c.prepare(sql)
 	if err != nil {
 		return nil, err
 	}
-	c.ctx, c.stopped, c.deadline = ctx, "", time.Time{}
-	if limit > 0 {
-		c.deadline = time.Now().Add(limit)
+	if s.parameters > len(args) {
+		return nil, &QueryError{
+			Message: fmt.Sprintf("the statement has %d parameters, but %d values are given", s.parameters, len(args)),
+		}
+	}
+	c.guard = guard{}
+	if l.time > 0 {
+		c.guard.deadline = time.Now().Add(l.time)
+	}
+	if ctx.Done() != nil {
+		c.guard.ctx = ctx
 	}
 	defer func() {
-		c.ctx = nil
-		sqlite3.Xsqlite3_reset(c.tls, s.handle)
-		if len(args) > 0 {
-			sqlite3.Xsqlite3_clear_bindings(c.tls, s.handle)
-		}
+		c.guard.ctx = nil
+		c.release(s, args)
 	}()
-	for i, v := range args {
-		if err := c.bind(s.handle, int32(i+1), v); err != nil {
-			return nil, err
+	if err := c.bind(s, args); err != nil {
+		return nil, err
+	}
+	return c.collect(ctx, s, l)
+}
+
+// bind binds args[i] to parameter i+1. Texts and blobs are copied to the connection's buffer, where they stay until the
+// statement is released.
+func (c *connection) bind(s *statement, args []universe.Value) error {
+	size := 0
+	for i, v := range args[:s.parameters] {
+		n := 0
+		switch v := v.(type) {
+		case string:
+			n = len(v)
+		case universe.Blob:
+			n = len(v)
+		}
+		if n > maxValueBytes {
+			return &QueryError{Message: "string or blob too big", Code: sqlite3.SQLITE_TOOBIG}
+		}
+		if size += n + 1; size > maxResultBytes {
+			return fmt.Errorf("argument %d: the arguments are too large together", i+1)
 		}
 	}
-	r := &universe.Result{Columns: s.columns}
-	for {
-		switch rc := sqlite3.Xsqlite3_step(c.tls, s.handle); rc {
-		case sqlite3.SQLITE_ROW:
-			if rows > 0 && len(r.Rows) == rows {
-				return nil, &LimitError{Kind: LimitRows, Limit: fmt.Sprintf("%d rows", rows)}
-			}
-			r.Rows = append(r.Rows, c.row(s))
-		case sqlite3.SQLITE_DONE:
-			return r, nil
+	if err := c.reserve(size); err != nil {
+		return err
+	}
+	at := c.buffer
+	for i, v := range args[:s.parameters] {
+		var code int32
+		index := int32(i + 1)
+		switch v := v.(type) {
+		case nil:
+			code = sqlite3.Xsqlite3_bind_null(c.tls, s.handle, index)
+		case int64:
+			code = sqlite3.Xsqlite3_bind_int64(c.tls, s.handle, index, v)
+		case float64:
+			code = sqlite3.Xsqlite3_bind_double(c.tls, s.handle, index, v)
+		case string:
+			copy(bytesAt(at, len(v)), v)
+			code = sqlite3.Xsqlite3_bind_text(c.tls, s.handle, index, at, int32(len(v)), 0)
+			at += uintptr(len(v) + 1) // an address of its own also for what is empty: a null pointer would be NULL
+		case universe.Blob:
+			copy(bytesAt(at, len(v)), v)
+			code = sqlite3.Xsqlite3_bind_blob(c.tls, s.handle, index, at, int32(len(v)), 0)
+			at += uintptr(len(v) + 1)
 		default:
-			switch c.stopped {
-			case "context":
-				return nil, ctx.Err()
-			case LimitTime:
-				return nil, &LimitError{Kind: LimitTime, Limit: limit.String()}
-			}
-			return nil, c.failure(rc)
+			return fmt.Errorf("argument %d: %T is not a SQLite value", index, v)
 		}
-	}
-}
-
-func (c *connection) row(s *statement) universe.Row {
-	row := make(universe.Row, len(s.columns))
-	for i := range row {
-		at := int32(i)
-		switch sqlite3.Xsqlite3_column_type(c.tls, s.handle, at) {
-		case sqlite3.SQLITE_INTEGER:
-			row[i] = int64(sqlite3.Xsqlite3_column_int64(c.tls, s.handle, at))
-		case sqlite3.SQLITE_FLOAT:
-			row[i] = sqlite3.Xsqlite3_column_double(c.tls, s.handle, at)
-		case sqlite3.SQLITE_TEXT:
-			p := sqlite3.Xsqlite3_column_text(c.tls, s.handle, at)
-			row[i] = string(memory(p, int(sqlite3.Xsqlite3_column_bytes(c.tls, s.handle, at))))
-		case sqlite3.SQLITE_BLOB:
-			p := sqlite3.Xsqlite3_column_blob(c.tls, s.handle, at)
-			row[i] = universe.Blob(append([]byte(nil), memory(p, int(sqlite3.Xsqlite3_column_bytes(c.tls, s.handle, at)))...))
+		if code != sqlite3.SQLITE_OK {
+			return c.failure(code)
 		}
-	}
-	return row
-}
-
-// memory gives n bytes of C memory as a slice that is valid until the next call of SQLite.
-func memory(p uintptr, n int) []byte {
-	if n == 0 || p == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(p)), n)
-}
-
-// transient tells SQLite to copy what is bound.
-const transient = ^uintptr(0)
-
-func (c *connection) bind(handle uintptr, at int32, v universe.Value) error {
-	var rc int32
-	switch v := v.(type) {
-	case nil:
-		rc = sqlite3.Xsqlite3_bind_null(c.tls, handle, at)
-	case int64:
-		rc = sqlite3.Xsqlite3_bind_int64(c.tls, handle, at, v)
-	case float64:
-		rc = sqlite3.Xsqlite3_bind_double(c.tls, handle, at, v)
-	case string:
-		copy(c.reserve(len(v)), v)
-		rc = sqlite3.Xsqlite3_bind_text(c.tls, handle, at, c.buffer, int32(len(v)), transient)
-	case universe.Blob:
-		copy(c.reserve(len(v)), v)
-		rc = sqlite3.Xsqlite3_bind_blob(c.tls, handle, at, c.buffer, int32(len(v)), transient)
-	default:
-		return fmt.Errorf("argument %d: %T is not a SQLite value", at, v)
-	}
-	if rc != sqlite3.SQLITE_OK {
-		return c.failure(rc)
 	}
 	return nil
 }
 
-// reserve gives C memory of at least n bytes, and at least one: SQLite takes a null pointer for NULL.
-func (c *connection) reserve(n int) []byte {
-	n = max(n, 1)
-	if n > c.capacity {
-		if c.buffer != 0 {
-			libc.Xfree(c.tls, c.buffer)
-		}
-		c.capacity = max(2*n, 4096)
-		c.buffer = libc.Xmalloc(c.tls, libc.Tsize_t(c.capacity))
+// reserve makes the buffer at least n bytes large. Nothing may be bound.
+func (c *connection) reserve(n int) error {
+	if n <= c.capacity {
+		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(c.buffer)), n)
+	if c.buffer != 0 {
+		libc.Xfree(c.tls, c.buffer)
+	}
+	c.capacity = max(n, 256)
+	if c.buffer = libc.Xmalloc(c.tls, types.Size_t(c.capacity)); c.buffer == 0 {
+		c.capacity = 0
+		return errNoMemory
+	}
+	return nil
+}
+
+// release makes a statement ready for its next use.
+func (c *connection) release(s *statement, args []universe.Value) {
+	sqlite3.Xsqlite3_reset(c.tls, s.handle)
+	// Only texts and blobs point to the buffer. Numbers stay bound: clearing them would make SQLite plan the statement
+	// anew, since its plans may depend on whether a bound value is 0 or 1.
+	for i, v := range args[:s.parameters] {
+		switch v.(type) {
+		case string, universe.Blob:
+			sqlite3.Xsqlite3_bind_null(c.tls, s.handle, int32(i+1))
+		}
+	}
+	if c.capacity > keptBuffer {
+		libc.Xfree(c.tls, c.buffer)
+		c.buffer, c.capacity = 0, 0
+	}
+}
+
+// collect steps a statement to its end.
+func (c *connection) collect(ctx context.Context, s *statement, l limits) (*universe.Result, error) {
+	width := len(s.columns)
+	r := &universe.Result{Columns: append([]string(nil), s.columns...)}
+	var room []universe.Value // for the cells of the next rows
+	size := 0
+	for {
+		switch code := sqlite3.Xsqlite3_step(c.tls, s.handle); code {
+		case sqlite3.SQLITE_ROW:
+		case sqlite3.SQLITE_DONE:
+			return r, nil
+		default:
+			return nil, c.stopped(ctx, code, l)
+		}
+		if l.rows > 0 && len(r.Rows) >= l.rows {
+			return nil, &LimitError{Kind: LimitRows, Limit: fmt.Sprintf("%d rows", l.rows)}
+		}
+		if len(room) < width {
+			room = make([]universe.Value, width*min(max(1, len(r.Rows)), 256))
+		}
+		row := room[:width:width]
+		room = room[width:]
+		for i := range row {
+			v, n := c.column(s.handle, int32(i))
+			row[i] = v
+			size += n
+		}
+		if size > maxResultBytes {
+			return nil, &LimitError{Kind: LimitRows, Limit: fmt.Sprintf("%d MiB", maxResultBytes>>20)}
+		}
+		r.Rows = append(r.Rows, row)
+	}
+}
+
+// stopped says why a step failed.
+func (c *connection) stopped(ctx context.Context, code int32, l limits) error {
+	switch {
+	case !c.guard.stopped:
+		return c.failure(code)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return &LimitError{Kind: LimitTime, Limit: l.time.String()}
+	}
+}
+
+// column reads a cell of the current row, and the size of what it points to.
+func (c *connection) column(handle uintptr, i int32) (universe.Value, int) {
+	switch sqlite3.Xsqlite3_column_type(c.tls, handle, i) {
+	case sqlite3.SQLITE_INTEGER:
+		return sqlite3.Xsqlite3_column_int64(c.tls, handle, i), 0
+	case sqlite3.SQLITE_FLOAT:
+		return sqlite3.Xsqlite3_column_double(c.tls, handle, i), 0
+	case sqlite3.SQLITE_TEXT:
+		p := sqlite3.Xsqlite3_column_text(c.tls, handle, i)
+		n := int(sqlite3.Xsqlite3_column_bytes(c.tls, handle, i))
+		if p == 0 || n == 0 {
+			return "", 0
+		}
+		return string(bytesAt(p, n)), n
+	case sqlite3.SQLITE_BLOB:
+		p := sqlite3.Xsqlite3_column_blob(c.tls, handle, i)
+		n := int(sqlite3.Xsqlite3_column_bytes(c.tls, handle, i))
+		if p == 0 || n == 0 {
+			return universe.Blob(nil), 0
+		}
+		return append(universe.Blob(nil), bytesAt(p, n)...), n
+	default:
+		return nil, 0
+	}
 }

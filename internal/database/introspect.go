@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -13,13 +12,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Schema reads the tables and views of a file, with their columns and keys. Foreign keys whose target does not exist are
-// left out. It uses a connection of its own, because what describes a schema is forbidden to the others.
+// Schema reads the tables and views of a file, with their columns and keys; of a world in memory it is the schema that
+// the world was made from. Foreign keys whose target does not exist are left out; one that names no target columns means
+// the target's primary key. It uses a connection of its own, because what describes a schema is forbidden to the others.
 func (w *World) Schema(ctx context.Context) (*schema.Database, error) {
 	if w.file == "" {
-		return nil, fmt.Errorf("only a file's schema can be read")
+		return w.schema, nil
 	}
-	c, err := w.openPlain()
+	c, err := openFile(w.file)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", w.file, err)
 	}
@@ -31,14 +31,10 @@ func (w *World) Schema(ctx context.Context) (*schema.Database, error) {
 	return d, nil
 }
 
-// openPlain opens the file again without the authorizer.
-func (w *World) openPlain() (*connection, error) {
-	return openConnection(w.uri, sqlite3.SQLITE_OPEN_READONLY|sqlite3.SQLITE_OPEN_URI)
-}
-
 func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 	d := &schema.Database{}
-	list, err := c.query(ctx, `SELECT name, type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, 0, 0)
+	list, err := c.query(ctx, `SELECT name, type, sql FROM sqlite_schema WHERE type IN ('table', 'view')
+		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +60,8 @@ func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 }
 
 func readTable(ctx context.Context, c *connection, t *schema.Table) error {
-	info, err := c.query(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_info(?1) ORDER BY cid`, []universe.Value{t.Name}, 0, 0)
+	info, err := c.query(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid`,
+		[]universe.Value{t.Name}, limits{})
 	if err != nil {
 		return err
 	}
@@ -101,12 +98,12 @@ func (c *connection) collation(table, column string) string {
 		return "BINARY"
 	}
 	defer libc.Xfree(c.tls, col)
-	at := c.tls.Alloc(8)
-	defer c.tls.Free(8)
-	if rc := sqlite3.Xsqlite3_table_column_metadata(c.tls, c.db, 0, tab, col, 0, at, 0, 0, 0); rc != sqlite3.SQLITE_OK {
+	*pointerAt(c.scratch) = 0
+	code := sqlite3.Xsqlite3_table_column_metadata(c.tls, c.db, 0, tab, col, 0, c.scratch, 0, 0, 0)
+	if code != sqlite3.SQLITE_OK {
 		return "BINARY"
 	}
-	name := libc.GoString(*(*uintptr)(unsafe.Pointer(at)))
+	name := libc.GoString(*pointerAt(c.scratch))
 	if name == "" {
 		return "BINARY"
 	}
@@ -114,7 +111,8 @@ func (c *connection) collation(table, column string) string {
 }
 
 func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
-	indexes, err := c.query(ctx, `SELECT name, partial, origin FROM pragma_index_list(?1) WHERE "unique" ORDER BY name`, []universe.Value{t.Name}, 0, 0)
+	indexes, err := c.query(ctx, `SELECT name, partial, origin FROM pragma_index_list(?1) WHERE "unique" ORDER BY name`,
+		[]universe.Value{t.Name}, limits{})
 	if err != nil {
 		return err
 	}
@@ -122,7 +120,8 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 		if row[1] != int64(0) || row[2] == "pk" {
 			continue
 		}
-		columns, err := c.query(ctx, `SELECT cid FROM pragma_index_info(?1) ORDER BY seqno`, []universe.Value{row[0]}, 0, 0)
+		columns, err := c.query(ctx, `SELECT cid FROM pragma_index_info(?1) ORDER BY seqno`,
+			[]universe.Value{row[0]}, limits{})
 		if err != nil {
 			return err
 		}
@@ -130,7 +129,8 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 		for _, column := range columns.Rows {
 			unique = append(unique, int(column[0].(int64)))
 		}
-		if len(unique) > 0 && !slices.Contains(unique, -2) && !slices.Equal(unique, t.PrimaryKey) {
+		if len(unique) > 0 && slices.Min(unique) >= 0 && // below 0 stand the rowid and expressions
+			!slices.Equal(unique, t.PrimaryKey) {
 			t.Unique = append(t.Unique, unique)
 		}
 	}
@@ -138,41 +138,43 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 }
 
 func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *schema.Table) error {
-	list, err := c.query(ctx, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`, []universe.Value{t.Name}, 0, 0)
+	list, err := c.query(ctx, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`,
+		[]universe.Value{t.Name}, limits{})
 	if err != nil {
 		return err
 	}
-	var keys []schema.ForeignKey
-	last := int64(-1)
-	for _, row := range list.Rows {
-		id := row[0].(int64)
-		target := d.Table(row[1].(string))
-		from := t.Column(row[2].(string))
-		if target == nil || from < 0 {
-			last = id
-			keys = append(keys, schema.ForeignKey{})
-			continue
+	for start, end := 0, 0; start < len(list.Rows); start = end {
+		for end = start; end < len(list.Rows) && list.Rows[end][0] == list.Rows[start][0]; end++ {
 		}
-		if id != last {
-			keys = append(keys, schema.ForeignKey{Target: target.Name})
-			last = id
-		}
-		k := &keys[len(keys)-1]
-		to := -1
-		if name, ok := row[3].(string); ok {
-			to = target.Column(name)
-		} else if n := len(k.Columns); n < len(target.PrimaryKey) {
-			to = target.PrimaryKey[n] // no column named: the primary key is meant
-		}
-		if to < 0 {
-			k.Target = ""
-		}
-		k.Columns, k.TargetColumns = append(k.Columns, from), append(k.TargetColumns, to)
-	}
-	for _, k := range keys {
-		if k.Target != "" && !slices.Contains(k.TargetColumns, -1) {
+		if k, ok := foreignKey(d, t, list.Rows[start:end]); ok {
 			t.ForeignKeys = append(t.ForeignKeys, k)
 		}
 	}
 	return nil
+}
+
+// foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails where
+// the target is not there.
+func foreignKey(d *schema.Database, t *schema.Table, rows []universe.Row) (schema.ForeignKey, bool) {
+	name, _ := rows[0][1].(string)
+	target := d.Table(name)
+	if target == nil || target.View {
+		return schema.ForeignKey{}, false
+	}
+	k := schema.ForeignKey{Target: target.Name}
+	for n, row := range rows {
+		column, _ := row[2].(string)
+		to := -1
+		if name, ok := row[3].(string); ok {
+			to = target.Column(name)
+		} else if len(target.PrimaryKey) == len(rows) {
+			to = target.PrimaryKey[n] // no column is named: the primary key is meant, all of it
+		}
+		from := t.Column(column)
+		if from < 0 || to < 0 {
+			return schema.ForeignKey{}, false
+		}
+		k.Columns, k.TargetColumns = append(k.Columns, from), append(k.TargetColumns, to)
+	}
+	return k, true
 }

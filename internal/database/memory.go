@@ -22,13 +22,18 @@ func newMemory(sch *schema.Database, rows [][]universe.Row, options Options, key
 	if err != nil {
 		return nil, fmt.Errorf("database in memory: %w", err)
 	}
+	// A small store for short-lived objects: the usual one is larger than many a world.
+	if code := c.configure(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(128), int32(64)); code != sqlite3.SQLITE_OK {
+		defer c.close()
+		return nil, fmt.Errorf("database in memory: %w", c.failure(code))
+	}
 	if err := c.fill(sch, rows, keys); err != nil {
 		c.close()
 		return nil, fmt.Errorf("database in memory: %w", err)
 	}
 	options.Conns = 1
 	w := newWorld(options)
-	w.opened = 1
+	w.opened, w.schema = 1, sch
 	w.give(c)
 	return w, nil
 }
@@ -59,7 +64,7 @@ func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool
 	if err := c.exec("COMMIT"); err != nil {
 		return err
 	}
-	return c.restrict()
+	return c.restrict(memoryStatements)
 }
 
 // createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in which
@@ -107,21 +112,22 @@ func (c *connection) insert(t *schema.Table, rows []universe.Row) error {
 	if err != nil {
 		return err
 	}
-	defer sqlite3.Xsqlite3_finalize(c.tls, s.handle)
+	defer c.finalize(s.handle)
 	for n, row := range rows {
 		if len(row) != len(t.Columns) {
 			return fmt.Errorf("row %d has %d values for %d columns", n+1, len(row), len(t.Columns))
 		}
-		for i, v := range row {
-			if err := c.bind(s.handle, int32(i+1), v); err != nil {
-				return err
-			}
+		if err := c.bind(s, row); err != nil {
+			return fmt.Errorf("row %d: %w", n+1, err)
 		}
-		rc := sqlite3.Xsqlite3_step(c.tls, s.handle)
-		if rc != sqlite3.SQLITE_DONE {
-			return fmt.Errorf("row %d: %w", n+1, c.failure(rc))
+		code := sqlite3.Xsqlite3_step(c.tls, s.handle)
+		if code != sqlite3.SQLITE_DONE {
+			err = fmt.Errorf("row %d: %w", n+1, c.failure(code))
 		}
-		sqlite3.Xsqlite3_reset(c.tls, s.handle)
+		c.release(s, row)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -155,5 +161,5 @@ func (w *World) unlimited(ctx context.Context, statement string) (*universe.Resu
 		return nil, err
 	}
 	defer w.give(c)
-	return c.query(ctx, statement, nil, 0, 0)
+	return c.query(ctx, statement, nil, limits{})
 }

@@ -4,19 +4,21 @@ package database
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/universe"
-	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// ErrClosed says that a world was used after it was closed.
+var ErrClosed = errors.New("the database is closed")
 
 // Kinds of limits.
 const (
@@ -48,17 +50,30 @@ func (e *QueryError) Error() string { return e.Message }
 // Options limit a world.
 type Options struct {
 	Conns   int           // connections at the most; 0 means the number of processors
-	Timeout time.Duration // of one statement; 0 means no limit
-	Rows    int           // of one result; 0 means no limit
+	Timeout time.Duration // of one statement; 0 means DefaultTimeout
+	Rows    int           // of one result; 0 means DefaultRows
 }
+
+// Limits that hold where [Options] name none, so that every statement has one.
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultRows    = 1_000_000
+)
+
+// Statements that a connection to a file keeps compiled, and one to a world in memory, of which there may be thousands.
+const (
+	fileStatements   = 4096
+	memoryStatements = 256
+)
 
 // World is a database at work. It is safe for concurrent use.
 type World struct {
 	options Options
-	file    string // "" in memory
-	uri     string // of the file
+	file    string           // "" in memory
+	schema  *schema.Database // in memory
 	pool    chan *connection
 	open    func() (*connection, error)
+	gone    chan struct{} // closed with the world
 
 	mu     sync.Mutex
 	opened int
@@ -72,27 +87,14 @@ func Open(path string, options Options) (*World, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: "mode=ro&immutable=1"}).String()
 	w := newWorld(options)
-	w.file, w.uri = path, name
+	w.file = path
 	w.open = func() (*connection, error) {
-		c, err := openConnection(name, sqlite3.SQLITE_OPEN_READONLY|sqlite3.SQLITE_OPEN_URI)
+		c, err := openFile(path)
 		if err != nil {
 			return nil, err
 		}
-		// Without all three the pager slows down under concurrency.
-		err = c.exec("PRAGMA mmap_size=268435456; PRAGMA cache_size=-64000; PRAGMA temp_store=2")
-		if err == nil {
-			err = c.exec("SELECT count(*) FROM sqlite_schema")
-		}
-		if err == nil {
-			err = c.restrict()
-		}
-		if err != nil {
+		if err := c.restrict(fileStatements); err != nil {
 			c.close()
 			return nil, err
 		}
@@ -107,10 +109,19 @@ func Open(path string, options Options) (*World, error) {
 }
 
 func newWorld(options Options) *World {
-	if options.Conns == 0 {
+	if options.Conns <= 0 {
 		options.Conns = runtime.GOMAXPROCS(0)
 	}
-	return &World{options: options, pool: make(chan *connection, options.Conns), values: map[string][]string{}}
+	if options.Timeout <= 0 {
+		options.Timeout = DefaultTimeout
+	}
+	if options.Rows <= 0 {
+		options.Rows = DefaultRows
+	}
+	return &World{
+		options: options, pool: make(chan *connection, options.Conns), gone: make(chan struct{}),
+		values: map[string][]string{},
+	}
 }
 
 // take gives a connection to one goroutine, and waits for one where all are in use.
@@ -123,7 +134,7 @@ func (w *World) take(ctx context.Context) (*connection, error) {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		return nil, fmt.Errorf("the database is closed")
+		return nil, ErrClosed
 	}
 	if w.open != nil && w.opened < w.options.Conns {
 		w.opened++
@@ -140,6 +151,8 @@ func (w *World) take(ctx context.Context) (*connection, error) {
 	select {
 	case c := <-w.pool:
 		return c, nil
+	case <-w.gone:
+		return nil, ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -165,6 +178,7 @@ func (w *World) Close() error {
 		return nil
 	}
 	w.closed = true
+	close(w.gone)
 	for {
 		select {
 		case c := <-w.pool:
@@ -186,10 +200,11 @@ func (w *World) Query(ctx context.Context, statement string, args []universe.Val
 		return nil, err
 	}
 	defer w.give(c)
-	return c.query(ctx, statement, args, w.options.Rows, w.options.Timeout)
+	return c.query(ctx, statement, args, limits{rows: w.options.Rows, time: w.options.Timeout})
 }
 
-// TextValues lists the different texts of a column, sorted. A column that does not exist has none.
+// TextValues lists the different texts of a column, sorted by their bytes; they are read once. A column or table that
+// does not exist has none.
 func (w *World) TextValues(ctx context.Context, table, column string) ([]string, error) {
 	key := table + "\x00" + column
 	w.mu.Lock()
@@ -198,25 +213,26 @@ func (w *World) TextValues(ctx context.Context, table, column string) ([]string,
 	if known {
 		return list, nil
 	}
-	values, err := w.Values(ctx, table, column, 0)
-	if err != nil {
-		return nil, err
+	r, err := w.unlimited(ctx, valuesOf(table, column, "typeof(v) = 'text'"))
+	if err != nil && !isMissing(err) {
+		return nil, fmt.Errorf("values of %s.%s: %w", table, column, err)
 	}
-	for _, v := range values {
-		if s, ok := v.(string); ok {
-			list = append(list, s)
+	if err == nil {
+		list = make([]string, len(r.Rows))
+		for i, row := range r.Rows {
+			list[i], _ = row[0].(string) // all are texts
 		}
 	}
-	sort.Strings(list)
+	slices.Sort(list) // a database in UTF-16 sorts otherwise
 	w.mu.Lock()
 	w.values[key] = list
 	w.mu.Unlock()
 	return list, nil
 }
 
-// Values lists different values of a column that are not NULL, in SQLite's order, at most limit of them (0: all).
+// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of them (0: all).
 func (w *World) Values(ctx context.Context, table, column string, limit int) ([]universe.Value, error) {
-	statement := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE %[1]s IS NOT NULL ORDER BY 1", quote(column), quote(table))
+	statement := valuesOf(table, column, "v IS NOT NULL")
 	if limit > 0 {
 		statement += fmt.Sprintf(" LIMIT %d", limit)
 	}
@@ -229,6 +245,41 @@ func (w *World) Values(ctx context.Context, table, column string, limit int) ([]
 		values[i] = row[0]
 	}
 	return values, nil
+}
+
+// valuesOf names the column through its table: SQLite takes a quoted name that it does not find for a text.
+func valuesOf(table, column, condition string) string {
+	return fmt.Sprintf("SELECT DISTINCT x.%s COLLATE BINARY AS v FROM %s AS x WHERE %s ORDER BY v",
+		quote(column), quote(table), condition)
+}
+
+// isMissing says whether a statement failed because it names what does not exist.
+func isMissing(err error) bool {
+	var refused *QueryError
+	return errors.As(err, &refused) &&
+		(strings.HasPrefix(refused.Message, "no such column") || strings.HasPrefix(refused.Message, "no such table"))
+}
+
+// TableCounts counts the rows of every table, by the table's name. Views are left out.
+func (w *World) TableCounts(ctx context.Context) (map[string]int, error) {
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int, len(sch.Tables))
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if t.View {
+			continue
+		}
+		r, err := w.Query(ctx, "SELECT count(*) FROM "+quote(t.Name), nil)
+		if err != nil {
+			return nil, fmt.Errorf("count the rows of %s: %w", t.Name, err)
+		}
+		n, _ := r.Rows[0][0].(int64) // what count gives
+		counts[t.Name] = int(n)
+	}
+	return counts, nil
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
