@@ -350,7 +350,7 @@ func TestGrowRealSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		worlds, err := Grow(context.Background(), &Recipe{Schema: sch, World: w}, 1, 6, 6)
+		worlds, err := Grow(context.Background(), &Recipe{Schema: sch, World: w}, 1, 6)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -393,7 +393,7 @@ func BenchmarkGrow(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		worlds, err := Grow(context.Background(), &Recipe{Schema: sch, World: w}, 1, 24, 24)
+		worlds, err := Grow(context.Background(), &Recipe{Schema: sch, World: w}, 1, 24)
 		if err != nil {
 			b.Fatal(err)
 		}
