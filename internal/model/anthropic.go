@@ -63,7 +63,7 @@ func (w *messages) send(ctx context.Context, r Request) error {
 
 func (w *messages) params(r Request) (anthropic.MessageNewParams, error) {
 	p := anthropic.MessageNewParams{
-		Model: anthropic.Model(r.Model), MaxTokens: int64(w.outputEstimate(r)),
+		Model: r.Model, MaxTokens: int64(w.outputEstimate(r)),
 	}
 	for _, stop := range r.Stop {
 		if strings.TrimSpace(stop) != "" { // white space alone is refused

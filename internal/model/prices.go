@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -115,14 +114,17 @@ type priceReader struct {
 	errs  []error
 }
 
-func (r *priceReader) fail(at ast.Node, format string, args ...any) *diag.Error {
-	e := diag.Usagef(format, args...)
+func (r *priceReader) fail(at ast.Node, format string, args ...any) {
+	r.report(at, diag.Usagef(format, args...))
+}
+
+// report adds an error at the place of a node.
+func (r *priceReader) report(at ast.Node, e *diag.Error) {
 	line, column := 0, 0
 	if at != nil && at.GetToken() != nil && at.GetToken().Position != nil {
 		line, column = at.GetToken().Position.Line, at.GetToken().Position.Column
 	}
 	r.errs = append(r.errs, e.At(r.file, line, column))
-	return e
 }
 
 // fields reads a mapping whose keys are among known, each at most once.
@@ -139,8 +141,7 @@ func (r *priceReader) fields(node ast.Node, what string, known []string) map[str
 		case !ok:
 			r.fail(pair.Key, "a field's name must be plain text")
 		case !slices.Contains(known, key.Value):
-			unknown := diag.Unknown("field", key.Value, known)
-			r.fail(pair.Key, "%s", unknown.Message).Hint = unknown.Hint
+			r.report(pair.Key, diag.Unknown("field", key.Value, known))
 		case fields[key.Value] != nil:
 			r.fail(pair.Key, "field %q stands twice", key.Value)
 		default:
@@ -184,8 +185,7 @@ func (r *priceReader) entry(node ast.Node) {
 		return
 	}
 	if provider, _, _ := strings.Cut(name.Value, "/"); provider != ProviderOpenAI && provider != ProviderAnthropic {
-		unknown := diag.Unknown("model provider", provider, []string{ProviderOpenAI, ProviderAnthropic})
-		r.fail(name, "%s", unknown.Message).Hint = unknown.Hint
+		r.report(name, diag.Unknown("model provider", provider, []string{ProviderOpenAI, ProviderAnthropic}))
 	}
 	if r.seen[kind+" "+name.Value] {
 		r.fail(name, "%s %q has two prices", kind, name.Value)
@@ -221,8 +221,8 @@ func (r *priceReader) number(entry ast.Node, fields map[string]ast.Node, field s
 	case err != nil || math.IsInf(f, 0) || math.IsNaN(f) || strings.ContainsAny(text, "xXpP_"):
 		r.fail(node, "field %q must be a number, in USD per million tokens", field)
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
-		r.fail(node, "field %q: the number %s begins with a zero that YAML would misread", field, text).Hint =
-			fmt.Sprintf("write %s", strings.TrimLeft(digits, "0"))
+		r.report(node, diag.Usagef("field %q: the number %s begins with a zero that YAML would misread", field, text).
+			WithHint("write %s", strings.TrimLeft(digits, "0")))
 	case f < 0:
 		r.fail(node, "field %q is negative", field)
 	default:

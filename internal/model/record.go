@@ -229,9 +229,8 @@ func (s *session) release(x *exchange) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	free := append(s.free[x.key], x.n)
-	slices.Sort(free)
-	s.free[x.key] = free
+	s.free[x.key] = append(s.free[x.key], x.n)
+	slices.Sort(s.free[x.key])
 }
 
 // find gives the recorded answer to the exchange's request, nil if it is to be sent, or a miss.
@@ -325,10 +324,8 @@ func canonical(body []byte) ([]byte, error) {
 }
 
 func requestKey(provider string, form []byte) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", provider)
-	h.Write(form)
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(slices.Concat([]byte(provider), []byte("\n"), form))
+	return hex.EncodeToString(sum[:16])
 }
 
 // missCandidates bounds how many recorded requests are compared with one that is missed.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,7 @@ func talk(ctx context.Context, c Client, opening string) ([]string, error) {
 // moody answers the same request differently every time, and fails now and then.
 func moody() func(modeltest.Chat) modeltest.Response {
 	var n atomic.Int64
-	return func(c modeltest.Chat) modeltest.Response {
+	return func(modeltest.Chat) modeltest.Response {
 		switch i := n.Add(1); i % 5 {
 		case 0:
 			return modeltest.RateLimited("1")
@@ -352,7 +353,7 @@ func TestTornRecord(t *testing.T) {
 	}
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	last := lines[len(lines)-2]
-	torn := append(whole[:len(whole)-len(last)/2:len(whole)-len(last)/2], bytes.Repeat([]byte("x"), 5000)...)
+	torn := slices.Concat(whole[:len(whole)-len(last)/2], bytes.Repeat([]byte("x"), 5000))
 	if err := os.WriteFile(path, torn, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.total.Add(1)
 	now := s.flying.Add(1)
 	defer s.flying.Add(-1)
-	for peak := s.peak.Load(); now > peak && !s.peak.CompareAndSwap(peak, now); peak = s.peak.Load() {
+	for peak := s.peak.Load(); now > peak; peak = s.peak.Load() {
+		if s.peak.CompareAndSwap(peak, now) {
+			break
+		}
 	}
 	format := map[string]string{
 		"/v1/chat/completions": FormatOpenAI, "/v1/messages": FormatAnthropic,

@@ -136,7 +136,8 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func post(t *testing.T, s *Server, format, body string) (*http.Response, string, error) {
+// post gives status, headers and body.
+func post(t *testing.T, s *Server, format, body string) (int, http.Header, string, error) {
 	t.Helper()
 	path := map[string]string{FormatOpenAI: "/chat/completions", FormatAnthropic: "/v1/messages"}[format]
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL(format)+path, strings.NewReader(body))
@@ -147,11 +148,11 @@ func post(t *testing.T, s *Server, format, body string) (*http.Response, string,
 	r.Header.Set("Anthropic-Version", "2023-06-01")
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return nil, "", err
+		return 0, nil, "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
+	return response.StatusCode, response.Header, string(text), err
 }
 
 func TestServerAnswers(t *testing.T) {
@@ -163,16 +164,16 @@ func TestServerAnswers(t *testing.T) {
 		defer s.Close()
 		expect := func(status int, parts ...string) {
 			t.Helper()
-			response, text, err := post(t, s, format, body)
-			if err != nil || response.StatusCode != status {
-				t.Fatalf("%s: %v %v", format, response, err)
+			got, header, text, err := post(t, s, format, body)
+			if err != nil || got != status {
+				t.Fatalf("%s: %v %v", format, got, err)
 			}
 			for _, part := range parts {
 				if !strings.Contains(text, part) {
 					t.Errorf("%s: %q is not in %s", format, part, text)
 				}
 			}
-			if after := response.Header.Get("Retry-After"); (after == "3") != (status == 429) {
+			if after := header.Get("Retry-After"); (after == "3") != (status == 429) {
 				t.Errorf("Retry-After %q", after)
 			}
 		}
@@ -180,14 +181,14 @@ func TestServerAnswers(t *testing.T) {
 		expect(429, `"rate_limit_error"`)
 		expect(500, "oops")
 		for range 2 {
-			if _, _, err := post(t, s, format, body); err == nil {
+			if _, _, _, err := post(t, s, format, body); err == nil {
 				t.Error("the connection was not broken")
 			}
 		}
 		expect(200, "nonsense")
 		expect(200, "last")
 		expect(200, "last")
-		if _, text, err := post(t, s, format, `{"model": 3}`); err != nil || !strings.Contains(text, "is required") {
+		if _, _, text, err := post(t, s, format, `{"model": 3}`); err != nil || !strings.Contains(text, "is required") {
 			t.Errorf("%s %v", text, err)
 		}
 		if refused := s.Rejections(); len(refused) != 1 || s.Requests() != 9 {
@@ -200,8 +201,8 @@ func TestServerDemandsItsKey(t *testing.T) {
 	s := NewServerWithKey(Sequence(Say("x")), "k")
 	defer s.Close()
 	for format, body := range map[string]string{FormatOpenAI: goodOpenAI, FormatAnthropic: goodAnthropic} {
-		if response, _, err := post(t, s, format, body); err != nil || response.StatusCode != 401 {
-			t.Errorf("%v %v", response, err)
+		if status, _, _, err := post(t, s, format, body); err != nil || status != 401 {
+			t.Errorf("%v %v", status, err)
 		}
 	}
 }
