@@ -11,8 +11,8 @@ import (
 // acts are the names under which a protocol offers answering and declining as tools.
 type acts struct{ answer, decline string }
 
-// actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an act
-// that lacks its argument is no act; its place in the list of sent calls is -1.
+// actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an
+// act that lacks its argument is no act; its place in the list of sent calls is -1.
 func (a acts) actions(calls []Call) (actions []universe.Action, sent []int, unparsed []universe.Unparse) {
 	ended := false
 	for i := range calls {
@@ -57,9 +57,9 @@ func callText(c *Call) string {
 	return text
 }
 
-// answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object. Where
-// the argument has another name, or is no object at all, what is there is taken, and the answer is marked lenient;
-// fields beside the answer are named. It is false where there is nothing to take.
+// answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object.
+// Where the argument has another name, or is no object at all, what is there is taken, and the answer is marked
+// lenient; fields beside the answer are named. It is false where there is nothing to take.
 func answerOf(arguments json.RawMessage) (universe.Action, []universe.Unparse, bool) {
 	action := universe.Action{Kind: universe.ActionAnswer}
 	var text string
@@ -110,11 +110,11 @@ func reasonIn(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// finalAnswer reads the text of an answer: JSON (also as Python writes it), inside a fence or not, where the whole of it
-// reads so, and otherwise the text itself as a JSON string. Backticks around it do not count.
+// finalAnswer reads the text of an answer: JSON (also as Python writes it), inside a fence or not, where the whole of
+// it reads so, and otherwise the text itself as a JSON string. Backticks around it do not count.
 func finalAnswer(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
-	if m := fence.FindStringSubmatchIndex(text); m != nil && m[0] == 0 && m[1] == len(text) && strings.HasSuffix(text, "```") {
+	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
 		inside := strings.TrimSpace(text[m[6]:m[7]])
 		if inside != "" && foreignLanguage(fenceLanguage(text, m)) == "" {
 			return finalAnswer(inside)
@@ -139,10 +139,10 @@ func finalAnswer(text string) json.RawMessage {
 	return quote(text)
 }
 
-// proseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the stated
-// rule behind [universe.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced block that
-// holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read, or that was cut
-// at its length.
+// proseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the
+// stated rule behind [universe.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced
+// block that holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read,
+// or that was cut at its length.
 func proseAnswer(r *Reading, finish string) (universe.Action, bool) {
 	if r.Prose == "" || len(r.Unparsed) > 0 || finish == model.FinishLength {
 		return universe.Action{}, false

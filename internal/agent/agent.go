@@ -1,11 +1,12 @@
-// Package agent holds what acts in an environment: scripted policies that calibrate a suite, and protocols under which
-// a chat model acts. An agent is a value with one method,
+// Package agent holds what acts in an environment: scripted policies that calibrate a suite, and protocols under
+// which a chat model acts. An agent is a value with one method,
 //
 //	Next(ctx, view, seen) (universe.Turn, error)
 //
 // that is called with nothing seen at first and then with the observations of the actions of its last turn, in order.
 // One value lives for one episode and is used by one goroutine at a time. An error of Next is the model provider's or
-// Seatrial's own failure and makes the episode invalid; a mistake of the agent is never an error, it stands in the turn.
+// Seatrial's own failure and makes the episode invalid; a mistake of the agent is never an error, it stands in the
+// turn.
 //
 // The package must never know which conditions or faults it meets, how tools are run, or what is right: policies that
 // play a plan are handed the plan, protocols see only what is in the view.
@@ -33,8 +34,8 @@ func quote(text string) json.RawMessage {
 	return universe.AppendValue(nil, text)
 }
 
-// appendArgument appends the JSON of an argument of a plan. SQLite values are written as [universe.AppendValue] writes
-// them, so that 1.0 stays a real and infinities have a form.
+// appendArgument appends the JSON of an argument of a plan. SQLite values are written as [universe.AppendValue]
+// writes them, so that 1.0 stays a real and infinities have a form.
 func appendArgument(dst []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {

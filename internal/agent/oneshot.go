@@ -5,8 +5,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// oneShot asks for all calls in one reply (NL2API §4.1): a JSON list whose elements have a label and may refer to the
-// labels before them. The environment runs them in order; the result of the last one is the answer.
+// oneShot asks for all calls in one reply (NL2API §4.1): a JSON list whose elements have a label and may refer to
+// the labels before them. The environment runs them in order; the result of the last one is the answer.
 type oneShot struct {
 	config ProtocolConfig
 	acts   acts
@@ -17,14 +17,19 @@ type oneShot struct {
 func newOneShot(config ProtocolConfig) dialect { return &oneShot{config: config} }
 
 const (
-	promptOneShot = `You plan tool calls that together answer a request. You get a single reply: write down every call that is needed, in the order in which they have to run. They are run for you afterwards, and what the last call returns is taken as the answer, so make the call that yields the answer the last one.`
+	promptOneShot = `You plan tool calls that together answer a request. You get a single reply: write down every ` +
+		`call that is needed, in the order in which they have to run. They are run for you afterwards, ` +
+		`and what the last call returns is taken as the answer, so make the call that yields the answer ` +
+		`the last one.`
 
 	promptOneShotForm = `Reply with a JSON list and nothing else. Each element is one call:
 [{"name": "first_tool", "arguments": {"city": "Bergen"}, "label": "homes"},
  {"name": "second_tool", "arguments": {"owners": "$homes.owner_id$", "at_least": 3}, "label": "result"}]
 (The tools in this pattern are invented.)`
 
-	promptOneShotNative = `Make all the calls at once, in order. They are labelled call_1, call_2 and so on in that order, and a later call may refer to an earlier one by that label.`
+	promptOneShotNative = "" +
+		`Make all the calls at once, in order. They are labelled call_1, call_2 and so on in that order, ` +
+		`and a later call may refer to an earlier one by that label.`
 
 	promptOneShotTools = "These are the tools, one specification a line:"
 )

@@ -14,7 +14,8 @@ type actor interface {
 	Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error)
 }
 
-// harbour is a small environment: tools are functions, labels stand for results, references are put in before a tool runs.
+// harbour is a small environment: tools are functions, labels stand for results, references are put in before a tool
+// runs.
 type harbour struct {
 	tools   map[string]func(arguments map[string]any) ([]map[string]any, *universe.ToolError)
 	results map[string][]map[string]any

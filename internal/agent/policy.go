@@ -21,7 +21,8 @@ type PolicyInfo struct {
 	Description string // one line
 }
 
-// script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees nothing.
+// script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees
+// nothing.
 type script interface {
 	turn(view *universe.View, seen []universe.Observation) (universe.Turn, error)
 }
@@ -35,7 +36,7 @@ var policies = []struct {
 	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, newGoldDirect},
 	{PolicyInfo{"gold-composed", "plays the composed plan; stops at once where a task has none"}, newGoldComposed},
 	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, newBlind},
-	{PolicyInfo{"random", "makes one call drawn from those that the request's own literals allow; its result is the answer"}, newRandom},
+	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow; its result is the answer"}, newRandom},
 	{PolicyInfo{"mute", "stops at once without an act"}, newMute},
 }
 
@@ -70,8 +71,8 @@ func NewPolicy(name string, in PolicyInput) (*Policy, error) {
 	return nil, diag.Unknown("policy", name, known)
 }
 
-// Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that refuses
-// its answer is not asked twice.
+// Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that
+// refuses its answer is not asked twice.
 func (p *Policy) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
 	if err := ctx.Err(); err != nil {
 		return universe.Turn{}, err

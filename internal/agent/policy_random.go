@@ -6,8 +6,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// randomCaller makes one call, drawn evenly from [universe.SingleCalls] over the toolkit that it is shown, and answers
-// with its result. Over many trials its success is the task's chance level.
+// randomCaller makes one call, drawn evenly from [universe.SingleCalls] over the toolkit that it is shown, and
+// answers with its result. Over many trials its success is the task's chance level.
 type randomCaller struct {
 	in    PolicyInput
 	label string // of the call, once it is made

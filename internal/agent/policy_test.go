@@ -86,7 +86,8 @@ func TestPlansArePlayedLevelByLevel(t *testing.T) {
 func TestErrors(t *testing.T) {
 	in := PolicyInput{Task: testTask("Atlantis"), Primary: universe.PlanComposed}
 	gold := playPolicy(t, "gold", in)
-	if last := gold.turns[len(gold.turns)-1]; gold.ended || !last.Stop || !strings.Contains(last.Thought, "call a failed") {
+	last := gold.turns[len(gold.turns)-1]
+	if gold.ended || !last.Stop || !strings.Contains(last.Thought, "call a failed") {
 		t.Errorf("gold ends with %+v", last)
 	}
 	blind := playPolicy(t, "blind", in)
@@ -122,8 +123,8 @@ func TestAbsentPlansStopAtOnce(t *testing.T) {
 	}
 }
 
-// TestRandomDrawsEvenly: every call that the literals allow is drawn about equally often, and the draw depends on seed, task
-// and trial alone.
+// TestRandomDrawsEvenly: every call that the literals allow is drawn about equally often, and the draw depends on
+// seed, task and trial alone.
 func TestRandomDrawsEvenly(t *testing.T) {
 	view := testView(t)
 	task := testTask("Bergen")

@@ -14,11 +14,18 @@ import (
 const (
 	promptResults = `Every tool returns a list of records (JSON objects), even when there is only one value to return.`
 
-	promptReferences = `Each call has a label. Where a call needs what an earlier call returned, do not copy the values: write "$label$" for its whole result, or "$label.column$" for one column of it, as the value of the argument. A text of your own that starts with a dollar sign is written with two of them ("$$5" means $5).`
+	promptReferences = "" +
+		`Each call has a label. Where a call needs what an earlier call returned, do not copy the values: ` +
+		`write "$label$" for its whole result, or "$label.column$" for one column of it, as the value of ` +
+		`the argument. A text of your own that starts with a dollar sign is written with two of them ` +
+		`("$$5" means $5).`
 
-	promptAnswer = `The answer is data: the value, the list of values, or the records that were asked for, and nothing around them. If the answer is exactly what one call returned, you may give the reference "$label$" in its place.`
+	promptAnswer = `The answer is data: the value, the list of values, or the records that were asked for, and ` +
+		`nothing around them. If the answer is exactly what one call returned, you may give the reference ` +
+		`"$label$" in its place.`
 
-	promptDecline = `If these tools cannot settle the request, or it leaves out something you would need, say so by declining. Declining ends the task; saying nothing does not count as declining.`
+	promptDecline = `If these tools cannot settle the request, or it leaves out something you would need, say so by ` +
+		`declining. Declining ends the task; saying nothing does not count as declining.`
 
 	promptErrors = `A call may come back with an error in place of a result. Decide for yourself what to do then.`
 )
@@ -36,7 +43,8 @@ func answerTool(name string) *universe.Tool {
 		Parameters: &universe.Schema{
 			Types: []string{"object"},
 			Properties: []universe.Property{{Name: "answer", Schema: &universe.Schema{
-				Description: `The value, list of values or records that answer the request, or a reference "$label$" to the result of one call.`,
+				Description: `The value, list of values or records that answer the request, or a reference "$label$" to the ` +
+					`result of one call.`,
 			}}},
 			Required: []string{"answer"},
 			Closed:   true,

@@ -30,6 +30,11 @@ func jsonCall(c *Call, name, arguments string) string {
 	return s + "}"
 }
 
+// listed writes calls as JSON objects, with a separator between them.
+func listed(calls []Call, separator string) string {
+	return each(calls, separator, func(c *Call) string { return jsonCall(c, "name", "arguments") })
+}
+
 func each(calls []Call, separator string, write func(*Call) string) string {
 	parts := make([]string, len(calls))
 	for i := range calls {
@@ -132,7 +137,7 @@ var syntaxes = []syntax{
 		return m
 	}},
 	{"json list", true, func(calls []Call) *model.Message {
-		return text("[" + each(calls, ", ", func(c *Call) string { return jsonCall(c, "name", "arguments") }) + "]")
+		return text("[" + listed(calls, ", ") + "]")
 	}},
 	{"json lines", true, func(calls []Call) *model.Message {
 		return text(each(calls, "\n", func(c *Call) string { return jsonCall(c, "tool", "parameters") }))
@@ -175,11 +180,11 @@ var syntaxes = []syntax{
 			"\n```\nIt will do.")
 	}},
 	{"json fence in prose", true, func(calls []Call) *model.Message {
-		return text("The calls:\n```json\n[" + each(calls, ",\n", func(c *Call) string { return jsonCall(c, "name", "arguments") }) +
+		return text("The calls:\n```json\n[" + listed(calls, ",\n") +
 			"]\n```")
 	}},
 	{"json in prose", true, func(calls []Call) *model.Message {
-		return text("I think of " + each(calls, " and then ", func(c *Call) string { return jsonCall(c, "name", "arguments") }) + ", no more.")
+		return text("I think of " + listed(calls, " and then ") + ", no more.")
 	}},
 	{"tagged json", true, func(calls []Call) *model.Message {
 		return text("<think>hm</think>" + each(calls, "\n", func(c *Call) string {
@@ -192,7 +197,7 @@ var syntaxes = []syntax{
 		}))
 	}},
 	{"mistral", true, func(calls []Call) *model.Message {
-		return text("[TOOL_CALLS] [" + each(calls, ", ", func(c *Call) string { return jsonCall(c, "name", "arguments") }) + "]")
+		return text("[TOOL_CALLS] [" + listed(calls, ", ") + "]")
 	}},
 }
 
@@ -200,7 +205,8 @@ var syntaxes = []syntax{
 func drawCalls(r *rand.Rand, tools []*universe.Tool) []Call {
 	words := []string{
 		"Bergen", "L'Aquila", `say "hi"`, "", "$call_1$", "$$5", "a, b", "[x]", "{y}", "f(a=1)", "# no comment", "// neither",
-		"Ærøskøbing 😀", `back\slash`, "line\nbreak", "tab\there", "null", "123", "it's “quoted”", "ends with '", `ends with "`,
+		"Ærøskøbing 😀", `back\slash`, "line\nbreak", "tab\there", "null",
+		"123", "it's “quoted”", "ends with '", `ends with "`,
 	}
 	var value func(depth int) any
 	value = func(depth int) any {
@@ -262,7 +268,8 @@ func TestWrittenCallsReadBack(t *testing.T) {
 			r := reader.Read(m, nil)
 			tried++
 			if len(r.Calls) != len(calls) || len(r.Unparsed) > 0 {
-				t.Fatalf("%s: %d calls, want %d, from:\n%s\nread as:\n%s", s.name, len(r.Calls), len(calls), m.Content, showReading(&r))
+				t.Fatalf("%s: %d calls, want %d, from:\n%s\nread as:\n%s",
+					s.name, len(r.Calls), len(calls), m.Content, showReading(&r))
 			}
 			for i := range calls {
 				want, got := &calls[i], &r.Calls[i]

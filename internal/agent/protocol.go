@@ -19,7 +19,7 @@ type ProtocolConfig struct {
 	Temperature *float64 // nil leaves the provider's default
 	MaxTokens   int      // of one reply; 0 leaves the provider's default
 	Seed        *int64   // sampling seed; nil sends none
-	Loops       int      // replies in an episode; 0 means the protocol's default (see [Protocols]); one-shot always has one
+	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
 	NativeTools bool     // one-shot: specifications go through the provider's tool interface, not into the prompt
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
 }
@@ -37,7 +37,7 @@ var protocols = []struct {
 	make func(ProtocolConfig) dialect
 }{
 	{ProtocolInfo{"one-shot", "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
-	{ProtocolInfo{"tools", "native tool calling in a loop, parallel calls allowed; answering and declining are tools", 10}, newNativeLoop},
+	{ProtocolInfo{"tools", "native tool calling in a loop; calls may be parallel, acts are tools", 10}, newNativeLoop},
 	{ProtocolInfo{"react", "Thought, Action, Action Input and Observation in text, one action a reply", 10}, newReact},
 }
 
@@ -51,7 +51,8 @@ func Protocols() []ProtocolInfo {
 	return list
 }
 
-// dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are told.
+// dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are
+// told.
 type dialect interface {
 	open(view *universe.View) (model.Request, error)
 	read(reply *model.Reply, labels []string) decision
@@ -77,7 +78,7 @@ type Conversation struct {
 
 	request model.Request
 	system  unique.Handle[string] // shares the prompt, specifications and all, with the other episodes of a toolkit
-	labels  []string // of the results so far
+	labels  []string              // of the results so far
 	replies int
 	silent  int // consecutive silent replies
 	opened  bool
@@ -87,8 +88,8 @@ type Conversation struct {
 // maxSilent is the number of consecutive silent replies at which an episode ends.
 const maxSilent = 2
 
-// NewProtocol makes a model under the protocol of that name, for one episode. An unknown name is an error of exit code 2
-// that names the nearest known one.
+// NewProtocol makes a model under the protocol of that name, for one episode. An unknown name is an error of exit
+// code 2 that names the nearest known one.
 func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 	if config.Client == nil {
 		return nil, errors.New("protocol " + name + ": no model client")
@@ -112,9 +113,9 @@ func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 	return nil, diag.Unknown("protocol", name, known)
 }
 
-// Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of turns,
-// so that running out is recorded as such; beyond it the conversation stops by itself. A protocol of one reply has
-// two: its calls, and the answer that their last result is.
+// Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of
+// turns, so that running out is recorded as such; beyond it the conversation stops by itself. A protocol of one reply
+// has two: its calls, and the answer that their last result is.
 func (c *Conversation) Turns() int {
 	if c.once {
 		return 2
@@ -123,7 +124,9 @@ func (c *Conversation) Turns() int {
 }
 
 // Next asks the model for its next turn. Its errors are the client's.
-func (c *Conversation) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (c *Conversation) Next(
+	ctx context.Context, view *universe.View, seen []universe.Observation,
+) (universe.Turn, error) {
 	if c.over {
 		return stop("the conversation is over"), nil
 	}
@@ -184,8 +187,8 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 	return err
 }
 
-// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call failed
-// there is none.
+// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call
+// failed there is none.
 func conclude(seen []universe.Observation) universe.Turn {
 	if len(seen) == 0 {
 		return stop("nothing was called")

@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// react is the loop of thoughts, actions and observations in text (NL2API appendix G): one action a reply, ten replies by
-// default. Its tags are the paper's; `Decline:` is added, so that declining is an act.
+// react is the loop of thoughts, actions and observations in text (NL2API appendix G): one action a reply, ten
+// replies by default. Its tags are the paper's; `Decline:` is added, so that declining is an act.
 type react struct {
 	config  ProtocolConfig
 	reader  *Reader
@@ -20,7 +20,8 @@ type react struct {
 func newReact(config ProtocolConfig) dialect { return &react{config: config} }
 
 const (
-	promptReact = `You answer a request by calling tools, one call at a time. After each call you are shown what came back, and you go on from there.`
+	promptReact = `You answer a request by calling tools, one call at a time. After each call you are shown what ` +
+		`came back, and you go on from there.`
 
 	promptReactTools = "These are the tools, one specification a line:"
 
@@ -37,11 +38,14 @@ To decline:
 Thought: why it cannot be done
 Decline: the reason
 
-End your reply after these lines. The line that starts with "Observation:" is written for you and shows the result or the error of your call.`
+End your reply after these lines. The line that starts with "Observation:" is written for you and shows the result ` +
+		`or the error of your call.`
 
-	promptReactLabels = `Calls are labelled call_1, call_2 and so on in the order in which you make them; each observation shows the label.`
+	promptReactLabels = `Calls are labelled call_1, call_2 and so on in the order in which you make them; each ` +
+		`observation shows the label.`
 
-	remindReact = `Observation: nothing was done, because the reply had no "Action:", no "Final Answer:" and no "Decline:" that could be read.`
+	remindReact = `Observation: nothing was done, because the reply had no "Action:", no "Final Answer:" and no ` +
+		`"Decline:" that could be read.`
 )
 
 // observationTag begins the environment's part.
@@ -148,8 +152,8 @@ func (r *react) read(reply *model.Reply, labels []string) decision {
 	return d
 }
 
-// history is what the conversation keeps of a reply: all of it, up to an observation that the model made up. A call that
-// came natively, though none was offered, is written as text.
+// history is what the conversation keeps of a reply: all of it, up to an observation that the model made up. A call
+// that came natively, though none was offered, is written as text.
 func (s *reactStep) history(m *model.Message) []model.Message {
 	kept := model.Message{Role: model.RoleAssistant, Content: m.Content, Raw: m.Raw}
 	if s.cut < len(s.text) {
@@ -215,7 +219,8 @@ func (s *reactStep) answer(text string) {
 // toolName is an action that names a tool and nothing else, also in brackets, quotes or backticks.
 var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
 
-// act reads an action and its input. An action may also be a whole call in one of the ways in which [Reader] reads them.
+// act reads an action and its input. An action may also be a whole call in one of the ways in which [Reader] reads
+// them.
 func (s *reactStep) act(action, input string, given bool) {
 	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
 	case "", "none", "n/a", "no action":

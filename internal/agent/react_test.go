@@ -90,8 +90,8 @@ var reactWords = map[string]bool{
 	"submit": true, "reason": true,
 }
 
-// TestReactGoldens reads replies in the loop. `tools` sets the toolkit, `react` reads its input (cut: the reply was cut at
-// its length).
+// TestReactGoldens reads replies in the loop. `tools` sets the toolkit, `react` reads its input (cut: the reply was
+// cut at its length).
 func TestReactGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/react", func(t *testing.T, path string) {
 		var tools []*universe.Tool

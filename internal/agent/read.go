@@ -91,8 +91,8 @@ type stage struct {
 }
 
 // stages in the order in which they are tried. The order is that of NL2API appendix H (JSON and JSON lines, Python,
-// XML tags), with native calls before and fences and prose behind. Reasoning blocks are set apart first of all, because
-// the calls that a model weighs are not the calls that it makes.
+// XML tags), with native calls before and fences and prose behind. Reasoning blocks are set apart first of all,
+// because the calls that a model weighs are not the calls that it makes.
 var stages = []stage{
 	{"native", readNative},
 	{"reasoning", readReasoning},
@@ -109,14 +109,14 @@ type Reader struct {
 	tools *toolIndex
 }
 
-// NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of their
-// parameters places positional arguments.
+// NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of
+// their parameters places positional arguments.
 func NewReader(tools []*universe.Tool) *Reader {
 	return &Reader{tools: newToolIndex(tools)}
 }
 
-// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls that
-// must be given a label are given another. Read never fails: what it cannot read it names.
+// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls
+// that must be given a label are given another. Read never fails: what it cannot read it names.
 func (r *Reader) Read(m *model.Message, existing []string) Reading {
 	p := &reading{text: m.Content, native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
 	for _, s := range stages {
@@ -179,8 +179,8 @@ func (p *reading) free() []span {
 	return slices.DeleteFunc(spans, func(s span) bool { return strings.TrimSpace(p.text[s.start:s.end]) == "" })
 }
 
-// whole gives the only unclaimed part of a reply that has no calls yet, without the space around it; false where there
-// is none or more than one.
+// whole gives the only unclaimed part of a reply that has no calls yet, without the space around it; false where
+// there is none or more than one.
 func (p *reading) whole() (span, bool) {
 	if p.hasCalls() {
 		return span{}, false
@@ -260,7 +260,8 @@ func (x *toolIndex) known(name string) bool { return x.tools[name] != nil }
 // modules are the names that models put in front of a tool's, as if it stood in a module.
 var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
 
-// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front. A name that is no tool's stays as it is, for the environment to refuse.
+// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front. A
+// name that is no tool's stays as it is, for the environment to refuse.
 func (x *toolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
 	if x.known(name) {

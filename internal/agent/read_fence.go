@@ -5,10 +5,19 @@ import (
 	"strings"
 )
 
-// fence is a fenced block; its first two groups are the language, its third what is inside. A block without its end goes
-// on to the end of the text. On a single line only a language that is known is told from what is inside.
+// fence is a fenced block; its first two groups are the language, its third what is inside. A block without its end
+// goes on to the end of the text. On a single line only a language that is known is told from what is inside.
 var fence = regexp.MustCompile(
 	"(?s)```(?:[ \t]*([\\w+-]*)[ \t]*\r?\n|[ \t]*((?:jsonl?|python|py|xml|tool_calls?|tool_code)\\b)?)(.*?)(?:```|\\z)")
+
+// fenceAround gives the match of [fence] that is the whole of a text, or nil.
+func fenceAround(text string) []int {
+	m := fence.FindStringSubmatchIndex(text)
+	if m == nil || m[0] != 0 || m[1] != len(text) {
+		return nil
+	}
+	return m
+}
 
 // callLanguages are the languages of fences in which a call is expected, so that a block without one is named.
 var callLanguages = map[string]bool{

@@ -21,8 +21,8 @@ var (
 	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
 )
 
-// asArguments gives the object that holds a call's arguments: an object, a text that is one, or one in extra brackets.
-// Null means no arguments.
+// asArguments gives the object that holds a call's arguments: an object, a text that is one, or one in extra
+// brackets. Null means no arguments.
 func asArguments(n node) (node, bool) {
 	switch n.kind {
 	case nodeObject:
@@ -66,8 +66,8 @@ func (n *node) objectField(names ...string) int {
 	return -1
 }
 
-// callsIn reads a value as a call or as a list of calls, nested in whatever brackets. It is false where the value holds
-// no call at all; among calls, a value that is none is named.
+// callsIn reads a value as a call or as a list of calls, nested in whatever brackets. It is false where the value
+// holds no call at all; among calls, a value that is none is named.
 func (p *reading) callsIn(text string, n *node) (calls []Call, unparsed []universe.Unparse, ok bool) {
 	switch n.kind {
 	case nodeList:
@@ -107,7 +107,8 @@ func extraFields(text string, n *node, read ...int) []universe.Unparse {
 	var extra []universe.Unparse
 	for i := range n.fields {
 		f := &n.fields[i]
-		if !used[i] && !(f.name == "type" && f.value.kind == nodeText && kindWords[f.value.text]) {
+		saysKind := f.name == "type" && f.value.kind == nodeText && kindWords[f.value.text]
+		if !used[i] && !saysKind {
 			extra = append(extra, universe.Unparse{Reason: ReasonExtraField, Text: text[f.start:f.end]})
 		}
 	}
@@ -120,8 +121,8 @@ func extraFields(text string, n *node, read ...int) []universe.Unparse {
 //	{"function": {"name": f, "arguments": …}, "id": l}      or in a field tool_call, call or action
 //	{f: {…}}                                       where f is a tool of the toolkit
 //
-// An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it: records
-// have names, too.
+// An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it:
+// records have names, too.
 func (p *reading) callIn(text string, n *node) (Call, []universe.Unparse, bool) {
 	label := n.field(labelFields...)
 	if i := n.objectField("function", "function_call", "tool_call", "call", "action"); i >= 0 {
@@ -267,12 +268,12 @@ func readWholeJSON(p *reading) {
 var attempt = regexp.MustCompile(
 	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
 
-// attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would make the
-// time quadratic otherwise; where the budget is spent, the rest is prose.
+// attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would
+// make the time quadratic otherwise; where the budget is spent, the rest is prose.
 func attemptBudget(s span) int { return 8*(s.end-s.start) + 1<<16 }
 
-// readEmbeddedJSON reads calls in JSON that stand in prose. What begins like a call and cannot be read is named, up to the
-// next empty line.
+// readEmbeddedJSON reads calls in JSON that stand in prose. What begins like a call and cannot be read is named, up
+// to the next empty line.
 func readEmbeddedJSON(p *reading) {
 	if len(p.native) > 0 {
 		return

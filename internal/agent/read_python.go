@@ -17,8 +17,8 @@ var notTools = map[string]bool{
 
 var assignment = regexp.MustCompile(`^([\pL_][\pL\pN_]*)[ \t]*(?::[ \t]*[\pL_][\pL\pN_\[\], ]*)?[ \t]*=`)
 
-// lowering turns the calls of one statement into calls with JSON arguments. A call inside another's arguments becomes a
-// call of its own in front of it, and a reference to it takes its place.
+// lowering turns the calls of one statement into calls with JSON arguments. A call inside another's arguments becomes
+// a call of its own in front of it, and a reference to it takes its place.
 type lowering struct {
 	p     *reading
 	calls []Call
@@ -124,8 +124,8 @@ func (l *lowering) value(n *node) error {
 // errPositional is a positional argument that no parameter takes.
 var errPositional = errors.New("a positional argument that no parameter takes")
 
-// statement reads one statement of code at v: a call, a list of calls, or the assignment of one of them or of a constant
-// to a name. Names that are assigned again stand for the newer result.
+// statement reads one statement of code at v: a call, a list of calls, or the assignment of one of them or of a
+// constant to a name. Names that are assigned again stand for the newer result.
 func (p *reading) statement(v *valueReader) ([]Call, error) {
 	name := ""
 	if m := assignment.FindStringSubmatch(v.text[v.pos:]); m != nil && !strings.HasPrefix(v.text[v.pos+len(m[0]):], "=") {
@@ -189,8 +189,8 @@ func (p *reading) statement(v *valueReader) ([]Call, error) {
 	return l.calls, nil
 }
 
-// program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot be read is named,
-// line by line; where strict is set, it is an error instead.
+// program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot
+// be read is named, line by line; where strict is set, it is an error instead.
 func (p *reading) program(text string, at int, strict bool) (claim, error) {
 	c := claim{span: span{at, len(text)}}
 	var comments []string
@@ -257,7 +257,8 @@ func (v *valueReader) endOfStatement() error {
 	}
 }
 
-// readWholePython reads a reply that is nothing but code: calls, one a line or in a list, with names for their results.
+// readWholePython reads a reply that is nothing but code: calls, one a line or in a list, with names for their
+// results.
 func readWholePython(p *reading) {
 	whole, ok := p.whole()
 	if !ok {
@@ -274,10 +275,11 @@ func readWholePython(p *reading) {
 
 // callHead finds what may be a call in prose: a name, an optional assignment before it, and a bracket behind it.
 var callHead = regexp.MustCompile(
-	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*)((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
+	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*)" +
+		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
 
-// readEmbeddedPython reads calls of known tools that stand in prose on a line of their own, behind a list mark or behind
-// a colon. A call that is only mentioned within a sentence is prose.
+// readEmbeddedPython reads calls of known tools that stand in prose on a line of their own, behind a list mark or
+// behind a colon. A call that is only mentioned within a sentence is prose.
 func readEmbeddedPython(p *reading) {
 	if len(p.native) > 0 {
 		return

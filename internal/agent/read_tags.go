@@ -45,7 +45,8 @@ func from(matches [][]int, at int) [][]int {
 // The marks between which models put calls, and what closes them; where nothing closes them, the block goes on to the
 // next mark or to the end.
 const (
-	callTagForm = `(?i:<(?:tool_calls?|function_calls?|tool_use|tool_code)>|<\|tool_calls?\|>|\[TOOL_CALLS?\]|<\|python_tag\|>)`
+	callTagForm = `(?i:<(?:tool_calls?|function_calls?|tool_use|tool_code)>|<\|tool_calls?\|>|\[TOOL_CALLS?\]` +
+		`|<\|python_tag\|>)`
 	callEndForm = `(?i:</(?:tool_calls?|function_calls?|tool_use|tool_code)>|<\|/tool_calls?\|>|\[/TOOL_CALLS?\]` +
 		`|<\|(?:eom_id|eot_id|im_end)\|>)`
 )
@@ -100,8 +101,8 @@ func shifted(matches [][]int, by int) [][]int {
 	return matches
 }
 
-// within gives the part of text from inner to the first closing tag, or to the next opening one where that comes first
-// (the block is not closed then), or to the end; after is the place behind the closing tag.
+// within gives the part of text from inner to the first closing tag, or to the next opening one where that comes
+// first (the block is not closed then), or to the end; after is the place behind the closing tag.
 func within(text string, inner int, opening, closing *regexp.Regexp) (end, after int) {
 	end, after = len(text), len(text)
 	if next := opening.FindStringIndex(text[inner:]); next != nil {
@@ -151,6 +152,7 @@ func (p *reading) taggedFunction(tool, inner string) (Call, []universe.Unparse) 
 	var unparsed []universe.Unparse
 	arguments := node{kind: nodeObject}
 	index := map[string]int{}
+	written := map[string]string{}
 	leave := func(text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			unparsed = append(unparsed, universe.Unparse{Reason: ReasonTag, Text: text})
@@ -168,12 +170,13 @@ func (p *reading) taggedFunction(tool, inner string) (Call, []universe.Unparse) 
 		end, after := within(inner, start, parameterTag, parameterEnd)
 		field := nodeField{name: name, value: p.tagValue(tool, name, inner[start:end])}
 		if i, twice := index[name]; twice {
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonDuplicateField, Text: name + ": " + arguments.fields[i].value.text})
+			unparsed = append(unparsed, universe.Unparse{Reason: ReasonDuplicateField, Text: name + ": " + written[name]})
 			arguments.fields[i] = field
 		} else {
 			index[name] = len(arguments.fields)
 			arguments.fields = append(arguments.fields, field)
 		}
+		written[name] = inner[start:end]
 		at = after
 	}
 	leave(inner[at:])
@@ -203,21 +206,22 @@ func (p *reading) tagValue(tool, name, text string) node {
 	v := newValueReader(text, false)
 	n, err := v.value()
 	v.space()
-	if err != nil || v.atEnd() != nil || len(v.notes) > 0 || n.kind == nodeText && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
+	bare := n.kind == nodeText && !strings.HasPrefix(strings.TrimSpace(text), `"`)
+	if err != nil || v.atEnd() != nil || len(v.notes) > 0 || bare {
 		return node{kind: nodeText, text: text}
 	}
 	return n
 }
 
-// block reads text from at to its end as calls in any of the ways of the stages: named in tags, JSON, code, or one of them
-// in a fence. What cannot be read is named; a block without any call is named as a whole.
+// block reads text from at to its end as calls in any of the ways of the stages: named in tags, JSON, code, or one of
+// them in a fence. What cannot be read is named; a block without any call is named as a whole.
 func (p *reading) block(text string, at int, reason string) claim {
 	whole := trimSpan(text, span{at, len(text)})
 	c := claim{span: whole}
 	if whole.start >= whole.end {
 		return c
 	}
-	if m := fence.FindStringSubmatchIndex(text[whole.start:whole.end]); m != nil && m[0] == 0 && m[1] == whole.end-whole.start {
+	if m := fenceAround(text[whole.start:whole.end]); m != nil {
 		inner := text[:whole.start+m[7]]
 		c := p.block(inner, whole.start+m[6], reason)
 		c.thought = foreignLanguage(fenceLanguage(text[whole.start:whole.end], m)) + c.thought

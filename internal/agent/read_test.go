@@ -78,9 +78,9 @@ func showReading(r *Reading) string {
 	return b.String()
 }
 
-// TestReadGoldens reads replies as models write them. Commands: `tools` sets the toolkit of the file, `read` reads its input
-// as the text of a reply (labels=(…) names earlier results), `native` reads `id name arguments` lines as native calls,
-// with the text of the reply behind an empty line.
+// TestReadGoldens reads replies as models write them. Commands: `tools` sets the toolkit of the file, `read` reads
+// its input as the text of a reply (labels=(…) names earlier results), `native` reads `id name arguments` lines as
+// native calls, with the text of the reply behind an empty line.
 func TestReadGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
 		var tools []*universe.Tool
@@ -113,7 +113,8 @@ func TestReadGoldens(t *testing.T) {
 	})
 }
 
-// TestStagesAllRead sees to it that the goldens exercise every stage: a stage that none of them reaches is not tested.
+// TestStagesAllRead sees to it that the goldens exercise every stage: a stage that none of them reaches is not
+// tested.
 func TestStagesAllRead(t *testing.T) {
 	seen := map[string]bool{}
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
@@ -141,8 +142,8 @@ func TestStagesAllRead(t *testing.T) {
 	}
 }
 
-// checkReading demands what must hold of every reading: reasons are of the closed list, arguments are JSON, and no word
-// of the reply has vanished.
+// checkReading demands what must hold of every reading: reasons are of the closed list, arguments are JSON, and no
+// word of the reply has vanished.
 func checkReading(t testing.TB, m *model.Message, r *Reading) {
 	t.Helper()
 	var kept strings.Builder
@@ -212,8 +213,8 @@ var grammar = func() map[string]bool {
 	return words
 }()
 
-// lostWords lists the words of at least three letters of a text that are not in what was kept. Words behind a backslash are
-// passed over: what they stand for is kept.
+// lostWords lists the words of at least three letters of a text that are not in what was kept. Words behind a
+// backslash are passed over: what they stand for is kept.
 func lostWords(text, kept string) []string {
 	kept = strings.ToLower(kept)
 	var lost []string

@@ -65,8 +65,8 @@ func reasonOf(err error, otherwise string) string {
 const maxDepth = 64
 
 // valueReader reads JSON as models write it: also Python's dictionaries, with either quotes, typographic quotes, bare
-// keys, trailing commas, doubled braces and comments, and with closing brackets that are missing at the end. What is not
-// complete when the text ends (a string without its quote, a number that may lack digits) is an error: its value
+// keys, trailing commas, doubled braces and comments, and with closing brackets that are missing at the end. What is
+// not complete when the text ends (a string without its quote, a number that may lack digits) is an error: its value
 // would be a guess. With code set, names and calls are values too.
 type valueReader struct {
 	text  string
@@ -179,8 +179,8 @@ func (v *valueReader) closes(closing byte) bool {
 func (v *valueReader) push(closing byte) { v.open = append(v.open, closing) }
 func (v *valueReader) pop()              { v.open = v.open[:len(v.open)-1] }
 
-// complete says whether the value that was just read can stand at the very end of the text: a number or a word there may
-// lack its rest.
+// complete says whether the value that was just read can stand at the very end of the text: a number or a word there
+// may lack its rest.
 func (v *valueReader) complete(n *node) error {
 	if v.pos >= len(v.text) && (n.kind == nodeNumber || n.kind == nodeName) && n.end == len(v.text) {
 		return errTruncated
@@ -387,7 +387,7 @@ func (v *valueReader) word() (node, error) {
 	start := v.pos
 	name := v.identifier()
 	if quoteOf(v.text[v.pos:]) != nil && len(name) <= 2 && strings.Trim(strings.ToLower(name), "rub") == "" {
-		return v.prefixed(strings.ContainsAny(name, "rR"))
+		return v.oneString(strings.ContainsAny(name, "rR"))
 	}
 	if c, ok := constants[name]; ok {
 		return c, nil
@@ -485,19 +485,18 @@ func (v *valueReader) argument() ([]nodeField, error) {
 
 // quotes that open a text, with those that close it. Longer openings stand first.
 var quotes = []struct {
-	open   string
-	close  []string
-	triple bool
+	open  string
+	close []string
 }{
-	{`"""`, []string{`"""`}, true},
-	{`'''`, []string{`'''`}, true},
-	{`"`, []string{`"`}, false},
-	{`'`, []string{`'`}, false},
-	{"“", []string{"”", "“"}, false},
-	{"”", []string{"”", "“"}, false},
-	{"„", []string{"“", "”"}, false},
-	{"‘", []string{"’", "‘"}, false},
-	{"’", []string{"’", "‘"}, false},
+	{`"""`, []string{`"""`}},
+	{`'''`, []string{`'''`}},
+	{`"`, []string{`"`}},
+	{`'`, []string{`'`}},
+	{"“", []string{"”", "“"}},
+	{"”", []string{"”", "“"}},
+	{"„", []string{"“", "”"}},
+	{"‘", []string{"’", "‘"}},
+	{"’", []string{"’", "‘"}},
 }
 
 // quoteOf gives the closing quotes of the quote with which rest begins, or nil.
@@ -536,8 +535,7 @@ func (v *valueReader) spaceInLine() {
 	}
 }
 
-func (v *valueReader) prefixed(raw bool) (node, error) { return v.oneString(raw) }
-
+// oneString reads one text; in a raw one, escapes stand for themselves.
 func (v *valueReader) oneString(raw bool) (node, error) {
 	var open string
 	var closing []string
@@ -550,7 +548,7 @@ func (v *valueReader) oneString(raw bool) (node, error) {
 	at := v.pos + len(open)
 	// `""` is an empty text, not the beginning of a triple quote that never ends.
 	if len(open) == 3 && open[0] != 0xe2 && !strings.Contains(v.text[at:], open) {
-		open, closing, at = open[:1], []string{open[:1]}, v.pos+1
+		closing, at = []string{open[:1]}, v.pos+1
 	}
 	var b strings.Builder
 	for at < len(v.text) {
@@ -582,8 +580,8 @@ func (v *valueReader) oneString(raw bool) (node, error) {
 	return node{}, errTruncated
 }
 
-// unescape writes what an escape of JSON or Python stands for and gives its length. An escape that neither has stays as
-// it is, as in Python.
+// unescape writes what an escape of JSON or Python stands for and gives its length. An escape that neither has stays
+// as it is, as in Python.
 func unescape(b *strings.Builder, rest string) (int, error) {
 	simple := map[byte]string{
 		'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'a': "\a", 'v': "\v", '0': "\x00",

@@ -67,7 +67,8 @@ func (s *Specs) specs(tools []*universe.Tool) ([]model.ToolSpec, error) {
 	return out, nil
 }
 
-// listing writes the specifications for a prompt: a JSON object a line, with the fields of the OpenAI function format.
+// listing writes the specifications for a prompt: a JSON object a line, with the fields of the OpenAI function
+// format.
 func (s *Specs) listing(tools []*universe.Tool) (string, error) {
 	key := make([]byte, 0, 8*len(tools))
 	for _, t := range tools {
@@ -106,8 +107,8 @@ func (s *Specs) listing(tools []*universe.Tool) (string, error) {
 	return text, nil
 }
 
-// wireNames gives each tool a name that providers accept as a native tool's, and the way back. Names that are accepted
-// as they are stay; another gets its foreign characters replaced, is cut, and ends in a part of a hash.
+// wireNames gives each tool a name that providers accept as a native tool's, and the way back. Names that are
+// accepted as they are stay; another gets its foreign characters replaced, is cut, and ends in a part of a hash.
 type wireNames struct {
 	wire, own map[string]string // only the names that differ
 }

@@ -30,13 +30,16 @@ type sentCall struct {
 func newNativeLoop(config ProtocolConfig) dialect { return &nativeLoop{config: config} }
 
 const (
-	promptLoop = `You answer a request by calling tools, step by step. Calls that do not depend on each other can be made side by side in one reply. When you know the answer, hand it in with the tool "%s".`
+	promptLoop = `You answer a request by calling tools, step by step. Calls that do not depend on each other can ` +
+		`be made side by side in one reply. When you know the answer, hand it in with the tool "%s".`
 
-	promptLoopLabels = `Calls are labelled call_1, call_2 and so on in the order in which you make them; each result shows its label.`
+	promptLoopLabels = `Calls are labelled call_1, call_2 and so on in the order in which you make them; each result ` +
+		`shows its label.`
 
 	remindLoop = `That reply held neither a call nor an answer. Call a tool, hand in the answer with "%s", or call "%s".`
 
-	remindUnread = `A call in that reply could not be read. Use the tool interface: one call each, with its arguments as a JSON object.`
+	remindUnread = `A call in that reply could not be read. Use the tool interface: one call each, with its ` +
+		`arguments as a JSON object.`
 
 	notRun = `{"error":{"code":"not_run","message":"This was not carried out: it lacks its name or its argument."}}`
 )
@@ -55,8 +58,10 @@ func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
 		return request, err
 	}
 	request.Tools = l.names.rename(append(specs, ownSpecs...))
-	system := paragraphs(fmt.Sprintf(promptLoop, l.acts.answer), promptResults, promptLoopLabels, promptReferences, promptAnswer,
-		promptDecline+` Do it with the tool "`+l.acts.decline+`".`, promptErrors, repliesLeft(view, l.config.Loops))
+	system := paragraphs(
+		fmt.Sprintf(promptLoop, l.acts.answer), promptResults, promptLoopLabels, promptReferences, promptAnswer,
+		promptDecline+` Do it with the tool "`+l.acts.decline+`".`, promptErrors, repliesLeft(view, l.config.Loops),
+	)
 	request.System, request.Messages = conversationOf(view, system)
 	return request, nil
 }
