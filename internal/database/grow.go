@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/schema"
@@ -222,7 +223,11 @@ func keyText(row universe.Row, columns []int) (text string, ok bool) {
 		}
 		v := row[j]
 		if s, isText := v.(string); isText {
-			v = strings.ToLower(strings.TrimRight(s, " ")) // the coarsest collation
+			// The coarsest collation, and the coarsest affinity: what may be stored as one value counts as one.
+			v = strings.ToLower(strings.TrimRight(s, " "))
+			if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
+				v = f
+			}
 		}
 		if f, isReal := v.(float64); isReal && f == float64(int64(f)) {
 			v = int64(f)
@@ -339,6 +344,13 @@ func (g *grower) referToItself(i int, k schema.ForeignKey, row universe.Row, set
 
 // parent finds a row of target that holds the given values, or makes one; nil where keys allow none.
 func (g *grower) parent(target int, k schema.ForeignKey, given map[int]universe.Value) universe.Row {
+	for j, v := range given {
+		stored, ok := asStored(&g.sch.Tables[target], j, v)
+		if !ok {
+			return nil
+		}
+		given[j] = stored
+	}
 	var candidates []universe.Row
 	for _, r := range g.rows[target] {
 		fits := true

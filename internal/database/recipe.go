@@ -124,6 +124,15 @@ func storable(t *schema.Table, j int, v universe.Value) bool {
 	return ok
 }
 
+// asStored gives what SQLite stores for a value: a rowid's text becomes the integer that it writes.
+func asStored(t *schema.Table, j int, v universe.Value) (universe.Value, bool) {
+	if s, isText := v.(string); isText && isRowid(t) && t.PrimaryKey[0] == j {
+		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		return n, err == nil
+	}
+	return v, storable(t, j, v)
+}
+
 // isRowid says whether the primary key is the table's rowid: a single column that is declared INTEGER.
 func isRowid(t *schema.Table) bool {
 	return len(t.PrimaryKey) == 1 && strings.EqualFold(t.Columns[t.PrimaryKey[0]].Declared, "INTEGER")
