@@ -190,7 +190,7 @@ func (f *facts) notNull(t *schema.Table, column int) bool {
 		return false
 	case column < 0 || t.Columns[column].NotNull:
 		return true
-	case len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == column && strings.EqualFold(t.Columns[column].Declared, "INTEGER"):
+	case f.rowid(t, column):
 		return true
 	}
 	if f.keysHold {
@@ -373,4 +373,35 @@ func (f *facts) uniqueRows(core *ast.SelectQuery, k known) bool {
 		}
 	}
 	return true
+}
+
+// neverNull says whether a column of one of the SELECT's sources holds no NULL in its rows.
+func (f *facts) neverNull(core *ast.SelectQuery, ref *sqlast.Ref) bool {
+	if f.closure(core)[*ref] {
+		return true
+	}
+	_, pairs := f.equalities(core)
+	for _, p := range pairs {
+		if p[0] == *ref || p[1] == *ref {
+			return true // NULL equals nothing
+		}
+	}
+	return !ref.Source.Nullable && ref.Source.Table != nil && !ref.Source.Table.View && f.notNull(ref.Source.Table, ref.Column)
+}
+
+// countable gives the column that stands in for * in count(*): the first that can be NULL, else the first.
+func (f *facts) countable(core *ast.SelectQuery) *sqlast.Ref {
+	var first *sqlast.Ref
+	for _, src := range f.q.Sources(core) {
+		for i := range src.Columns {
+			ref := &sqlast.Ref{Source: src, Column: i}
+			if first == nil {
+				first = ref
+			}
+			if src.Table != nil && !f.neverNull(core, ref) {
+				return ref
+			}
+		}
+	}
+	return first
 }

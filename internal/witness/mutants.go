@@ -173,6 +173,9 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u us
 	if !has && (set || merged || u != useAnswer && u != useRows) {
 		return // nobody would write it there
 	}
+	if !has && core.Limit != nil && !m.orderListed(core) {
+		return // which rows it keeps would depend on the order of the visit
+	}
 	why := ""
 	limited := sqlast.Last(s).Limit != nil
 	switch {
@@ -182,6 +185,8 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u us
 		why = "IN and EXISTS do not count repeated rows"
 	case u == useExists && m.literalLimit(core) > 0 && core.Limit.Offset == nil:
 		why = "EXISTS asks for one row"
+	case len(s.Cores) == 1 && core.Limit != nil && core.Limit.Offset == nil && m.literalLimit(core) == 1 && m.orderListed(core):
+		why = "one row repeats nothing"
 	case m.uniqueOutput(core):
 		why = "the SELECT list settles a unique NOT NULL key of every joined row, or every group, or there is one row"
 	}
@@ -218,6 +223,17 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 			found = found || m.same(core, term, it) && !m.loose(core, term)
 		}
 		if !found && !(m.q.Ordinal(core, term) < 0 && m.settled(core, term, k)) {
+			return false
+		}
+	}
+	return true
+}
+
+// orderListed says whether every term of a SELECT's ORDER BY is a column of its list.
+func (m *mutator) orderListed(core *ast.SelectQuery) bool {
+	items := m.q.Expand(core)
+	for _, t := range core.OrderBy {
+		if !slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.same(core, t.Expr, it) }) || m.q.Describe(t.Expr).Collation != "BINARY" {
 			return false
 		}
 	}
@@ -478,20 +494,6 @@ func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
 	return ""
 }
 
-// neverNull says whether a column of one of the SELECT's sources holds no NULL in its rows.
-func (m *mutator) neverNull(core *ast.SelectQuery, ref *sqlast.Ref) bool {
-	if m.closure(core)[*ref] {
-		return true
-	}
-	_, pairs := m.equalities(core)
-	for _, p := range pairs {
-		if p[0] == *ref || p[1] == *ref {
-			return true // NULL equals nothing
-		}
-	}
-	return !ref.Source.Nullable && ref.Source.Table != nil && !ref.Source.Table.View && m.notNull(ref.Source.Table, ref.Column)
-}
-
 // alwaysOfGroups proves that a condition on count(*) holds of every group, which has a row. changed, if given, is the
 // condition as it would be read with another operator or number.
 func (m *mutator) alwaysOfGroups(core *ast.SelectQuery, c ast.Expr, changed func(op ast.Operator, n int64) (ast.Operator, int64)) string {
@@ -745,23 +747,6 @@ func starEnd(source string, n *ast.FuncCall) int {
 	return n.End()
 }
 
-// countable gives the column that stands in for * in count(*): the first that can be NULL, else the first.
-func (m *mutator) countable(core *ast.SelectQuery) *sqlast.Ref {
-	var first *sqlast.Ref
-	for _, src := range m.q.Sources(core) {
-		for i := range src.Columns {
-			ref := &sqlast.Ref{Source: src, Column: i}
-			if first == nil {
-				first = ref
-			}
-			if src.Table != nil && !m.neverNull(core, ref) {
-				return ref
-			}
-		}
-	}
-	return first
-}
-
 // refText writes a column as the query's own sources name it.
 func (m *mutator) refText(r *sqlast.Ref) string {
 	name := sqlast.Quote(r.Source.Columns[r.Column].Name)
@@ -800,7 +785,12 @@ func (m *mutator) column(core *ast.SelectQuery, e ast.Expr) {
 		if grouped && x == sqlast.Unparen(e) && !k.has(other) {
 			continue // a bare column
 		}
-		m.replace(KindColumn, x, m.refText(other), "")
+		why := ""
+		if call, ok := sqlast.Unparen(e).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "count") && !call.Distinct &&
+			m.notNull(ref.Source.Table, ref.Column) && m.notNull(ref.Source.Table, other.Column) {
+			why = "both columns are NOT NULL"
+		}
+		m.replace(KindColumn, x, m.refText(other), why)
 		return
 	}
 }
