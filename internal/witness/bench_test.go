@@ -36,12 +36,23 @@ var benchmarkQueries = []string{
 	"SELECT T1.name FROM shop AS T1 JOIN stock AS T2 ON T1.id = T2.shop_id JOIN item AS T3 ON T2.item_code = T3.code WHERE T3.label = 'tea' AND T2.amount BETWEEN 2 AND 5",
 }
 
-func BenchmarkParse(b *testing.B) {
+func benchmarkEach(b *testing.B, run func(*sqlast.Query)) {
 	s := shopSchema(b)
+	var queries []*sqlast.Query
+	for _, text := range benchmarkQueries {
+		queries = append(queries, mustParse(b, text, s))
+	}
+	b.ReportAllocs()
 	for b.Loop() {
-		for _, text := range benchmarkQueries {
-			q, _ := sqlast.Parse(text, s)
-			_ = q.Canonical()
+		for _, q := range queries {
+			run(q)
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(queries)), "µs/query")
 }
+
+func BenchmarkMutants(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { Mutants(q) }) }
+
+func BenchmarkPlant(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { Plant(q, 1) }) }
+
+func BenchmarkMayDepend(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { MayDepend(q) }) }
