@@ -456,7 +456,7 @@ func (b *builder) prove(ctx context.Context) error {
 			}
 			items = append(items, it)
 			claims = append(claims, &verify.Claim{
-				ID: it.id, Query: it.draft.Query, Columns: it.draft.Columns(), Plans: it.draft.Plans(),
+				Query: it.draft.Query, Columns: it.draft.Columns(), Plans: it.draft.Plans(),
 				Literals: it.draft.Literals(it.example.Question), Finding: it.found,
 			})
 			recipe = append(recipe, it.draft.Query)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -137,6 +138,8 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 	o.Progress = func(p build.Progress) {
 		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
 	}
+	// A build makes much that is soon thrown away, and stays far below the memory that any machine has.
+	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	built, err := build.Run(ctx, o)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,8 @@ import (
 	"github.com/seatrial/seatrial/internal/witness"
 )
 
-// Claim says that plans answer a query.
+// Claim says that plans answer a query. Claims of one database with the same SQL have the same plans and literals.
 type Claim struct {
-	ID       string
 	Query    *sqlast.Query
 	Columns  []universe.Column
 	Plans    []universe.Plan
@@ -76,6 +75,7 @@ type Prover struct {
 	neighbours []*database.World
 	widths     map[string]int              // columns of a tool's result
 	singles    map[string]*universe.Result // results of single calls that are short enough to be gold
+	proofs     map[string]*Proof           // by SQL: many questions share theirs
 }
 
 // NewProver grows the neighbours.
@@ -84,9 +84,9 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prover{config: c, toolkit: kit, widths: map[string]int{}, singles: map[string]*universe.Result{}}
+	p := &Prover{config: c, toolkit: kit, tools: map[string]*universe.Tool{}, singles: map[string]*universe.Result{}, proofs: map[string]*Proof{}}
 	for _, t := range c.Tools {
-		p.widths[t.Name] = len(t.Body.Columns)
+		p.tools[t.Name] = t
 	}
 	p.neighbours, err = grow(ctx, c.World, c.Schema, c.Database, c.Recipe, c.Seed, c.Neighbours, c.Neighbours)
 	if err != nil {
@@ -105,6 +105,17 @@ func (p *Prover) Close() {
 // Prove plays every plan of a claim on the published database and on the neighbours, measures which mutants of its query
 // the neighbours tell, and counts its chance level. Only Seatrial's own failures and time limits are errors.
 func (p *Prover) Prove(ctx context.Context, c *Claim) (*Proof, error) {
+	if proof := p.proofs[c.Query.Source]; proof != nil {
+		return proof, nil
+	}
+	proof, err := p.prove(ctx, c)
+	if err == nil {
+		p.proofs[c.Query.Source] = proof
+	}
+	return proof, err
+}
+
+func (p *Prover) prove(ctx context.Context, c *Claim) (*Proof, error) {
 	proof := &Proof{Gold: c.Finding.Gold(c.Columns)}
 	proof.Certificate = suite.Certificate{
 		Neighbours: len(p.neighbours), Checks: []string{CheckGold, CheckDeterminate, CheckNeighbours, CheckMutants},
@@ -307,14 +318,15 @@ func (p *Prover) provePlan(
 
 // play runs a policy that plays the plan, as an agent would be run.
 func (p *Prover) play(ctx context.Context, w *database.World, c *Claim, plan *universe.Plan) (*transcript.Transcript, error) {
+	id := universe.Hash(0, "claim", p.config.Database, c.Query.Source)
 	env, err := environment.New(environment.Config{
-		Header:  transcript.Header{ID: c.ID, Instance: c.ID, Task: c.ID, Agent: "gold-" + plan.Kind},
+		Header:  transcript.Header{ID: id, Instance: id, Task: id, Agent: "gold-" + plan.Kind},
 		Toolkit: p.toolkit, World: w, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
 	})
 	if err != nil {
 		return nil, err
 	}
-	task := &universe.Task{ID: c.ID, Plans: []universe.Plan{*plan}}
+	task := &universe.Task{ID: id, Plans: []universe.Plan{*plan}}
 	policy, err := agent.NewPolicy("gold-"+plan.Kind, agent.PolicyInput{Task: task, Primary: plan.Kind})
 	if err != nil {
 		return nil, err
@@ -360,7 +372,7 @@ func (p *Prover) intermediateValues(t *transcript.Transcript, plan *universe.Pla
 	n := 0
 	for i := range t.Events {
 		if e := &t.Events[i]; e.Kind == transcript.EventCall && used[e.Label] {
-			n += e.Rows * p.widths[e.Tool]
+			n += e.Rows * len(p.tools[e.Tool].Body.Columns)
 		}
 	}
 	return n
@@ -425,11 +437,16 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (uni
 	var chance universe.Chance
 	for _, call := range universe.SingleCalls(p.config.Tools, c.Literals) {
 		chance.Calls++
+		// A result of another width, or of one row where gold has several, is not gold: it need not be run.
+		t := p.tools[call.Tool]
+		if len(t.Body.Columns) != len(gold.Columns) || t.Body.SingleRow && len(gold.Rows) != 1 {
+			continue
+		}
 		r, err := p.single(ctx, &call)
 		if err != nil {
 			return chance, err
 		}
-		if r != nil && gold.Accepts(universe.Answer{Result: r}).Strict {
+		if r != nil && len(r.Rows) == len(gold.Rows) && gold.Accepts(universe.Answer{Result: r}).Strict {
 			chance.Hits++
 		}
 	}

@@ -219,7 +219,7 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		return nil
 	}
 	proof, err := p.Prove(ctx, &Claim{
-		ID: claimID(t.ID), Query: q, Columns: t.Gold.Columns, Plans: t.Plans, Literals: t.Literals, Finding: found,
+		Query: q, Columns: t.Gold.Columns, Plans: t.Plans, Literals: t.Literals, Finding: found,
 	})
 	if err != nil {
 		return err
@@ -252,16 +252,6 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		}
 	}
 	return nil
-}
-
-// claimID gives the example's id, under which a task was proven when it was built.
-func claimID(task string) string {
-	for i := len(task) - 1; i >= 0; i-- {
-		if task[i] == '.' {
-			return task[:i]
-		}
-	}
-	return task
 }
 
 func shorten(text []byte) string {
