@@ -73,7 +73,7 @@ type Prover struct {
 	config     ProverConfig
 	toolkit    *environment.Toolkit
 	neighbours []*database.World
-	widths     map[string]int              // columns of a tool's result
+	tools      map[string]*universe.Tool
 	singles    map[string]*universe.Result // results of single calls that are short enough to be gold
 	proofs     map[string]*Proof           // by SQL: many questions share theirs
 }
