@@ -34,7 +34,7 @@ var policies = []struct {
 }{
 	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, newGold},
 	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, newGoldDirect},
-	{PolicyInfo{"gold-composed", "plays the composed plan; stops at once where a task has none"}, newGoldComposed},
+	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, newGoldComposed},
 	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, newBlind},
 	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, newRandom},
 	{PolicyInfo{"mute", "stops at once without an act"}, newMute},

@@ -16,9 +16,16 @@ type planPlayer struct {
 	next   int // the level to play
 }
 
-func newGold(in PolicyInput) script         { return newPlanPlayer(primary(in), "no plan", true) }
-func newGoldDirect(in PolicyInput) script   { return newPlanKind(in, universe.PlanDirect) }
-func newGoldComposed(in PolicyInput) script { return newPlanKind(in, universe.PlanComposed) }
+func newGold(in PolicyInput) script       { return newPlanPlayer(primary(in), "no plan", true) }
+func newGoldDirect(in PolicyInput) script { return newPlanKind(in, universe.PlanDirect) }
+
+// newGoldComposed plays the composed plan, and the direct one where a task has no other: it succeeds on every task.
+func newGoldComposed(in PolicyInput) script {
+	if in.Task.Plan(universe.PlanComposed) == nil {
+		return newGoldDirect(in)
+	}
+	return newPlanKind(in, universe.PlanComposed)
+}
 
 // newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back.
 func newBlind(in PolicyInput) script { return newPlanPlayer(primary(in), "no plan", false) }

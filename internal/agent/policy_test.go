@@ -82,6 +82,17 @@ func TestPlansArePlayedLevelByLevel(t *testing.T) {
 	}
 }
 
+// TestComposedFallsBack: a task without a composed plan is played by its direct one.
+func TestComposedFallsBack(t *testing.T) {
+	task := testTask("Bergen")
+	task.Plans = task.Plans[:1]
+	direct := playPolicy(t, "gold-direct", PolicyInput{Task: task})
+	composed := playPolicy(t, "gold-composed", PolicyInput{Task: task})
+	if !reflect.DeepEqual(composed.sizes(), direct.sizes()) || !reflect.DeepEqual(composed.answer, direct.answer) {
+		t.Errorf("gold-composed answers %v in turns of %v", composed.answer, composed.sizes())
+	}
+}
+
 // TestErrors: gold does not answer what it does not have; blind goes on whatever comes back.
 func TestErrors(t *testing.T) {
 	in := PolicyInput{Task: testTask("Atlantis"), Primary: universe.PlanComposed}
@@ -103,7 +114,7 @@ func TestAbsentPlansStopAtOnce(t *testing.T) {
 		policy, why string
 		in          PolicyInput
 	}{
-		{"gold-composed", "the task has no composed plan", PolicyInput{Task: task}},
+		{"gold-composed", "the task has no direct plan", PolicyInput{Task: &universe.Task{}}},
 		{"gold-direct", "the task has no direct plan", PolicyInput{Task: &universe.Task{}}},
 		{"gold", "the task has no plan", PolicyInput{Task: &universe.Task{}}},
 		{"blind", "the task has no plan", PolicyInput{Task: task, Primary: universe.PlanComposed}},
