@@ -186,8 +186,9 @@ func (b *builder) finish() []database.WitnessRow {
 	for c, at := range b.order {
 		byRow[at[0]] = append(byRow[at[0]], held{at[1], b.head(c)})
 	}
-	variables := map[int]int{}
-	uses := map[int]int{}
+	variables := make([]int, len(b.class)) // by the head of a class
+	uses := make([]int, len(b.class))
+	numbered := 0
 	for _, list := range byRow {
 		for _, h := range list {
 			uses[h.cell]++
@@ -227,7 +228,8 @@ func (b *builder) finish() []database.WitnessRow {
 					continue // a variable of its own is no constraint
 				}
 				if variables[h.cell] == 0 {
-					variables[h.cell] = len(variables) + 1
+					numbered++
+					variables[h.cell] = numbered
 				}
 				cell.Var = variables[h.cell]
 			}
@@ -265,9 +267,8 @@ func merge(into *database.WitnessRow, row database.WitnessRow) {
 	slices.SortFunc(into.Cells, func(x, y database.Cell) int { return x.Column - y.Column })
 }
 
-// statement makes rows for which a statement returns one, and gives the rows behind its first SELECT's. depth bounds
-// the nesting.
-func (b *builder) statement(s *ast.SelectStmt, outer *env, depth int) (*ast.SelectQuery, *env) {
+// statement makes rows for which a statement returns one, and gives the rows behind its first SELECT's.
+func (b *builder) statement(s *ast.SelectStmt, outer *env) (*ast.SelectQuery, *env) {
 	first := s.Cores[0].(*ast.SelectQuery)
 	e := b.group(first, outer, 0)
 	for i, op := range s.Ops {
@@ -355,7 +356,8 @@ func (b *builder) group(core *ast.SelectQuery, outer *env, number int) *env {
 	if len(core.GroupBy) == 0 {
 		return b.rows(core, outer)
 	}
-	target := core.Where != nil && b.within(core.Where) || slices.ContainsFunc(core.From, func(t *ast.TableRef) bool { return t.On != nil && b.within(t.On) })
+	target := core.Where != nil && b.within(core.Where)
+	b.eachTable(core.From, func(t *ast.TableRef) { target = target || t.On != nil && b.within(t.On) })
 	if !target {
 		return b.grouped(core, outer, b.size(core), number)
 	}
@@ -485,21 +487,24 @@ func (b *builder) distinct(a schema.Affinity, number int) universe.Value {
 
 // rows makes one row of each source of a SELECT that together satisfy its conditions.
 func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
-	e := &env{outer: outer, rows: map[*sqlast.Source]int{}, subs: map[*sqlast.Source]*env{}, core: map[*sqlast.Source]*ast.SelectQuery{}}
+	e := &env{
+		outer: outer, rows: map[*sqlast.Source]int{}, subs: map[*sqlast.Source]*env{},
+		core: map[*sqlast.Source]*ast.SelectQuery{},
+	}
 	if len(b.tables) > 4*maxWitnessRows {
 		return e
 	}
 	sources := b.q.Sources(core)
 	for _, src := range sources {
 		switch {
-		case src == b.absent:
+		case src == b.absent || src.Nullable && !b.within(core) && b.wantsNone(core, src):
 		case src.Table != nil:
 			if !src.Table.View {
 				e.rows[src] = len(b.tables)
 				b.tables = append(b.tables, src.Table)
 			}
 		default:
-			e.core[src], e.subs[src] = b.statement(src.Select, outer, 0)
+			e.core[src], e.subs[src] = b.statement(src.Select, outer)
 		}
 	}
 	b.eachTable(core.From, func(t *ast.TableRef) {
@@ -522,7 +527,9 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 		b.having(core, e, c)
 	}
 	if b.null && sqlast.IsGrouped(core) {
-		if ref := b.countable(core); ref != nil && !b.referring(ref) && !slices.ContainsFunc(b.groupColumns(core, -1), func(r *sqlast.Ref) bool { return *r == *ref }) {
+		ref := b.countable(core)
+		grouped := func(r *sqlast.Ref) bool { return *r == *ref }
+		if ref != nil && !b.referring(ref) && !slices.ContainsFunc(b.groupColumns(core, -1), grouped) {
 			b.clear(b.cell(e, ref))
 		}
 	}
@@ -534,6 +541,29 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 		}
 	}
 	return e
+}
+
+// wantsNone says whether WHERE asks for rows without a partner in an outer-joined source.
+func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
+	for _, c := range sqlast.Conjuncts(core.Where) {
+		var x ast.Expr
+		switch c := sqlast.Unparen(c).(type) {
+		case *ast.NullCheckExpr:
+			if c.Test == ast.TestIsNull {
+				x = c.X
+			}
+		case *ast.IsExpr:
+			if l, ok := sqlast.Unparen(c.Y).(*ast.Literal); ok && l.Kind == ast.LitNull && c.Not == c.Distinct {
+				x = c.X
+			}
+		}
+		if x != nil {
+			if ref := b.own(core, sqlast.Unparen(x)); ref != nil && ref.Source == src && b.notNull(src.Table, ref.Column) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // having gives aggregated columns values with which a group of equal rows passes.
@@ -651,7 +681,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 		b.in(core, e, x, want != x.Not)
 	case *ast.ExistsExpr:
 		if want != (b.choice == ast.Node(x)) {
-			b.statement(x.Select, e, 1)
+			b.statement(x.Select, e)
 		}
 	case *ast.NullCheckExpr:
 		null := (x.Test == ast.TestIsNull) == want
@@ -677,9 +707,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 
 func (b *builder) isNull(e *env, x ast.Expr, null bool) {
 	if ref := b.q.Ref(sqlast.Unparen(x)); ref != nil && null {
-		if c := b.cell(e, ref); c >= 0 {
-			b.assign(c, nil)
-		}
+		b.clear(b.cell(e, ref))
 	} else if ref != nil && !b.referring(ref) {
 		b.assign(b.cell(e, ref), b.distinct(ref.Col().Affinity, 50))
 	}
@@ -811,10 +839,7 @@ func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 		op = []ast.Operator{ast.OpNe, ast.OpLt, ast.OpEq, ast.OpGt}[b.alternative%4]
 	}
 	switch op {
-	case ast.OpEq:
-		b.join(cx, cy)
-		return
-	case ast.OpGe, ast.OpLe:
+	case ast.OpEq, ast.OpGe, ast.OpLe:
 		b.join(cx, cy)
 		return
 	}
@@ -851,14 +876,15 @@ func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Oper
 	if call := loneAggregate(last); call != nil && ref != nil && len(call.Args) == 1 {
 		arg := b.q.Ref(sqlast.Unparen(call.Args[0]))
 		name := strings.ToLower(call.Name.Name)
-		if arg != nil && (name == "max" || name == "min") && (op == ast.OpEq) && (b.choice != ast.Node(n)) && want && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column {
+		own := arg != nil && (name == "max" || name == "min") && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column
+		if own && op == ast.OpEq && want && b.choice != ast.Node(n) {
 			// The row is its own extreme.
 			b.assign(b.cell(e, ref), b.extreme(ref.Col(), name == "max", b.spread))
-			core, sub := b.statement(s, e, 1)
+			core, sub := b.statement(s, e)
 			b.join(b.cell(e, ref), b.item(core, sub, 0))
 			return
 		}
-		core, sub := b.statement(s, e, 1)
+		core, sub := b.statement(s, e)
 		c := b.item(core, sub, 0)
 		if c < 0 {
 			return
@@ -868,14 +894,10 @@ func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Oper
 			base = int64(50)
 			b.assign(c, base)
 		}
-		if (name == "max" || name == "min") && b.choice != ast.Node(n) {
-			b.assign(b.cell(e, ref), b.aim(n, op, base, want))
-			return
-		}
 		b.assign(b.cell(e, ref), b.aim(n, op, base, want))
 		return
 	}
-	core, sub := b.statement(s, e, 1)
+	core, sub := b.statement(s, e)
 	c := b.item(core, sub, 0)
 	if call, ok := sqlast.Unparen(x).(*ast.FuncCall); ok && call.Star || c < 0 {
 		return
@@ -923,20 +945,26 @@ func matching(pattern string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(pattern, "%", ""), "_", "a")
 }
 
+// unique says whether a column is a key of its own.
+func (b *builder) unique(ref *sqlast.Ref) bool {
+	alone := func(k key) bool { return len(k.columns) == 1 && k.columns[0] == ref.Column }
+	return slices.ContainsFunc(b.keys(ref.Source), alone)
+}
+
 func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
 	v, ok := literalValue(b.q, n.Y)
 	pattern, isText := v.(string)
 	if !ok || !isText {
 		return
 	}
-	core := matching(pattern)
-	text := strings.ReplaceAll(strings.ReplaceAll(pattern, "%", "q"), "_", "a")
+	core, fill := matching(pattern), "q"
+	if ref := b.q.Ref(sqlast.Unparen(n.X)); ref != nil && b.unique(ref) {
+		fill += strconv.Itoa(len(b.tables)) // as no two rows are alike there
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(pattern, "%", fill), "_", "a")
 	switch {
 	case b.choice == ast.Node(n):
-		text = []string{"no " + otherCase(strings.Trim(core, " ") + "-")[1:], core, "x" + core, core + "x", "x" + core + "x"}[b.alternative%5]
-		if b.alternative == 0 {
-			text = "unlike"
-		}
+		text = []string{"unlike", core, "x" + core, core + "x", "x" + core + "x"}[b.alternative%5]
 	case !want:
 		text = "unlike"
 	}
@@ -986,10 +1014,10 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 	ref := b.q.Ref(sqlast.Unparen(n.X))
 	switch {
 	case chosen && b.alternative == 1: // a NULL among the values
-		first, sub := b.statement(n.Select, e, 1)
+		first, sub := b.statement(n.Select, e)
 		b.clear(b.item(first, sub, 0))
 	case want:
-		first, sub := b.statement(n.Select, e, 1)
+		first, sub := b.statement(n.Select, e)
 		if ref != nil {
 			b.join(b.cell(e, ref), b.item(first, sub, 0))
 		}
@@ -1003,12 +1031,12 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 	default:
 		// Rows that the sub-SELECT returns for another value.
 		if b.within(n.Select) {
-			first, sub := b.statement(n.Select, e, 1)
+			first, sub := b.statement(n.Select, e)
 			if ref != nil {
 				b.join(b.cell(e, ref), b.item(first, sub, 0))
 			}
 		} else if chosen {
-			b.statement(n.Select, e, 1)
+			b.statement(n.Select, e)
 		}
 	}
 }
@@ -1110,7 +1138,10 @@ func (b *builder) invert(x ast.Expr, v universe.Value) (*sqlast.Ref, universe.Va
 	return nil, nil, false
 }
 
-var inverse = map[ast.Operator]ast.Operator{ast.OpAdd: ast.OpSub, ast.OpSub: ast.OpAdd, ast.OpMul: ast.OpDiv, ast.OpDiv: ast.OpMul}
+// inverse gives the operation that undoes one.
+var inverse = map[ast.Operator]ast.Operator{
+	ast.OpAdd: ast.OpSub, ast.OpSub: ast.OpAdd, ast.OpMul: ast.OpDiv, ast.OpDiv: ast.OpMul,
+}
 
 func arithmetic(op ast.Operator, x, y universe.Value) universe.Value {
 	number := func(v universe.Value) (float64, bool) {
@@ -1180,7 +1211,11 @@ func (b *builder) invertCall(x *ast.FuncCall, v universe.Value) (*sqlast.Ref, un
 		case ok && start == 6 && len(text) == 2:
 			return b.invert(x.Args[0], "2010-"+text+"-15")
 		case ok && start >= 1 && start < 40:
-			return b.invert(x.Args[0], strings.Repeat("2", int(start)-1)+text+map[bool]string{true: "-06-15"}[len(text) == 4 && start == 1])
+			text = strings.Repeat("2", int(start)-1) + text
+			if len(text) == 4 && start == 1 {
+				text += "-06-15" // a year
+			}
+			return b.invert(x.Args[0], text)
 		case ok && start < 0:
 			return b.invert(x.Args[0], "x"+text)
 		}

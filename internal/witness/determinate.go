@@ -19,7 +19,7 @@ const (
 	ScalarOfSeveralRows    = "scalar_of_several_rows"  // a sub-SELECT is read as one value and has several to choose from
 	GroupConcat            = "group_concat"            // an aggregate that joins values in the order of the visit
 	WindowTie              = "window_tie"              // a window function tells rows apart that its ORDER BY does not
-	UnstableRepresentative = "unstable_representative" // DISTINCT, GROUP BY or a set operation keeps one of several spellings of a value
+	UnstableRepresentative = "unstable_representative" // what takes spellings of a value for one keeps any of them
 )
 
 // Finding says where a result depends on the order in which rows are visited. Line and Column count from 1 within the
@@ -28,8 +28,8 @@ type Finding struct {
 	Construct    string
 	Line, Column int
 	Message      string
-	// Grouped says that what ties is groups of one SELECT. SQLite happens to give groups in the order of their keys,
-	// whichever way it visits rows, so that copies with shuffled rows do not show the tie; SQL leaves it open all the same.
+	// Grouped says that what ties is groups of one SELECT. SQLite gives groups in the order of their keys unless it reads
+	// them off an index, so that copies with shuffled rows seldom show the tie; SQL leaves it open all the same.
 	Grouped bool
 }
 
@@ -386,7 +386,8 @@ func (d *detector) flagged(s site, core *ast.SelectQuery, c *check, condition st
 	o := d.orderOf(s)
 	rows := d.with(d.p.Core(core, true), core, append([]string{"(" + condition + ") AS f1"}, o.columns...)...)
 	if last := d.cutsOf(s).last; last != "" && len(o.terms) > 0 {
-		d.report(s, c, fmt.Sprintf("EXISTS (SELECT 1 FROM (SELECT f1, rank() OVER (ORDER BY %s) AS r FROM (%s)) WHERE f1 AND r <= %s)",
+		d.report(s, c, fmt.Sprintf(
+			"EXISTS (SELECT 1 FROM (SELECT f1, rank() OVER (ORDER BY %s) AS r FROM (%s)) WHERE f1 AND r <= %s)",
 			strings.Join(o.terms, ", "), rows, last))
 		return
 	}
@@ -570,7 +571,9 @@ func unsettled(c sqlast.Column) bool { return c.Collation != "BINARY" || c.Type 
 
 // extremeCondition says that the rows which attain the only min() or max() of a group differ in an expression: SQLite
 // takes bare columns from any one of them (https://sqlite.org/lang_select.html#bareagg).
-func (d *detector) extremeCondition(core *ast.SelectQuery, extreme *ast.FuncCall, text string, column sqlast.Column) string {
+func (d *detector) extremeCondition(
+	core *ast.SelectQuery, extreme *ast.FuncCall, text string, column sqlast.Column,
+) string {
 	fields := []string{text + " AS b1", d.p.Expr(extreme.Args[0]) + " AS m1"}
 	names := []string{"b1", "m1"}
 	var partition []string
@@ -586,9 +589,9 @@ func (d *detector) extremeCondition(core *ast.SelectQuery, extreme *ast.FuncCall
 		group = " GROUP BY " + strings.Join(partition, ", ")
 	}
 	m1 := collate("m1", d.q.Describe(extreme.Args[0]).Collation)
-	return fmt.Sprintf("EXISTS (SELECT 1 FROM (SELECT %s, %s(%s) OVER (%s) AS top FROM (SELECT %s%s)) WHERE %s IS top%s HAVING %s)",
-		strings.Join(names, ", "), strings.ToLower(extreme.Name.Name), m1, window, strings.Join(fields, ", "), d.p.Rows(core), m1, group,
-		several("b1", column))
+	ranked := fmt.Sprintf("SELECT %s, %s(%s) OVER (%s) AS top FROM (SELECT %s%s)", strings.Join(names, ", "),
+		strings.ToLower(extreme.Name.Name), m1, window, strings.Join(fields, ", "), d.p.Rows(core))
+	return fmt.Sprintf("EXISTS (SELECT 1 FROM (%s) WHERE %s IS top%s HAVING %s)", ranked, m1, group, several("b1", column))
 }
 
 func (d *detector) termColumn(core *ast.SelectQuery, e ast.Expr) sqlast.Column {
@@ -685,7 +688,8 @@ func (d *detector) distinct(s site, core *ast.SelectQuery, grouped bool) {
 		if unsettled(c) && !literalItem(items[i]) {
 			d.report(s, &check{construct: UnstableRepresentative, node: items[i].Column, message: fmt.Sprintf(
 				"DISTINCT keeps one of several spellings of %s", c.Name)},
-				"EXISTS (SELECT 1 FROM ("+all+") GROUP BY "+strings.Join(group, ", ")+" HAVING "+several(fmt.Sprintf("c%d", i+1), c)+")")
+				"EXISTS (SELECT 1 FROM ("+all+") GROUP BY "+strings.Join(group, ", ")+
+					" HAVING "+several(fmt.Sprintf("c%d", i+1), c)+")")
 		}
 	}
 	if len(s.statement.Cores) > 1 || len(core.OrderBy) == 0 || core.Limit == nil && s.use != useAnswer {
@@ -910,8 +914,9 @@ func (d *detector) cut(s site) {
 	for i, column := range d.q.Output(s.statement) {
 		differ = append(differ, several(fmt.Sprintf("c%d", i+1), column))
 	}
-	condition := fmt.Sprintf("EXISTS (SELECT 1 FROM (SELECT *, rank() OVER (%s) AS r, row_number() OVER (%s) AS n FROM (%s)) GROUP BY r HAVING (%s) AND (%s))",
-		window, window, rows, strings.Join(parted, " OR "), strings.Join(differ, " OR "))
+	numbered := fmt.Sprintf("SELECT *, rank() OVER (%s) AS r, row_number() OVER (%s) AS n FROM (%s)", window, window, rows)
+	condition := fmt.Sprintf("EXISTS (SELECT 1 FROM (%s) GROUP BY r HAVING (%s) AND (%s))",
+		numbered, strings.Join(parted, " OR "), strings.Join(differ, " OR "))
 	k := &check{construct: TieAcrossCut, cut: s.use == useAnswer}
 	k.grouped = len(s.statement.Cores) == 1 && len(core.GroupBy) > 0 && core.Distinct != ast.DistinctDistinct
 	switch {

@@ -258,12 +258,10 @@ func (f *facts) equalitiesOf(core *ast.SelectQuery, conjuncts []ast.Expr) (const
 // (https://sqlite.org/datatype3.html §4.2): not where a text column is compared as a number ('1' and '01'), not under a
 // collation that ignores differences, not where a column can hold both 1 and 1.0.
 func settles(value, column sqlast.Column) bool {
-	switch {
-	case column.Affinity == schema.Text:
+	if column.Affinity == schema.Text {
 		return column.Collation == "BINARY" && value.Collation == "BINARY" && !value.Affinity.IsNumeric()
-	default:
-		return column.Affinity.IsNumeric()
 	}
+	return column.Affinity.IsNumeric()
 }
 
 func columnOf(sources []*sqlast.Source, name string) *sqlast.Ref {
@@ -340,18 +338,6 @@ func (f *facts) references(core *ast.SelectQuery, n ast.Node, visit func(*sqlast
 		}
 		return true
 	})
-}
-
-// oneRow says whether a statement returns at most one row, whatever the rows are.
-func (f *facts) oneRow(s *ast.SelectStmt) bool {
-	if len(s.Cores) != 1 {
-		return false
-	}
-	core := sqlast.Last(s)
-	if len(core.GroupBy) == 0 && sqlast.IsGrouped(core) {
-		return true
-	}
-	return f.uniqueRows(core, f.closure(core)) || f.literalLimit(core) == 1
 }
 
 // literalLimit gives the count of a LIMIT that is written as a number, or -1.

@@ -10,7 +10,8 @@ import (
 )
 
 // TestGoldens runs testdata: `schema` makes a database from SQL and gives nothing, `rows` adds to it, `mutants` lists a query's
-// mutants, `plant` what is planted for it, and `determinate` what depends on the order of the visit on the database so far.
+// mutants, `plant` what is planted for it with the number
+// of rows that each witness alone gives, and `determinate` what depends on the order of the visit on the database so far.
 func TestGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/goldens", func(t *testing.T, path string) {
 		var db *testDB
@@ -31,6 +32,35 @@ func TestGoldens(t *testing.T) {
 					if m.Equivalent {
 						fmt.Fprintf(&b, "  equivalent: %s\n", m.Why)
 					}
+				}
+				return b.String()
+			case "plant":
+				q := mustParse(t, d.Input, s)
+				var b strings.Builder
+				planted, witnesses := Plant(q, 0)
+				for _, p := range planted {
+					fmt.Fprintf(&b, "%s.%s: %v\n", p.Table, p.Column, p.Value)
+				}
+				for _, w := range witnesses {
+					for i, r := range w.Rows {
+						if i > 0 {
+							b.WriteString("; ")
+						}
+						b.WriteString(r.Table)
+						for _, c := range r.Cells {
+							name := s.Table(r.Table).Columns[c.Column].Name
+							switch {
+							case c.Null:
+								fmt.Fprintf(&b, " %s=NULL", name)
+							case c.Var > 0:
+								fmt.Fprintf(&b, " %s=$%d", name, c.Var)
+							default:
+								fmt.Fprintf(&b, " %s=%v", name, c.Value)
+							}
+						}
+					}
+					r := holding(t, s, w).query(t, d.Input)
+					fmt.Fprintf(&b, "  -> %d\n", len(r.Rows))
 				}
 				return b.String()
 			case "determinate":

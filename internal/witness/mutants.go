@@ -11,28 +11,30 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Kinds of mutants: a closed list. The first six are those of Offutt and Lee's relational and clause operators as Tuya,
-// Suárez-Cabal and de la Riva carried them over to SQL ("Mutating database queries", Information and Software Technology
-// 49, 2007, §3); the rest follows the constructs of the queries at hand.
+// Kinds of mutants: a closed list, after the clause, operator and NULL mutations of Tuya, Suárez-Cabal and de la Riva
+// ("Mutating database queries", Information and Software Technology 49(4), 2007, §3).
 const (
-	KindConjunctDropped  = "conjunct_dropped"   // a condition of WHERE or HAVING left out
-	KindComparison       = "comparison_shifted" // < for <=, = turned round or widened
-	KindLiteral          = "literal_shifted"    // a number one more or less
-	KindDistinct         = "distinct_changed"   // DISTINCT of a SELECT added or left out
-	KindCount            = "count_changed"      // count(*) for count(x), count(DISTINCT x) for count(x)
-	KindAggregate        = "aggregate_replaced" // avg for sum, min for max
-	KindOrder            = "order_flipped"      // ascending for descending
-	KindLimit            = "limit_changed"      // one more, one less, none
-	KindSetOperator      = "set_operator_changed"
-	KindNegated          = "predicate_negated" // IN for NOT IN, EXISTS, LIKE, IS NULL
-	KindConnective       = "connective_changed"
-	KindBetween          = "between_shifted" // a bound left out of its range
-	KindPattern          = "pattern_changed" // a wildcard of LIKE left out
-	KindColumn           = "column_replaced" // another column of the same table and type selected
-	KindGroup            = "group_dropped"   // a term of GROUP BY left out
-	KindSubCondition     = "subquery_condition_dropped"
-	KindJoin             = "join_changed"           // an inner join for an outer one
-	KindJoinCondition    = "join_condition_dropped" // the equation of a join left out
+	KindConjunctDropped = "conjunct_dropped"     // a condition of WHERE or HAVING left out
+	KindComparison      = "comparison_shifted"   // < for <=, = turned round or widened
+	KindLiteral         = "literal_shifted"      // a number one more or less
+	KindDistinct        = "distinct_changed"     // DISTINCT of a SELECT added or left out
+	KindCount           = "count_changed"        // count(*) for count(x), count(DISTINCT x) for count(x)
+	KindAggregate       = "aggregate_replaced"   // avg for sum, min for max
+	KindOrder           = "order_flipped"        // ascending for descending
+	KindLimit           = "limit_changed"        // one more, one less, none
+	KindSetOperator     = "set_operator_changed" // UNION, UNION ALL, INTERSECT, EXCEPT for each other
+	KindNegated         = "predicate_negated"    // IN for NOT IN; EXISTS, LIKE, IS NULL likewise
+	KindConnective      = "connective_changed"   // AND for OR
+	KindBetween         = "between_shifted"      // a bound left out of its range
+	KindPattern         = "pattern_changed"      // a wildcard of LIKE left out
+	KindColumn          = "column_replaced"      // another column of the same table and type selected
+	KindGroup           = "group_dropped"        // a term of GROUP BY left out
+	KindSubCondition    = "subquery_condition_dropped"
+	KindJoin            = "join_changed"           // an outer join for an inner one, and the reverse
+	KindJoinCondition   = "join_condition_dropped" // the equation of a join left out
+)
+
+const (
 	maxMutants           = 24
 	maxJoinMutants       = 4
 	maxEquivalentMutants = 8
@@ -40,8 +42,9 @@ const (
 
 // kindOrder is the order in which kinds take turns when there are more mutants than are kept.
 var kindOrder = []string{
-	KindConjunctDropped, KindSubCondition, KindComparison, KindDistinct, KindAggregate, KindCount, KindSetOperator, KindNegated,
-	KindOrder, KindLimit, KindLiteral, KindColumn, KindConnective, KindBetween, KindPattern, KindGroup, KindJoin, KindJoinCondition,
+	KindConjunctDropped, KindSubCondition, KindComparison, KindDistinct, KindAggregate, KindCount, KindSetOperator,
+	KindNegated, KindOrder, KindLimit, KindLiteral, KindColumn, KindConnective, KindBetween, KindPattern, KindGroup,
+	KindJoin, KindJoinCondition,
 }
 
 // Mutant is a statement one change away from a query.
@@ -185,7 +188,7 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u us
 		why = "IN and EXISTS do not count repeated rows"
 	case u == useExists && m.literalLimit(core) > 0 && core.Limit.Offset == nil:
 		why = "EXISTS asks for one row"
-	case len(s.Cores) == 1 && core.Limit != nil && core.Limit.Offset == nil && m.literalLimit(core) == 1 && m.orderListed(core):
+	case len(s.Cores) == 1 && m.literalLimit(core) == 1 && core.Limit.Offset == nil && m.orderListed(core):
 		why = "one row repeats nothing"
 	case m.uniqueOutput(core):
 		why = "the SELECT list settles a unique NOT NULL key of every joined row, or every group, or there is one row"
@@ -222,7 +225,7 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 		for _, it := range items {
 			found = found || m.same(core, term, it) && !m.loose(core, term)
 		}
-		if !found && !(m.q.Ordinal(core, term) < 0 && m.settled(core, term, k)) {
+		if !found && (m.q.Ordinal(core, term) >= 0 || !m.settled(core, term, k)) {
 			return false
 		}
 	}
@@ -233,7 +236,8 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 func (m *mutator) orderListed(core *ast.SelectQuery) bool {
 	items := m.q.Expand(core)
 	for _, t := range core.OrderBy {
-		if !slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.same(core, t.Expr, it) }) || m.q.Describe(t.Expr).Collation != "BINARY" {
+		listed := slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.same(core, t.Expr, it) })
+		if !listed || m.q.Describe(t.Expr).Collation != "BINARY" {
 			return false
 		}
 	}
@@ -496,7 +500,9 @@ func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
 
 // alwaysOfGroups proves that a condition on count(*) holds of every group, which has a row. changed, if given, is the
 // condition as it would be read with another operator or number.
-func (m *mutator) alwaysOfGroups(core *ast.SelectQuery, c ast.Expr, changed func(op ast.Operator, n int64) (ast.Operator, int64)) string {
+func (m *mutator) alwaysOfGroups(
+	core *ast.SelectQuery, c ast.Expr, changed func(op ast.Operator, n int64) (ast.Operator, int64),
+) string {
 	if len(core.GroupBy) == 0 {
 		return ""
 	}
@@ -610,7 +616,8 @@ func (m *mutator) pattern(n *ast.LikeExpr) {
 
 // shifts are the operators that stand in for one.
 var shifts = map[ast.Operator][]ast.Operator{
-	ast.OpLt: {ast.OpLe, ast.OpGt}, ast.OpLe: {ast.OpLt, ast.OpGe}, ast.OpGt: {ast.OpGe, ast.OpLt}, ast.OpGe: {ast.OpGt, ast.OpLe},
+	ast.OpLt: {ast.OpLe, ast.OpGt}, ast.OpLe: {ast.OpLt, ast.OpGe},
+	ast.OpGt: {ast.OpGe, ast.OpLt}, ast.OpGe: {ast.OpGt, ast.OpLe},
 	ast.OpEq: {ast.OpNe, ast.OpGe}, ast.OpNe: {ast.OpEq},
 }
 
@@ -639,7 +646,8 @@ func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) b
 		return false
 	}
 	inner := sqlast.Last(sub.Select)
-	if len(m.q.Sources(inner)) != 1 || inner.Where != nil || len(inner.GroupBy) > 0 || inner.Having != nil || inner.Limit != nil || len(inner.Columns) != 1 {
+	if len(m.q.Sources(inner)) != 1 || len(inner.Columns) != 1 || inner.Where != nil || len(inner.GroupBy) > 0 ||
+		inner.Having != nil || inner.Limit != nil {
 		return false
 	}
 	call, ok := sqlast.Unparen(inner.Columns[0].Expr).(*ast.FuncCall)
@@ -712,7 +720,8 @@ func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
 	}
 	ref := m.own(core, sqlast.Unparen(n.Args[0]))
 	why := ""
-	if ref != nil && n.Filter == nil && ref.Col().Collation == "BINARY" && m.uniqueRows(core, m.closureOf(core, ref, m.groupColumns(core, -1)...)) {
+	if ref != nil && n.Filter == nil && ref.Col().Collation == "BINARY" &&
+		m.uniqueRows(core, m.closureOf(core, ref, m.groupColumns(core, -1)...)) {
 		why = "the column is a key of a group's rows" // of those where it is not NULL, which alone count
 	}
 	if n.Distinct {
@@ -849,7 +858,8 @@ func (m *mutator) groups(core *ast.SelectQuery) {
 		}
 		switch {
 		case len(core.GroupBy) == 1:
-			if at := groupWords.FindStringIndex(m.q.Source[:term.Pos()]); at != nil && core.Having == nil && sqlast.HasAggregate(core.Columns[0].Expr) {
+			at := groupWords.FindStringIndex(m.q.Source[:term.Pos()])
+			if at != nil && core.Having == nil && sqlast.HasAggregate(core.Columns[0].Expr) {
 				m.edit(KindGroup, at[0], term.End(), "", "")
 			}
 		case i > 0:
@@ -862,7 +872,10 @@ func (m *mutator) groups(core *ast.SelectQuery) {
 
 // join puts an outer join for an inner one and an inner for a left one.
 func (m *mutator) join(core *ast.SelectQuery, t *ast.TableRef) {
-	if t.Join == nil || t.Join.Type&(ast.JoinComma|ast.JoinCross|ast.JoinRight) != 0 || t.On == nil && len(t.Using) == 0 && t.Join.Type&ast.JoinNatural == 0 {
+	if t.Join == nil || t.Join.Type&(ast.JoinComma|ast.JoinCross|ast.JoinRight) != 0 {
+		return
+	}
+	if t.On == nil && len(t.Using) == 0 && t.Join.Type&ast.JoinNatural == 0 {
 		return
 	}
 	natural := ""
@@ -921,7 +934,8 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 		pairs[x.Column] = y.Column
 	}
 	for _, key := range from.Table.ForeignKeys {
-		if !strings.EqualFold(key.Target, src.Table.Name) || len(key.Columns) != len(pairs) || len(key.TargetColumns) != len(key.Columns) {
+		if !strings.EqualFold(key.Target, src.Table.Name) || len(key.Columns) != len(pairs) ||
+			len(key.TargetColumns) != len(key.Columns) {
 			continue
 		}
 		all := true

@@ -150,7 +150,9 @@ func asciiLower(s string) string {
 // result is one of them: as a list of tie blocks where the outermost SELECT orders its rows, else as a bag. Rows strictly
 // within the cuts must be there, the rest is drawn from the blocks that the cuts part, each row as often as it is there.
 // ok is false where the set cannot be given so. Computed reals count to 12 digits.
-func RightResults(ctx context.Context, w Querier, q *sqlast.Query) (accept func(r *universe.Result) bool, ok bool, err error) {
+func RightResults(ctx context.Context, w Querier, q *sqlast.Query) (
+	accept func(r *universe.Result) bool, ok bool, err error,
+) {
 	d := newDetector(q)
 	d.statement(site{statement: q.Stmt, use: useAnswer})
 	var others []*check

@@ -2,6 +2,7 @@ package witness
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/database"
@@ -23,17 +24,17 @@ const (
 // operation only. The result depends on the query alone.
 func Plant(q *sqlast.Query, number int) ([]database.Planted, []database.Witness) {
 	p := &planter{facts: facts{q: q, keysHold: true}, number: number, seen: map[string]bool{}}
-	p.keep(p.build(func(b *builder) { b.statement(q.Stmt, nil, 0) }))
+	p.add(func(b *builder) { b.statement(q.Stmt, nil) })
 	targets := p.targets()
 	// Every target gets its first alternatives before any gets its last.
 	p.shapes()
 	for k := range 6 {
 		for _, t := range targets {
 			if k < t.alternatives {
-				p.keep(p.build(func(b *builder) {
+				p.add(func(b *builder) {
 					b.choice, b.alternative = t.node, k
-					b.statement(q.Stmt, nil, 0)
-				}))
+					b.statement(q.Stmt, nil)
+				})
 			}
 		}
 	}
@@ -48,15 +49,15 @@ type planter struct {
 	seen      map[string]bool
 }
 
-func (p *planter) build(fill func(*builder)) database.Witness {
+// add builds a witness and keeps it unless it is empty, there already, or one too many.
+func (p *planter) add(fill func(*builder)) {
+	if len(p.witnesses) >= maxWitnesses {
+		return
+	}
 	b := &builder{facts: p.facts, cells: map[[2]int]int{}, serial: p.number*maxWitnesses + len(p.witnesses)}
 	fill(b)
-	return database.Witness{Query: p.number, Rows: b.finish()}
-}
-
-// keep adds a witness unless it is empty, there already, or one too many.
-func (p *planter) keep(w database.Witness) {
-	if len(p.witnesses) >= maxWitnesses || len(w.Rows) == 0 {
+	w := database.Witness{Query: p.number, Rows: b.finish()}
+	if len(w.Rows) == 0 {
 		return
 	}
 	if text := witnessText(w); !p.seen[text] {
@@ -70,7 +71,8 @@ func witnessText(w database.Witness) string {
 	for _, r := range w.Rows {
 		b = append(append(b, r.Table...), '\n')
 		for _, c := range r.Cells {
-			b = append(b, byte('0'+c.Column%64), byte(c.Var), 0x1f)
+			b = append(strconv.AppendInt(b, int64(c.Column), 10), '$')
+			b = append(strconv.AppendInt(b, int64(c.Var), 10), 0x1f)
 			if c.Var == 0 {
 				b = universe.AppendValue(b, c.Value)
 			}
@@ -112,13 +114,13 @@ func (p *planter) shapes() {
 	if len(s.Cores) > 1 {
 		p.branches(s)
 	}
-	p.core(s, sqlast.Last(s))
+	p.core(sqlast.Last(s))
 	if len(s.Cores) > 1 {
-		p.core(s, s.Cores[0].(*ast.SelectQuery))
+		p.core(s.Cores[0].(*ast.SelectQuery))
 	}
 	ast.Walk(s, func(n ast.Node) bool {
 		if sub, ok := n.(*ast.SelectStmt); ok && sub != s {
-			p.core(sub, sqlast.Last(sub))
+			p.core(sqlast.Last(sub))
 		}
 		return true
 	})
@@ -127,92 +129,89 @@ func (p *planter) shapes() {
 // branches gives rows that satisfy both sides of a set operation, one of them, and one of them twice.
 func (p *planter) branches(s *ast.SelectStmt) {
 	one, two := s.Cores[0].(*ast.SelectQuery), s.Cores[1].(*ast.SelectQuery)
-	p.keep(p.build(func(b *builder) { b.unite(one, b.group(one, nil, 0), two, b.group(two, nil, -1)) }))
-	p.keep(p.build(func(b *builder) { b.group(two, nil, 0) }))
-	p.keep(p.build(func(b *builder) { b.group(one, nil, 0) }))
-	p.keep(p.build(func(b *builder) {
+	p.add(func(b *builder) { b.unite(one, b.group(one, nil, 0), two, b.group(two, nil, -1)) })
+	p.add(func(b *builder) { b.group(two, nil, 0) })
+	p.add(func(b *builder) { b.group(one, nil, 0) })
+	p.add(func(b *builder) {
 		x, y := b.group(one, nil, 0), b.group(one, nil, 1)
 		b.unite(one, x, one, y)
-	}))
+	})
 }
 
-// core gives the witnesses that the clauses of one SELECT ask for. Those of an inner SELECT are rows of their own.
-func (p *planter) core(s *ast.SelectStmt, core *ast.SelectQuery) {
-	outer := p.around(s)
+// core gives the witnesses that the clauses of one SELECT ask for. Those of an inner SELECT are rows of their own: where
+// it names columns of an outer row, the cells compared with them stay free.
+func (p *planter) core(core *ast.SelectQuery) {
 	switch {
 	case len(core.GroupBy) > 0:
 		sizes := p.sizes(core)
-		p.keep(p.build(func(b *builder) {
+		p.add(func(b *builder) {
 			for g, n := range sizes {
-				b.grouped(core, outer, n, g)
+				b.grouped(core, nil, n, g)
 			}
-		}))
-		p.keep(p.build(func(b *builder) { // one group whose rows repeat each other beside one whose rows do not
+		})
+		p.add(func(b *builder) { // one group whose rows repeat each other beside one whose rows do not
 			b.same = true
-			b.grouped(core, outer, 3, 0)
+			b.grouped(core, nil, 3, 0)
 			b.same = false
-			b.grouped(core, outer, 2, 1)
-		}))
-		p.keep(p.build(func(b *builder) { // what is counted is NULL in the larger group
-			b.grouped(core, outer, 2, 0)
+			b.grouped(core, nil, 2, 1)
+		})
+		p.add(func(b *builder) { // what is counted is NULL in the larger group
+			b.grouped(core, nil, 2, 0)
 			b.null = true
-			b.grouped(core, outer, max(sizes[0], 4), 1)
+			b.grouped(core, nil, max(sizes[0], 4), 1)
 			if sizes[0] > 1 && sizes[0] < 4 {
-				b.grouped(core, outer, sizes[0], 2)
+				b.grouped(core, nil, sizes[0], 2)
 			}
-		}))
-		p.keep(p.build(func(b *builder) { // the key of the largest group is NULL
-			b.nullGroup(core, b.grouped(core, outer, 4, 0))
-			b.grouped(core, outer, 2, 1)
-		}))
+		})
+		p.add(func(b *builder) { // the key of the largest group is NULL
+			b.nullGroup(core, b.grouped(core, nil, 4, 0))
+			b.grouped(core, nil, 2, 1)
+		})
 	case sqlast.IsGrouped(core):
-		p.keep(p.build(func(b *builder) {
+		p.add(func(b *builder) {
 			for i := range 3 {
 				b.spread = i + 1
-				b.rows(core, outer)
+				b.rows(core, nil)
 			}
-		}))
-		p.keep(p.build(func(b *builder) {
+		})
+		p.add(func(b *builder) {
 			b.same = true
-			x, y := b.rows(core, outer), b.rows(core, outer)
+			x, y := b.rows(core, nil), b.rows(core, nil)
 			b.uniteArguments(core, x, y)
-		}))
-		p.keep(p.build(func(b *builder) {
+		})
+		p.add(func(b *builder) {
 			b.null = true
-			b.rows(core, outer)
-		}))
+			b.rows(core, nil)
+		})
 	default:
-		p.keep(p.build(func(b *builder) {
-			x, y := b.rows(core, outer), b.rows(core, outer)
+		p.add(func(b *builder) {
+			x, y := b.rows(core, nil), b.rows(core, nil)
 			b.unite(core, x, core, y)
-		}))
+		})
 	}
 	if n := p.literalLimit(core); n > 0 && len(core.OrderBy) > 0 {
-		p.keep(p.build(func(b *builder) {
+		p.add(func(b *builder) {
 			for i := range int(min(n, 10)) + 2 {
 				b.spread = i + 1
 				if len(core.GroupBy) > 0 {
-					b.grouped(core, outer, min(i+1, 4), i)
+					b.grouped(core, nil, min(i+1, 4), i)
 				} else {
-					b.rows(core, outer)
+					b.rows(core, nil)
 				}
 			}
-		}))
+		})
 	}
 	p.eachTable(core.From, func(t *ast.TableRef) {
 		src := p.q.SourceOf(t)
 		if src == nil || len(p.q.Sources(core)) < 2 {
 			return
 		}
-		p.keep(p.build(func(b *builder) { // no partner in this table
+		p.add(func(b *builder) { // no partner in this table
 			b.absent = src
-			b.rows(core, outer)
-		}))
+			b.rows(core, nil)
+		})
 	})
 }
-
-// around is nil: an inner SELECT that names outer columns finds no row for them, and leaves those cells free.
-func (p *planter) around(*ast.SelectStmt) *env { return nil }
 
 // sizes gives the numbers of rows that groups should have: around the bound of HAVING, else different.
 func (p *planter) sizes(core *ast.SelectQuery) []int {

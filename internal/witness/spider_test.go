@@ -128,6 +128,7 @@ func TestDeterminateOnSpider(t *testing.T) {
 				grouped++
 				if moved {
 					groupedMoved++
+					t.Logf("%s: a tie of groups moved: %s", sq.id, sq.q.Source)
 				}
 			case f != nil:
 				found++
