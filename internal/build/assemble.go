@@ -149,11 +149,29 @@ func (b *builder) rejections(variants map[string][]*item) []*suite.Rejection {
 		if it.rejection != nil {
 			list = append(list, it.rejection)
 		}
+		list = append(list, it.droppedPlans()...)
 		for _, v := range append(refused[it.id], variants[it.id]...) {
 			if v.rejection != nil {
 				list = append(list, v.rejection)
 			}
+			list = append(list, v.droppedPlans()...)
 		}
+	}
+	return list
+}
+
+// droppedPlans names the plans of a published example that are left out because they do not hold.
+func (it *item) droppedPlans() []*suite.Rejection {
+	if it.rejection != nil || it.proof == nil {
+		return nil
+	}
+	var list []*suite.Rejection
+	for _, d := range it.proof.Dropped {
+		at := it.example.Position
+		list = append(list, &suite.Rejection{
+			What: "plan", ID: it.id + "/" + d.Kind, Corpus: it.corpus, Database: it.example.Database, Style: universe.StyleFunc,
+			Reason: d.Reason, File: at.File, Line: at.Line, Column: at.Column, Message: d.Message,
+		})
 	}
 	return list
 }
@@ -210,15 +228,18 @@ func (b *builder) count(s *suite.Suite, published []*item) suite.Counts {
 		}
 	}
 	for _, r := range s.Rejected {
-		if r.What == "variant" {
+		switch r.What {
+		case "variant":
 			if c.VariantsRefused == nil {
 				c.VariantsRefused = map[string]int{}
 			}
 			c.VariantsRefused[r.Reason]++
-			continue
+		case "plan":
+			c.PlansDropped++
+		default:
+			c.Rejected++
+			c.RejectedByReason[r.Reason]++
 		}
-		c.Rejected++
-		c.RejectedByReason[r.Reason]++
 	}
 	for i, t := range s.Tasks {
 		if len(t.Plans) > 1 {

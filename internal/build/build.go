@@ -490,16 +490,16 @@ func (b *builder) prove(ctx context.Context) error {
 // judge rejects an example that is not proven or breaks a quality rule.
 func (b *builder) judge(it *item, proof *verify.Proof) {
 	it.proof = proof
-	if proof.Reason != "" {
-		it.reject(b, proof.Reason, 0, 0, proof.Message)
-		return
-	}
 	if reason := b.quality(it); reason != "" {
 		message := qualityMessages[reason]
 		if reason == "too_many_rows" {
 			message = fmt.Sprintf("the answer has %d rows, more than %d", len(it.found.Result.Rows), b.opts.MaxRows)
 		}
 		it.reject(b, reason, 0, 0, message)
+		return
+	}
+	if proof.Reason != "" {
+		it.reject(b, proof.Reason, 0, 0, proof.Message)
 		return
 	}
 	if b.opts.RequireAlternative && len(proof.Plans) < 2 {

@@ -77,6 +77,7 @@ type Counts struct {
 	Tasks                int                       `json:"tasks"` // published examples and variants
 	Variants             int                       `json:"variants,omitempty"`
 	VariantsRefused      map[string]int            `json:"variants_refused,omitempty"`
+	PlansDropped         int                       `json:"plans_dropped,omitempty"` // second plans that do not hold
 	Weak                 int                       `json:"weak"`
 	Guessable            int                       `json:"guessable"`
 	TasksWithAlternative int                       `json:"tasks_with_alternative"`
@@ -169,7 +170,7 @@ type Mutant struct {
 
 // Rejection says why an example, a variant or an instance is not in the suite.
 type Rejection struct {
-	What     string `json:"what"` // example, variant or instance
+	What     string `json:"what"` // example, variant, instance or plan
 	ID       string `json:"id"`
 	Corpus   string `json:"corpus"`
 	Database string `json:"database,omitempty"`

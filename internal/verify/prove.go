@@ -187,6 +187,9 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 			}
 			return nil, fmt.Errorf("neighbour %d: %w", i+1, err)
 		}
+		if len(r.Rows) > environment.DefaultRows {
+			continue // no agent could be shown it
+		}
 		o.result = r
 		o.gold = universe.Gold{Kind: universe.GoldRows, Columns: c.Columns, Rows: r.Rows}
 	}
