@@ -142,8 +142,8 @@ type Certificate struct {
 	Distinct   int               `json:"distinct"` // different non-empty results over the neighbours
 	Mutants    MutantCounts      `json:"mutants"`
 	Joins      MutantCounts      `json:"join_mutants"`
-	Survivors  []Mutant          `json:"survivors,omitempty"`  // mutants that no neighbour tells
-	Checks     []string          `json:"checks"`               // what was checked, from a closed list
+	Survivors  []Mutant          `json:"survivors,omitempty"`   // mutants that no neighbour tells
+	Checks     []string          `json:"checks"`                // what was checked, from a closed list
 	Transcript map[string]string `json:"transcripts,omitempty"` // digests of the proving transcripts, by policy
 }
 

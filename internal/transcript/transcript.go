@@ -49,8 +49,8 @@ const (
 const (
 	EndAnswered = "answered"
 	EndDeclined = "declined"
-	EndSilent   = "silent" // the agent stopped without an act
-	EndBudget   = "budget" // a budget ran out; Event.Budget names it
+	EndSilent   = "silent"  // the agent stopped without an act
+	EndBudget   = "budget"  // a budget ran out; Event.Budget names it
 	EndCrashed  = "crashed" // the agent's own program failed
 	// The ends below make an episode invalid: it leaves the denominator and is run again on resume.
 	EndProvider    = "provider"    // the model's provider failed
