@@ -31,11 +31,12 @@ func GrowFirst(ctx context.Context, r *Recipe, seed uint64, n, keep int) ([]*Wor
 	if err != nil {
 		return nil, err
 	}
-	order := dependencyOrder(r.Schema)
+	layouts := layoutsOf(r.Schema)
+	order := dependencyOrder(layouts)
 	shares := r.deal(seed, n)
 	worlds := make([]*World, 0, keep)
 	for k := range keep {
-		g := newGrower(r.Schema, pools, order, seed, k)
+		g := newGrower(layouts, pools, order, seed, k)
 		g.base()
 		for _, w := range shares[k] {
 			g.witness(&r.Witnesses[w])
@@ -83,31 +84,92 @@ func (r *Recipe) deal(seed uint64, n int) [][]int {
 	return shares
 }
 
-// dependencyOrder lists the tables so that foreign keys point to earlier ones, as far as they have no cycles.
-func dependencyOrder(sch *schema.Database) []int {
-	state := make([]int, len(sch.Tables))
-	var order []int
-	var visit func(i int)
-	visit = func(i int) {
-		if state[i] != 0 {
-			return
+// layout is what of a table's schema rows must respect.
+type layout struct {
+	table      *schema.Table
+	keys       []key
+	references []reference
+	inKey      []bool // by column: part of a primary or unique key
+	refers     []bool // by column: part of a foreign key
+	referred   []bool // by column: a foreign key points to it
+	nullable   []bool // by column: may hold NULL
+}
+
+// key is a primary or unique key.
+type key struct{ columns []int }
+
+// reference is a foreign key.
+type reference struct {
+	columns       []int
+	target        int
+	targetColumns []int
+}
+
+func layoutsOf(sch *schema.Database) []layout {
+	layouts := make([]layout, len(sch.Tables))
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		n := len(t.Columns)
+		l := layout{
+			table: t, inKey: make([]bool, n), refers: make([]bool, n), referred: make([]bool, n), nullable: make([]bool, n),
 		}
-		state[i] = 1
-		for _, k := range sch.Tables[i].ForeignKeys {
-			if j := tableIndex(sch, k.Target); j >= 0 {
-				visit(j)
+		for j := range t.Columns {
+			// SQLite lets NULL into most primary keys. Nobody means it.
+			l.nullable[j] = !t.Columns[j].NotNull && !slices.Contains(t.PrimaryKey, j)
+		}
+		if len(t.PrimaryKey) > 0 {
+			l.keys = append(l.keys, key{t.PrimaryKey})
+		}
+		for _, u := range t.Unique {
+			l.keys = append(l.keys, key{u})
+		}
+		for _, k := range l.keys {
+			for _, j := range k.columns {
+				l.inKey[j] = true
 			}
 		}
-		order = append(order, i)
+		layouts[i] = l
 	}
-	for i := range sch.Tables {
-		visit(i)
+	for i := range layouts {
+		l := &layouts[i]
+		for _, k := range l.table.ForeignKeys {
+			target := tableIndex(sch, k.Target)
+			if target < 0 || sch.Tables[target].View || target == i && slices.Equal(k.Columns, k.TargetColumns) {
+				continue // nothing to respect: a row is its own parent under the last
+			}
+			l.references = append(l.references, reference{k.Columns, target, k.TargetColumns})
+			for n, j := range k.Columns {
+				l.refers[j] = true
+				layouts[target].referred[k.TargetColumns[n]] = true
+			}
+		}
 	}
-	return order
+	return layouts
 }
 
 func tableIndex(sch *schema.Database, name string) int {
 	return slices.IndexFunc(sch.Tables, func(t schema.Table) bool { return strings.EqualFold(t.Name, name) })
+}
+
+// dependencyOrder lists the tables so that foreign keys point to earlier ones, as far as they have no cycles.
+func dependencyOrder(layouts []layout) []int {
+	seen := make([]bool, len(layouts))
+	var order []int
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, k := range layouts[i].references {
+			visit(k.target)
+		}
+		order = append(order, i)
+	}
+	for i := range layouts {
+		visit(i)
+	}
+	return order
 }
 
 // character says what kind of neighbour is grown.
@@ -125,392 +187,62 @@ var characters = []character{
 
 // grower makes the rows of one neighbour.
 type grower struct {
-	sch    *schema.Database
-	pools  [][]*pool
-	order  []int
-	draw   *rand.Rand
-	char   character
-	rows   [][]universe.Row
-	locked [][]bool // rows that a witness counts on
-	domain [][][]universe.Value
-	keys   [][]keyIndex // by table: what is taken, by unique key
-	fresh  int64
-	depth  int // of rows made for the sake of rows that refer to them
+	layouts []layout
+	pools   [][]*pool
+	order   []int
+	draw    *rand.Rand
+	char    character
+	rows    [][]universe.Row
+	held    [][][]bool // by table, row and column: a witness counts on the value; nil where it does on none
+	domain  [][][]universe.Value
+	taken   [][]map[string]int // by table and key: the row that holds these values
+	fresh   int64
+	added   []int    // the tables of the rows, in the order in which they were made
+	drafts  []*draft // rows that are being made, each for the sake of the one before
+	steps   int      // drafts that may still be tried for the row that was asked for
 }
 
-// maxDepth bounds how long a chain of parents is made for one row.
-const maxDepth = 8
-
-// keyIndex maps the values of a unique key to the row that holds them.
-type keyIndex struct {
-	columns []int
-	primary bool
-	taken   map[string]int
-}
-
-func newGrower(sch *schema.Database, pools [][]*pool, order []int, seed uint64, k int) *grower {
+func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *grower {
 	g := &grower{
-		sch: sch, pools: pools, order: order, draw: universe.Draw(seed, "neighbour", fmt.Sprint(k)),
-		char: characters[k%len(characters)], rows: make([][]universe.Row, len(sch.Tables)),
-		locked: make([][]bool, len(sch.Tables)), domain: make([][][]universe.Value, len(sch.Tables)),
-		keys: make([][]keyIndex, len(sch.Tables)), fresh: 1000,
+		layouts: layouts, pools: pools, order: order, draw: universe.Draw(seed, "neighbour", strconv.Itoa(k)),
+		char: characters[k%len(characters)], rows: make([][]universe.Row, len(layouts)), held: make([][][]bool, len(layouts)),
+		domain: make([][][]universe.Value, len(layouts)), taken: make([][]map[string]int, len(layouts)), fresh: 1000,
 	}
-	for i := range sch.Tables {
-		t := &sch.Tables[i]
-		g.domain[i] = make([][]universe.Value, len(t.Columns))
-		if len(t.PrimaryKey) > 0 {
-			g.keys[i] = append(g.keys[i], keyIndex{t.PrimaryKey, true, map[string]int{}})
-		}
-		for _, u := range t.Unique {
-			g.keys[i] = append(g.keys[i], keyIndex{u, false, map[string]int{}})
+	for i := range layouts {
+		g.domain[i] = make([][]universe.Value, len(layouts[i].table.Columns))
+		g.taken[i] = make([]map[string]int, len(layouts[i].keys))
+		for n := range g.taken[i] {
+			g.taken[i][n] = map[string]int{}
 		}
 	}
 	return g
 }
 
+// base fills the tables.
 func (g *grower) base() {
 	for _, i := range g.order {
-		if g.sch.Tables[i].View || g.draw.Float64() < g.char.empty {
+		if g.layouts[i].table.View || g.draw.Float64() < g.char.empty {
 			continue
 		}
 		for range g.char.least + g.draw.IntN(g.char.most-g.char.least+1) {
-			if row, ok := g.freeRow(i, nil); ok {
-				g.add(i, row)
-				// A duplicate, as far as keys allow.
-				if g.draw.Float64() < 0.15 {
-					if twin, ok := g.freeRow(i, g.twin(i, row)); ok {
-						g.add(i, twin)
-					}
-				}
+			at, ok := g.grow(i, nil)
+			// A duplicate, as far as keys allow.
+			if ok && g.draw.Float64() < 0.15 {
+				g.grow(i, g.twin(i, at))
 			}
 		}
 	}
 }
 
 // twin fixes the columns of a row that no key holds.
-func (g *grower) twin(i int, row universe.Row) map[int]universe.Value {
+func (g *grower) twin(i, at int) map[int]universe.Value {
 	fixed := map[int]universe.Value{}
-	for j, v := range row {
-		if !g.inKey(i, j) {
+	for j, v := range g.rows[i][at] {
+		if !g.layouts[i].inKey[j] {
 			fixed[j] = v
 		}
 	}
 	return fixed
-}
-
-func (g *grower) inKey(i, j int) bool {
-	return slices.ContainsFunc(g.keys[i], func(k keyIndex) bool { return slices.Contains(k.columns, j) })
-}
-
-func (g *grower) add(i int, row universe.Row) int {
-	at := len(g.rows[i])
-	g.rows[i] = append(g.rows[i], row)
-	g.locked[i] = append(g.locked[i], false)
-	for _, k := range g.keys[i] {
-		if text, ok := keyText(row, k.columns); ok {
-			k.taken[text] = at
-		}
-	}
-	return at
-}
-
-// keyText writes the values of a key; ok is false where one is NULL, which collides with nothing.
-func keyText(row universe.Row, columns []int) (text string, ok bool) {
-	var b []byte
-	for _, j := range columns {
-		if row[j] == nil {
-			return "", false
-		}
-		v := row[j]
-		if s, isText := v.(string); isText {
-			// The coarsest collation, and the coarsest affinity: what may be stored as one value counts as one.
-			v = strings.ToLower(strings.TrimRight(s, " "))
-			if f, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
-				v = f
-			}
-		}
-		if f, isReal := v.(float64); isReal && f == float64(int64(f)) {
-			v = int64(f)
-		}
-		b = append(universe.AppendValue(b, v), 0)
-	}
-	return string(b), true
-}
-
-// freeRow draws a row around fixed values so that every key holds; ok is false where none was found.
-func (g *grower) freeRow(i int, fixed map[int]universe.Value) (universe.Row, bool) {
-	t := &g.sch.Tables[i]
-	for range 6 {
-		row := make(universe.Row, len(t.Columns))
-		set := make([]bool, len(t.Columns))
-		for j, v := range fixed {
-			row[j], set[j] = v, true
-		}
-		if !g.refer(i, row, set) {
-			continue
-		}
-		for j := range row {
-			if !set[j] {
-				row[j] = g.value(i, j)
-			}
-		}
-		if g.unique(i, row, fixed) {
-			return row, true
-		}
-	}
-	return nil, false
-}
-
-// refer fills the columns of foreign keys from rows of their targets, and makes those rows where fixed values ask for
-// them.
-func (g *grower) refer(i int, row universe.Row, set []bool) bool {
-	t := &g.sch.Tables[i]
-	for _, k := range t.ForeignKeys {
-		target := tableIndex(g.sch, k.Target)
-		given := map[int]universe.Value{}
-		null, free := false, false
-		for n, j := range k.Columns {
-			switch {
-			case !set[j]:
-				free = true
-			case row[j] == nil:
-				null = true
-			default:
-				given[k.TargetColumns[n]] = row[j]
-			}
-		}
-		switch {
-		case null:
-			// One NULL is enough to refer to nothing.
-			for _, j := range k.Columns {
-				if !set[j] {
-					row[j], set[j] = g.value(i, j), true
-				}
-			}
-			continue
-		case free && g.nullable(i, k.Columns) && g.draw.Float64() < g.char.nulls:
-			for _, j := range k.Columns {
-				if !set[j] {
-					row[j], set[j] = nil, true
-				}
-			}
-			continue
-		}
-		parent := g.parent(target, k, given)
-		if parent == nil && target == i && len(given) == 0 && !g.nullable(i, k.Columns) {
-			g.referToItself(i, k, row, set)
-			continue
-		}
-		if parent == nil {
-			if !g.nullable(i, k.Columns) || !g.clear(k.Columns, row, set) {
-				return false
-			}
-			continue
-		}
-		for n, j := range k.Columns {
-			row[j], set[j] = parent[k.TargetColumns[n]], true
-		}
-	}
-	return true
-}
-
-// clear sets free columns to NULL; it fails where none is free.
-func (g *grower) clear(columns []int, row universe.Row, set []bool) bool {
-	done := false
-	for _, j := range columns {
-		if !set[j] {
-			row[j], set[j], done = nil, true, true
-		}
-	}
-	return done
-}
-
-// nullable says whether some column of a key may hold NULL.
-func (g *grower) nullable(i int, columns []int) bool {
-	t := &g.sch.Tables[i]
-	return slices.ContainsFunc(columns, func(j int) bool { return !t.Columns[j].NotNull && !slices.Contains(t.PrimaryKey, j) })
-}
-
-// referToItself makes a row its own parent: the first row of a table that refers to itself and may not leave that out.
-func (g *grower) referToItself(i int, k schema.ForeignKey, row universe.Row, set []bool) {
-	for n, j := range k.Columns {
-		target := k.TargetColumns[n]
-		if !set[target] {
-			row[target], set[target] = g.freshValue(i, target), true
-		}
-		row[j], set[j] = row[target], true
-	}
-}
-
-// parent finds a row of target that holds the given values, or makes one; nil where keys allow none.
-func (g *grower) parent(target int, k schema.ForeignKey, given map[int]universe.Value) universe.Row {
-	for j, v := range given {
-		stored, ok := asStored(&g.sch.Tables[target], j, v)
-		if !ok {
-			return nil
-		}
-		given[j] = stored
-	}
-	var candidates []universe.Row
-	for _, r := range g.rows[target] {
-		fits := true
-		for j, v := range given {
-			fits = fits && equal(r[j], v)
-		}
-		for _, j := range k.TargetColumns {
-			fits = fits && r[j] != nil
-		}
-		if fits {
-			candidates = append(candidates, r)
-		}
-	}
-	if n := len(candidates); n > 0 {
-		// Skewed, so that some parents have many children and some none.
-		return candidates[min(g.draw.IntN(n), g.draw.IntN(n))]
-	}
-	if g.depth > maxDepth {
-		return nil // a cycle of keys
-	}
-	g.depth++
-	defer func() { g.depth-- }()
-	fixed := map[int]universe.Value{}
-	for j, v := range given {
-		fixed[j] = v
-	}
-	for _, j := range k.TargetColumns {
-		if _, known := fixed[j]; !known {
-			fixed[j] = g.notNull(target, j)
-		}
-	}
-	made, ok := g.freeRow(target, fixed)
-	if !ok {
-		return nil
-	}
-	g.add(target, made)
-	return made
-}
-
-// equal compares as SQLite does under the binary collation; NULL equals NULL.
-func equal(a, b universe.Value) bool {
-	switch a := a.(type) {
-	case universe.Blob:
-		b, ok := b.(universe.Blob)
-		return ok && string(a) == string(b)
-	case int64:
-		if f, ok := b.(float64); ok {
-			return float64(a) == f
-		}
-	case float64:
-		if i, ok := b.(int64); ok {
-			return a == float64(i)
-		}
-	}
-	if _, isBlob := b.(universe.Blob); isBlob {
-		return false
-	}
-	return a == b
-}
-
-// unique changes the free columns of a row until no unique key collides; fixed columns stay.
-func (g *grower) unique(i int, row universe.Row, fixed map[int]universe.Value) bool {
-	t := &g.sch.Tables[i]
-	for _, k := range g.keys[i] {
-		for try := 0; ; try++ {
-			text, complete := keyText(row, k.columns)
-			if complete {
-				if _, taken := k.taken[text]; !taken {
-					break
-				}
-			} else if !k.primary {
-				break
-			}
-			if try == 4 {
-				return false
-			}
-			changed := false
-			for _, j := range k.columns {
-				if _, held := fixed[j]; held || g.refers(t, j) {
-					continue
-				}
-				row[j], changed = g.freshValue(i, j), true
-			}
-			if !changed {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (g *grower) refers(t *schema.Table, j int) bool {
-	return slices.ContainsFunc(t.ForeignKeys, func(k schema.ForeignKey) bool { return slices.Contains(k.Columns, j) })
-}
-
-// value draws a value for a free column.
-func (g *grower) value(i, j int) universe.Value {
-	t := &g.sch.Tables[i]
-	if !t.Columns[j].NotNull && !slices.Contains(t.PrimaryKey, j) && g.draw.Float64() < g.char.nulls {
-		return nil
-	}
-	return g.notNull(i, j)
-}
-
-func (g *grower) notNull(i, j int) universe.Value {
-	if g.char.domain > 0 && !g.inKey(i, j) {
-		if g.domain[i][j] == nil {
-			for range g.char.domain {
-				g.domain[i][j] = append(g.domain[i][j], g.pooled(i, j))
-			}
-		}
-		return g.domain[i][j][g.draw.IntN(len(g.domain[i][j]))]
-	}
-	return g.pooled(i, j)
-}
-
-func (g *grower) pooled(i, j int) universe.Value {
-	p := g.pools[i][j]
-	pick := func(list []universe.Value) universe.Value { return list[g.draw.IntN(len(list))] }
-	roll := g.draw.Float64()
-	switch {
-	case len(p.planted) > 0 && roll < 0.40:
-		return pick(p.planted)
-	case len(p.near) > 0 && roll < 0.55:
-		return pick(p.near)
-	case len(p.samples) > 0 && roll < 0.92:
-		return pick(p.samples)
-	default:
-		return g.small(p.kind)
-	}
-}
-
-// small draws from a small set, so that ties occur.
-func (g *grower) small(kind string) universe.Value {
-	n := int64(g.draw.IntN(6))
-	switch kind {
-	case kindInteger:
-		return n
-	case kindNumber:
-		return float64(n) + 0.5
-	case kindDate:
-		return fmt.Sprintf("200%d-0%d-1%d", n, n+1, n)
-	default:
-		return []string{"alpha", "Beta", "gamma", "Delta", "épée", "alpha "}[n]
-	}
-}
-
-// freshValue gives a value that no row of the neighbour has yet.
-func (g *grower) freshValue(i, j int) universe.Value {
-	g.fresh++
-	switch g.pools[i][j].kind {
-	case kindInteger:
-		return g.fresh
-	case kindNumber:
-		return float64(g.fresh)
-	case kindDate:
-		return fmt.Sprintf("%d-%02d-%02d", 1900+g.fresh%200, 1+g.fresh%12, 1+g.fresh%28)
-	default:
-		return fmt.Sprintf("v%d", g.fresh)
-	}
 }
 
 // witness puts the rows of a witness into the neighbour. What cannot be had without breaking a key is left out.
@@ -518,93 +250,106 @@ func (g *grower) witness(w *Witness) {
 	variables := g.bindVariables(w)
 	for _, at := range g.parentsFirst(w) {
 		row := &w.Rows[at]
-		i := tableIndex(g.sch, row.Table)
+		i := g.tableOf(row)
 		if i < 0 {
 			continue
 		}
 		fixed := map[int]universe.Value{}
 		for _, c := range row.Cells {
+			v := c.Value
 			switch {
-			case !c.Null && c.Var == 0 && !storable(&g.sch.Tables[i], c.Column, c.Value):
-				// A row with this value cannot be stored; the rest of it still shows something.
+			case c.Column < 0 || c.Column >= len(g.layouts[i].nullable):
+				continue
 			case c.Null:
-				if !g.sch.Tables[i].Columns[c.Column].NotNull {
-					fixed[c.Column] = nil
-				}
+				v = nil
 			case c.Var > 0:
-				if storable(&g.sch.Tables[i], c.Column, variables[c.Var]) {
-					fixed[c.Column] = variables[c.Var]
-				}
-			default:
-				fixed[c.Column] = c.Value
+				v = variables[c.Var]
+			}
+			// Where a value cannot be stored, the rest of the row still shows something.
+			v, ok := stored(g.layouts[i].table, c.Column, v)
+			if ok && (v != nil || g.layouts[i].nullable[c.Column]) {
+				fixed[c.Column] = v
 			}
 		}
 		g.place(i, fixed)
 	}
 }
 
-// place adds a row with fixed values, or changes the row that holds its key already.
+// tableOf finds the table of a witness's row, or -1.
+func (g *grower) tableOf(row *WitnessRow) int {
+	return slices.IndexFunc(g.layouts, func(l layout) bool {
+		return !l.table.View && strings.EqualFold(l.table.Name, row.Table)
+	})
+}
+
+// place adds a row with fixed values, or brings them into the row that has their key already.
 func (g *grower) place(i int, fixed map[int]universe.Value) {
-	if row, ok := g.freeRow(i, fixed); ok {
-		at := g.add(i, row)
-		g.locked[i][at] = true
+	at, ok := g.grow(i, fixed)
+	if !ok {
+		at, ok = g.merge(i, fixed)
+	}
+	if !ok {
 		return
 	}
-	probe := make(universe.Row, len(g.sch.Tables[i].Columns))
-	for j, v := range fixed {
-		probe[j] = v
+	if g.held[i][at] == nil {
+		g.held[i][at] = make([]bool, len(g.layouts[i].nullable))
 	}
-	for _, k := range g.keys[i] {
-		text, complete := keyText(probe, k.columns)
-		if !complete {
-			continue
-		}
-		at, taken := k.taken[text]
-		if !taken || g.locked[i][at] {
-			continue
-		}
-		for j, v := range fixed {
-			if !g.inKey(i, j) && !g.refers(&g.sch.Tables[i], j) && !g.referred(i, j) {
-				g.rows[i][at][j] = v
-			}
-		}
-		g.locked[i][at] = true
-		return
+	for j := range fixed {
+		g.held[i][at][j] = true
 	}
 }
 
-// referred says whether a foreign key points to a column.
-func (g *grower) referred(i, j int) bool {
-	for _, t := range g.sch.Tables {
-		for _, k := range t.ForeignKeys {
-			if strings.EqualFold(k.Target, g.sch.Tables[i].Name) && slices.Contains(k.TargetColumns, j) {
-				return true
+// merge finds the row that has the key of the fixed values, and changes its other values to them where no key and no
+// other witness counts on what is there.
+func (g *grower) merge(i int, fixed map[int]universe.Value) (int, bool) {
+	l := &g.layouts[i]
+	probe := make(universe.Row, len(l.table.Columns))
+	for j, v := range fixed {
+		probe[j] = v
+	}
+	for n := range l.keys {
+		text, complete := keyText(l, n, probe)
+		at, taken := g.taken[i][n][text]
+		if !complete || !taken {
+			continue
+		}
+		row, held := g.rows[i][at], g.held[i][at]
+		for j, v := range fixed {
+			settled := l.inKey[j] || l.refers[j] || l.referred[j] || held != nil && held[j]
+			if settled && !same(row[j], v, l.table.Columns[j].Collation) {
+				return 0, false
 			}
 		}
+		for j, v := range fixed {
+			row[j] = v
+		}
+		return at, true
 	}
-	return false
+	return 0, false
 }
 
 // bindVariables gives each variable of a witness a value: a fresh one where it stands in a single-column key, else one
 // from the pool of its first column.
 func (g *grower) bindVariables(w *Witness) map[int]universe.Value {
 	values := map[int]universe.Value{}
-	fresh := map[int]bool{}
-	for _, row := range w.Rows {
-		i := tableIndex(g.sch, row.Table)
+	settled := map[int]bool{}
+	for n := range w.Rows {
+		i := g.tableOf(&w.Rows[n])
 		if i < 0 {
 			continue
 		}
-		for _, c := range row.Cells {
-			if c.Var == 0 || c.Null {
+		for _, c := range w.Rows[n].Cells {
+			if c.Var == 0 || c.Null || c.Column < 0 || c.Column >= len(g.layouts[i].nullable) {
 				continue
 			}
 			if _, known := values[c.Var]; !known {
 				values[c.Var] = g.pooled(i, c.Column)
 			}
-			alone := slices.ContainsFunc(g.keys[i], func(k keyIndex) bool { return len(k.columns) == 1 && k.columns[0] == c.Column })
-			if alone && !fresh[c.Var] && !g.refers(&g.sch.Tables[i], c.Column) {
-				fresh[c.Var] = true
+			alone := slices.ContainsFunc(g.layouts[i].keys, func(k key) bool {
+				return len(k.columns) == 1 && k.columns[0] == c.Column
+			})
+			if alone && !settled[c.Var] && !g.layouts[i].refers[c.Column] {
+				settled[c.Var] = true
 				values[c.Var] = g.freshValue(i, c.Column)
 			}
 		}
@@ -614,16 +359,18 @@ func (g *grower) bindVariables(w *Witness) map[int]universe.Value {
 
 // parentsFirst orders the rows of a witness so that what is referred to is there before what refers to it.
 func (g *grower) parentsFirst(w *Witness) []int {
-	rank := map[string]int{}
+	rank := make([]int, len(g.layouts))
 	for n, i := range g.order {
-		rank[strings.ToLower(g.sch.Tables[i].Name)] = n
+		rank[i] = n
 	}
+	ranks := make([]int, len(w.Rows))
 	order := make([]int, len(w.Rows))
 	for n := range order {
 		order[n] = n
+		if i := g.tableOf(&w.Rows[n]); i >= 0 {
+			ranks[n] = rank[i]
+		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return rank[strings.ToLower(w.Rows[a].Table)] - rank[strings.ToLower(w.Rows[b].Table)]
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return ranks[a] - ranks[b] })
 	return order
 }

@@ -55,7 +55,8 @@ type pool struct {
 	planted []universe.Value
 	near    []universe.Value
 	samples []universe.Value
-	kind    string // text, integer, number or date: what fresh values look like
+	kind    string // what fresh values look like
+	layout  string // of kindDate
 }
 
 // pools fills the pools of every column from the recipe.
@@ -74,7 +75,7 @@ func (r *Recipe) pools(ctx context.Context) ([][]*pool, error) {
 				}
 				p.samples = values
 			}
-			p.kind = kindOf(p.samples, t.Columns[j].Affinity)
+			p.kind, p.layout = kindOf(p.samples, t.Columns[j].Affinity)
 		}
 	}
 	for _, pl := range r.Planted {
@@ -92,15 +93,19 @@ func (r *Recipe) plant(pools [][]*pool, pl Planted, depth int) {
 			continue
 		}
 		j := t.Column(pl.Column)
-		if j < 0 || pl.Value == nil || !storable(t, j, pl.Value) {
+		if j < 0 || pl.Value == nil {
+			return
+		}
+		value, ok := stored(t, j, pl.Value)
+		if !ok {
 			return
 		}
 		p := pools[i][j]
-		if !contains(p.planted, pl.Value) {
-			p.planted = append(p.planted, pl.Value)
+		if !contains(p.planted, value) {
+			p.planted = append(p.planted, value)
 			for _, near := range nearMisses(pl.Value) {
-				if storable(t, j, near) {
-					p.near = append(p.near, near)
+				if v, ok := stored(t, j, near); ok {
+					p.near = append(p.near, v)
 				}
 			}
 		}
@@ -113,24 +118,6 @@ func (r *Recipe) plant(pools [][]*pool, pl Planted, depth int) {
 			}
 		}
 	}
-}
-
-// storable says whether SQLite stores a value in a column at all: a rowid must be an integer.
-func storable(t *schema.Table, j int, v universe.Value) bool {
-	if !isRowid(t) || t.PrimaryKey[0] != j {
-		return true
-	}
-	_, ok := v.(int64)
-	return ok
-}
-
-// asStored gives what SQLite stores for a value: a rowid's text becomes the integer that it writes.
-func asStored(t *schema.Table, j int, v universe.Value) (universe.Value, bool) {
-	if s, isText := v.(string); isText && isRowid(t) && t.PrimaryKey[0] == j {
-		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
-		return n, err == nil
-	}
-	return v, storable(t, j, v)
 }
 
 // isRowid says whether the primary key is the table's rowid: a single column that is declared INTEGER.
@@ -164,15 +151,17 @@ func (w *World) sample(ctx context.Context, table, column string, n int) ([]univ
 	return out, nil
 }
 
+// Kinds of a column's values.
 const (
 	kindText    = "text"
+	kindDigits  = "digits" // numbers written as text
 	kindInteger = "integer"
 	kindNumber  = "number"
-	kindDate    = "date"
+	kindDate    = "date" // written as text
 )
 
-// kindOf says what most of a column's values are.
-func kindOf(samples []universe.Value, a schema.Affinity) string {
+// kindOf says what most of a column's values are, and in which layout dates are written.
+func kindOf(samples []universe.Value, a schema.Affinity) (kind, layout string) {
 	counts := map[string]int{}
 	for _, v := range samples {
 		switch v := v.(type) {
@@ -181,29 +170,62 @@ func kindOf(samples []universe.Value, a schema.Affinity) string {
 		case float64:
 			counts[kindNumber]++
 		case string:
-			if _, _, ok := dateOf(v); ok {
+			if _, l, ok := dateOf(v); ok {
 				counts[kindDate]++
+				layout = l
+			} else if _, err := strconv.ParseInt(v, 10, 64); err == nil {
+				counts[kindDigits]++
 			} else {
 				counts[kindText]++
 			}
 		}
 	}
-	best := ""
-	for _, k := range []string{kindText, kindInteger, kindNumber, kindDate} {
-		if counts[k] > counts[best] {
-			best = k
+	for _, k := range []string{kindText, kindDigits, kindInteger, kindNumber, kindDate} {
+		if counts[k] > counts[kind] {
+			kind = k
 		}
 	}
-	if best != "" {
-		return best
-	}
-	switch a {
-	case schema.Integer:
-		return kindInteger
-	case schema.Real, schema.Numeric:
-		return kindNumber
+	switch {
+	case kind != "":
+	case a == schema.Integer:
+		kind = kindInteger
+	case a == schema.Real, a == schema.Numeric:
+		kind = kindNumber
 	default:
-		return kindText
+		kind = kindText
+	}
+	return kind, layout
+}
+
+// small gives one of few values; n is from 0 to 5.
+func (p *pool) small(n int64) universe.Value {
+	switch p.kind {
+	case kindInteger:
+		return n
+	case kindDigits:
+		return strconv.FormatInt(n, 10)
+	case kindNumber:
+		return float64(n) + 0.5
+	case kindDate:
+		return time.Date(2000+int(n), time.Month(n+1), 10+int(n), 0, 0, 0, 0, time.UTC).Format(p.layout)
+	default:
+		return []string{"alpha", "Beta", "gamma", "Delta", "épée", "alpha "}[n]
+	}
+}
+
+// fresh gives a value that differs from those of other numbers.
+func (p *pool) fresh(n int64) universe.Value {
+	switch p.kind {
+	case kindInteger:
+		return n
+	case kindDigits:
+		return strconv.FormatInt(n, 10)
+	case kindNumber:
+		return float64(n)
+	case kindDate:
+		return time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(n)).Format(p.layout)
+	default:
+		return "v" + strconv.FormatInt(n, 10)
 	}
 }
 
