@@ -127,6 +127,14 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column = ReasonIndeterminate, message, line, column
 }
 
+// judged says whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
+// nothing on that database. Time limits and Seatrial's own failures are no such judgement.
+func judged(err error) bool {
+	var limit *database.LimitError
+	var refused *database.QueryError
+	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
+}
+
 // failed makes a finding of an error of SQLite's, and passes on what is no judgement of the query.
 func failed(err error) (*Finding, error) {
 	var limit *database.LimitError

@@ -1,8 +1,8 @@
 package verify
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -73,6 +73,7 @@ type Prover struct {
 	config     ProverConfig
 	toolkit    *environment.Toolkit
 	neighbours []*database.World
+	smallest   []int // indices of neighbours, those with the fewest rows first
 	tools      map[string]*universe.Tool
 	singles    map[string]*universe.Result // results of single calls that are short enough to be gold
 	proofs     map[string]*Proof           // by SQL: many questions share theirs
@@ -92,7 +93,29 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	p.smallest, err = bySize(ctx, c.Schema, p.neighbours)
+	return p, err
+}
+
+// bySize orders worlds by their number of rows.
+func bySize(ctx context.Context, sch *schema.Database, worlds []*database.World) ([]int, error) {
+	order, sizes := make([]int, len(worlds)), make([]int64, len(worlds))
+	for i, w := range worlds {
+		order[i] = i
+		for _, t := range sch.Tables {
+			if t.View {
+				continue
+			}
+			r, err := w.Query(ctx, "SELECT count(*) FROM "+sqlast.Quote(t.Name), nil)
+			if err != nil {
+				return nil, fmt.Errorf("size of neighbour %d: %w", i+1, err)
+			}
+			n, _ := r.Rows[0][0].(int64)
+			sizes[i] += n
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	return order, nil
 }
 
 // Close frees the neighbours.
@@ -180,11 +203,10 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 		o := &observed{world: w}
 		list[i] = o
 		r, err := w.Query(ctx, c.Query.Source, nil)
+		if judged(err) {
+			continue // an overflow, say, or more rows than are compared: the neighbour shows nothing
+		}
 		if err != nil {
-			var refused *database.QueryError
-			if errors.As(err, &refused) {
-				continue // an overflow, say: the neighbour shows nothing
-			}
 			return nil, fmt.Errorf("neighbour %d: %w", i+1, err)
 		}
 		if len(r.Rows) > environment.DefaultRows {
@@ -206,7 +228,11 @@ func (o *observed) right(ctx context.Context, c *Claim, r *universe.Result) (rig
 		}
 		// The bag is the same: now the order counts.
 		if !o.blocksKnown {
-			if o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result); err != nil {
+			o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result)
+			if judged(err) {
+				return false, false, nil
+			}
+			if err != nil {
 				return false, false, err
 			}
 			o.blocksKnown = true
@@ -233,21 +259,27 @@ func (o *observed) right(ctx context.Context, c *Claim, r *universe.Result) (rig
 	}
 }
 
+// decide asks whether the query's result on the neighbour is one of several. Where what decides it does not run there,
+// it counts as one of several that cannot be listed.
 func (o *observed) decide(ctx context.Context, c *Claim) error {
 	found, err := witness.Determinate(ctx, o.world, c.Query)
-	if err != nil {
+	if err != nil && !judged(err) {
 		return err
 	}
-	o.dependence = 1
-	if found != nil {
-		o.dependence = 2
-		accept, ok, err := witness.RightResults(ctx, o.world, c.Query)
-		if err != nil {
-			return err
-		}
-		if ok {
-			o.accept = accept
-		}
+	if err == nil && found == nil {
+		o.dependence = 1
+		return nil
+	}
+	o.dependence = 2
+	if err != nil {
+		return nil
+	}
+	accept, ok, err := witness.RightResults(ctx, o.world, c.Query)
+	if err != nil && !judged(err) {
+		return err
+	}
+	if err == nil && ok {
+		o.accept = accept
 	}
 	return nil
 }
@@ -383,17 +415,22 @@ func (p *Prover) intermediateValues(t *transcript.Transcript, plan *universe.Pla
 
 // mutants counts which mutants of the query some neighbour tells from it.
 func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert *suite.Certificate) error {
+	ordered := make([]*observed, len(worlds))
+	for i, at := range p.smallest {
+		ordered[i] = worlds[at]
+	}
 	for _, m := range witness.Mutants(c.Query) {
-		counts := &cert.Mutants
+		counts, tried := &cert.Mutants, ordered
 		if m.Join {
-			counts = &cert.Joins
+			// A dropped join condition makes a product of tables: the larger neighbours would cost more than all else.
+			counts, tried = &cert.Joins, ordered[:(len(ordered)+1)/2]
 		}
 		counts.Made++
 		if m.Equivalent {
 			counts.Equivalent++
 			continue
 		}
-		told, ran, err := p.told(ctx, c, m.SQL, worlds)
+		told, ran, err := p.told(ctx, c, m.SQL, tried)
 		switch {
 		case err != nil:
 			return fmt.Errorf("mutant %s (%s): %w", m.Kind, m.SQL, err)
@@ -415,12 +452,10 @@ func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*ob
 			continue
 		}
 		r, err := o.world.Query(ctx, mutant, nil)
+		if judged(err) {
+			continue
+		}
 		if err != nil {
-			var refused *database.QueryError
-			var limit *database.LimitError
-			if errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows {
-				continue
-			}
 			return false, ran, err
 		}
 		ran = true

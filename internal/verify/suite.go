@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sqlast"
@@ -45,7 +46,10 @@ type Drift struct {
 // read is accounted for. A certificate that does not hold is drift, not an error.
 func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	out := &Outcome{Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
-	v := &suiteVerifier{suite: s, options: o, total: len(s.Tasks), drift: map[string]string{}}
+	v := &suiteVerifier{
+		suite: s, options: o, total: len(s.Tasks), drift: map[string]string{},
+		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
+	}
 	v.account()
 	byDatabase := map[string][]int{}
 	var names []string
@@ -104,6 +108,9 @@ type suiteVerifier struct {
 	done  int
 	total int
 	drift map[string]string // by instance, or "suite" for what concerns it all
+
+	instances    map[string]*suite.Instance    // the clean one, by task
+	certificates map[string]*suite.Certificate // by instance
 }
 
 func (v *suiteVerifier) report(instance, format string, args ...any) {
@@ -139,8 +146,52 @@ func (v *suiteVerifier) account() {
 	if c.Read != read || c.Published+rejected != read {
 		v.report("suite", "%d examples were read, %d published and %d rejected", read, c.Published, rejected)
 	}
-	if len(v.suite.Tasks) != len(v.suite.Certificates) || len(v.suite.Instances) != len(v.suite.Certificates) {
-		v.report("suite", "%d tasks, %d instances and %d certificates", len(v.suite.Tasks), len(v.suite.Instances), len(v.suite.Certificates))
+	published := 0
+	for _, t := range v.suite.Tasks {
+		if t.Variant == "" {
+			published++
+		}
+	}
+	if published != c.Published || len(v.suite.Tasks) != c.Tasks {
+		v.report("suite", "%d tasks (%d of them variants) are counted and %d (%d) stand in it",
+			c.Tasks, c.Tasks-c.Published, len(v.suite.Tasks), len(v.suite.Tasks)-published)
+	}
+	v.pair()
+}
+
+// pair finds the clean instance and the certificate of every task.
+func (v *suiteVerifier) pair() {
+	tasks := v.suite.Index()
+	for _, c := range v.suite.Certificates {
+		if v.certificates[c.Instance] != nil {
+			v.report(c.Instance, "there are two certificates")
+		}
+		v.certificates[c.Instance] = c
+	}
+	made := map[string]bool{}
+	for _, in := range v.suite.Instances {
+		made[in.ID] = true
+		switch {
+		case tasks[in.Task] == nil:
+			v.report(in.ID, "there is no task %s", in.Task)
+		case in.Role == condition.RoleClean && v.instances[in.Task] != nil:
+			v.report(in.ID, "task %s has another clean instance, %s", in.Task, v.instances[in.Task].ID)
+		case v.certificates[in.ID] == nil:
+			v.report(in.ID, "there is no certificate")
+		}
+		if in.Role == condition.RoleClean && v.instances[in.Task] == nil {
+			v.instances[in.Task] = in
+		}
+	}
+	for _, c := range v.suite.Certificates {
+		if !made[c.Instance] {
+			v.report(c.Instance, "the certificate is of no instance")
+		}
+	}
+	for _, t := range v.suite.Tasks {
+		if v.instances[t.ID] == nil {
+			v.report(t.ID, "the task has no clean instance")
+		}
 	}
 }
 
@@ -200,9 +251,14 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 
 // task proves one task again and compares.
 func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int) error {
-	t, in, cert := v.suite.Tasks[i], v.suite.Instances[i], v.suite.Certificates[i]
-	if in.Task != t.ID || cert.Instance != in.ID {
-		v.report(in.ID, "instance %s and certificate of %s stand beside task %s", in.ID, cert.Instance, t.ID)
+	t := v.suite.Tasks[i]
+	in := v.instances[t.ID]
+	if in == nil || v.certificates[in.ID] == nil {
+		return nil // reported with the account
+	}
+	cert := v.certificates[in.ID]
+	if primary := t.Plan(in.Primary); primary == nil || primary.Workflow != in.Workflow {
+		v.report(in.ID, "the task has no %s plan with a %s workflow", in.Primary, in.Workflow)
 		return nil
 	}
 	q, err := sqlast.Parse(t.SQL, p.config.Schema)
