@@ -44,14 +44,23 @@ func withTextAffinity(v universe.Value) universe.Value {
 		if math.IsNaN(v) {
 			return nil
 		}
-		text := strconv.FormatFloat(v, 'g', 15, 64)
-		if mantissa, _, _ := strings.Cut(text, "e"); !strings.ContainsAny(mantissa, ".I") {
-			text = mantissa + ".0" + text[len(mantissa):]
-		}
-		return text
+		return realText(v)
 	default:
 		return v
 	}
+}
+
+// realText writes a real as SQLite writes those of up to 15 digits; of others SQLite may choose another last digit.
+func realText(f float64) string {
+	format := byte('e')
+	if magnitude := math.Abs(f); magnitude == 0 || magnitude >= 1e-4 && magnitude < 1e17 {
+		format = 'f'
+	}
+	text := strconv.FormatFloat(f, format, -1, 64)
+	if mantissa, _, _ := strings.Cut(text, "e"); !strings.ContainsAny(mantissa, ".I") {
+		text = mantissa + ".0" + text[len(mantissa):]
+	}
+	return text
 }
 
 // withNumericAffinity makes a number of text that is one, and an integer of a real that is whole.
