@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -77,16 +78,13 @@ type item struct {
 	corpus    string
 	id        string
 	variantOf string // id of the source of a variant
-	base      *item
 	draft     *compile.Draft
 	found     *verify.Finding
 	proof     *verify.Proof
-	chance    universe.Chance
 	rejection *suite.Rejection
-	task      *universe.Task
 }
 
-// base is one database with its examples.
+// source is one database with its examples.
 type source struct {
 	name      string
 	file      string
@@ -194,8 +192,11 @@ func (b *builder) addDatabases(c *corpus.Corpus) map[string]*source {
 			continue
 		}
 		name := d.Name
-		if b.byName[name] != nil {
+		for n := 1; b.byName[name] != nil; n++ {
 			name = c.Name + "_" + d.Name
+			if n > 1 {
+				name += "_" + strconv.Itoa(n)
+			}
 		}
 		s := &source{name: name, file: d.File, notes: d.Notes}
 		b.byName[name] = s
@@ -251,11 +252,15 @@ func (b *builder) each(ctx context.Context, work func(context.Context, *source) 
 func (b *builder) examine(ctx context.Context) error {
 	b.done.total = len(b.items)
 	return b.each(ctx, func(ctx context.Context, s *source) error {
-		if err := s.open(ctx, b.opts); err != nil {
+		err := s.open(ctx, b.opts)
+		var examiner *verify.Examiner
+		if err == nil {
+			examiner, err = verify.NewExaminer(ctx, s.world, b.opts.Seed)
+		}
+		if unreadable(err) {
 			b.rejectAll(s, err)
 			return nil
 		}
-		examiner, err := verify.NewExaminer(ctx, s.world, b.opts.Seed)
 		if err != nil {
 			return err
 		}
@@ -271,6 +276,13 @@ func (b *builder) examine(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// unreadable says whether an error lies in a database's file.
+func unreadable(err error) bool {
+	var refused *database.QueryError
+	var file *fs.PathError
+	return errors.As(err, &refused) || errors.As(err, &file)
 }
 
 func (b *builder) rejectAll(s *source, err error) {
@@ -307,9 +319,20 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *verify.Examiner
 			return err
 		}
 		// SQLite's own word decides whether the SQL fails or is only outside what is compiled.
-		if _, runErr := s.world.Query(ctx, it.example.SQL, nil); runErr != nil && bad.Reason == sqlast.ReasonUnsupported {
-			it.reject(b, "failing_sql", bad.Line, bad.Column, runErr.Error())
-			return b.timeLimit(it, runErr)
+		if bad.Reason == sqlast.ReasonUnsupported {
+			var refused *database.QueryError
+			var limit *database.LimitError
+			_, runErr := s.world.Query(ctx, it.example.SQL, nil)
+			switch {
+			case errors.As(runErr, &refused):
+				it.reject(b, "failing_sql", bad.Line, bad.Column, runErr.Error())
+				return nil
+			case errors.As(runErr, &limit) && limit.Kind == database.LimitTime:
+				return b.timeLimit(it, runErr)
+			case errors.As(runErr, &limit), runErr == nil: // it runs
+			default:
+				return fmt.Errorf("example %s: %w", it.id, runErr)
+			}
 		}
 		it.reject(b, bad.Reason, bad.Line, bad.Column, bad.Message)
 		return nil
@@ -334,7 +357,7 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *verify.Examiner
 // timeLimit makes the error that ends the build where a statement ran into its time limit, or gives nil.
 func (b *builder) timeLimit(it *item, err error) error {
 	var limit *database.LimitError
-	if !errors.As(err, &limit) || limit.Kind != "time" {
+	if !errors.As(err, &limit) || limit.Kind != database.LimitTime {
 		return nil
 	}
 	e := &diag.Error{
@@ -368,7 +391,7 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 			}
 			e := it.example
 			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
-			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id, base: it}
+			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id}
 			if seen[e.Question+"\n"+e.SQL] {
 				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")
 			} else if err := b.examineItem(ctx, s, x, variant); err != nil {
