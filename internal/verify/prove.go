@@ -323,7 +323,6 @@ func (p *Prover) provePlan(
 	if err != nil {
 		return nil, nil, err
 	}
-	proof.Certificate.Transcript["gold-"+plan.Kind] = digest
 	evidence := &suite.PlanProof{Plan: plan.Kind, Digest: result.Digest(proof.Gold.Blocks != nil)}
 	for i, o := range worlds {
 		if o.result == nil {
@@ -348,6 +347,7 @@ func (p *Prover) provePlan(
 			evidence.Worlds++
 		}
 	}
+	proof.Certificate.Transcript["gold-"+plan.Kind] = digest
 	return evidence, nil, nil
 }
 
