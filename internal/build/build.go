@@ -4,10 +4,12 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -225,10 +227,11 @@ func (it *item) reject(b *builder, reason string, line, column int, message stri
 	b.done.reject()
 }
 
-// each runs work on every database that has examples, side by side, the ones with most examples first.
+// each runs work on every database that has examples, side by side, the ones that take longest first, so that none of
+// them is left over at the end.
 func (b *builder) each(ctx context.Context, work func(context.Context, *source) error) error {
 	order := slices.Clone(b.sources)
-	slices.SortStableFunc(order, func(x, y *source) int { return len(y.items) - len(x.items) })
+	slices.SortStableFunc(order, func(x, y *source) int { return cmp.Compare(y.cost(), x.cost()) })
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(b.opts.Workers, 1))
 	for _, s := range order {
@@ -246,6 +249,16 @@ func (b *builder) each(ctx context.Context, work func(context.Context, *source) 
 		})
 	}
 	return group.Wait()
+}
+
+// cost estimates how long a database takes: its examples, and the size of its file, by which their statements slow down.
+func (s *source) cost() int64 {
+	const emptyFile = 100_000
+	size := int64(emptyFile)
+	if info, err := os.Stat(s.file); err == nil {
+		size += info.Size()
+	}
+	return size * int64(len(s.items))
 }
 
 // examine opens each database, parses its examples, runs their SQL, and makes variants.
