@@ -7,8 +7,8 @@ import (
 )
 
 // allowedFunctions are the SQL functions a statement may call: those of SQLite's core, date, aggregate, window,
-// mathematical and JSON sets that read nothing but their arguments and give the same for the same ones (but for the clock
-// in the date functions). Chance and what a connection did before have no place in a proven result.
+// mathematical and JSON sets that read nothing but their arguments and give the same for the same ones (but for the
+// clock in the date functions). Chance and what a connection did before have no place in a proven result.
 var allowedFunctions = wordSet(`
 	abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like likelihood likely lower ltrim max
 	min nullif octet_length printf quote replace round rtrim sign soundex subtype substr substring trim typeof unhex

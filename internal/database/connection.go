@@ -21,8 +21,8 @@ import (
 )
 
 // The package speaks to the SQLite library inside modernc.org/sqlite rather than through its database/sql driver,
-// because the driver turns the text of DATE, DATETIME and TIMESTAMP columns into time.Time and writes it back in another
-// form, and because it starts a goroutine for every statement whose context can be cancelled.
+// because the driver turns the text of DATE, DATETIME and TIMESTAMP columns into time.Time and writes it back in
+// another form, and because it starts a goroutine for every statement whose context can be cancelled.
 
 const (
 	// progressSteps is how many steps of SQLite's virtual machine may pass between two looks at the clock: some 30 µs.
@@ -142,7 +142,8 @@ func (c *connection) restrict(statements int) error {
 		return c.failure(code)
 	}
 	sqlite3.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, functionPointer(onProgress), c.id)
-	if code := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAuthorize), c.id); code != sqlite3.SQLITE_OK {
+	code := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAuthorize), c.id)
+	if code != sqlite3.SQLITE_OK {
 		return c.failure(code)
 	}
 	return nil

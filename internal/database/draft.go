@@ -313,8 +313,8 @@ func (g *grower) notNull(i, j int) universe.Value {
 	return g.pooled(i, j)
 }
 
-// pooled draws from a column's pool: what is planted, what nearly is, what is published, or something small, so that ties
-// occur.
+// pooled draws from a column's pool: what is planted, what nearly is, what is published, or something small, so that
+// ties occur.
 func (g *grower) pooled(i, j int) universe.Value {
 	p := g.pools[i][j]
 	pick := func(list []universe.Value) universe.Value { return list[g.draw.IntN(len(list))] }

@@ -18,9 +18,9 @@ const witnessRows = 160
 // maxSpread bounds in how many neighbours one witness stands.
 const maxSpread = 8
 
-// Grow makes n neighbours: databases with the recipe's schema and keys and other rows, with NULLs, duplicates and ties,
-// planted values and witnesses. Primary, unique and foreign keys and NOT NULL hold. The k-th neighbour depends on recipe,
-// seed, k and n alone.
+// Grow makes n neighbours: databases with the recipe's schema and keys and other rows, with NULLs, duplicates and
+// ties, planted values and witnesses. Primary, unique and foreign keys and NOT NULL hold. The k-th neighbour depends
+// on recipe, seed, k and n alone.
 func Grow(ctx context.Context, r *Recipe, seed uint64, n int) ([]*World, error) {
 	return GrowFirst(ctx, r, seed, n, n)
 }
@@ -60,8 +60,8 @@ func (r *Recipe) options() Options {
 	return r.World.options
 }
 
-// deal gives each neighbour its share of the witnesses: every witness stands in at least one, in as many as there is room
-// for, in an order drawn from seed.
+// deal gives each neighbour its share of the witnesses: every witness stands in at least one, in as many as there is
+// room for, in an order drawn from seed.
 func (r *Recipe) deal(seed uint64, n int) [][]int {
 	total := 0
 	for i := range r.Witnesses {
@@ -181,8 +181,8 @@ type character struct {
 }
 
 var characters = []character{
-	{8, 16, 0.10, 0, 0}, {3, 8, 0.10, 0, 0}, {10, 18, 0.05, 3, 0}, {6, 14, 0.30, 0, 0}, {12, 22, 0, 0, 0}, {5, 12, 0.10, 6, 0.12},
-	{1, 3, 0.10, 0, 0}, {8, 20, 0.15, 4, 0},
+	{8, 16, 0.10, 0, 0}, {3, 8, 0.10, 0, 0}, {10, 18, 0.05, 3, 0}, {6, 14, 0.30, 0, 0}, {12, 22, 0, 0, 0},
+	{5, 12, 0.10, 6, 0.12}, {1, 3, 0.10, 0, 0}, {8, 20, 0.15, 4, 0},
 }
 
 // grower makes the rows of one neighbour.

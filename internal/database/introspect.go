@@ -12,9 +12,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Schema reads the tables and views of a file, with their columns and keys; of a world in memory it is the schema that
-// the world was made from. Foreign keys whose target does not exist are left out; one that names no target columns means
-// the target's primary key. It uses a connection of its own, because what describes a schema is forbidden to the others.
+// Schema reads the tables and views of a file, with their columns and keys; of a world in memory it is the schema
+// that the world was made from. Foreign keys whose target does not exist are left out; one that names no target
+// columns means the target's primary key. It uses a connection of its own, because what describes a schema is
+// forbidden to the others.
 func (w *World) Schema(ctx context.Context) (*schema.Database, error) {
 	if w.file == "" {
 		return w.schema, nil
@@ -60,7 +61,8 @@ func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
 }
 
 func readTable(ctx context.Context, c *connection, t *schema.Table) error {
-	info, err := c.query(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid`,
+	info, err := c.query(ctx,
+		`SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid`,
 		[]universe.Value{t.Name}, limits{})
 	if err != nil {
 		return err
@@ -153,8 +155,8 @@ func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *
 	return nil
 }
 
-// foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails where
-// the target is not there.
+// foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails
+// where the target is not there.
 func foreignKey(d *schema.Database, t *schema.Table, rows []universe.Row) (schema.ForeignKey, bool) {
 	name, _ := rows[0][1].(string)
 	target := d.Table(name)

@@ -23,7 +23,8 @@ func newMemory(sch *schema.Database, rows [][]universe.Row, options Options, key
 		return nil, fmt.Errorf("database in memory: %w", err)
 	}
 	// A small store for short-lived objects: the usual one is larger than many a world.
-	if code := c.configure(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(128), int32(64)); code != sqlite3.SQLITE_OK {
+	code := c.configure(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(128), int32(64))
+	if code != sqlite3.SQLITE_OK {
 		defer c.close()
 		return nil, fmt.Errorf("database in memory: %w", c.failure(code))
 	}
@@ -67,8 +68,8 @@ func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool
 	return c.restrict(memoryStatements)
 }
 
-// createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in which
-// order rows are visited.
+// createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in
+// which order rows are visited.
 func createTable(t *schema.Table, keys bool) string {
 	rowid := keys && isRowid(t)
 	var parts []string
@@ -132,8 +133,8 @@ func (c *connection) insert(t *schema.Table, rows []universe.Row) error {
 	return nil
 }
 
-// Shuffled copies a file's tables into memory without keys and indexes, each with its rows in an order drawn from seed. A
-// query whose result differs there depends on the order in which rows are visited.
+// Shuffled copies a file's tables into memory without keys and indexes, each with its rows in an order drawn from
+// seed. A query whose result differs there depends on the order in which rows are visited.
 func Shuffled(ctx context.Context, w *World, seed uint64) (*World, error) {
 	sch, err := w.Schema(ctx)
 	if err != nil {

@@ -258,7 +258,9 @@ func nearMisses(v universe.Value) []universe.Value {
 		return []universe.Value{v - 1, v + 1, v - 0.01, v + 0.01}
 	case string:
 		if t, layout, ok := dateOf(v); ok {
-			return []universe.Value{t.AddDate(0, 0, -1).Format(layout), t.AddDate(0, 0, 1).Format(layout), t.AddDate(1, 0, 0).Format(layout)}
+			return []universe.Value{
+				t.AddDate(0, 0, -1).Format(layout), t.AddDate(0, 0, 1).Format(layout), t.AddDate(1, 0, 0).Format(layout),
+			}
 		}
 		if n, err := strconv.ParseInt(v, 10, 64); err == nil && len(v) < 10 {
 			return []universe.Value{strconv.FormatInt(n-1, 10), strconv.FormatInt(n+1, 10)}

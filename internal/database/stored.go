@@ -56,7 +56,7 @@ func realText(f float64) string {
 	if magnitude := math.Abs(f); magnitude == 0 || magnitude >= 1e-4 && magnitude < 1e17 {
 		format = 'f'
 	}
-	text := strconv.FormatFloat(f, format, -1, 64)
+	text := strconv.FormatFloat(f+0, format, -1, 64) // + 0 turns -0 into 0
 	if mantissa, _, _ := strings.Cut(text, "e"); !strings.ContainsAny(mantissa, ".I") {
 		text = mantissa + ".0" + text[len(mantissa):]
 	}

@@ -81,8 +81,8 @@ type World struct {
 	values map[string][]string
 }
 
-// Open opens a file read-only, as a database that nobody changes while it is open. A file that is no SQLite database is a
-// [*QueryError]; one that is not there an error of package fs.
+// Open opens a file read-only, as a database that nobody changes while it is open. A file that is no SQLite database
+// is a [*QueryError]; one that is not there an error of package fs.
 func Open(path string, options Options) (*World, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -189,8 +189,8 @@ func (w *World) Close() error {
 	}
 }
 
-// Query runs one statement; the i-th argument is bound to ?i. Columns are named as SQLite names them, made unique. Errors
-// are [*LimitError], [*QueryError], the context's, or Seatrial's own.
+// Query runs one statement; the i-th argument is bound to ?i. Columns are named as SQLite names them, made unique.
+// Errors are [*LimitError], [*QueryError], the context's, or Seatrial's own.
 func (w *World) Query(ctx context.Context, statement string, args []universe.Value) (*universe.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -230,7 +230,8 @@ func (w *World) TextValues(ctx context.Context, table, column string) ([]string,
 	return list, nil
 }
 
-// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of them (0: all).
+// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of them (0:
+// all).
 func (w *World) Values(ctx context.Context, table, column string, limit int) ([]universe.Value, error) {
 	statement := valuesOf(table, column, "v IS NOT NULL")
 	if limit > 0 {
