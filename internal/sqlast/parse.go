@@ -64,7 +64,7 @@ type Ref struct {
 // Col gives the column that r refers to.
 func (r *Ref) Col() Column {
 	if r.Column < 0 {
-		return Column{Name: "rowid", Affinity: schema.Integer, Collation: "BINARY", Type: TypeInteger, Table: r.Source.Name}
+		return Column{Name: "rowid", Affinity: schema.Integer, Collation: "BINARY", Type: TypeInteger}
 	}
 	return r.Source.Columns[r.Column]
 }

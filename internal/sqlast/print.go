@@ -142,11 +142,18 @@ func (p *Printer) orderTerm(s *ast.SelectStmt, last *ast.SelectQuery, t *ast.Ord
 	return text + orderSuffix(t)
 }
 
+// collated gives the expression inside any parentheses and collating sequences, as SQLite looks at ORDER BY terms.
 func collated(e ast.Expr) ast.Expr {
-	if c, ok := e.(*ast.CollateExpr); ok {
-		return c.X
+	for {
+		switch x := e.(type) {
+		case *ast.CollateExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		default:
+			return e
+		}
 	}
-	return e
 }
 
 func orderSuffix(t *ast.OrderingTerm) string {
@@ -166,14 +173,40 @@ func orderSuffix(t *ast.OrderingTerm) string {
 // ordinal prints a term of ORDER BY or GROUP BY: a plain integer stands for the result column at that position.
 func (p *Printer) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 	if i := p.q.Ordinal(s, e); i >= 0 {
-		return p.item(p.q.Expand(s)[i])
+		it := p.q.Expand(s)[i]
+		return constant(it.Expr, p.item(it))
+	}
+	if c := p.q.aliases[e]; c != nil {
+		return constant(c.Expr, p.Expr(c.Expr))
+	}
+	if c := p.q.aliases[collated(e)]; c != nil {
+		return constant(c.Expr, p.Expr(e))
 	}
 	return p.Expr(e)
 }
 
+// constant gives NULL in place of the text of an integer: as a term of ORDER BY or GROUP BY, where every constant does
+// the same, it would be read as a position.
+func constant(e ast.Expr, text string) string {
+	if e == nil {
+		return text
+	}
+	for {
+		u, ok := collated(e).(*ast.UnaryExpr)
+		if !ok || u.Op != ast.OpMinus && u.Op != ast.OpPlus {
+			break
+		}
+		e = u.X
+	}
+	if lit, ok := collated(e).(*ast.Literal); ok && lit.Kind == ast.LitInteger {
+		return "NULL"
+	}
+	return text
+}
+
 // Ordinal gives the index of the result column that an integer in ORDER BY or GROUP BY stands for, or -1.
 func (q *Query) Ordinal(s *ast.SelectQuery, e ast.Expr) int {
-	if lit, ok := e.(*ast.Literal); ok && lit.Kind == ast.LitInteger {
+	if lit, ok := unparen(e).(*ast.Literal); ok && lit.Kind == ast.LitInteger {
 		if i := atoi(lit.Value); i >= 1 && i <= len(q.Expand(s)) {
 			return i - 1
 		}
@@ -345,6 +378,9 @@ func (p *Printer) tables(b *strings.Builder, s *ast.SelectQuery, list []*ast.Tab
 		case hoist:
 			*conditions = append(*conditions, on...)
 		default:
+			if !p.KeepConjunctions {
+				on = sortConditions(on)
+			}
 			b.WriteString(" ON " + strings.Join(on, " AND "))
 		}
 	}
@@ -390,12 +426,22 @@ func (p *Printer) ref(r *Ref) string {
 	}
 	switch {
 	case r.Column < 0:
-		return name + ".rowid"
+		return name + "." + rowidName(r.Source)
 	case r.Source.Table == nil:
 		return fmt.Sprintf("%s.c%d", name, r.Column+1)
 	default:
 		return name + "." + Quote(r.Source.Columns[r.Column].Name)
 	}
+}
+
+// rowidName gives the name of the rowid that no column of the source hides.
+func rowidName(s *Source) string {
+	for _, name := range []string{"rowid", "_rowid_"} {
+		if columnIndex(s, name) < 0 {
+			return name
+		}
+	}
+	return "oid"
 }
 
 // Expr prints an expression.
@@ -470,6 +516,9 @@ func (p *Printer) ident(e *ast.Ident) string {
 		return p.ref(ref)
 	}
 	if c := p.q.aliases[e]; c != nil {
+		if atomic(c.Expr) {
+			return p.Expr(c.Expr)
+		}
 		return "(" + p.Expr(c.Expr) + ")"
 	}
 	if p.q.texts[e] {
@@ -478,16 +527,49 @@ func (p *Printer) ident(e *ast.Ident) string {
 	return strings.ToUpper(e.Name) // TRUE and FALSE
 }
 
+// atomic says whether an expression is an operand as it stands, wherever it is put.
+func atomic(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.Ident, *ast.QualifiedRef, *ast.Literal, *ast.FuncCall, *ast.ParenExpr, *ast.SubqueryExpr, *ast.CastExpr,
+		*ast.CaseExpr:
+		return true
+	default:
+		return false
+	}
+}
+
+// operand gives the column that an operand is, through parentheses and aliases, or nil.
+func (p *Printer) operand(e ast.Expr) *Ref {
+	for {
+		e = unparen(e)
+		c := p.q.aliases[e]
+		if c == nil {
+			return p.q.refs[e]
+		}
+		e = c.Expr
+	}
+}
+
 func (p *Printer) binary(e *ast.BinaryExpr) string {
 	x, y := p.Expr(e.X), p.Expr(e.Y)
 	if e.Op == ast.OpEq && !p.KeepConjunctions {
-		rx, ry := p.q.refs[unparen(e.X)], p.q.refs[unparen(e.Y)]
+		rx, ry := p.operand(e.X), p.operand(e.Y)
 		// Where collations differ, the left operand's counts.
-		if rx != nil && ry != nil && rx.Col().Collation == ry.Col().Collation && y < x {
+		if p.q.collates(rx) && p.q.collates(ry) && rx.Col().Collation == ry.Col().Collation && y < x {
 			x, y = y, x
 		}
 	}
 	return x + " " + e.Op.String() + " " + y
+}
+
+// collates says whether the collating sequence of a column is known. A view's is not, and what a sub-SELECT computes has
+// none, so that in an equation the other side's counts wherever it stands.
+func (q *Query) collates(r *Ref) bool {
+	if r == nil || r.Column < 0 {
+		return r != nil
+	}
+	table := q.Schema.Table(r.Col().Table)
+	return table != nil && !table.View
 }
 
 func (p *Printer) list(list []ast.Expr) string {
@@ -516,7 +598,7 @@ func (p *Printer) caseExpr(e *ast.CaseExpr) string {
 
 func (p *Printer) call(e *ast.FuncCall) string {
 	var b strings.Builder
-	b.WriteString(strings.ToLower(e.Name.Name) + "(")
+	b.WriteString(functionName(e.Name) + "(")
 	switch {
 	case e.Star:
 		b.WriteByte('*')
@@ -544,6 +626,15 @@ func (p *Printer) call(e *ast.FuncCall) string {
 		}
 	}
 	return b.String()
+}
+
+// functionName writes the name of a function, in double quotes only where the source needed them too.
+func functionName(n *ast.Ident) string {
+	name := strings.ToLower(n.Name)
+	if n.Quote == ast.QuoteNone {
+		return name
+	}
+	return Quote(name)
 }
 
 func (p *Printer) window(w *ast.WindowDef) string {

@@ -1,7 +1,9 @@
 package sqlast
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/sqlc-dev/meyer/ast"
@@ -13,6 +15,9 @@ type scope struct {
 	sources []*Source
 	columns []*ast.ResultColumn
 	ctes    []*ast.CTE
+	// aliased says that the result columns are resolved, so that the rest of the SELECT may use their aliases. Before,
+	// no alias can be named: not by its own expression either.
+	aliased bool
 }
 
 type resolver struct{ q *Query }
@@ -21,9 +26,15 @@ type resolver struct{ q *Query }
 func (r *resolver) selectStmt(s *ast.SelectStmt, outer *scope) error {
 	if s.With != nil {
 		outer = &scope{parent: outer}
-		for _, cte := range s.With.CTEs {
-			if s.With.Recursive && r.mentions(cte.Select, cte.Name.Name) {
+		for i, cte := range s.With.CTEs {
+			// With RECURSIVE or without: SQLite lets every expression of one WITH see all the others.
+			if r.mentions(cte.Select, cte.Name.Name) {
 				return r.q.errorAt(cte, ReasonUnsupported, "a recursive common table expression")
+			}
+			for _, later := range s.With.CTEs[i+1:] {
+				if r.mentions(cte.Select, later.Name.Name) {
+					return r.q.errorAt(cte, ReasonUnsupported, "a common table expression that reads a later one")
+				}
 			}
 			if err := r.selectStmt(cte.Select, outer); err != nil {
 				return err
@@ -83,14 +94,15 @@ func (r *resolver) core(s *ast.SelectQuery, outer *scope, ownOrder bool) error {
 			return err
 		}
 	}
-	for _, t := range s.From {
-		if err := r.on(t, sc); err != nil {
-			return err
-		}
-	}
 	r.markNullable(s.From)
 	for _, c := range s.Columns {
 		if err := r.resultColumn(c, sc); err != nil {
+			return err
+		}
+	}
+	sc.aliased = true
+	for _, t := range s.From {
+		if err := r.on(t, sc); err != nil {
 			return err
 		}
 	}
@@ -113,7 +125,8 @@ func (r *resolver) core(s *ast.SelectQuery, outer *scope, ownOrder bool) error {
 		if !ownOrder {
 			continue
 		}
-		if id, ok := t.Expr.(*ast.Ident); ok {
+		if id, ok := collated(t.Expr).(*ast.Ident); ok && id.Quote != ast.QuoteSingle {
+			// Here alone an alias hides a column of its name.
 			if c := aliased(s.Columns, id.Name); c != nil {
 				r.q.aliases[id] = c
 				continue
@@ -166,7 +179,14 @@ func (sc *scope) source(name string) *Source {
 }
 
 func (r *resolver) from(t *ast.TableRef, sc *scope) error {
+	shares := len(t.Using) > 0 || t.Join != nil && t.Join.Type&ast.JoinNatural != 0
 	if t.List != nil {
+		if shares || len(sc.sources) > 0 && slices.ContainsFunc(t.List, sharesColumns) {
+			return r.q.errorAt(t, ReasonUnsupported, "USING or NATURAL with a join in parentheses")
+		}
+		if t.Alias != nil {
+			return r.q.errorAt(t, ReasonUnsupported, "a name for a join in parentheses")
+		}
 		for _, inner := range t.List {
 			if err := r.from(inner, sc); err != nil {
 				return err
@@ -184,10 +204,14 @@ func (r *resolver) from(t *ast.TableRef, sc *scope) error {
 		r.q.sources[t] = src
 		sc.sources = append(sc.sources, src)
 	}
-	if t.Join != nil && t.Join.Type&ast.JoinRight != 0 && (len(t.Using) > 0 || t.Join.Type&ast.JoinNatural != 0) {
+	if shares && t.Join != nil && t.Join.Type&ast.JoinRight != 0 {
 		return r.q.errorAt(t, ReasonUnsupported, "a right or full join with USING or NATURAL")
 	}
 	return nil
+}
+
+func sharesColumns(t *ast.TableRef) bool {
+	return len(t.Using) > 0 || t.Join != nil && t.Join.Type&ast.JoinNatural != 0 || slices.ContainsFunc(t.List, sharesColumns)
 }
 
 // on resolves the conditions of joins, which may name any source of the FROM clause.
@@ -197,7 +221,30 @@ func (r *resolver) on(t *ast.TableRef, sc *scope) error {
 			return err
 		}
 	}
-	return r.expr(t.On, sc, false)
+	// SQLite moves the condition of a join to WHERE before it looks names up, so aliases count.
+	if err := r.expr(t.On, sc, true); err != nil {
+		return err
+	}
+	if src := r.q.sources[t]; src != nil {
+		for _, name := range t.Using {
+			if columnIndex(src, name.Name) < 0 || r.before(sc, src, name.Name) == nil {
+				return r.q.errorAt(name, ReasonUnknown, "no column %q on both sides of the join", name.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *resolver) before(sc *scope, src *Source, column string) *Source {
+	for _, other := range sc.sources {
+		if other == src {
+			return nil
+		}
+		if columnIndex(other, column) >= 0 {
+			return other
+		}
+	}
+	return nil
 }
 
 func (r *resolver) source(t *ast.TableRef, sc *scope) (*Source, error) {
@@ -212,9 +259,15 @@ func (r *resolver) source(t *ast.TableRef, sc *scope) (*Source, error) {
 		return nil, r.q.errorAt(t, ReasonUnsupported, "a table-valued function")
 	}
 	name := t.Name.Name.Name
+	if t.Name.Schema != nil && !strings.EqualFold(t.Name.Schema.Name, "main") {
+		return nil, r.q.errorAt(t, ReasonUnknown, "no database %q", t.Name.Schema.Name)
+	}
 	for up := sc; up != nil; up = up.parent {
 		for i := len(up.ctes) - 1; i >= 0; i-- {
 			if cte := up.ctes[i]; strings.EqualFold(cte.Name.Name, name) {
+				if t.Name.Schema != nil {
+					return nil, r.q.errorAt(t, ReasonUnsupported, "a table that a common table expression hides")
+				}
 				return r.cteSource(cte), nil
 			}
 		}
@@ -280,6 +333,14 @@ func (r *resolver) window(w *ast.WindowDef, sc *scope) error {
 			return err
 		}
 	}
+	for _, bound := range []*ast.FrameBound{w.StartBound, w.EndBound} {
+		if bound == nil {
+			continue
+		}
+		if err := r.expr(bound.Expr, sc, false); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -316,6 +377,8 @@ func (r *resolver) expr(e ast.Expr, sc *scope, withAliases bool) error {
 		return nil
 	case *ast.BindParam:
 		return r.q.errorAt(e, ReasonUnsupported, "a bound parameter")
+	case *ast.Star, *ast.RaiseExpr:
+		return r.q.errorAt(e, ReasonUnsupported, "* or RAISE as a value")
 	case *ast.FuncCall:
 		return r.call(e, sc, withAliases)
 	case *ast.CastExpr:
@@ -373,13 +436,15 @@ func (r *resolver) ident(e *ast.Ident, sc *scope, withAliases bool) error {
 		return nil
 	}
 	for up, own := sc, true; up != nil; up, own = up.parent, false {
-		for _, s := range up.sources {
-			if i := columnIndex(s, e.Name); i >= -1 {
-				r.q.refs[e] = &Ref{Source: s, Column: i}
-				return nil
-			}
+		if ref := up.column(e.Name); ref != nil {
+			r.q.refs[e] = ref
+			return nil
 		}
-		if c := aliased(up.columns, e.Name); c != nil && (withAliases || !own) {
+		if c := aliased(up.columns, e.Name); c != nil && up.aliased && (withAliases || !own) {
+			if !own && HasAggregate(c.Expr) {
+				// Written out here, the aggregate would be one of the inner SELECT.
+				return r.q.errorAt(e, ReasonUnsupported, "an outer aggregate by its alias")
+			}
 			r.q.aliases[e] = c
 			return nil
 		}
@@ -394,24 +459,44 @@ func (r *resolver) ident(e *ast.Ident, sc *scope, withAliases bool) error {
 	return r.q.errorAt(e, ReasonUnknown, "no column %q", e.Name)
 }
 
+// column gives the first column of that name; a rowid counts only where no source has a column so named.
+func (sc *scope) column(name string) *Ref {
+	var rowid *Ref
+	for _, s := range sc.sources {
+		switch i := columnIndex(s, name); {
+		case i >= 0:
+			return &Ref{Source: s, Column: i}
+		case i == -1 && rowid == nil:
+			rowid = &Ref{Source: s, Column: i}
+		}
+	}
+	return rowid
+}
+
 func (r *resolver) qualified(e *ast.QualifiedRef, sc *scope) error {
 	parts := e.Parts
 	if len(parts) == 3 { // main.table.column
 		parts = parts[1:]
 	}
 	table, column := parts[0].Name, parts[1].Name
+	var named *Source
 	for up := sc; up != nil; up = up.parent {
 		for _, s := range up.sources {
 			if !strings.EqualFold(s.Name, table) {
 				continue
 			}
-			i := columnIndex(s, column)
-			if i < -1 {
-				return r.q.errorAt(e, ReasonUnknown, "no column %q in %s", column, s.Name)
+			// A source without the column lets an outer one of its name through.
+			if i := columnIndex(s, column); i >= -1 {
+				r.q.refs[e] = &Ref{Source: s, Column: i}
+				return nil
 			}
-			r.q.refs[e] = &Ref{Source: s, Column: i}
-			return nil
+			if named == nil {
+				named = s
+			}
 		}
+	}
+	if named != nil {
+		return r.q.errorAt(e, ReasonUnknown, "no column %q in %s", column, named.Name)
 	}
 	return r.q.errorAt(e, ReasonUnknown, "no table %q in FROM", table)
 }
@@ -530,11 +615,9 @@ func (q *Query) OutputIndex(s *ast.SelectStmt, e ast.Expr) int {
 		}
 		return -1
 	}
-	if id, ok := e.(*ast.Ident); ok {
-		for i, c := range columns {
-			if strings.EqualFold(c.Name, id.Name) {
-				return i
-			}
+	if id, ok := e.(*ast.Ident); ok && id.Quote != ast.QuoteSingle {
+		if i := q.outputNamed(s, columns, id.Name); i >= 0 {
+			return i
 		}
 	}
 	want := normalText(q.Text(e))
@@ -552,8 +635,38 @@ func (q *Query) OutputIndex(s *ast.SelectStmt, e ast.Expr) int {
 	return -1
 }
 
+// outputNamed gives the index of the first result column with that alias, else of the first with that name.
+func (q *Query) outputNamed(s *ast.SelectStmt, columns []Column, name string) int {
+	if first, ok := s.Cores[0].(*ast.SelectQuery); ok {
+		for i, item := range q.Expand(first) {
+			if item.Expr != nil && item.Column.Alias != nil && strings.EqualFold(item.Column.Alias.Name, name) {
+				return i
+			}
+		}
+	}
+	return slices.IndexFunc(columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+}
+
+// normalText drops the blanks and the case of a text, but not of what it quotes.
 func normalText(s string) string {
-	return strings.ToLower(strings.Join(strings.Fields(s), ""))
+	var b strings.Builder
+	quote := rune(0)
+	for _, c := range s {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+			b.WriteRune(c)
+			continue
+		case c == '\'':
+			quote = c
+		case unicode.IsSpace(c):
+			continue
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }
 
 func atoi(s string) int {
