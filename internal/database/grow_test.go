@@ -19,7 +19,8 @@ import (
 // others, tables that refer to themselves and to each other, with and without NULL.
 func randomSchema(draw *rand.Rand) *schema.Database {
 	sch := &schema.Database{Name: "random"}
-	declared := []string{"INTEGER", "INT", "TEXT", "VARCHAR(10)", "REAL", "NUMERIC", "DATE", "BLOB", "", "BOOLEAN", "FLOAT"}
+	declared := []string{"INTEGER", "INT", "TEXT", "VARCHAR(10)", "REAL", "NUMERIC", "DATE", "BLOB", "", "BOOLEAN",
+		"FLOAT"}
 	for i := range 1 + draw.IntN(5) {
 		t := schema.Table{Name: fmt.Sprintf("t%d", i)}
 		for j := range 1 + draw.IntN(5) {
@@ -131,7 +132,8 @@ func checkForeignKeys(t testing.TB, sch *schema.Database, w *World) {
 			for n, j := range k.Columns {
 				from, to = append(from, quote(table.Columns[j].Name)), append(to, quote(target.Columns[k.TargetColumns[n]].Name))
 			}
-			script += fmt.Sprintf(", FOREIGN KEY (%s) REFERENCES %s (%s)", strings.Join(from, ","), quote(k.Target), strings.Join(to, ","))
+			script += fmt.Sprintf(", FOREIGN KEY (%s) REFERENCES %s (%s)",
+				strings.Join(from, ","), quote(k.Target), strings.Join(to, ","))
 		}
 		if err := c.exec(script + ");"); err != nil {
 			t.Fatal(err)
@@ -224,8 +226,8 @@ func TestGrowRandomSchemas(t *testing.T) {
 	}
 }
 
-// TestWitnessesStand plants witnesses of which each joins three tables and fixes values on keys and elsewhere: each must
-// stand, as a whole, in at least eight of 24 neighbours.
+// TestWitnessesStand plants witnesses of which each joins three tables and fixes values on keys and elsewhere: each
+// must stand, as a whole, in at least eight of 24 neighbours.
 func TestWitnessesStand(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
 	sch, err := w.Schema(context.Background())
@@ -251,7 +253,8 @@ func TestWitnessesStand(t *testing.T) {
 	for _, n := range worlds {
 		checkForeignKeys(t, sch, n)
 		for q := range witnesses {
-			found := query(t, n, `SELECT 1 FROM song JOIN singer ON singer.id = song.singer JOIN country ON country.code = singer.country
+			found := query(t, n, `SELECT 1 FROM song JOIN singer ON singer.id = song.singer
+				JOIN country ON country.code = singer.country
 				WHERE song.n = ?1 AND song.sales = ?1 AND singer.age IS NULL AND country.code = ?2 AND country.founded = ?3`,
 				int64(q), fmt.Sprintf("c%d", q/2), fmt.Sprintf("19%02d-01-01", q/2))
 			if len(found.Rows) > 0 {
@@ -301,7 +304,9 @@ func TestNeighboursOfRealDatabases(t *testing.T) {
 					for _, row := range r.Rows {
 						hasNull = hasNull || row[0] == nil
 						hasTie = hasTie || row[0] != nil && row[1].(int64) > 1
-						hasReal = hasReal || slices.ContainsFunc(values, func(v universe.Value) bool { return same(v, row[0], c.Collation) })
+						hasReal = hasReal || slices.ContainsFunc(values, func(v universe.Value) bool {
+							return same(v, row[0], c.Collation)
+						})
 					}
 				}
 				for _, found := range []struct {
@@ -328,11 +333,15 @@ func TestNeighboursOfRealDatabases(t *testing.T) {
 // TestStored asks SQLite what it stores.
 func TestStored(t *testing.T) {
 	values := []universe.Value{
-		nil, int64(5), int64(-1 << 62), 2.5, 3.0, math.Copysign(0, -1), 1e300, -2.5e-9, 12345678.5, 123456789012345678.0, "", "5", " 5 ", "5.0", "5.5", ".5", "5.", "1e2", "1e", "+7", "-",
-		"0x10", "1_0", "inf", "NaN", "abc", "5x", "007", "9223372036854775807", universe.Blob("5"), universe.Blob(nil), "\xff",
+		nil, int64(5), int64(-1 << 62), 2.5, 3.0, math.Copysign(0, -1), 1e300, -2.5e-9, 12345678.5, 123456789012345678.0,
+		"", "5", " 5 ", "5.0", "5.5", ".5", "5.", "1e2", "1e", "+7", "-",
+		"0x10", "1_0", "inf", "NaN", "abc", "5x", "007", "9223372036854775807", universe.Blob("5"),
+		universe.Blob(nil), "\xff",
 	}
 	for _, declared := range []string{"INTEGER", "TEXT", "REAL", "NUMERIC", "BLOB", "", "DATE", "VARCHAR(3)"} {
-		table := schema.Table{Name: "t", Columns: []schema.Column{{Name: "a", Declared: declared, Affinity: schema.AffinityOf(declared)}}}
+		table := schema.Table{Name: "t", Columns: []schema.Column{
+			{Name: "a", Declared: declared, Affinity: schema.AffinityOf(declared)},
+		}}
 		for _, v := range values {
 			w, err := Memory(&schema.Database{Tables: []schema.Table{table}}, [][]universe.Row{{{v}}}, Options{})
 			if err != nil {
@@ -340,12 +349,15 @@ func TestStored(t *testing.T) {
 			}
 			want := query(t, w, "SELECT a FROM t").Rows[0][0]
 			_ = w.Close()
-			if got, ok := stored(&table, 0, v); !ok || string(universe.AppendValue(nil, got)) != string(universe.AppendValue(nil, want)) {
+			got, ok := stored(&table, 0, v)
+			if !ok || string(universe.AppendValue(nil, got)) != string(universe.AppendValue(nil, want)) {
 				t.Errorf("%#v in a column declared %q is stored as %#v, not %#v", v, declared, want, got)
 			}
 		}
 	}
-	rowid := schema.Table{Name: "t", Columns: []schema.Column{{Name: "a", Declared: "INTEGER", Affinity: schema.Integer}}, PrimaryKey: []int{0}}
+	rowid := schema.Table{
+		Name: "t", Columns: []schema.Column{{Name: "a", Declared: "INTEGER", Affinity: schema.Integer}}, PrimaryKey: []int{0},
+	}
 	for _, v := range values {
 		w, err := Memory(&schema.Database{Tables: []schema.Table{rowid}}, [][]universe.Row{{{v}}}, Options{})
 		if got, ok := stored(&rowid, 0, v); ok != (err == nil && v != nil) {

@@ -105,11 +105,12 @@ func (c *connection) collation(table, column string) string {
 	if code != sqlite3.SQLITE_OK {
 		return "BINARY"
 	}
-	name := libc.GoString(*pointerAt(c.scratch))
-	if name == "" {
-		return "BINARY"
+	switch name := strings.ToUpper(libc.GoString(*pointerAt(c.scratch))); name {
+	case "NOCASE", "RTRIM":
+		return name
+	default:
+		return "BINARY" // also in place of one that an application brings along
 	}
-	return strings.ToUpper(name)
 }
 
 func readUnique(ctx context.Context, c *connection, t *schema.Table) error {

@@ -230,8 +230,8 @@ func (w *World) TextValues(ctx context.Context, table, column string) ([]string,
 	return list, nil
 }
 
-// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of them (0:
-// all).
+// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of
+// them (0: all).
 func (w *World) Values(ctx context.Context, table, column string, limit int) ([]universe.Value, error) {
 	statement := valuesOf(table, column, "v IS NOT NULL")
 	if limit > 0 {

@@ -39,7 +39,8 @@ func TestFunctionsAreAllowedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.close()
-	all, err := c.query(context.Background(), "SELECT DISTINCT name, min(narg) FROM pragma_function_list GROUP BY name", nil, limits{})
+	all, err := c.query(context.Background(),
+		"SELECT DISTINCT name, min(narg) FROM pragma_function_list GROUP BY name", nil, limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,9 @@ func TestTableFunctionsAreAllowedByName(t *testing.T) {
 	open := map[string]bool{"json_each": true, "json_tree": true, "jsonb_each": true, "jsonb_tree": true}
 	for _, row := range all.Rows {
 		name := row[0].(string)
-		for _, statement := range []string{"SELECT * FROM " + name, "SELECT count(*) FROM " + name, "SELECT 1 FROM " + name + "('x')"} {
+		for _, statement := range []string{
+			"SELECT * FROM " + name, "SELECT count(*) FROM " + name, "SELECT 1 FROM " + name + "('x')",
+		} {
 			if r, err := w.Query(context.Background(), statement, nil); err == nil && !open[name] {
 				t.Errorf("%s gave %v", statement, r.Rows)
 			}
@@ -119,12 +122,16 @@ func TestViewsAreUnderTheAllowList(t *testing.T) {
 
 func TestStatementsAreOne(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
-	for _, statement := range []string{"SELECT 1 ;  ; ", "SELECT 1 -- one", "SELECT 1; /* two\n */ -- three", " SELECT 1;/* open"} {
+	for _, statement := range []string{
+		"SELECT 1 ;  ; ", "SELECT 1 -- one", "SELECT 1; /* two\n */ -- three", " SELECT 1;/* open",
+	} {
 		if r, err := w.Query(context.Background(), statement, nil); err != nil || len(r.Rows) != 1 {
 			t.Errorf("%q: %v %v", statement, r, err)
 		}
 	}
-	for _, statement := range []string{"SELECT 1; SELECT 2", "SELECT 1; x", "SELECT 1\x00; DROP TABLE singer", "", ";", "-- no", "SELECT"} {
+	for _, statement := range []string{
+		"SELECT 1; SELECT 2", "SELECT 1; x", "SELECT 1\x00; DROP TABLE singer", "", ";", "-- no", "SELECT",
+	} {
 		var refused *QueryError
 		if r, err := w.Query(context.Background(), statement, nil); !errors.As(err, &refused) {
 			t.Errorf("%q: %v %v", statement, r, err)
@@ -135,7 +142,8 @@ func TestStatementsAreOne(t *testing.T) {
 func TestArguments(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
 	ctx := context.Background()
-	if r := query(t, w, "SELECT ?2, ?2 || ?1", "a\x00b", "\xff"); !reflect.DeepEqual(r.Rows[0], universe.Row{"\xff", "\xffa\x00b"}) {
+	r := query(t, w, "SELECT ?2, ?2 || ?1", "a\x00b", "\xff")
+	if !reflect.DeepEqual(r.Rows[0], universe.Row{"\xff", "\xffa\x00b"}) {
 		t.Errorf("texts that are not plain: %#v", r.Rows)
 	}
 	// More values than parameters are harmless; fewer are not.
@@ -150,13 +158,15 @@ func TestArguments(t *testing.T) {
 		t.Errorf("a value that is none of SQLite's is the caller's mistake, not the statement's: %v", err)
 	}
 	long := strings.Repeat("x", keptBuffer+1)
-	if r := query(t, w, "SELECT length(?1), ?2", long, "y"); !reflect.DeepEqual(r.Rows[0], universe.Row{int64(len(long)), "y"}) {
+	r = query(t, w, "SELECT length(?1), ?2", long, "y")
+	if !reflect.DeepEqual(r.Rows[0], universe.Row{int64(len(long)), "y"}) {
 		t.Errorf("a long text: %v", r.Rows)
 	}
 	// A text of one call is nothing to the next.
 	for i := range 5 {
 		text := strings.Repeat(fmt.Sprint(i), 300*i)
-		if r := query(t, w, "SELECT ?1, ?2", text, universe.Blob(text)); r.Rows[0][0] != text || string(r.Rows[0][1].(universe.Blob)) != text {
+		r := query(t, w, "SELECT ?1, ?2", text, universe.Blob(text))
+		if r.Rows[0][0] != text || string(r.Rows[0][1].(universe.Blob)) != text {
 			t.Errorf("%d: %v", i, r.Rows)
 		}
 	}
@@ -171,7 +181,8 @@ func TestSizesAreBounded(t *testing.T) {
 	w := openWorld(t, makeFile(t, music), Options{})
 	ctx := context.Background()
 	for _, statement := range []string{
-		"SELECT zeroblob(1000000000)", "SELECT printf('%*d', 100000000, 1)", "SELECT replace(hex(zeroblob(8000000)), '0', '0000')",
+		"SELECT zeroblob(1000000000)", "SELECT printf('%*d', 100000000, 1)",
+		"SELECT replace(hex(zeroblob(8000000)), '0', '0000')",
 		"WITH RECURSIVE n(s) AS (SELECT 'ab' UNION ALL SELECT s || s FROM n) SELECT * FROM n WHERE length(s) < 0",
 	} {
 		var refused *QueryError
@@ -231,7 +242,8 @@ func TestStatementCacheIsBounded(t *testing.T) {
 	for s := c.statements.newest; s != nil; s = s.older {
 		order = append(order, s.sql)
 	}
-	if want := []string{"SELECT 2", "SELECT 5", "SELECT 1"}; !reflect.DeepEqual(order, want) || len(c.statements.bySQL) != 3 {
+	want := []string{"SELECT 2", "SELECT 5", "SELECT 1"}
+	if !reflect.DeepEqual(order, want) || len(c.statements.bySQL) != 3 {
 		t.Errorf("kept %q, want %q", order, want)
 	}
 }
@@ -264,7 +276,8 @@ func TestClosedWorlds(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	w := openWorld(t, makeFile(t, `CREATE TABLE t("a b" COLLATE NOCASE); INSERT INTO t VALUES('b'),('B'),('a'),(NULL),('b'),(2),(x'01'),(1.5);`), Options{})
+	w := openWorld(t, makeFile(t, `CREATE TABLE t("a b" COLLATE NOCASE);
+		INSERT INTO t VALUES('b'),('B'),('a'),(NULL),('b'),(2),(x'01'),(1.5);`), Options{})
 	ctx := context.Background()
 	texts, err := w.TextValues(ctx, "t", "a b")
 	if err != nil || !reflect.DeepEqual(texts, []string{"B", "a", "b"}) {
@@ -291,7 +304,8 @@ func TestValues(t *testing.T) {
 func TestDirtySchemas(t *testing.T) {
 	w := openWorld(t, makeFile(t, `
 		CREATE TABLE parent(A INTEGER, b TEXT COLLATE RTRIM, c, PRIMARY KEY (b, A), UNIQUE (c));
-		CREATE TABLE Child(x REFERENCES PARENT(C), y, z, w REFERENCES absent, v REFERENCES parent(absent), u REFERENCES parent,
+		CREATE TABLE Child(x REFERENCES PARENT(C), y, z, w REFERENCES absent, v REFERENCES parent(absent),
+			u REFERENCES parent,
 			FOREIGN KEY (Y, z) REFERENCES Parent);
 		CREATE UNIQUE INDEX partial ON child(x) WHERE x > 1;
 		CREATE UNIQUE INDEX computed ON child(x + 1);
@@ -380,7 +394,8 @@ func realDatabases(t testing.TB) []string {
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{
 		"SELECT * FROM singer", "SELECT 1; SELECT 2", "ATTACH 'x' AS y", "WITH a AS (SELECT 1) SELECT * FROM a -- b",
-		"SELECT json_each.value FROM json_each('[1]')", "SELECT \"a\" FROM country WHERE founded > ?1", "\x00", "EXPLAIN SELECT 1",
+		"SELECT json_each.value FROM json_each('[1]')", "SELECT \"a\" FROM country WHERE founded > ?1", "\x00",
+		"EXPLAIN SELECT 1",
 		"VALUES (1, 'a''b', x'00')", "SELECT printf('%s', ?1)", "PRAGMA query_only=0", "SELECT 1 /* ; */ ; ",
 	} {
 		f.Add(s, "text")
@@ -457,7 +472,10 @@ func BenchmarkMemory(b *testing.B) {
 	for i := range rows {
 		sch.Tables = append(sch.Tables, schema.Table{
 			Name: fmt.Sprintf("t%d", i), PrimaryKey: []int{0},
-			Columns: []schema.Column{{Name: "id", Declared: "INTEGER"}, {Name: "a", Declared: "TEXT"}, {Name: "b", Declared: "REAL"}, {Name: "c", Declared: "TEXT"}},
+			Columns: []schema.Column{
+				{Name: "id", Declared: "INTEGER"}, {Name: "a", Declared: "TEXT"}, {Name: "b", Declared: "REAL"},
+				{Name: "c", Declared: "TEXT"},
+			},
 		})
 		for n := range 40 {
 			rows[i] = append(rows[i], universe.Row{int64(n), fmt.Sprintf("some text %d", n), float64(n) / 3, "other text"})
