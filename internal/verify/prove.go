@@ -319,6 +319,13 @@ func (p *Prover) provePlan(
 		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(proof.Gold.Rows))
 	}
 	plan.IntermediateValues = p.intermediateValues(record, plan)
+	if len(plan.Calls) == 1 {
+		key, _, err := callKey(&plan.Calls[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		p.keep(key, result)
+	}
 	digest, err := record.Digest()
 	if err != nil {
 		return nil, nil, err
@@ -491,14 +498,19 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (uni
 	return chance, nil
 }
 
+// callKey tells calls of one database apart.
+func callKey(call *universe.Call) (key string, arguments []byte, err error) {
+	arguments, err = universe.Marshal(call.Arguments)
+	return call.Tool + string(arguments), arguments, err
+}
+
 // single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
 // rows than any gold has.
 func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Result, error) {
-	arguments, err := universe.Marshal(call.Arguments)
+	key, arguments, err := callKey(call)
 	if err != nil {
 		return nil, err
 	}
-	key := call.Tool + string(arguments)
 	if r, known := p.singles[key]; known {
 		return r, nil
 	}
@@ -520,10 +532,21 @@ func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Res
 	}
 	var r *universe.Result
 	for _, e := range env.Transcript().Events {
-		if e.Kind == transcript.EventAnswer && e.Columns != nil && len(e.Result) <= 1000 {
+		if e.Kind == transcript.EventAnswer && e.Columns != nil {
 			r = &universe.Result{Columns: e.Columns, Rows: e.Result}
 		}
 	}
+	return p.keep(key, r), nil
+}
+
+// longestKept is the longest result that is kept to be compared with gold, in rows.
+const longestKept = 1000
+
+// keep remembers what a single call gave.
+func (p *Prover) keep(key string, r *universe.Result) *universe.Result {
+	if r != nil && len(r.Rows) > longestKept {
+		r = nil
+	}
 	p.singles[key] = r
-	return r, nil
+	return r
 }
