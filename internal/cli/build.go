@@ -27,7 +27,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
 			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Corpora) == 0 {
 				return diag.Usagef("no corpus is given").WithHint("--corpus demo, or --corpus spider:DIR")
@@ -91,7 +91,7 @@ func checkBuild(o build.Options) error {
 		{o.Augment < 0, fmt.Sprintf("--augment %d is negative", o.Augment)},
 		{o.Limit < 0, fmt.Sprintf("--limit %d is negative", o.Limit)},
 		{o.Neighbours < 1 || o.Neighbours > 1000, fmt.Sprintf("--neighbours %d: from 1 to 1000", o.Neighbours)},
-		{o.ValidationShare < 0 || o.ValidationShare > 1, fmt.Sprintf("--validation-share %g: from 0 to 1", o.ValidationShare)},
+		{!(o.ValidationShare >= 0 && o.ValidationShare <= 1), fmt.Sprintf("--validation-share %g: from 0 to 1", o.ValidationShare)},
 		{o.StatementTimeout <= 0, fmt.Sprintf("--statement-timeout %s: must be above 0", o.StatementTimeout)},
 	} {
 		if c.bad {

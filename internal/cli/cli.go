@@ -52,6 +52,7 @@ func terminalWidth(w io.Writer) (int, bool) {
 func Do(args []string, p *Process) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // hands the next interrupt back to the system
 	return DoContext(ctx, args, p)
 }
 
@@ -67,14 +68,20 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	switch {
 	case err == nil:
 		return diag.ExitOK
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil && !isDiagnosed(err):
 		err = &diag.Error{Exit: diag.ExitInterrupted, Message: "interrupted", Hint: a.resumeHint}
 	case !a.started && diag.ExitCode(err) == diag.ExitInternal:
-		// cobra's own errors: an unknown command or a wrong number of arguments.
-		err = (&diag.Error{Exit: diag.ExitUsage, Message: err.Error()}).WithHint("seatrial help")
+		err = &diag.Error{Exit: diag.ExitUsage, Message: err.Error(), Hint: "seatrial help"} // cobra's own errors
 	}
 	_, _ = io.WriteString(p.Err, diag.Render(err)) // nobody is left to tell
 	return diag.ExitCode(err)
+}
+
+// isDiagnosed tells errors that say what is wrong from those that an interrupt brings about, which may come from as far
+// down as a statement that was stopped.
+func isDiagnosed(err error) bool {
+	var e *diag.Error
+	return errors.As(err, &e)
 }
 
 type app struct {
@@ -87,7 +94,8 @@ type app struct {
 
 const exitCodes = `Exit codes:
   0    everything that was asked for was done
-  1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit
+  1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
+       a spending limit that was reached
   2    bad arguments or bad input; nothing was written
   3    Seatrial's own failure
   4    a model provider failed for every episode that was tried
@@ -102,6 +110,13 @@ func (a *app) root() *cobra.Command {
 			"Flags may also be given in a YAML file (--config: a section a command, names with _ for -) or as environment\n" +
 			"variables (SEATRIAL_SEED=7); flags count before the file, the file before the environment.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return diag.Unknown("command", args[0], commandNames(cmd))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.configure(cmd); err != nil {
 				return err
@@ -113,12 +128,38 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON, for machines")
 	root.PersistentFlags().StringVar(&a.config, "config", "", "YAML file with flags, a section a command")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return diag.Usagef("%s", err).WithHint("%s", flagHint(cmd, err))
+		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.demoCommand(), a.buildCommand(), a.verifyCommand(), a.runCommand(), a.resumeCommand(), a.gradeCommand(),
-		a.reportCommand(), a.exportCommand())
+		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	return root
+}
+
+// flagMessage says what is wrong with a flag, without what only a programmer knows of its type.
+func flagMessage(err error) string {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s: %s", bad.GetFlag().Name, valueMessage(bad))
+}
+
+// valueMessage says what a flag's value should have been.
+func valueMessage(err error) string {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	expected := map[string]string{
+		"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
+		"duration": "a duration such as 90s or 1m30s",
+	}
+	kind, known := expected[bad.GetFlag().Value.Type()]
+	if !known {
+		return err.Error()
+	}
+	return fmt.Sprintf("%q is not %s", bad.GetValue(), kind)
 }
 
 // flagHint names the flag that may have been meant.
@@ -131,6 +172,38 @@ func flagHint(cmd *cobra.Command, err error) string {
 		}
 	}
 	return cmd.CommandPath() + " --help"
+}
+
+// noArguments refuses arguments.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return tooMany(cmd, args[0])
+	}
+	return nil
+}
+
+// oneArgument demands one argument, which is called name.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return tooMany(cmd, args[1])
+		}
+		return someArguments(name)(cmd, args)
+	}
+}
+
+// someArguments demands at least one argument, which is called name.
+func someArguments(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return diag.Usagef("%s: %s is missing", cmd.Name(), name).WithHint("%s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+func tooMany(cmd *cobra.Command, arg string) error {
+	return diag.Usagef("%s takes no argument %q", cmd.Name(), arg).WithHint("%s --help", cmd.CommandPath())
 }
 
 func workersFlag(cmd *cobra.Command, workers *int) {

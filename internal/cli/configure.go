@@ -39,7 +39,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		variable := "SEATRIAL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if value := a.Getenv(variable); value != "" {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
-				failure = diag.Usagef("%s=%q: %v", variable, value, err)
+				failure = diag.Usagef("%s: %s", variable, valueMessage(err))
 			}
 		}
 	})
@@ -55,7 +55,7 @@ type setting struct {
 func (s setting) apply(cmd *cobra.Command, flag, file string) error {
 	for _, v := range s.values {
 		if err := cmd.Flags().Set(flag, v); err != nil {
-			return diag.Usagef("%s: %v", flag, err).At(file, s.line, s.column)
+			return diag.Usagef("%s: %s", strings.ReplaceAll(flag, "-", "_"), valueMessage(err)).At(file, s.line, s.column)
 		}
 	}
 	return nil

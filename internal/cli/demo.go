@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/build"
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "The whole path on the bundled corpus: suite, reference agents, report; no key, no network",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkWorkers(workers); err != nil {
 				return err
@@ -30,7 +31,8 @@ func (a *app) demoCommand() *cobra.Command {
 }
 
 func (a *app) demo(ctx context.Context, out string, workers int) error {
-	if out == "" {
+	temporary := out == ""
+	if temporary {
 		dir, err := os.MkdirTemp("", "seatrial-demo-")
 		if err != nil {
 			return fmt.Errorf("demo: %w", err)
@@ -51,7 +53,11 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 	}
 	r := runOptions{
 		suite: dir, out: filepath.Join(out, "run"), agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
-		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2,
+		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2, timeout: time.Minute,
 	}
-	return a.run(ctx, &r, false)
+	err = a.run(ctx, &r, false)
+	if temporary {
+		a.resumeHint = "" // what was finished is gone with its folder
+	}
+	return err
 }

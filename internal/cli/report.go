@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/episode"
@@ -81,6 +82,8 @@ const (
 	formatJSON     = "json"
 )
 
+var formats = []string{formatText, formatMarkdown, formatCSV, formatJSON}
+
 func (a *app) printReport(r *report.Report, format string) error {
 	if a.asJSON {
 		format = formatJSON
@@ -104,7 +107,7 @@ func (a *app) printReport(r *report.Report, format string) error {
 		}
 		a.printf("%s", text)
 	default:
-		return diag.Unknown("format", format, []string{formatText, formatMarkdown, formatCSV, formatJSON})
+		return diag.Unknown("format", format, formats)
 	}
 	return nil
 }
@@ -146,8 +149,14 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Say what runs show; several runs are paired by task",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(formats, format) {
+				return diag.Unknown("format", format, formats)
+			}
+			if options.Resamples < 1 {
+				return diag.Usagef("--resamples %d: at least one is needed", options.Resamples)
+			}
 			var runs []report.Run
 			for i, path := range args {
 				store, s, err := openRun(cmd.Context(), path, suiteDir)
@@ -190,7 +199,7 @@ func (a *app) gradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grade RUN",
 		Short: "Grade a run again, from its transcripts alone",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			store, err := episode.Edit(cmd.Context(), args[0])
 			if err != nil {
@@ -215,7 +224,7 @@ func (a *app) exportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a run's episodes, events and grades as JSON Lines",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := episode.Open(cmd.Context(), args[0])
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func (a *app) runCommand() *cobra.Command {
 		Long: "Runs reference policies, or models under a protocol, on every instance of a suite. The run is one SQLite file.\n\n" +
 			"Policies:\n" + policyHelp() + "\nProtocols:\n" + protocolHelp() +
 			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. Any OpenAI-compatible server: --base-url http://127.0.0.1:8000/v1.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.suite = args[0]
 			return a.run(cmd.Context(), &o, false)
@@ -192,12 +193,45 @@ func (o *runOptions) check() error {
 		return diag.Usagef("--concurrency %d: at least one is needed", o.concurrency)
 	case o.neighbours < 0:
 		return diag.Usagef("--neighbours %d is negative", o.neighbours)
-	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || o.budget.WallSeconds < 0:
-		return diag.Usagef("a budget is negative")
+	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || !(o.budget.WallSeconds >= 0):
+		return diag.Usagef("a budget is negative, or no number")
 	case o.record != "" && o.replay != "":
 		return diag.Usagef("--record and --replay exclude each other")
 	case o.split != "" && o.split != universe.SplitValidation && o.split != universe.SplitTest:
 		return diag.Unknown("split", o.split, []string{universe.SplitValidation, universe.SplitTest})
+	}
+	for _, n := range []struct {
+		flag  string
+		value float64
+	}{
+		{"rpm", float64(o.rates.RequestsPerMinute)}, {"tpm", float64(o.rates.TokensPerMinute)}, {"max-cost", o.maxCost},
+		{"attempts", float64(o.attempts)}, {"loops", float64(o.loops)}, {"max-tokens", float64(o.maxTokens)},
+	} {
+		if !(n.value >= 0) { // neither is NaN
+			return diag.Usagef("--%s %g is negative, or no number", n.flag, n.value)
+		}
+	}
+	if o.timeout <= 0 {
+		return diag.Usagef("--timeout %s: must be above 0", o.timeout)
+	}
+	if o.maxCost > 0 && o.prices == "" && o.replay == "" {
+		return diag.Usagef("--max-cost needs to know what models cost").WithHint("--prices FILE")
+	}
+	for _, list := range [][]string{o.agents, o.models, o.protocols} {
+		for i, name := range list {
+			if slices.Contains(list[:i], name) {
+				return diag.Usagef("%s is given twice", name).WithHint("--trials 2 runs each episode twice")
+			}
+		}
+	}
+	var protocols []string
+	for _, p := range agent.Protocols() {
+		protocols = append(protocols, p.Name)
+	}
+	for _, name := range o.protocols {
+		if !slices.Contains(protocols, name) {
+			return diag.Unknown("protocol", name, protocols)
+		}
 	}
 	return checkWorkers(o.workers)
 }
@@ -251,7 +285,9 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if err != nil {
 		return err
 	}
-	participants, done, err := a.participants(o)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	participants, done, err := a.participants(o, stop)
 	if err != nil {
 		return err
 	}
@@ -283,6 +319,13 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	}
 	progress, err := r.Execute(ctx)
 	m.clear()
+	var spending *model.SpendingError
+	if errors.As(err, &spending) {
+		return &diag.Error{
+			Exit: diag.ExitFailed, Message: fmt.Sprintf("%s; %d of %d episodes are done", spending, progress.Skipped+progress.Done-progress.Failed(), progress.Total),
+			Hint: a.resumeHint + " with a higher --max-cost",
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -330,8 +373,23 @@ func storeError(err error, path string) error {
 	}
 }
 
-// participants makes the agents of a run. done closes what they share.
-func (a *app) participants(o *runOptions) (list []episode.Participant, done func() error, err error) {
+// frugal ends the run when the spending limit is reached: what is left could only fail.
+type frugal struct {
+	episode.Agent
+	stop context.CancelCauseFunc
+}
+
+func (f frugal) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+	turn, err := f.Agent.Next(ctx, view, seen)
+	var spending *model.SpendingError
+	if errors.As(err, &spending) {
+		f.stop(spending)
+	}
+	return turn, err
+}
+
+// participants makes the agents of a run. done closes what they share; stop ends the run with a cause.
+func (a *app) participants(o *runOptions, stop context.CancelCauseFunc) (list []episode.Participant, done func() error, err error) {
 	done = func() error { return nil }
 	for _, name := range o.agents {
 		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}}); err != nil {
@@ -355,7 +413,7 @@ func (a *app) participants(o *runOptions) (list []episode.Participant, done func
 		done = record.Close
 	}
 	for _, spec := range o.models {
-		models, err := a.modelParticipants(o, spec, options)
+		models, err := a.modelParticipants(o, spec, options, stop)
 		if err != nil {
 			return nil, done, errors.Join(err, done())
 		}
@@ -364,7 +422,9 @@ func (a *app) participants(o *runOptions) (list []episode.Participant, done func
 	return list, done, nil
 }
 
-func (a *app) modelParticipants(o *runOptions, spec string, options model.Options) ([]episode.Participant, error) {
+func (a *app) modelParticipants(
+	o *runOptions, spec string, options model.Options, stop context.CancelCauseFunc,
+) ([]episode.Participant, error) {
 	provider, _, _ := strings.Cut(spec, "/")
 	options.APIKey = a.Getenv(strings.ToUpper(provider) + "_API_KEY")
 	if options.BaseURL == "" {
@@ -380,7 +440,7 @@ func (a *app) modelParticipants(o *runOptions, spec string, options model.Option
 	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.loops, NativeTools: o.nativeTools, Specs: new(agent.Specs), Client: client}
 	if o.temperature != "default" {
 		t, err := strconv.ParseFloat(o.temperature, 64)
-		if err != nil || t < 0 {
+		if err != nil || !(t >= 0) {
 			return nil, diag.Usagef("--temperature %q is no temperature", o.temperature).WithHint("a number from 0, or `default`")
 		}
 		config.Temperature = &t
@@ -399,7 +459,8 @@ func (a *app) modelParticipants(o *runOptions, spec string, options model.Option
 					seed := int64(o.seed) + int64(trial)
 					c.Seed = &seed
 				}
-				return agent.NewProtocol(protocol, c)
+				conversation, err := agent.NewProtocol(protocol, c)
+				return frugal{conversation, stop}, err
 			},
 		})
 	}
@@ -413,7 +474,7 @@ func (a *app) modelOptions(o *runOptions) (model.Options, *model.Record, error) 
 	}
 	for _, field := range o.extra {
 		name, value, ok := strings.Cut(field, "=")
-		if !ok {
+		if !ok || !json.Valid([]byte(value)) {
 			return options, nil, diag.Usagef("--extra %q is not FIELD=JSON", field)
 		}
 		if options.Extra == nil {
@@ -449,7 +510,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: "Goes on with a run that was interrupted, or in which episodes failed for the provider's or Seatrial's own reasons.\n" +
 			"What was finished is not run again. The suite must be the one that the run was begun with, and so must be\n" +
 			"everything else that decides what is run.",
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := episode.Open(cmd.Context(), args[0])
 			if err != nil {

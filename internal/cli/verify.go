@@ -13,10 +13,13 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify SUITE",
 		Short: "Execute every certificate of a suite again and report drift",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkWorkers(o.Workers); err != nil {
 				return err
+			}
+			if o.StatementTimeout <= 0 {
+				return diag.Usagef("--statement-timeout %s: must be above 0", o.StatementTimeout)
 			}
 			began := a.Now()
 			s, err := loadSuite(args[0])

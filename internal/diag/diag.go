@@ -129,8 +129,8 @@ func Render(err error) string {
 	return text
 }
 
-// Nearest gives the known name that is closest to name by edit distance, or "" if none is within a third of its length
-// (at least one edit). Ties go to the name that sorts first.
+// Nearest gives the known name that is closest to name by edit distance, two letters exchanged counting as one edit, or ""
+// if none is within a third of its length (at least one edit). Ties go to the name that sorts first.
 func Nearest(name string, known []string) string {
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
@@ -157,6 +157,7 @@ func Unknown(kind, name string, known []string) *Error {
 func distance(a, b string) int {
 	ra, rb := []rune(a), []rune(b)
 	previous := make([]int, len(rb)+1)
+	before := make([]int, len(rb)+1) // the row above previous
 	for j := range previous {
 		previous[j] = j
 	}
@@ -169,8 +170,11 @@ func distance(a, b string) int {
 				cost = 0
 			}
 			current[j+1] = min(previous[j+1]+1, current[j]+1, previous[j]+cost)
+			if i > 0 && j > 0 && ra[i] == rb[j-1] && ra[i-1] == rb[j] {
+				current[j+1] = min(current[j+1], before[j-1]+1)
+			}
 		}
-		previous = current
+		before, previous = previous, current
 	}
 	return previous[len(rb)]
 }

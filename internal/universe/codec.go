@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -209,6 +211,69 @@ func JSONType(v any) string {
 	default:
 		return "object"
 	}
+}
+
+// appendAny appends the JSON of a decoded value; reals keep their decimal point at every depth.
+func appendAny(dst []byte, v any) ([]byte, error) {
+	var err error
+	switch v := v.(type) {
+	case float64:
+		return appendFloat(dst, v), nil
+	case []any:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = appendAny(dst, e); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case map[string]any:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		dst = append(dst, '{')
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendString(dst, name), ':')
+			if dst, err = appendAny(dst, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, '}'), nil
+	default:
+		text, err := Marshal(v)
+		return append(dst, text...), err
+	}
+}
+
+// MarshalJSON writes arguments so that they are read back as the same values: 1.0 does not become 1.
+func (c Call) MarshalJSON() ([]byte, error) {
+	arguments, err := appendAny(nil, c.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	return Marshal(struct {
+		Label     string          `json:"label"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{c.Label, c.Tool, arguments})
+}
+
+// MarshalJSON writes the value so that it is read back as the same SQLite value.
+func (l Literal) MarshalJSON() ([]byte, error) {
+	type bare Literal
+	return Marshal(struct {
+		Value json.RawMessage `json:"value"`
+		bare
+	}{AppendValue(nil, l.Value), bare(l)})
 }
 
 // UnmarshalJSON reads the arguments' numbers as int64 or float64.

@@ -1,0 +1,362 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	_ "modernc.org/sqlite" // the driver of mkdb
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) },
+	})
+}
+
+// TestScripts runs every script of testdata/script, one a behaviour. $SUITE is a small suite of the demo corpus that
+// scripts must only read; `copydir` copies it. See testdata/script/README.md for the commands.
+func TestScripts(t *testing.T) {
+	small := filepath.Join(t.TempDir(), "suite")
+	var out, errs bytes.Buffer
+	p := cli.System()
+	p.Out, p.Err, p.Getenv = &out, &errs, func(string) string { return "" }
+	args := []string{"build", "--corpus", "demo", "--limit", "24", "--neighbours", "4", "--out", small}
+	if code := cli.DoContext(context.Background(), args, p); code != 0 {
+		t.Fatalf("the suite of the scripts cannot be built, exit code %d:\n%s", code, errs.String())
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SUITE", small)
+			env.Values[serverKey{}] = new(modelServer)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":       exits,
+			"mkdb":        mkdb,
+			"field":       field,
+			"lines":       lines,
+			"copydir":     copydir,
+			"samedirs":    samedirs,
+			"bytes":       writeBytes,
+			"replace":     replace,
+			"seal":        seal,
+			"transcripts": transcripts,
+			"modelserver": serve,
+			"interrupted": interrupted,
+		},
+	})
+}
+
+func check(ts *testscript.TestScript, err error) {
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+}
+
+func usage(ts *testscript.TestScript, bad bool, form string) {
+	if bad {
+		ts.Fatalf("usage: %s", form)
+	}
+}
+
+// exits runs a program and demands its exit code; its streams can be looked at with stdout and stderr.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) < 2, "exits CODE PROGRAM [ARGUMENT...]")
+	want, err := strconv.Atoi(args[0])
+	check(ts, err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// mkdb makes a database of the statements in a file.
+func mkdb(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "mkdb DATABASE STATEMENTS")
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	check(ts, err)
+	_, err = db.Exec(ts.ReadFile(args[1]))
+	check(ts, errors.Join(err, db.Close()))
+}
+
+// field looks a value up in JSON, or in one line of JSON Lines, and compares it. Steps of the path are separated by
+// slashes: a key, a number, or KEY=VALUE for the first element of a list that has it.
+func field(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) != 2 && len(args) != 4, "field FILE PATH [=|~|<=|>= VALUE]")
+	value, found := any(nil), false
+	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
+		var v any
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber()
+		check(ts, d.Decode(&v))
+		if value, found = lookUp(v, strings.Split(args[1], "/")); found {
+			break
+		}
+	}
+	if len(args) == 2 {
+		if found == neg {
+			ts.Fatalf("%s: found is %v", args[1], found)
+		}
+		return
+	}
+	if !found {
+		ts.Fatalf("%s: there is none", args[1])
+	}
+	text := fmt.Sprint(value)
+	if list, ok := value.([]any); ok {
+		encoded, err := json.Marshal(list)
+		check(ts, err)
+		text = string(encoded)
+	}
+	var holds bool
+	switch args[2] {
+	case "=":
+		holds = text == args[3]
+	case "~":
+		match, err := regexp.MatchString(args[3], text)
+		check(ts, err)
+		holds = match
+	case "<=", ">=":
+		got, err := strconv.ParseFloat(text, 64)
+		check(ts, err)
+		want, err := strconv.ParseFloat(args[3], 64)
+		check(ts, err)
+		holds = got <= want && args[2] == "<=" || got >= want && args[2] == ">="
+	default:
+		ts.Fatalf("%q compares nothing", args[2])
+	}
+	if holds == neg {
+		ts.Fatalf("%s is %s", args[1], text)
+	}
+}
+
+func lookUp(v any, path []string) (any, bool) {
+	for _, step := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			key, want, equals := strings.Cut(step, "=")
+			if equals {
+				if fmt.Sprint(at[key]) != want {
+					return nil, false
+				}
+				continue
+			}
+			next, ok := at[step]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			n, err := strconv.Atoi(step)
+			if key, want, ok := strings.Cut(step, "="); ok {
+				n, err = -1, nil
+				for i, e := range at {
+					if m, isMap := e.(map[string]any); isMap && fmt.Sprint(m[key]) == want {
+						n = i
+						break
+					}
+				}
+			}
+			if err != nil || n < 0 || n >= len(at) {
+				return nil, false
+			}
+			v = at[n]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// lines demands the number of lines of a file.
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "lines FILE COUNT")
+	if got := strings.Count(ts.ReadFile(args[0]), "\n"); strconv.Itoa(got) != args[1] {
+		ts.Fatalf("%s has %d lines, want %s", args[0], got, args[1])
+	}
+}
+
+func copydir(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "copydir FROM TO")
+	check(ts, os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
+}
+
+// samedirs demands that two folders hold the same files with the same bytes.
+func samedirs(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "samedirs ONE OTHER")
+	one, err := contents(ts.MkAbs(args[0]))
+	check(ts, err)
+	other, err := contents(ts.MkAbs(args[1]))
+	check(ts, err)
+	if len(one) < 5 {
+		ts.Fatalf("%s holds only %d files", args[0], len(one))
+	}
+	for name, data := range one {
+		if there, ok := other[name]; !ok || there != data {
+			ts.Fatalf("%s differs", name)
+		}
+	}
+	if len(one) != len(other) {
+		ts.Fatalf("%d files and %d files", len(one), len(other))
+	}
+}
+
+func contents(dir string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		name, relErr := filepath.Rel(dir, path)
+		files[name] = string(data)
+		return errors.Join(err, relErr)
+	})
+	return files, err
+}
+
+// writeBytes appends bytes that a text file cannot hold, in Go's notation, and a newline.
+func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "bytes FILE TEXT")
+	text, err := strconv.Unquote("`" + args[1] + "`")
+	check(ts, err)
+	text, err = strconv.Unquote(`"` + strings.ReplaceAll(text, `"`, `\"`) + `"`)
+	check(ts, err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	check(ts, err)
+	_, err = f.WriteString(text + "\n")
+	check(ts, errors.Join(err, f.Close()))
+}
+
+// replace exchanges the first match of a pattern in a file; there must be one.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 3, "replace FILE PATTERN TEXT")
+	pattern, err := regexp.Compile(args[1])
+	check(ts, err)
+	text := ts.ReadFile(args[0])
+	at := pattern.FindStringSubmatchIndex(text)
+	if at == nil {
+		ts.Fatalf("%s: nothing matches %s", args[0], args[1])
+	}
+	changed := text[:at[0]] + string(pattern.ExpandString(nil, args[2], text, at)) + text[at[1]:]
+	check(ts, os.WriteFile(ts.MkAbs(args[0]), []byte(changed), 0o600))
+}
+
+// seal makes the digests of a suite fit files that were changed, as a forger would.
+func seal(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 1, "seal SUITE")
+	dir := ts.MkAbs(args[0])
+	var m suite.Manifest
+	check(ts, universe.DecodeStrict([]byte(ts.ReadFile(filepath.Join(dir, suite.FileManifest))), &m))
+	for name := range m.Files {
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		check(ts, err)
+		sum := sha256.Sum256(data)
+		m.Files[name] = hex.EncodeToString(sum[:])
+	}
+	m.Digest = ""
+	bare, err := universe.Marshal(&m)
+	check(ts, err)
+	sum := sha256.Sum256(bare)
+	m.Digest = hex.EncodeToString(sum[:])
+	text, err := universe.Marshal(&m)
+	check(ts, err)
+	check(ts, os.WriteFile(filepath.Join(dir, suite.FileManifest), append(text, '\n'), 0o600))
+	_, err = suite.Load(dir)
+	check(ts, err)
+}
+
+// transcripts writes exported episodes without what may differ between two runs of the same: times, latencies and what
+// only the live provider reports.
+func transcripts(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) != 2, "transcripts EXPORT TO")
+	var out bytes.Buffer
+	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
+		var episode map[string]any
+		check(ts, json.Unmarshal([]byte(line), &episode))
+		check(ts, json.NewEncoder(&out).Encode(without(episode, "started_at", "elapsed_ms", "latency_ms")))
+	}
+	check(ts, os.WriteFile(ts.MkAbs(args[1]), out.Bytes(), 0o600))
+}
+
+func without(v any, names ...string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, n := range names {
+			delete(v, n)
+		}
+		for key := range v {
+			v[key] = without(v[key], names...)
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], names...)
+		}
+	}
+	return v
+}
+
+// interrupted runs seatrial, interrupts it once the model server holds a request, and demands the exit code of an
+// interrupted command.
+func interrupted(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) < 2, "interrupted STDERR ARGUMENT...")
+	self, err := os.Executable()
+	check(ts, err)
+	held := ts.Value(serverKey{}).(*modelServer).held
+	cmd := exec.Command(self, args[1:]...)
+	cmd.Args[0] = "seatrial" // by this name the test's binary knows what to be
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+ts.Getenv("OPENAI_BASE_URL"), "OPENAI_API_KEY="+ts.Getenv("OPENAI_API_KEY"))
+	errs, err := os.Create(ts.MkAbs(args[0]))
+	check(ts, err)
+	cmd.Stderr = errs
+	check(ts, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-held:
+	case err := <-ended:
+		ts.Fatalf("it ended before it could be interrupted: %v\n%s", err, ts.ReadFile(args[0]))
+	}
+	check(ts, cmd.Process.Signal(os.Interrupt))
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute): // far beyond what it takes: an interrupt that is not heeded
+		_ = cmd.Process.Kill()
+		ts.Fatalf("the interrupt was not heeded")
+	}
+	check(ts, errs.Close())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		ts.Fatalf("%v, want exit code 130\n%s", err, ts.ReadFile(args[0]))
+	}
+}

@@ -1,0 +1,108 @@
+package cli_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/seatrial/seatrial/internal/model/modeltest"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+type serverKey struct{}
+
+// modelServer is the model server of one script.
+type modelServer struct {
+	server *modeltest.Server
+	held   chan struct{} // closed when a request is held
+}
+
+// serve starts a local model server and points OPENAI_BASE_URL to it, or stops it. Its kinds:
+//
+//	oracle       knows the suite, and answers with the direct plan in whatever protocol it is asked
+//	broken       fails every request
+//	hold N       is an oracle for N requests, and never answers the next ones
+//	stop         ends it, and demands that every request kept to the wire format
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|hold N|stop")
+	slot := ts.Value(serverKey{}).(*modelServer)
+	if args[0] == "stop" {
+		rejections := slot.server.Rejections()
+		slot.server.Close()
+		if len(rejections) > 0 {
+			ts.Fatalf("requests that break the wire format: %s", strings.Join(rejections, "\n"))
+		}
+		return
+	}
+	var script func(modeltest.Chat) modeltest.Response
+	switch args[0] {
+	case "oracle":
+		script = oracle(ts)
+	case "broken":
+		script = func(modeltest.Chat) modeltest.Response {
+			return modeltest.Fail(400, "invalid_request_error", "no such luck")
+		}
+	case "hold":
+		usage(ts, len(args) != 2, "modelserver hold N")
+		most, err := strconv.Atoi(args[1])
+		check(ts, err)
+		slot.held = make(chan struct{})
+		var once sync.Once
+		answer, never := oracle(ts), make(chan struct{})
+		script = func(c modeltest.Chat) modeltest.Response {
+			if c.Number <= most {
+				return answer(c)
+			}
+			once.Do(func() { close(slot.held) })
+			return modeltest.Response{Wait: never}
+		}
+	default:
+		ts.Fatalf("no kind of server is called %q", args[0])
+	}
+	slot.server = modeltest.NewServerWithKey(script, "sesame")
+	ts.Defer(slot.server.Close)
+	ts.Setenv("OPENAI_BASE_URL", slot.server.URL(modeltest.FormatOpenAI))
+	ts.Setenv("OPENAI_API_KEY", "sesame")
+}
+
+// oracle is a model that knows every answer of $SUITE.
+func oracle(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
+	s, err := suite.Load(ts.Getenv("SUITE"))
+	check(ts, err)
+	return func(c modeltest.Chat) modeltest.Response {
+		call := callFor(s, c)
+		if call == nil {
+			return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
+		}
+		arguments, err := universe.Marshal(call.Arguments)
+		if err != nil {
+			return modeltest.Fail(500, "server_error", err.Error())
+		}
+		switch {
+		case len(c.Tools) > 0 && c.Turn() == 0:
+			return modeltest.Use(modeltest.Call{Name: call.Tool, Arguments: string(arguments)})
+		case len(c.Tools) > 0:
+			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: `{"answer":"$call_1$"}`})
+		case len(c.Stop) > 0 && c.Turn() == 0:
+			return modeltest.Say(fmt.Sprintf("Thought: I know that one.\nAction: %s\nAction Input: %s", call.Tool, arguments))
+		case len(c.Stop) > 0:
+			return modeltest.Say("Thought: That was it.\nFinal Answer: \"$call_1$\"")
+		default:
+			return modeltest.Say(fmt.Sprintf(`[{"name": %q, "arguments": %s, "label": "all"}]`, call.Tool, arguments))
+		}
+	}
+}
+
+func callFor(s *suite.Suite, c modeltest.Chat) *universe.Call {
+	for _, t := range s.Tasks {
+		for _, m := range c.Messages {
+			if m.Role == "user" && strings.Contains(m.Content, t.Messages[0].Content) {
+				return &t.Plans[0].Calls[0]
+			}
+		}
+	}
+	return nil
+}
