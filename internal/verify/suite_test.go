@@ -119,7 +119,10 @@ func TestTampering(t *testing.T) {
 				g.Blocks = append(slices.Clone(g.Blocks), 1)
 			}
 		}, "gold was"},
-		{"gold's columns", func(s *suite.Suite, i int) { s.Tasks[i].Gold.Columns[0].Name += "_x" }, ""},
+		{"gold's columns", func(s *suite.Suite, i int) { s.Tasks[i].Gold.Columns[0].Name += "_x" }, "gold was"},
+		{"gold's tolerance", func(s *suite.Suite, i int) {
+			s.Tasks[i].Gold.Columns[0].Computed = !s.Tasks[i].Gold.Columns[0].Computed
+		}, "gold was"},
 		{"a plan's argument", func(s *suite.Suite, i int) {
 			for k, v := range s.Tasks[i].Plans[0].Calls[0].Arguments {
 				if _, text := v.(string); text {
