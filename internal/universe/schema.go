@@ -62,7 +62,12 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 		add("type", s.Types, true)
 	}
 	add("description", s.Description, s.Description != "")
-	add("enum", s.Enum, s.Enum != nil)
+	if s.Enum != nil && err == nil {
+		var values json.RawMessage
+		if values, err = appendAny(nil, s.Enum); err == nil {
+			add("enum", values, true)
+		}
+	}
 	add("items", s.Items, s.Items != nil)
 	isObject := len(s.Types) == 1 && s.Types[0] == "object"
 	if isObject || s.Properties != nil {
@@ -103,18 +108,23 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; other keywords are errors.
+// UnmarshalJSON reads what MarshalJSON writes; other keywords and repeated names are errors.
 func (s *Schema) UnmarshalJSON(data []byte) error {
 	*s = Schema{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return fmt.Errorf("a schema must be a JSON object")
 	}
+	seen := map[string]bool{}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
 			return err
 		}
+		if seen[key.(string)] {
+			return fmt.Errorf("schema keyword %q stands twice", key)
+		}
+		seen[key.(string)] = true
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return err
@@ -132,8 +142,15 @@ func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
 		if len(raw) > 0 && raw[0] == '[' {
 			return json.Unmarshal(raw, &s.Types)
 		}
-		s.Types = make([]string, 1)
-		return json.Unmarshal(raw, &s.Types[0])
+		var name *string
+		if err := json.Unmarshal(raw, &name); err != nil {
+			return err
+		}
+		if name == nil {
+			return fmt.Errorf("must be a name or a list of names")
+		}
+		s.Types = []string{*name}
+		return nil
 	case "description":
 		return json.Unmarshal(raw, &s.Description)
 	case "enum":
@@ -183,6 +200,9 @@ func (s *Schema) setProperties(raw json.RawMessage) error {
 			return err
 		}
 		p := Property{Name: name.(string), Schema: new(Schema)}
+		if s.Property(p.Name) != nil {
+			return fmt.Errorf("%q stands twice", p.Name)
+		}
 		if err := dec.Decode(p.Schema); err != nil {
 			return fmt.Errorf("%q: %w", p.Name, err)
 		}
