@@ -500,7 +500,7 @@ func (b *builder) prove(ctx context.Context) error {
 		}
 		p, err := verify.NewProver(ctx, verify.ProverConfig{
 			Database: s.name, World: s.world, Schema: s.schema, Tools: toolkits[s.name], Recipe: recipe,
-			Seed: b.opts.Seed, Neighbours: b.opts.Neighbours,
+			Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, LongestGold: b.opts.MaxRows,
 		})
 		if err != nil {
 			return err
