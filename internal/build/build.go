@@ -282,7 +282,7 @@ func (b *builder) examine(ctx context.Context) error {
 			if err := b.examineItem(ctx, s, examiner, it); err != nil {
 				return err
 			}
-			b.done.step(1)
+			b.done.step()
 		}
 		if b.opts.Augment > 0 {
 			return b.vary(ctx, s, examiner)
@@ -301,7 +301,7 @@ func unreadable(err error) bool {
 func (b *builder) rejectAll(s *source, err error) {
 	for _, it := range s.items {
 		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
-		b.done.step(1)
+		b.done.step()
 	}
 }
 
@@ -486,7 +486,7 @@ func (b *builder) prove(ctx context.Context) error {
 		for _, it := range append(slices.Clone(s.items), s.variants...) {
 			if it.draft == nil {
 				if it.variantOf == "" {
-					b.done.step(1)
+					b.done.step()
 				}
 				continue
 			}
@@ -497,6 +497,9 @@ func (b *builder) prove(ctx context.Context) error {
 			})
 			recipe = append(recipe, it.draft.Query)
 			s.recipeSQL = append(s.recipeSQL, it.example.SQL)
+		}
+		if len(claims) == 0 {
+			return nil // nor can a damaged file be sampled
 		}
 		p, err := verify.NewProver(ctx, verify.ProverConfig{
 			Database: s.name, World: s.world, Schema: s.schema, Tools: toolkits[s.name], Recipe: recipe,
@@ -516,7 +519,7 @@ func (b *builder) prove(ctx context.Context) error {
 			}
 			b.judge(it, proof)
 			if it.variantOf == "" {
-				b.done.step(1)
+				b.done.step()
 			}
 		}
 		return nil

@@ -66,6 +66,9 @@ type ProverConfig struct {
 	Recipe     []*sqlast.Query  // what the neighbours are grown for
 	Seed       uint64
 	Neighbours int
+	// LongestGold is the number of rows of the longest answer whose chance level is counted; a call that returns more rows
+	// is stopped, since it cannot be any answer. 0 means as many as the environment shows.
+	LongestGold int
 }
 
 // Prover proves the claims of one database. It is not safe for concurrent use.
@@ -81,6 +84,9 @@ type Prover struct {
 
 // NewProver grows the neighbours.
 func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
+	if c.LongestGold == 0 {
+		c.LongestGold = environment.DefaultRows
+	}
 	kit, err := environment.NewToolkit(c.Tools)
 	if err != nil {
 		return nil, err
@@ -515,7 +521,7 @@ func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Res
 		return r, nil
 	}
 	env, err := environment.New(environment.Config{
-		Toolkit: p.toolkit, World: p.config.World, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
+		Toolkit: p.toolkit, World: p.config.World, Parallelism: 1, Limits: environment.Limits{Rows: p.config.LongestGold},
 	})
 	if err != nil {
 		return nil, err
@@ -539,12 +545,9 @@ func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Res
 	return p.keep(key, r), nil
 }
 
-// longestKept is the longest result that is kept to be compared with gold, in rows.
-const longestKept = 1000
-
 // keep remembers what a single call gave.
 func (p *Prover) keep(key string, r *universe.Result) *universe.Result {
-	if r != nil && len(r.Rows) > longestKept {
+	if r != nil && len(r.Rows) > p.config.LongestGold {
 		r = nil
 	}
 	p.singles[key] = r

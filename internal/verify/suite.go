@@ -235,6 +235,7 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 	}
 	prover, err := NewProver(ctx, ProverConfig{
 		Database: name, World: w, Schema: sch, Tools: tools, Recipe: queries, Seed: recipe.Seed, Neighbours: recipe.Neighbours,
+		LongestGold: v.longest(tasks),
 	})
 	if err != nil {
 		return err
@@ -247,6 +248,15 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 		v.step()
 	}
 	return nil
+}
+
+// longest gives the number of rows of the longest gold.
+func (v *suiteVerifier) longest(tasks []int) int {
+	n := 0
+	for _, i := range tasks {
+		n = max(n, len(v.suite.Tasks[i].Gold.Rows))
+	}
+	return n
 }
 
 // task proves one task again and compares.
