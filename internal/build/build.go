@@ -299,6 +299,10 @@ func unreadable(err error) bool {
 }
 
 func (b *builder) rejectAll(s *source, err error) {
+	if s.world != nil {
+		_ = s.world.Close() // read-only: nothing can be lost
+		s.world = nil       // so that the file stays out of the suite
+	}
 	for _, it := range s.items {
 		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
 		b.done.step()

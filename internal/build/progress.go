@@ -18,10 +18,10 @@ func (p *progressCounter) reset(total int) {
 	p.done, p.total = 0, total
 }
 
-func (p *progressCounter) step(n int) {
+func (p *progressCounter) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done += n
+	p.done++
 	if p.report != nil {
 		p.report(Progress{Pass: p.pass, Done: p.done, Total: p.total, Rejected: p.rejected})
 	}

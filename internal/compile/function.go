@@ -14,16 +14,15 @@ import (
 
 // function is a parameterised query before it has a name. Functions with one key mean the same.
 type function struct {
-	database   string
-	statement  string
-	bindings   []universe.Binding // without argument names
-	columns    []universe.Column
-	ordered    bool
-	singleRow  bool
-	key        string
-	describe   description
-	tool       *universe.Tool // set by the naming pass
-	identifier string         // the readable name, without what makes it unique
+	database  string
+	statement string
+	bindings  []universe.Binding // without argument names
+	columns   []universe.Column
+	ordered   bool
+	singleRow bool
+	key       string
+	describe  description
+	tool      *universe.Tool // set by the naming pass
 }
 
 // draftCall is a call of a plan before its function has a name; an argument is a value, or the index of an earlier call.

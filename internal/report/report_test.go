@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -144,7 +145,8 @@ func TestRowOf(t *testing.T) {
 func TestErrors(t *testing.T) {
 	rows := rowsOf(t, "a n=2")
 	_, err := Build([]Run{{Rows: append(rows, rows[0])}}, Options{})
-	if _, ok := err.(*DuplicateError); !ok {
+	var duplicate *DuplicateError
+	if !errors.As(err, &duplicate) {
 		t.Errorf("an episode given twice: error %v", err)
 	}
 	if _, err := Build([]Run{{Name: "x"}, {Name: "x"}}, Options{}); err == nil {

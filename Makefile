@@ -1,0 +1,48 @@
+# Targets explain themselves: `make` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help build demo test short race spider lint format fuzz bench ci clean
+
+FUZZTIME ?= 30s
+PKG ?= ./...
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/seatrial
+	go build -o bin/seatrial ./cmd/seatrial
+
+demo: ## the whole path on the bundled corpus: no key, no network
+	go run ./cmd/seatrial demo
+
+test: ## all tests, or those of PKG; SEATRIAL_SHARED=DIR adds those that need the corpora
+	go test -timeout 20m $(PKG)
+
+race: ## the tests under the race detector, without the corpora
+	env -u SEATRIAL_SHARED go test -race -timeout 30m $(PKG)
+
+spider: ## hold the whole of Spider to what is promised; needs SEATRIAL_SHARED
+	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that holds data/spider"; exit 1; }
+	go test -timeout 20m -run TestSpider -v ./internal/cli
+
+lint: ## golangci-lint, installed if it is missing
+	.ci/run lint
+
+format: ## gofmt everything
+	gofmt -w .
+
+fuzz: ## run every fuzz target of the repository for FUZZTIME (30s)
+	@for file in $$(grep -rl --include='*_test.go' '^func Fuzz' .); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
+			echo "== $$target in $$(dirname $$file)"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
+		done; \
+	done
+
+bench: ## the benchmarks; SEATRIAL_SHARED=DIR adds those on the corpora
+	go test -run '^$$' -bench . -benchtime 1x $(PKG)
+
+ci: ## what a clean clone must pass
+	.ci/run
+
+clean: ## remove what was built
+	rm -rf bin out
