@@ -87,11 +87,11 @@ func (f *parameterFinder) compare(x, y ast.Expr, role string) {
 // against makes e a parameter if it is a literal and other is none.
 func (f *parameterFinder) against(e, other ast.Expr, role string) {
 	e = sqlast.Unparen(e)
-	value, ok := f.literal(e)
+	value, ok := f.q.Literal(e)
 	if !ok {
 		return
 	}
-	if _, both := f.literal(sqlast.Unparen(other)); both {
+	if _, both := f.q.Literal(other); both {
 		return
 	}
 	column := f.q.Describe(other)
@@ -100,56 +100,6 @@ func (f *parameterFinder) against(e, other ast.Expr, role string) {
 	}}
 	p.value, p.binding.Type = typed(value, column)
 	f.found[e] = p
-}
-
-// literal gives the value of a text or number, with its sign.
-func (f *parameterFinder) literal(e ast.Expr) (universe.Value, bool) {
-	switch e := e.(type) {
-	case *ast.Ident:
-		if f.q.IsText(e) {
-			return e.Name, true
-		}
-	case *ast.Literal:
-		switch e.Kind {
-		case ast.LitString:
-			return e.Value, true
-		case ast.LitInteger, ast.LitFloat:
-			return parseNumber(e.Value)
-		}
-	case *ast.UnaryExpr:
-		if e.Op != ast.OpMinus && e.Op != ast.OpPlus {
-			return nil, false
-		}
-		l, ok := sqlast.Unparen(e.X).(*ast.Literal)
-		if !ok || (l.Kind != ast.LitInteger && l.Kind != ast.LitFloat) {
-			return nil, false
-		}
-		v, ok := parseNumber(l.Value)
-		if !ok || e.Op == ast.OpPlus {
-			return v, ok
-		}
-		switch v := v.(type) {
-		case int64:
-			return -v, true
-		case float64:
-			return -v, true
-		}
-	}
-	return nil, false
-}
-
-// parseNumber reads a number as SQLite does: hexadecimal, with underscores, or a real where an integer overflows.
-func parseNumber(text string) (universe.Value, bool) {
-	text = strings.ReplaceAll(text, "_", "")
-	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
-		u, err := strconv.ParseUint(hex, 16, 64)
-		return int64(u), err == nil
-	}
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return i, true
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil
 }
 
 // typed decides the type of a parameter that is compared with column, and the value that means there what the literal
@@ -207,7 +157,7 @@ func numericText(s string) (universe.Value, bool) {
 
 func (f *parameterFinder) pattern(n *ast.LikeExpr) {
 	e := sqlast.Unparen(n.Y)
-	value, ok := f.literal(e)
+	value, ok := f.q.Literal(e)
 	pattern, isText := value.(string)
 	if !ok || !isText {
 		return
@@ -235,7 +185,7 @@ func (f *parameterFinder) limit(e ast.Expr, role string) {
 		return
 	}
 	e = sqlast.Unparen(e)
-	if value, ok := f.literal(e); ok {
+	if value, ok := f.q.Literal(e); ok {
 		if n, isInt := value.(int64); isInt && n > 1 {
 			f.found[e] = &parameter{node: e, value: n, binding: universe.Binding{
 				Kind: universe.BindValue, Type: universe.TypeInteger, Role: role,
@@ -254,7 +204,7 @@ func (f *parameterFinder) dateArguments(n *ast.FuncCall) {
 		return
 	}
 	e := sqlast.Unparen(n.Args[at])
-	value, ok := f.literal(e)
+	value, ok := f.q.Literal(e)
 	text, isText := value.(string)
 	if !ok || !isText || text == "" || text[0] < '0' || text[0] > '9' {
 		return // `now` is a constant

@@ -154,7 +154,7 @@ func stored(v universe.Value, a schema.Affinity) universe.Value {
 	switch x := v.(type) {
 	case string:
 		if a.IsNumeric() {
-			if n, ok := parseNumber(strings.TrimSpace(x)); ok && x != "" && !strings.ContainsAny(x, "xX_nN") {
+			if n, ok := sqlast.ParseNumber(strings.TrimSpace(x)); ok && x != "" && !strings.ContainsAny(x, "xX_nN") {
 				return stored(n, a)
 			}
 		}
@@ -573,7 +573,7 @@ func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
 		return
 	}
 	call, isCall := sqlast.Unparen(cmp.X).(*ast.FuncCall)
-	v, isLiteral := literalValue(b.q, cmp.Y)
+	v, isLiteral := b.q.Literal(cmp.Y)
 	if !isCall || !isLiteral || len(call.Args) != 1 || strings.EqualFold(call.Name.Name, "count") {
 		return
 	}
@@ -696,7 +696,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 		}
 		if l, ok := sqlast.Unparen(x.Y).(*ast.Literal); ok && l.Kind == ast.LitNull {
 			b.isNull(e, x.X, equal)
-		} else if v, ok := literalValue(b.q, x.Y); ok {
+		} else if v, ok := b.q.Literal(x.Y); ok {
 			if !equal {
 				v = step(v, 1)
 			}
@@ -813,13 +813,13 @@ func step(v universe.Value, by int) universe.Value {
 // compare makes a comparison true or false.
 func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 	x, y, op := sqlast.Unparen(n.X), sqlast.Unparen(n.Y), n.Op
-	if _, ok := literalValue(b.q, x); ok {
+	if _, ok := b.q.Literal(x); ok {
 		x, y, op = y, x, mirror[op]
 	}
 	if _, ok := x.(*ast.SubqueryExpr); ok {
 		x, y, op = y, x, mirror[op]
 	}
-	if v, ok := literalValue(b.q, y); ok {
+	if v, ok := b.q.Literal(y); ok {
 		b.set(e, x, b.aim(n, op, v, want))
 		return
 	}
@@ -952,7 +952,7 @@ func (b *builder) unique(ref *sqlast.Ref) bool {
 }
 
 func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
-	v, ok := literalValue(b.q, n.Y)
+	v, ok := b.q.Literal(n.Y)
 	pattern, isText := v.(string)
 	if !ok || !isText {
 		return
@@ -972,8 +972,8 @@ func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
 }
 
 func (b *builder) between(e *env, n *ast.BetweenExpr, want bool) {
-	lo, okLo := literalValue(b.q, n.Lo)
-	hi, okHi := literalValue(b.q, n.Hi)
+	lo, okLo := b.q.Literal(n.Lo)
+	hi, okHi := b.q.Literal(n.Hi)
 	if !okLo || !okHi {
 		return
 	}
@@ -993,13 +993,13 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 		if len(n.List) == 0 {
 			return
 		}
-		v, ok := literalValue(b.q, n.List[0])
+		v, ok := b.q.Literal(n.List[0])
 		if !ok {
 			return
 		}
 		switch {
 		case chosen && b.alternative == 1:
-			if w, ok := literalValue(b.q, n.List[len(n.List)-1]); ok {
+			if w, ok := b.q.Literal(n.List[len(n.List)-1]); ok {
 				v = w
 			}
 		case chosen && b.alternative == 0 && want || !chosen && !want:
@@ -1088,7 +1088,7 @@ func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
 			flat(n.Y)
 			return
 		}
-		if v, ok := literalValue(b.q, e); ok {
+		if v, ok := b.q.Literal(e); ok {
 			if s, isText := v.(string); isText && len(parts) > 0 {
 				parts[len(parts)-1].separator += s
 				return
@@ -1124,12 +1124,12 @@ func (b *builder) invert(x ast.Expr, v universe.Value) (*sqlast.Ref, universe.Va
 			return b.invert(x.X, arithmetic(ast.OpMul, v, int64(-1)))
 		}
 	case *ast.BinaryExpr:
-		if k, ok := literalValue(b.q, x.Y); ok {
+		if k, ok := b.q.Literal(x.Y); ok {
 			if back, ok := inverse[x.Op]; ok {
 				return b.invert(x.X, arithmetic(back, v, k))
 			}
 		}
-		if k, ok := literalValue(b.q, x.X); ok && (x.Op == ast.OpAdd || x.Op == ast.OpMul) {
+		if k, ok := b.q.Literal(x.X); ok && (x.Op == ast.OpAdd || x.Op == ast.OpMul) {
 			return b.invert(x.Y, arithmetic(inverse[x.Op], v, k))
 		}
 	case *ast.FuncCall:
@@ -1194,7 +1194,7 @@ func (b *builder) invertCall(x *ast.FuncCall, v universe.Value) (*sqlast.Ref, un
 		if len(x.Args) < 2 {
 			return nil, nil, false
 		}
-		format, _ := literalValue(b.q, x.Args[0])
+		format, _ := b.q.Literal(x.Args[0])
 		date := map[universe.Value]string{
 			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15", "%Y-%m-%d": text,
 			"%H": "2010-06-15 " + text + ":00:00", "%m-%d": "2010-" + text,

@@ -882,7 +882,7 @@ func (d *detector) cutsOf(s site) cuts {
 
 // literalInt reads an integer that is written as a number.
 func literalInt(e ast.Expr) (int64, bool) {
-	v, ok := literalValue(nil, e)
+	v, ok := (*sqlast.Query)(nil).Literal(e)
 	n, isInt := v.(int64)
 	return n, ok && isInt
 }

@@ -601,7 +601,7 @@ func (m *mutator) between(n *ast.BetweenExpr) {
 }
 
 func (m *mutator) pattern(n *ast.LikeExpr) {
-	v, ok := literalValue(m.q, n.Y)
+	v, ok := m.q.Literal(n.Y)
 	pattern, isText := v.(string)
 	if !ok || !isText || n.Escape != nil {
 		return
@@ -660,8 +660,8 @@ func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) b
 
 // literal shifts a number that is compared with other.
 func (m *mutator) literal(core *ast.SelectQuery, n ast.Expr, other, e ast.Expr) {
-	v, ok := literalValue(m.q, e)
-	if _, both := literalValue(m.q, other); !ok || both {
+	v, ok := m.q.Literal(e)
+	if _, both := m.q.Literal(other); !ok || both {
 		return
 	}
 	for _, by := range []int64{1, -1} {
@@ -672,7 +672,7 @@ func (m *mutator) literal(core *ast.SelectQuery, n ast.Expr, other, e ast.Expr) 
 		case float64:
 			m.replace(KindLiteral, e, fmt.Sprintf("%g", v+float64(by)), why)
 		case string:
-			number, numeric := parseNumber(v)
+			number, numeric := sqlast.ParseNumber(v)
 			if i, isInt := number.(int64); numeric && isInt && len(v) < 10 && fmt.Sprint(i) == v {
 				m.replace(KindLiteral, e, sqlast.QuoteText(fmt.Sprint(i+by)), why)
 			}

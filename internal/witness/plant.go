@@ -261,7 +261,7 @@ func (p *planter) planted() []database.Planted {
 		}
 	}
 	compare := func(x, y ast.Expr) {
-		if v, ok := literalValue(p.q, y); ok {
+		if v, ok := p.q.Literal(y); ok {
 			add(x, v)
 		}
 	}
@@ -282,7 +282,7 @@ func (p *planter) planted() []database.Planted {
 				compare(n.X, y)
 			}
 		case *ast.LikeExpr:
-			if v, ok := literalValue(p.q, n.Y); ok {
+			if v, ok := p.q.Literal(n.Y); ok {
 				if pattern, isText := v.(string); isText {
 					add(n.X, matching(pattern))
 				}

@@ -1,19 +1,17 @@
-package witness
+package sqlast
 
 import (
 	"math"
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/sqlast"
-	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// literalValue gives the value of a text or number as it is written, with its sign. q, which may be nil, tells
-// double-quoted strings from names.
-func literalValue(q *sqlast.Query, e ast.Expr) (universe.Value, bool) {
-	switch e := sqlast.Unparen(e).(type) {
+// Literal gives the value of a text or number as it is written, with its sign, as a string, int64 or float64. Double-quoted
+// strings count; q may be nil, and they are then taken for names.
+func (q *Query) Literal(e ast.Expr) (any, bool) {
+	switch e := unparen(e).(type) {
 	case *ast.Ident:
 		if q != nil && q.IsText(e) {
 			return e.Name, true
@@ -23,13 +21,13 @@ func literalValue(q *sqlast.Query, e ast.Expr) (universe.Value, bool) {
 		case ast.LitString:
 			return e.Value, true
 		case ast.LitInteger, ast.LitFloat:
-			return parseNumber(e.Value)
+			return ParseNumber(e.Value)
 		}
 	case *ast.UnaryExpr:
 		if e.Op != ast.OpMinus && e.Op != ast.OpPlus {
 			return nil, false
 		}
-		v, ok := literalValue(q, e.X)
+		v, ok := q.Literal(e.X)
 		if !ok || e.Op == ast.OpPlus {
 			return v, ok
 		}
@@ -43,8 +41,9 @@ func literalValue(q *sqlast.Query, e ast.Expr) (universe.Value, bool) {
 	return nil, false
 }
 
-// parseNumber reads a number as SQLite does: hexadecimal, with underscores, or a real where an integer overflows.
-func parseNumber(text string) (universe.Value, bool) {
+// ParseNumber reads a number as SQLite's grammar does, as an int64 or float64: hexadecimal, with underscores, or a real
+// where an integer overflows. What is out of the range of reals is no number.
+func ParseNumber(text string) (any, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
 		u, err := strconv.ParseUint(hex, 16, 64)
