@@ -153,9 +153,13 @@ func (t *Transcript) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Decode reads what Encode writes. Unknown fields are errors; errors name the line.
+// Decode reads what Encode writes. Unknown fields and kinds, events out of their order and a last line that is cut short
+// are errors; errors name the line. That the last event is an end is not asked: see [Transcript.End].
 func Decode(data []byte) (*Transcript, error) {
 	t := &Transcript{}
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		return nil, fmt.Errorf("transcript line %d: it does not end", bytes.Count(data, []byte("\n"))+1)
+	}
 	for n, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		if n == 0 {
 			if err := universe.DecodeStrict(line, &t.Header); err != nil {
@@ -173,9 +177,21 @@ func Decode(data []byte) (*Transcript, error) {
 		if e.Seq != n {
 			return nil, fmt.Errorf("transcript line %d: event number %d, want %d", n+1, e.Seq, n)
 		}
+		if !isKind(e.Kind) {
+			return nil, fmt.Errorf("transcript line %d: unknown kind of event %q", n+1, e.Kind)
+		}
 		t.Events = append(t.Events, e)
 	}
 	return t, nil
+}
+
+func isKind(kind string) bool {
+	switch kind {
+	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventDecision, EventEnd:
+		return true
+	default:
+		return false
+	}
 }
 
 // Digest hashes the encoding.
