@@ -447,11 +447,17 @@ func (a *app) modelParticipants(
 	}
 	var list []episode.Participant
 	for _, protocol := range o.protocols {
-		if _, err := agent.NewProtocol(protocol, config); err != nil {
+		conversation, err := agent.NewProtocol(protocol, config)
+		if err != nil {
 			return nil, err
 		}
+		// A conversation that reaches its last reply ran out of turns: that is no silence.
+		budget := o.budget
+		if budget.Turns == 0 {
+			budget.Turns = conversation.Turns()
+		}
 		list = append(list, episode.Participant{
-			Agent: spec, Protocol: protocol, Model: true, Budget: o.budget,
+			Agent: spec, Protocol: protocol, Model: true, Budget: budget,
 			New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
 				c := config
 				c.Client = model.Scoped(client, strings.Join([]string{in.ID, protocol, strconv.Itoa(trial)}, " "))
