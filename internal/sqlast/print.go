@@ -488,9 +488,6 @@ func (p *Printer) Expr(e ast.Expr) string {
 	case *ast.CaseExpr:
 		return p.caseExpr(e)
 	case *ast.CastExpr:
-		if e.Type == nil {
-			return "CAST(" + p.Expr(e.X) + " AS)"
-		}
 		return "CAST(" + p.Expr(e.X) + " AS " + e.Type.Raw + ")"
 	case *ast.CollateExpr:
 		return p.Expr(e.X) + " COLLATE " + Quote(e.Name.Name)

@@ -382,6 +382,9 @@ func (r *resolver) expr(e ast.Expr, sc *scope, withAliases bool) error {
 	case *ast.FuncCall:
 		return r.call(e, sc, withAliases)
 	case *ast.CastExpr:
+		if e.Type == nil {
+			return r.q.errorAt(e, ReasonUnsupported, "a CAST to no type")
+		}
 		return r.expr(e.X, sc, withAliases)
 	case *ast.CollateExpr:
 		return r.expr(e.X, sc, withAliases)

@@ -51,10 +51,7 @@ func (q *Query) column(e ast.Expr) Column {
 		c.Collation = strings.ToUpper(e.Name.Name)
 		return c
 	case *ast.CastExpr:
-		plain.Affinity = schema.Numeric // of no type, unlike a column's
-		if e.Type != nil {
-			plain.Affinity = schema.AffinityOf(e.Type.Name)
-		}
+		plain.Affinity = schema.AffinityOf(e.Type.Name)
 		plain.Type = typeOfAffinity(plain.Affinity)
 		plain.Computed = plain.Type == TypeNumber
 	case *ast.SubqueryExpr:

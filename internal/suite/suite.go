@@ -131,7 +131,7 @@ type Instance struct {
 	Primary    string                `json:"primary"` // the kind of the plan that policies and certificates play
 	Workflow   string                `json:"workflow"`
 	Seed       uint64                `json:"seed"`
-	Toolkit    []string              `json:"toolkit,omitempty"` // nil: every tool of the task's database and style
+	Toolkit    []string              `json:"toolkit,omitzero"` // nil: every tool of the task's database and style
 }
 
 // Certificate is the executed evidence that an instance means what it claims.
@@ -287,12 +287,14 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	m.Format = Format
 	m.Files = map[string]string{}
 	put := func(name string, data []byte) error {
+		if _, there := m.Files[name]; there || !inside(name) {
+			return fmt.Errorf("%q is no file of its own inside the suite", name)
+		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		sum := sha256.Sum256(data)
-		m.Files[name] = hex.EncodeToString(sum[:])
+		m.Files[name] = hash(data)
 		return os.WriteFile(path, data, 0o644)
 	}
 	for _, d := range m.Databases {
@@ -343,6 +345,14 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	return os.WriteFile(filepath.Join(dir, FileManifest), append(text, '\n'), 0o644)
 }
 
+// inside says whether name is a path inside the suite, written in its one form, that is not the manifest's.
+func inside(name string) bool { return fs.ValidPath(name) && name != FileManifest && name != "." }
+
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
 func lines[T any](list []*T) ([]byte, error) {
 	var b bytes.Buffer
 	for _, v := range list {
@@ -363,8 +373,7 @@ func (m *Manifest) computeDigest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return hash(text), nil
 }
 
 // CorruptError says that a suite's folder does not hold what its manifest says.
@@ -381,8 +390,8 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s: %s", e.File, e.Message)
 }
 
-// Load reads a suite and checks every file against the manifest. Errors are [CorruptError], or [fs.ErrNotExist] where
-// there is no suite.
+// Load reads a suite and checks every file against the manifest, which must name them all. Errors are [CorruptError], or
+// [fs.ErrNotExist] where there is no suite.
 func Load(dir string) (*Suite, error) {
 	s := &Suite{Dir: dir, Tools: map[string][]*universe.Tool{}}
 	path := filepath.Join(dir, FileManifest)
@@ -408,6 +417,9 @@ func Load(dir string) (*Suite, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	if err := s.checkNames(); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		if err := s.loadFile(name); err != nil {
 			return nil, err
@@ -416,8 +428,35 @@ func Load(dir string) (*Suite, error) {
 	return s, nil
 }
 
+// checkNames checks that the manifest names the files of every suite and of its databases, and that its folders hold
+// no other, but for what file managers hide there.
+func (s *Suite) checkNames() error {
+	manifest := filepath.Join(s.Dir, FileManifest)
+	wanted := []string{FileTasks, FileInstances, FileCertificates, FileRejected, FileRecipes}
+	for _, d := range s.Manifest.Databases {
+		wanted = append(wanted, d.File)
+	}
+	for _, name := range wanted {
+		if _, ok := s.Manifest.Files[name]; !ok {
+			return &CorruptError{File: manifest, Message: fmt.Sprintf("%q has no digest", name)}
+		}
+	}
+	for _, folder := range []string{DirTools, DirDatabases, DirWorlds} {
+		entries, err := os.ReadDir(filepath.Join(s.Dir, folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &CorruptError{File: filepath.Join(s.Dir, folder), Message: err.Error()}
+		}
+		for _, e := range entries {
+			if _, ok := s.Manifest.Files[folder+"/"+e.Name()]; !ok && !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+				return &CorruptError{File: filepath.Join(s.Dir, folder, e.Name()), Message: "the manifest does not name the file"}
+			}
+		}
+	}
+	return nil
+}
+
 func (s *Suite) loadFile(name string) error {
-	if !fs.ValidPath(name) {
+	if !inside(name) {
 		return &CorruptError{File: FileManifest, Message: fmt.Sprintf("%q is not a path inside the suite", name)}
 	}
 	path := filepath.Join(s.Dir, filepath.FromSlash(name))
@@ -425,8 +464,7 @@ func (s *Suite) loadFile(name string) error {
 	if err != nil {
 		return &CorruptError{File: path, Message: err.Error()}
 	}
-	sum := sha256.Sum256(data)
-	if hex.EncodeToString(sum[:]) != s.Manifest.Files[name] {
+	if hash(data) != s.Manifest.Files[name] {
 		return &CorruptError{File: path, Message: "the file does not match its digest in " + FileManifest}
 	}
 	switch {
