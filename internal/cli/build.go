@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -124,8 +125,11 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 		return nil, err
 	}
 	// Before minutes of work, not after.
-	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
+	switch entries, err := os.ReadDir(out); {
+	case err == nil && len(entries) > 0:
 		return nil, existing(&suite.ExistsError{Dir: out})
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")
 	}
 	work, err := os.MkdirTemp("", "seatrial-build-")
 	if err != nil {

@@ -159,6 +159,9 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			var runs []report.Run
 			for i, path := range args {
+				if slices.Contains(args[:i], path) {
+					return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
+				}
 				store, s, err := openRun(cmd.Context(), path, suiteDir)
 				if err != nil {
 					return err

@@ -240,9 +240,12 @@ func (o *runOptions) check() error {
 func loadSuite(dir string) (*suite.Suite, error) {
 	s, err := suite.Load(dir)
 	var corrupt *suite.CorruptError
+	var unreadable *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, diag.Usagef("%s is not a suite: it has no %s", dir, suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
+	case errors.As(err, &unreadable):
+		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
 	case errors.As(err, &corrupt):
 		e := diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0)
 		return nil, e.WithHint("build the suite again: its files must not be changed")
@@ -368,9 +371,11 @@ func storeError(err error, path string) error {
 		return diag.Usagef("%s", locked).WithHint("wait for the other process, or end it")
 	case errors.Is(err, fs.ErrNotExist):
 		return diag.Usagef("%s: there is no such run", path).WithHint("seatrial run SUITE --out %s", path)
-	default:
-		return err
 	}
+	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+		return diag.Usagef("%s is a folder, and a run is a file", path)
+	}
+	return err
 }
 
 // frugal ends the run when the spending limit is reached: what is left could only fail.
@@ -503,6 +508,10 @@ func (a *app) modelOptions(o *runOptions) (model.Options, *model.Record, error) 
 		options.Record, err = model.OpenRecord(o.record)
 	case o.replay != "":
 		options.Record, err = model.OpenReplay(o.replay)
+	}
+	var unreadable *fs.PathError
+	if errors.As(err, &unreadable) {
+		err = diag.Usagef("the record cannot be opened: %v", unreadable)
 	}
 	return options, options.Record, err
 }
