@@ -3,10 +3,10 @@
 package diag
 
 import (
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Exit codes of every command. They are documented in the README and by `seatrial help exit-codes`.
@@ -109,11 +109,31 @@ func ExitCode(err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	var e *Error
-	if errors.As(err, &e) && e.Exit != 0 {
+	if e := find(err, func(e *Error) bool { return e.Exit != 0 }); e != nil {
 		return e.Exit
 	}
 	return ExitInternal
+}
+
+// find gives the first Error among err and its causes that will do: an outer one that says nothing of the matter does
+// not hide an inner one that does.
+func find(err error, will func(*Error) bool) *Error {
+	if e, ok := err.(*Error); ok && e != nil && will(e) { //nolint:errorlint // the chain is walked here
+		return e
+	}
+	switch x := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		if cause := x.Unwrap(); cause != nil {
+			return find(cause, will)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range x.Unwrap() {
+			if e := find(cause, will); e != nil {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // Render prints err for a terminal: one line for the error, one for the hint if there is one.
@@ -122,8 +142,7 @@ func Render(err error) string {
 		return ""
 	}
 	text := "seatrial: " + err.Error() + "\n"
-	var e *Error
-	if errors.As(err, &e) && e.Hint != "" {
+	if e := find(err, func(e *Error) bool { return e.Hint != "" }); e != nil {
 		text += "  try: " + e.Hint + "\n"
 	}
 	return text
@@ -134,7 +153,7 @@ func Render(err error) string {
 func Nearest(name string, known []string) string {
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
-	best, bestDistance := "", max(len(name)/3, 1)+1
+	best, bestDistance := "", max(utf8.RuneCountInString(name)/3, 1)+1
 	for _, candidate := range sorted {
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
 			best, bestDistance = candidate, d
@@ -148,6 +167,9 @@ func Unknown(kind, name string, known []string) *Error {
 	e := Usagef("unknown %s %q", kind, name)
 	if near := Nearest(name, known); near != "" {
 		return e.WithHint("did you mean %q?", near)
+	}
+	if len(known) == 0 {
+		return e
 	}
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)

@@ -75,20 +75,40 @@ type ForeignKey struct {
 	TargetColumns []int
 }
 
-// Table gives the table of that name, compared as SQLite compares names (ASCII case-insensitively), or nil.
+// SameName compares names as SQLite does: the case of ASCII letters does not count, that of all others does.
+func SameName(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// Table gives the table of that name, compared as SQLite compares names, or nil.
 func (d *Database) Table(name string) *Table {
 	for i := range d.Tables {
-		if strings.EqualFold(d.Tables[i].Name, name) {
+		if SameName(d.Tables[i].Name, name) {
 			return &d.Tables[i]
 		}
 	}
 	return nil
 }
 
-// Column gives the index of the column of that name, or -1.
+// Column gives the index of the column of that name, compared as SQLite compares names, or -1.
 func (t *Table) Column(name string) int {
 	for i := range t.Columns {
-		if strings.EqualFold(t.Columns[i].Name, name) {
+		if SameName(t.Columns[i].Name, name) {
 			return i
 		}
 	}

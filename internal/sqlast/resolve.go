@@ -67,7 +67,7 @@ func (r *resolver) selectStmt(s *ast.SelectStmt, outer *scope) error {
 func (r *resolver) mentions(n ast.Node, table string) bool {
 	found := false
 	ast.Walk(n, func(n ast.Node) bool {
-		if t, ok := n.(*ast.TableRef); ok && t.Name != nil && strings.EqualFold(t.Name.Name.Name, table) {
+		if t, ok := n.(*ast.TableRef); ok && t.Name != nil && schema.SameName(t.Name.Name.Name, table) {
 			found = true
 		}
 		return !found
@@ -148,7 +148,7 @@ func (r *resolver) core(s *ast.SelectQuery, outer *scope, ownOrder bool) error {
 
 func aliased(columns []*ast.ResultColumn, name string) *ast.ResultColumn {
 	for _, c := range columns {
-		if c.Alias != nil && strings.EqualFold(c.Alias.Name, name) {
+		if c.Alias != nil && schema.SameName(c.Alias.Name, name) {
 			return c
 		}
 	}
@@ -171,7 +171,7 @@ func (r *resolver) resultColumn(c *ast.ResultColumn, sc *scope) error {
 
 func (sc *scope) source(name string) *Source {
 	for _, s := range sc.sources {
-		if strings.EqualFold(s.Name, name) {
+		if schema.SameName(s.Name, name) {
 			return s
 		}
 	}
@@ -259,12 +259,12 @@ func (r *resolver) source(t *ast.TableRef, sc *scope) (*Source, error) {
 		return nil, r.q.errorAt(t, ReasonUnsupported, "a table-valued function")
 	}
 	name := t.Name.Name.Name
-	if t.Name.Schema != nil && !strings.EqualFold(t.Name.Schema.Name, "main") {
+	if t.Name.Schema != nil && !schema.SameName(t.Name.Schema.Name, "main") {
 		return nil, r.q.errorAt(t, ReasonUnknown, "no database %q", t.Name.Schema.Name)
 	}
 	for up := sc; up != nil; up = up.parent {
 		for i := len(up.ctes) - 1; i >= 0; i-- {
-			if cte := up.ctes[i]; strings.EqualFold(cte.Name.Name, name) {
+			if cte := up.ctes[i]; schema.SameName(cte.Name.Name, name) {
 				if t.Name.Schema != nil {
 					return nil, r.q.errorAt(t, ReasonUnsupported, "a table that a common table expression hides")
 				}
@@ -456,7 +456,7 @@ func (r *resolver) ident(e *ast.Ident, sc *scope, withAliases bool) error {
 	case e.Quote == ast.QuoteDouble:
 		r.q.texts[e] = true
 		return nil
-	case e.Quote == ast.QuoteNone && (strings.EqualFold(e.Name, "true") || strings.EqualFold(e.Name, "false")):
+	case e.Quote == ast.QuoteNone && (schema.SameName(e.Name, "true") || schema.SameName(e.Name, "false")):
 		return nil
 	}
 	return r.q.errorAt(e, ReasonUnknown, "no column %q", e.Name)
@@ -485,7 +485,7 @@ func (r *resolver) qualified(e *ast.QualifiedRef, sc *scope) error {
 	var named *Source
 	for up := sc; up != nil; up = up.parent {
 		for _, s := range up.sources {
-			if !strings.EqualFold(s.Name, table) {
+			if !schema.SameName(s.Name, table) {
 				continue
 			}
 			// A source without the column lets an outer one of its name through.
@@ -507,7 +507,7 @@ func (r *resolver) qualified(e *ast.QualifiedRef, sc *scope) error {
 // columnIndex gives the index of a column, -1 for the rowid, or -2 where there is none.
 func columnIndex(s *Source, name string) int {
 	for i, c := range s.Columns {
-		if strings.EqualFold(c.Name, name) {
+		if schema.SameName(c.Name, name) {
 			return i
 		}
 	}
@@ -554,7 +554,7 @@ func (q *Query) Expand(s *ast.SelectQuery) []Item {
 			continue
 		}
 		for _, src := range q.Sources(s) {
-			if star.Table != nil && !strings.EqualFold(star.Table.Name, src.Name) {
+			if star.Table != nil && !schema.SameName(star.Table.Name, src.Name) {
 				continue
 			}
 			shared := map[string]bool{}
@@ -642,12 +642,12 @@ func (q *Query) OutputIndex(s *ast.SelectStmt, e ast.Expr) int {
 func (q *Query) outputNamed(s *ast.SelectStmt, columns []Column, name string) int {
 	if first, ok := s.Cores[0].(*ast.SelectQuery); ok {
 		for i, item := range q.Expand(first) {
-			if item.Expr != nil && item.Column.Alias != nil && strings.EqualFold(item.Column.Alias.Name, name) {
+			if item.Expr != nil && item.Column.Alias != nil && schema.SameName(item.Column.Alias.Name, name) {
 				return i
 			}
 		}
 	}
-	return slices.IndexFunc(columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+	return slices.IndexFunc(columns, func(c Column) bool { return schema.SameName(c.Name, name) })
 }
 
 // normalText drops the blanks and the case of a text, but not of what it quotes.

@@ -409,6 +409,14 @@ func Load(dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Decoding forgives the case of a field's name and a field that stands twice; the bytes do not.
+	canonical, err := universe.Marshal(&s.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(append(canonical, '\n'), text) {
+		return nil, &CorruptError{File: path, Message: "the manifest is not written as Seatrial writes it"}
+	}
 	if digest != s.Manifest.Digest {
 		return nil, &CorruptError{File: path, Message: "the manifest does not match its digest"}
 	}

@@ -1,0 +1,142 @@
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPosition(t *testing.T) {
+	for want, p := range map[string]Position{
+		"": {}, "f": {File: "f"}, "f:3": {File: "f", Line: 3}, "f:3:7": {"f", 3, 7}, "g": {File: "g", Column: 7}, ":2": {Line: 2},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("%+v prints %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestDiagnosis(t *testing.T) {
+	d := Diagnosis{Position: Position{"f", 1, 2}, Message: "m", Hint: "h"}
+	if got := d.String(); got != "f:1:2: m (h)" {
+		t.Error(got)
+	}
+	if got := (Diagnosis{Message: "m"}).String(); got != "m" {
+		t.Error(got)
+	}
+}
+
+func TestRender(t *testing.T) {
+	full := Usagef("no %s", "ship").WithHint("build %d", 1).At("f.yaml", 2, 3)
+	full.Cause = io.ErrUnexpectedEOF
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errors.New("plain"), "seatrial: plain\n"},
+		{Usagef("100%%"), "seatrial: 100%\n"},
+		{full, "seatrial: f.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
+		{fmt.Errorf("load x: %w", full), "seatrial: load x: f.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
+		{errors.Join(errors.New("a"), full), "seatrial: a\nf.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
+		{&Error{Message: "outer", Cause: Usagef("inner").WithHint("look inside")}, "seatrial: outer: inner\n  try: look inside\n"},
+		{&Error{Message: "outer", Hint: "first", Cause: Usagef("inner").WithHint("second")}, "seatrial: outer: inner\n  try: first\n"},
+	} {
+		if got := Render(c.err); got != c.want {
+			t.Errorf("%v renders %q, want %q", c.err, got, c.want)
+		}
+	}
+	if !errors.Is(fmt.Errorf("x: %w", full), io.ErrUnexpectedEOF) {
+		t.Error("the cause is lost")
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	provider := &Error{Exit: ExitProvider, Message: "p"}
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, ExitOK},
+		{errors.New("x"), ExitInternal},
+		{&Error{Message: "no code"}, ExitInternal},
+		{Usagef("u"), ExitUsage},
+		{fmt.Errorf("a: %w", fmt.Errorf("b: %w", provider)), ExitProvider},
+		{errors.Join(errors.New("x"), Usagef("u")), ExitUsage},
+		{&Error{Exit: ExitFailed, Cause: provider}, ExitFailed},
+		{&Error{Message: "without a code of its own", Cause: provider}, ExitProvider},
+		{&Error{Message: "a", Cause: fmt.Errorf("b: %w", &Error{Message: "c", Cause: Usagef("d")})}, ExitUsage},
+		{errors.Join(&Error{Message: "no code"}, provider), ExitProvider},
+	} {
+		if got := ExitCode(c.err); got != c.want {
+			t.Errorf("%v exits with %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"singer", "concert", "stadium", "année"}
+	for name, want := range map[string]string{
+		"singers": "singer", "SINGER": "singer", "snger": "singer", "sangir": "singer", "cnocert": "concert", "x": "", "": "", "pebble": "",
+		"stad": "", "annee": "année",
+	} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("%q is nearest to %q, want %q", name, got, want)
+		}
+	}
+	if got := Nearest("ab", []string{"ac", "aa"}); got != "aa" {
+		t.Errorf("a tie goes to %q", got)
+	}
+	if got := Nearest("a", nil); got != "" {
+		t.Error(got)
+	}
+	// A short name in a script of several bytes a letter allows one edit, as any other.
+	if got := Nearest("東京駅", []string{"大阪市"}); got != "" {
+		t.Errorf("three edits of three are near: %q", got)
+	}
+	if !slices.Equal(known, []string{"singer", "concert", "stadium", "année"}) {
+		t.Error("the known names were sorted in place")
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	known := []string{"slot", "func"}
+	e := Unknown("style", "fun", known)
+	if e.Error() != `unknown style "fun"` || e.Hint != `did you mean "func"?` || ExitCode(e) != ExitUsage {
+		t.Errorf("%v, %s", e, e.Hint)
+	}
+	if e := Unknown("style", "other", known); e.Hint != "one of: func, slot" {
+		t.Error(e.Hint)
+	}
+	if e := Unknown("style", "other", nil); e.Hint != "" {
+		t.Errorf("a hint at nothing: %q", e.Hint)
+	}
+	if known[0] != "slot" {
+		t.Error("the known names were sorted in place")
+	}
+}
+
+// FuzzNearest holds the edit distance to what makes it one, and Nearest to its bound.
+func FuzzNearest(f *testing.F) {
+	f.Add("singer", "singers", "song")
+	f.Add("", "a", "")
+	f.Add("é", "e", "\xff")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		if len(a)+len(b)+len(c) > 300 || !utf8.ValidString(a) || !utf8.ValidString(b) {
+			return
+		}
+		ab, ba := distance(a, b), distance(b, a)
+		if ab != ba || (ab == 0) != (a == b) || ab > distance(a, c)+distance(c, b) {
+			t.Errorf("distances: %d, %d, %d, %d", ab, ba, distance(a, c), distance(c, b))
+		}
+		if Nearest(a, []string{a}) != a {
+			t.Errorf("%q is not nearest to itself", a)
+		}
+		if got := Nearest(a, []string{b, c}); got != Nearest(a, []string{c, b}) {
+			t.Errorf("the order of the known names counts: %q", got)
+		}
+	})
+}
