@@ -42,7 +42,7 @@ func demoOptions(dir string) Options {
 	o := Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Workers = []string{"demo"}, 7, dir, 2
 	if underRace {
-		o.Limit, o.Neighbours = 8, 4
+		o.Limit, o.Neighbours = 6, 3
 	}
 	return o
 }
@@ -146,7 +146,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%d of %d structured tasks have a second plan", c.TasksWithAlternative, c.Structured)
 	}
 	if underRace {
-		return // four neighbours tell less
+		return // a few neighbours tell less
 	}
 	if c.MutationScore < 0.95 {
 		t.Errorf("mutation score %.4f of %+v", c.MutationScore, c.Mutants)
@@ -320,12 +320,12 @@ func answersRight(t *testing.T, kit *environment.Toolkit, w *database.World, tas
 
 // TestOptions builds a part of the demo under each option that decides what is published.
 func TestOptions(t *testing.T) {
+	if underRace {
+		t.Skip("what is published does not depend on what runs side by side: the ordinary build tests it")
+	}
 	small := func() Options {
 		o := demoOptions(filepath.Join(scratch, "work"))
 		o.Limit, o.Neighbours = 41, 4 // the first database
-		if underRace {
-			o.Limit = 8
-		}
 		return o
 	}
 	t.Run("require alternative", func(t *testing.T) {
@@ -418,15 +418,15 @@ func TestOptions(t *testing.T) {
 
 // TestAugment states what variants are.
 func TestAugment(t *testing.T) {
+	if underRace {
+		t.Skip("what is published does not depend on what runs side by side: the ordinary build tests it")
+	}
 	o := demoOptions(filepath.Join(scratch, "work"))
 	o.Augment = 2
 	o.Limit = 82 // the first two databases
-	if underRace {
-		o.Limit = 8
-	}
 	s := run(t, o)
 	c := s.Manifest.Counts
-	if c.Variants < 60 && !underRace || c.Variants == 0 {
+	if c.Variants < 60 {
 		t.Errorf("%d variants", c.Variants)
 	}
 	index := s.Index()
