@@ -182,7 +182,15 @@ func (b *builder) load(context.Context) error {
 			})
 		}
 	}
-	return nil
+	if len(b.items) > 0 {
+		return nil
+	}
+	e := diag.Usagef("the corpora hold no example that can be read")
+	for _, r := range b.rejected {
+		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column)
+		break
+	}
+	return e
 }
 
 // addDatabases gives each database of a corpus its name in the suite: its own, or with the corpus in front where another

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sort"
@@ -113,9 +114,16 @@ func (a *app) build(ctx context.Context, o build.Options, out string) error {
 		Suite: out, Counts: m.Counts, Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(), PeakMiB: peakMiB(), Digest: m.Digest,
 	}
 	if a.asJSON {
-		return a.printJSON(r)
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		a.printBuild(&r)
 	}
-	a.printBuild(&r)
+	if r.Tasks == 0 {
+		e := &diag.Error{Exit: diag.ExitFailed, Message: "no task was published"}
+		return e.WithHint("%s says why of each example", filepath.Join(out, suite.FileRejected))
+	}
 	return nil
 }
 
@@ -131,6 +139,9 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")
 	}
+	if err := probe(out); err != nil {
+		return nil, diag.Usagef("the suite cannot be written: %v", err).WithHint("give another --out")
+	}
 	work, err := os.MkdirTemp("", "seatrial-build-")
 	if err != nil {
 		return nil, fmt.Errorf("build: %w", err)
@@ -143,7 +154,7 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
 	}
 	// A build makes much that is soon thrown away, and stays far below the memory that any machine has.
-	defer debug.SetGCPercent(debug.SetGCPercent(300))
+	defer debug.SetGCPercent(debug.SetGCPercent(500))
 	built, err := build.Run(ctx, o)
 	if err != nil {
 		return nil, err
@@ -152,6 +163,22 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 		return nil, existing(err)
 	}
 	return built.Suite, nil
+}
+
+// probe checks that a folder can be made at path, and leaves nothing behind.
+func probe(path string) error {
+	parent := filepath.Dir(filepath.Clean(path))
+	for {
+		if _, err := os.Stat(parent); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		parent = filepath.Dir(parent)
+	}
+	dir, err := os.MkdirTemp(parent, ".seatrial-probe-")
+	if err != nil {
+		return err
+	}
+	return os.Remove(dir)
 }
 
 func existing(err error) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/model"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 	"github.com/spf13/cobra"
@@ -338,7 +340,37 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
 		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes", progress.Done), Hint: a.resumeHint}
 	}
-	return a.summary(ctx, s, store, o.out)
+	if err := a.summary(ctx, s, store, o.out); err != nil {
+		return err
+	}
+	return a.ownFailures(ctx, store, progress)
+}
+
+// ownFailures is an error where every episode that was played ended for Seatrial's own reasons; fewer are named on the
+// error stream.
+func (a *app) ownFailures(ctx context.Context, store *episode.Store, progress episode.Progress) error {
+	n := progress.Invalid[transcript.EndInternal]
+	if n == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("%d of %d episodes failed for Seatrial's own reasons", n, progress.Done)
+	enough := errors.New("found")
+	err := store.Each(ctx, func(e *episode.Stored) error {
+		if end := e.Transcript.End(); end != nil && end.End == transcript.EndInternal {
+			message += fmt.Sprintf("; the first: %s: %s", e.Transcript.Header.Instance, end.Message)
+			return enough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, enough) {
+		return err
+	}
+	failure := &diag.Error{Exit: diag.ExitInternal, Message: message}
+	if n < progress.Done {
+		_, _ = io.WriteString(a.Err, diag.Render(failure)) // nobody is left to tell
+		return nil
+	}
+	return failure
 }
 
 func openStore(ctx context.Context, path string, meta episode.Meta, resume bool) (*episode.Store, error) {

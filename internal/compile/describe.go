@@ -594,7 +594,8 @@ func (w *writer) argument(h hole, i int) string {
 		if p := w.parameters[h.node]; p != nil && p.before == "" && p.after == "" {
 			return "A pattern for " + orValue(column) + ", in which % stands for any characters and _ for one."
 		}
-		return "The text to look for in " + orValue(column) + "."
+		return "The text to look for in " + orValue(column) +
+			"; the case of ASCII letters does not count, % in it stands for any characters and _ for one."
 	case universe.RoleEqual:
 		return "A value of " + orValue(column) + "."
 	default:

@@ -454,7 +454,12 @@ func (c *connection) collect(ctx context.Context, s *statement, l limits) (*univ
 func (c *connection) stopped(ctx context.Context, code int32, l limits) error {
 	switch {
 	case !c.guard.stopped:
-		return c.failure(code)
+		err := c.failure(code)
+		var refused *QueryError
+		if errors.As(err, &refused) {
+			refused.Running = true
+		}
+		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:

@@ -43,6 +43,8 @@ func (e *LimitError) Error() string {
 type QueryError struct {
 	Code    int // SQLite's result code, 0 where the refusal is this package's
 	Message string
+	// Running says that the statement was accepted and failed while it ran, on the values that it met.
+	Running bool
 }
 
 func (e *QueryError) Error() string { return e.Message }
@@ -192,6 +194,24 @@ func (w *World) Close() error {
 // Query runs one statement; the i-th argument is bound to ?i. Columns are named as SQLite names them, made unique.
 // Errors are [*LimitError], [*QueryError], the context's, or Seatrial's own.
 func (w *World) Query(ctx context.Context, statement string, args []universe.Value) (*universe.Result, error) {
+	return w.query(ctx, statement, args, w.options.Rows)
+}
+
+// Shallow is a world seen through a lower limit of rows. It shares everything with the world that it is made of.
+type Shallow struct {
+	*World
+	rows int
+}
+
+// WithRows gives the world with another limit of rows, at which statements stop.
+func (w *World) WithRows(rows int) *Shallow { return &Shallow{World: w, rows: rows} }
+
+// Query is [World.Query] with the lower limit.
+func (s *Shallow) Query(ctx context.Context, statement string, args []universe.Value) (*universe.Result, error) {
+	return s.query(ctx, statement, args, s.rows)
+}
+
+func (w *World) query(ctx context.Context, statement string, args []universe.Value, rows int) (*universe.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -200,7 +220,7 @@ func (w *World) Query(ctx context.Context, statement string, args []universe.Val
 		return nil, err
 	}
 	defer w.give(c)
-	return c.query(ctx, statement, args, limits{rows: w.options.Rows, time: w.options.Timeout})
+	return c.query(ctx, statement, args, limits{rows: rows, time: w.options.Timeout})
 }
 
 // TextValues lists the different texts of a column, sorted by their bytes; they are read once. A column or table that

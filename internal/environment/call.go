@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -308,8 +307,7 @@ func unworkable(err error) bool {
 	case sqliteTooBig, sqliteMismatch:
 		return true
 	case sqliteError:
-		return strings.Contains(refused.Message, "integer overflow") ||
-			strings.Contains(refused.Message, "pattern too complex")
+		return refused.Running
 	default:
 		return false
 	}

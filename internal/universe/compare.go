@@ -23,7 +23,7 @@ import (
 // the larger magnitude, or by at most AbsoluteTolerance.
 const (
 	RelativeTolerance = 1e-6
-	AbsoluteTolerance = 1e-9
+	AbsoluteTolerance = 1e-12
 )
 
 // Answer is what an agent answered.

@@ -676,7 +676,7 @@ func naiveCell(gold, got Value, computed bool) bool {
 			return false
 		}
 		if f, _ := q.Float64(); computed {
-			return math.Abs(f-v) <= max(1e-9, 1e-6*max(math.Abs(f), math.Abs(v)))
+			return math.Abs(f-v) <= max(1e-12, 1e-6*max(math.Abs(f), math.Abs(v)))
 		}
 		return q.Cmp(rational(v)) == 0
 	}

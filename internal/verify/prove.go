@@ -493,7 +493,7 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (uni
 		if len(t.Body.Columns) != len(gold.Columns) || t.Body.SingleRow && len(gold.Rows) != 1 {
 			continue
 		}
-		r, err := p.single(ctx, &call, len(gold.Rows))
+		r, err := p.single(ctx, &call)
 		if err != nil {
 			return chance, err
 		}
@@ -510,12 +510,9 @@ func callKey(call *universe.Call) (key string, arguments []byte, err error) {
 	return call.Tool + string(arguments), arguments, err
 }
 
-// singleRows is the longest result of a single call that is remembered, in rows; only longer golds need longer ones.
-const singleRows = 1000
-
 // single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
-// rows than a gold of that many rows can be.
-func (p *Prover) single(ctx context.Context, call *universe.Call, rows int) (*universe.Result, error) {
+// rows than any gold has.
+func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Result, error) {
 	key, arguments, err := callKey(call)
 	if err != nil {
 		return nil, err
@@ -524,7 +521,7 @@ func (p *Prover) single(ctx context.Context, call *universe.Call, rows int) (*un
 		return r, nil
 	}
 	env, err := environment.New(environment.Config{
-		Toolkit: p.toolkit, World: p.config.World, Parallelism: 1, Limits: environment.Limits{Rows: p.config.LongestGold},
+		Toolkit: p.toolkit, World: p.config.World.WithRows(p.config.LongestGold), Parallelism: 1,
 	})
 	if err != nil {
 		return nil, err

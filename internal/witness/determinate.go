@@ -13,6 +13,7 @@ import (
 
 // Constructs through which a result can depend on the order in which rows are visited: a closed list.
 const (
+	Clock                  = "clock"                   // the time of day or the time zone
 	TieAcrossCut           = "tie_across_cut"          // LIMIT or OFFSET parts rows with equal ORDER BY values
 	LimitWithoutOrder      = "limit_without_order"     // LIMIT or OFFSET parts rows that nothing orders
 	BareColumn             = "bare_column"             // a grouped SELECT reads a column of which a group has several values
@@ -116,9 +117,41 @@ type detector struct {
 
 func checksOf(q *sqlast.Query) []*check {
 	d := &detector{facts: facts{q: q}, p: q.Printer(q.Stmt)}
+	d.clock()
 	d.statement(site{statement: q.Stmt, use: useAnswer})
 	return d.checks
 }
+
+// clock finds what reads the time of day or the time zone of the machine.
+func (d *detector) clock() {
+	ast.Walk(d.q.Stmt, func(n ast.Node) bool {
+		found := false
+		switch n := n.(type) {
+		case *ast.Literal:
+			found = n.Kind == ast.LitCurrentDate || n.Kind == ast.LitCurrentTime || n.Kind == ast.LitCurrentTimestamp
+		case *ast.FuncCall:
+			least, isDate := dateArguments[strings.ToLower(n.Name.Name)]
+			found = isDate && len(n.Args) < least
+			for _, e := range n.Args {
+				v, _ := d.q.Literal(e)
+				text, _ := v.(string)
+				found = found || isDate && clockWords[strings.ToLower(strings.TrimSpace(text))]
+			}
+		}
+		if found {
+			d.checks = append(d.checks, &check{construct: Clock, node: n, message: "the result depends on the clock or the time zone"})
+		}
+		return true
+	})
+}
+
+// dateArguments are SQLite's date functions, with the number of arguments below which they read the clock.
+var dateArguments = map[string]int{
+	"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2,
+}
+
+// clockWords are the arguments by which date functions read the clock or the time zone.
+var clockWords = map[string]bool{"now": true, "localtime": true, "utc": true}
 
 // statement collects the checks of a statement, innermost first.
 func (d *detector) statement(s site) {
