@@ -19,8 +19,8 @@ type Toolkit struct {
 // NewToolkit makes tools ready, in the order in which agents are shown them. Two tools of one name, and bodies that no
 // interpreter can run, are errors.
 func NewToolkit(tools []*universe.Tool) (*Toolkit, error) {
-	k := &Toolkit{specifications: slices.Clone(tools), tools: make(map[string]*tool, len(tools))}
-	for _, spec := range tools {
+	k := &Toolkit{specifications: make([]*universe.Tool, len(tools)), tools: make(map[string]*tool, len(tools))}
+	for i, spec := range tools {
 		if k.tools[spec.Name] != nil {
 			return nil, fmt.Errorf("toolkit: two tools are called %q", spec.Name)
 		}
@@ -28,9 +28,21 @@ func NewToolkit(tools []*universe.Tool) (*Toolkit, error) {
 		if err != nil {
 			return nil, fmt.Errorf("toolkit: tool %s: %w", spec.Name, err)
 		}
-		k.tools[spec.Name] = t
+		k.specifications[i], k.tools[spec.Name] = t.shown, t
 	}
 	return k, nil
+}
+
+// withoutStatement copies a specification without what its body runs: agents are given how a tool is called, not what
+// it does inside.
+func withoutStatement(spec *universe.Tool) *universe.Tool {
+	if spec.Body == nil {
+		return spec
+	}
+	shown, body := *spec, *spec.Body
+	body.Statement, body.Definition = "", ""
+	shown.Body = &body
+	return &shown
 }
 
 // Select gives the toolkit of the named tools, in that order. What was made ready is shared, so selecting is cheap.
@@ -44,7 +56,7 @@ func (k *Toolkit) Select(names []string) (*Toolkit, error) {
 		if s.tools[name] != nil {
 			return nil, fmt.Errorf("toolkit: %q is selected twice", name)
 		}
-		s.specifications[i], s.tools[name] = t.specification, t
+		s.specifications[i], s.tools[name] = t.shown, t
 	}
 	return s, nil
 }
@@ -78,6 +90,7 @@ func (k *Toolkit) unknownTool(name string) *universe.ToolError {
 // tool is a tool made ready.
 type tool struct {
 	specification *universe.Tool
+	shown         *universe.Tool // to agents
 	arguments     []argument // the i-th is bound to placeholder ?i+1
 	accepted      []string   // the names of the arguments, once each, in order
 	names         []string   // of the result's columns
@@ -93,7 +106,7 @@ type argument struct {
 }
 
 func newTool(spec *universe.Tool) (*tool, error) {
-	t := &tool{specification: spec}
+	t := &tool{specification: spec, shown: withoutStatement(spec)}
 	body := spec.Body
 	if body == nil {
 		return t, nil
