@@ -91,10 +91,10 @@ func (k *Toolkit) unknownTool(name string) *universe.ToolError {
 type tool struct {
 	specification *universe.Tool
 	shown         *universe.Tool // to agents
-	arguments     []argument // the i-th is bound to placeholder ?i+1
-	accepted      []string   // the names of the arguments, once each, in order
-	names         []string   // of the result's columns
-	hinted        bool       // some argument can be named by the note on an empty result
+	arguments     []argument     // the i-th is bound to placeholder ?i+1
+	accepted      []string       // the names of the arguments, once each, in order
+	names         []string       // of the result's columns
+	hinted        bool           // some argument can be named by the note on an empty result
 }
 
 // argument is a binding with what the parameters' schema adds to it.
