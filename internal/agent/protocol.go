@@ -31,12 +31,15 @@ type ProtocolInfo struct {
 	Loops       int    // replies in an episode, by default
 }
 
+// OneShot is the protocol of one reply.
+const OneShot = "one-shot"
+
 // protocols is the table of all protocols, in the order in which they are listed.
 var protocols = []struct {
 	ProtocolInfo
 	make func(ProtocolConfig) dialect
 }{
-	{ProtocolInfo{"one-shot", "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
+	{ProtocolInfo{OneShot, "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
 	{ProtocolInfo{"tools", "native tool calling in a loop; calls may be parallel, acts are tools", 10}, newNativeLoop},
 	{ProtocolInfo{"react", "Thought, Action, Action Input and Observation in text, one action a reply", 10}, newReact},
 }

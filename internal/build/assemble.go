@@ -190,7 +190,7 @@ func (b *builder) recipes() []*suite.Recipe {
 
 func (b *builder) manifest(s *suite.Suite, published []*item) {
 	m := &s.Manifest
-	m.Name, m.Seed, m.Neighbours, m.Generator = b.opts.Name, b.opts.Seed, b.opts.Neighbours, "seatrial"
+	m.Name, m.Seed, m.Neighbours, m.Generator = b.opts.Name, b.opts.Seed, b.opts.Neighbours, suite.Generator
 	for _, c := range b.corpora {
 		m.Corpora = append(m.Corpora, suite.Corpus{
 			Name: c.Name, Kind: c.Kind, Licence: c.Licence, Digest: c.Digest, Examples: len(c.Examples) + len(c.Rejected),

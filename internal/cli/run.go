@@ -488,9 +488,10 @@ func (a *app) modelParticipants(
 		if err != nil {
 			return nil, err
 		}
-		// A conversation that reaches its last reply ran out of turns: that is no silence.
+		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none to
+		// run out of.
 		budget := o.budget
-		if budget.Turns == 0 {
+		if budget.Turns == 0 && protocol != agent.OneShot {
 			budget.Turns = conversation.Turns()
 		}
 		list = append(list, episode.Participant{

@@ -22,6 +22,10 @@ import (
 // Format is the version of the layout.
 const Format = "seatrial.suite/1"
 
+// Generator names what makes neighbours, mutants and certificates. It changes whenever they do: certificates can only be
+// compared with what the same generator makes.
+const Generator = "seatrial.build/1"
+
 // Names of the files of a suite.
 const (
 	FileManifest     = "suite.json"

@@ -132,6 +132,9 @@ func (v *suiteVerifier) step() {
 
 // account checks that nothing was dropped in silence, and that every instance has a task and a certificate.
 func (v *suiteVerifier) account() {
+	if made := v.suite.Manifest.Generator; made != suite.Generator {
+		v.report("suite", "it was made by %s and this is %s: neighbours and mutants may differ", made, suite.Generator)
+	}
 	c := v.suite.Manifest.Counts
 	read := 0
 	for _, corpus := range v.suite.Manifest.Corpora {
