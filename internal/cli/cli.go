@@ -26,14 +26,16 @@ type Process struct {
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	Now    func() time.Time
+	// Environ lists the environment as NAME=VALUE; nil where there is nothing to check.
+	Environ func() []string
+	Now     func() time.Time
 	// Width gives the width of the terminal that a stream writes to, and false where it writes to none.
 	Width func(io.Writer) (int, bool)
 }
 
 // System is the process itself.
 func System() *Process {
-	return &Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now, Width: terminalWidth}
+	return &Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now, Width: terminalWidth}
 }
 
 func terminalWidth(w io.Writer) (int, bool) {

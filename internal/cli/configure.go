@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -16,6 +17,9 @@ import (
 // configure fills the flags that were not given from the configuration file, and from the environment what is then still
 // missing.
 func (a *app) configure(cmd *cobra.Command) error {
+	if err := a.checkEnvironment(cmd.Root()); err != nil {
+		return err
+	}
 	if a.config == "" {
 		a.config = a.Getenv("SEATRIAL_CONFIG")
 	}
@@ -36,7 +40,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 			failure = s.apply(cmd, f.Name, a.config)
 			return
 		}
-		variable := "SEATRIAL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		variable := variableOf(f)
 		if value := a.Getenv(variable); value != "" {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
 				failure = diag.Usagef("%s: %s", variable, valueMessage(err))
@@ -44,6 +48,37 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 	})
 	return failure
+}
+
+const variablePrefix = "SEATRIAL_"
+
+func variableOf(f *pflag.Flag) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// checkEnvironment refuses variables that no command reads: a misspelt one must not be passed over.
+func (a *app) checkEnvironment(root *cobra.Command) error {
+	if a.Environ == nil {
+		return nil
+	}
+	known := []string{variablePrefix + "SHARED"} // the tests' own
+	add := func(f *pflag.Flag) { known = append(known, variableOf(f)) }
+	root.PersistentFlags().VisitAll(add)
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(add)
+	}
+	for _, entry := range a.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" || !strings.HasPrefix(name, variablePrefix) || slices.Contains(known, name) {
+			continue
+		}
+		e := diag.Usagef("unknown variable %s", name)
+		if near := diag.Nearest(name, known); near != "" {
+			return e.WithHint("did you mean %s?", near)
+		}
+		return e.WithHint("unset %s: variables are named after flags, such as SEATRIAL_SEED", name)
+	}
+	return nil
 }
 
 // setting is a value of the file with its place; lists give a flag several times.
