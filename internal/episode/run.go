@@ -51,14 +51,6 @@ type Progress struct {
 	Elapsed time.Duration
 }
 
-// PerSecond gives the rate at which episodes end.
-func (p *Progress) PerSecond() float64 {
-	if p.Elapsed <= 0 {
-		return 0
-	}
-	return float64(p.Done) / p.Elapsed.Seconds()
-}
-
 // Failed counts the invalid episodes.
 func (p *Progress) Failed() int {
 	n := 0
