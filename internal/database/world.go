@@ -293,14 +293,21 @@ func (w *World) TableCounts(ctx context.Context) (map[string]int, error) {
 		if t.View {
 			continue
 		}
-		r, err := w.Query(ctx, "SELECT count(*) FROM "+quote(t.Name), nil)
-		if err != nil {
-			return nil, fmt.Errorf("count the rows of %s: %w", t.Name, err)
+		if counts[t.Name], err = w.TableCount(ctx, t.Name); err != nil {
+			return nil, err
 		}
-		n, _ := r.Rows[0][0].(int64) // what count gives
-		counts[t.Name] = int(n)
 	}
 	return counts, nil
+}
+
+// TableCount counts the rows of one table.
+func (w *World) TableCount(ctx context.Context, table string) (int, error) {
+	r, err := w.Query(ctx, "SELECT count(*) FROM "+quote(table), nil)
+	if err != nil {
+		return 0, fmt.Errorf("count the rows of %s: %w", table, err)
+	}
+	n, _ := r.Rows[0][0].(int64) // what count gives
+	return int(n), nil
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

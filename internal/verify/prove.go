@@ -105,18 +105,17 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 
 // bySize orders worlds by their number of rows.
 func bySize(ctx context.Context, sch *schema.Database, worlds []*database.World) ([]int, error) {
-	order, sizes := make([]int, len(worlds)), make([]int64, len(worlds))
+	order, sizes := make([]int, len(worlds)), make([]int, len(worlds))
 	for i, w := range worlds {
 		order[i] = i
 		for _, t := range sch.Tables {
 			if t.View {
 				continue
 			}
-			r, err := w.Query(ctx, "SELECT count(*) FROM "+sqlast.Quote(t.Name), nil)
+			n, err := w.TableCount(ctx, t.Name)
 			if err != nil {
 				return nil, fmt.Errorf("size of neighbour %d: %w", i+1, err)
 			}
-			n, _ := r.Rows[0][0].(int64)
 			sizes[i] += n
 		}
 	}
@@ -199,14 +198,27 @@ type observed struct {
 	result      *universe.Result // nil where the query fails there
 	gold        universe.Gold
 	blocksKnown bool
-	dependence  int // 0 not asked yet, 1 determinate, 2 not
+	dependence  dependence
 	accept      func(*universe.Result) bool
 }
 
+// dependence says whether a result depends on the order in which rows are visited.
+type dependence int
+
+const (
+	unasked dependence = iota
+	determinate
+	dependent
+)
+
 func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 	list := make([]*observed, len(p.neighbours))
+	known := unasked
+	if !witness.MayDepend(c.Query) {
+		known = determinate // on every world
+	}
 	for i, w := range p.neighbours {
-		o := &observed{world: w}
+		o := &observed{world: w, dependence: known}
 		list[i] = o
 		r, err := w.Query(ctx, c.Query.Source, nil)
 		if judged(err) {
@@ -247,16 +259,13 @@ func (o *observed) right(ctx context.Context, c *Claim, r *universe.Result) (rig
 			return true, true, nil
 		}
 	}
-	if !witness.MayDepend(c.Query) {
-		return false, true, nil
-	}
-	if o.dependence == 0 {
+	if o.dependence == unasked {
 		if err := o.decide(ctx, c); err != nil {
 			return false, false, err
 		}
 	}
 	switch {
-	case o.dependence == 1:
+	case o.dependence == determinate:
 		return false, true, nil
 	case o.accept != nil:
 		return o.accept(r), true, nil
@@ -273,7 +282,7 @@ func (o *observed) decide(ctx context.Context, c *Claim) error {
 		return err
 	}
 	if err == nil && found == nil {
-		o.dependence = 1
+		o.dependence = determinate
 		return nil
 	}
 	o.dependence = 2
