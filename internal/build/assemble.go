@@ -74,7 +74,7 @@ func (b *builder) split(published []*item) map[string]bool {
 	total := 0
 	for _, it := range published {
 		if it.variantOf == "" {
-			key := it.draft.Plans()[0].Calls[0].Tool
+			key := it.proof.Plans[0].Calls[0].Tool // the direct plan's one call
 			groups[key] = append(groups[key], it.id)
 			total++
 		}

@@ -394,11 +394,10 @@ func (b *builder) timeLimit(it *item, err error) error {
 
 // vary makes variants of the examples that can be published.
 func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error {
+	var failure error
 	values := func(table, column string) []universe.Value {
 		list, err := s.world.Values(ctx, table, column, 2000)
-		if err != nil {
-			return nil // the column of an expression: nothing to exchange with
-		}
+		failure = errors.Join(failure, err)
 		return list
 	}
 	seen := map[string]bool{}
@@ -406,11 +405,18 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 		seen[it.example.Question+"\n"+it.example.SQL] = true
 	}
 	for _, it := range s.items {
-		if it.draft == nil || b.quality(it) != "" {
+		if it.draft == nil {
+			continue
+		}
+		if reason, _ := b.quality(it); reason != "" {
 			continue
 		}
 		made := 0
-		for n, v := range it.draft.Variants(it.example.Question, values, b.opts.Seed, it.id, 6*b.opts.Augment) {
+		variants := it.draft.Variants(it.example.Question, values, b.opts.Seed, it.id, 6*b.opts.Augment)
+		if failure != nil {
+			return fmt.Errorf("variants of example %s: %w", it.id, failure)
+		}
+		for n, v := range variants {
 			if made == b.opts.Augment {
 				break
 			}
@@ -423,8 +429,8 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 				return err
 			}
 			if variant.rejection == nil {
-				if reason := b.quality(variant); reason != "" {
-					variant.reject(b, reason, 0, 0, qualityMessages[reason])
+				if reason, message := b.quality(variant); reason != "" {
+					variant.reject(b, reason, 0, 0, message)
 				}
 			}
 			if variant.rejection != nil {
@@ -439,24 +445,19 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 	return nil
 }
 
-var qualityMessages = map[string]string{
-	"empty_result":   "the answer is empty",
-	"too_many_rows":  "the answer has more rows than are published",
-	"no_alternative": "there is no second plan",
-}
-
-// quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), or "".
-func (b *builder) quality(it *item) string {
-	rows := it.found.Result.Rows
+// quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
+// say of it, or "".
+func (b *builder) quality(it *item) (reason, message string) {
+	rows := len(it.found.Result.Rows)
 	switch {
-	case len(rows) == 0 && !b.opts.KeepEmpty:
-		return "empty_result"
-	case len(rows) > b.opts.MaxRows:
-		return "too_many_rows"
+	case rows == 0 && !b.opts.KeepEmpty:
+		return "empty_result", "the answer is empty"
+	case rows > b.opts.MaxRows:
+		return "too_many_rows", fmt.Sprintf("the answer has %d rows, more than %d", rows, b.opts.MaxRows)
 	case b.opts.RequireAlternative && it.draft.Composed == nil:
-		return "no_alternative"
+		return "no_alternative", "there is no second plan"
 	default:
-		return ""
+		return "", ""
 	}
 }
 
@@ -541,11 +542,7 @@ func (b *builder) prove(ctx context.Context) error {
 // judge rejects an example that is not proven or breaks a quality rule.
 func (b *builder) judge(it *item, proof *verify.Proof) {
 	it.proof = proof
-	if reason := b.quality(it); reason != "" {
-		message := qualityMessages[reason]
-		if reason == "too_many_rows" {
-			message = fmt.Sprintf("the answer has %d rows, more than %d", len(it.found.Result.Rows), b.opts.MaxRows)
-		}
+	if reason, message := b.quality(it); reason != "" {
 		it.reject(b, reason, 0, 0, message)
 		return
 	}

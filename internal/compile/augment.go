@@ -57,7 +57,7 @@ func (d *Draft) Variants(question string, values func(table, column string) []un
 func (d *Draft) occurrences(l universe.Literal) []ast.Node {
 	var nodes []ast.Node
 	want := string(universe.AppendValue(nil, l.Value))
-	for node, p := range parameters(d.Query, d.Query.Stmt) {
+	for node, p := range d.parameters {
 		if string(universe.AppendValue(nil, p.value)) != want {
 			continue
 		}

@@ -18,6 +18,8 @@ type Draft struct {
 	Query    *sqlast.Query
 	Direct   []draftCall
 	Composed []draftCall // nil where the query has no structure to take apart
+
+	parameters map[ast.Node]*parameter
 }
 
 // Func compiles a query in the func style (Hell or High Water §3.2, appendix C): one function for the whole, and one
@@ -26,7 +28,7 @@ func Func(q *sqlast.Query) *Draft {
 	params := parameters(q, q.Stmt)
 	direct := &draft{q: q, parameters: params, made: map[string]int{}}
 	direct.direct(q.Stmt)
-	out := &Draft{Query: q, Direct: direct.calls}
+	out := &Draft{Query: q, Direct: direct.calls, parameters: params}
 	composed := &draft{q: q, parameters: params, made: map[string]int{}}
 	composed.composed(unit{statement: q.Stmt})
 	if len(composed.calls) > 1 {
