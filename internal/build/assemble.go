@@ -56,7 +56,11 @@ func (b *builder) assemble() (*Built, error) {
 	s.Rejected = b.rejections(variants)
 	s.Recipes = b.recipes()
 	b.manifest(s, published)
-	return &Built{Suite: s, Databases: files}, nil
+	built := &Built{Suite: s, Databases: files}
+	for _, c := range b.corpora {
+		built.Warnings = append(built.Warnings, c.Warnings...)
+	}
+	return built, nil
 }
 
 // root gives the id of the example that an item or its source is.

@@ -72,6 +72,7 @@ func Styles() []string { return []string{universe.StyleFunc} }
 type Built struct {
 	Suite     *suite.Suite
 	Databases map[string]string // path by name
+	Warnings  []diag.Diagnosis  // what the corpora's loaders read around, examples apart
 }
 
 // item is one example on its way.

@@ -159,6 +159,10 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 	if err != nil {
 		return nil, err
 	}
+	m.clear()
+	for _, w := range built.Warnings {
+		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s\n", w) // nobody is left to tell
+	}
 	if err := suite.Write(out, built.Suite, built.Databases); err != nil {
 		return nil, existing(err)
 	}
