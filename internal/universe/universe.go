@@ -21,6 +21,7 @@ type Tool struct {
 	Returns     *Schema `json:"returns,omitempty"`
 	Style       string  `json:"style"`
 	Database    string  `json:"database"`
+	Path        string  `json:"path,omitempty"` // of a rest tool over HTTP: /v1/<database>/<resource>
 	Body        *Body   `json:"body,omitempty"` // nil where a tool can only be specified, not run
 }
 
