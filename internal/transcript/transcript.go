@@ -86,6 +86,7 @@ type Event struct {
 	Note      string              `json:"note,omitempty"`
 	Error     *universe.ToolError `json:"error,omitempty"`
 	Rows      int                 `json:"rows,omitempty"`
+	Handle    string              `json:"handle,omitempty"`     // of a data handle: the hash of its statement and values
 	Digest    string              `json:"digest,omitempty"`     // of the result on the world
 	Neighbour []string            `json:"neighbours,omitempty"` // of the same call on the world's neighbours
 	Resolved  bool                `json:"resolved,omitempty"`   // an argument was a reference

@@ -178,7 +178,7 @@ func TestDecodeStrict(t *testing.T) {
 		{`{"name":"x","colour":1}`, &Tool{}}, {`{"id":"x"} {}`, &Task{}}, {`{"id":"x"}]`, &Task{}}, {`{"id":"x"`, &Task{}},
 		{`{"plans":[{"calls":[{"label":"a","tools":"b"}]}]}`, &Task{}}, {`{"literals":[{"value":1,"valve":2}]}`, &Task{}},
 		{`{"literals":[{"value":[1]}]}`, &Task{}}, {`{"gold":{"rows":[[[1]]]}}`, &Task{}}, {`{"gold":{"rows":[{"a":1}]}}`, &Task{}},
-		{`{"parameters":{"pattern":"x"}}`, &Tool{}}, {`{"parameters":[]}`, &Tool{}}, {``, &Tool{}},
+		{`{"parameters":{"format":"x"}}`, &Tool{}}, {`{"parameters":[]}`, &Tool{}}, {``, &Tool{}},
 	} {
 		if err := DecodeStrict([]byte(c.text), c.into); err == nil {
 			t.Errorf("%s is read", c.text)

@@ -16,6 +16,8 @@ type Schema struct {
 	Required    []string   // of an object
 	Closed      bool       // no other properties
 	Enum        []any      // a closed set of values
+	AnyOf       []*Schema  // at least one of these holds
+	Pattern     string     // a regular expression that a text matches
 }
 
 // Property is a named part of an object.
@@ -68,6 +70,8 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 			add("enum", values, true)
 		}
 	}
+	add("pattern", s.Pattern, s.Pattern != "")
+	add("anyOf", s.AnyOf, s.AnyOf != nil)
 	add("items", s.Items, s.Items != nil)
 	isObject := len(s.Types) == 1 && s.Types[0] == "object"
 	if isObject || s.Properties != nil {
@@ -164,6 +168,10 @@ func (s *Schema) setKeyword(key string, raw json.RawMessage) error {
 		}
 		s.Enum = list
 		return nil
+	case "pattern":
+		return json.Unmarshal(raw, &s.Pattern)
+	case "anyOf":
+		return json.Unmarshal(raw, &s.AnyOf)
 	case "items":
 		s.Items = new(Schema)
 		return json.Unmarshal(raw, s.Items)

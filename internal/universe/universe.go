@@ -34,10 +34,45 @@ type Body struct {
 	Ordered    bool      `json:"ordered,omitempty"`    // the statement orders its rows
 	SingleRow  bool      `json:"single_row,omitempty"` // by its form it returns exactly one row
 	Definition string    `json:"definition,omitempty"` // what tells this tool from every other of its database: the canonical statement
+
+	// EngineRelation: the operation of package relation that the tool performs, the closed arguments that the tool's name
+	// already decides (every one of them in the sel style), and the arguments that name keys of a table.
+	Operation string         `json:"operation,omitempty"`
+	Fixed     map[string]any `json:"fixed,omitempty"`
+	Keys      []string       `json:"keys,omitempty"`
 }
 
-// EngineSQLite runs Statement on the episode's world.
-const EngineSQLite = "sqlite"
+// Engines, a closed set.
+const (
+	EngineSQLite   = "sqlite"   // runs Statement on the episode's world
+	EngineRelation = "relation" // makes a data handle from data handles: nothing runs before the handle is read
+	EngineText     = "sql"      // runs the SQL that the agent wrote, given as its one argument, read-only
+)
+
+// Source is a starting table of the slot and sel styles: the join of one SELECT, done before the agent begins (NL2API
+// §3.1). Sources with one ID are equal; many tasks share one.
+type Source struct {
+	ID       string `json:"id"` // a hash of the other fields
+	Database string `json:"database"`
+	From     string `json:"from"` // what stands after FROM: tables, aliases and join conditions, in SQLite's SQL
+	Keys     []Key  `json:"keys"` // in the order of the tables and their columns; names are unique
+}
+
+// Key is a column of a starting table.
+type Key struct {
+	Name        string `json:"name"`                 // <table>_<column>, or <alias>_<column> where a table stands twice
+	Expression  string `json:"expression,omitempty"` // the column in SQL, under the alias that From gives its table
+	Table       string `json:"table"`                // in the database
+	Column      string `json:"column"`               // in the database
+	Type        string `json:"type"`                 // text, integer, number or any
+	Description string `json:"description"`          // what the schema or the corpus says of the column
+}
+
+// Start puts a starting table under a label, for one task.
+type Start struct {
+	Label  string `json:"label"`  // starting_table, starting_table_2, …
+	Source string `json:"source"` // the ID of a [Source]
+}
 
 // Ways in which an argument is bound.
 const (
@@ -144,8 +179,19 @@ type Plan struct {
 	Workflow string `json:"workflow"`
 	Calls    []Call `json:"calls"`  // in an order in which they can be made
 	Answer   string `json:"answer"` // the label of the call whose result is the answer
+	// Evidence is what each call gave when the plan was proven, in the order of Calls.
+	Evidence []CallEvidence `json:"evidence,omitempty"`
 	// IntermediateValues is the number of values in the results that later calls use, on the published world.
 	IntermediateValues int `json:"intermediate_values,omitempty"`
+}
+
+// CallEvidence is what a call of a proven plan gave: arguments that differ from it mean the same exactly where they give
+// the same result, not empty, on the published world and on its neighbours.
+type CallEvidence struct {
+	Handle     string   `json:"handle,omitempty"`     // of a data handle: the hash of its statement and the values bound to it
+	Digest     string   `json:"digest,omitempty"`     // of the result on the published world; "" where it is too large
+	Neighbours []string `json:"neighbours,omitempty"` // of the result on the first neighbours, as many as runs use
+	Rows       int      `json:"rows,omitempty"`
 }
 
 // Call is one tool call of a plan. An argument is a JSON value or a reference (see [ParseReference]).
@@ -189,6 +235,7 @@ type Task struct {
 	Gold       Gold              `json:"gold"`
 	Plans      []Plan            `json:"plans"`
 	Literals   []Literal         `json:"literals,omitempty"`
+	Starts     []Start           `json:"starts,omitempty"` // of the slot and sel styles
 	Proof      string            `json:"proof"`
 	Chance     Chance            `json:"chance"`
 	Flags      []string          `json:"flags,omitempty"`
@@ -299,8 +346,17 @@ const (
 type View struct {
 	Messages []Message `json:"messages"`
 	Evidence string    `json:"evidence,omitempty"`
-	Tools    []*Tool   `json:"tools"` // specifications; agents that are models are shown name, description and parameters alone
+	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
+	Tools    []*Tool   `json:"tools"`            // specifications; agents that are models are shown name, description and parameters alone
 	Budget   Budget    `json:"budget"`
+}
+
+// Table is a starting table as an agent sees it: a label to refer to it by, the tables of the database that it joins, and
+// its keys, of which the agent is shown name, type and description alone.
+type Table struct {
+	Label string   `json:"label"`
+	Joins []string `json:"joins"`
+	Keys  []Key    `json:"keys"`
 }
 
 // Budget limits an episode; 0 means no limit.
