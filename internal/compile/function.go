@@ -22,6 +22,7 @@ type function struct {
 	singleRow bool
 	key       string
 	describe  description
+	endpoint  *endpoint      // of a function of the rest style, nil in others
 	tool      *universe.Tool // set by the naming pass
 }
 
@@ -42,6 +43,7 @@ type draft struct {
 	parameters map[ast.Node]*parameter
 	calls      []draftCall
 	made       map[string]int // index of a call by function and arguments
+	rest       bool           // functions are endpoints of the rest style
 }
 
 // hole is what a placeholder stands for.
@@ -365,6 +367,9 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 		f.ordered = len(sqlast.Last(u.statement).OrderBy) > 0
 		f.singleRow = sqlast.SingleRow(u.statement)
 	}
+	if d.rest {
+		f.endpoint = describeEndpoint(d, u, order)
+	}
 	f.key = functionKey(f)
 	f.describe = describe(d, u, order)
 	// The same function with the same arguments is called once, however often its result is used.
@@ -380,6 +385,9 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 // functionKey tells functions apart by meaning: the database, the canonical statement, and how arguments are bound.
 func functionKey(f *function) string {
 	var b strings.Builder
+	if f.endpoint != nil {
+		b.WriteString(universe.StyleRest + "\n")
+	}
 	b.WriteString(f.database + "\n" + f.statement)
 	for _, g := range f.bindings {
 		fmt.Fprintf(&b, "\n%s %d", g.Kind, len(g.Columns))

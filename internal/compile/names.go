@@ -62,6 +62,9 @@ func (f *function) merge(g *function) {
 			f.describe.arguments[i] = g.describe.arguments[i]
 		}
 	}
+	if f.endpoint != nil && g.endpoint.text() < f.endpoint.text() {
+		f.endpoint = g.endpoint
+	}
 	if g.describe.summary < f.describe.summary {
 		f.describe.summary, f.describe.noun = g.describe.summary, g.describe.noun
 	}
@@ -106,16 +109,23 @@ func (l *Library) Knows(d *Draft) bool {
 }
 
 // Name names every function and its arguments by seed, makes the tools, and gives them in the order of their names. No
-// two tools of a database have the same description.
+// two tools of a database have the same description. Endpoints of the rest style stand behind the functions and are named
+// by what they do, whatever the seed and the way of naming: see [Rest].
 func (l *Library) Name(seed uint64, style string) ([]*universe.Tool, error) {
 	if style != NamesObscure && style != NamesReadable {
 		return nil, diag.Unknown("way of naming", style, []string{NamesObscure, NamesReadable})
 	}
-	functions := make([]*function, 0, len(l.byKey))
+	var functions, endpoints []*function
 	for _, f := range l.byKey {
-		functions = append(functions, f)
+		if f.endpoint != nil {
+			endpoints = append(endpoints, f)
+		} else {
+			functions = append(functions, f)
+		}
 	}
-	slices.SortFunc(functions, func(a, b *function) int { return strings.Compare(a.key, b.key) })
+	byKey := func(a, b *function) int { return strings.Compare(a.key, b.key) }
+	slices.SortFunc(functions, byKey)
+	slices.SortFunc(endpoints, byKey)
 	distinguish(functions)
 	order := universe.Draw(seed, "names").Perm(len(functions))
 	taken := map[string]bool{}
@@ -134,7 +144,7 @@ func (l *Library) Name(seed uint64, style string) ([]*universe.Tool, error) {
 	for i, f := range functions {
 		tools[i] = f.tool
 	}
-	return tools, nil
+	return append(tools, nameEndpoints(endpoints)...), nil
 }
 
 // distinguish adds the statement itself to the descriptions that several functions of a database share.

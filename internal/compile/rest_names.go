@@ -1,0 +1,197 @@
+package compile
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// hashLength is the number of hexadecimal digits of a meaning that a short name begins with; it grows where two agree.
+const hashLength = 6
+
+// naming is an endpoint on its way to a name.
+type naming struct {
+	f     *function
+	told  [aspectCount]bool // aspects that are told in full
+	place bool              // the name says which database it is
+	hash  int               // digits of the hash of the meaning, 0 for none
+}
+
+// text gives one aspect in the words that are asked for.
+func (n *naming) text(a aspect, short bool) string {
+	p := n.f.endpoint.phrases[a]
+	switch {
+	case n.told[a]:
+		return p.full
+	case short:
+		return p.short
+	default:
+		return p.brief
+	}
+}
+
+// words puts the aspects in the order in which they are read. A path names the number of things that a name counts.
+func (n *naming) words(path, short bool) string {
+	e := n.f.endpoint
+	var parts []string
+	for a := range aspectCount {
+		text := n.text(a, short)
+		if a == aspectSubject && path && e.resource != "" {
+			text = unite(strings.TrimSuffix(strings.Replace(text, e.phrases[a].brief, "", 1), "_"), e.resource)
+		}
+		parts = append(parts, strings.Trim(text, "_"))
+	}
+	if n.place && !path {
+		parts = append(parts, "in", joined(tokensOf(n.f.database)))
+	}
+	return unite(parts...)
+}
+
+func (n *naming) verb() string {
+	if n.f.endpoint.counts {
+		return "count"
+	}
+	return "get"
+}
+
+// name gives the tool's name: the full wording where it fits, else the short one, else the beginning of it with a hash of
+// the meaning.
+func (n *naming) name() string {
+	return n.fit(n.verb()+"_"+n.words(false, false), n.verb()+"_"+n.words(false, true))
+}
+
+// resource gives the last segment of the path, by the same rules.
+func (n *naming) resource() string { return n.fit(n.words(true, false), n.words(true, true)) }
+
+func (n *naming) fit(long, short string) string {
+	for _, text := range []string{long, short} {
+		if n.hash == 0 && len(text) <= MaxNameLength {
+			return text
+		}
+	}
+	digits := max(n.hash, hashLength)
+	return cutWords(long, MaxNameLength-digits-1) + "_" + universe.Hash(0, n.f.key)[:digits]
+}
+
+// nameEndpoints names endpoints, makes their tools and gives them in the order of databases and names. Endpoints that
+// would have one name or path are told apart by the first aspect in which they differ, then by their database, and last
+// by a hash of what they mean. Nothing depends on the order in which they come.
+func nameEndpoints(functions []*function) []*universe.Tool {
+	list := make([]*naming, len(functions))
+	for i, f := range functions {
+		list[i] = &naming{f: f}
+	}
+	for {
+		groups := clashes(list)
+		if len(groups) == 0 {
+			break
+		}
+		for _, g := range groups {
+			tell(g)
+		}
+	}
+	tools := make([]*universe.Tool, len(list))
+	for i, n := range list {
+		n.f.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.f.database)+"/"+n.resource(), n.summary())
+		tools[i] = n.f.tool
+	}
+	slices.SortFunc(tools, func(a, b *universe.Tool) int {
+		if c := strings.Compare(a.Database, b.Database); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return tools
+}
+
+// clashes gives the groups of endpoints that share a name or a path, in the order of the list.
+func clashes(list []*naming) [][]*naming {
+	by := map[string][]*naming{}
+	var keys []string
+	for _, n := range list {
+		for _, key := range []string{n.name(), n.f.database + "/" + n.resource()} {
+			if by[key] == nil {
+				keys = append(keys, key)
+			}
+			by[key] = append(by[key], n)
+		}
+	}
+	var groups [][]*naming
+	for _, key := range keys {
+		if len(by[key]) > 1 {
+			groups = append(groups, by[key])
+		}
+	}
+	return groups
+}
+
+// tell makes one step towards telling the members of a group apart.
+func tell(group []*naming) {
+	databases := map[string]bool{}
+	for _, n := range group {
+		databases[n.f.database] = true
+	}
+	if len(databases) == 1 || slices.ContainsFunc(group, func(n *naming) bool { return n.place }) {
+		for _, a := range tellingOrder {
+			if !differ(group, a) {
+				continue
+			}
+			for _, n := range group {
+				n.told[a] = true
+			}
+			return
+		}
+	}
+	if len(databases) > 1 && !group[0].place {
+		for _, n := range group {
+			n.place = true
+		}
+		return
+	}
+	for _, n := range group {
+		n.hash += max(2, hashLength-n.hash)
+	}
+}
+
+// differ says whether telling an aspect in full tells some members of a group from others.
+func differ(group []*naming, a aspect) bool {
+	fresh := false
+	for _, n := range group {
+		fresh = fresh || !n.told[a]
+	}
+	first := group[0].f.endpoint.phrases[a].full
+	return fresh && slices.ContainsFunc(group, func(n *naming) bool { return n.f.endpoint.phrases[a].full != first })
+}
+
+// summary says in one sentence what an endpoint gives: the words of its name, in full.
+func (n *naming) summary() string {
+	whole := *n
+	whole.place = false
+	whole.told[aspectSort] = true
+	text := n.verb() + "_" + whole.words(false, false)
+	return capital(strings.ReplaceAll(text, "_", " ")) + "."
+}
+
+// makeEndpoint writes the specification of an endpoint.
+func (f *function) makeEndpoint(name, path, summary string) {
+	for i, a := range f.endpoint.arguments {
+		f.bindings[i].Argument = a.name
+		f.describe.arguments[i] = a.description
+	}
+	f.describe.summary = summary + " " + f.endpoint.exact
+	f.makeTool(name)
+	f.tool.Style, f.tool.Path = universe.StyleRest, path
+	for i, c := range f.columns {
+		f.tool.Returns.Items.Properties[i].Schema.Description = columnDocument(c)
+	}
+}
+
+// columnDocument says where a column of a result comes from.
+func columnDocument(c universe.Column) string {
+	if c.Table != "" {
+		return capital(words(c.Column)) + " of " + words(c.Table) + "."
+	}
+	return ""
+}
