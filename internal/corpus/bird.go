@@ -1,10 +1,12 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -61,7 +63,11 @@ func loadBird(l *loader, dir string, opts Options) error {
 			return err
 		}
 	}
-	if err := l.birdOtherSources(s, books); err != nil {
+	metadata, err := l.birdMetadata(s)
+	if err != nil {
+		return err
+	}
+	if err := l.birdOtherSources(s, metadata, books); err != nil {
 		return err
 	}
 	for _, name := range l.databaseNames() {
@@ -69,8 +75,15 @@ func loadBird(l *loader, dir string, opts Options) error {
 		for _, folder := range birdFolders {
 			places = append(places, path.Join(folder, name, name+".sqlite"))
 		}
-		if err := l.database(s, name, books[name].notes, places...); err != nil {
+		if err := l.database(s, name, books[name].notes, notes[name], places...); err != nil {
 			return err
+		}
+	}
+	for i := range l.corpus.Databases {
+		d := &l.corpus.Databases[i]
+		at := slices.IndexFunc(metadata, func(e metadataEntry) bool { return e.Name == d.Name })
+		if d.Schema != nil && at >= 0 {
+			metadata[at].profiles(d.Schema)
 		}
 	}
 	l.corpus.Digest = s.digest()
@@ -131,21 +144,72 @@ func cutSuffixFold(name, suffix string) (string, bool) {
 	return name, false
 }
 
-// metadataEntry is a database in dev_metadata.json: what Seatrial uses of it. The statistics that stand beside it
-// describe the published rows, not the schema, and would be wrong for every other world.
+// metadataEntry is a database in dev_metadata.json: what Seatrial uses of it. The statistics describe the published
+// rows, not the schema, and would be wrong for every other world: they become no description, only profiles, by which
+// rows like them can be made where the published ones are missing.
 type metadataEntry struct {
 	Name   string `json:"name"`
 	Tables []struct {
 		Name    string `json:"name"`
 		Model   string `json:"ai_description"`
+		Rows    int    `json:"row_count"`
 		Columns []struct {
-			Name   string `json:"name"`
-			Title  string `json:"original_name"` // the name in words, whatever the key says
-			Human  string `json:"description"`
-			Values string `json:"value_description"`
-			Model  string `json:"ai_description"`
+			Name     string  `json:"name"`
+			Title    string  `json:"original_name"` // the name in words, whatever the key says
+			Human    string  `json:"description"`
+			Values   string  `json:"value_description"`
+			Model    string  `json:"ai_description"`
+			Examples []any   `json:"sample_values"`
+			Least    any     `json:"min_value"`
+			Most     any     `json:"max_value"`
+			Nulls    float64 `json:"null_fraction"`
+			Distinct int     `json:"unique_count"`
 		} `json:"columns"`
 	} `json:"tables"`
+}
+
+// profiles writes what the published rows look like into a schema that has none.
+func (e *metadataEntry) profiles(s *schema.Database) {
+	for i := range e.Tables {
+		t := findTable(s, e.Tables[i].Name)
+		if t == nil {
+			continue
+		}
+		for _, c := range e.Tables[i].Columns {
+			if column := findColumn(t, c.Name); column != nil {
+				column.Profile = &schema.Profile{
+					Examples: sqlValues(c.Examples), Least: sqlValue(c.Least), Most: sqlValue(c.Most), Nulls: c.Nulls,
+					Distinct: c.Distinct, Rows: e.Tables[i].Rows,
+				}
+			}
+		}
+	}
+}
+
+func sqlValues(list []any) []any {
+	var values []any
+	for _, v := range list {
+		if v = sqlValue(v); v != nil {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// sqlValue gives a value of JSON as SQLite holds it; what SQLite does not hold is nil.
+func sqlValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // people gives what people wrote.
@@ -175,11 +239,7 @@ func (e *metadataEntry) model() (written []note) {
 }
 
 // birdOtherSources reads dev_metadata.json and column_meaning.json, where they are there.
-func (l *loader) birdOtherSources(s *source, books map[string]*notebook) error {
-	metadata, err := l.birdMetadata(s)
-	if err != nil {
-		return err
-	}
+func (l *loader) birdOtherSources(s *source, metadata []metadataEntry, books map[string]*notebook) error {
 	for _, e := range metadata {
 		if book := books[e.Name]; book != nil {
 			book.writeAll(e.people())
@@ -205,7 +265,9 @@ func (l *loader) birdMetadata(s *source) ([]metadataEntry, error) {
 	var entries []metadataEntry
 	err = s.list(birdMetadata, data, func(element []byte, offset int) {
 		var e metadataEntry
-		if err := json.Unmarshal(element, &e); err != nil {
+		decoder := json.NewDecoder(bytes.NewReader(element))
+		decoder.UseNumber()
+		if err := decoder.Decode(&e); err != nil {
 			l.warn(lines.at(offset), WarnDescription, "this entry is left out: "+err.Error())
 			return
 		}

@@ -29,7 +29,7 @@ type Corpus struct {
 type Database struct {
 	Name   string
 	File   string           // path of the SQLite file, "" where there is none
-	Schema *schema.Database // nil here: the file's own schema, once somebody has opened it
+	Schema *schema.Database // where there is no file: what the tables file says, as a whole schema; else nil
 	Notes  *schema.Database // what the corpus' authors publish about it beside the file: see [Database.Annotate]
 }
 

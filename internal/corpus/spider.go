@@ -41,7 +41,7 @@ func loadSpider(l *loader, dir string, opts Options) error {
 		return err
 	}
 	for _, name := range l.databaseNames() {
-		if err := l.database(s, name, notes[name], path.Join("database", name, name+".sqlite")); err != nil {
+		if err := l.database(s, name, notes[name], notes[name], path.Join("database", name, name+".sqlite")); err != nil {
 			return err
 		}
 	}
@@ -79,8 +79,9 @@ func missingFile(s *source, name, expected string) error {
 	return diag.Usagef("there is no such file").At(s.path(name), 0, 0).WithHint("expected %s in %s", expected, s.root)
 }
 
-// database adds a database with the first of places that holds an SQLite file, and with none where none does.
-func (l *loader) database(s *source, name string, notes *schema.Database, places ...string) error {
+// database adds a database with the first of places that holds an SQLite file; where none does, with the schema of its
+// entry in a tables file, nil for none.
+func (l *loader) database(s *source, name string, notes, entry *schema.Database, places ...string) error {
 	d := Database{Name: name, Notes: notes}
 	if d.Notes == nil {
 		d.Notes = &schema.Database{Name: name}
@@ -97,6 +98,9 @@ func (l *loader) database(s *source, name string, notes *schema.Database, places
 			d.File = s.path(place)
 			break
 		}
+	}
+	if d.File == "" && entry != nil {
+		d.Schema = standalone(entry)
 	}
 	l.corpus.Databases = append(l.corpus.Databases, d)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/schema"
@@ -157,6 +158,52 @@ func keyColumns(key indices, places map[int]columnPlace) (table int, columns []i
 		columns = append(columns, place.column)
 	}
 	return table, columns, len(columns) > 0
+}
+
+// standalone turns the notes of a tables file into a schema from which a database can be made. The columns that a
+// foreign key refers to become a unique key where they are none, because otherwise the key would bind nothing; a foreign
+// key to a part of a primary key, which cannot be unique, is left out.
+func standalone(notes *schema.Database) *schema.Database {
+	d := &schema.Database{Name: notes.Name, Description: notes.Description, Tables: slices.Clone(notes.Tables)}
+	for i := range d.Tables {
+		t := &d.Tables[i]
+		t.Columns = slices.Clone(t.Columns)
+		for j := range t.Columns {
+			t.Columns[j].Collation = "BINARY"
+		}
+		t.ForeignKeys = nil
+	}
+	for i := range notes.Tables {
+		for _, k := range notes.Tables[i].ForeignKeys {
+			target := d.Table(k.Target)
+			self := target == &d.Tables[i] && slices.Equal(k.Columns, k.TargetColumns)
+			if target == nil || self || !uniquely(target, k.TargetColumns) {
+				continue
+			}
+			same := func(other schema.ForeignKey) bool {
+				return other.Target == k.Target && slices.Equal(other.Columns, k.Columns) &&
+					slices.Equal(other.TargetColumns, k.TargetColumns)
+			}
+			if !slices.ContainsFunc(d.Tables[i].ForeignKeys, same) {
+				d.Tables[i].ForeignKeys = append(d.Tables[i].ForeignKeys, k)
+			}
+		}
+	}
+	return d
+}
+
+// uniquely makes columns a key of a table; it fails where they are a part of the primary key.
+func uniquely(t *schema.Table, columns []int) bool {
+	set := slices.Sorted(slices.Values(columns))
+	same := func(key []int) bool { return slices.Equal(slices.Sorted(slices.Values(key)), set) }
+	if same(t.PrimaryKey) || slices.ContainsFunc(t.Unique, same) {
+		return true
+	}
+	if slices.ContainsFunc(columns, func(c int) bool { return slices.Contains(t.PrimaryKey, c) }) {
+		return false
+	}
+	t.Unique = append(slices.Clip(t.Unique), slices.Clone(columns))
+	return true
 }
 
 // Annotate puts what the corpus says about tables and columns into s, the schema that the database's file has. What s

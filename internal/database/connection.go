@@ -127,7 +127,15 @@ var errNoMemory = errors.New("SQLite has no memory")
 // restrict puts the connection under the allow-list, the limits of sizes and the progress handler, for good. It keeps
 // that many statements compiled.
 func (c *connection) restrict(statements int) error {
-	if err := c.exec("PRAGMA query_only=1; PRAGMA trusted_schema=0"); err != nil {
+	if err := c.exec("PRAGMA query_only=1"); err != nil {
+		return err
+	}
+	return c.watch(statements, functionPointer(onAuthorize))
+}
+
+// watch is restrict under another allow-list, a function like [onAuthorize], and without the ban on changes.
+func (c *connection) watch(statements int, allow uintptr) error {
+	if err := c.exec("PRAGMA trusted_schema=0"); err != nil {
 		return err
 	}
 	c.statements.capacity = statements
@@ -142,7 +150,7 @@ func (c *connection) restrict(statements int) error {
 		return c.failure(code)
 	}
 	sqlite3.Xsqlite3_progress_handler(c.tls, c.db, progressSteps, functionPointer(onProgress), c.id)
-	code := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, functionPointer(onAuthorize), c.id)
+	code := sqlite3.Xsqlite3_set_authorizer(c.tls, c.db, allow, c.id)
 	if code != sqlite3.SQLITE_OK {
 		return c.failure(code)
 	}

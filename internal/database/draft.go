@@ -260,6 +260,9 @@ func (g *grower) candidates(k *reference, given map[int]universe.Value) []univer
 	var list []universe.Row
 rows:
 	for _, row := range g.rows[k.target] {
+		if row == nil {
+			continue // taken out of a sketch
+		}
 		for _, to := range k.targetColumns {
 			v, known := given[to]
 			if row[to] == nil || known && !same(row[to], v, columns[to].Collation) {
@@ -295,6 +298,13 @@ func (g *grower) adopt(p *draft, k *reference, given map[int]universe.Value) boo
 
 // valueFor draws a value for a free column.
 func (g *grower) valueFor(d *draft, j int) universe.Value {
+	if g.values != nil {
+		null := g.layouts[d.table].nullable[j] && !d.notNull[j]
+		if v := g.values.Draw(d.table, j, null); v != nil || null {
+			return g.inColumn(d.table, j, v)
+		}
+		return g.freshValue(d.table, j)
+	}
 	if g.layouts[d.table].nullable[j] && !d.notNull[j] && g.draw.Float64() < g.char.nulls {
 		return nil
 	}
@@ -316,6 +326,9 @@ func (g *grower) notNull(i, j int) universe.Value {
 // pooled draws from a column's pool: what is planted, what nearly is, what is published, or something small, so that
 // ties occur.
 func (g *grower) pooled(i, j int) universe.Value {
+	if g.values != nil {
+		return g.inColumn(i, j, g.values.Draw(i, j, false))
+	}
 	p := g.pools[i][j]
 	pick := func(list []universe.Value) universe.Value { return list[g.draw.IntN(len(list))] }
 	roll := g.draw.Float64()
@@ -334,6 +347,9 @@ func (g *grower) pooled(i, j int) universe.Value {
 // freshValue gives a value that the neighbour did not have yet, unless it was planted.
 func (g *grower) freshValue(i, j int) universe.Value {
 	g.fresh++
+	if g.values != nil {
+		return g.inColumn(i, j, g.values.Fresh(i, j, g.fresh))
+	}
 	return g.inColumn(i, j, g.pools[i][j].fresh(g.fresh))
 }
 

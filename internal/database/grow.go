@@ -197,9 +197,11 @@ type grower struct {
 	domain  [][][]universe.Value
 	taken   [][]map[string]int // by table and key: the row that holds these values
 	fresh   int64
-	added   []int    // the tables of the rows, in the order in which they were made
-	drafts  []*draft // rows that are being made, each for the sake of the one before
-	steps   int      // drafts that may still be tried for the row that was asked for
+	added   []int               // the tables of the rows, in the order in which they were made
+	drafts  []*draft            // rows that are being made, each for the sake of the one before
+	steps   int                 // drafts that may still be tried for the row that was asked for
+	values  Values              // of free cells, in place of pools; nil for none
+	touch   func(table, at int) // told before a row that is there already changes; nil for nobody
 }
 
 func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *grower {
@@ -319,6 +321,9 @@ func (g *grower) merge(i int, fixed map[int]universe.Value) (int, bool) {
 			if settled && !same(row[j], v, l.table.Columns[j].Collation) {
 				return 0, false
 			}
+		}
+		if g.touch != nil {
+			g.touch(i, at)
 		}
 		for j, v := range fixed {
 			row[j] = v

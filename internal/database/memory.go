@@ -28,7 +28,11 @@ func newMemory(sch *schema.Database, rows [][]universe.Row, options Options, key
 		defer c.close()
 		return nil, fmt.Errorf("database in memory: %w", c.failure(code))
 	}
-	if err := c.fill(sch, rows, keys); err != nil {
+	err = c.fill(sch, rows, keys, false)
+	if err == nil {
+		err = c.restrict(memoryStatements)
+	}
+	if err != nil {
 		c.close()
 		return nil, fmt.Errorf("database in memory: %w", err)
 	}
@@ -39,13 +43,21 @@ func newMemory(sch *schema.Database, rows [][]universe.Row, options Options, key
 	return w, nil
 }
 
-func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool) error {
+// fill makes the tables with their rows, each with its primary and unique keys if keys is set; foreign says whether
+// foreign keys are declared too, those that SQLite can check.
+func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys, foreign bool) error {
 	var script strings.Builder
 	script.WriteString("PRAGMA page_size=1024; PRAGMA journal_mode=off; PRAGMA synchronous=off; BEGIN;")
 	for i := range sch.Tables {
-		if t := &sch.Tables[i]; !t.View {
-			script.WriteString(createTable(t, keys))
+		t := &sch.Tables[i]
+		if t.View {
+			continue
 		}
+		var references []string
+		if foreign {
+			references = foreignKeys(sch, t)
+		}
+		script.WriteString(createTable(t, keys, references...))
 	}
 	for _, t := range sch.Tables {
 		if t.View && t.Definition != "" {
@@ -62,15 +74,12 @@ func (c *connection) fill(sch *schema.Database, rows [][]universe.Row, keys bool
 			}
 		}
 	}
-	if err := c.exec("COMMIT"); err != nil {
-		return err
-	}
-	return c.restrict(memoryStatements)
+	return c.exec("COMMIT")
 }
 
 // createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in
-// which order rows are visited.
-func createTable(t *schema.Table, keys bool) string {
+// which order rows are visited. Further constraints stand at its end.
+func createTable(t *schema.Table, keys bool, further ...string) string {
 	rowid := keys && isRowid(t)
 	var parts []string
 	for i, column := range t.Columns {
@@ -86,22 +95,24 @@ func createTable(t *schema.Table, keys bool) string {
 		}
 		parts = append(parts, text)
 	}
-	list := func(columns []int) string {
-		names := make([]string, len(columns))
-		for i, at := range columns {
-			names[i] = quote(t.Columns[at].Name)
-		}
-		return strings.Join(names, ", ")
-	}
 	if keys && len(t.PrimaryKey) > 0 && !rowid {
-		parts = append(parts, "PRIMARY KEY ("+list(t.PrimaryKey)+")")
+		parts = append(parts, "PRIMARY KEY ("+columnList(t, t.PrimaryKey)+")")
 	}
 	if keys {
 		for _, unique := range t.Unique {
-			parts = append(parts, "UNIQUE ("+list(unique)+")")
+			parts = append(parts, "UNIQUE ("+columnList(t, unique)+")")
 		}
 	}
+	parts = append(parts, further...)
 	return "CREATE TABLE " + quote(t.Name) + " (" + strings.Join(parts, ", ") + ");"
+}
+
+func columnList(t *schema.Table, columns []int) string {
+	names := make([]string, len(columns))
+	for i, at := range columns {
+		names[i] = quote(t.Columns[at].Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (c *connection) insert(t *schema.Table, rows []universe.Row) error {

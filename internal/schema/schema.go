@@ -64,8 +64,20 @@ type Column struct {
 	Affinity    Affinity
 	Collation   string // BINARY, NOCASE or RTRIM
 	NotNull     bool
-	Description string // what the column means, "" where nobody wrote it
-	Values      string // what its values mean, "" where nobody wrote it
+	Description string   // what the column means, "" where nobody wrote it
+	Values      string   // what its values mean, "" where nobody wrote it
+	Profile     *Profile // what is known of its values beside the schema, nil for nothing
+}
+
+// Profile is what is published about the values of a column whose rows are not at hand. Values are int64, float64 or
+// string.
+type Profile struct {
+	Examples []any   // some values that occur, the most frequent first
+	Least    any     // the smallest value, nil where it is not known
+	Most     any     // the largest
+	Nulls    float64 // share of NULL, from 0 to 1
+	Distinct int     // number of different values, 0 where it is not known
+	Rows     int     // of the table, 0 where it is not known
 }
 
 // ForeignKey says that Columns of a table refer to Target's TargetColumns (indices, of equal length).

@@ -33,6 +33,7 @@ type builder struct {
 	spread      int            // which of several rows that must differ is being made, from 1
 	same        bool           // rows repeat each other
 	null        bool           // what is aggregated or counted is NULL, where it may be
+	also        []ast.Expr     // conditions that hold too where their SELECT's rows are made: see [Speak]
 }
 
 type cellState int
@@ -522,6 +523,11 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 	}
 	for _, c := range sqlast.Conjuncts(core.Where) {
 		b.satisfy(core, e, c, true)
+	}
+	for _, c := range b.also {
+		if c.Pos() >= core.Pos() && c.End() <= core.End() {
+			b.satisfy(core, e, c, true)
+		}
 	}
 	for _, c := range sqlast.Conjuncts(core.Having) {
 		b.having(core, e, c)

@@ -1,0 +1,349 @@
+package synthesize
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/witness"
+)
+
+// Bounds of the repair of one query in one round.
+const (
+	rowsBehind     = 6  // rows behind its result that are looked at
+	columnsTouched = 3  // columns of each
+	maxRepairs     = 40 // repairs that are tried
+	longRepairs    = 24 // rows of a long result that are dropped
+)
+
+// Values that witnesses take so that they meet no others: see package witness.
+var (
+	madeGroup = regexp.MustCompile(`^g\d{4,}$`)
+	madeHigh  = regexp.MustCompile(`^zz2\d{7}$`)
+	madeLow   = regexp.MustCompile(`^!8\d{7}$`)
+)
+
+const madeNumber = 700000 // from here on numbers of witnesses stand at the end of all ranges
+
+// plausible gives a witness in which values that were only made to differ look like the others of their column, and
+// dates are whole. Equal values stay equal.
+func (m *maker) plausible(w database.Witness) database.Witness {
+	type made struct {
+		kind  kind
+		value universe.Value
+	}
+	exchanged := map[made]universe.Value{}
+	out := database.Witness{Query: w.Query, Rows: slices.Clone(w.Rows)}
+	for n := range out.Rows {
+		row := &out.Rows[n]
+		i := tableIndex(m.sch, row.Table)
+		if i < 0 {
+			continue
+		}
+		row.Cells = slices.Clone(row.Cells)
+		for k := range row.Cells {
+			cell := &row.Cells[k]
+			if cell.Null || cell.Var > 0 || cell.Column < 0 || cell.Column >= len(m.values.columns[i]) {
+				continue
+			}
+			c := m.values.columns[i][cell.Column]
+			key := made{c.kind, cell.Value}
+			if v, known := exchanged[key]; known {
+				cell.Value = v
+				continue
+			}
+			if v, ok := m.exchange(i, cell.Column, cell.Value); ok {
+				exchanged[key] = v
+				cell.Value = v
+			}
+		}
+	}
+	return out
+}
+
+// exchange gives a plausible value in place of one that a witness made up.
+func (m *maker) exchange(table, at int, v universe.Value) (universe.Value, bool) {
+	c := m.values.columns[table][at]
+	if slices.ContainsFunc(c.literals, func(l universe.Value) bool { return equal(l, v) }) {
+		return v, false
+	}
+	x, isNumber := number(v)
+	s, isText := v.(string)
+	switch {
+	case isText && madeHigh.MatchString(s), isNumber && x >= madeNumber && c.most < madeNumber:
+		return m.values.Beyond(table, at, true), true
+	case isText && madeLow.MatchString(s), isNumber && x <= -madeNumber && c.least > -madeNumber:
+		return m.values.Beyond(table, at, false), true
+	case isText && madeGroup.MatchString(s):
+		return m.values.Fresh(table, at, int64(m.spent)), true
+	case isText:
+		shaped := m.values.shaped(table, at, v)
+		return shaped, shaped != v
+	}
+	return v, false
+}
+
+// repair goes through the queries without a good answer, round after round, and keeps each step that makes more
+// queries good than it costs.
+func (m *maker) repair(ctx context.Context) error {
+	if err := m.lookAll(ctx); err != nil {
+		return err
+	}
+	most := m.spent + evaluationsPerQuery*len(m.items)
+	for range maxRounds {
+		better := false
+		for n, it := range m.items {
+			if it.outcome == good || it.outcome == failing || m.spent >= most {
+				continue
+			}
+			done, err := m.repairOne(ctx, n, it)
+			if err != nil {
+				return err
+			}
+			better = better || done
+		}
+		if !better {
+			break
+		}
+	}
+	return nil
+}
+
+// step is a repair that may be tried. It says whether keys allowed it, and what it touched.
+type step func() (ok bool, changes []change)
+
+// repairOne tries repairs of one query until one is worth it.
+func (m *maker) repairOne(ctx context.Context, n int, it *item) (bool, error) {
+	steps, err := m.steps(ctx, n, it)
+	if err != nil {
+		return false, err
+	}
+	better := false
+	for _, s := range steps {
+		done, err := m.try(ctx, it, s)
+		if err != nil {
+			return false, err
+		}
+		if better = better || done; it.outcome == good {
+			break
+		}
+	}
+	return better, nil
+}
+
+// try takes a step and keeps it if the queries together are better off: or, where the result is long, if it is at least
+// no loss.
+func (m *maker) try(ctx context.Context, it *item, s step) (bool, error) {
+	m.sketch.Begin()
+	ok, changes := s()
+	if !ok {
+		return false, m.sketch.Undo()
+	}
+	o, err := m.look(ctx, it)
+	if err != nil {
+		return false, errors.Join(err, m.sketch.Undo())
+	}
+	gain := worth[o] - worth[it.outcome]
+	shortens := o == long && it.outcome == long
+	if gain <= 0 && !shortens {
+		return false, m.sketch.Undo()
+	}
+	type outcomeOf struct {
+		it *item
+		o  outcome
+	}
+	news := []outcomeOf{{it, o}}
+	for _, other := range m.items {
+		if other == it || !other.touchedBy(changes) {
+			continue
+		}
+		o, err := m.look(ctx, other)
+		if err != nil {
+			return false, errors.Join(err, m.sketch.Undo())
+		}
+		gain += worth[o] - worth[other.outcome]
+		if o != other.outcome {
+			news = append(news, outcomeOf{other, o})
+		}
+		if gain < -2*worth[good] {
+			break
+		}
+	}
+	if gain < 0 || gain == 0 && !shortens {
+		return false, m.sketch.Undo()
+	}
+	for _, n := range news {
+		n.it.outcome = n.o
+	}
+	return gain > 0, m.sketch.Keep()
+}
+
+// steps lists the repairs that suit a query's outcome.
+func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
+	var list []step
+	if it.outcome == empty || it.outcome == trivial {
+		for _, w := range m.witnesses(it, n) {
+			list = append(list, func() (bool, []change) {
+				var changes []change
+				before := m.counts()
+				m.sketch.Plant(&w)
+				for i, n := range m.counts() {
+					if n != before[i] {
+						changes = append(changes, change{i, -1})
+					}
+				}
+				// A row that has its key already takes the witness's values: any column may have changed.
+				for _, row := range w.Rows {
+					if i := tableIndex(m.sch, row.Table); i >= 0 && !slices.Contains(changes, change{i, -1}) {
+						changes = append(changes, change{i, -1})
+					}
+				}
+				return true, changes
+			})
+		}
+		if it.outcome == empty {
+			return list, nil
+		}
+	}
+	most := rowsBehind
+	if it.outcome == long {
+		most = MaxRows + longRepairs
+	}
+	var refused *database.QueryError
+	rows, err := witness.Behind(ctx, querier{m.sketch}, it.q, most)
+	if err != nil && !errors.As(err, &refused) {
+		return nil, err
+	}
+	if it.outcome == long {
+		return append(list, m.dropSteps(rows)...), nil
+	}
+	for _, pass := range []func(witness.Row, int, int) []step{m.setSteps, m.twinSteps, m.dropStep} {
+		for _, row := range rows {
+			i := tableIndex(m.sch, row.Table.Name)
+			at := m.sketch.Place(i, row.Rowid)
+			if i >= 0 && at >= 0 {
+				list = append(list, pass(row, i, at)...)
+			}
+		}
+	}
+	return list[:min(len(list), maxRepairs)], nil
+}
+
+func (m *maker) counts() []int {
+	counts := make([]int, len(m.sch.Tables))
+	for i := range counts {
+		counts[i] = len(m.sketch.Rows(i))
+	}
+	return counts
+}
+
+// setSteps change a cell of a row: to a value beyond all others, or to any other.
+func (m *maker) setSteps(row witness.Row, i, at int) []step {
+	var list []step
+	touched := 0
+	for _, j := range row.Columns {
+		if touched == columnsTouched {
+			break
+		}
+		if m.isReference(i, j) {
+			continue
+		}
+		touched++
+		for k := range 3 {
+			list = append(list, func() (bool, []change) {
+				if m.sketch.Rows(i)[at] == nil || m.needed(i, at, []int{j}) {
+					return false, nil
+				}
+				var v universe.Value
+				switch k {
+				case 0, 1:
+					v = m.values.Beyond(i, j, k == 0)
+				default:
+					v = m.values.Draw(i, j, false)
+				}
+				return m.sketch.Set(i, at, j, v), []change{{i, j}}
+			})
+		}
+	}
+	return list
+}
+
+func (m *maker) isReference(table, column int) bool {
+	return slices.ContainsFunc(m.sch.Tables[table].ForeignKeys, func(k schema.ForeignKey) bool {
+		return slices.Contains(k.Columns, column)
+	})
+}
+
+// twinSteps add a row that is like one, but for what must differ in its keys: so a group grows.
+func (m *maker) twinSteps(_ witness.Row, i, at int) []step {
+	t := &m.sch.Tables[i]
+	free := [][]int{t.PrimaryKey}
+	if len(t.PrimaryKey) > 1 {
+		free = nil
+		for _, j := range t.PrimaryKey {
+			free = append(free, []int{j})
+		}
+	}
+	var list []step
+	for _, open := range free {
+		list = append(list, func() (bool, []change) {
+			row := m.sketch.Rows(i)[at]
+			if row == nil {
+				return false, nil
+			}
+			fixed := map[int]universe.Value{}
+			for j, v := range row {
+				unique := slices.ContainsFunc(t.Unique, func(u []int) bool { return slices.Contains(u, j) })
+				if !slices.Contains(open, j) && !unique {
+					fixed[j] = v
+				}
+			}
+			before := m.counts()
+			ok := m.sketch.Add(i, fixed)
+			var changes []change
+			for n, count := range m.counts() {
+				if count != before[n] {
+					changes = append(changes, change{n, -1})
+				}
+			}
+			return ok, changes
+		})
+	}
+	return list
+}
+
+// dropStep takes a row out.
+func (m *maker) dropStep(_ witness.Row, i, at int) []step {
+	return []step{func() (bool, []change) { return m.drop(i, at), []change{{i, -1}} }}
+}
+
+func (m *maker) drop(i, at int) bool {
+	all := make([]int, len(m.sch.Tables[i].Columns))
+	for j := range all {
+		all[j] = j
+	}
+	return m.sketch.Rows(i)[at] != nil && !m.needed(i, at, all) && m.sketch.Drop(i, at)
+}
+
+// dropSteps take rows of a long result out, first many, then few.
+func (m *maker) dropSteps(rows []witness.Row) []step {
+	var list []step
+	for _, share := range []int{1, 2, 4} {
+		list = append(list, func() (bool, []change) {
+			var changes []change
+			for n, row := range rows {
+				i := tableIndex(m.sch, row.Table.Name)
+				at := m.sketch.Place(i, row.Rowid)
+				if n%share == 0 && at >= 0 && m.drop(i, at) && !slices.Contains(changes, change{i, -1}) {
+					changes = append(changes, change{i, -1})
+				}
+			}
+			return len(changes) > 0, changes
+		})
+	}
+	return list
+}
