@@ -30,6 +30,7 @@ var layout = []struct {
 	{"database", "schema universe"},
 	{"compile", "corpus database diag schema sqlast universe"},
 	{"witness", "database schema sqlast universe"},
+	{"synthesize", "database schema sqlast universe witness"},
 	{"condition", "universe"},
 	{"transcript", "universe"},
 	{"suite", "condition transcript universe"},
