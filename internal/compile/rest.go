@@ -11,13 +11,13 @@ import (
 )
 
 // Rest compiles a query in the rest style (NL2API §3.3, appendix E.2): one GET endpoint, whose query parameters are the
-// literals of the query. Its plan is one call. Where the paper lets a language model invent names, paths and
+// literals of the query. Its plan is one call. Tables of inner joins stand in the order of their names. Where the paper lets a language model invent names, paths and
 // descriptions, here they are read off the query's tree, the schema and what people wrote about its columns.
 func Rest(q *sqlast.Query) *Draft {
-	params := parameters(q, q.Stmt)
-	d := &draft{q: q, parameters: params, made: map[string]int{}, rest: true}
-	d.direct(q.Stmt)
-	return &Draft{Query: q, Direct: d.calls, parameters: params}
+	sorted := sortJoins(q)
+	d := &draft{q: sorted, parameters: parameters(sorted, sorted.Stmt), made: map[string]int{}, rest: true}
+	d.direct(sorted.Stmt)
+	return &Draft{Query: q, Direct: d.calls, parameters: parameters(q, q.Stmt)}
 }
 
 // Aspects of an endpoint that its name can tell. Some are part of every name, the others help to tell apart endpoints
@@ -31,6 +31,7 @@ const (
 	aspectSuperlative               // with the highest of what
 	aspectConditions                // conditions without parameters
 	aspectFilters                   // parameters
+	aspectOwners                    // whose properties the parameters are
 	aspectSet                       // the second branch of a set operation
 	aspectTables                    // tables that are only joined
 	aspectAlternative               // one of several conditions is enough
@@ -41,7 +42,7 @@ const (
 
 // tellingOrder is the order in which aspects are tried to tell endpoints of one name apart.
 var tellingOrder = []aspect{
-	aspectSort, aspectDistinct, aspectFilters, aspectSubject, aspectSuperlative, aspectGroup, aspectConditions, aspectAlternative,
+	aspectSort, aspectDistinct, aspectFilters, aspectOwners, aspectSubject, aspectSuperlative, aspectGroup, aspectConditions, aspectAlternative,
 	aspectTables, aspectOuter, aspectSet,
 }
 
@@ -53,7 +54,8 @@ type endpoint struct {
 	counts    bool // it returns one number, how many there are of something
 	resource  string
 	phrases   [aspectCount]phrase
-	exact     string // what is returned, in a sentence with argument marks
+	filters   []string // the parameters as names tell them briefly
+	exact     string   // what is returned, in a sentence with argument marks
 	arguments []endpointArgument
 }
 
@@ -78,6 +80,7 @@ func (e *endpoint) text() string {
 // describeEndpoint finds the wording of the statement of u. The i-th of order is the i-th placeholder.
 func describeEndpoint(d *draft, u unit, order []hole) *endpoint {
 	p := &phraser{q: d.q, nouns: map[*schema.Table]noun{}}
+	p.findRoles()
 	e := &endpoint{}
 	uses := p.uses(u.statement, order)
 	e.arguments = p.arguments(d, order, uses)
@@ -106,25 +109,30 @@ func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *endpoint) {
 		}
 		set := &e.phrases[aspectSet]
 		brief, full := p.branch(s, first, other, uses, e, subject)
-		op := setToken(s.Ops[i])
-		set.brief = unite(set.brief, op, brief)
-		set.full = unite(set.full, op, full)
+		op, alike := setTokens(s.Ops[i])
+		if brief == "" {
+			set.brief, set.full = unite(set.brief, alike), unite(set.full, alike, full)
+			continue
+		}
+		set.brief, set.full = unite(set.brief, op, brief), unite(set.full, op, full)
 	}
 	set := &e.phrases[aspectSet]
 	set.short = set.brief
 }
 
-func setToken(op ast.CompoundOp) string {
+// setTokens gives the words of a set operation: between branches that differ in what they ask, and behind branches that
+// differ in the values that they are asked with alone.
+func setTokens(op ast.CompoundOp) (between, alike string) {
 	switch strings.ToUpper(op.Op) {
 	case "INTERSECT":
-		return "and_also"
+		return "and_also", "in_both"
 	case "EXCEPT":
-		return "except"
+		return "except", "in_first_only"
 	default:
 		if op.All {
-			return "and_all"
+			return "and_all", "in_all"
 		}
-		return "or"
+		return "or", "in_either"
 	}
 }
 
@@ -151,6 +159,8 @@ func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses [
 		if a, b := p.root(first), p.root(core); b != nil && a != b {
 			in := "in_" + joined(p.noun(b).many)
 			brief, full = unite(in, brief), unite(in, full)
+		} else {
+			brief = ""
 		}
 	}
 	return brief, full
@@ -260,7 +270,7 @@ func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint)
 	default:
 		ph.full = p.columns(shown, out)
 		ph.brief = ph.full
-		if len(shown) > mostColumns || len(ph.full) > 40 && len(shown) > 1 {
+		if len(shown) > mostColumns {
 			ph.brief = ph.short
 			if out.table == nil {
 				ph.brief = "details"
@@ -273,31 +283,37 @@ func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint)
 	return out
 }
 
-// detail adds what exactly is counted to the fuller subject: a column whose missing values do not count.
+// detail adds what exactly is counted to the fuller subject: a column whose missing values do not count. Where plain
+// columns stand beside the aggregates, the fuller subject lists all columns in their order.
 func (e *endpoint) detail(p *phraser, core *ast.SelectQuery) {
 	ph := &e.phrases[aspectSubject]
-	for _, c := range core.Columns {
-		ast.Walk(c.Expr, func(n ast.Node) bool {
-			if _, inner := n.(*ast.SelectStmt); inner {
+	var parts []string
+	for _, it := range p.q.Expand(core) {
+		t := p.item(it)
+		text := joined(p.beside(p.counted(t), nil))
+		if it.Ref == nil {
+			ast.Walk(it.Expr, func(n ast.Node) bool {
+				if _, inner := n.(*ast.SelectStmt); inner {
+					return false
+				}
+				f, ok := n.(*ast.FuncCall)
+				if !ok || !strings.EqualFold(f.Name.Name, "count") {
+					return true
+				}
+				if f.Star || len(f.Args) == 0 {
+					text = unite(text, "in_all")
+				} else {
+					text = unite(text, "with", joined(p.of(p.refsIn(f.Args[0]))))
+				}
+				if f.Distinct && !strings.Contains(text, "distinct") {
+					text = unite("distinct", text)
+				}
 				return false
-			}
-			f, ok := n.(*ast.FuncCall)
-			if !ok || !strings.EqualFold(f.Name.Name, "count") {
-				return true
-			}
-			switch {
-			case f.Star || len(f.Args) == 0:
-				ph.full = unite(ph.full, "in_all")
-			default:
-				t := p.refsIn(f.Args[0])
-				ph.full = unite(ph.full, "with", joined(p.beside(t, nil)))
-			}
-			if f.Distinct && !strings.Contains(ph.full, "distinct") {
-				ph.full = unite("distinct", ph.full)
-			}
-			return false
-		})
+			})
+		}
+		parts = append(parts, text)
 	}
+	ph.full = listed(parts)
 }
 
 // measures names aggregated columns; aggregates of one thing share its name.
@@ -344,7 +360,7 @@ func (p *phraser) columns(list []term, s subject) string {
 		switch {
 		case i == 0:
 			words = p.of(t)
-		case t.table != s.table:
+		case t.table != s.table || t.role != nil:
 			words = p.beside(t, s.table)
 		}
 		if !s.single {
@@ -398,31 +414,40 @@ func (p *phraser) group(core *ast.SelectQuery, e *endpoint) {
 	}
 	measured := false
 	var shown, keys []string
-	add := func(list []string, t term) []string {
-		if text := joined(p.of(p.counted(t))); text != "" && !slices.Contains(list, text) {
+	add := func(list []string, words []string) []string {
+		if text := joined(words); text != "" && !slices.Contains(list, text) {
 			return append(list, text)
 		}
 		return list
 	}
+	identity := ""
 	for _, it := range p.q.Expand(core) {
 		if it.Ref == nil && sqlast.HasAggregate(it.Expr) {
 			measured = true
 			continue
 		}
-		shown = add(shown, p.item(it))
+		shown = add(shown, p.beside(p.counted(p.item(it)), nil))
 	}
 	for _, g := range core.GroupBy {
 		t := p.term(g)
 		if i := p.q.Ordinal(core, g); i >= 0 {
 			t = p.item(p.q.Expand(core)[i])
 		}
-		keys = add(keys, t)
+		if t.table != nil && len(core.GroupBy) == 1 {
+			if owner := p.identified(t.table, g); owner != nil {
+				identity = joined(p.noun(owner).one)
+			}
+		}
+		keys = add(keys, p.beside(p.counted(t), nil))
 	}
 	ph := phrase{full: "per_" + listed(keys)}
 	if measured {
 		ph.brief = ph.full
 		if len(shown) > 0 && len(shown) <= mostColumns {
 			ph.brief = "per_" + listed(shown)
+		}
+		if identity != "" {
+			ph.brief = "per_" + identity
 		}
 		ph.short = ph.brief
 	}
@@ -433,6 +458,15 @@ func (p *phraser) group(core *ast.SelectQuery, e *endpoint) {
 
 // superlative names the order of a statement that keeps its first rows, or the order alone.
 func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint, about subject) {
+	if sources := p.q.Sources(core); len(core.OrderBy) == 0 && len(sources) == 1 && sources[0].Select != nil {
+		// The order of the rows that are selected from.
+		if inner, ok := sources[0].Select.Cores[0].(*ast.SelectQuery); ok && inner.Limit != nil && p.depth < maxDepth {
+			p.depth++
+			p.superlative(sources[0].Select, inner, e, about)
+			p.depth--
+		}
+		return
+	}
 	if core != sqlast.Last(s) || len(core.OrderBy) == 0 {
 		if core.Limit != nil {
 			e.phrases[aspectSort] = phrase{full: "limited"}
@@ -466,11 +500,25 @@ func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *endpo
 		e.phrases[aspectSort] = phrase{full: "sorted_by_" + strings.Join(texts, "_then_")}
 		return
 	}
+	if (len(about.terms) == 1 || about.measured) && len(texts) == 1 {
+		// The highest weight, rather than the weight with the highest weight.
+		only, t := about.terms[0], p.ordered(s, core, core.OrderBy[0].Expr)
+		if joined(only.words) == joined(t.words) && only.table == t.table && !t.count {
+			sub := &e.phrases[aspectSubject]
+			word := extreme(t, core.OrderBy[0].Order == ast.SortDesc) + "_"
+			*sub = phrase{word + sub.brief, word + sub.full, word + sub.short}
+			return
+		}
+	}
 	full := "with_" + strings.Join(texts, "_then_")
 	if core.Limit.Offset != nil {
 		full += "_after_offset"
 	}
-	e.phrases[aspectSuperlative] = phrase{brief: "with_" + texts[0], full: full, short: "with_" + texts[0]}
+	brief := "with_" + texts[0]
+	if e.counts && strings.HasPrefix(texts[0], "most_"+e.phrases[aspectSubject].brief) {
+		brief = "" // the number says so
+	}
+	e.phrases[aspectSuperlative] = phrase{brief: brief, full: full, short: brief}
 }
 
 // ordered names what a term of ORDER BY orders by.
@@ -493,7 +541,7 @@ func (p *phraser) ordered(s *ast.SelectStmt, core *ast.SelectQuery, e ast.Expr) 
 	return p.term(e)
 }
 
-// conditions names the conditions that take no parameter.
+// conditions names the conditions that take no parameter. That what is returned is known goes without saying.
 func (p *phraser) conditions(core *ast.SelectQuery, e *endpoint, about subject) {
 	var brief, full []string
 	add := func(list *[]string, text string) {
@@ -501,20 +549,45 @@ func (p *phraser) conditions(core *ast.SelectQuery, e *endpoint, about subject) 
 			*list = append(*list, text)
 		}
 	}
+	var known []string
+	for _, t := range about.terms {
+		known = append(known, "with_"+joined(p.beside(t, about.table)))
+	}
 	conjuncts := append(sqlast.Conjuncts(core.Where), sqlast.Conjuncts(core.Having)...)
 	for _, c := range conjuncts {
 		text, always := p.condition(c, about)
 		add(&full, text)
-		if always {
+		if always && !slices.Contains(known, text) {
 			add(&brief, text)
 		}
 		if b, ok := sqlast.Unparen(c).(*ast.BinaryExpr); ok && b.Op == ast.OpOr {
 			e.phrases[aspectAlternative] = phrase{full: "matching_any"}
 		}
 	}
-	slices.Sort(brief)
-	slices.Sort(full)
-	e.phrases[aspectConditions] = phrase{brief: strings.Join(brief, "_"), full: strings.Join(full, "_")}
+	e.phrases[aspectConditions] = phrase{brief: gathered(brief), full: gathered(full)}
+}
+
+// gathered joins conditions, those of one preposition under it: without_a_and_b.
+func gathered(conditions []string) string {
+	slices.Sort(conditions)
+	var out []string
+	for _, word := range []string{"with_", "without_"} {
+		var things []string
+		for _, c := range conditions {
+			if thing, ok := strings.CutPrefix(c, word); ok {
+				things = append(things, thing)
+			}
+		}
+		if len(things) > 0 {
+			out = append(out, word+listed(things))
+		}
+	}
+	for _, c := range conditions {
+		if !strings.HasPrefix(c, "with_") && !strings.HasPrefix(c, "without_") {
+			out = append(out, c)
+		}
+	}
+	return strings.Join(out, "_")
 }
 
 // condition names one condition, and says whether it is part of every name.
@@ -669,7 +742,7 @@ func (p *phraser) columnComparison(c *ast.BinaryExpr, about subject) (text strin
 
 // filters names the parameters of a SELECT, but for those of a condition that the subject names already.
 func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *endpoint, about *schema.Table) {
-	var brief, full []string
+	var brief, full, owners []string
 	subject := "_" + e.phrases[aspectSubject].brief + "_"
 	for _, u := range uses {
 		if u.role == universe.RoleLimit || u.role == universe.RoleOffset || !inside(u.node, core) {
@@ -677,6 +750,11 @@ func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *endpoint, about 
 		}
 		if !slices.Contains(full, u.name) {
 			full = append(full, u.name)
+		}
+		if u.term.table != nil && u.term.table != about {
+			if one := joined(p.noun(u.term.table).one); !slices.Contains(owners, one) {
+				owners = append(owners, one)
+			}
 		}
 		base := joined(p.beside(u.term, about))
 		if base == "" {
@@ -697,6 +775,10 @@ func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *endpoint, about 
 		ph.brief = "by_" + listed(brief)
 		ph.short = ph.brief
 	}
+	e.filters = brief
+	if len(owners) > 0 {
+		e.phrases[aspectOwners] = phrase{full: "of_" + listed(owners)}
+	}
 	e.phrases[aspectFilters] = ph
 }
 
@@ -707,13 +789,16 @@ func (p *phraser) tables(core *ast.SelectQuery, e *endpoint) {
 	var names []string
 	for _, s := range p.q.Sources(core) {
 		if s.Table != nil {
-			names = append(names, joined(p.noun(s.Table).one))
+			if one := joined(p.noun(s.Table).one); !slices.Contains(names, one) {
+				names = append(names, one)
+			}
 		}
 		if s.Ref != nil && s.Ref.Join != nil && s.Ref.Join.Type&(ast.JoinLeft|ast.JoinRight) != 0 {
 			e.phrases[aspectOuter] = phrase{full: "with_unmatched"}
 		}
 	}
 	if len(names) > 1 {
-		e.phrases[aspectTables] = phrase{full: "via_" + listed(slices.Compact(names))}
+		slices.Sort(names)
+		e.phrases[aspectTables] = phrase{full: "via_" + listed(names)}
 	}
 }

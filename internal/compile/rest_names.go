@@ -32,16 +32,20 @@ func (n *naming) text(a aspect, short bool) string {
 	}
 }
 
-// words puts the aspects in the order in which they are read. A path names the number of things that a name counts.
-func (n *naming) words(path, short bool) string {
+// words puts the aspects in the order in which they are read, with up to filters of the parameters. A path names the
+// number of things that a name counts.
+func (n *naming) words(path, short bool, filters int) string {
 	e := n.f.endpoint
 	var parts []string
 	for a := range aspectCount {
 		text := n.text(a, short)
-		if a == aspectSubject && path && e.resource != "" {
-			text = unite(strings.TrimSuffix(strings.Replace(text, e.phrases[a].brief, "", 1), "_"), e.resource)
+		if a == aspectSubject && path && e.counts && !n.told[a] {
+			text = e.resource
 		}
-		parts = append(parts, strings.Trim(text, "_"))
+		if a == aspectFilters && filters < len(e.filters) {
+			text = "by_" + listed(e.filters[:filters])
+		}
+		parts = append(parts, text)
 	}
 	if n.place && !path {
 		parts = append(parts, "in", joined(tokensOf(n.f.database)))
@@ -50,29 +54,38 @@ func (n *naming) words(path, short bool) string {
 }
 
 func (n *naming) verb() string {
-	if n.f.endpoint.counts {
+	if n.f.endpoint.counts && !n.told[aspectSubject] {
 		return "count"
 	}
 	return "get"
 }
 
-// name gives the tool's name: the full wording where it fits, else the short one, else the beginning of it with a hash of
-// the meaning.
-func (n *naming) name() string {
-	return n.fit(n.verb()+"_"+n.words(false, false), n.verb()+"_"+n.words(false, true))
-}
+// name gives the tool's name: the full wording where it fits, else the short one, else its beginning with a hash of the
+// meaning.
+func (n *naming) name() string { return n.fit(n.verb()+"_", false) }
 
 // resource gives the last segment of the path, by the same rules.
-func (n *naming) resource() string { return n.fit(n.words(true, false), n.words(true, true)) }
+func (n *naming) resource() string { return n.fit("", true) }
 
-func (n *naming) fit(long, short string) string {
-	for _, text := range []string{long, short} {
-		if n.hash == 0 && len(text) <= MaxNameLength {
-			return text
+// allFilters is more than any endpoint has.
+const allFilters = 1 << 30
+
+func (n *naming) fit(verb string, path bool) string {
+	if n.hash == 0 {
+		for _, short := range []bool{false, true} {
+			if text := verb + n.words(path, short, allFilters); len(text) <= MaxNameLength {
+				return text
+			}
 		}
 	}
 	digits := max(n.hash, hashLength)
-	return cutWords(long, MaxNameLength-digits-1) + "_" + universe.Hash(0, n.f.key)[:digits]
+	hash := "_" + universe.Hash(0, n.f.key)[:digits]
+	// Whole parameters are left out as long as one is left, before words are cut.
+	text := verb + n.words(path, true, allFilters)
+	for k := len(n.f.endpoint.filters) - 1; k > 0 && len(text)+len(hash) > MaxNameLength; k-- {
+		text = verb + n.words(path, true, k)
+	}
+	return cutWords(text, MaxNameLength-len(hash)) + hash
 }
 
 // nameEndpoints names endpoints, makes their tools and gives them in the order of databases and names. Endpoints that
@@ -88,13 +101,28 @@ func nameEndpoints(functions []*function) []*universe.Tool {
 		if len(groups) == 0 {
 			break
 		}
+		touched := map[*naming]bool{}
 		for _, g := range groups {
-			tell(g)
+			// Members of two groups, by name and by path, take one step at a time.
+			if !slices.ContainsFunc(g, func(n *naming) bool { return touched[n] }) {
+				tell(g)
+			}
+			for _, n := range g {
+				touched[n] = true
+			}
 		}
 	}
 	tools := make([]*universe.Tool, len(list))
+	for _, n := range list {
+		n.f.describe.summary = n.summary() + " " + n.f.endpoint.exact
+		for j, a := range n.f.endpoint.arguments {
+			n.f.bindings[j].Argument = a.name
+			n.f.describe.arguments[j] = a.description
+		}
+	}
+	distinguish(functions)
 	for i, n := range list {
-		n.f.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.f.database)+"/"+n.resource(), n.summary())
+		n.f.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.f.database)+"/"+n.resource())
 		tools[i] = n.f.tool
 	}
 	slices.SortFunc(tools, func(a, b *universe.Tool) int {
@@ -170,17 +198,12 @@ func (n *naming) summary() string {
 	whole := *n
 	whole.place = false
 	whole.told[aspectSort] = true
-	text := n.verb() + "_" + whole.words(false, false)
+	text := n.verb() + "_" + whole.words(false, false, allFilters)
 	return capital(strings.ReplaceAll(text, "_", " ")) + "."
 }
 
 // makeEndpoint writes the specification of an endpoint.
-func (f *function) makeEndpoint(name, path, summary string) {
-	for i, a := range f.endpoint.arguments {
-		f.bindings[i].Argument = a.name
-		f.describe.arguments[i] = a.description
-	}
-	f.describe.summary = summary + " " + f.endpoint.exact
+func (f *function) makeEndpoint(name, path string) {
 	f.makeTool(name)
 	f.tool.Style, f.tool.Path = universe.StyleRest, path
 	for i, c := range f.columns {

@@ -158,11 +158,14 @@ func (p *phraser) arguments(d *draft, order []hole, uses []use) []endpointArgume
 		if param := d.parameters[u.node]; param != nil && u.relation == usedPattern {
 			u.relation = patternRelation(param)
 		}
-		names[i] = parameterName(u, u.term.words)
+		words := u.term.words
+		if u.term.role != nil {
+			words = p.of(u.term)
+		}
+		names[i] = parameterName(u, words)
 	}
-	shared := repeated(names)
 	for i := range uses {
-		if t := uses[i].term; shared[names[i]] || p.vague(uses[i], d) {
+		if t := uses[i].term; p.contested(uses, names, i) || p.vague(uses[i], d) {
 			names[i] = parameterName(&uses[i], p.of(t))
 		}
 	}
@@ -175,6 +178,13 @@ func (p *phraser) arguments(d *draft, order []hole, uses []use) []endpointArgume
 	return out
 }
 
+// contested says whether a parameter of another table has the same name.
+func (p *phraser) contested(uses []use, names []string, i int) bool {
+	return slices.ContainsFunc(uses, func(u use) bool {
+		return u.term.table != uses[i].term.table && parameterName(&u, u.term.words) == names[i]
+	})
+}
+
 // vague says whether a parameter's name alone says too little: an id, or a generic word of a table that is not the one
 // that the statement is about.
 func (p *phraser) vague(u use, d *draft) bool {
@@ -185,7 +195,11 @@ func (p *phraser) vague(u use, d *draft) bool {
 		return true
 	}
 	first, ok := d.q.Stmt.Cores[0].(*ast.SelectQuery)
-	return ok && len(p.q.Sources(first)) > 1
+	if !ok {
+		return true
+	}
+	sources := p.q.Sources(first)
+	return len(sources) != 1 || sources[0].Table != u.term.table
 }
 
 func patternRelation(param *parameter) string {
@@ -337,8 +351,11 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 		text = strings.Replace(text, ": must", ": must not", 1)
 	}
 	text += "."
-	if column := findColumn(p.q.Schema, h.binding); column != nil {
-		if note := clip(notes(*column), longestNote); note != "" {
+	if column, ok := findColumn(p.q.Schema, h.binding); ok {
+		if column.Values == column.Description {
+			column.Values = ""
+		}
+		if note := clip(notes(column), longestNote); note != "" {
 			text += " Column " + column.Name + ": " + strings.TrimRight(note, ".") + "."
 		}
 	}
@@ -354,6 +371,9 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 }
 
 func (p *phraser) spoken(t term) []string {
+	if t.role != nil {
+		return p.of(t)
+	}
 	if t.table == nil || mentions(t.words, p.noun(t.table).one) {
 		return t.words
 	}
@@ -385,15 +405,16 @@ var clauses = map[string]string{
 	"":           "is compared with this",
 }
 
-func findColumn(s *schema.Database, b universe.Binding) *schema.Column {
+func findColumn(s *schema.Database, b universe.Binding) (schema.Column, bool) {
 	t := s.Table(b.Table)
 	if t == nil {
-		return nil
+		return schema.Column{}, false
 	}
-	if at := t.Column(b.Column); at >= 0 {
-		return &t.Columns[at]
+	at := t.Column(b.Column)
+	if at < 0 {
+		return schema.Column{}, false
 	}
-	return nil
+	return t.Columns[at], true
 }
 
 // clip cuts a note at the end of a word.

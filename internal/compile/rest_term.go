@@ -13,7 +13,9 @@ import (
 type term struct {
 	words []string
 	table *schema.Table // whose property it is, nil where it is no table's
+	role  []string      // what its table is to the others, where it is joined in one of several roles: eye, colour
 	date  bool          // a point in time
+	named bool          // a name: its order is that of the alphabet
 	count bool          // a number of things: words names the things, many of them
 }
 
@@ -21,6 +23,7 @@ type term struct {
 type phraser struct {
 	q     *sqlast.Query
 	nouns map[*schema.Table]noun
+	roles map[*sqlast.Source][]string
 	depth int
 }
 
@@ -35,8 +38,11 @@ func (p *phraser) noun(t *schema.Table) noun {
 
 // of puts the name of its table before a term that does not name it already.
 func (p *phraser) of(t term) []string {
-	if t.table == nil || len(t.words) == 0 {
+	switch {
+	case len(t.words) == 0 || t.table == nil:
 		return t.words
+	case t.role != nil:
+		return inRole(t.words, t.role)
 	}
 	one := p.noun(t.table).one
 	if mentions(t.words, one) {
@@ -45,13 +51,78 @@ func (p *phraser) of(t term) []string {
 	return append(slices.Clone(one), t.words...)
 }
 
+// inRole puts a role before the words of a column that it does not hold already.
+func inRole(words, role []string) []string {
+	out := slices.Clone(role)
+	for _, w := range words {
+		if !slices.Contains(role, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // beside names a term beside those of another table: alone it says too little, it names its table too.
 func (p *phraser) beside(t term, subject *schema.Table) []string {
 	id := len(t.words) == 1 && t.words[0] == "id"
-	if id || t.table != subject && isGeneric(t.words) {
+	if id || t.role != nil || t.table != subject && isGeneric(t.words) {
 		return p.of(t)
 	}
 	return t.words
+}
+
+// findRoles finds the sources that are joined in one of several roles: by a column that names the table, of a table in
+// which other columns name it too (eye_colour_id and hair_colour_id name a colour).
+func (p *phraser) findRoles() {
+	p.roles = map[*sqlast.Source][]string{}
+	ast.Walk(p.q.Stmt, func(n ast.Node) bool {
+		b, ok := n.(*ast.BinaryExpr)
+		if !ok || b.Op != ast.OpEq {
+			return true
+		}
+		x, y := p.q.Ref(sqlast.Unparen(b.X)), p.q.Ref(sqlast.Unparen(b.Y))
+		for range 2 {
+			if role := p.roleOf(x, y); role != nil {
+				p.roles[y.Source] = role
+			}
+			x, y = y, x
+		}
+		return true
+	})
+}
+
+// roleOf gives the role in which to's source is joined by the column that from names, or nil.
+func (p *phraser) roleOf(from, to *sqlast.Ref) []string {
+	if from == nil || to == nil || from.Source == to.Source || from.Column < 0 || to.Column < 0 ||
+		from.Source.Table == nil || to.Source.Table == nil || from.Source.Table == to.Source.Table {
+		return nil
+	}
+	one := p.noun(to.Source.Table).one
+	thing := one[len(one)-1]
+	names := func(c *schema.Column) []string {
+		words := tokensOf(c.Name)
+		for len(words) > 1 && (isID(words) || ends(words, "code") || ends(words, "key")) {
+			words = words[:len(words)-1]
+		}
+		if words[len(words)-1] != thing || len(words) < 2 {
+			return nil
+		}
+		return words
+	}
+	role := names(&from.Source.Table.Columns[from.Column])
+	if role == nil || joined(role) == joined(one) {
+		return nil
+	}
+	count := 0
+	for i := range from.Source.Table.Columns {
+		if names(&from.Source.Table.Columns[i]) != nil {
+			count++
+		}
+	}
+	if count < 2 {
+		return nil
+	}
+	return role
 }
 
 // maxDepth bounds the words found for nested expressions.
@@ -126,7 +197,7 @@ func (p *phraser) ref(r *sqlast.Ref) term {
 	case r.Source.Table != nil:
 		c := &r.Source.Table.Columns[r.Column]
 		words := columnTokens(c)
-		return term{words: words, table: r.Source.Table, date: isDate(words, c.Declared)}
+		return term{words: words, table: r.Source.Table, role: p.roles[r.Source], date: isDate(words, c.Declared), named: isName(words)}
 	case r.Source.Select != nil:
 		if core, ok := r.Source.Select.Cores[0].(*ast.SelectQuery); ok {
 			if items := p.q.Expand(core); r.Column < len(items) {
@@ -232,6 +303,9 @@ func (p *phraser) call(f *ast.FuncCall) term {
 	if len(f.Args) == 0 {
 		return term{words: tokensOf(name)}
 	}
+	if _, date := dateFunctions[name]; date && p.current(f) {
+		return term{words: []string{"current", "date"}, date: true}
+	}
 	suffix, known := scalarWords[name]
 	t := p.counted(p.term(f.Args[0]))
 	switch {
@@ -258,24 +332,35 @@ func (p *phraser) strftime(f *ast.FuncCall) term {
 	format, _ := p.q.Literal(f.Args[0])
 	text, _ := format.(string)
 	part, known := datePartWords[text]
-	if now, ok := p.q.Literal(f.Args[1]); ok {
-		if s, _ := now.(string); strings.EqualFold(s, "now") {
-			return term{words: []string{"current", "date"}, date: true}
-		}
+	if p.current(f) {
+		return term{words: []string{"current", "date"}, date: true}
+	}
+	if _, ok := p.q.Literal(f.Args[1]); ok {
 		return term{words: []string{"date"}, date: true}
 	}
 	t := p.term(f.Args[1])
-	if isCurrent(f.Args[1]) {
-		return term{words: []string{"current", "date"}, date: true}
-	}
 	if !known {
 		part = "part"
 	}
 	return datePart(t, part)
 }
 
-func isCurrent(e ast.Expr) bool {
-	l, ok := sqlast.Unparen(e).(*ast.Literal)
+// current says whether a call of a date function is about the present.
+func (p *phraser) current(f *ast.FuncCall) bool {
+	at := dateFunctions[strings.ToLower(f.Name.Name)]
+	if at >= len(f.Args) {
+		return true
+	}
+	e := sqlast.Unparen(f.Args[at])
+	if inner, ok := e.(*ast.FuncCall); ok {
+		_, date := dateFunctions[strings.ToLower(inner.Name.Name)]
+		return date && p.current(inner)
+	}
+	if v, _ := p.q.Literal(e); v != nil {
+		s, _ := v.(string)
+		return strings.EqualFold(s, "now")
+	}
+	l, ok := e.(*ast.Literal)
 	return ok && (l.Kind == ast.LitCurrentDate || l.Kind == ast.LitCurrentTime || l.Kind == ast.LitCurrentTimestamp)
 }
 
@@ -593,15 +678,22 @@ func (p *phraser) root(core *ast.SelectQuery) *schema.Table {
 		return root
 	}
 	asked := map[*schema.Table]bool{}
-	if core.Where != nil {
-		ast.Walk(core.Where, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok {
-				if r := p.q.Ref(e); r != nil && r.Source.Table != nil {
-					asked[r.Source.Table] = true
-				}
+	note := func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok {
+			if r := p.q.Ref(e); r != nil && r.Source.Table != nil {
+				asked[r.Source.Table] = true
 			}
-			return true
-		})
+		}
+		return true
+	}
+	ast.Walk(core.Where, note)
+	for _, g := range core.GroupBy {
+		ast.Walk(g, note)
+	}
+	for _, c := range core.Columns {
+		if !sqlast.HasAggregate(c.Expr) {
+			ast.Walk(c.Expr, note)
+		}
 	}
 	for _, t := range tables {
 		if t != root && referred[t] && !asked[t] {
@@ -651,6 +743,10 @@ func extreme(t term, descending bool) string {
 		return "latest"
 	case t.date:
 		return "earliest"
+	case t.named && descending:
+		return "last"
+	case t.named:
+		return "first"
 	case descending:
 		return "highest"
 	default:
@@ -761,6 +857,12 @@ func (p *phraser) ratio(over, under ast.Expr, percent bool) term {
 		return term{words: append([]string{"average"}, p.counted(x).words...)}
 	}
 	x, y = p.counted(x), p.counted(y)
+	if f, ok := under.(*ast.FuncCall); ok && f.Distinct && joined(x.words) == joined(y.words) {
+		y.words = append([]string{"distinct"}, y.words...)
+	}
+	if f, ok := over.(*ast.FuncCall); ok && f.Distinct && joined(x.words) == joined(y.words) {
+		x.words = append([]string{"distinct"}, x.words...)
+	}
 	switch {
 	case len(y.words) == 0 || joined(x.words) == joined(y.words):
 		return term{words: append(slices.Clone(x.words), kind), table: x.table}
@@ -786,10 +888,16 @@ func (p *phraser) difference(e *ast.BinaryExpr) term {
 		return term{words: append([]string{"years", "since"}, sinceWords(y)...), table: y.table}
 	case joined(x.words) == joined(y.words):
 		return term{words: append(slices.Clone(x.words), "difference"), table: x.table}
+	case ends(x.words, "year") && ends(y.words, "year"):
+		return term{words: append(append(append([]string{"years", "from"}, sinceWords(y)...), "to"), sinceWords(x)...)}
+	case x.date && y.date:
+		return term{words: append(append(append([]string{"time", "from"}, y.words...), "to"), x.words...)}
 	default:
 		return term{words: append(append(slices.Clone(x.words), "minus"), y.words...), table: x.table}
 	}
 }
+
+func ends(words []string, last string) bool { return len(words) > 1 && words[len(words)-1] == last }
 
 // sinceWords takes the part of a date off again.
 func sinceWords(t term) []string {

@@ -59,7 +59,7 @@ var irregular = map[string]string{
 	"hero": "heroes", "superhero": "superheroes", "potato": "potatoes", "analysis": "analyses", "basis": "bases",
 	"status": "statuses", "campus": "campuses", "bonus": "bonuses", "virus": "viruses", "bus": "buses",
 	"gas": "gases", "alias": "aliases", "bias": "biases", "quiz": "quizzes", "cookie": "cookies", "tie": "ties",
-	"lens": "lenses", "atlas": "atlases", "alumnus": "alumni",
+	"diagnosis": "diagnoses", "thesis": "theses", "crisis": "crises", "synthesis": "syntheses", "lens": "lenses", "atlas": "atlases", "alumnus": "alumni",
 }
 
 // regular gives the singular of each irregular word, in either form.
@@ -129,19 +129,20 @@ func singularWord(w string) string {
 }
 
 // plural gives the plural of a phrase: that of its head, which is its last word but for units, numbers and single
-// letters, or the word before `of`.
+// letters, or the word before a last `of birth`.
 func plural(tokens []string) []string {
 	if len(tokens) == 0 || tokens[0] == "is" || tokens[0] == "has" {
 		return tokens
 	}
 	end := len(tokens)
-	if at := slices.Index(tokens, "of"); at > 0 {
+	if at := slices.Index(tokens, "of"); at > 0 && at == end-2 {
 		end = at
 	}
 	for at := end - 1; at >= 0; at-- {
 		w := tokens[at]
 		_, unit := units[w]
-		if unit && at > 0 || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
+		participle := strings.HasSuffix(w, "ed") && len(w) > 4 && at > 0
+		if unit && at > 0 || participle || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
 			continue
 		}
 		out := slices.Clone(tokens)
@@ -167,10 +168,13 @@ type noun struct{ one, many []string }
 // nounOf names the rows of a table: by its title where that is short, else by its name.
 func nounOf(t *schema.Table) noun {
 	tokens := tokensOf(t.Title)
-	if len(tokens) == 0 || len(tokens) > 3 || numbered(tokens) {
+	if len(tokens) == 0 || len(tokens) > 3 || numbered(tokens) || slices.Contains(tokens, "and") {
 		if own := tokensOf(t.Name); len(own) > 0 {
 			tokens = own
 		}
+	}
+	if len(tokens) > 1 && (tokens[0] == "has" || tokens[0] == "have") {
+		tokens = tokens[1:]
 	}
 	for len(tokens) > 1 && strings.ContainsAny(tokens[len(tokens)-1], "0123456789") {
 		tokens = tokens[:len(tokens)-1]
@@ -179,14 +183,17 @@ func nounOf(t *schema.Table) noun {
 		tokens = []string{"row"}
 	}
 	one := singular(tokens)
-	if last := one[len(one)-1]; len(one) == 1 && !strings.ContainsAny(last, "aeiouy") {
-		return noun{append(one, "record"), append(slices.Clone(one), "records")} // an abbreviation has no plural
+	last := one[len(one)-1]
+	if len(one) == 1 && !strings.ContainsAny(last, "aeiouy") || slices.Contains(prepositions, last) {
+		return noun{append(slices.Clone(one), "record"), append(one, "records")} // abbreviations and the like have no plural
 	}
 	return noun{one, plural(one)}
 }
 
+var prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from", "at"}
+
 func numbered(tokens []string) bool {
-	return len(tokens) > 0 && strings.ContainsAny(tokens[0], "0123456789")
+	return len(tokens) > 0 && tokens[0] != "" && tokens[0][0] >= '0' && tokens[0][0] <= '9'
 }
 
 // columnTokens names a column in words: by its title where that is a short name that speaks of the same thing, else by
@@ -204,6 +211,9 @@ func columnTokens(c *schema.Column) []string {
 		longest = 7
 	}
 	symbols := strings.ContainsAny(c.Title, "+/<>=")
+	if strings.Join(title, "") == strings.Join(own, "") && len(own) > len(title) {
+		title = nil // the name's capitals tell its words apart
+	}
 	if len(title) > 0 && len(title) <= longest && isID(title) == isID(own) && (!symbols || opaque(c.Name)) && !numbered(title) {
 		own = title
 	}
@@ -249,7 +259,7 @@ func mentions(tokens, thing []string) bool {
 			continue
 		}
 		for _, v := range tokens {
-			if singularWord(v) == w || len(v) > 3 && len(w) > len(v) && strings.HasSuffix(w, v) && !generic[v] {
+			if singularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 && len(w) > len(v) && strings.HasSuffix(w, v) && !generic[v] {
 				return true
 			}
 		}
@@ -267,6 +277,15 @@ func isDate(tokens []string, declared string) bool {
 	}
 	d := strings.ToUpper(declared)
 	return strings.Contains(d, "DATE") || strings.Contains(d, "TIMESTAMP")
+}
+
+// isName says whether a column holds names.
+func isName(tokens []string) bool {
+	switch tokens[len(tokens)-1] {
+	case "name", "title", "surname", "forename":
+		return true
+	}
+	return false
 }
 
 func joined(tokens []string) string { return strings.Join(tokens, "_") }
