@@ -27,6 +27,7 @@ var layout = []struct {
 	{"corpus/demo", ""},
 	{"corpus", "corpus/demo diag schema"},
 	{"universe", ""},
+	{"openapi", "universe"},
 	{"database", "schema universe"},
 	{"compile", "corpus database diag schema sqlast universe"},
 	{"witness", "database schema sqlast universe"},

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,6 +59,13 @@ type endpoint struct {
 	filters   []string // the parameters as names tell them briefly
 	exact     string   // what is returned, in a sentence with argument marks
 	arguments []endpointArgument
+	columns   []endpointColumn
+}
+
+// endpointColumn is the wording of one column of the result.
+type endpointColumn struct {
+	name        string
+	description string // with argument marks
 }
 
 // endpointArgument is the wording of one query parameter.
@@ -73,6 +82,9 @@ func (e *endpoint) text() string {
 	}
 	for _, a := range e.arguments {
 		b.WriteString(a.name + "\n" + a.description + "\n")
+	}
+	for _, c := range e.columns {
+		b.WriteString(c.name + "\n" + c.description + "\n")
 	}
 	return b.String() + e.exact
 }
@@ -91,7 +103,58 @@ func describeEndpoint(d *draft, u unit, order []hole) *endpoint {
 	}
 	w.labelSources(u.statement)
 	e.exact = sentence("Returns " + w.statement(u.statement))
+	e.columns = p.results(u.statement, w)
 	return e
+}
+
+var identifierName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// results names and describes the columns of the result. What the query itself names stays as it is, so that answers
+// are told by the same names as in SQL; an expression, whose text would be its name, is named by its words.
+func (p *phraser) results(s *ast.SelectStmt, w *writer) []endpointColumn {
+	given := p.q.Output(s)
+	out := make([]endpointColumn, len(given))
+	var items []sqlast.Item
+	if first, ok := s.Cores[0].(*ast.SelectQuery); ok {
+		items = p.q.Expand(first)
+	}
+	taken := map[string]bool{}
+	for _, c := range given {
+		taken[strings.ToLower(c.Name)] = true
+	}
+	names := make([]string, len(given))
+	for i, c := range given {
+		names[i] = c.Name
+		if i < len(items) {
+			out[i].description = sentence(capital(w.item(items[i])))
+			if column, ok := findColumn(p.q.Schema, universe.Binding{Table: c.Table, Column: c.Column}); ok {
+				if note := noteOf(column); note != "" {
+					out[i].description += " " + note
+				}
+			}
+		}
+		if identifierName.MatchString(c.Name) {
+			continue
+		}
+		base := "value"
+		if i < len(items) {
+			if t := p.counted(p.item(items[i])); len(t.words) > 0 {
+				base = cutWords(joined(p.beside(t, nil)), longestParameter)
+			}
+		}
+		if numbered([]string{base}) {
+			base = "value_" + base
+		}
+		names[i] = base
+		for k := 2; taken[names[i]]; k++ {
+			names[i] = fmt.Sprintf("%s_%d", base, k)
+		}
+		taken[names[i]] = true
+	}
+	for i, name := range universe.UniqueNames(names) {
+		out[i].name = name
+	}
+	return out
 }
 
 // statement fills in the phrases of a whole statement.

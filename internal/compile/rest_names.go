@@ -119,6 +119,9 @@ func nameEndpoints(functions []*function) []*universe.Tool {
 			n.f.bindings[j].Argument = a.name
 			n.f.describe.arguments[j] = a.description
 		}
+		for j, c := range n.f.endpoint.columns {
+			n.f.columns[j].Name = c.name
+		}
 	}
 	distinguish(functions)
 	for i, n := range list {
@@ -206,15 +209,7 @@ func (n *naming) summary() string {
 func (f *function) makeEndpoint(name, path string) {
 	f.makeTool(name)
 	f.tool.Style, f.tool.Path = universe.StyleRest, path
-	for i, c := range f.columns {
-		f.tool.Returns.Items.Properties[i].Schema.Description = columnDocument(c)
+	for i, c := range f.endpoint.columns {
+		f.tool.Returns.Items.Properties[i].Schema.Description = f.substitute(c.description)
 	}
-}
-
-// columnDocument says where a column of a result comes from.
-func columnDocument(c universe.Column) string {
-	if c.Table != "" {
-		return capital(words(c.Column)) + " of " + words(c.Table) + "."
-	}
-	return ""
 }

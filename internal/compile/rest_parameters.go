@@ -352,11 +352,8 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 	}
 	text += "."
 	if column, ok := findColumn(p.q.Schema, h.binding); ok {
-		if column.Values == column.Description {
-			column.Values = ""
-		}
-		if note := clip(notes(column), longestNote); note != "" {
-			text += " Column " + column.Name + ": " + strings.TrimRight(note, ".") + "."
+		if note := noteOf(column); note != "" {
+			text += " Column " + column.Name + ": " + note
 		}
 	}
 	if unit := unitOf(u.term.words); unit != "" {
@@ -415,6 +412,17 @@ func findColumn(s *schema.Database, b universe.Binding) (schema.Column, bool) {
 		return schema.Column{}, false
 	}
 	return t.Columns[at], true
+}
+
+// noteOf gives what people wrote about a column as a sentence, "" where nobody did.
+func noteOf(c schema.Column) string {
+	if c.Values == c.Description {
+		c.Values = ""
+	}
+	if note := clip(notes(c), longestNote); note != "" {
+		return strings.TrimRight(note, ".") + "."
+	}
+	return ""
 }
 
 // clip cuts a note at the end of a word.

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Lints OpenAPI documents with two public linters, Redocly's recommended rules and Spectral's rules for OpenAPI: an error
+# or a warning of either fails. It needs Node.js and npm, and installs pinned versions into a temporary folder, or into
+# SEATRIAL_LINTERS, which is kept and used again.
+#
+#   ci/openapi-lint.sh FOLDER    every *.json under FOLDER
+set -euo pipefail
+
+redocly_version=2.77.0
+spectral_version=6.16.3
+
+if [[ $# -ne 1 || ! -d "$1" ]]; then
+  echo "usage: ci/openapi-lint.sh FOLDER" >&2
+  exit 2
+fi
+command -v npm >/dev/null || { echo "npm is missing: install Node.js" >&2; exit 1; }
+
+documents=()
+while IFS= read -r -d '' file; do
+  documents+=("$(realpath "$file")")
+done < <(find "$1" -name '*.json' -type f -print0 | sort -z)
+if [[ ${#documents[@]} -eq 0 ]]; then
+  echo "There is no document in $1." >&2
+  exit 1
+fi
+
+if [[ -n "${SEATRIAL_LINTERS:-}" ]]; then
+  linters="$SEATRIAL_LINTERS"
+  mkdir -p "$linters"
+else
+  linters="$(mktemp -d)"
+  trap 'rm -rf "$linters"' EXIT
+fi
+cd "$linters"
+if [[ "$(cat versions 2>/dev/null || true)" != "$redocly_version $spectral_version" ]]; then
+  printf '{"private": true}\n' >package.json
+  npm install --silent --no-audit --no-fund --ignore-scripts \
+    "@redocly/cli@$redocly_version" "@stoplight/spectral-cli@$spectral_version"
+  printf '%s %s\n' "$redocly_version" "$spectral_version" >versions
+fi
+
+# Nothing is sent anywhere.
+export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
+printf 'extends: [recommended-strict]\n' >redocly.yaml # its warnings are errors
+printf 'extends: ["spectral:oas"]\n' >spectral.yaml
+
+report="$(mktemp)"
+failed=0
+lint() {
+  if ! "$@" >"$report" 2>&1; then
+    cat "$report" >&2
+    failed=1
+  fi
+}
+lint node_modules/.bin/redocly lint --config redocly.yaml --format=stylish "${documents[@]}"
+lint node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity=warn "${documents[@]}"
+rm -f "$report"
+
+if [[ $failed -ne 0 ]]; then
+  echo "The documents have faults: see above." >&2
+  exit 1
+fi
+echo "${#documents[@]} OpenAPI documents pass Redocly $redocly_version and Spectral $spectral_version without an error or a warning."
