@@ -27,9 +27,12 @@ type Corpus struct {
 
 // Database is a database that at least one example asks about. Databases of a corpus are sorted by name.
 type Database struct {
-	Name   string
-	File   string           // path of the SQLite file, "" where there is none
-	Schema *schema.Database // where there is no file: what the tables file says, as a whole schema; else nil
+	Name string
+	File string // path of the SQLite file, "" where there is none
+	// Schema is what the tables file says of a database without a file, as a whole schema, annotated, with profiles of
+	// columns where the corpus has them: package synthesize can make a database from it. Nil where there is a file, or
+	// no entry in a tables file.
+	Schema *schema.Database
 	Notes  *schema.Database // what the corpus' authors publish about it beside the file: see [Database.Annotate]
 }
 

@@ -90,11 +90,17 @@ func (g *grower) remove(before int) {
 		g.added = g.added[:len(g.added)-1]
 		at := len(g.rows[i]) - 1
 		for n := range g.layouts[i].keys {
-			if text, complete := keyText(&g.layouts[i], n, g.rows[i][at]); complete {
-				delete(g.taken[i][n], text)
-			}
+			g.release(i, at, n)
 		}
 		g.rows[i], g.held[i] = g.rows[i][:at], g.held[i][:at]
+	}
+}
+
+// release gives the n-th key of a row free, unless another row has taken it by now.
+func (g *grower) release(i, at, n int) {
+	text, complete := keyText(&g.layouts[i], n, g.rows[i][at])
+	if holder, taken := g.taken[i][n][text]; complete && taken && holder == at {
+		delete(g.taken[i][n], text)
 	}
 }
 

@@ -268,10 +268,8 @@ func (s *Sketch) touch(table, at int) {
 func (s *Sketch) put(table, at int, row universe.Row) {
 	l := &s.g.layouts[table]
 	for n := range l.keys {
-		if before := s.g.rows[table][at]; before != nil {
-			if text, complete := keyText(l, n, before); complete {
-				delete(s.g.taken[table][n], text)
-			}
+		if s.g.rows[table][at] != nil {
+			s.g.release(table, at, n)
 		}
 		if row != nil {
 			if text, complete := keyText(l, n, row); complete {

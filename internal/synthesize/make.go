@@ -2,21 +2,18 @@ package synthesize
 
 import (
 	"context"
+	"errors"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/witness"
 )
 
-// Numbers of rows that a table has before queries ask for more.
-const (
-	fewestRows = 24
-	usualRows  = 36
-)
+// usualRows is the number of rows that a table has before queries ask for more: fewer where fewer are published.
+const usualRows = 80
 
 // found fills the tables with rows that nobody asked for.
-func (m *maker) found(context.Context) error {
+func (m *maker) found(ctx context.Context) error {
 	for _, i := range m.sketch.Tables() {
 		t := &m.sch.Tables[i]
 		if t.View {
@@ -29,6 +26,9 @@ func (m *maker) found(context.Context) error {
 			}
 		}
 		for len(m.sketch.Rows(i)) < n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			before := len(m.sketch.Rows(i))
 			m.sketch.Begin()
 			ok := m.sketch.Add(i, nil)
@@ -57,15 +57,52 @@ func (m *maker) literals(ctx context.Context) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				m.sketch.Begin()
-				m.sketch.Add(i, map[int]universe.Value{j: v})
-				if err := m.sketch.Keep(); err != nil {
+				if err := m.addLiteral(ctx, i, j, v); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// literalTries is how many rows are drawn for a literal before one is taken that costs a query its answer.
+const literalTries = 5
+
+// addLiteral adds a row with a literal, if possible one that costs no query its answer.
+func (m *maker) addLiteral(ctx context.Context, table, column int, v universe.Value) error {
+	for try := range literalTries {
+		m.sketch.Begin()
+		before := m.counts()
+		if !m.sketch.Add(table, map[int]universe.Value{column: v}) {
+			return m.sketch.Undo()
+		}
+		gain, news, err := m.weigh(ctx, nil, m.grown(before))
+		if err != nil {
+			return errors.Join(err, m.sketch.Undo())
+		}
+		if gain >= 0 || try == literalTries-1 {
+			for _, n := range news {
+				n.it.outcome = n.o
+			}
+			return m.sketch.Keep()
+		}
+		if err := m.sketch.Undo(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grown lists the tables that have other numbers of rows than before.
+func (m *maker) grown(before []int) []change {
+	var changes []change
+	for i, n := range m.counts() {
+		if n != before[i] {
+			changes = append(changes, change{i, -1})
+		}
+	}
+	return changes
 }
 
 // occurs says whether a row other than the one at a place holds a value.
@@ -113,7 +150,7 @@ func (m *maker) speak(ctx context.Context) error {
 		}
 		for _, w := range m.witnesses(it, n) {
 			m.sketch.Begin()
-			m.sketch.Plant(&w)
+			w()
 			o, err := m.look(ctx, it)
 			if err != nil {
 				return err
@@ -135,17 +172,23 @@ func (m *maker) speak(ctx context.Context) error {
 	return nil
 }
 
-// maxWitnesses bounds the witnesses that are tried for a query.
-const maxWitnesses = 12
+// maxWitnesses bounds the witnesses that are tried for a query, each in four ways.
+const maxWitnesses = 6
 
-// witnesses lists rows that may make a query speak: each witness with plausible values, then as it is.
-func (m *maker) witnesses(it *item, n int) []database.Witness {
-	var list []database.Witness
-	for _, w := range witness.Speak(it.q, n) {
-		if len(list) >= maxWitnesses {
+// witnesses lists ways to plant rows that may make a query speak; each says what it touched. Plausible values go before
+// a witness's own, and rows that are there before new ones.
+func (m *maker) witnesses(it *item, n int) []func() []change {
+	var list []func() []change
+	for i, w := range witness.Speak(it.q, n) {
+		if i == maxWitnesses {
 			break
 		}
-		list = append(list, m.plausible(w), w)
+		w = m.unified(w)
+		list = append(list,
+			func() []change { return m.ground(m.plausible(w), true) },
+			func() []change { return m.ground(m.plausible(w), false) },
+			func() []change { p := m.plausible(w); return m.plant(&p) },
+			func() []change { return m.plant(&w) })
 	}
 	return list
 }

@@ -17,7 +17,8 @@ import (
 type outcome int
 
 const (
-	failing outcome = iota
+	unknown outcome = iota // nobody looked yet
+	failing
 	empty
 	long
 	indeterminate
@@ -26,7 +27,7 @@ const (
 )
 
 // worth is what an outcome counts when the answers to several queries are weighed.
-var worth = map[outcome]int{failing: 0, empty: 0, long: 0, indeterminate: 0, trivial: 6, good: 10}
+var worth = map[outcome]int{unknown: 0, failing: 0, empty: 0, long: 0, indeterminate: 0, trivial: 6, good: 10}
 
 // item is a query with what is known of it.
 type item struct {
@@ -35,6 +36,8 @@ type item struct {
 	tables    []bool // by table: read
 	reads     map[place]bool
 	outcome   outcome
+	views     bool // a view is read: any table may stand behind it
+	hopeless  bool // the answer depends on the clock, whatever the rows are
 }
 
 func newItem(sch *schema.Database, q *sqlast.Query) *item {
@@ -43,6 +46,7 @@ func newItem(sch *schema.Database, q *sqlast.Query) *item {
 		switch n := n.(type) {
 		case *ast.TableRef:
 			if src := q.SourceOf(n); src != nil && src.Table != nil {
+				it.views = it.views || src.Table.View
 				if i := tableIndex(sch, src.Table.Name); i >= 0 {
 					it.tables[i] = true
 				}
@@ -83,11 +87,11 @@ type change struct {
 
 // touchedBy says whether the answer may depend on what a step touched.
 func (it *item) touchedBy(changes []change) bool {
-	return slices.ContainsFunc(changes, func(c change) bool {
+	return it.views || slices.ContainsFunc(changes, func(c change) bool {
 		if c.column < 0 {
 			return it.tables[c.table]
 		}
-		return it.reads[place{c.table, c.column}]
+		return it.reads[place(c)]
 	})
 }
 
@@ -125,6 +129,7 @@ func (m *maker) look(ctx context.Context, it *item) (outcome, error) {
 		case err != nil:
 			return failing, err
 		case found != nil:
+			it.hopeless = found.Construct == witness.Clock
 			return indeterminate, nil
 		}
 	}

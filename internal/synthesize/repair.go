@@ -8,16 +8,16 @@ import (
 
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/witness"
 )
 
 // Bounds of the repair of one query in one round.
 const (
-	rowsBehind     = 6  // rows behind its result that are looked at
-	columnsTouched = 3  // columns of each
-	maxRepairs     = 40 // repairs that are tried
-	longRepairs    = 24 // rows of a long result that are dropped
+	rowsBehind     = 6            // rows behind its result that are looked at
+	columnsTouched = 3            // columns of each
+	mostBehind     = MaxRows + 40 // rows behind its result that are changed together
 )
 
 // Values that witnesses take so that they meet no others: see package witness.
@@ -27,7 +27,10 @@ var (
 	madeLow   = regexp.MustCompile(`^!8\d{7}$`)
 )
 
-const madeNumber = 700000 // from here on numbers of witnesses stand at the end of all ranges
+const (
+	madeNumber = 700000 // from here on numbers of witnesses stand at the end of all ranges
+	madeGroups = 5000   // and from here on they tell groups apart
+)
 
 // plausible gives a witness in which values that were only made to differ look like the others of their column, and
 // dates are whole. Equal values stay equal.
@@ -78,7 +81,8 @@ func (m *maker) exchange(table, at int, v universe.Value) (universe.Value, bool)
 		return m.values.Beyond(table, at, true), true
 	case isText && madeLow.MatchString(s), isNumber && x <= -madeNumber && c.least > -madeNumber:
 		return m.values.Beyond(table, at, false), true
-	case isText && madeGroup.MatchString(s):
+	case isText && c.kind == kindText && (madeGroup.MatchString(s) || isDigits(v) && !c.numeric),
+		isNumber && x >= madeGroups && c.most < x:
 		return m.values.Fresh(table, at, int64(m.spent)), true
 	case isText:
 		shaped := m.values.shaped(table, at, v)
@@ -94,10 +98,11 @@ func (m *maker) repair(ctx context.Context) error {
 		return err
 	}
 	most := m.spent + evaluationsPerQuery*len(m.items)
-	for range maxRounds {
+	idle := 0
+	for round := 0; round < maxRounds && idle < idleRounds; round++ {
 		better := false
 		for n, it := range m.items {
-			if it.outcome == good || it.outcome == failing || m.spent >= most {
+			if it.outcome == good || it.outcome == failing || it.hopeless || m.spent >= most {
 				continue
 			}
 			done, err := m.repairOne(ctx, n, it)
@@ -106,8 +111,8 @@ func (m *maker) repair(ctx context.Context) error {
 			}
 			better = better || done
 		}
-		if !better {
-			break
+		if idle++; better {
+			idle = 0
 		}
 	}
 	return nil
@@ -152,27 +157,12 @@ func (m *maker) try(ctx context.Context, it *item, s step) (bool, error) {
 	if gain <= 0 && !shortens {
 		return false, m.sketch.Undo()
 	}
-	type outcomeOf struct {
-		it *item
-		o  outcome
+	others, news, err := m.weigh(ctx, it, changes)
+	if err != nil {
+		return false, errors.Join(err, m.sketch.Undo())
 	}
-	news := []outcomeOf{{it, o}}
-	for _, other := range m.items {
-		if other == it || !other.touchedBy(changes) {
-			continue
-		}
-		o, err := m.look(ctx, other)
-		if err != nil {
-			return false, errors.Join(err, m.sketch.Undo())
-		}
-		gain += worth[o] - worth[other.outcome]
-		if o != other.outcome {
-			news = append(news, outcomeOf{other, o})
-		}
-		if gain < -2*worth[good] {
-			break
-		}
-	}
+	gain += others
+	news = append(news, outcomeOf{it, o})
 	if gain < 0 || gain == 0 && !shortens {
 		return false, m.sketch.Undo()
 	}
@@ -182,55 +172,139 @@ func (m *maker) try(ctx context.Context, it *item, s step) (bool, error) {
 	return gain > 0, m.sketch.Keep()
 }
 
+// outcomeOf is a query whose outcome is another one after a step.
+type outcomeOf struct {
+	it *item
+	o  outcome
+}
+
+// weigh says what a step is worth to the queries that it touches, all but one. Queries that were not looked at yet count
+// for nothing. It stops where the loss cannot be made good.
+func (m *maker) weigh(ctx context.Context, except *item, changes []change) (gain int, news []outcomeOf, err error) {
+	for _, it := range m.items {
+		if it == except || it.outcome == unknown || it.hopeless || !it.touchedBy(changes) {
+			continue
+		}
+		o, err := m.look(ctx, it)
+		if err != nil {
+			return 0, nil, err
+		}
+		if o == it.outcome {
+			continue
+		}
+		news = append(news, outcomeOf{it, o})
+		if gain += worth[o] - worth[it.outcome]; gain <= -worth[good]-worth[trivial] {
+			break
+		}
+	}
+	return gain, news, nil
+}
+
 // steps lists the repairs that suit a query's outcome.
 func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
 	var list []step
 	if it.outcome == empty || it.outcome == trivial {
 		for _, w := range m.witnesses(it, n) {
-			list = append(list, func() (bool, []change) {
-				var changes []change
-				before := m.counts()
-				m.sketch.Plant(&w)
-				for i, n := range m.counts() {
-					if n != before[i] {
-						changes = append(changes, change{i, -1})
-					}
-				}
-				// A row that has its key already takes the witness's values: any column may have changed.
-				for _, row := range w.Rows {
-					if i := tableIndex(m.sch, row.Table); i >= 0 && !slices.Contains(changes, change{i, -1}) {
-						changes = append(changes, change{i, -1})
-					}
-				}
-				return true, changes
-			})
+			list = append(list, func() (bool, []change) { return true, w() })
 		}
 		if it.outcome == empty {
 			return list, nil
 		}
 	}
-	most := rowsBehind
-	if it.outcome == long {
-		most = MaxRows + longRepairs
-	}
 	var refused *database.QueryError
-	rows, err := witness.Behind(ctx, querier{m.sketch}, it.q, most)
+	rows, err := witness.Behind(ctx, querier{m.sketch}, it.q, mostBehind)
 	if err != nil && !errors.As(err, &refused) {
 		return nil, err
 	}
 	if it.outcome == long {
 		return append(list, m.dropSteps(rows)...), nil
 	}
+	first := rows[:min(len(rows), rowsBehind)]
 	for _, pass := range []func(witness.Row, int, int) []step{m.setSteps, m.twinSteps, m.dropStep} {
-		for _, row := range rows {
+		for _, row := range first {
 			i := tableIndex(m.sch, row.Table.Name)
-			at := m.sketch.Place(i, row.Rowid)
-			if i >= 0 && at >= 0 {
+			if at := m.sketch.Place(i, row.Rowid); at >= 0 {
 				list = append(list, pass(row, i, at)...)
 			}
 		}
 	}
-	return list[:min(len(list), maxRepairs)], nil
+	return append(list, m.wideSteps(rows, literalLimit(it.q))...), nil
+}
+
+// literalLimit gives the number of rows that a query's LIMIT takes, 1 where it has none.
+func literalLimit(q *sqlast.Query) int {
+	if limit := sqlast.Last(q.Stmt).Limit; limit != nil {
+		if v, ok := q.Literal(limit.Count); ok {
+			if n, isInt := v.(int64); isInt && n > 0 && n < MaxRows {
+				return int(n)
+			}
+		}
+	}
+	return 1
+}
+
+// wideSteps change many rows of a table at once, where more than a few tie: those behind the first limit rows, or all
+// but the first, get another value in one column, or a twin.
+func (m *maker) wideSteps(rows []witness.Row, limit int) []step {
+	var list []step
+	var tables []int
+	for _, row := range rows {
+		i := tableIndex(m.sch, row.Table.Name)
+		if slices.Contains(tables, i) {
+			continue
+		}
+		tables = append(tables, i)
+		var places []int
+		for _, r := range rows {
+			if at := m.sketch.Place(i, r.Rowid); tableIndex(m.sch, r.Table.Name) == i && at >= 0 {
+				places = append(places, at)
+			}
+		}
+		if len(places) == 0 {
+			continue
+		}
+		twin := func(at int) (bool, change) {
+			for _, twin := range m.twinSteps(row, i, at) {
+				if ok, _ := twin(); ok {
+					return true, change{i, -1}
+				}
+			}
+			return false, change{}
+		}
+		for n, j := range row.Columns {
+			if n < columnsTouched && !m.isReference(i, j) {
+				list = append(list, wide(places[1:], func(at int) (bool, change) {
+					return m.set(i, at, j, func() universe.Value { return m.values.Fresh(i, j, int64(m.spent)) }), change{i, j}
+				}))
+			}
+		}
+		list = append(list, wide(places[1:], twin))
+		if limit > 1 {
+			list = append(list, wide(places[:min(limit, len(places))], twin))
+		}
+	}
+	return list
+}
+
+// wide makes a step of one that is taken at each of some places.
+func wide(places []int, each func(at int) (bool, change)) step {
+	return func() (bool, []change) {
+		var changes []change
+		for _, at := range places {
+			if ok, c := each(at); ok && !slices.Contains(changes, c) {
+				changes = append(changes, c)
+			}
+		}
+		return len(changes) > 0, changes
+	}
+}
+
+// set changes a cell unless it is the last with a literal.
+func (m *maker) set(table, at, column int, value func() universe.Value) bool {
+	if m.sketch.Rows(table)[at] == nil || m.needed(table, at, []int{column}) {
+		return false
+	}
+	return m.sketch.Set(table, at, column, value())
 }
 
 func (m *maker) counts() []int {
@@ -255,17 +329,12 @@ func (m *maker) setSteps(row witness.Row, i, at int) []step {
 		touched++
 		for k := range 3 {
 			list = append(list, func() (bool, []change) {
-				if m.sketch.Rows(i)[at] == nil || m.needed(i, at, []int{j}) {
-					return false, nil
-				}
-				var v universe.Value
-				switch k {
-				case 0, 1:
-					v = m.values.Beyond(i, j, k == 0)
-				default:
-					v = m.values.Draw(i, j, false)
-				}
-				return m.sketch.Set(i, at, j, v), []change{{i, j}}
+				return m.set(i, at, j, func() universe.Value {
+					if k == 2 {
+						return m.values.Draw(i, j, false)
+					}
+					return m.values.Beyond(i, j, k == 0)
+				}), []change{{i, j}}
 			})
 		}
 	}
@@ -304,13 +373,7 @@ func (m *maker) twinSteps(_ witness.Row, i, at int) []step {
 			}
 			before := m.counts()
 			ok := m.sketch.Add(i, fixed)
-			var changes []change
-			for n, count := range m.counts() {
-				if count != before[n] {
-					changes = append(changes, change{n, -1})
-				}
-			}
-			return ok, changes
+			return ok, m.grown(before)
 		})
 	}
 	return list

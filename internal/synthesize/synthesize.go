@@ -19,7 +19,9 @@ const MaxRows = 100
 // Bounds of the search. They count steps, not time, so that the same inputs give the same rows on any machine.
 const (
 	// maxRounds is how often the queries without a good answer are gone through.
-	maxRounds = 6
+	maxRounds = 12
+	// idleRounds is after how many rounds that changed nothing the search ends: each draws other values.
+	idleRounds = 3
 	// evaluationsPerQuery bounds, together with the number of queries, how many answers are looked at in all rounds.
 	evaluationsPerQuery = 60
 )
@@ -70,7 +72,7 @@ func Rows(
 		return nil, nil, fmt.Errorf("synthesize: %w", err)
 	}
 	defer m.sketch.Close()
-	for _, pass := range []func(context.Context) error{m.found, m.literals, m.speak, m.repair} {
+	for _, pass := range []func(context.Context) error{m.found, m.literals, m.speak, m.repair, m.literals, m.lookAll} {
 		if err := pass(ctx); err != nil {
 			return nil, nil, fmt.Errorf("synthesize database %s: %w", sch.Name, err)
 		}

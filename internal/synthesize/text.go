@@ -1,6 +1,8 @@
 package synthesize
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -32,7 +34,7 @@ func (v *values) variant(c *column) universe.Value {
 	text := texts[v.draw.IntN(len(texts))]
 	switch {
 	case isCode(text):
-		return v.code(text)
+		return c.prefix + v.code(strings.TrimPrefix(text, c.prefix))
 	case len(text) >= longText:
 		return v.prose(texts)
 	}
@@ -52,8 +54,14 @@ func isCode(s string) bool {
 	return digits && !strings.Contains(strings.TrimSpace(s), " ") || strings.ToUpper(s) == s && len(s) <= 4
 }
 
+var clock = regexp.MustCompile(`^\d\d:\d\d(:\d\d)?$`)
+
 // code gives a text of the same form: other digits and other letters of the same case, in hexadecimal where it is.
 func (v *values) code(s string) string {
+	if clock.MatchString(s) {
+		return fmt.Sprintf("%02d:%02d:%02d", v.draw.IntN(24), v.draw.IntN(60), v.draw.IntN(60))[:len(s)]
+	}
+	address := strings.ContainsAny(s, "/@") && len(s) > 8 // of which the words stay
 	hex := len(s) >= 16 && strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 	var b strings.Builder
 	for i, r := range s {
@@ -62,7 +70,7 @@ func (v *values) code(s string) string {
 			b.WriteRune(r)
 		case hex && r != '-':
 			b.WriteByte("0123456789abcdef"[v.draw.IntN(16)])
-		case r == ':' || r == '-':
+		case address && unicode.IsLetter(r):
 			b.WriteRune(r)
 		case unicode.IsDigit(r) && i+1 < len(s) && strings.Contains(s, ":"):
 			b.WriteByte(byte('0' + v.draw.IntN(min(6, int(r-'0')+2)))) // a time stays one

@@ -41,6 +41,7 @@ const (
 	shareBetween  = 0.3  // of numbers and dates that lie between the smallest and the largest literal
 	shareTexts    = 0.25 // of texts that are a query's literal
 	shareExamples = 0.35 // of texts that are published
+	briefText     = 240  // bytes; longer texts are left out
 )
 
 // values draws what the free cells of a database hold.
@@ -63,10 +64,12 @@ type column struct {
 	nulls    float64
 	// Of numbers, and of the days since 1970 of dates:
 	least, most         float64
-	leastWith, mostWith float64 // among the literals; equal where there are none
-	serial              int64   // of a key of whole numbers: the last one given
-	layout              string  // of dates
-	rests               []string
+	leastWith, mostWith float64  // among the literals; equal where there are none
+	serial              int64    // of a key of whole numbers: the last one given
+	layout              string   // of dates
+	rests               []string // what follows a date
+	prefix              string   // that all published texts share
+	numeric             bool     // a published text or a literal is a number
 }
 
 func newValues(sch *schema.Database, items []*item, seed uint64) *values {
@@ -78,6 +81,11 @@ func newValues(sch *schema.Database, items []*item, seed uint64) *values {
 			v.columns[i][j] = &column{seen: map[universe.Value]bool{}, nulls: usualNulls, key: rank(sch, place{i, j}) > 0}
 		}
 	}
+	var sources strings.Builder
+	for _, it := range items {
+		sources.WriteString(it.q.Source + "\n")
+	}
+	spoken := sources.String()
 	for n, it := range items {
 		planted, _ := witness.Plant(it.q, n)
 		for _, p := range planted {
@@ -96,6 +104,15 @@ func newValues(sch *schema.Database, items []*item, seed uint64) *values {
 	for i := range v.columns {
 		for j, c := range v.columns[i] {
 			c.settle(&sch.Tables[i].Columns[j])
+			c.literals = slices.DeleteFunc(c.literals, func(l universe.Value) bool {
+				text, isText := l.(string)
+				return isText && c.kind == kindText && !strings.Contains(spoken, strings.ReplaceAll(text, "'", "''"))
+			})
+			for n, l := range c.literals {
+				if text, isText := l.(string); isText && c.kind == kindDate {
+					c.literals[n] = v.whole(c, text, strings.Contains(spoken, text))
+				}
+			}
 			c.waiting = slices.Clone(c.literals)
 			v.draw.Shuffle(len(c.waiting), func(a, b int) { c.waiting[a], c.waiting[b] = c.waiting[b], c.waiting[a] })
 		}
@@ -130,10 +147,12 @@ func (c *column) settle(declared *schema.Column) {
 		c.examples, least, most, distinct, rows = p.Examples, p.Least, p.Most, p.Distinct, p.Rows
 		c.nulls = min(p.Nulls, mostNulls)
 	}
+	c.examples = brief(c.examples)
 	known := c.examples
 	if len(known) == 0 {
 		known = c.literals
 	}
+	c.prefix, c.numeric = sharedPrefix(c.examples), slices.ContainsFunc(slices.Concat(c.examples, c.literals), isDigits)
 	c.kind = kindOf(known, declared)
 	if c.kind == kindText && len(known) > 0 {
 		c.coded = distinct > 0 && (distinct <= textCodes || float64(distinct) <= codeShare*float64(rows)) && !c.key
@@ -156,6 +175,43 @@ func (c *column) settle(declared *schema.Column) {
 			}
 		}
 	}
+}
+
+// brief leaves out texts that are longer than anybody wants to read, as long as others are left.
+func brief(examples []universe.Value) []universe.Value {
+	short := slices.DeleteFunc(slices.Clone(examples), func(v universe.Value) bool {
+		s, isText := v.(string)
+		return isText && len(s) > briefText
+	})
+	if len(short) == 0 && len(examples) > 0 {
+		s, _ := examples[0].(string) // a long text, as all are
+		for end := range s {
+			if end > briefText {
+				return []universe.Value{s[:end]}
+			}
+		}
+	}
+	return short
+}
+
+// sharedPrefix gives what at least three texts of a column all begin with.
+func sharedPrefix(examples []universe.Value) string {
+	if len(examples) < 3 {
+		return ""
+	}
+	prefix, _ := examples[0].(string)
+	for _, v := range examples {
+		s, _ := v.(string)
+		for !strings.HasPrefix(s, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	return prefix
+}
+
+func isDigits(v universe.Value) bool {
+	s, isText := v.(string)
+	return isText && s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // isFlag says whether a column holds 0 and 1 alone, as far as one can tell.
@@ -259,7 +315,8 @@ func (c *column) span(least, most universe.Value, measure func(universe.Value) (
 	switch isDate := c.kind == kindDate || c.kind == kindMonth; {
 	case len(published) > 0:
 	case isDate && len(literal) == 0:
-		c.least, c.most = days(time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC)), days(time.Date(2020, 12, 31, 0, 0, 0, 0, time.UTC))
+		c.least = days(time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC))
+		c.most = days(time.Date(2020, 12, 31, 0, 0, 0, 0, time.UTC))
 	case isDate:
 		c.least, c.most = c.least-700, c.most+700
 	case len(literal) == 0:
@@ -426,7 +483,10 @@ func (v *values) Fresh(table, at int, n int64) universe.Value {
 // published range where there is room.
 func (v *values) Beyond(table, at int, high bool) universe.Value {
 	c := v.columns[table][at]
-	if c.kind == kindText {
+	switch {
+	case c.coded:
+		return c.note(v.other(c))
+	case c.kind == kindText:
 		return v.beyondText(table, at, high)
 	}
 	measure := number
@@ -479,29 +539,39 @@ func (v *values) beyondText(table, at int, high bool) universe.Value {
 	return string(rune(least[0]-1)) + strconv.Itoa(v.draw.IntN(1000))
 }
 
-// shaped gives a value that a witness asks for in the form in which the column's values are written: what begins a
-// date is made a whole one.
+// whole makes a date of a text with which a query compares dates: one that is only begun gets an end, and what merely
+// has the year or the month that a query asks for, and was not written in one, gets another day.
+func (v *values) whole(c *column, text string, spoken bool) universe.Value {
+	drawn, ok := v.within(c, c.least, c.most).(string)
+	if !ok || len(text) > len(drawn) {
+		return text
+	}
+	candidates := []string{text + drawn[len(text):]}
+	if day, _, _, isDate := dateOf(text); isDate && !spoken && len(text) == len("2006-01-02") {
+		switch mark := text[4:5]; {
+		case day.Month() == time.June && day.Day() == 15: // see package witness: the year alone counts
+			candidates = append([]string{text[:4] + drawn[4:], candidates[0]}, candidates...)
+		case day.Year() == 2010 && day.Day() == 15: // the month alone
+			month := drawn[:4] + text[4:7]
+			candidates = append([]string{month + drawn[7:], month + mark + "15" + drawn[10:]}, candidates...)
+		}
+	} else if !isDate && len(text) < 10 {
+		candidates = append(candidates, (text + "-06-15")[:10]+drawn[10:], (text + "6-15")[:min(10, len(text)+4)]+drawn[10:])
+	}
+	for _, full := range candidates {
+		if _, _, rest, isDate := dateOf(full); isDate && len(rest) == len(drawn)-len("2006-01-02") {
+			return full
+		}
+	}
+	return text
+}
+
+// shaped gives a value that a witness asks for in the form in which the column's values are written.
 func (v *values) shaped(table, at int, value universe.Value) universe.Value {
 	c := v.columns[table][at]
 	s, ok := value.(string)
 	if !ok || c.kind != kindDate {
 		return value
 	}
-	s = strings.TrimRight(strings.ReplaceAll(s, "q", ""), "%")
-	whole, ok := v.within(c, c.least, c.most).(string)
-	if !ok || len(s) >= len(whole) || len(s) == 0 {
-		return value
-	}
-	full := s + whole[len(s):]
-	if _, _, _, valid := dateOf(full); valid {
-		return full
-	}
-	if len(s) < 10 { // the day may not fit the month
-		if full = s + (whole[:8] + "15" + whole[10:])[len(s):]; len(s) <= 8 {
-			if _, _, _, valid := dateOf(full); valid {
-				return full
-			}
-		}
-	}
-	return value
+	return v.whole(c, strings.TrimRight(s, "q%"), false)
 }
