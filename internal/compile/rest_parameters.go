@@ -346,7 +346,11 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 	if what == "" {
 		what = "the computed value"
 	}
-	text := capital(what) + ": " + clauses[u.relation]
+	clause := clauses[u.relation]
+	if later := dateClauses[u.relation]; u.term.date && later != "" {
+		clause = later
+	}
+	text := capital(what) + ": " + clause
 	if u.not && (u.relation == usedContains || u.relation == usedPrefix || u.relation == usedSuffix || u.relation == usedPattern) {
 		text = strings.Replace(text, ": must", ": must not", 1)
 	}
@@ -400,6 +404,13 @@ var clauses = map[string]string{
 	usedCase:     "the case in which it equals this",
 	usedDate:     "a point in time to compute with",
 	"":           "is compared with this",
+}
+
+var dateClauses = map[string]string{
+	usedAbove: "must be after this, not equal to it",
+	usedBelow: "must be before this, not equal to it",
+	usedMin:   "must be this or later",
+	usedMax:   "must be this or earlier",
 }
 
 func findColumn(s *schema.Database, b universe.Binding) (schema.Column, bool) {
