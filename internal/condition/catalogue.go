@@ -1,0 +1,140 @@
+package condition
+
+import (
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Kinds of conditions, by what they change.
+const (
+	KindRequest     = "request"
+	KindToolkit     = "toolkit"
+	KindEnvironment = "environment"
+)
+
+// Info describes a condition to a person.
+type Info struct {
+	Name      string
+	Kind      string     // KindRequest, KindToolkit or KindEnvironment
+	Parameter *Parameter // nil for a condition that takes none
+	Summary   string     // one sentence
+	Source    string     // the paper and its section that define it
+}
+
+// Parameter is the one whole number that a condition may take. It has no default: a condition that takes one needs it.
+type Parameter struct {
+	Symbol           string // in usage: P
+	Name             string // in JSON: percent
+	Minimum, Maximum int
+}
+
+// Usage writes how the condition is asked for: universe-size:P.
+func (i *Info) Usage() string {
+	if i.Parameter == nil {
+		return i.Name
+	}
+	return i.Name + ":" + i.Parameter.Symbol
+}
+
+// entry is a row of the catalogue.
+type entry struct {
+	Info
+	// toolkit makes the step of a condition of the toolkit; value is that of the parameter, 0 where there is none.
+	toolkit func(value int) ToolkitStep
+	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
+	excludes []string
+}
+
+// maxTools bounds the numbers of tools that can be asked for: no universe is larger.
+const maxTools = 1_000_000
+
+// catalogue is the table of all conditions, in the order in which those of one instance apply.
+var catalogue = []entry{
+	{
+		Info: Info{
+			Name: "universe-size", Kind: KindToolkit,
+			Parameter: &Parameter{Symbol: "P", Name: "percent", Minimum: 1, Maximum: 100},
+			Summary:   "shows the gold tools within a seeded P % of the tools of the task's database",
+			Source:    "NL2API §4.3.2 and appendix C.2",
+		},
+		toolkit:  func(value int) ToolkitStep { return universeSize{percent: value} },
+		excludes: []string{"closed-world"},
+	},
+	{
+		Info: Info{
+			Name: "closed-world", Kind: KindToolkit,
+			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: 1, Maximum: maxTools},
+			Summary:   "shows N tools, the gold tools among them",
+			Source:    "Hell or High Water, closed world experiments",
+		},
+		toolkit:  func(value int) ToolkitStep { return closedWorld{tools: value} },
+		excludes: []string{"universe-size"},
+	},
+	{
+		Info: Info{
+			Name: "obfuscate", Kind: KindToolkit,
+			Summary: "calls the tools FUNC_0, FUNC_1, … and their arguments ARG_1, ARG_2, …",
+			Source:  "NL2API §4.3.1 and appendix C.1",
+		},
+		toolkit: func(int) ToolkitStep { return obfuscate{} },
+	},
+}
+
+// Catalogue lists all conditions, in the order in which those of one instance apply.
+func Catalogue() []Info {
+	list := make([]Info, len(catalogue))
+	for i := range catalogue {
+		list[i] = catalogue[i].Info
+	}
+	return list
+}
+
+// find gives a condition's place in the catalogue, -1 where it is unknown.
+func find(name string) int {
+	for i := range catalogue {
+		if catalogue[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Check says what is wrong with a condition as it was read from a file: an unknown name, or parameters that are not
+// written as [Parse] writes them.
+func (c Condition) Check() error {
+	_, _, err := c.decode()
+	return err
+}
+
+// decode gives the row of the catalogue and the value of the parameter, 0 where there is none.
+func (c Condition) decode() (*entry, int, error) {
+	at := find(c.Name)
+	if at < 0 {
+		return nil, 0, unknown(c.Name)
+	}
+	e := &catalogue[at]
+	if e.Parameter == nil {
+		if c.Parameters != nil {
+			return nil, 0, fmt.Errorf("condition %s takes no parameters, and has %s", c.Name, c.Parameters)
+		}
+		return e, 0, nil
+	}
+	fields := map[string]int{}
+	if err := universe.DecodeStrict(c.Parameters, &fields); err != nil {
+		return nil, 0, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
+	}
+	value := fields[e.Parameter.Name]
+	if want := string(e.Parameter.encode(value)); string(c.Parameters) != want {
+		return nil, 0, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters, want)
+	}
+	if err := e.inRange(value); err != nil {
+		return nil, 0, err
+	}
+	return e, value, nil
+}
+
+// encode writes the parameters of a condition.
+func (p *Parameter) encode(value int) []byte {
+	return fmt.Appendf(nil, `{"%s":%d}`, p.Name, value)
+}

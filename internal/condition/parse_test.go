@@ -1,0 +1,218 @@
+package condition
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct{ text, json string }{
+		{"obfuscate", `{"name":"obfuscate"}`},
+		{"universe-size:1", `{"name":"universe-size","parameters":{"percent":1}}`},
+		{"universe-size:100", `{"name":"universe-size","parameters":{"percent":100}}`},
+		{"closed-world:9", `{"name":"closed-world","parameters":{"tools":9}}`},
+	} {
+		c, err := Parse(test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		got, err := universe.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != test.json {
+			t.Errorf("%s: %s, want %s", test.text, got, test.json)
+		}
+		if c.String() != test.text {
+			t.Errorf("%s is written as %s", test.text, c)
+		}
+		if err := c.Check(); err != nil {
+			t.Errorf("%s: %v", test.text, err)
+		}
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	for _, test := range []struct{ text, message, hint string }{
+		{"obfuscated", `unknown condition "obfuscated"`, `did you mean "obfuscate"?`},
+		{"universe-sise:25", `unknown condition "universe-sise"`, `did you mean "universe-size"?`},
+		{"", `unknown condition ""`, "one of: closed-world, obfuscate, universe-size"},
+		{"obfuscate:", "condition obfuscate takes no parameter", "obfuscate"},
+		{"obfuscate:3", "condition obfuscate takes no parameter", "obfuscate"},
+		{"universe-size", "condition universe-size needs a parameter", "universe-size:P, with P from 1 to 100"},
+		{"universe-size:", `condition universe-size: "" is not a whole number`, "universe-size:P, with P from 1 to 100"},
+		{"universe-size:0", "condition universe-size: 0 is out of range", "universe-size:P, with P from 1 to 100"},
+		{"universe-size:101", "condition universe-size: 101 is out of range", "universe-size:P, with P from 1 to 100"},
+		{"universe-size:025", `condition universe-size: "025" is not a whole number`, ""},
+		{"universe-size:2.5", `condition universe-size: "2.5" is not a whole number`, ""},
+		{"universe-size:25%", `condition universe-size: "25%" is not a whole number`, ""},
+		{"universe-size: 25", `condition universe-size: " 25" is not a whole number`, ""},
+		{"closed-world:-1", "condition closed-world: -1 is out of range", "closed-world:N, with N from 1 to 1000000"},
+		{"closed-world:99999999999999999999", `condition closed-world: "99999999999999999999" is not a whole number`, ""},
+		{"closed-world:9:3", `condition closed-world: "9:3" is not a whole number`, ""},
+	} {
+		_, err := Parse(test.text)
+		var mistake *diag.Error
+		if !errors.As(err, &mistake) {
+			t.Errorf("%q: %v", test.text, err)
+			continue
+		}
+		if mistake.Message != test.message || test.hint != "" && mistake.Hint != test.hint || mistake.Exit != diag.ExitUsage {
+			t.Errorf("%q: %q, hint %q, exit %d", test.text, mistake.Message, mistake.Hint, mistake.Exit)
+		}
+	}
+}
+
+func TestParseCombinations(t *testing.T) {
+	list, err := ParseCombinations([]string{"obfuscate", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "universe-size:25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, combination := range list {
+		got = append(got, Specification(combination))
+	}
+	if want := "obfuscate universe-size:25+obfuscate closed-world:3+obfuscate universe-size:25"; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
+	}
+	for _, test := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"universe-size:25+obfuscate", "obfuscate+universe-size:25"}, `conditions "universe-size:25+obfuscate" and "obfuscate+universe-size:25" are the same`},
+		{[]string{"obfuscate+obfuscate"}, "names condition obfuscate twice"},
+		{[]string{"universe-size:25+universe-size:50"}, "names condition universe-size twice"},
+		{[]string{"universe-size:25+closed-world:9"}, "conditions universe-size and closed-world exclude each other"},
+		{[]string{"closed-world:9+universe-size:25"}, "conditions universe-size and closed-world exclude each other"},
+		{[]string{"obfuscate+"}, `unknown condition ""`},
+		{[]string{"obfuscate", "shuffle"}, `unknown condition "shuffle"`},
+	} {
+		if _, err := ParseCombinations(test.texts); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %s", test.texts, err, test.want)
+		}
+	}
+}
+
+// TestCheck refuses what a file may hold and Parse never writes.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct{ name, parameters string }{
+		{"obfuscate", `{}`},
+		{"obfuscate", `null`},
+		{"universe-size", ``},
+		{"universe-size", `{}`},
+		{"universe-size", `{"percent":0}`},
+		{"universe-size", `{"percent":101}`},
+		{"universe-size", `{"percent":"25"}`},
+		{"universe-size", `{"percent":25.0}`},
+		{"universe-size", `{"percent":null}`},
+		{"universe-size", `{"Percent":25}`},
+		{"universe-size", `{"percent": 25}`},
+		{"universe-size", `{"percent":25,"tools":9}`},
+		{"universe-size", `{"percent":20,"percent":25}`},
+		{"universe-size", `{"percent":25} {}`},
+		{"universe-size", `25`},
+		{"closed-world", `{"percent":25}`},
+		{"shuffle", `{"percent":25}`},
+	} {
+		c := Condition{Name: test.name}
+		if test.parameters != "" {
+			c.Parameters = json.RawMessage(test.parameters)
+		}
+		if c.Check() == nil {
+			t.Errorf("%s %s is taken", test.name, test.parameters)
+		}
+	}
+}
+
+// TestCatalogue holds the table to what the rest relies on.
+func TestCatalogue(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range catalogue {
+		if seen[e.Name] || strings.ContainsAny(e.Name, ":+/ ") || e.Name == RoleClean {
+			t.Errorf("%q cannot be the name of a condition", e.Name)
+		}
+		seen[e.Name] = true
+		if e.Summary == "" || e.Source == "" || strings.HasSuffix(e.Summary, ".") {
+			t.Errorf("%s: summary %q, source %q", e.Name, e.Summary, e.Source)
+		}
+		if (e.Kind == KindToolkit) != (e.toolkit != nil) {
+			t.Errorf("%s is of kind %s", e.Name, e.Kind)
+		}
+		for _, other := range e.excludes {
+			if at := find(other); at < 0 || !strings.Contains(strings.Join(catalogue[at].excludes, " "), e.Name) {
+				t.Errorf("%s excludes %s, which does not exclude it", e.Name, other)
+			}
+		}
+	}
+	usage := ""
+	for _, info := range Catalogue() {
+		usage += info.Usage() + " "
+	}
+	if want := "universe-size:P closed-world:N obfuscate "; usage != want {
+		t.Errorf("usage %q, want %q", usage, want)
+	}
+}
+
+// FuzzParse holds whatever is read to be written and read again as the same.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"obfuscate", "universe-size:25", "closed-world:9", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "", "+", ":", "universe-size:+5",
+		"universe-size:0025", "closed-world:1000001", "obfuscate:\xff", "exec.timeout+spec.result-renamed",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := ParseCombination(text)
+		if err != nil {
+			var mistake *diag.Error
+			if !errors.As(err, &mistake) || mistake.Exit != diag.ExitUsage {
+				t.Fatalf("%q: %v is no mistake of the user's", text, err)
+			}
+			return
+		}
+		written := Specification(list)
+		again, err := ParseCombination(written)
+		if err != nil || Specification(again) != written {
+			t.Fatalf("%q is written as %q and read as %v, %v", text, written, again, err)
+		}
+		if len(list) == 1 && written != text {
+			t.Fatalf("%q is written as %q", text, written)
+		}
+		for _, c := range list {
+			line, err := universe.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back Condition
+			if err := universe.DecodeStrict(line, &back); err != nil || back.Check() != nil || back.String() != c.String() {
+				t.Fatalf("%s is read as %v: %v, %v", line, back, err, back.Check())
+			}
+		}
+	})
+}
+
+// FuzzCheck holds parameters that are taken to be those that Parse writes.
+func FuzzCheck(f *testing.F) {
+	for _, parameters := range []string{`{"percent":25}`, `{"tools":9}`, `{}`, `null`, `{"percent":1e1}`, `{"percent":25,"percent":25}`, `[`, `{"percent":-0}`} {
+		f.Add("universe-size", parameters)
+		f.Add("closed-world", parameters)
+		f.Add("obfuscate", parameters)
+	}
+	f.Fuzz(func(t *testing.T, name, parameters string) {
+		c := Condition{Name: name, Parameters: json.RawMessage(parameters)}
+		if c.Check() != nil {
+			_ = c.String() // whatever it is, it can be shown
+			return
+		}
+		parsed, err := Parse(c.String())
+		if err != nil || parsed.Name != c.Name || string(parsed.Parameters) != string(c.Parameters) {
+			t.Fatalf("%s %s is written as %s and read as %v, %v", name, parameters, c, parsed, err)
+		}
+	})
+}

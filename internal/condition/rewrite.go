@@ -1,0 +1,160 @@
+package condition
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// vocabulary is names that texts may speak of, and what stands for them.
+type vocabulary struct {
+	exact map[string]string   // by the name
+	words map[string][]string // names that are no words of English, by their first word, the longest first
+}
+
+// newVocabulary makes the vocabulary of names without those that are to keep their form.
+func newVocabulary(names map[string]string, kept map[string]bool) *vocabulary {
+	v := &vocabulary{exact: make(map[string]string, len(names)), words: map[string][]string{}}
+	for name, other := range names {
+		if kept[name] {
+			continue
+		}
+		v.exact[name] = other
+		if first := name[:wordLength(name)]; first != "" && !isPlain(name) {
+			v.words[first] = append(v.words[first], name)
+		}
+	}
+	for _, list := range v.words {
+		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	}
+	return v
+}
+
+// isPlain says whether a name may be a word of English: letters alone, no capital after a small one.
+func isPlain(name string) bool {
+	previous := ' '
+	for _, c := range name {
+		if !unicode.IsLetter(c) || unicode.IsUpper(c) && unicode.IsLower(previous) {
+			return false
+		}
+		previous = c
+	}
+	return true
+}
+
+func isWordRune(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// wordLength is the number of bytes of the word that text begins with, 0 where it begins with none.
+func wordLength(text string) int {
+	for i, c := range text {
+		if !isWordRune(c) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// longest finds the longest name of the vocabularies that text begins with as whole words; an earlier vocabulary goes
+// before a later one where both have the name.
+func longest(text string, vocabularies []*vocabulary) (name, other string) {
+	first := text[:wordLength(text)]
+	for _, v := range vocabularies {
+		for _, candidate := range v.words[first] {
+			if len(candidate) <= len(name) {
+				break
+			}
+			if strings.HasPrefix(text, candidate) && endsWord(candidate, text[len(candidate):]) {
+				name, other = candidate, v.exact[candidate]
+				break
+			}
+		}
+	}
+	return name, other
+}
+
+// endsWord says whether name ends where rest begins, rather than in the middle of a word.
+func endsWord(name, rest string) bool {
+	last, _ := utf8.DecodeLastRuneInString(name)
+	next, size := utf8.DecodeRuneInString(rest)
+	return size == 0 || !isWordRune(last) || !isWordRune(next)
+}
+
+// rewrite puts other names in place of those that a text speaks of: those in backquotes, and as whole words those that are
+// no words of English. References are left. In what is said of a call (spoken), whose strings are data, JSON strings and
+// all else in backquotes are left too.
+func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n, other := 1, ""
+		switch c := text[i]; {
+		case c == '`':
+			n, other = inBackquotes(text[i:], spoken, vocabularies)
+		case c == '"' && spoken:
+			n = stringLength(text[i:])
+		default:
+			n, other = unquoted(text, i, vocabularies)
+		}
+		if other != "" {
+			b.WriteString(other)
+		} else {
+			b.WriteString(text[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// inBackquotes reads what begins with a backquote: how many bytes are done with, and what stands for them if not
+// themselves.
+func inBackquotes(text string, spoken bool, vocabularies []*vocabulary) (int, string) {
+	end := strings.IndexByte(text[1:], '`')
+	if end < 0 {
+		return 1, ""
+	}
+	marked := text[1 : end+1]
+	head := marked
+	if at := strings.IndexAny(marked, ".["); at > 0 {
+		head = marked[:at] // of a path to a field or an element: `operation_args.format`
+	}
+	for _, v := range vocabularies {
+		if other := v.exact[marked]; other != "" {
+			return end + 2, "`" + other + "`"
+		}
+		if other := v.exact[head]; other != "" {
+			return end + 2, "`" + other + marked[len(head):] + "`"
+		}
+	}
+	if spoken {
+		return end + 2, ""
+	}
+	return 1, "" // what stands inside is read as other text is
+}
+
+// unquoted reads a word, a run of what is none, or a name that begins here.
+func unquoted(text string, at int, vocabularies []*vocabulary) (int, string) {
+	n := wordLength(text[at:])
+	if n == 0 {
+		_, n = utf8.DecodeRuneInString(text[at:])
+		return n, ""
+	}
+	name, other := longest(text[at:], vocabularies)
+	after := at + len(name)
+	if name == "" || at > 0 && text[at-1] == '$' || after < len(text) && text[after] == '$' {
+		return n, ""
+	}
+	return len(name), other
+}
+
+// stringLength is the number of bytes of the JSON string that text begins with, or 1 where it does not end.
+func stringLength(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return 1
+}

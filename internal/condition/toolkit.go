@@ -1,0 +1,163 @@
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// ToolkitInput is what conditions of the toolkit depend on, and all that they depend on.
+type ToolkitInput struct {
+	Task     *universe.Task
+	Universe []*universe.Tool // what the agent would be shown without conditions, in that order; names are unique
+	Seed     uint64           // of the instance
+}
+
+// Toolkit is what an agent is shown: tools by their own names, in the order in which they are shown, and the names under
+// which they are shown.
+type Toolkit struct {
+	Names    []string
+	Renaming *Renaming // nil where tools bear their own names
+}
+
+// Refusal says why a task cannot be put under a condition.
+type Refusal struct {
+	Condition Condition
+	Reason    string // from the closed list of [Refusals]
+	Message   string
+}
+
+// Reasons of refusals, a closed list.
+const (
+	reasonManyGoldTools = "more_gold_tools"
+	reasonFewTools      = "too_few_tools"
+)
+
+// Refusals lists the reasons of refusals with their explanations.
+func Refusals() map[string]string {
+	return map[string]string{
+		reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
+		reasonFewTools:      "the database has fewer tools than the condition shows",
+	}
+}
+
+// ToolkitStep is a condition of the toolkit at work. It is pure: what it does depends on its own parameter and on what it
+// is given, and it changes nothing of that.
+type ToolkitStep interface {
+	Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal)
+}
+
+// ChangeToolkit gives the toolkit of a task under conditions, of which those of other kinds are passed over. They apply in
+// the order of the catalogue, whatever the order in which they are listed. A refusal leaves no toolkit. The error is
+// Seatrial's own failure: a condition that [Condition.Check] finds fault with, or a universe in which two tools have one
+// name or a tool of the task's plans is missing.
+func ChangeToolkit(conditions []Condition, in ToolkitInput) (Toolkit, *Refusal, error) {
+	kit := Toolkit{Names: make([]string, len(in.Universe))}
+	known := make(map[string]bool, len(in.Universe))
+	for i, t := range in.Universe {
+		if known[t.Name] {
+			return Toolkit{}, nil, fmt.Errorf("task %s: two tools are called %q", in.Task.ID, t.Name)
+		}
+		kit.Names[i], known[t.Name] = t.Name, true
+	}
+	for _, name := range in.gold() {
+		if !known[name] {
+			return Toolkit{}, nil, fmt.Errorf("task %s: its plans call %q, which is not among its tools", in.Task.ID, name)
+		}
+	}
+	ordered := slices.Clone(conditions)
+	slices.SortStableFunc(ordered, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
+	for _, c := range ordered {
+		e, value, err := c.decode()
+		if err != nil {
+			return Toolkit{}, nil, fmt.Errorf("task %s: %w", in.Task.ID, err)
+		}
+		if e.Kind != KindToolkit {
+			continue
+		}
+		changed, refusal := e.toolkit(value).Change(in, kit)
+		if refusal != nil {
+			refusal.Condition = c
+			return Toolkit{}, refusal, nil
+		}
+		kit = changed
+	}
+	return kit, nil, nil
+}
+
+// gold lists the tools that any plan of the task calls, in the order of their names.
+func (in *ToolkitInput) gold() []string {
+	var names []string
+	for i := range in.Task.Plans {
+		for j := range in.Task.Plans[i].Calls {
+			names = append(names, in.Task.Plans[i].Calls[j].Tool)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// shuffled gives names in an order that depends on the seed, the task's database and style, and the stream's name alone:
+// two names stand in the same order in every list that holds them both.
+func (in *ToolkitInput) shuffled(stream string, names []string) []string {
+	ranks := make(map[string]string, len(names))
+	for _, name := range names {
+		ranks[name] = universe.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name)
+	}
+	order := slices.Clone(names)
+	slices.SortFunc(order, func(a, b string) int { return cmp.Or(strings.Compare(ranks[a], ranks[b]), strings.Compare(a, b)) })
+	return order
+}
+
+// universeSize is the condition universe-size (NL2API, appendix C.2): P % of the universe, rounded down as the paper's
+// table 4 is, and never less than the gold tools. What a smaller share shows, a larger one shows too.
+type universeSize struct{ percent int }
+
+func (s universeSize) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
+	return choose(in, kit, max(len(kit.Names)*s.percent/100, len(in.gold()))), nil
+}
+
+// closedWorld is the condition closed-world (Hell or High Water, closed world experiments): the gold tools of every plan
+// and seeded distractors, N in all. What a smaller world shows, a larger one shows too.
+type closedWorld struct{ tools int }
+
+func (s closedWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
+	switch gold := len(in.gold()); {
+	case gold > s.tools:
+		return Toolkit{}, &Refusal{
+			Reason: reasonManyGoldTools, Message: fmt.Sprintf("its plans call %d tools, and %d are to be shown", gold, s.tools),
+		}
+	case len(kit.Names) < s.tools:
+		return Toolkit{}, &Refusal{
+			Reason: reasonFewTools, Message: fmt.Sprintf("there are %d tools, and %d are to be shown", len(kit.Names), s.tools),
+		}
+	}
+	return choose(in, kit, s.tools), nil
+}
+
+// choose keeps n tools: the gold ones, and the first others of one shuffled order. They stay in the order of the
+// universe, which does not know what is gold.
+func choose(in ToolkitInput, kit Toolkit, n int) Toolkit {
+	kept := map[string]bool{}
+	for _, name := range in.gold() {
+		kept[name] = true
+	}
+	for _, name := range in.shuffled("distractors", kit.Names) {
+		if len(kept) < n {
+			kept[name] = true
+		}
+	}
+	kit.Names = slices.DeleteFunc(slices.Clone(kit.Names), func(name string) bool { return !kept[name] })
+	return kit
+}
+
+// obfuscate is the condition obfuscate (NL2API, appendix C.1).
+type obfuscate struct{}
+
+func (obfuscate) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
+	kit.Renaming = newRenaming(in)
+	return kit, nil
+}

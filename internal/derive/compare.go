@@ -1,0 +1,87 @@
+package derive
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Difference is an instance, or the refusal of one, that does not stand in a suite as it is derived.
+type Difference struct {
+	ID      string
+	Message string
+}
+
+// Compare derives the instances of a suite under the combinations that it was built with again, and lists how those that
+// stand in it differ: first what is derived, in that order, then what the suite has beside it. Errors are those of
+// [Instances].
+func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference, error) {
+	derived, err := Instances(s, combinations)
+	if err != nil {
+		return nil, err
+	}
+	var list []Difference
+	differ := func(id, format string, args ...any) {
+		list = append(list, Difference{ID: id, Message: fmt.Sprintf(format, args...)})
+	}
+	instances, refusals := map[string]*suite.Instance{}, map[string]*suite.Rejection{}
+	for _, in := range s.Instances {
+		if len(in.Conditions) > 0 {
+			if instances[in.ID] != nil {
+				differ(in.ID, "the instance stands in the suite twice")
+			}
+			instances[in.ID] = in
+		}
+	}
+	for _, r := range s.Rejected {
+		if r.What == whatInstance {
+			refusals[r.ID] = r
+		}
+	}
+	for _, in := range derived.Instances {
+		switch same, err := equal(in, instances[in.ID]); {
+		case err != nil:
+			return nil, fmt.Errorf("derive: instance %s: %w", in.ID, err)
+		case instances[in.ID] == nil:
+			differ(in.ID, "the instance is not in the suite")
+		case !same:
+			differ(in.ID, "the instance is another one when it is derived again")
+		}
+		delete(instances, in.ID)
+	}
+	for _, r := range derived.Rejected {
+		switch found := refusals[r.ID]; {
+		case found == nil:
+			differ(r.ID, "the instance is refused, and the suite does not say so: %s", r.Message)
+		case *found != *r:
+			differ(r.ID, "the instance is refused for another reason: %s", r.Message)
+		}
+		delete(refusals, r.ID)
+	}
+	for _, in := range s.Instances {
+		if instances[in.ID] != nil {
+			differ(in.ID, "nothing that the suite was built with gives the instance")
+			delete(instances, in.ID)
+		}
+	}
+	for _, r := range s.Rejected {
+		if refusals[r.ID] != nil {
+			differ(r.ID, "nothing that the suite was built with refuses the instance")
+			delete(refusals, r.ID)
+		}
+	}
+	return list, nil
+}
+
+// equal says whether two instances are written alike.
+func equal(a, b *suite.Instance) (bool, error) {
+	x, err := universe.Marshal(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := universe.Marshal(b)
+	return bytes.Equal(x, y), err
+}

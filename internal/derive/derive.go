@@ -1,0 +1,85 @@
+// Package derive makes the instances of tasks under conditions: from a suite's tasks and clean instances, and from nothing
+// else, so that whoever has the suite can derive them again. It must never know how agents meet conditions, and it
+// decides nothing that the conditions themselves do not say.
+package derive
+
+import (
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// whatInstance is what a rejection of an instance is called.
+const whatInstance = "instance"
+
+// Derived is what was made of tasks under conditions. For each combination, made and refused add up to the tasks.
+type Derived struct {
+	Instances []*suite.Instance  // by task, and within a task by combination
+	Rejected  []*suite.Rejection // in the same order
+	// Counts accounts for them by the specification of the combination; nothing is certified yet.
+	Counts map[string]suite.InstanceCounts
+}
+
+// Instances puts every task of a suite under each of the combinations. It reads the suite's tasks, tools, starting tables
+// and clean instances, which hold the seed and the primary plan; other instances are passed over. The order is that of
+// the tasks, and within a task that of the combinations. The error is Seatrial's own failure: a task without a clean
+// instance, or one whose plans call what its universe lacks.
+func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, error) {
+	clean := make(map[string]*suite.Instance, len(s.Tasks))
+	for _, in := range s.Instances {
+		if in.Role == condition.RoleClean && len(in.Conditions) == 0 {
+			clean[in.Task] = in
+		}
+	}
+	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
+	for _, task := range s.Tasks {
+		base := clean[task.ID]
+		if base == nil {
+			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
+		}
+		tools := s.Toolkit(&suite.Instance{}, task) // what the agent is shown without conditions
+		for _, combination := range combinations {
+			in, refusal, err := instance(base, task, tools, combination)
+			if err != nil {
+				return nil, fmt.Errorf("derive: %w", err)
+			}
+			specification := condition.Specification(combination)
+			count := derived.Counts[specification]
+			if refusal != nil {
+				derived.Rejected = append(derived.Rejected, refusal)
+				count.Refused++
+			} else {
+				derived.Instances = append(derived.Instances, in)
+				count.Made++
+			}
+			derived.Counts[specification] = count
+		}
+	}
+	return derived, nil
+}
+
+// instance puts one task under conditions of the toolkit. Such an instance keeps the role of the clean one: nothing in it
+// goes wrong, and it is as feasible.
+func instance(
+	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination []condition.Condition,
+) (*suite.Instance, *suite.Rejection, error) {
+	id := task.ID + "/" + condition.Specification(combination)
+	kit, refusal, err := condition.ChangeToolkit(combination, condition.ToolkitInput{Task: task, Universe: tools, Seed: base.Seed})
+	if err != nil {
+		return nil, nil, err
+	}
+	if refusal != nil {
+		return nil, &suite.Rejection{
+			What: whatInstance, ID: id, Corpus: task.Corpus, Database: task.Database, Style: task.Style, Reason: refusal.Reason,
+			Message: refusal.Condition.String() + ": " + refusal.Message,
+		}, nil
+	}
+	in := *base
+	in.ID, in.Conditions = id, combination
+	if len(kit.Names) < len(tools) {
+		in.Toolkit = kit.Names
+	}
+	return &in, nil, nil
+}
