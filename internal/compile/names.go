@@ -29,6 +29,7 @@ var argumentWords = []string{
 // Library gathers the functions of many examples; functions of one meaning are one.
 type Library struct {
 	byKey map[string]*function
+	tools []*universe.Tool // in their order, once they are named
 }
 
 // NewLibrary makes an empty library.
@@ -39,6 +40,9 @@ func (l *Library) Add(d *Draft) {
 	for _, calls := range [][]draftCall{d.Direct, d.Composed} {
 		for i := range calls {
 			f := calls[i].function
+			if f.endpoint != nil {
+				f.endpoint.literals = calls[i].literals()
+			}
 			if known := l.byKey[f.key]; known != nil {
 				known.merge(f)
 				calls[i].function = known
@@ -62,8 +66,12 @@ func (f *function) merge(g *function) {
 			f.describe.arguments[i] = g.describe.arguments[i]
 		}
 	}
-	if f.endpoint != nil && g.endpoint.text() < f.endpoint.text() {
-		f.endpoint = g.endpoint
+	if f.endpoint != nil {
+		literals := slices.Concat(f.endpoint.literals, g.endpoint.literals)
+		if g.endpoint.text() < f.endpoint.text() {
+			f.endpoint = g.endpoint
+		}
+		f.endpoint.literals = literals
 	}
 	if g.describe.summary < f.describe.summary {
 		f.describe.summary, f.describe.noun = g.describe.summary, g.describe.noun
@@ -144,7 +152,8 @@ func (l *Library) Name(seed uint64, style string) ([]*universe.Tool, error) {
 	for i, f := range functions {
 		tools[i] = f.tool
 	}
-	return append(tools, nameEndpoints(endpoints)...), nil
+	l.tools = append(tools, nameEndpoints(endpoints)...)
+	return slices.Clone(l.tools), nil
 }
 
 // distinguish adds the statement itself to the descriptions that several functions of a database share.

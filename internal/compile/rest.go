@@ -60,6 +60,19 @@ type endpoint struct {
 	exact     string   // what is returned, in a sentence with argument marks
 	arguments []endpointArgument
 	columns   []endpointColumn
+	literals  []universe.Value // what examples ask with: no text may tell them
+	summary   string           // set by the naming pass
+}
+
+// literals lists the values that a call is made with.
+func (c *draftCall) literals() []universe.Value {
+	var list []universe.Value
+	for _, a := range c.arguments {
+		if a.source < 0 {
+			list = append(list, a.value)
+		}
+	}
+	return list
 }
 
 // endpointColumn is the wording of one column of the result.

@@ -114,7 +114,8 @@ func nameEndpoints(functions []*function) []*universe.Tool {
 	}
 	tools := make([]*universe.Tool, len(list))
 	for _, n := range list {
-		n.f.describe.summary = n.summary() + " " + n.f.endpoint.exact
+		n.f.endpoint.summary = n.summary()
+		n.f.describe.summary = n.f.endpoint.summary + " " + n.f.endpoint.exact
 		for j, a := range n.f.endpoint.arguments {
 			n.f.bindings[j].Argument = a.name
 			n.f.describe.arguments[j] = a.description
@@ -128,12 +129,7 @@ func nameEndpoints(functions []*function) []*universe.Tool {
 		n.f.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.f.database)+"/"+n.resource())
 		tools[i] = n.f.tool
 	}
-	slices.SortFunc(tools, func(a, b *universe.Tool) int {
-		if c := strings.Compare(a.Database, b.Database); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortFunc(tools, compareTools)
 	return tools
 }
 
