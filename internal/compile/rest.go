@@ -48,8 +48,13 @@ var tellingOrder = []aspect{
 	aspectTables, aspectOuter, aspectSet,
 }
 
-// phrase is what an aspect says: in every name, in more words, and in fewer where the name is too long.
-type phrase struct{ brief, full, short string }
+// phrase is what an aspect says: in every name, in more words where names have to be told apart, and in fewer and fewer
+// where a name is too long.
+type phrase struct {
+	brief, full           string
+	terseBrief, terseFull string // without the names of tables that go without saying
+	short                 string
+}
 
 // endpoint is the wording of a rest function before names are chosen.
 type endpoint struct {
@@ -110,6 +115,13 @@ func describeEndpoint(d *draft, u unit, order []hole) *endpoint {
 	uses := p.uses(u.statement, order)
 	e.arguments = p.arguments(d, order, uses)
 	p.statement(u.statement, uses, e)
+	var terse endpoint
+	p.terse = true
+	p.statement(u.statement, uses, &terse)
+	p.terse = false
+	for a, ph := range terse.phrases {
+		e.phrases[a].terseBrief, e.phrases[a].terseFull = ph.brief, ph.full
+	}
 	w := &writer{q: d.q, holes: map[ast.Node]int{}, parameters: d.parameters, labels: map[*sqlast.Source]string{}}
 	for i, h := range order {
 		w.holes[h.node] = i + 1
@@ -174,7 +186,7 @@ func (p *phraser) results(s *ast.SelectStmt, w *writer) []endpointColumn {
 func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *endpoint) {
 	first, ok := s.Cores[0].(*ast.SelectQuery)
 	if !ok {
-		e.phrases[aspectSubject] = phrase{"values", "values", "values"}
+		e.phrases[aspectSubject] = phrase{brief: "values", full: "values", short: "values"}
 		return
 	}
 	subject := p.core(s, first, uses, e)
@@ -325,10 +337,8 @@ func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint)
 		ph.short = joined(n.one) + "_details"
 	}
 	switch {
-	case len(shown) == 0 || star && out.single:
-		*ph = phrase{rows, rows, rows}
-	case star:
-		*ph = phrase{rows, rows, rows}
+	case len(shown) == 0 || star:
+		*ph = phrase{brief: rows, full: rows, short: rows}
 	case out.measured && len(shown) == 1 && shown[0].count:
 		e.counts = true
 		things := joined(shown[0].words)
@@ -406,6 +416,7 @@ func (p *phraser) measures(list []term) string {
 			shared = false
 			break
 		}
+		shared = shared && !slices.Contains(heads, words[0])
 		heads = append(heads, words[0])
 		if rest := joined(words[1:]); i == 0 {
 			tail = rest
@@ -582,7 +593,7 @@ func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *endpo
 		if joined(only.words) == joined(t.words) && only.table == t.table && !t.count {
 			sub := &e.phrases[aspectSubject]
 			word := extreme(t, core.OrderBy[0].Order == ast.SortDesc) + "_"
-			*sub = phrase{word + sub.brief, word + sub.full, word + sub.short}
+			*sub = phrase{brief: word + sub.brief, full: word + sub.full, short: word + sub.short}
 			return
 		}
 	}

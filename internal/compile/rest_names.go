@@ -19,26 +19,39 @@ type naming struct {
 	hash  int               // digits of the hash of the meaning, 0 for none
 }
 
+// length says how many words a name may have.
+type length int
+
+const (
+	long  length = iota
+	terse        // tables that go without saying are left out
+	short        // many columns are but details
+)
+
 // text gives one aspect in the words that are asked for.
-func (n *naming) text(a aspect, short bool) string {
+func (n *naming) text(a aspect, l length) string {
 	p := n.f.endpoint.phrases[a]
 	switch {
-	case n.told[a]:
+	case n.told[a] && l == long:
 		return p.full
-	case short:
-		return p.short
-	default:
+	case n.told[a]:
+		return p.terseFull
+	case l == long:
 		return p.brief
+	case l == terse:
+		return p.terseBrief
+	default:
+		return p.short
 	}
 }
 
 // words puts the aspects in the order in which they are read, with up to filters of the parameters. A path names the
 // number of things that a name counts.
-func (n *naming) words(path, short bool, filters int) string {
+func (n *naming) words(path bool, l length, filters int) string {
 	e := n.f.endpoint
 	var parts []string
 	for a := range aspectCount {
-		text := n.text(a, short)
+		text := n.text(a, l)
 		if a == aspectSubject && path && e.counts && !n.told[a] {
 			text = e.resource
 		}
@@ -60,7 +73,7 @@ func (n *naming) verb() string {
 	return "get"
 }
 
-// name gives the tool's name: the full wording where it fits, else the short one, else its beginning with a hash of the
+// name gives the tool's name: the longest wording that fits, else the beginning of the shortest with a hash of the
 // meaning.
 func (n *naming) name() string { return n.fit(n.verb()+"_", false) }
 
@@ -72,8 +85,8 @@ const allFilters = 1 << 30
 
 func (n *naming) fit(verb string, path bool) string {
 	if n.hash == 0 {
-		for _, short := range []bool{false, true} {
-			if text := verb + n.words(path, short, allFilters); len(text) <= MaxNameLength {
+		for l := long; l <= short; l++ {
+			if text := verb + n.words(path, l, allFilters); len(text) <= MaxNameLength {
 				return text
 			}
 		}
@@ -81,9 +94,9 @@ func (n *naming) fit(verb string, path bool) string {
 	digits := max(n.hash, hashLength)
 	hash := "_" + universe.Hash(0, n.f.key)[:digits]
 	// Whole parameters are left out as long as one is left, before words are cut.
-	text := verb + n.words(path, true, allFilters)
+	text := verb + n.words(path, short, allFilters)
 	for k := len(n.f.endpoint.filters) - 1; k > 0 && len(text)+len(hash) > MaxNameLength; k-- {
-		text = verb + n.words(path, true, k)
+		text = verb + n.words(path, short, k)
 	}
 	return cutWords(text, MaxNameLength-len(hash)) + hash
 }
@@ -197,7 +210,7 @@ func (n *naming) summary() string {
 	whole := *n
 	whole.place = false
 	whole.told[aspectSort] = true
-	text := n.verb() + "_" + whole.words(false, false, allFilters)
+	text := n.verb() + "_" + whole.words(false, long, allFilters)
 	return capital(strings.ReplaceAll(text, "_", " ")) + "."
 }
 

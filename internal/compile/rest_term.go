@@ -25,6 +25,7 @@ type phraser struct {
 	nouns map[*schema.Table]noun
 	roles map[*sqlast.Source][]string
 	depth int
+	terse bool // leave out the names of tables where a column says enough
 }
 
 func (p *phraser) noun(t *schema.Table) noun {
@@ -45,7 +46,7 @@ func (p *phraser) of(t term) []string {
 		return inRole(t.words, t.role)
 	}
 	one := p.noun(t.table).one
-	if mentions(t.words, one) {
+	if mentions(t.words, one) || p.terse && !isGeneric(t.words) {
 		return t.words
 	}
 	return append(slices.Clone(one), t.words...)
