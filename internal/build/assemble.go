@@ -8,13 +8,14 @@ import (
 
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/openapi"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // assemble makes the suite of what was published.
 func (b *builder) assemble() (*Built, error) {
-	s := &suite.Suite{Tools: map[string][]*universe.Tool{universe.StyleFunc: b.tools}}
+	s := &suite.Suite{Tools: b.tools, Documents: map[string][]byte{}}
 	files := map[string]string{}
 	for _, src := range b.sources {
 		if src.world == nil {
@@ -22,10 +23,13 @@ func (b *builder) assemble() (*Built, error) {
 		}
 		s.Manifest.Databases = append(s.Manifest.Databases, suite.DatabaseFile{
 			Name: src.name, File: suite.DirDatabases + "/" + src.name + ".sqlite", Description: src.schema.Description,
+			Synthesized: src.made,
 		})
+		s.Schemas = append(s.Schemas, &suite.Schema{Database: src.name, Text: src.schema.Text()})
 		files[src.name] = src.file
 	}
 	slices.SortFunc(s.Manifest.Databases, func(x, y suite.DatabaseFile) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(s.Schemas, func(x, y *suite.Schema) int { return strings.Compare(x.Database, y.Database) })
 
 	variants := map[string][]*item{}
 	for _, src := range b.sources {
@@ -34,33 +38,76 @@ func (b *builder) assemble() (*Built, error) {
 		}
 	}
 	var published []*item
+	b.isPublished = map[string]bool{}
 	for _, it := range b.items {
-		if it.rejection == nil {
+		if len(it.published()) > 0 {
 			published = append(published, it)
-			for _, v := range variants[it.id] {
-				if v.rejection == nil {
-					published = append(published, v)
-				}
-			}
-			continue
+			b.isPublished[it.id] = true
 		}
 		// A variant of an example that was rejected has nothing to stand beside.
 		for _, v := range variants[it.id] {
-			v.reject(b, it.rejection.Reason, 0, 0, "its source is rejected: "+it.rejection.Message)
+			if it.rejection != nil {
+				v.reject(b, it.rejection.Reason, 0, 0, "its source is rejected: "+it.rejection.Message)
+				continue
+			}
+			for at, f := range it.forms {
+				if f.rejection != nil {
+					v.rejectForm(b, v.forms[at], f.rejection.Reason, 0, 0, "its source is rejected: "+f.rejection.Message)
+				}
+			}
+			if len(v.published()) > 0 {
+				published = append(published, v)
+			}
 		}
 	}
 	validation := b.split(published)
+	used := map[string]bool{}
 	for _, it := range published {
-		b.publish(s, it, validation[it.root()])
+		for _, f := range it.published() {
+			b.publish(s, it, f, validation[it.root()])
+			for _, start := range f.starts() {
+				used[start.Source] = true
+			}
+		}
 	}
+	for _, src := range b.sources {
+		for _, table := range src.tables() {
+			if used[table.ID] {
+				s.Sources = append(s.Sources, table)
+			}
+		}
+	}
+	slices.SortFunc(s.Sources, func(x, y *universe.Source) int { return strings.Compare(x.ID, y.ID) })
 	s.Rejected = b.rejections(variants)
 	s.Recipes = b.recipes()
+	if err := b.document(s); err != nil {
+		return nil, err
+	}
 	b.manifest(s, published)
 	built := &Built{Suite: s, Databases: files}
 	for _, c := range b.corpora {
 		built.Warnings = append(built.Warnings, c.Warnings...)
 	}
 	return built, nil
+}
+
+// document writes the OpenAPI documents of the rest style, one a database.
+func (b *builder) document(s *suite.Suite) error {
+	byDatabase := map[string][]*universe.Tool{}
+	for _, t := range s.Tools[universe.StyleRest] {
+		byDatabase[t.Database] = append(byDatabase[t.Database], t)
+	}
+	for _, d := range s.Manifest.Databases {
+		if len(byDatabase[d.Name]) == 0 {
+			continue
+		}
+		text, err := openapi.Document(d.Name, d.Description, byDatabase[d.Name])
+		if err != nil {
+			return fmt.Errorf("OpenAPI document of %s: %w", d.Name, err)
+		}
+		s.Documents[d.Name] = text
+	}
+	return nil
 }
 
 // root gives the id of the example that an item or its source is.
@@ -71,14 +118,14 @@ func (it *item) root() string {
 	return it.id
 }
 
-// split puts a share of the examples on the validation side. Examples with the same direct plan's function stay
+// split puts a share of the examples on the validation side. Examples that are one function stay
 // together, and so do variants with their source, so that nothing is tuned on what is tested.
 func (b *builder) split(published []*item) map[string]bool {
 	groups := map[string][]string{}
 	total := 0
 	for _, it := range published {
 		if it.variantOf == "" {
-			key := it.proof.Plans[0].Calls[0].Tool // the direct plan's one call
+			key := it.draft.Meaning()
 			groups[key] = append(groups[key], it.id)
 			total++
 		}
@@ -105,35 +152,38 @@ func (b *builder) split(published []*item) map[string]bool {
 	return chosen
 }
 
-// publish makes the task, its clean instance and its certificate.
-func (b *builder) publish(s *suite.Suite, it *item, validation bool) {
-	plans := it.proof.Plans
+// publish makes the task of an example in one style, its clean instance and its certificate.
+func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
+	plans := f.proof.Plans
 	t := &universe.Task{
-		ID: it.id + "." + universe.StyleFunc, Corpus: it.corpus, Database: it.draft.Query.Schema.Name, Style: universe.StyleFunc,
+		ID: it.id + "." + f.style, Corpus: it.corpus, Database: it.query.Schema.Name, Style: f.style,
 		Source: it.example.Position.String(), Variant: it.variantOf, Split: universe.SplitTest,
 		Messages: []universe.Message{{Role: "user", Content: it.example.Question}}, Evidence: it.example.Evidence,
-		Difficulty: it.example.Difficulty, SQL: it.example.SQL, Gold: it.proof.Gold, Plans: plans,
-		Literals: it.draft.Literals(it.example.Question), Proof: universe.ProofExecuted, Chance: it.proof.Chance,
-		Facets: compile.Facets(it.draft.Query),
+		Difficulty: it.example.Difficulty, SQL: it.example.SQL, Gold: f.proof.Gold, Plans: plans,
+		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Proof: universe.ProofExecuted, Chance: f.proof.Chance,
+		Facets: compile.Facets(it.query),
 	}
 	if t.Variant != "" {
-		t.Variant += "." + universe.StyleFunc
+		t.Variant += "." + f.style
 	}
 	if validation {
 		t.Split = universe.SplitValidation
 	}
-	if it.proof.Certificate.Distinct < 3 {
+	if f.proof.Certificate.Distinct < 3 {
 		t.Flags = append(t.Flags, universe.FlagWeak)
 	}
 	if t.Chance.Level() > 0.10 {
 		t.Flags = append(t.Flags, universe.FlagGuessable)
+	}
+	if src := b.byName[t.Database]; src != nil && src.made {
+		t.Flags = append(t.Flags, universe.FlagSynthesized)
 	}
 	primary := plans[universe.Draw(b.opts.Seed, "primary", t.ID).IntN(len(plans))]
 	in := &suite.Instance{
 		ID: t.ID + "/" + condition.RoleClean, Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
 		Primary: primary.Kind, Workflow: primary.Workflow, Seed: b.opts.Seed,
 	}
-	certificate := it.proof.Certificate
+	certificate := f.proof.Certificate
 	certificate.Instance = in.ID
 	s.Tasks = append(s.Tasks, t)
 	s.Instances = append(s.Instances, in)
@@ -150,32 +200,30 @@ func (b *builder) rejections(variants map[string][]*item) []*suite.Rejection {
 		}
 	}
 	for _, it := range b.items {
-		if it.rejection != nil {
-			list = append(list, it.rejection)
-		}
-		list = append(list, it.droppedPlans()...)
+		list = append(list, it.account()...)
 		for _, v := range append(refused[it.id], variants[it.id]...) {
-			if v.rejection != nil {
-				list = append(list, v.rejection)
-			}
-			list = append(list, v.droppedPlans()...)
+			list = append(list, v.account()...)
 		}
 	}
 	return list
 }
 
-// droppedPlans names the plans of a published example that are left out because they do not hold.
-func (it *item) droppedPlans() []*suite.Rejection {
-	if it.rejection != nil || it.proof == nil {
-		return nil
+// account lists why an item is not published, in all styles or in some, and which plans are left out.
+func (it *item) account() []*suite.Rejection {
+	if it.rejection != nil {
+		return []*suite.Rejection{it.rejection}
 	}
 	var list []*suite.Rejection
-	for _, d := range it.proof.Dropped {
-		at := it.example.Position
-		list = append(list, &suite.Rejection{
-			What: "plan", ID: it.id + "/" + d.Kind, Corpus: it.corpus, Database: it.example.Database, Style: universe.StyleFunc,
-			Reason: d.Reason, File: at.File, Line: at.Line, Column: at.Column, Message: d.Message,
-		})
+	for _, f := range it.forms {
+		if f.rejection != nil {
+			list = append(list, f.rejection)
+			continue
+		}
+		for _, d := range f.proof.Dropped {
+			r := it.because(d.Reason, 0, 0, d.Message)
+			r.What, r.ID, r.Style = "plan", it.id+"/"+d.Kind, f.style
+			list = append(list, r)
+		}
 	}
 	return list
 }
@@ -205,33 +253,52 @@ func (b *builder) manifest(s *suite.Suite, published []*item) {
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
+		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize),
 	}
-	m.Counts = b.count(s, published)
-	style := m.Counts
-	m.Counts.Styles = map[string]*suite.Counts{universe.StyleFunc: &style}
+	m.Counts = b.count(s, published, "")
+	m.Counts.Styles = map[string]*suite.Counts{}
+	for _, style := range b.opts.Styles {
+		c := b.count(s, published, style)
+		m.Counts.Styles[style] = &c
+	}
 }
 
-func (b *builder) count(s *suite.Suite, published []*item) suite.Counts {
+// count accounts for one style, or with "" for all of them: an example is then published if it is in some style, and
+// rejected if it is in none.
+func (b *builder) count(s *suite.Suite, published []*item, style string) suite.Counts {
 	c := suite.Counts{
-		Read: b.read, Tools: len(b.tools), Tasks: len(s.Tasks), RejectedByReason: map[string]int{},
-		Workflows: map[string]int{}, Instances: map[string]suite.InstanceCounts{},
+		Read: b.read, RejectedByReason: map[string]int{}, Workflows: map[string]int{}, Instances: map[string]suite.InstanceCounts{},
+	}
+	of := func(f *form) bool { return style == "" || f.style == style }
+	for _, known := range b.opts.Styles {
+		if style == "" || style == known {
+			c.Tools += len(s.Tools[known])
+		}
 	}
 	for _, it := range b.items {
-		if it.proof != nil && it.proof.Agrees() {
+		if slices.ContainsFunc(it.forms, func(f *form) bool { return of(f) && f.proof != nil && f.proof.Agrees() }) {
 			c.Proven++
 		}
 	}
 	for _, it := range published {
+		if !slices.ContainsFunc(it.published(), of) {
+			continue
+		}
 		if it.variantOf == "" {
 			c.Published++
 		} else {
 			c.Variants++
 		}
-		if compile.Structured(it.draft.Query) {
+		if compile.Structured(it.query) {
 			c.Structured++
 		}
 	}
+	c.Rejected = c.Read - c.Published
+	unpublished := map[string]bool{} // examples that some style rejects, counted once
 	for _, r := range s.Rejected {
+		if style != "" && r.Style != "" && r.Style != style {
+			continue
+		}
 		switch r.What {
 		case "variant":
 			if c.VariantsRefused == nil {
@@ -241,11 +308,18 @@ func (b *builder) count(s *suite.Suite, published []*item) suite.Counts {
 		case "plan":
 			c.PlansDropped++
 		default:
-			c.Rejected++
+			if style == "" && (unpublished[r.ID] || r.Style != "" && b.isPublished[r.ID]) {
+				continue
+			}
+			unpublished[r.ID] = true
 			c.RejectedByReason[r.Reason]++
 		}
 	}
 	for i, t := range s.Tasks {
+		if style != "" && t.Style != style {
+			continue
+		}
+		c.Tasks++
 		if len(t.Plans) > 1 {
 			c.TasksWithAlternative++
 		}
@@ -255,11 +329,14 @@ func (b *builder) count(s *suite.Suite, published []*item) suite.Counts {
 		if slices.Contains(t.Flags, universe.FlagGuessable) {
 			c.Guessable++
 		}
+		if slices.Contains(t.Flags, universe.FlagSynthesized) {
+			c.Synthesized++
+		}
 		c.Workflows[s.Instances[i].Workflow]++
 		c.Mutants = c.Mutants.Add(s.Certificates[i].Mutants)
 		c.JoinMutants = c.JoinMutants.Add(s.Certificates[i].Joins)
 	}
 	c.MutationScore = c.Mutants.Score()
-	c.Instances[condition.RoleClean] = suite.InstanceCounts{Made: len(s.Instances), Certified: len(s.Instances)}
+	c.Instances[condition.RoleClean] = suite.InstanceCounts{Made: c.Tasks, Certified: c.Tasks}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,9 +22,11 @@ import (
 	"github.com/seatrial/seatrial/internal/corpus"
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/synthesize"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 	"golang.org/x/sync/errgroup"
@@ -36,7 +39,9 @@ type Options struct {
 	Styles             []string
 	Seed               uint64
 	Name               string
-	Names              string // compile.NamesObscure or compile.NamesReadable
+	Names              string // of the func style: compile.NamesObscure or compile.NamesReadable
+	SlotProfile        string // of the slot and sel styles: relation.ProfileExtended or relation.ProfilePaper
+	Synthesize         bool   // make databases of which the corpus ships the schema alone
 	MaxRows            int    // longest answer published, in rows
 	KeepEmpty          bool   // publish empty answers too
 	RequireAlternative bool   // publish only tasks with a second plan
@@ -54,7 +59,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Styles: []string{universe.StyleFunc}, Name: "suite", Names: compile.NamesObscure, MaxRows: 100, Neighbours: 24,
-		ValidationShare: 0.1, StatementTimeout: time.Minute, Workers: runtime.GOMAXPROCS(0),
+		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute, Workers: runtime.GOMAXPROCS(0),
 	}
 }
 
@@ -66,7 +71,9 @@ type Progress struct {
 }
 
 // Styles lists the styles that can be built.
-func Styles() []string { return []string{universe.StyleFunc} }
+func Styles() []string {
+	return []string{universe.StyleFunc, universe.StyleSlot, universe.StyleSel, universe.StyleRest}
+}
 
 // Built is a suite in memory, with the files of its databases.
 type Built struct {
@@ -81,10 +88,26 @@ type item struct {
 	corpus    string
 	id        string
 	variantOf string // id of the source of a variant
-	draft     *compile.Draft
+	query     *sqlast.Query
+	columns   []universe.Column
 	found     *verify.Finding
+	draft     *compile.Draft // the query as one function: what variants and the split go by
+	forms     []*form        // one a style, in the order of the styles; nil where the example is rejected in all of them
+	rejection *suite.Rejection
+}
+
+// form is an example in one style.
+type form struct {
+	style     string
+	draft     draft // nil where the style cannot express the query
 	proof     *verify.Proof
 	rejection *suite.Rejection
+}
+
+// draft is a query compiled in some style.
+type draft interface {
+	Plans() []universe.Plan
+	Literals(question string) []universe.Literal
 }
 
 // source is one database with its examples.
@@ -98,6 +121,8 @@ type source struct {
 	variants  []*item
 	refused   []*item // variants that were tried and dropped
 	recipeSQL []string
+	made      bool                        // the rows are synthesised
+	starts    map[string]*universe.Source // starting tables, by id
 }
 
 type builder struct {
@@ -108,8 +133,10 @@ type builder struct {
 	items    []*item // in corpus order
 	rejected []*suite.Rejection
 	read     int
-	tools    []*universe.Tool
-	done     progressCounter
+	tools    map[string][]*universe.Tool // by style
+	// isPublished names the examples that are published in some style.
+	isPublished map[string]bool
+	done        progressCounter
 }
 
 // Run builds. Errors are [*diag.Error] where the input is at fault.
@@ -127,6 +154,7 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 		run  func(context.Context) error
 	}{
 		{"load", b.load},
+		{"synthesize", b.synthesize},
 		{"examine", b.examine},
 		{"name", b.name},
 		{"prove", b.prove},
@@ -199,7 +227,8 @@ func (b *builder) load(context.Context) error {
 func (b *builder) addDatabases(c *corpus.Corpus) map[string]*source {
 	names := map[string]*source{}
 	for _, d := range c.Databases {
-		if d.File == "" {
+		made := d.File == "" && d.Schema != nil && b.opts.Synthesize
+		if d.File == "" && !made {
 			continue
 		}
 		name := d.Name
@@ -209,7 +238,7 @@ func (b *builder) addDatabases(c *corpus.Corpus) map[string]*source {
 				name += "_" + strconv.Itoa(n)
 			}
 		}
-		s := &source{name: name, file: d.File, notes: d.Notes}
+		s := &source{name: name, file: d.File, notes: d.Notes, schema: d.Schema, made: made, starts: map[string]*universe.Source{}}
 		b.byName[name] = s
 		b.sources = append(b.sources, s)
 		names[d.Name] = s
@@ -217,11 +246,27 @@ func (b *builder) addDatabases(c *corpus.Corpus) map[string]*source {
 	return names
 }
 
+// reject gives the reason for which an example is published in no style.
 func (it *item) reject(b *builder, reason string, line, column int, message string) {
-	at := it.example.Position
 	if it.rejection != nil {
 		return
 	}
+	it.rejection = it.because(reason, line, column, message)
+	b.done.reject()
+}
+
+// rejectForm gives the reason for which an example is not published in one style.
+func (it *item) rejectForm(b *builder, f *form, reason string, line, column int, message string) {
+	if f.rejection != nil {
+		return
+	}
+	f.rejection = it.because(reason, line, column, message)
+	f.rejection.Style = f.style
+	b.done.reject()
+}
+
+func (it *item) because(reason string, line, column int, message string) *suite.Rejection {
+	at := it.example.Position
 	if line > 1 || column > 0 {
 		message = fmt.Sprintf("%s (line %d, column %d of the SQL)", message, line, column)
 	}
@@ -229,11 +274,24 @@ func (it *item) reject(b *builder, reason string, line, column int, message stri
 	if it.variantOf != "" {
 		what = "variant"
 	}
-	it.rejection = &suite.Rejection{
-		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Style: universe.StyleFunc, Reason: reason,
+	return &suite.Rejection{
+		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Reason: reason,
 		File: at.File, Line: at.Line, Column: at.Column, Message: message,
 	}
-	b.done.reject()
+}
+
+// published lists the forms in which an item is published.
+func (it *item) published() []*form {
+	if it.rejection != nil {
+		return nil
+	}
+	var list []*form
+	for _, f := range it.forms {
+		if f.rejection == nil {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // each runs work on every database that has examples, side by side, the ones that take longest first, so that none of
@@ -268,6 +326,24 @@ func (s *source) cost() int64 {
 		size += info.Size()
 	}
 	return size * int64(len(s.items))
+}
+
+// synthesize makes the databases of which the corpora ship the schema alone, with rows for what is asked of them.
+func (b *builder) synthesize(ctx context.Context) error {
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		if !s.made {
+			return nil
+		}
+		var queries []*sqlast.Query
+		for _, it := range s.items {
+			if q, err := sqlast.Parse(it.example.SQL, s.schema); err == nil {
+				queries = append(queries, q) // what cannot be parsed is rejected when it is examined
+			}
+		}
+		s.file = filepath.Join(b.opts.WorkDir, s.name+".synthesized.sqlite")
+		_, err := synthesize.Database(ctx, s.schema, queries, b.opts.Seed, s.file)
+		return err
+	})
 }
 
 // examine opens each database, parses its examples, runs their SQL, and makes variants.
@@ -363,8 +439,8 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *verify.Examiner
 		it.reject(b, bad.Reason, bad.Line, bad.Column, bad.Message)
 		return nil
 	}
-	draft := compile.Func(q)
-	found, err := x.Examine(ctx, q, draft.Columns())
+	columns := verify.Columns(q)
+	found, err := x.Examine(ctx, q, columns)
 	if err != nil {
 		if limit := b.timeLimit(it, err); limit != nil {
 			return limit
@@ -376,9 +452,59 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *verify.Examiner
 		it.reject(b, found.Reason, found.Line, found.Column, found.Message)
 		return nil
 	}
-	it.draft = draft
+	it.query, it.columns, it.draft = q, columns, compile.Func(q)
+	return b.compile(s, it)
+}
+
+// compile makes the forms of an example.
+func (b *builder) compile(s *source, it *item) error {
+	var slot *compile.SlotDraft
+	var inexpressible *compile.Inexpressible
+	for _, style := range b.opts.Styles {
+		f := &form{style: style}
+		it.forms = append(it.forms, f)
+		switch style {
+		case universe.StyleFunc:
+			f.draft = it.draft
+			if reason, _ := b.quality(it); reason == "" && b.opts.RequireAlternative && it.draft.Composed == nil {
+				it.rejectForm(b, f, "no_alternative", 0, 0, "there is no second plan")
+			}
+			continue
+		case universe.StyleRest:
+			f.draft = compile.Rest(it.query)
+			continue
+		}
+		if slot == nil && inexpressible == nil {
+			if slot, inexpressible = compile.Slot(it.query, b.opts.SlotProfile); slot != nil {
+				for _, table := range slot.Sources {
+					s.starts[table.ID] = table
+				}
+			}
+		}
+		if inexpressible != nil {
+			it.rejectForm(b, f, inexpressible.Reason, inexpressible.Line, inexpressible.Column, inexpressible.Message)
+			continue
+		}
+		plan := slot.Plan()
+		if style == universe.StyleSel {
+			var err error
+			if plan, err = slot.Sel(); err != nil {
+				return fmt.Errorf("example %s: %w", it.id, err)
+			}
+		}
+		f.draft = operations{SlotDraft: slot, plan: plan}
+	}
 	return nil
 }
+
+// operations is a query compiled to the tools of the slot or the sel style.
+type operations struct {
+	*compile.SlotDraft
+	plan universe.Plan
+}
+
+// Plans gives the plan.
+func (d operations) Plans() []universe.Plan { return []universe.Plan{d.plan} }
 
 // timeLimit makes the error that ends the build where a statement ran into its time limit, or gives nil.
 func (b *builder) timeLimit(it *item, err error) error {
@@ -406,7 +532,7 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 		seen[it.example.Question+"\n"+it.example.SQL] = true
 	}
 	for _, it := range s.items {
-		if it.draft == nil {
+		if len(it.published()) == 0 || it.forms == nil {
 			continue
 		}
 		if reason, _ := b.quality(it); reason != "" {
@@ -455,25 +581,42 @@ func (b *builder) quality(it *item) (reason, message string) {
 		return "empty_result", "the answer is empty"
 	case rows > b.opts.MaxRows:
 		return "too_many_rows", fmt.Sprintf("the answer has %d rows, more than %d", rows, b.opts.MaxRows)
-	case b.opts.RequireAlternative && it.draft.Composed == nil:
-		return "no_alternative", "there is no second plan"
 	default:
 		return "", ""
 	}
 }
 
-// name gathers the functions of all examples, names them, and makes their tools.
+// name gathers the functions of all examples, names them, and makes the tools of every style.
 func (b *builder) name(context.Context) error {
+	b.tools = map[string][]*universe.Tool{}
+	for at, style := range b.opts.Styles {
+		var err error
+		switch style {
+		case universe.StyleFunc, universe.StyleRest:
+			b.tools[style], err = b.nameFunctions(at, style)
+		default:
+			b.tools[style] = b.operations(style)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameFunctions names the functions of one style, the at-th.
+func (b *builder) nameFunctions(at int, style string) ([]*universe.Tool, error) {
 	library := compile.NewLibrary()
 	for _, it := range b.items {
-		if it.draft != nil {
-			library.Add(it.draft)
+		if it.forms != nil {
+			library.Add(it.forms[at].draft.(*compile.Draft))
 		}
 	}
 	for _, s := range b.sources {
 		s.variants = slices.DeleteFunc(s.variants, func(v *item) bool {
-			if library.Knows(v.draft) {
-				library.Add(v.draft)
+			d := v.forms[at].draft.(*compile.Draft)
+			if library.Knows(d) {
+				library.Add(d)
 				return false
 			}
 			v.reject(b, "changes_tools", 0, 0, "the variant would need other tools than its source")
@@ -481,57 +624,73 @@ func (b *builder) name(context.Context) error {
 			return true
 		})
 	}
-	tools, err := library.Name(b.opts.Seed, b.opts.Names)
-	b.tools = tools
-	return err
+	return library.Name(b.opts.Seed, b.opts.Names)
+}
+
+// operations lists the tools of the slot and sel styles: the operations, which serve every database, and in sel the
+// getters of each database's starting tables.
+func (b *builder) operations(style string) []*universe.Tool {
+	tools := relation.Tools(style, b.opts.SlotProfile)
+	if style != universe.StyleSel {
+		return tools
+	}
+	for _, s := range b.sources {
+		getters := map[string]*universe.Tool{}
+		for _, id := range slices.Sorted(maps.Keys(s.starts)) {
+			for _, t := range relation.Getters(s.starts[id]) {
+				if getters[t.Name] == nil {
+					t.Database = s.name
+					getters[t.Name] = t
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(getters)) {
+			tools = append(tools, getters[name])
+		}
+	}
+	return tools
 }
 
 // prove plays the plans of every example on its database and on the neighbours.
 func (b *builder) prove(ctx context.Context) error {
 	toolkits := map[string][]*universe.Tool{}
-	for _, t := range b.tools {
-		toolkits[t.Database] = append(toolkits[t.Database], t)
+	for _, style := range b.opts.Styles {
+		for _, t := range b.tools[style] {
+			toolkits[t.Database] = append(toolkits[t.Database], t)
+		}
 	}
 	b.done.reset(len(b.items))
 	return b.each(ctx, func(ctx context.Context, s *source) error {
-		var claims []*verify.Claim
 		var items []*item
 		var recipe []*sqlast.Query
 		for _, it := range append(slices.Clone(s.items), s.variants...) {
-			if it.draft == nil {
+			if it.forms == nil {
 				if it.variantOf == "" {
 					b.done.step()
 				}
 				continue
 			}
 			items = append(items, it)
-			claims = append(claims, &verify.Claim{
-				Query: it.draft.Query, Columns: it.draft.Columns(), Plans: it.draft.Plans(),
-				Literals: it.draft.Literals(it.example.Question), Finding: it.found,
-			})
-			recipe = append(recipe, it.draft.Query)
+			recipe = append(recipe, it.query)
 			s.recipeSQL = append(s.recipeSQL, it.example.SQL)
 		}
-		if len(claims) == 0 {
+		if len(items) == 0 {
 			return nil // nor can a damaged file be sampled
 		}
 		p, err := verify.NewProver(ctx, verify.ProverConfig{
-			Database: s.name, World: s.world, Schema: s.schema, Tools: toolkits[s.name], Recipe: recipe,
-			Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, LongestGold: b.opts.MaxRows,
+			Database: s.name, World: s.world, Schema: s.schema, Tools: append(slices.Clone(toolkits[""]), toolkits[s.name]...),
+			Sources: s.tables(), Recipe: recipe, Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, LongestGold: b.opts.MaxRows,
 		})
 		if err != nil {
 			return err
 		}
 		defer p.Close()
-		for i, it := range items {
-			proof, err := p.Prove(ctx, claims[i])
-			if err != nil {
-				if limit := b.timeLimit(it, err); limit != nil {
-					return limit
+		for _, it := range items {
+			for _, f := range it.forms {
+				if err := b.proveForm(ctx, p, it, f); err != nil {
+					return err
 				}
-				return fmt.Errorf("example %s: %w", it.id, err)
 			}
-			b.judge(it, proof)
 			if it.variantOf == "" {
 				b.done.step()
 			}
@@ -540,19 +699,54 @@ func (b *builder) prove(ctx context.Context) error {
 	})
 }
 
-// judge rejects an example that is not proven or breaks a quality rule.
-func (b *builder) judge(it *item, proof *verify.Proof) {
-	it.proof = proof
+// tables lists the starting tables of a database in the order of their ids.
+func (s *source) tables() []*universe.Source {
+	list := make([]*universe.Source, 0, len(s.starts))
+	for _, id := range slices.Sorted(maps.Keys(s.starts)) {
+		list = append(list, s.starts[id])
+	}
+	return list
+}
+
+func (b *builder) proveForm(ctx context.Context, p *verify.Prover, it *item, f *form) error {
+	if f.draft == nil {
+		return nil // rejected when it was compiled
+	}
+	proof, err := p.Prove(ctx, &verify.Claim{
+		Style: f.style, Query: it.query, Columns: it.columns, Plans: f.draft.Plans(),
+		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Finding: it.found,
+	})
+	if err != nil {
+		if limit := b.timeLimit(it, err); limit != nil {
+			return limit
+		}
+		return fmt.Errorf("example %s: %w", it.id, err)
+	}
+	b.judge(it, f, proof)
+	return nil
+}
+
+// starts gives the starting tables of a form, nil in the styles that have none.
+func (f *form) starts() []universe.Start {
+	if d, ok := f.draft.(operations); ok {
+		return d.Starts
+	}
+	return nil
+}
+
+// judge rejects a form that is not proven or breaks a quality rule.
+func (b *builder) judge(it *item, f *form, proof *verify.Proof) {
+	f.proof = proof
 	if reason, message := b.quality(it); reason != "" {
-		it.reject(b, reason, 0, 0, message)
+		it.rejectForm(b, f, reason, 0, 0, message)
 		return
 	}
 	if proof.Reason != "" {
-		it.reject(b, proof.Reason, 0, 0, proof.Message)
+		it.rejectForm(b, f, proof.Reason, 0, 0, proof.Message)
 		return
 	}
-	if b.opts.RequireAlternative && len(proof.Plans) < 2 {
-		it.reject(b, "no_alternative", 0, 0, proof.AlternativeMessage())
+	if b.opts.RequireAlternative && f.style == universe.StyleFunc && len(proof.Plans) < 2 {
+		it.rejectForm(b, f, "no_alternative", 0, 0, proof.AlternativeMessage())
 	}
 }
 
@@ -575,6 +769,7 @@ func Reasons() map[string]string {
 		"duplicate_variant":   "a variant asks what another example asks",
 		"changes_tools":       "a variant would need other tools than its source",
 	}
+	maps.Copy(reasons, compile.InexpressibleReasons())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -16,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
@@ -48,6 +50,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
 	f.StringVar(&o.Names, "names", o.Names, "names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
+	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile, "operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
+	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
 	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")
@@ -85,6 +89,14 @@ type buildResult struct {
 }
 
 func checkBuild(o build.Options) error {
+	if profiles := []string{relation.ProfileExtended, relation.ProfilePaper}; !slices.Contains(profiles, o.SlotProfile) {
+		return diag.Unknown("slot profile", o.SlotProfile, profiles)
+	}
+	for i, style := range o.Styles {
+		if slices.Contains(o.Styles[:i], style) {
+			return diag.Usagef("--style %s is given twice", style)
+		}
+	}
 	for _, c := range []struct {
 		bad  bool
 		text string
@@ -195,9 +207,22 @@ func existing(err error) error {
 
 func (a *app) printBuild(r *buildResult) {
 	a.printf("%s: %d tasks from %d examples, %d tools\n", r.Suite, r.Tasks, r.Read, r.Tools)
+	if len(r.Styles) > 1 {
+		for _, style := range slices.Sorted(maps.Keys(r.Styles)) {
+			c := r.Styles[style]
+			a.printf("  %-10s %d of %d published (%s), %d proven, %d tools", style, c.Published, c.Read, percent(c.Published, c.Read), c.Proven, c.Tools)
+			if c.Published < c.Read {
+				a.printf("; rejected: %s", countList(c.RejectedByReason))
+			}
+			a.printf("\n")
+		}
+	}
 	a.printf("  published  %d of %d read (%s)", r.Published, r.Read, percent(r.Published, r.Read))
 	if r.Variants > 0 {
 		a.printf(", and %d variants", r.Variants)
+	}
+	if r.Synthesized > 0 {
+		a.printf("; %d tasks on synthesised rows", r.Synthesized)
 	}
 	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
 	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)

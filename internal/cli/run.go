@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,8 @@ type runOptions struct {
 	nativeTools bool
 	budget      universe.Budget
 	neighbours  int
+	evidence    string
+	handles     string
 	baseURL     string
 	extra       []string
 
@@ -59,6 +62,12 @@ type runOptions struct {
 	attempts     int
 	plainHistory bool
 }
+
+// What becomes of a task's evidence.
+const (
+	evidenceShown  = "shown"
+	evidenceHidden = "hidden"
+)
 
 func (a *app) runCommand() *cobra.Command {
 	o := runOptions{}
@@ -93,6 +102,9 @@ func (a *app) runCommand() *cobra.Command {
 	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")
 	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "budget of seconds of an episode; 0 is none")
 	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
+	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
+	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
+		", or "+environment.HandlesPreview+" for keys, row count and first rows")
 	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
 	a.howFlags(cmd, &o)
@@ -141,7 +153,7 @@ func (o *runOptions) settings() map[string]string {
 		"native_tools": strconv.FormatBool(o.nativeTools), "max_turns": strconv.Itoa(o.budget.Turns),
 		"max_calls": strconv.Itoa(o.budget.Calls), "token_budget": strconv.Itoa(o.budget.Tokens),
 		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
-		"base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
+		"evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
 	}
 }
 
@@ -155,6 +167,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	}
 	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
+	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
 		o.extra = strings.Split(s["extra"], "\n")
 	}
@@ -199,6 +212,10 @@ func (o *runOptions) check() error {
 		return diag.Usagef("a budget is negative, or no number")
 	case o.record != "" && o.replay != "":
 		return diag.Usagef("--record and --replay exclude each other")
+	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
+		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
+	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
+		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference, environment.HandlesPreview})
 	case o.split != "" && o.split != universe.SplitValidation && o.split != universe.SplitTest:
 		return diag.Unknown("split", o.split, []string{universe.SplitValidation, universe.SplitTest})
 	}
@@ -311,8 +328,10 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	worlds := verify.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
 	m := a.meter()
+	stage := episode.NewStage(s, worlds, nil, environment.Limits{})
+	stage.Show(episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles})
 	r := &episode.Run{
-		Stage: episode.NewStage(s, worlds, nil, environment.Limits{}), Store: store, Instances: instances, Participants: participants,
+		Stage: stage, Store: store, Instances: instances, Participants: participants,
 		Trials: o.trials, Workers: o.workers, Concurrency: o.concurrency, Now: a.Now,
 		Progress: func(p episode.Progress) {
 			rest := fmt.Sprintf("%d invalid", p.Failed())

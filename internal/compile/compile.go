@@ -37,6 +37,10 @@ func Func(q *sqlast.Query) *Draft {
 	return out
 }
 
+// Meaning tells the query as one function from every other: queries that differ in their parameters' values alone share
+// it.
+func (d *Draft) Meaning() string { return d.Direct[0].function.key }
+
 // Structured says whether a query has an uncorrelated sub-SELECT or a set operation.
 func Structured(q *sqlast.Query) bool {
 	structured := false

@@ -32,6 +32,7 @@ type call struct {
 	neighbour []string
 	resolved  bool
 	timeouts  int
+	handle    string // the identity of the data handle that the call made
 }
 
 // runCalls runs the bodies of a step's calls side by side, those that refer to others of the step after them. The error
@@ -129,6 +130,12 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	if refusal := e.stages.changeArguments(c); refusal != nil {
 		return refusal, nil
 	}
+	switch c.tool.specification.Body.Engine {
+	case universe.EngineRelation:
+		return e.operate(ctx, c)
+	case universe.EngineText:
+		return e.runText(ctx, c)
+	}
 	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
 	c.resolved = b.resolved
 	if mistake != nil {
@@ -222,6 +229,21 @@ func (e *Environment) scope(c *call, world int) scope {
 func (e *Environment) query(
 	ctx context.Context, c *call, world int, values []universe.Value,
 ) (*universe.Result, *universe.ToolError, error) {
+	r, mistake, err := e.execute(ctx, world, c.tool.specification.Body.Statement, values, &c.timeouts)
+	if mistake != nil || err != nil {
+		return nil, mistake, err
+	}
+	if len(r.Columns) != len(c.tool.names) {
+		return nil, nil, fmt.Errorf("the statement returns %d columns where the tool declares %d",
+			len(r.Columns), len(c.tool.names))
+	}
+	return &universe.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
+}
+
+// execute runs a statement on a world within the limits.
+func (e *Environment) execute(
+	ctx context.Context, world int, statement string, values []universe.Value, timeouts *int,
+) (*universe.Result, *universe.ToolError, error) {
 	w := e.config.World
 	if world > 0 {
 		w = e.config.Neighbours[world-1]
@@ -232,22 +254,18 @@ func (e *Environment) query(
 		within, cancel = context.WithTimeout(ctx, e.config.Limits.Time)
 		defer cancel()
 	}
-	r, err := w.Query(within, c.tool.specification.Body.Statement, values)
+	r, err := w.Query(within, statement, values)
 	if err != nil {
 		mistake, err := limited(ctx, within, err)
 		if mistake != nil && mistake.Code == universe.CodeTimeout {
-			c.timeouts++
+			*timeouts++
 		}
 		return nil, mistake, err
 	}
 	if len(r.Rows) > e.config.Limits.Rows {
 		return nil, tooLarge(fmt.Sprintf("%d rows", e.config.Limits.Rows)), nil
 	}
-	if len(r.Columns) != len(c.tool.names) {
-		return nil, nil, fmt.Errorf("the statement returns %d columns where the tool declares %d",
-			len(r.Columns), len(c.tool.names))
-	}
-	return &universe.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
+	return r, nil, nil
 }
 
 // limited tells apart what stopped a statement: a limit, the episode's own clock, values that the statement cannot work
@@ -311,6 +329,15 @@ func unworkable(err error) bool {
 	default:
 		return false
 	}
+}
+
+// refusalOf gives SQLite's words where it refused a statement that an agent wrote, else "".
+func refusalOf(err error) string {
+	var refused *database.QueryError
+	if errors.As(err, &refused) {
+		return refused.Message
+	}
+	return ""
 }
 
 // isBlank says whether a result is empty, or its first row holds nothing but NULL, as aggregates over no rows do.

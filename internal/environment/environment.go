@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -57,6 +58,12 @@ type Config struct {
 	Unlisted *Toolkit // what can be called without being shown; may be nil
 	Budget   universe.Budget
 	World    World
+	// Starts are the labels that stand for something before the first call: the starting tables of the slot and sel styles.
+	Starts []Start
+	// Handles says what an agent sees of a data handle: HandlesReference ("" too) or HandlesPreview.
+	Handles string
+	// Settled remembers the digests of data handles between environments of one world and the same neighbours; may be nil.
+	Settled *Settled
 	// Neighbours are the worlds on which every successful call is repeated for its digests; empty for none.
 	Neighbours []World
 	Limits     Limits
@@ -65,6 +72,19 @@ type Config struct {
 	// byte of what comes out.
 	Parallelism int
 }
+
+// Start is a starting table under its label.
+type Start struct {
+	Label  string
+	Handle *relation.Handle
+	Table  universe.Table // as the agent sees it
+}
+
+// What an agent sees of a data handle that it did not ask the rows of (NL2API §3.1 shows the reference alone).
+const (
+	HandlesReference = "reference"
+	HandlesPreview   = "preview" // keys, the number of rows, and the first rows
+)
 
 // Environment is one instance for one episode. Its methods are safe for concurrent use; steps run one at a time.
 type Environment struct {
@@ -81,6 +101,10 @@ type Environment struct {
 	calls    int
 	usage    universe.Usage
 	timeouts int
+	unread   []unread // data handles whose digests are still to be found
+
+	countsMu sync.Mutex
+	counts   map[string]int // of rows, by the statement that counts them
 }
 
 // New makes an environment. A missing world or toolkit is an error.
@@ -97,24 +121,39 @@ func New(config Config) (*Environment, error) {
 	if config.Parallelism == 0 {
 		config.Parallelism = runtime.GOMAXPROCS(0)
 	}
+	switch config.Handles {
+	case "":
+		config.Handles = HandlesReference
+	case HandlesReference, HandlesPreview:
+	default:
+		return nil, fmt.Errorf("environment %s: data handles cannot be shown as %q", config.Header.Instance, config.Handles)
+	}
 	config.Header.Format = transcript.Format
-	return &Environment{
+	e := &Environment{
 		config:   config,
 		stages:   newStages(config.Steps),
 		record:   transcript.Transcript{Header: config.Header},
 		outcomes: map[string]*outcome{},
 		attempts: map[string]int{},
-	}, nil
+	}
+	for _, s := range config.Starts {
+		e.outcomes[s.Label] = &outcome{handle: s.Handle}
+	}
+	return e, nil
 }
 
 // View is what the agent is given at the start.
 func (e *Environment) View() *universe.View {
-	return &universe.View{
+	view := &universe.View{
 		Messages: e.config.Messages,
 		Evidence: e.config.Evidence,
 		Tools:    e.config.Toolkit.Specifications(),
 		Budget:   e.config.Budget,
 	}
+	for _, s := range e.config.Starts {
+		view.Starts = append(view.Starts, s.Table)
+	}
+	return view
 }
 
 // Done says whether the episode has ended.

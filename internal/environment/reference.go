@@ -1,10 +1,12 @@
 package environment
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -17,7 +19,12 @@ type outcome struct {
 	names   []string
 	// results holds the result on the episode's world and, after it, on each neighbour; nil where the call failed there.
 	results []*universe.Result
+	// handle is the data handle that the call made; its results are there once it has been read.
+	handle *relation.Handle
 }
+
+// made says whether the label stands for something.
+func (o *outcome) made() bool { return o.results != nil || o.handle != nil }
 
 // scope is what the references of one call can see: the outcomes of earlier calls, on one world.
 type scope struct {
@@ -43,6 +50,9 @@ func (s *scope) find(ref universe.Reference) (*outcome, *universe.Result, int, *
 	if o == nil || o.number >= s.number {
 		return nil, nil, 0, s.unknownLabel(ref)
 	}
+	if o.handle != nil && o.results == nil {
+		return nil, nil, 0, badReference("`%s` is a data handle: this tool takes the rows of a result.", ref)
+	}
 	if len(o.results) <= s.world || o.results[s.world] == nil {
 		return nil, nil, 0, badReference("`%s`: the call labelled `%s` has no result.", ref, ref.Label)
 	}
@@ -61,11 +71,13 @@ func (s *scope) unknownLabel(ref universe.Reference) *universe.ToolError {
 	var known []string
 	for label, o := range s.outcomes {
 		// Calls of the same turn may still be running: their labels are listed unseen.
-		if o.number < s.number && (o.turn == s.turn || o.results != nil) {
+		if o.number < s.number && (o.turn == s.turn || o.made()) {
 			known = append(known, label)
 		}
 	}
-	slices.SortFunc(known, func(a, b string) int { return s.outcomes[a].number - s.outcomes[b].number })
+	slices.SortFunc(known, func(a, b string) int {
+		return cmp.Or(s.outcomes[a].number-s.outcomes[b].number, strings.Compare(a, b))
+	})
 	known = known[max(0, len(known)-maxListed):]
 	message := fmt.Sprintf("`%s`: there is no earlier result labelled `%s`.", ref, ref.Label)
 	if len(known) > 0 {

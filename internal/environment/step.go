@@ -50,7 +50,10 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 	if err != nil {
 		return nil, fmt.Errorf("turn %d: %w", e.turns, err)
 	}
-	observations := e.recordActions(turn.Actions, s)
+	observations, err := e.recordActions(ctx, turn.Actions, s)
+	if err != nil {
+		return nil, fmt.Errorf("turn %d: %w", e.turns, err)
+	}
 	e.endOnBudget(ctx)
 	if n := len(observations); e.ended && n > 0 {
 		observations[n-1].Done = true
@@ -161,7 +164,7 @@ func (e *Environment) label(c *call, reserved []string) {
 			Code:    universe.CodeBadArguments,
 			Message: "A label is a letter or underscore, followed by letters, digits and underscores.",
 		})
-	case o != nil && (o.results != nil || o.turn == e.turns):
+	case o != nil && (o.made() || o.turn == e.turns):
 		c.fail(&universe.ToolError{
 			Code:    universe.CodeDuplicateLabel,
 			Message: fmt.Sprintf("The label `%s` stands for another call already.", c.about.Label),
@@ -187,8 +190,11 @@ func waveOf(c *call, inStep map[string]*call) int {
 }
 
 // recordActions writes the events of the actions in their order and gives the observations.
-func (e *Environment) recordActions(actions []universe.Action, s *step) []universe.Observation {
+func (e *Environment) recordActions(
+	ctx context.Context, actions []universe.Action, s *step,
+) ([]universe.Observation, error) {
 	observations := make([]universe.Observation, len(actions))
+	var err error
 	for i := range actions {
 		switch a := &actions[i]; {
 		case e.ended:
@@ -199,10 +205,12 @@ func (e *Environment) recordActions(actions []universe.Action, s *step) []univer
 		case s.callAt[i] != nil:
 			observations[i] = e.recordCall(s.callAt[i])
 		default:
-			observations[i] = e.recordAct(a)
+			if observations[i], err = e.recordAct(ctx, a); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return observations
+	return observations, nil
 }
 
 func (e *Environment) recordCall(c *call) universe.Observation {
@@ -214,41 +222,57 @@ func (e *Environment) recordCall(c *call) universe.Observation {
 	e.record.Append(transcript.Event{
 		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
 		Arguments: recordable(c.action.Arguments), Content: d.Content, Note: d.Note, Error: d.Error,
-		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted,
+		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted, Handle: c.handle,
 	})
+	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
+		e.unread = append(e.unread, unread{event: len(e.record.Events) - 1, handle: o.handle})
+	}
 	return universe.Observation{
 		Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error,
 	}
 }
 
 // recordAct records every act that is no call.
-func (e *Environment) recordAct(a *universe.Action) universe.Observation {
+func (e *Environment) recordAct(ctx context.Context, a *universe.Action) (universe.Observation, error) {
 	switch a.Kind {
 	case universe.ActionAnswer:
-		if !json.Valid(a.Answer) {
-			return mistaken(universe.CodeBadArguments, "An answer must be a JSON value.")
-		}
-		event := transcript.Event{Kind: transcript.EventAnswer, Turn: e.turns, Answer: a.Answer, Lenient: a.Lenient}
-		if ref, ok := answerReference(a.Answer); ok {
-			s := scope{outcomes: e.outcomes, number: e.calls + 1, turn: e.turns}
-			if columns, rows, ok := s.answer(ref); ok {
-				event.Columns, event.Result = columns, rows
-			}
-		}
-		e.record.Append(event)
-		e.finish(transcript.Event{End: transcript.EndAnswered})
-		return universe.Observation{Done: true}
+		return e.recordAnswer(ctx, a)
 	case universe.ActionDecline:
 		e.record.Append(transcript.Event{Kind: transcript.EventDecline, Turn: e.turns, Text: a.Text})
 		e.finish(transcript.Event{End: transcript.EndDeclined})
-		return universe.Observation{Done: true}
+		return universe.Observation{Done: true}, nil
 	case universe.ActionAsk:
 		o := mistaken(universe.CodeUnsupported, "Nobody is there to answer questions.")
 		e.record.Append(transcript.Event{Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Error: o.Error})
-		return o
+		return o, nil
 	default:
-		return mistaken(universe.CodeUnsupported, fmt.Sprintf("There is no action of the kind %q.", a.Kind))
+		return mistaken(universe.CodeUnsupported, fmt.Sprintf("There is no action of the kind %q.", a.Kind)), nil
 	}
+}
+
+func (e *Environment) recordAnswer(ctx context.Context, a *universe.Action) (universe.Observation, error) {
+	if !json.Valid(a.Answer) {
+		return mistaken(universe.CodeBadArguments, "An answer must be a JSON value."), nil
+	}
+	event := transcript.Event{Kind: transcript.EventAnswer, Turn: e.turns, Answer: a.Answer, Lenient: a.Lenient}
+	if ref, ok := answerReference(a.Answer); ok {
+		s := scope{outcomes: e.outcomes, number: e.calls + 1, turn: e.turns}
+		if o := e.outcomes[ref.Label]; o != nil && o.handle != nil && o.results == nil {
+			mistake, err := e.read(ctx, o)
+			if err != nil {
+				return universe.Observation{}, err
+			}
+			if mistake != nil { // too many rows, say: the answer then stands for nothing
+				event.Message = mistake.Message
+			}
+		}
+		if columns, rows, ok := s.answer(ref); ok {
+			event.Columns, event.Result = columns, rows
+		}
+	}
+	e.record.Append(event)
+	e.finish(transcript.Event{End: transcript.EndAnswered})
+	return universe.Observation{Done: true}, nil
 }
 
 // answerReference reads an answer that is a JSON string of the form $label$ or $label.column$.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -111,7 +112,15 @@ func newTool(spec *universe.Tool) (*tool, error) {
 	if body == nil {
 		return t, nil
 	}
-	if body.Engine != universe.EngineSQLite {
+	switch body.Engine {
+	case universe.EngineSQLite:
+	case universe.EngineRelation:
+		if err := relation.Check(body); err != nil {
+			return nil, err
+		}
+		return t, nil
+	case universe.EngineText:
+	default:
 		return nil, fmt.Errorf("no interpreter runs the engine %q", body.Engine)
 	}
 	for i, b := range body.Bindings {

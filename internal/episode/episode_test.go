@@ -156,7 +156,7 @@ func TestStage(t *testing.T) {
 	h.suite.Instances[1].Toolkit = []string{"unused"}
 	stage := h.stage()
 	for i, want := range []int{2, 1, 2} {
-		env, err := stage.Environment(context.Background(), h.suite.Instances[i], transcript.Header{}, universe.Budget{})
+		env, err := stage.Environment(context.Background(), h.suite.Instances[i], episode.Seat{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestStage(t *testing.T) {
 	} {
 		bad = *h.suite.Instances[0]
 		change()
-		_, err := stage.Environment(context.Background(), &bad, transcript.Header{}, universe.Budget{})
+		_, err := stage.Environment(context.Background(), &bad, episode.Seat{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one with %q", err, want)
 		}
@@ -185,7 +185,7 @@ func BenchmarkPlay(b *testing.B) {
 	stage := h.stage()
 	b.ReportAllocs()
 	for range b.N {
-		env, err := stage.Environment(context.Background(), h.suite.Instances[0], transcript.Header{}, universe.Budget{})
+		env, err := stage.Environment(context.Background(), h.suite.Instances[0], episode.Seat{})
 		if err != nil {
 			b.Fatal(err)
 		}

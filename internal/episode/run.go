@@ -22,6 +22,7 @@ type Participant struct {
 	// Model says that the agent waits for a provider more than it computes: its episodes are bounded by Concurrency
 	// instead of Workers.
 	Model  bool
+	SQL    bool // the agent writes SQL: see [Seat]
 	Budget universe.Budget
 	// New makes the agent of one episode. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
@@ -177,6 +178,9 @@ func (x *execution) play(ctx context.Context, j *job) {
 	if err == nil {
 		timed := &timedAgent{agent: agent, now: r.Now}
 		record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+		if err := env.Settle(context.WithoutCancel(ctx)); err != nil {
+			record.Transcript = unbegun(ctx, j.header, err) // evidence is missing: better no episode than half of one
+		}
 		record.Decisions = timed.took
 	} else {
 		record.Transcript = unbegun(ctx, j.header, err)
@@ -203,7 +207,9 @@ func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Envir
 	if err != nil {
 		return nil, nil, err
 	}
-	if env, err = x.run.Stage.Environment(ctx, j.instance, j.header, j.participant.Budget); err != nil {
+	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
+		Header: j.header, Budget: j.participant.Budget, SQL: j.participant.SQL,
+	}); err != nil {
 		return nil, nil, err
 	}
 	agent, err = j.participant.New(j.instance, task, j.trial)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -24,7 +25,13 @@ type StepMaker interface {
 	Steps(in *suite.Instance, task *universe.Task) ([]condition.Step, error)
 }
 
-// Stage makes the environments of a suite's instances. Tools are made ready once a style and shared by all
+// Shown says what agents are shown of a task.
+type Shown struct {
+	HideEvidence bool   // keep back what the corpus says for a person to understand the question
+	Handles      string // of data handles: see environment.Config
+}
+
+// Stage makes the environments of a suite's instances. Tools are made ready once a style and database and shared by all
 // environments. It is safe for concurrent use; the suite must not change.
 type Stage struct {
 	suite    *suite.Suite
@@ -34,9 +41,15 @@ type Stage struct {
 	tasks    map[string]*universe.Task
 	position map[string]int
 
-	mu    sync.Mutex
-	whole map[string]*environment.Toolkit    // by style
-	shown map[[2]string]*environment.Toolkit // by style and database
+	shows   Shown
+	sources map[string]*relation.Handle // starting tables, by id
+	schemas map[string]string           // by database
+
+	mu      sync.Mutex
+	whole   map[[2]string]*environment.Toolkit // by style and database
+	shown   map[string]*environment.Toolkit    // by style, database and starting tables
+	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
+	settled map[string]*environment.Settled    // by database
 }
 
 // NewStage makes a stage. Steps may be nil for suites without conditions: an instance with conditions is then an error.
@@ -44,13 +57,24 @@ func NewStage(s *suite.Suite, worlds Worlds, steps StepMaker, limits environment
 	stage := &Stage{
 		suite: s, worlds: worlds, steps: steps, limits: limits,
 		tasks: s.Index(), position: make(map[string]int, len(s.Instances)),
-		whole: map[string]*environment.Toolkit{}, shown: map[[2]string]*environment.Toolkit{},
+		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
+		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
+		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
+	}
+	for _, source := range s.Sources {
+		stage.sources[source.ID] = relation.Open(source)
+	}
+	for _, schema := range s.Schemas {
+		stage.schemas[schema.Database] = schema.Text
 	}
 	for i, in := range s.Instances {
 		stage.position[in.ID] = i
 	}
 	return stage
 }
+
+// Show says what agents are shown; it must be said before the first environment is made.
+func (s *Stage) Show(shown Shown) { s.shows = shown }
 
 // Task gives the task of an instance.
 func (s *Stage) Task(in *suite.Instance) (*universe.Task, error) {
@@ -60,65 +84,168 @@ func (s *Stage) Task(in *suite.Instance) (*universe.Task, error) {
 	return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 }
 
+// Seat is the place of one agent in an episode.
+type Seat struct {
+	Header transcript.Header
+	Budget universe.Budget
+	// SQL gives the agent one tool that runs SQL, with the schema in its description, in place of the instance's tools: the
+	// baseline of NL2API §4.2.
+	SQL bool
+}
+
 // Environment makes the environment of one episode of an instance.
-func (s *Stage) Environment(
-	ctx context.Context, in *suite.Instance, header transcript.Header, budget universe.Budget,
-) (*environment.Environment, error) {
+func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) (*environment.Environment, error) {
 	task, err := s.Task(in)
 	if err != nil {
 		return nil, err
 	}
-	kit, err := s.toolkit(in, task)
+	config := environment.Config{
+		Header: seat.Header, Messages: task.Messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
+	}
+	if !s.shows.HideEvidence {
+		config.Evidence = task.Evidence
+	}
+	if seat.SQL {
+		config.Toolkit, err = s.sqlToolkit(task.Database)
+	} else if config.Starts, err = s.starts(task); err == nil {
+		config.Toolkit, err = s.toolkit(in, task)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	world, neighbours, err := s.worlds.Worlds(ctx, in, task)
+	config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, task)
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	var steps []condition.Step
+	config.Settled = s.settledOf(task.Database)
 	switch {
 	case len(in.Conditions) == 0:
 	case s.steps == nil:
 		return nil, fmt.Errorf("instance %s: nothing can make its condition %q", in.ID, in.Conditions[0].Name)
 	default:
-		if steps, err = s.steps.Steps(in, task); err != nil {
+		if config.Steps, err = s.steps.Steps(in, task); err != nil {
 			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
 	}
-	return environment.New(environment.Config{
-		Header: header, Messages: task.Messages, Evidence: task.Evidence, Toolkit: kit, Budget: budget,
-		World: world, Neighbours: neighbours, Limits: s.limits, Steps: steps,
-	})
+	return environment.New(config)
 }
 
-// toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them.
+// starts gives the starting tables of a task under their labels.
+func (s *Stage) starts(task *universe.Task) ([]environment.Start, error) {
+	var list []environment.Start
+	for _, start := range task.Starts {
+		source := s.suite.Source(start.Source)
+		if source == nil {
+			return nil, fmt.Errorf("the suite has no starting table %q", start.Source)
+		}
+		list = append(list, environment.Start{
+			Label: start.Label, Handle: s.sources[start.Source], Table: relation.Describe(start.Label, source),
+		})
+	}
+	return list, nil
+}
+
+func (s *Stage) settledOf(database string) *environment.Settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.settled[database]
+	if known == nil {
+		known = environment.NewSettled()
+		s.settled[database] = known
+	}
+	return known
+}
+
+// ToolSQL is the name of the one tool of agents that write SQL.
+const ToolSQL = "query_database"
+
+func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kit := s.sql[database]; kit != nil {
+		return kit, nil
+	}
+	description := "Runs one SELECT statement of SQLite, read-only, and returns its rows as records. The schema of the database:\n\n" +
+		s.schemas[database]
+	kit, err := environment.NewToolkit([]*universe.Tool{{
+		Name: ToolSQL, Description: description, Database: database,
+		Parameters: &universe.Schema{
+			Types: []string{"object"}, Required: []string{"sql"}, Closed: true,
+			Properties: []universe.Property{{Name: "sql", Schema: &universe.Schema{
+				Types: []string{"string"}, Description: "The statement.",
+			}}},
+		},
+		Body: &universe.Body{Engine: universe.EngineText, Bindings: []universe.Binding{
+			{Argument: "sql", Kind: universe.BindValue, Type: universe.TypeText, Role: universe.RoleSource},
+		}},
+	}})
+	if err == nil {
+		s.sql[database] = kit
+	}
+	return kit, err
+}
+
+// toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them; so are
+// those of starting tables that tasks share.
 func (s *Stage) toolkit(in *suite.Instance, task *universe.Task) (*environment.Toolkit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := [2]string{task.Style, task.Database}
+	key := task.Style + "\n" + task.Database
+	for _, start := range task.Starts {
+		key += "\n" + start.Source
+	}
 	if kit := s.shown[key]; kit != nil && in.Toolkit == nil {
 		return kit, nil
-	}
-	whole := s.whole[task.Style]
-	if whole == nil {
-		var err error
-		if whole, err = environment.NewToolkit(s.suite.Tools[task.Style]); err != nil {
-			return nil, err
-		}
-		s.whole[task.Style] = whole
 	}
 	tools := s.suite.Toolkit(in, task)
 	if in.Toolkit != nil && len(tools) != len(in.Toolkit) {
 		return nil, fmt.Errorf("%d of its %d tools are in the suite", len(tools), len(in.Toolkit))
 	}
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
-	}
-	kit, err := whole.Select(names)
+	kit, err := s.ready(task, tools)
 	if err == nil && in.Toolkit == nil {
 		s.shown[key] = kit
 	}
 	return kit, err
+}
+
+// ready makes tools ready. Operations on data handles are told the keys of the task's starting tables.
+func (s *Stage) ready(task *universe.Task, tools []*universe.Tool) (*environment.Toolkit, error) {
+	if len(task.Starts) > 0 {
+		sources := make([]*universe.Source, len(task.Starts))
+		for i, start := range task.Starts {
+			if sources[i] = s.suite.Source(start.Source); sources[i] == nil {
+				return nil, fmt.Errorf("the suite has no starting table %q", start.Source)
+			}
+		}
+		special := make([]*universe.Tool, len(tools))
+		for i, t := range tools {
+			special[i] = relation.Specialize(t, sources)
+		}
+		return environment.NewToolkit(special)
+	}
+	names := make([]string, len(tools))
+	foreign := false
+	for i, t := range tools {
+		names[i] = t.Name
+		foreign = foreign || t.Database != task.Database
+	}
+	if foreign {
+		return environment.NewToolkit(tools)
+	}
+	key := [2]string{task.Style, task.Database}
+	whole := s.whole[key]
+	if whole == nil {
+		var own []*universe.Tool
+		for _, t := range s.suite.Tools[task.Style] {
+			if t.Database == task.Database {
+				own = append(own, t)
+			}
+		}
+		var err error
+		if whole, err = environment.NewToolkit(own); err != nil {
+			return nil, err
+		}
+		s.whole[key] = whole
+	}
+	return whole.Select(names)
 }

@@ -34,9 +34,12 @@ const (
 	FileCertificates = "certificates.jsonl"
 	FileRejected     = "rejected.jsonl"
 	FileRecipes      = "worlds/recipes.jsonl"
+	FileSources      = "worlds/sources.jsonl" // starting tables of the slot and sel styles
+	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
 	DirTools         = "tools"
 	DirDatabases     = "databases"
 	DirWorlds        = "worlds"
+	DirOpenAPI       = "openapi" // a document a database, for the rest style
 )
 
 // Manifest is suite.json.
@@ -68,6 +71,8 @@ type DatabaseFile struct {
 	Name        string `json:"name"`
 	File        string `json:"file"`
 	Description string `json:"description,omitempty"`
+	// Synthesized says that the rows were generated, because the corpus has the schema alone.
+	Synthesized bool `json:"synthesized,omitempty"`
 }
 
 // Counts is the account of what was read and what became of it (by style under Styles).
@@ -84,6 +89,7 @@ type Counts struct {
 	PlansDropped         int                       `json:"plans_dropped,omitempty"` // second plans that do not hold
 	Weak                 int                       `json:"weak"`
 	Guessable            int                       `json:"guessable"`
+	Synthesized          int                       `json:"synthesized,omitempty"` // tasks whose database holds generated rows
 	TasksWithAlternative int                       `json:"tasks_with_alternative"`
 	Structured           int                       `json:"structured"` // published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
 	Workflows            map[string]int            `json:"workflows"`  // of the primary plans
@@ -166,6 +172,12 @@ type Recipe struct {
 	SQL        []string `json:"sql"` // the queries whose rows and literals were planted, in order
 }
 
+// Schema is the schema of a database as text: CREATE TABLE statements with comments.
+type Schema struct {
+	Database string `json:"database"`
+	Text     string `json:"text"`
+}
+
 // Mutant is a query that differs from the task's SQL in one place.
 type Mutant struct {
 	Kind string `json:"kind"`
@@ -196,6 +208,18 @@ type Suite struct {
 	Certificates []*Certificate
 	Rejected     []*Rejection
 	Recipes      []*Recipe
+	Sources      []*universe.Source // in the order of their ids
+	Schemas      []*Schema
+	Documents    map[string][]byte // OpenAPI documents of the rest style, by database
+}
+
+// Source gives the starting table of that id, or nil.
+func (s *Suite) Source(id string) *universe.Source {
+	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *universe.Source, id string) int { return strings.Compare(x.ID, id) })
+	if !found {
+		return nil
+	}
+	return s.Sources[at]
 }
 
 // Index gives the tasks by id.
@@ -217,7 +241,8 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 	return "", fmt.Errorf("the suite has no database %q", name)
 }
 
-// Toolkit gives the tools that an instance shows: its own list, or every tool of the task's database and style.
+// Toolkit gives the tools that an instance shows: its own list, or every tool of the task's style that is of its database
+// or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack left out.
 func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 	var named map[string]bool
 	if in.Toolkit != nil {
@@ -226,13 +251,48 @@ func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 			named[n] = true
 		}
 	}
+	keys := s.keys(t)
 	var kit []*universe.Tool
 	for _, tool := range s.Tools[t.Style] {
-		if named != nil && named[tool.Name] || named == nil && tool.Database == t.Database {
+		switch own := tool.Database == "" || tool.Database == t.Database; {
+		// Names are unique in a database, those of the func style in the whole suite.
+		case named != nil && (!named[tool.Name] || !own && t.Style != universe.StyleFunc):
+		case named == nil && !own:
+		case keys != nil && !hasKey(keys, tool):
+		default:
 			kit = append(kit, tool)
 		}
 	}
 	return kit
+}
+
+// keys lists the keys of a task's starting tables, nil for tasks without any.
+func (s *Suite) keys(t *universe.Task) map[string]bool {
+	if len(t.Starts) == 0 {
+		return nil
+	}
+	keys := map[string]bool{}
+	for _, start := range t.Starts {
+		if src := s.Source(start.Source); src != nil {
+			for i := range src.Keys {
+				keys[src.Keys[i].Name] = true
+			}
+		}
+	}
+	return keys
+}
+
+// hasKey says whether a tool's name decides on no key, or on one of these.
+func hasKey(keys map[string]bool, t *universe.Tool) bool {
+	if t.Body == nil || t.Database == "" {
+		return true
+	}
+	for _, v := range t.Body.Fixed {
+		if name, ok := v.(string); ok && !keys[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // Write writes the suite to dir, which must not exist or be empty. Everything is written beside dir first and moved into
@@ -328,12 +388,19 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		{FileCertificates, func() ([]byte, error) { return lines(s.Certificates) }},
 		{FileRejected, func() ([]byte, error) { return lines(s.Rejected) }},
 		{FileRecipes, func() ([]byte, error) { return lines(s.Recipes) }},
+		{FileSources, func() ([]byte, error) { return lines(s.Sources) }},
+		{FileSchemas, func() ([]byte, error) { return lines(s.Schemas) }},
 	} {
 		data, err := f.data()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
 		if err := put(f.name, data); err != nil {
+			return err
+		}
+	}
+	for name, document := range s.Documents {
+		if err := put(DirOpenAPI+"/"+name+".json", document); err != nil {
 			return err
 		}
 	}
@@ -397,7 +464,7 @@ func (e *CorruptError) Error() string {
 // Load reads a suite and checks every file against the manifest, which must name them all. Errors are [CorruptError], or
 // [fs.ErrNotExist] where there is no suite.
 func Load(dir string) (*Suite, error) {
-	s := &Suite{Dir: dir, Tools: map[string][]*universe.Tool{}}
+	s := &Suite{Dir: dir, Tools: map[string][]*universe.Tool{}, Documents: map[string][]byte{}}
 	path := filepath.Join(dir, FileManifest)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -444,7 +511,7 @@ func Load(dir string) (*Suite, error) {
 // no other, but for what file managers hide there.
 func (s *Suite) checkNames() error {
 	manifest := filepath.Join(s.Dir, FileManifest)
-	wanted := []string{FileTasks, FileInstances, FileCertificates, FileRejected, FileRecipes}
+	wanted := []string{FileTasks, FileInstances, FileCertificates, FileRejected, FileRecipes, FileSources, FileSchemas}
 	for _, d := range s.Manifest.Databases {
 		wanted = append(wanted, d.File)
 	}
@@ -453,7 +520,7 @@ func (s *Suite) checkNames() error {
 			return &CorruptError{File: manifest, Message: fmt.Sprintf("%q has no digest", name)}
 		}
 	}
-	for _, folder := range []string{DirTools, DirDatabases, DirWorlds} {
+	for _, folder := range []string{DirTools, DirDatabases, DirWorlds, DirOpenAPI} {
 		entries, err := os.ReadDir(filepath.Join(s.Dir, folder))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &CorruptError{File: filepath.Join(s.Dir, folder), Message: err.Error()}
@@ -490,6 +557,15 @@ func (s *Suite) loadFile(name string) error {
 		s.Rejected, err = readLines[Rejection](path, data)
 	case name == FileRecipes:
 		s.Recipes, err = readLines[Recipe](path, data)
+	case name == FileSources:
+		s.Sources, err = readLines[universe.Source](path, data)
+		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *universe.Source) int { return strings.Compare(x.ID, y.ID) }) {
+			err = &CorruptError{File: path, Message: "the starting tables do not stand in the order of their ids"}
+		}
+	case name == FileSchemas:
+		s.Schemas, err = readLines[Schema](path, data)
+	case strings.HasPrefix(name, DirOpenAPI+"/"):
+		s.Documents[strings.TrimSuffix(strings.TrimPrefix(name, DirOpenAPI+"/"), ".json")] = data
 	case strings.HasPrefix(name, DirTools+"/"):
 		style := strings.TrimSuffix(strings.TrimPrefix(name, DirTools+"/"), ".jsonl")
 		s.Tools[style], err = readLines[universe.Tool](path, data)

@@ -51,6 +51,11 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		Certificates: []*Certificate{{Instance: "i1", Plans: []PlanProof{{Plan: "direct", Digest: "d", Worlds: 3}}, Transcript: map[string]string{"b": "2", "a": "1"}}},
 		Rejected:     []*Rejection{{What: "example", ID: "x", Reason: "r", Line: 3, Message: "m"}},
 		Recipes:      []*Recipe{{Database: "a", Seed: 5, Neighbours: 3, SQL: []string{"SELECT 1"}}},
+		Sources: []*universe.Source{
+			{ID: "s1", Database: "a", From: "t", Keys: []universe.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}}, {ID: "s2", Database: "a"},
+		},
+		Schemas:   []*Schema{{Database: "a", Text: "CREATE TABLE t (c);"}},
+		Documents: map[string][]byte{"a": []byte("{}\n")},
 	}, files
 }
 
@@ -104,8 +109,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 	slices.Sort(names)
 	if want := []string{
-		"certificates.jsonl", "databases/a.sqlite", "databases/b.sqlite", "instances.jsonl", "rejected.jsonl", "suite.json", "tasks.jsonl",
-		"tools/func.jsonl", "tools/rest.jsonl", "worlds/recipes.jsonl",
+		"certificates.jsonl", "databases/a.sqlite", "databases/b.sqlite", "instances.jsonl", "openapi/a.json", "rejected.jsonl",
+		"suite.json", "tasks.jsonl", "tools/func.jsonl", "tools/rest.jsonl", "worlds/recipes.jsonl", "worlds/schemas.jsonl",
+		"worlds/sources.jsonl",
 	}; !slices.Equal(names, want) {
 		t.Errorf("files: %q", names)
 	}
@@ -394,5 +400,36 @@ func TestMutantCounts(t *testing.T) {
 	}
 	if got := a.Add(MutantCounts{1, 2, 3, 4}); got != (MutantCounts{11, 5, 5, 6}) {
 		t.Errorf("sum %+v", got)
+	}
+}
+
+// TestToolkitOfKeys leaves out the getters of keys that a task's starting tables lack, and takes in what serves every
+// database.
+func TestToolkitOfKeys(t *testing.T) {
+	getter := func(database, key string) *universe.Tool {
+		return &universe.Tool{Name: "get_" + key, Style: "sel", Database: database, Body: &universe.Body{
+			Engine: universe.EngineRelation, Fixed: map[string]any{"key_name": key},
+		}}
+	}
+	s := &Suite{
+		Tools: map[string][]*universe.Tool{"sel": {
+			{Name: "sort_data_ascending", Style: "sel", Body: &universe.Body{Engine: universe.EngineRelation, Fixed: map[string]any{"ascending": true}}},
+			getter("a", "t_c"), getter("a", "t_d"), getter("a", "u_c"), getter("b", "t_c"),
+		}},
+		Sources: []*universe.Source{{ID: "s1", Keys: []universe.Key{{Name: "t_c"}, {Name: "t_d"}}}},
+	}
+	task := &universe.Task{Style: "sel", Database: "a", Starts: []universe.Start{{Label: "starting_table", Source: "s1"}}}
+	names := func(in *Instance) string {
+		var list []string
+		for _, tool := range s.Toolkit(in, task) {
+			list = append(list, tool.Database+":"+tool.Name)
+		}
+		return strings.Join(list, " ")
+	}
+	if got := names(&Instance{}); got != ":sort_data_ascending a:get_t_c a:get_t_d" {
+		t.Errorf("the whole toolkit: %s", got)
+	}
+	if got := names(&Instance{Toolkit: []string{"get_t_c", "get_u_c"}}); got != "a:get_t_c" {
+		t.Errorf("a toolkit by name: %s", got)
 	}
 }

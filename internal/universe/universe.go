@@ -217,6 +217,8 @@ const (
 const (
 	FlagWeak      = "weak"      // fewer than three distinct non-empty results over the neighbours
 	FlagGuessable = "guessable" // a chance level above 10 %
+	// FlagSynthesized marks tasks whose database holds generated rows, because the corpus ships its schema alone.
+	FlagSynthesized = "synthesized"
 )
 
 // Task is a question with its proven answer and the plans that reach it.

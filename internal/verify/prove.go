@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -18,12 +19,15 @@ import (
 	"github.com/seatrial/seatrial/internal/witness"
 )
 
-// Claim says that plans answer a query. Claims of one database with the same SQL have the same plans and literals.
+// Claim says that plans answer a query. Claims of one database and style with the same SQL have the same plans and
+// literals.
 type Claim struct {
+	Style    string // "" is the func style
 	Query    *sqlast.Query
 	Columns  []universe.Column
 	Plans    []universe.Plan
 	Literals []universe.Literal
+	Starts   []universe.Start // of the slot and sel styles
 	Finding  *Finding
 }
 
@@ -62,8 +66,9 @@ type ProverConfig struct {
 	Database   string
 	World      *database.World
 	Schema     *schema.Database
-	Tools      []*universe.Tool // of the database
-	Recipe     []*sqlast.Query  // what the neighbours are grown for
+	Tools      []*universe.Tool   // of the database or of none, of every style
+	Sources    []*universe.Source // the starting tables that claims name
+	Recipe     []*sqlast.Query    // what the neighbours are grown for
 	Seed       uint64
 	Neighbours int
 	// LongestGold is the number of rows of the longest answer whose chance level is counted; a call that returns more rows
@@ -71,15 +76,35 @@ type ProverConfig struct {
 	LongestGold int
 }
 
+// evidenceNeighbours is on how many neighbours the results of a plan's single calls are kept.
+const evidenceNeighbours = 4
+
 // Prover proves the claims of one database. It is not safe for concurrent use.
 type Prover struct {
 	config     ProverConfig
-	toolkit    *environment.Toolkit
 	neighbours []*database.World
-	smallest   []int // indices of neighbours, those with the fewest rows first
-	tools      map[string]*universe.Tool
-	singles    map[string]*universe.Result // results of single calls that are short enough to be gold
-	proofs     map[string]*Proof           // by SQL: many questions share theirs
+	smallest   []int               // indices of neighbours, those with the fewest rows first
+	universes  map[string]*toolset // by style
+	sources    map[string]*relation.Handle
+	domains    map[string]map[string]bool
+	proofs     map[[2]string]*Proof // by style and SQL: many questions share theirs
+	latest     *knowledge           // of the query that was proven last: its other styles come next
+}
+
+// toolset is the tools of one style.
+type toolset struct {
+	tools   []*universe.Tool
+	byName  map[string]*universe.Tool
+	toolkit *environment.Toolkit
+	singles map[string]*universe.Result // results of single calls that are short enough to be gold, by call
+	dead    map[string]*universe.Result // the same, by deadKey
+}
+
+// knowledge is what no style of a query changes: its results on the neighbours, and what they tell.
+type knowledge struct {
+	sql         string
+	worlds      []*observed
+	certificate suite.Certificate
 }
 
 // NewProver grows the neighbours.
@@ -87,13 +112,27 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	if c.LongestGold == 0 {
 		c.LongestGold = environment.DefaultRows
 	}
-	kit, err := environment.NewToolkit(c.Tools)
-	if err != nil {
-		return nil, err
+	p := &Prover{
+		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{},
+		domains: map[string]map[string]bool{}, proofs: map[[2]string]*Proof{},
 	}
-	p := &Prover{config: c, toolkit: kit, tools: map[string]*universe.Tool{}, singles: map[string]*universe.Result{}, proofs: map[string]*Proof{}}
 	for _, t := range c.Tools {
-		p.tools[t.Name] = t
+		u := p.universes[t.Style]
+		if u == nil {
+			u = &toolset{byName: map[string]*universe.Tool{}, singles: map[string]*universe.Result{}, dead: map[string]*universe.Result{}}
+			p.universes[t.Style] = u
+		}
+		u.tools = append(u.tools, t)
+		u.byName[t.Name] = t
+	}
+	var err error
+	for _, u := range p.universes {
+		if u.toolkit, err = environment.NewToolkit(u.tools); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.Sources {
+		p.sources[s.ID] = relation.Open(s)
 	}
 	p.neighbours, err = grow(ctx, c.World, c.Schema, c.Database, c.Recipe, c.Seed, c.Neighbours, c.Neighbours)
 	if err != nil {
@@ -133,29 +172,35 @@ func (p *Prover) Close() {
 // Prove plays every plan of a claim on the published database and on the neighbours, measures which mutants of its query
 // the neighbours tell, and counts its chance level. Only Seatrial's own failures and time limits are errors.
 func (p *Prover) Prove(ctx context.Context, c *Claim) (*Proof, error) {
-	if proof := p.proofs[c.Query.Source]; proof != nil {
+	if c.Style == "" {
+		styled := *c
+		styled.Style = universe.StyleFunc
+		c = &styled
+	}
+	key := [2]string{c.Style, c.Query.Source}
+	if proof := p.proofs[key]; proof != nil {
 		return proof, nil
+	}
+	if p.universes[c.Style] == nil {
+		return nil, fmt.Errorf("there are no tools of the style %q", c.Style)
 	}
 	proof, err := p.prove(ctx, c)
 	if err == nil {
-		p.proofs[c.Query.Source] = proof
+		p.proofs[key] = proof
 	}
 	return proof, err
 }
 
 func (p *Prover) prove(ctx context.Context, c *Claim) (*Proof, error) {
-	proof := &Proof{Gold: c.Finding.Gold(c.Columns)}
-	proof.Certificate = suite.Certificate{
-		Neighbours: len(p.neighbours), Checks: []string{CheckGold, CheckDeterminate, CheckNeighbours, CheckMutants},
-		Transcript: map[string]string{},
-	}
-	worlds, err := p.observe(ctx, c)
+	known, err := p.know(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	proof := &Proof{Gold: c.Finding.Gold(c.Columns), Certificate: known.certificate}
+	proof.Certificate.Transcript = map[string]string{}
 	for i := range c.Plans {
 		plan := c.Plans[i]
-		evidence, dropped, err := p.provePlan(ctx, c, &plan, proof, worlds)
+		evidence, dropped, err := p.provePlan(ctx, c, &plan, proof, known.worlds)
 		if err != nil {
 			return nil, err
 		}
@@ -170,18 +215,35 @@ func (p *Prover) prove(ctx context.Context, c *Claim) (*Proof, error) {
 			proof.Dropped = append(proof.Dropped, *dropped)
 		}
 	}
+	proof.Chance, err = p.chance(ctx, c, &proof.Gold)
+	return proof, err
+}
+
+// know runs a claim's query on the neighbours and measures which of its mutants they tell.
+func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
+	if p.latest != nil && p.latest.sql == c.Query.Source {
+		return p.latest, nil
+	}
+	worlds, err := p.observe(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	k := &knowledge{sql: c.Query.Source, worlds: worlds, certificate: suite.Certificate{
+		Neighbours: len(p.neighbours), Checks: []string{CheckGold, CheckDeterminate, CheckNeighbours, CheckMutants},
+	}}
+	ordered := c.Finding.Blocks != nil
 	distinct := map[string]bool{}
 	for _, w := range worlds {
 		if w.result != nil && len(w.result.Rows) > 0 {
-			distinct[w.result.Digest(proof.Gold.Blocks != nil)] = true
+			distinct[w.result.Digest(ordered)] = true
 		}
 	}
-	proof.Certificate.Distinct = len(distinct)
-	if err := p.mutants(ctx, c, worlds, &proof.Certificate); err != nil {
+	k.certificate.Distinct = len(distinct)
+	if err := p.mutants(ctx, c, worlds, &k.certificate); err != nil {
 		return nil, err
 	}
-	proof.Chance, err = p.chance(ctx, c, &proof.Gold)
-	return proof, err
+	p.latest = k
+	return k, nil
 }
 
 // Checks that a certificate names.
@@ -285,7 +347,7 @@ func (o *observed) decide(ctx context.Context, c *Claim) error {
 		o.dependence = determinate
 		return nil
 	}
-	o.dependence = 2
+	o.dependence = dependent
 	if err != nil {
 		return nil
 	}
@@ -322,7 +384,8 @@ func (p *Prover) provePlan(
 	drop := func(reason, format string, args ...any) (*suite.PlanProof, *DroppedPlan, error) {
 		return nil, &DroppedPlan{Kind: plan.Kind, Reason: reason, Message: fmt.Sprintf(format, args...)}, nil
 	}
-	record, err := p.play(ctx, p.config.World, c, plan)
+	beside := p.neighbours[:min(evidenceNeighbours, len(p.neighbours))]
+	record, err := p.play(ctx, p.config.World, beside, c, plan)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -333,13 +396,14 @@ func (p *Prover) provePlan(
 	if !proof.Gold.Holds(result) {
 		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(proof.Gold.Rows))
 	}
-	plan.IntermediateValues = p.intermediateValues(record, plan)
+	plan.Evidence = evidenceOf(record)
+	plan.IntermediateValues = p.intermediateValues(c, record, plan)
 	if len(plan.Calls) == 1 {
 		key, _, err := callKey(&plan.Calls[0])
 		if err != nil {
 			return nil, nil, err
 		}
-		p.keep(key, result)
+		p.keep(p.universes[c.Style], key, result)
 	}
 	digest, err := record.Digest()
 	if err != nil {
@@ -350,7 +414,7 @@ func (p *Prover) provePlan(
 		if o.result == nil {
 			continue
 		}
-		record, err := p.play(ctx, o.world, c, plan)
+		record, err := p.play(ctx, o.world, nil, c, plan)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -373,13 +437,27 @@ func (p *Prover) provePlan(
 	return evidence, nil, nil
 }
 
-// play runs a policy that plays the plan, as an agent would be run.
-func (p *Prover) play(ctx context.Context, w *database.World, c *Claim, plan *universe.Plan) (*transcript.Transcript, error) {
+// play runs a policy that plays the plan, as an agent would be run. Where neighbours are given, each call is repeated on
+// them, and the results of data handles that nobody read are looked at, too.
+func (p *Prover) play(
+	ctx context.Context, w *database.World, neighbours []*database.World, c *Claim, plan *universe.Plan,
+) (*transcript.Transcript, error) {
 	id := universe.Hash(0, "claim", p.config.Database, c.Query.Source)
-	env, err := environment.New(environment.Config{
+	config := environment.Config{
 		Header:  transcript.Header{ID: id, Instance: id, Task: id, Agent: "gold-" + plan.Kind},
-		Toolkit: p.toolkit, World: w, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
-	})
+		Toolkit: p.universes[c.Style].toolkit, World: w, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
+	}
+	for _, n := range neighbours {
+		config.Neighbours = append(config.Neighbours, n)
+	}
+	for _, start := range c.Starts {
+		handle := p.sources[start.Source]
+		if handle == nil {
+			return nil, fmt.Errorf("starting table %s of %q is not known", start.Source, start.Label)
+		}
+		config.Starts = append(config.Starts, environment.Start{Label: start.Label, Handle: handle})
+	}
+	env, err := environment.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -389,6 +467,9 @@ func (p *Prover) play(ctx context.Context, w *database.World, c *Claim, plan *un
 		return nil, err
 	}
 	record, err := episode.Play(ctx, env, policy)
+	if err == nil && len(neighbours) > 0 {
+		err = env.Settle(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -396,6 +477,17 @@ func (p *Prover) play(ctx context.Context, w *database.World, c *Claim, plan *un
 		return nil, &database.LimitError{Kind: database.LimitTime}
 	}
 	return record, nil
+}
+
+// evidenceOf lists what the calls of an episode gave.
+func evidenceOf(t *transcript.Transcript) []universe.CallEvidence {
+	var list []universe.CallEvidence
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == transcript.EventCall {
+			list = append(list, universe.CallEvidence{Handle: e.Handle, Digest: e.Digest, Neighbours: e.Neighbour, Rows: e.Rows})
+		}
+	}
+	return list
 }
 
 // answerOf gives the rows that an episode answered with, or what went wrong.
@@ -418,8 +510,8 @@ func answerOf(t *transcript.Transcript) (*universe.Result, string) {
 	return &universe.Result{Columns: answer.Columns, Rows: answer.Result}, ""
 }
 
-// intermediateValues counts the values in results that later calls use.
-func (p *Prover) intermediateValues(t *transcript.Transcript, plan *universe.Plan) int {
+// intermediateValues counts the values in results that later calls use. What a data handle stands for is never copied.
+func (p *Prover) intermediateValues(c *Claim, t *transcript.Transcript, plan *universe.Plan) int {
 	used := map[string]bool{}
 	for i := range plan.Calls {
 		for _, r := range plan.Calls[i].References() {
@@ -428,8 +520,8 @@ func (p *Prover) intermediateValues(t *transcript.Transcript, plan *universe.Pla
 	}
 	n := 0
 	for i := range t.Events {
-		if e := &t.Events[i]; e.Kind == transcript.EventCall && used[e.Label] {
-			n += e.Rows * len(p.tools[e.Tool].Body.Columns)
+		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Handle == "" && used[e.Label] {
+			n += e.Rows * len(p.universes[c.Style].byName[e.Tool].Body.Columns)
 		}
 	}
 	return n
@@ -490,75 +582,4 @@ func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*ob
 		}
 	}
 	return false, ran, nil
-}
-
-// chance counts the single calls with the request's own literals that return gold.
-func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (universe.Chance, error) {
-	var chance universe.Chance
-	for _, call := range universe.SingleCalls(p.config.Tools, c.Literals) {
-		chance.Calls++
-		// A result of another width, or of one row where gold has several, is not gold: it need not be run.
-		t := p.tools[call.Tool]
-		if len(t.Body.Columns) != len(gold.Columns) || t.Body.SingleRow && len(gold.Rows) != 1 {
-			continue
-		}
-		r, err := p.single(ctx, &call)
-		if err != nil {
-			return chance, err
-		}
-		if r != nil && len(r.Rows) == len(gold.Rows) && gold.Accepts(universe.Answer{Result: r}).Strict {
-			chance.Hits++
-		}
-	}
-	return chance, nil
-}
-
-// callKey tells calls of one database apart.
-func callKey(call *universe.Call) (key string, arguments []byte, err error) {
-	arguments, err = universe.Marshal(call.Arguments)
-	return call.Tool + string(arguments), arguments, err
-}
-
-// single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
-// rows than any gold has.
-func (p *Prover) single(ctx context.Context, call *universe.Call) (*universe.Result, error) {
-	key, arguments, err := callKey(call)
-	if err != nil {
-		return nil, err
-	}
-	if r, known := p.singles[key]; known {
-		return r, nil
-	}
-	env, err := environment.New(environment.Config{
-		Toolkit: p.toolkit, World: p.config.World.WithRows(p.config.LongestGold), Parallelism: 1,
-	})
-	if err != nil {
-		return nil, err
-	}
-	_, err = env.Step(ctx, universe.Turn{Actions: []universe.Action{
-		{Kind: universe.ActionCall, Label: call.Label, Tool: call.Tool, Arguments: arguments},
-		{Kind: universe.ActionAnswer, Answer: []byte(`"$` + call.Label + `$"`)},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	if env.Timeouts() > 0 {
-		return nil, &database.LimitError{Kind: database.LimitTime}
-	}
-	var r *universe.Result
-	for _, e := range env.Transcript().Events {
-		if e.Kind == transcript.EventAnswer && e.Columns != nil {
-			r = &universe.Result{Columns: e.Columns, Rows: e.Result}
-		}
-	}
-	return p.keep(key, r), nil
-}
-
-// keep remembers what a single call gave.
-func (p *Prover) keep(key string, r *universe.Result) *universe.Result {
-	if r != nil && len(r.Rows) > p.config.LongestGold {
-		r = nil
-	}
-	p.singles[key] = r
-	return r
 }

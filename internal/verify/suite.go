@@ -140,26 +140,40 @@ func (v *suiteVerifier) account() {
 	for _, corpus := range v.suite.Manifest.Corpora {
 		read += corpus.Examples
 	}
-	rejected := 0
+	for _, style := range slices.Sorted(keysOf(c.Styles)) {
+		v.accountStyle(style, c.Styles[style], read)
+	}
+	if c.Read != read || c.Published+c.Rejected != read || len(v.suite.Tasks) != c.Tasks {
+		v.report("suite", "%d examples were read, and %d are counted as published and %d as rejected; %d of %d tasks stand in it",
+			read, c.Published, c.Rejected, len(v.suite.Tasks), c.Tasks)
+	}
+	v.pair()
+}
+
+// accountStyle checks that every example that was read is a task of the style or rejected in it.
+func (v *suiteVerifier) accountStyle(style string, c *suite.Counts, read int) {
+	published, variants, rejected := 0, 0, 0
+	for _, t := range v.suite.Tasks {
+		switch {
+		case t.Style != style:
+		case t.Variant == "":
+			published++
+		default:
+			variants++
+		}
+	}
 	for _, r := range v.suite.Rejected {
-		if r.What == "example" {
+		if r.What == "example" && (r.Style == "" || r.Style == style) {
 			rejected++
 		}
 	}
-	if c.Read != read || c.Published+rejected != read {
-		v.report("suite", "%d examples were read, %d published and %d rejected", read, c.Published, rejected)
+	if published+rejected != read {
+		v.report("suite", "in the style %s, %d examples were read, %d published and %d rejected", style, read, published, rejected)
 	}
-	published := 0
-	for _, t := range v.suite.Tasks {
-		if t.Variant == "" {
-			published++
-		}
+	if published != c.Published || variants != c.Variants || published+variants != c.Tasks {
+		v.report("suite", "in the style %s, %d tasks (%d of them variants) are counted and %d (%d) stand in it",
+			style, c.Tasks, c.Variants, published+variants, variants)
 	}
-	if published != c.Published || len(v.suite.Tasks) != c.Tasks {
-		v.report("suite", "%d tasks (%d of them variants) are counted and %d (%d) stand in it",
-			c.Tasks, c.Tasks-c.Published, len(v.suite.Tasks), len(v.suite.Tasks)-published)
-	}
-	v.pair()
 }
 
 // pair finds the clean instance and the certificate of every task.
@@ -231,13 +245,19 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 	var tools []*universe.Tool
 	for _, style := range slices.Sorted(keysOf(v.suite.Tools)) {
 		for _, t := range v.suite.Tools[style] {
-			if t.Database == name {
+			if t.Database == name || t.Database == "" {
 				tools = append(tools, t)
 			}
 		}
 	}
+	var sources []*universe.Source
+	for _, table := range v.suite.Sources {
+		if table.Database == name {
+			sources = append(sources, table)
+		}
+	}
 	prover, err := NewProver(ctx, ProverConfig{
-		Database: name, World: w, Schema: sch, Tools: tools, Recipe: queries, Seed: recipe.Seed, Neighbours: recipe.Neighbours,
+		Database: name, World: w, Schema: sch, Tools: tools, Sources: sources, Recipe: queries, Seed: recipe.Seed, Neighbours: recipe.Neighbours,
 		LongestGold: v.longest(tasks),
 	})
 	if err != nil {
@@ -279,7 +299,7 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		v.report(in.ID, "the SQL cannot be read: %v", err)
 		return nil
 	}
-	columns := columnsOf(q) // what gold says of its columns is a claim, too
+	columns := Columns(q) // what gold says of its columns is a claim, too
 	found, err := x.Examine(ctx, q, columns)
 	if err != nil {
 		return err
@@ -289,7 +309,7 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		return nil
 	}
 	proof, err := p.Prove(ctx, &Claim{
-		Query: q, Columns: columns, Plans: t.Plans, Literals: t.Literals, Finding: found,
+		Style: t.Style, Query: q, Columns: columns, Plans: t.Plans, Literals: t.Literals, Starts: t.Starts, Finding: found,
 	})
 	if err != nil {
 		return err
@@ -324,8 +344,8 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 	return nil
 }
 
-// columnsOf gives the columns of a query's result under the names that the query itself gives them.
-func columnsOf(q *sqlast.Query) []universe.Column {
+// Columns gives the columns of a query's result under the names that the query itself gives them.
+func Columns(q *sqlast.Query) []universe.Column {
 	output := q.Output(q.Stmt)
 	names := make([]string, len(output))
 	for i, c := range output {

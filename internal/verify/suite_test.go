@@ -100,6 +100,9 @@ func someTasks(t *testing.T, n int) *suite.Suite {
 	}
 	s.Tasks, s.Instances, s.Certificates, s.Rejected = tasks, instances, certificates, nil
 	s.Manifest.Counts.Read, s.Manifest.Counts.Published, s.Manifest.Counts.Tasks = len(keep), len(keep), len(keep)
+	s.Manifest.Counts.Rejected = 0
+	style := s.Manifest.Counts
+	s.Manifest.Counts.Styles = map[string]*suite.Counts{universe.StyleFunc: &style}
 	s.Manifest.Corpora[0].Examples = len(keep)
 	return s
 }

@@ -1,0 +1,95 @@
+package relation
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Sel gives the call of the sel style that does what a call of the slot style does (NL2API §3.2): its closed arguments
+// stand in the tool's name. A retrieval of several keys is several calls in the sel style, and so cannot be given here:
+// made says of which keys there is no getter.
+func Sel(tool string, arguments map[string]any, made func(key string) bool) (string, map[string]any, error) {
+	out := maps.Clone(arguments)
+	closed := func(name string) string {
+		text, _ := out[name].(string)
+		delete(out, name)
+		return text
+	}
+	switch tool {
+	case Filter:
+		return "select_data_" + closed("condition"), out, nil
+	case Transform:
+		name := "transform_data_" + closed("operation_type")
+		args, _ := out["operation_args"].(map[string]any)
+		delete(out, "operation_args")
+		for k, v := range args {
+			if _, clash := out[k]; clash {
+				return "", nil, fmt.Errorf("%s: the argument %q stands twice", tool, k)
+			}
+			out[k] = v
+		}
+		return name, out, nil
+	case Group:
+		if kind := closed("aggregation_type"); kind != "" {
+			return Group + "_" + kind, out, nil
+		}
+		return Group, out, nil
+	case Aggregate:
+		name := Aggregate + "_" + closed("aggregation_type")
+		distinct, _ := out["distinct"].(bool)
+		delete(out, "distinct")
+		if distinct {
+			name += "_distinct"
+		}
+		return name, out, nil
+	case Sort:
+		ascending, _ := out["ascending"].(bool)
+		delete(out, "ascending")
+		if ascending {
+			return Sort + "_ascending", out, nil
+		}
+		return Sort + "_descending", out, nil
+	case Unique:
+		return Unique, out, nil
+	case Combine:
+		return Combine + "_" + closed("operation_type"), out, nil
+	case Join:
+		return Join + "_" + closed("join_type"), out, nil
+	case Retrieve:
+		key, ok := out["key_name"].(string)
+		switch {
+		case !ok:
+			return "", nil, fmt.Errorf("%s: several keys are several getters", tool)
+		case made(key):
+			return GetMade, out, nil
+		}
+		delete(out, "key_name")
+		return Getter(key), out, nil
+	}
+	return "", nil, fmt.Errorf("there is no slot tool %q", tool)
+}
+
+// Slot is the inverse of [Sel]: it gives the call of the slot style that a call of a sel tool is.
+func Slot(t *universe.Tool, arguments map[string]any) (string, map[string]any) {
+	out := maps.Clone(arguments)
+	if t.Body.Operation != Transform {
+		maps.Copy(out, t.Body.Fixed)
+		return t.Body.Operation, out
+	}
+	args := map[string]any{}
+	for name, v := range arguments {
+		switch name {
+		case "data_source", "key_name", "new_key":
+		default:
+			args[name] = v
+			delete(out, name)
+		}
+	}
+	maps.Copy(out, t.Body.Fixed)
+	if len(args) > 0 {
+		out["operation_args"] = args
+	}
+	return t.Body.Operation, out
+}

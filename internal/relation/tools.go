@@ -1,0 +1,596 @@
+package relation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Profiles of the slot and sel styles.
+const (
+	ProfilePaper    = "paper"    // the operations of NL2API alone, so that figures can be compared
+	ProfileExtended = "extended" // what SQL needs beyond them, as further closed values of the same tools
+)
+
+// argument is an argument of a tool or of an operation type.
+type argument struct {
+	name     string
+	types    []string
+	text     string
+	key      bool // it names a key, or, where types has array, a list of keys
+	required bool
+	values   []string // closed
+}
+
+var (
+	anyValue    = []string{"string", "number", "boolean", "null"}
+	textOnly    = []string{"string"}
+	numberOnly  = []string{"integer"}
+	flagOnly    = []string{"boolean"}
+	dataSource  = argument{name: "data_source", types: textOnly, required: true, text: "The table to work on, by its label: `$starting_table$`, or the label of an earlier call, as in `$call_1$`."}
+	newKey      = argument{name: "new_key", types: textOnly, text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
+	otherValue  = argument{name: "value", types: anyValue, text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
+	otherKey    = argument{name: "other_key", types: textOnly, key: true, text: "The key that is the other operand, in place of `value`."}
+	valueFirst  = argument{name: "value_first", types: flagOnly, text: "The other operand stands before the key: `value - key` in place of `key - value`."}
+	modifiers   = argument{name: "modifiers", types: []string{"array"}, text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
+	partitionBy = argument{name: "partition_by", types: []string{"array"}, key: true, text: "The keys whose values make the partitions; none for one partition of all rows."}
+	orderBy     = argument{name: "order_by", types: []string{"array"}, key: true, text: "The keys that order the rows of a partition, the first one first."}
+	descending  = argument{name: "descending", types: []string{"array"}, text: "For each key of `order_by`, whether large values come first."}
+)
+
+var conditionTexts = map[string]string{
+	"equal_to": "the key equals the operand", "not_equal_to": "the key differs from the operand",
+	"greater_than": "the key is greater", "less_than": "the key is less", "greater_than_equal_to": "the key is greater or equal",
+	"less_than_equal_to": "the key is less or equal", "contains": "the text contains the operand, upper and lower case alike",
+	"like":     "the text matches a pattern: % stands for any text, _ for one character; upper and lower case alike",
+	"not_like": "the text does not match the pattern", "glob": "the text matches a pattern with * and ?, case counts",
+	"not_glob": "the text does not match the pattern with * and ?", "in": "the key is one of a list, or of the values of an earlier call",
+	"not_in": "the key is none of a list, or of the values of an earlier call", "between": "the key lies between two bounds, both included",
+	"not_between": "the key does not lie between the bounds", "is_null": "the value is missing", "is_not_null": "the value is there",
+	"is": "the key equals the operand, where missing equals missing", "is_not": "the key differs from the operand, where missing equals missing",
+	"is_true": "the key, made by a condition, is true",
+}
+
+// operandsOf lists the arguments of a condition beside the key.
+func operandsOf(condition string, extended bool) []argument {
+	switch condition {
+	case "is_null", "is_not_null", "is_true":
+		return nil
+	case "in", "not_in":
+		return []argument{{name: "value", types: []string{"array", "string"}, required: true, text: "A list of values, or `$label$` for the values that an earlier call found."}}
+	case "between", "not_between":
+		return []argument{
+			{name: "value", types: []string{"array"}, text: "The lower and the upper bound, in a list; null where `other_key` gives that bound."},
+			{name: "other_key", types: []string{"array"}, key: true, text: "Keys that are the bounds, in a list; null where `value` gives that bound."},
+		}
+	}
+	if !extended {
+		return []argument{{name: "value", types: []string{"string", "number", "boolean"}, required: true, text: "The value to compare with."}}
+	}
+	list := []argument{otherValue, otherKey}
+	if condition == "like" || condition == "not_like" {
+		list = append(list, argument{name: "escape", types: textOnly, text: "A character that takes its meaning from the % or _ behind it."})
+	}
+	return list
+}
+
+// operationTypes describes the operation types of transform_data, in the order in which they are shown.
+var operationTypes = []struct {
+	name  string
+	text  string
+	takes []argument
+}{
+	{"substring", "the characters from start_index up to but not including end_index, counted from 0", []argument{
+		{name: "start_index", types: numberOnly, required: true, text: "Where the part begins, from 0; below 0 it counts from the end."},
+		{name: "end_index", types: numberOnly, text: "Where the part ends, itself not included; left out for the rest of the text."},
+	}},
+	{"strftime", "a date written in a format", []argument{
+		{name: "format", types: textOnly, required: true, text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday from Sunday, %s seconds since 1970, %J Julian day."},
+		modifiers,
+	}},
+	{"constant", "the same value in every row", []argument{{name: "value", types: anyValue, required: true, text: "The value, or `$label$` for the one value that an earlier call found."}}},
+	{"copy", "the key again, under another name", nil},
+	{"add", "the sum of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"subtract", "the key less the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"multiply", "the product", []argument{otherValue, otherKey, valueFirst}},
+	{"divide", "the key divided by the operand; the quotient of two integers is an integer: cast one to real before", []argument{otherValue, otherKey, valueFirst}},
+	{"modulo", "the remainder of a division", []argument{otherValue, otherKey, valueFirst}},
+	{"negate", "the number with the other sign", nil},
+	{"absolute", "the number without its sign", nil},
+	{"round", "the number rounded", []argument{{name: "digits", types: numberOnly, text: "Digits behind the point; 0 where it is left out."}}},
+	{"ceil", "the next integer upwards", nil},
+	{"floor", "the next integer downwards", nil},
+	{"sqrt", "the square root", nil},
+	{"power", "the key to the power of the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"concatenate", "the texts joined", []argument{otherValue, otherKey, valueFirst}},
+	{"lower", "the text in lower case", nil},
+	{"upper", "the text in upper case", nil},
+	{"trim", "the text without blanks at both ends", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
+	{"left_trim", "the text without blanks at its beginning", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
+	{"right_trim", "the text without blanks at its end", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
+	{"replace", "the text with every occurrence of a part exchanged", []argument{
+		{name: "from", types: textOnly, required: true, text: "The part to exchange."}, {name: "to", types: textOnly, required: true, text: "What to put in its place."},
+	}},
+	{"length", "the number of characters", nil},
+	{"position", "where the operand first stands in the text, from 1; 0 where it does not", []argument{otherValue, otherKey, valueFirst}},
+	{"substr", "a part of the text, by SQL's count from 1", []argument{
+		{name: "start", types: numberOnly, text: "Where the part begins, from 1; below 0 it counts from the end."},
+		{name: "start_key", types: textOnly, key: true, text: "The key that says where the part begins, in place of `start`."},
+		{name: "length", types: numberOnly, text: "How many characters; left out for the rest of the text."},
+		{name: "length_key", types: textOnly, key: true, text: "The key that says how many characters, in place of `length`."},
+	}},
+	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true, text: "The type.", values: []string{"integer", "real", "text", "numeric"}}}},
+	{"coalesce", "the key, or the operand where the key is missing", []argument{otherValue, otherKey, valueFirst}},
+	{"null_if", "the key, or missing where it equals the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"least", "the smaller of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"greatest", "the larger of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
+	{"date", "the date, as YYYY-MM-DD", []argument{modifiers}},
+	{"time", "the time, as HH:MM:SS", []argument{modifiers}},
+	{"datetime", "date and time, as YYYY-MM-DD HH:MM:SS", []argument{modifiers}},
+	{"julian_day", "the date as a number of days", []argument{modifiers}},
+	{"and", "1 where the key and the operand are both true, else 0 or missing", []argument{otherValue, otherKey, valueFirst}},
+	{"or", "1 where the key or the operand is true, else 0 or missing", []argument{otherValue, otherKey, valueFirst}},
+	{"not", "1 where the key is false, 0 where it is true", nil},
+	{"if", "one value where the key is true, another where it is not", []argument{
+		{name: "then_value", types: anyValue, text: "The value where the key is true."},
+		{name: "then_key", types: textOnly, key: true, text: "The key to take where the key is true, in place of `then_value`."},
+		{name: "else_value", types: anyValue, text: "The value where the key is false or missing; left out, the result is missing there."},
+		{name: "else_key", types: textOnly, key: true, text: "The key to take where the key is false or missing, in place of `else_value`."},
+	}},
+	{"collate", "the text, to be compared under another rule", []argument{{name: "collation", types: textOnly, required: true, text: "The rule.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
+	{"row_number", "the number of the row in its partition", []argument{partitionBy, orderBy, descending}},
+	{"rank", "the rank of the row, with gaps behind equal ones", []argument{partitionBy, orderBy, descending}},
+	{"dense_rank", "the rank of the row, without gaps", []argument{partitionBy, orderBy, descending}},
+	{"percent_rank", "the rank of the row from 0 to 1", []argument{partitionBy, orderBy, descending}},
+	{"ntile", "which of so many equal parts the row is in", []argument{{name: "count", types: numberOnly, required: true, text: "The number of parts."}, partitionBy, orderBy, descending}},
+	{"lag", "the key in an earlier row", []argument{{name: "offset", types: numberOnly, text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"lead", "the key in a later row", []argument{{name: "offset", types: numberOnly, text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"window_sum", "the sum over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+	{"window_avg", "the average over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+	{"window_count", "the number of rows of the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+	{"window_min", "the least over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+	{"window_max", "the greatest over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+}
+
+var aggregationTexts = map[string]string{
+	"count": "how many values are there, missing ones left out", "sum": "their sum", "avg": "their average", "min": "the least",
+	"max": "the greatest", "total": "their sum as a real, 0 where there are none", "group_concat": "the values joined into one text",
+}
+
+var combineTexts = [][2]string{
+	{"union", "the rows of either, each once"}, {"union_all", "the rows of both"}, {"intersect", "the rows that both have, each once"},
+	{"except", "the rows of the first that the second lacks, each once"},
+}
+
+var joinTexts = [][2]string{
+	{"inner", "pairs of rows whose keys are equal"}, {"left", "the same, and rows of the first without a partner"}, {"cross", "all pairs of rows"},
+}
+
+// Tools lists the tools of the slot or the sel style in a profile, without the getters of the sel style, which depend on
+// the starting table. They are of no database: they serve every one.
+func Tools(style, profile string) []*universe.Tool {
+	extended := profile == ProfileExtended
+	tools := slotTools(extended)
+	if style == universe.StyleSel {
+		tools = selTools(extended)
+	}
+	if extended {
+		return open(tools)
+	}
+	return tools
+}
+
+// spec makes a tool.
+func spec(style, name, operation, text string, fixed map[string]any, takes ...argument) *universe.Tool {
+	t := &universe.Tool{
+		Name: name, Description: text, Style: style,
+		Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
+		Returns:    &universe.Schema{Types: []string{"object"}, Description: "The label by which later calls refer to the result."},
+		Body:       &universe.Body{Engine: universe.EngineRelation, Operation: operation, Fixed: fixed},
+	}
+	if delivers(operation) {
+		t.Returns = &universe.Schema{
+			Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}}, Description: "The rows, as records.",
+		}
+	}
+	for _, a := range takes {
+		s := &universe.Schema{Types: a.types, Description: a.text}
+		for _, v := range a.values {
+			s.Enum = append(s.Enum, v)
+		}
+		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: a.name, Schema: s})
+		if a.required {
+			t.Parameters.Required = append(t.Parameters.Required, a.name)
+		}
+		if a.key {
+			t.Body.Keys = append(t.Body.Keys, a.name)
+		}
+	}
+	return t
+}
+
+func delivers(operation string) bool {
+	return operation == Retrieve || operation == Unique || operation == Aggregate
+}
+
+// listed writes the closed values of an argument, one a line.
+func listed(intro string, pairs [][2]string) string {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, p := range pairs {
+		fmt.Fprintf(&b, "\n* `%s` - %s", p[0], p[1])
+	}
+	return b.String()
+}
+
+func described(names []string, texts map[string]string) [][2]string {
+	list := make([][2]string, len(names))
+	for i, n := range names {
+		list[i] = [2]string{n, texts[n]}
+	}
+	return list
+}
+
+func firsts(pairs [][2]string) []string {
+	list := make([]string, len(pairs))
+	for i, p := range pairs {
+		list[i] = p[0]
+	}
+	return list
+}
+
+const (
+	filterText    = "Keeps the rows whose key meets a condition."
+	transformText = "Makes a key of another one, row by row: arithmetic, parts of texts, dates, conditions and choices."
+	groupText     = "Groups the rows by the values of one or several keys. Aggregates of the groups are then added one by one, and the groups can be filtered, transformed, sorted and retrieved by them."
+	paperGroup    = "Groups the rows by the values of a key: one row for each value, in which every other key is aggregated."
+	aggregateText = "Computes one value over all rows, or over the rows of each group of a grouped table."
+	sortText      = "Sorts the rows by a key. Rows that are equal in it keep the order that they had."
+	uniqueText    = "Returns the different values of a key, or the different combinations of several, each once."
+	retrieveText  = "Returns the values of one or several keys, in the order of the rows. The result is a table of these keys alone."
+	combineText   = "Combines the rows of two tables that have as many keys."
+	joinText      = "Joins two tables into one that has the keys of both."
+)
+
+func keyName(text string, required bool, list bool) argument {
+	a := argument{name: "key_name", types: textOnly, key: true, required: required, text: text}
+	if list {
+		a.types = []string{"string", "array"}
+	}
+	return a
+}
+
+func slotTools(extended bool) []*universe.Tool {
+	style := universe.StyleSlot
+	conditionNames, aggregationNames, transformList := paperConditions, paperAggregations, [][2]string{}
+	if extended {
+		conditionNames, aggregationNames = conditions(), aggregations
+	}
+	var operationNames []string
+	for _, o := range operationTypes {
+		if !extended && !slices.Contains(paperTransforms, o.name) {
+			continue
+		}
+		operationNames = append(operationNames, o.name)
+		text := o.text
+		for i, a := range o.takes {
+			if i == 0 {
+				text += "; operation_args: "
+			} else {
+				text += ", "
+			}
+			text += a.name
+		}
+		transformList = append(transformList, [2]string{o.name, text})
+	}
+	operands := operandsOf("equal_to", extended)
+	argsText := "The arguments of the operation."
+	if extended {
+		operationNames = append(operationNames, conditionNames...)
+		for _, p := range described(conditionNames, conditionTexts) {
+			transformList = append(transformList, [2]string{p[0], "1 where " + p[1] + ", else 0 or missing"})
+		}
+		argsText += " `value` (or `other_key`) is the other operand; a `$label$` there stands for what an earlier call found."
+		operands = []argument{
+			{name: "value", types: append(slices.Clone(anyValue), "array"), text: "The value to compare with: a single value; a list for `in` and `between`; `$label$` for what an earlier call found."},
+			{name: "other_key", types: []string{"string", "array"}, key: true, text: "The key to compare with, in place of `value`."},
+			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
+		}
+	}
+	condition := argument{name: "condition", types: textOnly, required: true, values: conditionNames,
+		text: listed("The condition:", described(conditionNames, conditionTexts))}
+	aggregation := func(required bool, names []string) argument {
+		return argument{name: "aggregation_type", types: textOnly, required: required, values: names,
+			text: listed("What to compute:", described(names, aggregationTexts))}
+	}
+	distinct := argument{name: "distinct", types: flagOnly, text: "Whether equal values count once."}
+	filter := append([]argument{dataSource, keyName("The key to look at.", true, false), condition}, operands...)
+	transform := []argument{dataSource, keyName("The key to transform.", !extended, false),
+		{name: "operation_type", types: textOnly, required: true, values: operationNames, text: listed("The operation:", transformList)},
+		{name: "operation_args", types: []string{"object"}, text: argsText}}
+	group := []argument{dataSource, keyName("The key to group by.", true, extended), aggregation(!extended, paperAggregations)}
+	aggregate := []argument{dataSource, keyName("The key to aggregate.", !extended, false), aggregation(true, aggregationNames), distinct}
+	sorted := []argument{dataSource, keyName("The key to sort by.", true, false),
+		{name: "ascending", types: flagOnly, required: true, text: "Whether small values come first."}}
+	retrieve := []argument{dataSource, keyName("The key to return, or a list of keys.", true, true), distinct,
+		{name: "limit", types: numberOnly, text: "Return so many rows only, the first ones; -1 for all."}}
+	text := groupText
+	if extended {
+		transform = append(transform, newKey)
+		aggregate[1].text = "The key to aggregate; left out with `count`, rows are counted."
+		group[1].text = "The key to group by, or a list of keys."
+		group[2].text = listed("Aggregates every other key at once, in place of aggregating one by one:", described(paperAggregations, aggregationTexts))
+		aggregate = append(aggregate, newAggregate, separator)
+		sorted = append(sorted, nulls)
+		retrieve = append(retrieve, offset)
+	} else {
+		text = paperGroup
+	}
+	tools := []*universe.Tool{
+		spec(style, Filter, Filter, filterText, nil, filter...),
+		spec(style, Transform, Transform, transformText, nil, transform...),
+		spec(style, Group, Group, text, nil, group...),
+		spec(style, Aggregate, Aggregate, aggregateText, nil, aggregate...),
+		spec(style, Sort, Sort, sortText, nil, sorted...),
+		spec(style, Unique, Unique, uniqueText, nil, dataSource, keyName("The key whose values to return.", true, extended)),
+		spec(style, Retrieve, Retrieve, retrieveText, nil, retrieve...),
+	}
+	if extended {
+		tools = append(tools,
+			spec(style, Combine, Combine, combineText, nil, dataSource, otherSource,
+				argument{name: "operation_type", types: textOnly, required: true, values: firsts(combineTexts), text: listed("How to combine:", combineTexts)}),
+			spec(style, Join, Join, joinText, nil, dataSource, otherSource,
+				argument{name: "join_type", types: textOnly, required: true, values: firsts(joinTexts), text: listed("Which rows to join:", joinTexts)},
+				joinKey, otherJoinKey, prefix))
+	}
+	return tools
+}
+
+var (
+	newAggregate = argument{name: "new_key", types: textOnly, text: "The name of the key that holds the aggregate: letters, digits and underscores."}
+	separator    = argument{name: "separator", types: textOnly, text: "For `group_concat`: what stands between the values; a comma where it is left out."}
+	nulls        = argument{name: "nulls", types: textOnly, values: []string{"first", "last"}, text: "Where rows go whose value is missing; left out, missing counts as the smallest."}
+	offset       = argument{name: "offset", types: numberOnly, text: "Leave out so many rows before the first."}
+	otherSource  = argument{name: "other_source", types: textOnly, required: true, text: "The other table, by its label."}
+	joinKey      = argument{name: "key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the first table that must be equal to those of the other."}
+	otherJoinKey = argument{name: "other_key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the other table, pair by pair."}
+	prefix       = argument{name: "prefix", types: textOnly, text: "What to put before the names of the other table's keys, so that no two are alike."}
+	beside       = argument{name: "beside", types: textOnly, text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
+)
+
+// GetMade is the getter of keys that a plan made itself (sel style).
+const GetMade = "get_made_key"
+
+func selTools(extended bool) []*universe.Tool {
+	style := universe.StyleSel
+	var tools []*universe.Tool
+	conditionNames, aggregationNames := paperConditions, paperAggregations
+	if extended {
+		conditionNames, aggregationNames = conditions(), aggregations
+	}
+	look := keyName("The key to look at.", true, false)
+	for _, name := range conditionNames {
+		tools = append(tools, spec(style, "select_data_"+name, Filter, "Keeps the rows where "+conditionTexts[name]+".",
+			map[string]any{"condition": name}, append([]argument{dataSource, look}, operandsOf(name, extended)...)...))
+	}
+	for _, o := range operationTypes {
+		if !extended && !slices.Contains(paperTransforms, o.name) {
+			continue
+		}
+		takes := append([]argument{dataSource, keyName("The key to transform.", !keyless[o.name], false)}, o.takes...)
+		if extended {
+			takes = append(takes, newKey)
+		}
+		tools = append(tools, spec(style, "transform_data_"+o.name, Transform, "Makes a key, row by row: "+o.text+".",
+			map[string]any{"operation_type": o.name}, takes...))
+	}
+	if extended {
+		for _, name := range conditionNames {
+			takes := append([]argument{dataSource, look}, operandsOf(name, true)...)
+			tools = append(tools, spec(style, "transform_data_"+name, Transform,
+				"Makes a key, row by row: 1 where "+conditionTexts[name]+", else 0 or missing.",
+				map[string]any{"operation_type": name}, append(takes, newKey)...))
+		}
+		tools = append(tools, spec(style, Group, Group, groupText, nil, dataSource, keyName("The key to group by, or a list of keys.", true, true)))
+	}
+	for _, name := range paperAggregations {
+		tools = append(tools, spec(style, Group+"_"+name, Group, "Groups the rows by the values of a key: one row for each value, in which every other key is aggregated: "+
+			aggregationTexts[name]+".", map[string]any{"aggregation_type": name}, dataSource, keyName("The key to group by.", true, extended)))
+	}
+	for _, name := range aggregationNames {
+		takes := []argument{dataSource, keyName("The key to aggregate.", true, false)}
+		if extended {
+			takes = append(takes, newAggregate)
+			if name == "count" {
+				takes[1] = keyName("The key to aggregate; left out, rows are counted.", false, false)
+			}
+		}
+		plain := takes
+		if name == "group_concat" {
+			plain = append(slices.Clone(takes), separator)
+		}
+		tools = append(tools,
+			spec(style, Aggregate+"_"+name, Aggregate, aggregateText+" Here: "+aggregationTexts[name]+".",
+				map[string]any{"aggregation_type": name, "distinct": false}, plain...))
+		takes = slices.Clone(takes)
+		takes[1] = keyName("The key to aggregate.", true, false)
+		tools = append(tools,
+			spec(style, Aggregate+"_"+name+"_distinct", Aggregate, aggregateText+" Here: "+aggregationTexts[name]+", equal values counted once.",
+				map[string]any{"aggregation_type": name, "distinct": true}, takes...))
+	}
+	for _, ascending := range []bool{true, false} {
+		name, text := Sort+"_ascending", " Small values come first."
+		if !ascending {
+			name, text = Sort+"_descending", " Large values come first."
+		}
+		takes := []argument{dataSource, keyName("The key to sort by.", true, false)}
+		if extended {
+			takes = append(takes, nulls)
+		}
+		tools = append(tools, spec(style, name, Sort, sortText+text, map[string]any{"ascending": ascending}, takes...))
+	}
+	tools = append(tools, spec(style, Unique, Unique, uniqueText, nil, dataSource, keyName("The key whose values to return.", true, extended)))
+	if !extended {
+		return tools
+	}
+	for _, p := range combineTexts {
+		tools = append(tools, spec(style, Combine+"_"+p[0], Combine, combineText+" Here: "+p[1]+".", map[string]any{"operation_type": p[0]}, dataSource, otherSource))
+	}
+	for _, p := range joinTexts {
+		takes := []argument{dataSource, otherSource}
+		if p[0] != "cross" {
+			takes = append(takes, required(joinKey), required(otherJoinKey))
+		}
+		tools = append(tools, spec(style, Join+"_"+p[0], Join, joinText+" Here: "+p[1]+".", map[string]any{"join_type": p[0]}, append(takes, prefix)...))
+	}
+	return append(tools, spec(style, GetMade, Retrieve, "Returns the values of a key that an earlier call made, in the order of the rows.", nil,
+		append([]argument{dataSource, keyName("The key to return, or a list of keys.", true, true)}, getterTakes()...)...))
+}
+
+func required(a argument) argument {
+	a.required = true
+	return a
+}
+
+func getterTakes() []argument {
+	return []argument{
+		{name: "distinct", types: flagOnly, text: "Whether equal rows are returned once."},
+		{name: "limit", types: numberOnly, text: "Return so many rows only, the first ones; -1 for all."},
+		offset, beside,
+	}
+}
+
+// Getter names the getter of a key, at most 64 characters long.
+func Getter(key string) string {
+	name := "get_" + strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, key)
+	if name == "get_"+key && len(name) <= 64 && name != GetMade {
+		return name
+	}
+	hash := universe.Hash(0, "getter", key)[:6]
+	return name[:min(len(name), 64-1-len(hash))] + "_" + hash
+}
+
+// Getters lists the getters of a starting table's keys (NL2API §3.2).
+func Getters(src *universe.Source) []*universe.Tool {
+	tools := make([]*universe.Tool, len(src.Keys))
+	for i := range src.Keys {
+		k := &src.Keys[i]
+		tools[i] = spec(universe.StyleSel, Getter(k.Name), Retrieve, getterText(k), map[string]any{"key_name": k.Name},
+			append([]argument{dataSource}, getterTakes()...)...)
+		tools[i].Database = src.Database
+	}
+	return tools
+}
+
+func getterText(k *universe.Key) string {
+	text := fmt.Sprintf("Returns the values of `%s`, in the order of the rows.", k.Name)
+	if k.Description != "" {
+		text += " " + k.Name + ": " + k.Description
+	}
+	return text
+}
+
+// Specialize gives a tool as a task's agent sees it: the arguments that name keys are told the keys of the task's
+// starting tables, with their descriptions once a tool.
+func Specialize(t *universe.Tool, sources []*universe.Source) *universe.Tool {
+	if t.Body == nil {
+		return t
+	}
+	if name, ok := t.Body.Fixed["key_name"].(string); ok {
+		for _, src := range sources {
+			for i := range src.Keys {
+				if k := &src.Keys[i]; k.Name == name {
+					s := *t
+					s.Description = getterText(k)
+					return &s
+				}
+			}
+		}
+	}
+	if len(t.Body.Keys) == 0 {
+		return t
+	}
+	var names []any
+	var text strings.Builder
+	seen := map[string]bool{}
+	for _, src := range sources {
+		for i := range src.Keys {
+			k := &src.Keys[i]
+			if seen[k.Name] {
+				continue
+			}
+			seen[k.Name] = true
+			names = append(names, k.Name)
+			fmt.Fprintf(&text, "\n* `%s`", k.Name)
+			if k.Description != "" {
+				text.WriteString(" - " + strings.Join(strings.Fields(k.Description), " "))
+			}
+		}
+	}
+	s := *t
+	parameters := *t.Parameters
+	parameters.Properties = slices.Clone(parameters.Properties)
+	first := true
+	for i := range parameters.Properties {
+		p := &parameters.Properties[i]
+		if !slices.Contains(t.Body.Keys, p.Name) {
+			continue
+		}
+		schema := *p.Schema
+		if first {
+			schema.Description += " Keys:" + text.String()
+		} else {
+			schema.Description += " Keys as above."
+		}
+		first = false
+		closed(&schema, names)
+		p.Schema = &schema
+	}
+	s.Parameters = &parameters
+	return &s
+}
+
+// madeName is what the names of keys that calls make look like.
+const madeName = "^[A-Za-z_][A-Za-z0-9_]*$"
+
+// open lets arguments that name keys name those that calls make, too.
+func open(tools []*universe.Tool) []*universe.Tool {
+	for _, t := range tools {
+		for _, p := range t.Parameters.Properties {
+			if slices.Contains(t.Body.Keys, p.Name) {
+				p.Schema.Pattern = madeName
+			}
+		}
+	}
+	return tools
+}
+
+// closed turns the schema of an argument that names keys into a choice of these names, or, in the extended profile, of
+// any name that a call can make.
+func closed(s *universe.Schema, names []any) {
+	made := s.Pattern != ""
+	s.Pattern = ""
+	one := &universe.Schema{Types: []string{"string"}, Enum: names}
+	if made {
+		one = &universe.Schema{AnyOf: []*universe.Schema{one, {Types: []string{"string"}, Pattern: madeName}}}
+	}
+	list := slices.Contains(s.Types, "array")
+	switch {
+	case list && slices.Contains(s.Types, "string"):
+		s.AnyOf = append([]*universe.Schema{one}, &universe.Schema{Types: []string{"array"}, Items: one})
+		s.Types = nil
+	case list:
+		s.Items = one
+	case made:
+		s.Types, s.AnyOf = nil, one.AnyOf
+	default:
+		s.Enum = names
+	}
+}
