@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/sqlc-dev/meyer/ast"
@@ -59,6 +60,7 @@ const (
 	reasonPaperCount      = "paper_count_rows"
 	reasonPaperOffset     = "paper_offset"
 	reasonPaperConstant   = "paper_constant"
+	reasonPaperDistinct   = "paper_distinct_aggregate"
 )
 
 var inexpressible = map[string]string{
@@ -82,13 +84,14 @@ var inexpressible = map[string]string{
 	reasonPaperCase:       "CASE or IIF",
 	reasonPaperExpression: "an expression other than a substring or a formatted date",
 	reasonPaperAggregates: "several aggregates that are not one aggregation of one group",
-	reasonPaperGroup:      "GROUP BY over several keys, or with an aggregate of DISTINCT values",
+	reasonPaperGroup:      "GROUP BY over several keys, or with an aggregate of the key itself",
 	reasonPaperBare:       "a column that is neither grouped by nor aggregated",
 	reasonPaperHaving:     "HAVING",
 	reasonPaperReplaced:   "a column that is needed after a transformation has replaced it",
 	reasonPaperCount:      "a count of rows where no key is known never to be null",
 	reasonPaperOffset:     "LIMIT with OFFSET",
 	reasonPaperConstant:   "a constant in the SELECT list",
+	reasonPaperDistinct:   "an aggregate of DISTINCT values",
 }
 
 // InexpressibleReasons gives the closed list of reasons for which a query cannot be expressed in the slot and sel
@@ -100,7 +103,7 @@ func InexpressibleReasons() map[string]string { return maps.Clone(inexpressible)
 func Slot(q *sqlast.Query, profile string) (*SlotDraft, *Inexpressible) {
 	s := &slotter{q: q}
 	err := s.attempt(s.paper)
-	if profile != profilePaper && (err != nil || s.strained) {
+	if profile != relation.ProfilePaper && (err != nil || s.strained) {
 		s = &slotter{q: q}
 		err = s.attempt(func() node { return s.extended(q.Stmt) })
 	}
@@ -145,6 +148,7 @@ type slotCall struct {
 type slotResult struct {
 	at   node
 	keys []string
+	open bool // an aggregate that nothing has retrieved yet: what is added to it would be of the same SELECT
 }
 
 // attempt runs a compilation that gives up by [slotter.fail].
@@ -348,19 +352,19 @@ func (d *SlotDraft) Literals(question string) []universe.Literal {
 		key, _ := c.Arguments["key_name"].(string)
 		holder := c.Arguments
 		switch c.Tool {
-		case toolTransform:
+		case relation.Transform:
 			if !slices.Contains(conditions, c.Arguments["operation_type"].(string)) {
 				continue
 			}
 			holder, _ = c.Arguments["operation_args"].(map[string]any)
-		case toolRetrieve:
+		case relation.Retrieve:
 			for _, name := range []string{"limit", "offset"} {
 				if n, ok := c.Arguments[name].(int64); ok && n > 1 {
 					add(n, name, "")
 				}
 			}
 			continue
-		case toolFilter:
+		case relation.Filter:
 		default:
 			continue
 		}

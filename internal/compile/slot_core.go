@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/sqlc-dev/meyer/ast"
@@ -27,6 +28,9 @@ func (h *chain) apply(tool string, arguments map[string]any) {
 	arguments["data_source"] = h.at
 	h.at = h.s.emit(tool, arguments)
 }
+
+// delivers are the tools that hand rows to the agent, not only a label.
+var delivers = map[string]bool{relation.Aggregate: true, relation.Unique: true, relation.Retrieve: true}
 
 // extended compiles the whole query with all operations.
 func (s *slotter) extended(stmt *ast.SelectStmt) node {
@@ -60,7 +64,7 @@ func (s *slotter) compound(stmt *ast.SelectStmt) *slotResult {
 		if op.All {
 			kind += "_all"
 		}
-		result.at = s.emit(toolCombine, map[string]any{"data_source": result.at, "other_source": other.at, "operation_type": kind})
+		result.at = s.emit(relation.Combine, map[string]any{"data_source": result.at, "other_source": other.at, "operation_type": kind})
 	}
 	for _, term := range slices.Backward(last.OrderBy) {
 		i := s.q.OutputIndex(stmt, collationless(term.Expr))
@@ -70,7 +74,7 @@ func (s *slotter) compound(stmt *ast.SelectStmt) *slotResult {
 		key := result.keys[i]
 		if c, ok := sqlast.Unparen(term.Expr).(*ast.CollateExpr); ok {
 			key += "_collated"
-			result.at = s.emit(toolTransform, map[string]any{
+			result.at = s.emit(relation.Transform, map[string]any{
 				"data_source": result.at, "key_name": result.keys[i], "operation_type": "collate", "new_key": key,
 				"operation_args": map[string]any{"collation": strings.ToUpper(c.Name.Name)},
 			})
@@ -130,7 +134,7 @@ func (s *slotter) sort(at node, key string, term *ast.OrderingTerm) node {
 	case ast.NullsLast:
 		arguments["nulls"] = "last"
 	}
-	return s.emit(toolSort, arguments)
+	return s.emit(relation.Sort, arguments)
 }
 
 func (s *slotter) retrieve(at node, keys []string, distinct bool, limit, offset int64) node {
@@ -138,7 +142,7 @@ func (s *slotter) retrieve(at node, keys []string, distinct bool, limit, offset 
 	if offset > 0 {
 		arguments["offset"] = offset
 	}
-	return s.emit(toolRetrieve, arguments)
+	return s.emit(relation.Retrieve, arguments)
 }
 
 // keyList writes one key as a text and several as a list.
@@ -278,7 +282,7 @@ func (h *chain) uniqueValues(items []sqlast.Item, limit rowLimit) *slotResult {
 	for i, it := range items {
 		keys[i] = h.item(it)
 	}
-	h.apply(toolUnique, map[string]any{"key_name": keyList(keys)})
+	h.apply(relation.Unique, map[string]any{"key_name": keyList(keys)})
 	return &slotResult{at: h.at, keys: keys}
 }
 
@@ -309,11 +313,11 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit) *slotResult {
 		for _, t := range h.core.OrderBy {
 			h.prepare(t.Expr)
 		}
-		h.apply(toolGroup, map[string]any{"key_name": keyList(groupKeys)})
+		h.apply(relation.Group, map[string]any{"key_name": keyList(groupKeys)})
 	}
 	h.grouped = true
 	if len(groupKeys) == 0 && len(aggregates) == 0 { // HAVING makes one row of all
-		h.apply(toolAggregate, map[string]any{"aggregation_type": "count", "new_key": h.newKey("", "count_rows")})
+		h.apply(relation.Aggregate, map[string]any{"aggregation_type": "count", "new_key": h.newKey("", "count_rows")})
 	}
 	alone := h.aggregatesAlone(items, aggregates, limit)
 	var keys []string
@@ -321,18 +325,18 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit) *slotResult {
 		arguments := a.arguments()
 		key := ""
 		if !alone || len(aggregates) > 1 || h.aliases[h.text(aggregates[i])] != "" {
-			key = h.newKey(h.aliases[h.text(aggregates[i])], a.name())
+			key = h.newKey(h.aliases[h.text(aggregates[i])], a.name(), a.kind+"_of_values")
 			arguments["new_key"] = key
 			h.made[h.text(aggregates[i])] = key
 		}
-		h.apply(toolAggregate, arguments)
+		h.apply(relation.Aggregate, arguments)
 		if key == "" {
 			key = h.newKey("", a.name())
 		}
 		keys = append(keys, key)
 	}
 	if alone {
-		return &slotResult{at: h.at, keys: keys}
+		return &slotResult{at: h.at, keys: keys, open: true}
 	}
 	for _, e := range sqlast.Conjuncts(h.core.Having) {
 		h.filter(e, false)
@@ -469,7 +473,10 @@ type aggregate struct {
 }
 
 func (a aggregate) arguments() map[string]any {
-	arguments := map[string]any{"aggregation_type": a.kind, "distinct": a.distinct}
+	arguments := map[string]any{"aggregation_type": a.kind}
+	if a.distinct {
+		arguments["distinct"] = true
+	}
 	if a.key != "" {
 		arguments["key_name"] = a.key
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -76,11 +77,18 @@ func (h *chain) column(ref *sqlast.Ref, at ast.Node) string {
 	return keys[ref.Column]
 }
 
-// newKey names a key: as the query does, or by what it is computed as.
-func (h *chain) newKey(alias, fallback string) string {
-	name := keyName(alias)
-	if alias == "" {
-		name = keyName(fallback)
+// newKey names a key: as the query does, or by what it is computed as, in the first of some wordings that is short enough.
+func (h *chain) newKey(alias string, wordings ...string) string {
+	name := alias
+	for _, w := range wordings {
+		if name != "" && len(name) <= maxKeyName {
+			break
+		}
+		name = keyName(w)
+	}
+	name = keyName(name)
+	if len(name) > maxKeyName {
+		name = strings.TrimRight(name[:maxKeyName], "_")
 	}
 	unique := name
 	for n := 2; h.taken[strings.ToLower(unique)]; n++ {
@@ -91,7 +99,7 @@ func (h *chain) newKey(alias, fallback string) string {
 }
 
 // maxKeyName is the longest name that a made key gets, but for a number at its end.
-const maxKeyName = 48
+const maxKeyName = 40
 
 // keyName makes a name of letters, digits and underscores.
 func keyName(text string) string {
@@ -104,11 +112,7 @@ func keyName(text string) string {
 			b.WriteByte('_')
 		}
 	}
-	name := b.String()
-	if len(name) > maxKeyName {
-		name = name[:maxKeyName]
-	}
-	name = strings.TrimRight(name, "_")
+	name := strings.TrimRight(b.String(), "_")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = strings.TrimRight("key_"+name, "_")
 	}
@@ -124,7 +128,7 @@ func (h *chain) transform(operation, key string, operationArguments map[string]a
 	if len(operationArguments) > 0 {
 		arguments["operation_args"] = operationArguments
 	}
-	h.apply(toolTransform, arguments)
+	h.apply(relation.Transform, arguments)
 	return newKey
 }
 
@@ -200,7 +204,7 @@ func (h *chain) build(e ast.Expr, alias string) string {
 	case *ast.UnaryExpr:
 		if e.Op == ast.OpMinus {
 			x := h.key(e.X)
-			return h.transform("negate", x, nil, h.newKey(alias, "negative_"+x))
+			return h.transform("negate", x, nil, h.newKey(alias, "negative_"+x, "negative_value"))
 		}
 		if e.Op != ast.OpNot {
 			h.s.fail(e, reasonOperator, "the operator %s", e.Op)
@@ -221,7 +225,7 @@ func (h *chain) build(e ast.Expr, alias string) string {
 	case *ast.CollateExpr:
 		x := h.key(e.X)
 		collation := strings.ToUpper(e.Name.Name)
-		return h.transform("collate", x, map[string]any{"collation": collation}, h.newKey(alias, x+"_"+collation))
+		return h.transform("collate", x, map[string]any{"collation": collation}, h.newKey(alias, x+"_"+collation, "collated_text"))
 	case *ast.CaseExpr:
 		return h.caseOf(e, alias)
 	case *ast.FuncCall:
@@ -247,6 +251,12 @@ var betweenWords = map[string]string{
 	"add": "plus", "subtract": "minus", "multiply": "times", "divide": "per", "modulo": "modulo", "concatenate": "and",
 }
 
+// resultWords name what an operation makes where the keys' own names are too long.
+var resultWords = map[string]string{
+	"add": "sum_of_both", "subtract": "difference", "multiply": "product", "divide": "ratio", "modulo": "remainder",
+	"concatenate": "joined_text",
+}
+
 // binary makes the key of an operation on two operands.
 func (h *chain) binary(name string, x, y ast.Expr, alias string) string {
 	a, b := h.operand(x), h.operand(y)
@@ -256,13 +266,13 @@ func (h *chain) binary(name string, x, y ast.Expr, alias string) string {
 	arguments := map[string]any{}
 	if a.kind == operandKey {
 		b.into(arguments, "value", "other_key")
-		return h.transform(name, a.key, arguments, h.newKey(alias, a.key+"_"+betweenWords[name]+"_"+b.name()))
+		return h.transform(name, a.key, arguments, h.newKey(alias, a.key+"_"+betweenWords[name]+"_"+b.name(), resultWords[name]))
 	}
 	a.into(arguments, "value", "other_key")
 	if name != "add" && name != "multiply" {
 		arguments["value_first"] = true
 	}
-	return h.transform(name, b.key, arguments, h.newKey(alias, a.name()+"_"+betweenWords[name]+"_"+b.key))
+	return h.transform(name, b.key, arguments, h.newKey(alias, a.name()+"_"+betweenWords[name]+"_"+b.key, resultWords[name]))
 }
 
 // name gives words for an operand in the name of a key.
@@ -285,7 +295,7 @@ func (h *chain) cast(e *ast.CastExpr, alias string) string {
 		h.s.fail(e, reasonArgument, "a CAST to %s", e.Type.Name)
 	}
 	x := h.key(e.X)
-	return h.transform("cast", x, map[string]any{"type": name}, h.newKey(alias, x+"_as_"+name))
+	return h.transform("cast", x, map[string]any{"type": name}, h.newKey(alias, x+"_as_"+name, name+"_value"))
 }
 
 // caseOf makes CASE from its last WHEN to its first, each an `if` whose else is what follows.
@@ -322,7 +332,7 @@ func (h *chain) choose(alias, condition string, then, otherwise operand) string 
 	if key := h.made[made]; key != "" {
 		return key
 	}
-	key := h.transform("if", condition, arguments, h.newKey(alias, "if_"+condition))
+	key := h.transform("if", condition, arguments, h.newKey(alias, "if_"+condition, "chosen_value"))
 	h.made[made] = key
 	return key
 }
@@ -352,7 +362,7 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 	switch {
 	case plainFunctions[name] != "" && n == 1:
 		x := h.key(e.Args[0])
-		return h.transform(plainFunctions[name], x, nil, h.newKey(alias, plainFunctions[name]+"_"+x))
+		return h.transform(plainFunctions[name], x, nil, h.newKey(alias, plainFunctions[name]+"_"+x, plainFunctions[name]+"_value"))
 	case chainedFunctions[name] != "" && n >= 2:
 		x := h.keyOf(h.operand(e.Args[0]), "")
 		for i, arg := range e.Args[1:] {
@@ -362,7 +372,7 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 			}
 			arguments := map[string]any{}
 			h.operand(arg).into(arguments, "value", "other_key")
-			x = h.transform(chainedFunctions[name], x, arguments, h.newKey(last, chainedFunctions[name]+"_"+x))
+			x = h.transform(chainedFunctions[name], x, arguments, h.newKey(last, chainedFunctions[name]+"_"+x, chainedFunctions[name]+"_value"))
 		}
 		return x
 	case trims[name] != "" && (n == 1 || n == 2):
@@ -371,18 +381,18 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 		if n == 2 {
 			arguments["characters"] = h.constantText(e.Args[1])
 		}
-		return h.transform(trims[name], x, arguments, h.newKey(alias, trims[name]+"_"+x))
+		return h.transform(trims[name], x, arguments, h.newKey(alias, trims[name]+"_"+x, trims[name]+"_value"))
 	case name == "round" && (n == 1 || n == 2):
 		x := h.key(e.Args[0])
 		arguments := map[string]any{}
 		if n == 2 {
 			arguments["digits"] = h.constantInteger(e.Args[1])
 		}
-		return h.transform("round", x, arguments, h.newKey(alias, "rounded_"+x))
+		return h.transform("round", x, arguments, h.newKey(alias, "rounded_"+x, "rounded_value"))
 	case name == "replace" && n == 3:
 		x := h.key(e.Args[0])
 		arguments := map[string]any{"from": h.constantText(e.Args[1]), "to": h.constantText(e.Args[2])}
-		return h.transform("replace", x, arguments, h.newKey(alias, x+"_replaced"))
+		return h.transform("replace", x, arguments, h.newKey(alias, x+"_replaced", "replaced_text"))
 	case (name == "substr" || name == "substring") && (n == 2 || n == 3):
 		return h.substring(e, alias)
 	case (name == "iif" || name == "if") && (n == 2 || n == 3):
@@ -426,7 +436,7 @@ func (h *chain) substring(e *ast.FuncCall, alias string) string {
 	for i, arg := range e.Args[1:] {
 		numbers[i] = h.operand(arg)
 	}
-	name := h.newKey(alias, "part_of_"+x)
+	name := h.newKey(alias, "part_of_"+x, "part_of_text")
 	if slice, ok := sliceOf(numbers); ok {
 		return h.transform("substring", x, slice, name)
 	}
@@ -480,7 +490,7 @@ func (h *chain) date(operation, format string, args []ast.Expr, alias string) st
 			word = "date"
 		}
 	}
-	return h.transform(operation, x, arguments, h.newKey(alias, word+"_of_"+x))
+	return h.transform(operation, x, arguments, h.newKey(alias, word+"_of_"+x, word+"_value"))
 }
 
 // windows are the window functions; those that are marked take a key.
@@ -557,5 +567,5 @@ func (h *chain) window(e *ast.FuncCall, alias string) string {
 	if key != "" {
 		fallback += "_" + key
 	}
-	return h.transform(f.operation, key, arguments, h.newKey(alias, fallback))
+	return h.transform(f.operation, key, arguments, h.newKey(alias, fallback, f.operation))
 }

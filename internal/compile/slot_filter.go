@@ -3,6 +3,7 @@ package compile
 import (
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -59,21 +60,21 @@ func (h *chain) filter(e ast.Expr, negated bool) {
 	case *ast.BetweenExpr:
 		if both, ok := h.bounds(x); ok && x.Not == negated {
 			for _, t := range both {
-				h.apply(toolFilter, t.arguments())
+				h.apply(relation.Filter, t.arguments())
 			}
 			return
 		}
 	case *ast.IsExpr:
 		if truth, ok := h.truthTest(x); ok && truth && (x.Not != x.Distinct) == negated {
-			h.apply(toolFilter, map[string]any{"key_name": h.key(x.X), "condition": "is_true"})
+			h.apply(relation.Filter, map[string]any{"key_name": h.key(x.X), "condition": "is_true"})
 			return
 		}
 	}
 	if t, ok := h.test(e, negated); ok {
-		h.apply(toolFilter, t.arguments())
+		h.apply(relation.Filter, t.arguments())
 		return
 	}
-	h.apply(toolFilter, map[string]any{"key_name": h.predicateKey(e, negated), "condition": "is_true"})
+	h.apply(relation.Filter, map[string]any{"key_name": h.predicateKey(e, negated), "condition": "is_true"})
 }
 
 func (t test) arguments() map[string]any {
@@ -119,7 +120,7 @@ func (h *chain) predicate(e ast.Expr, negated bool, alias string) string {
 				name = "or"
 			}
 			a, b := h.predicateKey(x.X, negated), h.predicateKey(x.Y, negated)
-			return h.transform(name, a, map[string]any{"other_key": b}, h.newKey(alias, a+"_"+name+"_"+b))
+			return h.transform(name, a, map[string]any{"other_key": b}, h.newKey(alias, a+"_"+name+"_"+b, bothOr(name)))
 		}
 	case *ast.BetweenExpr:
 		if both, ok := h.bounds(x); ok {
@@ -131,7 +132,7 @@ func (h *chain) predicate(e ast.Expr, negated bool, alias string) string {
 				}
 			}
 			a, b := h.testKey(both[0], ""), h.testKey(both[1], "")
-			return h.transform(name, a, map[string]any{"other_key": b}, h.newKey(alias, a+"_"+name+"_"+b))
+			return h.transform(name, a, map[string]any{"other_key": b}, h.newKey(alias, a+"_"+name+"_"+b, bothOr(name)))
 		}
 	case *ast.InExpr:
 		return h.memberOf(x, negated, alias)
@@ -142,13 +143,21 @@ func (h *chain) predicate(e ast.Expr, negated bool, alias string) string {
 	if !negated {
 		return key
 	}
-	return h.transform("not", key, nil, h.newKey(alias, "not_"+key))
+	return h.transform("not", key, nil, h.newKey(alias, "not_"+key, "contrary"))
+}
+
+// bothOr names the key of two conditions whose own names are too long.
+func bothOr(connective string) string {
+	if connective == "and" {
+		return "both_hold"
+	}
+	return "either_holds"
 }
 
 // truth makes a key that is 1, 0 or null as an expression is true, false or null.
 func (h *chain) truth(e ast.Expr, alias string) string {
 	key := h.predicateKey(e, true)
-	return h.transform("not", key, nil, h.newKey(alias, "not_"+key))
+	return h.transform("not", key, nil, h.newKey(alias, "not_"+key, "contrary"))
 }
 
 // memberOf makes IN over a list that holds other keys.
@@ -174,7 +183,7 @@ func (h *chain) memberOf(x *ast.InExpr, negated bool, alias string) string {
 		if i == len(x.List)-1 {
 			name = alias
 		}
-		key = h.transform(connective, key, map[string]any{"other_key": next}, h.newKey(name, key+"_"+connective+"_"+next))
+		key = h.transform(connective, key, map[string]any{"other_key": next}, h.newKey(name, key+"_"+connective+"_"+next, bothOr(connective)))
 	}
 	return key
 }
@@ -198,7 +207,7 @@ func (h *chain) testKey(t test, alias string) string {
 	if other, ok := t.other["other_key"].(string); ok {
 		fallback += "_" + other
 	}
-	key := h.transform(t.name, t.key, t.other, h.newKey(alias, fallback))
+	key := h.transform(t.name, t.key, t.other, h.newKey(alias, fallback, t.key+"_"+t.name, "condition_holds"))
 	h.made[made] = key
 	return key
 }
@@ -244,7 +253,7 @@ func (h *chain) plainTest(e ast.Expr) (test, bool) {
 		return h.in(e)
 	case *ast.ExistsExpr:
 		result := h.s.nested(e.Select, e)
-		count := h.s.emit(toolAggregate, map[string]any{"data_source": result.at, "aggregation_type": "count"})
+		count := h.s.emit(relation.Aggregate, map[string]any{"data_source": result.at, "aggregation_type": "count"})
 		key := h.keyOf(operand{kind: operandNode, at: count}, "")
 		return test{key: key, name: "greater_than", other: map[string]any{"value": int64(0)}}, true
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -20,6 +21,13 @@ type joinedRows struct {
 	where   []ast.Expr
 	never   []string // keys of columns that an inner join equates with others, so that they are never null
 }
+
+// Closed values of join_data.
+const (
+	joinInner = "inner"
+	joinLeft  = "left"
+	joinCross = "cross"
+)
 
 // item is an operand of a join.
 type item struct {
@@ -310,7 +318,7 @@ func (s *slotter) joinInner(core *ast.SelectQuery, j *joinedRows, items []item) 
 			j.where = append([]ast.Expr{eq.expr}, j.where...)
 			continue
 		}
-		left.at = s.emit(toolFilter, map[string]any{
+		left.at = s.emit(relation.Filter, map[string]any{
 			"data_source": left.at, "key_name": left.key(eq.x), "condition": "equal_to", "other_key": left.key(eq.y),
 		})
 	}
@@ -350,6 +358,9 @@ func (eq equation) between(left, right map[*sqlast.Source]bool) (x, y *sqlast.Re
 // derived makes the operand of a nested SELECT or a common table expression.
 func (s *slotter) derived(o *operandOfJoin, src *sqlast.Source) {
 	result := s.nested(src.Select, src.Ref)
+	if result.open {
+		result = &slotResult{at: s.retrieve(result.at, result.keys, false, -1, 0), keys: result.keys}
+	}
 	o.at, o.names = result.at, result.keys
 	o.sources = map[*sqlast.Source]bool{src: true}
 	o.columns = map[*sqlast.Source][]string{src: result.keys}
@@ -415,7 +426,7 @@ func (s *slotter) join(left, right *operandOfJoin, kind string, pairs [][2]*sqla
 		names = append(names, prefix+name)
 	}
 	left.columns, left.names = columns, names
-	left.at = s.emit(toolJoin, arguments)
+	left.at = s.emit(relation.Join, arguments)
 }
 
 // begin makes the operand of a starting table.

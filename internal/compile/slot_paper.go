@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -76,7 +77,7 @@ func (p *paperChain) filters(where []ast.Expr) {
 	}
 	for _, e := range append(plain, late...) {
 		t := p.condition(e)
-		p.apply(toolFilter, t.arguments())
+		p.apply(relation.Filter, t.arguments())
 		if !slices.Contains(p.nonNull, t.key) {
 			p.nonNull = append(p.nonNull, t.key) // null fulfils none of the paper's conditions
 		}
@@ -228,7 +229,7 @@ func (p *paperChain) keyOfExpression(e ast.Expr) string {
 		}
 		arguments["operation_type"], arguments["operation_args"] = "substring", slice
 	}
-	p.apply(toolTransform, arguments)
+	p.apply(relation.Transform, arguments)
 	p.replaced[key] = text
 	return key
 }
@@ -264,7 +265,7 @@ func (p *paperChain) aggregated(items []sqlast.Item, limit rowLimit) (node, bool
 			}
 		}
 		if limit == noLimit && len(core.OrderBy) == 0 && len(items) == 1 {
-			p.apply(toolUnique, map[string]any{"key_name": p.itemKey(items[0])})
+			p.apply(relation.Unique, map[string]any{"key_name": p.itemKey(items[0])})
 			return p.at, true
 		}
 		return 0, false // the same as DISTINCT
@@ -274,16 +275,13 @@ func (p *paperChain) aggregated(items []sqlast.Item, limit rowLimit) (node, bool
 		if kind := aggregations[strings.ToLower(f.Name.Name)]; kind != first {
 			p.s.fail(f, reasonPaperAggregates, "%s beside %s", kind, first)
 		}
-		if f.Distinct {
-			p.s.fail(f, reasonPaperGroup, "an aggregate of DISTINCT values in a group")
-		}
 	}
 	p.group = p.itemKey(term)
 	values := map[string]string{}
 	for _, f := range aggregates {
 		values[p.text(f)] = p.aggregateKey(f)
 	}
-	p.apply(toolGroup, map[string]any{"key_name": p.group, "aggregation_type": first})
+	p.apply(relation.Group, map[string]any{"key_name": p.group, "aggregation_type": first})
 	p.values = values
 	return 0, false
 }
@@ -293,6 +291,9 @@ func (p *paperChain) aggregateKey(f *ast.FuncCall) string {
 	kind := aggregations[strings.ToLower(f.Name.Name)]
 	if !slices.Contains([]string{"count", "sum", "avg", "min", "max"}, kind) || f.Filter != nil || len(f.OrderBy) > 0 {
 		p.s.fail(f, reasonPaperExpression, "the aggregate %s", strings.ToLower(f.Name.Name))
+	}
+	if f.Distinct {
+		p.s.fail(f, reasonPaperDistinct, "an aggregate of DISTINCT values")
 	}
 	rows := len(f.Args) == 0 || kind == "count" && !f.Distinct && p.isConstant(f.Args[0])
 	if !rows {
@@ -348,11 +349,9 @@ func (p *paperChain) whole(items []sqlast.Item, aggregates []*ast.FuncCall, limi
 		p.s.fail(p.core, reasonPaperAggregates, "an aggregate that stands twice or not at all")
 	}
 	f := aggregates[0]
-	arguments := map[string]any{"key_name": p.aggregateKey(f), "aggregation_type": aggregations[strings.ToLower(f.Name.Name)]}
-	if f.Distinct {
-		arguments["distinct"] = true
-	}
-	p.apply(toolAggregate, arguments)
+	p.apply(relation.Aggregate, map[string]any{
+		"key_name": p.aggregateKey(f), "aggregation_type": aggregations[strings.ToLower(f.Name.Name)],
+	})
 	return p.at
 }
 
@@ -375,23 +374,9 @@ func (p *paperChain) itemKey(it sqlast.Item) string {
 
 // retrieved sorts and retrieves.
 func (p *paperChain) retrieved(items []sqlast.Item, limit rowLimit) node {
-	keys := make([]string, len(items))
-	for i, it := range items {
-		if it.Ref != nil && p.values != nil && p.itemText(it) != p.grouping {
-			p.s.fail(it.Column, reasonPaperBare, "a column that is neither grouped by nor aggregated")
-		}
-		keys[i] = p.itemKey(it)
-	}
-	// A transformation that the list or the order needs must not undo what another one reads.
-	for i, it := range items {
-		if it.Ref != nil && p.replaced[keys[i]] != "" || it.Expr != nil && p.values == nil && p.now(keys[i]) != p.text(it.Expr) {
-			p.s.fail(it.Column, reasonPaperReplaced, "the column's values have been replaced")
-		}
-	}
-	if len(unrepeated(keys)) < len(keys) {
-		p.s.fail(p.core, reasonPaperExpression, "a column that stands twice in the SELECT list")
-	}
-	for _, term := range slices.Backward(p.core.OrderBy) {
+	read := slices.Clone(items) // what is read of the rows at hand: first the list, then the order
+	var terms []*ast.OrderingTerm
+	for _, term := range p.core.OrderBy {
 		it := sqlast.Item{Expr: term.Expr}
 		if i := p.s.q.Ordinal(p.core, term.Expr); i >= 0 {
 			it = items[i]
@@ -401,11 +386,30 @@ func (p *paperChain) retrieved(items []sqlast.Item, limit rowLimit) node {
 		if term.Nulls != ast.NullsDefault {
 			p.s.fail(term, reasonPaperExpression, "an order of nulls")
 		}
-		key := p.itemKey(it)
-		p.at = p.s.sort(p.at, key, term)
+		read, terms = append(read, it), append(terms, term)
+	}
+	keys := make([]string, len(read))
+	for i, it := range read {
+		if it.Ref != nil && p.values != nil && p.itemText(it) != p.grouping {
+			p.s.fail(it.Column, reasonPaperBare, "a column that is neither grouped by nor aggregated")
+		}
+		keys[i] = p.itemKey(it)
+	}
+	// A transformation that one of them needs must not undo what another one reads.
+	for i, it := range read {
+		if p.values == nil && p.now(keys[i]) != p.itemText(it) {
+			p.s.fail(p.core, reasonPaperReplaced, "the values of %s have been replaced", keys[i])
+		}
+	}
+	retrieved, sorted := keys[:len(items)], keys[len(items):]
+	if len(unrepeated(retrieved)) < len(retrieved) {
+		p.s.fail(p.core, reasonPaperExpression, "a column that stands twice in the SELECT list")
+	}
+	for i, term := range slices.Backward(terms) {
+		p.at = p.s.sort(p.at, sorted[i], term)
 	}
 	distinct := p.core.Distinct == ast.DistinctDistinct || len(p.core.GroupBy) > 0 && p.values == nil
-	return p.s.retrieve(p.at, keys, distinct, limit.count, 0)
+	return p.s.retrieve(p.at, retrieved, distinct, limit.count, 0)
 }
 
 // now gives the canonical text of what a key holds.
