@@ -82,11 +82,19 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 		if i > 0 {
 			r.text.WriteString(", ")
 		}
-		mark(n.keys[at].value)
-		r.expression(n.keys[at].value, name)
+		value := n.keys[at].value
+		if i == 0 && n.folds(out) {
+			value = sql("(CASE WHEN COUNT(*) >= 0 THEN ", value, " END)")
+		}
+		mark(value)
+		r.expression(value, name)
 		fmt.Fprintf(&r.text, " AS c%d", at)
 	}
-	if len(out) == 0 {
+	switch {
+	case len(out) > 0:
+	case n.folds(out):
+		r.text.WriteString("COUNT(*)")
+	default:
 		r.text.WriteString("1")
 	}
 	for _, list := range [][]*expression{n.where, n.group, n.having} {
@@ -106,9 +114,6 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 	if n.grouped {
 		r.list(" GROUP BY ", ", ", n.group, name)
 		r.list(" HAVING ", " AND ", n.having, name)
-		if len(n.group)+len(n.having) == 0 {
-			r.text.WriteString(" HAVING COUNT(*) >= 0") // one row even where no aggregate is read
-		}
 	}
 	if ordered {
 		r.orderBy(n.order, name)
@@ -122,6 +127,13 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 	if n.offset != nil {
 		r.text.WriteString(" OFFSET " + strconv.FormatInt(*n.offset, 10))
 	}
+}
+
+// folds says whether the rows are one group that none of the columns at these positions shows: SQL then wants an aggregate
+// among the columns, or else it returns every row.
+func (n *node) folds(out []int) bool {
+	return n.grouped && len(n.group) == 0 &&
+		!slices.ContainsFunc(out, func(at int) bool { return n.keys[at].value.level != levelRow })
 }
 
 // names gives what the columns of a node's source are called within its SELECT.
