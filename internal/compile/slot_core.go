@@ -20,7 +20,8 @@ type chain struct {
 	made    map[string]string // the key that holds an expression, by its canonical text
 	aliases map[string]string // the name that the query gives an expression, by its canonical text
 	printer *sqlast.Printer
-	grouped bool // aggregates can be read
+	order   []*ast.OrderingTerm // of this SELECT alone, not of a compound
+	grouped bool                // aggregates can be read
 }
 
 // apply appends a call on the handle at hand.
@@ -34,32 +35,32 @@ var delivers = map[string]bool{relation.Aggregate: true, relation.Unique: true, 
 
 // extended compiles the whole query with all operations.
 func (s *slotter) extended(stmt *ast.SelectStmt) node {
-	result := s.statement(stmt)
+	result := s.statement(stmt, false)
 	if result.at < 0 || !delivers[s.calls[result.at].tool] {
 		return s.retrieve(result.at, result.keys, false, -1, 0)
 	}
 	return result.at
 }
 
-// statement compiles a SELECT, once however often it is used.
-func (s *slotter) statement(stmt *ast.SelectStmt) *slotResult {
+// statement compiles a SELECT, once however often it is used. named says that its keys are referred to.
+func (s *slotter) statement(stmt *ast.SelectStmt, named bool) *slotResult {
 	if r := s.results[stmt]; r != nil {
 		return r
 	}
-	r := s.compound(stmt)
+	r := s.compound(stmt, named)
 	s.results[stmt] = r
 	return r
 }
 
-func (s *slotter) compound(stmt *ast.SelectStmt) *slotResult {
+func (s *slotter) compound(stmt *ast.SelectStmt, named bool) *slotResult {
 	last := sqlast.Last(stmt)
 	if len(stmt.Cores) == 1 {
-		return s.selectCore(last, s.limit(last.Limit))
+		return s.selectCore(last, last.OrderBy, s.limit(last.Limit), named)
 	}
-	first := s.selectCore(stmt.Cores[0].(*ast.SelectQuery), noLimit)
+	first := s.selectCore(stmt.Cores[0].(*ast.SelectQuery), nil, noLimit, true)
 	result := &slotResult{at: first.at, keys: first.keys}
 	for i, op := range stmt.Ops {
-		other := s.selectCore(stmt.Cores[i+1].(*ast.SelectQuery), noLimit)
+		other := s.selectCore(stmt.Cores[i+1].(*ast.SelectQuery), nil, noLimit, false)
 		kind := strings.ToLower(op.Op)
 		if op.All {
 			kind += "_all"
@@ -167,6 +168,9 @@ func (s *slotter) newChain(core *ast.SelectQuery) (*chain, *joinedRows) {
 	for name := range j.taken {
 		h.taken[strings.ToLower(name)] = true
 	}
+	if j.row != nil {
+		h.made[h.text(j.row)] = j.rowKey
+	}
 	for _, c := range core.Columns {
 		if _, star := c.Expr.(*ast.Star); !star && c.Alias != nil {
 			h.aliases[h.text(c.Expr)] = c.Alias.Name
@@ -176,8 +180,9 @@ func (s *slotter) newChain(core *ast.SelectQuery) (*chain, *joinedRows) {
 }
 
 // selectCore compiles one SELECT in the order in which SQL evaluates it.
-func (s *slotter) selectCore(core *ast.SelectQuery, limit rowLimit) *slotResult {
+func (s *slotter) selectCore(core *ast.SelectQuery, order []*ast.OrderingTerm, limit rowLimit, named bool) *slotResult {
 	h, j := s.newChain(core)
+	h.order = order
 	for _, e := range j.where {
 		h.filter(e, false)
 	}
@@ -188,7 +193,7 @@ func (s *slotter) selectCore(core *ast.SelectQuery, limit rowLimit) *slotResult 
 			return result
 		}
 		single = len(core.GroupBy) == 0
-		if result := h.group(items, limit); result != nil {
+		if result := h.group(items, limit, named); result != nil {
 			return result
 		}
 	}
@@ -198,7 +203,7 @@ func (s *slotter) selectCore(core *ast.SelectQuery, limit rowLimit) *slotResult 
 	}
 	keys = h.unique(keys)
 	if !single { // the order of one row says nothing
-		for _, term := range slices.Backward(core.OrderBy) {
+		for _, term := range slices.Backward(order) {
 			if key, ok := h.orderKey(term.Expr); ok {
 				h.at = s.sort(h.at, key, term)
 			}
@@ -265,7 +270,7 @@ func (h *chain) itemText(it sqlast.Item) string {
 // uniqueValues compiles SELECT x … GROUP BY x, which is what the tool of unique values does.
 func (h *chain) uniqueValues(items []sqlast.Item, limit rowLimit) *slotResult {
 	core := h.core
-	if len(core.GroupBy) == 0 || core.Having != nil || len(core.OrderBy) > 0 || limit != noLimit || len(items) != len(core.GroupBy) {
+	if len(core.GroupBy) == 0 || core.Having != nil || len(h.order) > 0 || limit != noLimit || len(items) != len(core.GroupBy) {
 		return nil
 	}
 	texts := map[string]bool{}
@@ -287,8 +292,8 @@ func (h *chain) uniqueValues(items []sqlast.Item, limit rowLimit) *slotResult {
 }
 
 // group groups and aggregates. It gives the result at once where the aggregates alone are the SELECT list, which their
-// own tool delivers.
-func (h *chain) group(items []sqlast.Item, limit rowLimit) *slotResult {
+// own tool delivers; a single one then gets a name only where the query has one, or where named says so.
+func (h *chain) group(items []sqlast.Item, limit rowLimit, named bool) *slotResult {
 	var groupKeys []string
 	for _, term := range h.groupTerms() {
 		if key := h.item(term); !slices.Contains(groupKeys, key) {
@@ -310,7 +315,7 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit) *slotResult {
 		h.prepareCondition(e)
 	}
 	if len(groupKeys) > 0 {
-		for _, t := range h.core.OrderBy {
+		for _, t := range h.order {
 			h.prepare(t.Expr)
 		}
 		h.apply(relation.Group, map[string]any{"key_name": keyList(groupKeys)})
@@ -323,16 +328,14 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit) *slotResult {
 	var keys []string
 	for i, a := range sources {
 		arguments := a.arguments()
+		text := h.text(aggregates[i])
 		key := ""
-		if !alone || len(aggregates) > 1 || h.aliases[h.text(aggregates[i])] != "" {
-			key = h.newKey(h.aliases[h.text(aggregates[i])], a.name(), a.kind+"_of_values")
+		if named || !alone || len(aggregates) > 1 || h.aliases[text] != "" {
+			key = h.newKey(h.aliases[text], a.name(), a.kind+"_of_values")
 			arguments["new_key"] = key
-			h.made[h.text(aggregates[i])] = key
+			h.made[text] = key
 		}
 		h.apply(relation.Aggregate, arguments)
-		if key == "" {
-			key = h.newKey("", a.name())
-		}
 		keys = append(keys, key)
 	}
 	if alone {
@@ -392,7 +395,7 @@ func (h *chain) aggregates(items []sqlast.Item) []*ast.FuncCall {
 		collect(h.core.Having)
 	}
 	if len(h.core.GroupBy) > 0 { // one row needs no order
-		for _, t := range h.core.OrderBy {
+		for _, t := range h.order {
 			collect(t.Expr)
 		}
 	}

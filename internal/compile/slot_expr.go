@@ -147,7 +147,7 @@ func (h *chain) keyOf(o operand, alias string) string {
 	if key := h.made[constant]; key != "" {
 		return key
 	}
-	fallback := "value_of_" + o.at.label()
+	fallback := "nested_value"
 	if o.kind == operandValue {
 		fallback = "constant_" + spell(o.value)
 	}
@@ -179,7 +179,10 @@ func (h *chain) operand(e ast.Expr) operand {
 		}
 		return operand{kind: operandValue, value: int64(0)}
 	case *ast.SubqueryExpr:
-		result := h.s.nested(e.Select, e)
+		if key := h.made[h.text(e)]; key != "" {
+			return operand{key: key}
+		}
+		result := h.s.nested(e.Select, e, false)
 		if len(result.keys) != 1 {
 			h.s.fail(e, reasonRowValue, "a row of %d values", len(result.keys))
 		}
@@ -281,7 +284,7 @@ func (o operand) name() string {
 	case operandKey:
 		return o.key
 	case operandNode:
-		return o.at.label()
+		return "nested_value"
 	default:
 		return spell(o.value)
 	}

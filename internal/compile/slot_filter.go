@@ -198,7 +198,7 @@ func (h *chain) testKey(t test, alias string) string {
 	if v, ok := t.other["value"]; ok {
 		switch v := v.(type) {
 		case node:
-			fallback += "_" + v.label()
+			fallback += "_nested_value"
 		case []any, nil:
 		default:
 			fallback += "_" + spell(v)
@@ -252,7 +252,7 @@ func (h *chain) plainTest(e ast.Expr) (test, bool) {
 	case *ast.InExpr:
 		return h.in(e)
 	case *ast.ExistsExpr:
-		result := h.s.nested(e.Select, e)
+		result := h.s.nested(e.Select, e, false)
 		count := h.s.emit(relation.Aggregate, map[string]any{"data_source": result.at, "aggregation_type": "count"})
 		key := h.keyOf(operand{kind: operandNode, at: count}, "")
 		return test{key: key, name: "greater_than", other: map[string]any{"value": int64(0)}}, true
@@ -443,7 +443,7 @@ func (h *chain) in(e *ast.InExpr) (test, bool) {
 		t.name = "not_in"
 	}
 	if e.Select != nil {
-		result := h.s.nested(e.Select, e.Select)
+		result := h.s.nested(e.Select, e.Select, false)
 		t.key, t.other = h.key(e.X), map[string]any{"value": result.at}
 		return t, true
 	}

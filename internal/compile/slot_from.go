@@ -19,6 +19,8 @@ type joinedRows struct {
 	columns map[*sqlast.Source][]string
 	taken   map[string]bool // the names of all keys
 	where   []ast.Expr
+	row     *ast.SubqueryExpr // whose one row the SELECT begins with, and the key of its value
+	rowKey  string
 	never   []string // keys of columns that an inner join equates with others, so that they are never null
 }
 
@@ -42,7 +44,7 @@ type item struct {
 func (s *slotter) from(core *ast.SelectQuery) *joinedRows {
 	j := &joinedRows{columns: map[*sqlast.Source][]string{}, taken: map[string]bool{}, where: sqlast.Conjuncts(core.Where)}
 	if len(core.From) == 0 {
-		j.at = s.start(source(s.q.Schema.Name, "(SELECT 1)", nil))
+		s.fromNothing(core, j)
 		return j
 	}
 	items := s.items(core, core.From)
@@ -57,6 +59,34 @@ func (s *slotter) from(core *ast.SelectQuery) *joinedRows {
 		s.joinInner(core, j, items)
 	}
 	return j
+}
+
+// fromNothing begins a SELECT without FROM: with the one row of its first nested SELECT, if that has just one, else with
+// a table of one row and no keys.
+func (s *slotter) fromNothing(core *ast.SelectQuery, j *joinedRows) {
+	var first *ast.SubqueryExpr
+	for _, c := range core.Columns {
+		ast.Walk(c, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SubqueryExpr:
+				if first == nil && sqlast.SingleRow(n.Select) && !s.q.CorrelatedColumns(n.Select) && len(s.q.Output(n.Select)) == 1 {
+					first = n
+				}
+				return false
+			case *ast.SelectStmt:
+				return false
+			}
+			return true
+		})
+	}
+	if first == nil || sqlast.IsGrouped(core) {
+		j.at = s.start(source(s.q.Schema.Name, "(SELECT 1)", nil))
+		return
+	}
+	result := s.nested(first.Select, first, true)
+	j.at, j.row = result.at, first
+	j.rowKey = result.keys[0]
+	j.taken[j.rowKey] = true
 }
 
 func outerJoined(t *ast.TableRef) bool {
@@ -357,7 +387,7 @@ func (eq equation) between(left, right map[*sqlast.Source]bool) (x, y *sqlast.Re
 
 // derived makes the operand of a nested SELECT or a common table expression.
 func (s *slotter) derived(o *operandOfJoin, src *sqlast.Source) {
-	result := s.nested(src.Select, src.Ref)
+	result := s.nested(src.Select, src.Ref, true)
 	if result.open {
 		result = &slotResult{at: s.retrieve(result.at, result.keys, false, -1, 0), keys: result.keys}
 	}
@@ -366,12 +396,12 @@ func (s *slotter) derived(o *operandOfJoin, src *sqlast.Source) {
 	o.columns = map[*sqlast.Source][]string{src: result.keys}
 }
 
-// nested compiles a SELECT that stands inside another.
-func (s *slotter) nested(stmt *ast.SelectStmt, at ast.Node) *slotResult {
+// nested compiles a SELECT that stands inside another. named says that its keys are referred to.
+func (s *slotter) nested(stmt *ast.SelectStmt, at ast.Node, named bool) *slotResult {
 	if s.q.CorrelatedColumns(stmt) {
 		s.fail(at, reasonCorrelated, "the nested SELECT reads a column of the one around it")
 	}
-	return s.statement(stmt)
+	return s.statement(stmt, named)
 }
 
 // join appends the call that joins right to left. Keys of the right side that the left one has too get a prefix, and so
@@ -379,11 +409,11 @@ func (s *slotter) nested(stmt *ast.SelectStmt, at ast.Node) *slotResult {
 func (s *slotter) join(left, right *operandOfJoin, kind string, pairs [][2]*sqlast.Ref) {
 	arguments := map[string]any{"data_source": left.at, "other_source": right.at, "join_type": kind}
 	if kind != joinCross {
-		var keys, others []any
+		var keys, others []string
 		for _, pair := range pairs {
 			keys, others = append(keys, left.key(pair[0])), append(others, right.key(pair[1]))
 		}
-		arguments["key_name"], arguments["other_key_name"] = keys, others
+		arguments["key_name"], arguments["other_key_name"] = keyList(keys), keyList(others)
 	}
 	taken := map[string]bool{}
 	for _, name := range left.names {

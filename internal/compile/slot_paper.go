@@ -28,6 +28,7 @@ func (s *slotter) paper() node {
 		s.fail(core, reasonPaperConstant, "a SELECT without tables")
 	}
 	h, j := s.newChain(core)
+	h.order = core.OrderBy
 	p := &paperChain{chain: h, replaced: map[string]string{}, nonNull: j.never}
 	limit := s.limit(core.Limit)
 	if limit.offset > 0 {
