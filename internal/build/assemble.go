@@ -2,19 +2,26 @@ package build
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/openapi"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+	"golang.org/x/sync/errgroup"
 )
 
 // assemble makes the suite of what was published.
-func (b *builder) assemble() (*Built, error) {
+func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	s := &suite.Suite{Tools: b.tools, Documents: map[string][]byte{}}
 	files := map[string]string{}
 	for _, src := range b.sources {
@@ -83,12 +90,93 @@ func (b *builder) assemble() (*Built, error) {
 	if err := b.document(s); err != nil {
 		return nil, err
 	}
-	b.manifest(s, published)
+	conditions, err := b.derive(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	b.manifest(s, published, conditions)
 	built := &Built{Suite: s, Databases: files}
 	for _, c := range b.corpora {
 		built.Warnings = append(built.Warnings, c.Warnings...)
 	}
 	return built, nil
+}
+
+// derive puts every task under the conditions that were asked for, and plays its plan with what each instance shows. What
+// does not hold is refused.
+func (b *builder) derive(ctx context.Context, s *suite.Suite) (map[string]suite.InstanceCounts, error) {
+	if len(b.opts.Conditions) == 0 {
+		return nil, nil
+	}
+	combinations, err := condition.ParseCombinations(b.opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	b.done.pass = "certify"
+	derived, err := derive.Instances(s, combinations)
+	if err != nil {
+		return nil, err
+	}
+	b.done.reset(len(derived.Instances))
+	stage := episode.NewStage(s, worldsOf{b}, nil, environment.Limits{})
+	type outcome struct {
+		certificate *suite.Certificate
+		reason      string
+	}
+	outcomes := make([]outcome, len(derived.Instances))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(b.opts.Workers, 1))
+	for i, in := range derived.Instances {
+		group.Go(func() error {
+			var err error
+			if outcomes[i].certificate, outcomes[i].reason, err = verify.Certify(ctx, stage, in); err != nil {
+				return fmt.Errorf("instance %s: %w", in.ID, err)
+			}
+			b.done.step()
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	tasks := s.Index()
+	s.Rejected = append(s.Rejected, derived.Rejected...)
+	for i, in := range derived.Instances {
+		specification := condition.Specification(in.Conditions)
+		count := derived.Counts[specification]
+		if outcomes[i].reason != "" {
+			t := tasks[in.Task]
+			count.Made--
+			count.Refused++
+			s.Rejected = append(s.Rejected, &suite.Rejection{
+				What: "instance", ID: in.ID, Corpus: t.Corpus, Database: t.Database, Style: t.Style, Reason: reasonUncertified,
+				Message: outcomes[i].reason,
+			})
+		} else {
+			count.Certified++
+			s.Instances = append(s.Instances, in)
+			s.Certificates = append(s.Certificates, outcomes[i].certificate)
+		}
+		derived.Counts[specification] = count
+	}
+	return derived.Counts, nil
+}
+
+// reasonUncertified is why an instance is refused whose plan does not give gold with what it shows.
+const reasonUncertified = "uncertified"
+
+// worldsOf gives the published databases of a build under way.
+type worldsOf struct{ b *builder }
+
+// Worlds gives the world of a task, without neighbours.
+func (w worldsOf) Worlds(
+	_ context.Context, _ *suite.Instance, task *universe.Task,
+) (environment.World, []environment.World, error) {
+	src := w.b.byName[task.Database]
+	if src == nil || src.world == nil {
+		return nil, nil, fmt.Errorf("there is no database %q", task.Database)
+	}
+	return src.world, nil, nil
 }
 
 // document writes the OpenAPI documents of the rest style, one a database.
@@ -240,7 +328,7 @@ func (b *builder) recipes() []*suite.Recipe {
 	return list
 }
 
-func (b *builder) manifest(s *suite.Suite, published []*item) {
+func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[string]suite.InstanceCounts) {
 	m := &s.Manifest
 	m.Name, m.Seed, m.Neighbours, m.Generator = b.opts.Name, b.opts.Seed, b.opts.Neighbours, suite.Generator
 	for _, c := range b.corpora {
@@ -254,8 +342,10 @@ func (b *builder) manifest(s *suite.Suite, published []*item) {
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
 		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize),
+		verify.SettingCondition: strings.Join(b.opts.Conditions, ","),
 	}
 	m.Counts = b.count(s, published, "")
+	maps.Copy(m.Counts.Instances, conditions)
 	m.Counts.Styles = map[string]*suite.Counts{}
 	for _, style := range b.opts.Styles {
 		c := b.count(s, published, style)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus"
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -39,13 +40,14 @@ type Options struct {
 	Styles             []string
 	Seed               uint64
 	Name               string
-	Names              string // of the func style: compile.NamesObscure or compile.NamesReadable
-	SlotProfile        string // of the slot and sel styles: relation.ProfileExtended or relation.ProfilePaper
-	Synthesize         bool   // make databases of which the corpus ships the schema alone
-	MaxRows            int    // longest answer published, in rows
-	KeepEmpty          bool   // publish empty answers too
-	RequireAlternative bool   // publish only tasks with a second plan
-	Augment            int    // variants an example
+	Names              string   // of the func style: compile.NamesObscure or compile.NamesReadable
+	SlotProfile        string   // of the slot and sel styles: relation.ProfileExtended or relation.ProfilePaper
+	Conditions         []string // combinations of conditions, as condition.ParseCombination reads them: an instance of each task for each
+	Synthesize         bool     // make databases of which the corpus ships the schema alone
+	MaxRows            int      // longest answer published, in rows
+	KeepEmpty          bool     // publish empty answers too
+	RequireAlternative bool     // publish only tasks with a second plan
+	Augment            int      // variants an example
 	Neighbours         int
 	ValidationShare    float64       // of tasks
 	Limit              int           // examples read of each corpus; 0 is all
@@ -164,7 +166,7 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 			return nil, err
 		}
 	}
-	return b.assemble()
+	return b.assemble(ctx)
 }
 
 func (b *builder) close() {
@@ -768,8 +770,10 @@ func Reasons() map[string]string {
 		"plan_disagrees":      "the direct plan gives another result than the SQL",
 		"duplicate_variant":   "a variant asks what another example asks",
 		"changes_tools":       "a variant would need other tools than its source",
+		reasonUncertified:     "the plan of an instance does not give gold with the tools that the instance shows",
 	}
 	maps.Copy(reasons, compile.InexpressibleReasons())
+	maps.Copy(reasons, condition.Refusals())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
 	}

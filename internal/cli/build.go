@@ -16,6 +16,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -30,6 +31,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Short: "Compile question sets into a suite of proven tasks",
 		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
+			"Conditions:\n" + conditionHelp() +
 			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,6 +53,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
 	f.StringVar(&o.Names, "names", o.Names, "names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
 	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile, "operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
+	f.StringArrayVar(&o.Conditions, "condition", nil, "put every task under a condition too, as NAME[:NUMBER], several joined by +; may be given several times")
 	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
@@ -63,6 +66,14 @@ func (a *app) buildCommand() *cobra.Command {
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the build")
 	workersFlag(cmd, &o.Workers)
 	return cmd
+}
+
+func conditionHelp() string {
+	var b strings.Builder
+	for _, info := range condition.Catalogue() {
+		fmt.Fprintf(&b, "  %-20s %s (%s)\n", info.Usage(), info.Summary, info.Source)
+	}
+	return b.String()
 }
 
 func reasonHelp() string {
@@ -91,6 +102,9 @@ type buildResult struct {
 func checkBuild(o build.Options) error {
 	if profiles := []string{relation.ProfileExtended, relation.ProfilePaper}; !slices.Contains(profiles, o.SlotProfile) {
 		return diag.Unknown("slot profile", o.SlotProfile, profiles)
+	}
+	if _, err := condition.ParseCombinations(o.Conditions); err != nil {
+		return err
 	}
 	for i, style := range o.Styles {
 		if slices.Contains(o.Styles[:i], style) {
@@ -230,6 +244,11 @@ func (a *app) printBuild(r *buildResult) {
 	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
 		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
 	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
+	for _, specification := range slices.Sorted(maps.Keys(r.Instances)) {
+		if c := r.Instances[specification]; specification != condition.RoleClean {
+			a.printf("  %-10s %d instances certified, %d refused\n", specification, c.Certified, c.Refused)
+		}
+	}
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
 		a.printf(": %s", countList(r.RejectedByReason))

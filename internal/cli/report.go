@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/grade"
 	"github.com/seatrial/seatrial/internal/report"
@@ -19,16 +20,20 @@ import (
 
 // graded reads the episodes of a run and grades them.
 func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance) error) error {
-	tasks := s.Index()
+	stage := episode.NewStage(s, nil, nil, environment.Limits{})
 	instances := make(map[string]*suite.Instance, len(s.Instances))
 	for _, in := range s.Instances {
 		instances[in.ID] = in
 	}
 	return store.Each(ctx, func(e *episode.Stored) error {
 		h := e.Transcript.Header
-		task, in := tasks[h.Task], instances[h.Instance]
-		if task == nil || in == nil {
+		in := instances[h.Instance]
+		if in == nil {
 			return fmt.Errorf("episode %s: the suite has no instance %q", h.ID, h.Instance)
+		}
+		task, err := stage.Shown(in)
+		if err != nil {
+			return fmt.Errorf("episode %s: %w", h.ID, err)
 		}
 		g, err := grade.Of(task, e.Transcript)
 		if err != nil {

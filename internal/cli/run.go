@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
@@ -37,6 +38,7 @@ type runOptions struct {
 	protocols   []string
 	style       string
 	split       string
+	conditions  []string
 	limit       int
 	trials      int
 	seed        uint64
@@ -90,6 +92,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.StringSliceVar(&o.protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&o.style, "style", "", "only tasks of that style")
 	f.StringVar(&o.split, "split", "", "only tasks of that side: validation or test")
+	f.StringArrayVar(&o.conditions, "condition", nil, "only instances under that combination of conditions, or `clean`; may be given several times")
 	f.IntVar(&o.limit, "limit", 0, "only the first instances; 0 runs all")
 	f.IntVar(&o.trials, "trials", 1, "episodes of each instance and agent")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the policies' draws and of sampling, where the provider takes one")
@@ -153,7 +156,7 @@ func (o *runOptions) settings() map[string]string {
 		"native_tools": strconv.FormatBool(o.nativeTools), "max_turns": strconv.Itoa(o.budget.Turns),
 		"max_calls": strconv.Itoa(o.budget.Calls), "token_budget": strconv.Itoa(o.budget.Tokens),
 		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
-		"evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
+		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
 	}
 }
 
@@ -166,6 +169,7 @@ func (o *runOptions) restore(s map[string]string) error {
 		return strings.Split(text, ",")
 	}
 	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
+	o.conditions = split(s["condition"])
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
@@ -272,11 +276,33 @@ func loadSuite(dir string) (*suite.Suite, error) {
 	return s, err
 }
 
+// specification names the conditions of an instance as they were asked for.
+func specification(in *suite.Instance) string {
+	if len(in.Conditions) == 0 {
+		return condition.RoleClean
+	}
+	return condition.Specification(in.Conditions)
+}
+
 func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	tasks := s.Index()
+	known := []string{condition.RoleClean}
+	for _, in := range s.Instances {
+		if under := specification(in); !slices.Contains(known, under) {
+			known = append(known, under)
+		}
+	}
+	for _, c := range o.conditions {
+		if !slices.Contains(known, c) {
+			return nil, diag.Unknown("condition", c, known)
+		}
+	}
 	var list []*suite.Instance
 	for _, in := range s.Instances {
 		t := tasks[in.Task]
+		if len(o.conditions) > 0 && !slices.Contains(o.conditions, specification(in)) {
+			continue
+		}
 		if t == nil || o.split != "" && t.Split != o.split || o.style != "" && t.Style != o.style {
 			continue
 		}

@@ -60,6 +60,8 @@ type Config struct {
 	World    World
 	// Starts are the labels that stand for something before the first call: the starting tables of the slot and sel styles.
 	Starts []Start
+	// Names are the names under which operations on data handles are shown; nil where they bear their own.
+	Names Names
 	// Handles says what an agent sees of a data handle: HandlesReference ("" too) or HandlesPreview.
 	Handles string
 	// Settled remembers the digests of data handles between environments of one world and the same neighbours; may be nil.
@@ -71,6 +73,14 @@ type Config struct {
 	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
 	// byte of what comes out.
 	Parallelism int
+}
+
+// Names translates between the names under which tools are shown and their own.
+type Names interface {
+	// Call gives the tool and the arguments that a call under shown names means.
+	Call(tool string, arguments map[string]any) (string, map[string]any, *universe.ToolError)
+	// Message puts shown names in place of own ones in what is said of a call.
+	Message(tool, text string) string
 }
 
 // Start is a starting table under its label.

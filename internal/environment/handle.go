@@ -64,7 +64,14 @@ func (s *Settled) put(id string, x *settlement) {
 // operate makes a data handle of data handles. Nothing runs, unless the operation hands rows to the agent.
 func (e *Environment) operate(ctx context.Context, c *call) (*universe.ToolError, error) {
 	s := e.scope(c, 0)
-	handle, mistake := relation.Apply(c.tool.specification.Body, c.arguments, func(label string) (*relation.Handle, *universe.ToolError) {
+	arguments := c.arguments
+	if e.config.Names != nil {
+		var mistake *universe.ToolError
+		if _, arguments, mistake = e.config.Names.Call(c.tool.specification.Name, arguments); mistake != nil {
+			return mistake, nil
+		}
+	}
+	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (*relation.Handle, *universe.ToolError) {
 		c.resolved = true
 		ref := universe.Reference{Label: label}
 		o := s.outcomes[label]
@@ -77,6 +84,11 @@ func (e *Environment) operate(ctx context.Context, c *call) (*universe.ToolError
 		return o.handle, nil
 	})
 	if mistake != nil {
+		if e.config.Names != nil {
+			mistake = &universe.ToolError{
+				Code: mistake.Code, Message: e.config.Names.Message(c.tool.specification.Name, mistake.Message),
+			}
+		}
 		return mistake, nil
 	}
 	c.handle = handle.ID()

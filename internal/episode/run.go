@@ -24,7 +24,7 @@ type Participant struct {
 	Model  bool
 	SQL    bool // the agent writes SQL: see [Seat]
 	Budget universe.Budget
-	// New makes the agent of one episode. It must be safe for concurrent use. An error is Seatrial's own failure.
+	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
 }
 
@@ -203,7 +203,7 @@ func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Envir
 			err = fmt.Errorf("prepare: panic: %v", p)
 		}
 	}()
-	task, err := x.run.Stage.Task(j.instance)
+	task, err := x.run.Stage.Shown(j.instance)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package episode
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -50,6 +51,7 @@ type Stage struct {
 	shown   map[string]*environment.Toolkit    // by style, database and starting tables
 	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
 	settled map[string]*environment.Settled    // by database
+	names   map[string]*condition.Renaming     // by the key of shown and the seed
 }
 
 // NewStage makes a stage. Steps may be nil for suites without conditions: an instance with conditions is then an error.
@@ -60,6 +62,7 @@ func NewStage(s *suite.Suite, worlds Worlds, steps StepMaker, limits environment
 		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
 		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
 		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
+		names: map[string]*condition.Renaming{},
 	}
 	for _, source := range s.Sources {
 		stage.sources[source.ID] = relation.Open(source)
@@ -108,7 +111,13 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if seat.SQL {
 		config.Toolkit, err = s.sqlToolkit(task.Database)
 	} else if config.Starts, err = s.starts(task); err == nil {
-		config.Toolkit, err = s.toolkit(in, task)
+		var names *condition.Renaming
+		if names, err = s.renaming(in, task); names != nil {
+			config.Names = names
+		}
+		if err == nil {
+			config.Toolkit, err = s.toolkit(in, task, names)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
@@ -118,16 +127,76 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
 	config.Settled = s.settledOf(task.Database)
-	switch {
-	case len(in.Conditions) == 0:
+	switch at := slices.IndexFunc(in.Conditions, ofEnvironment); {
+	case at < 0:
 	case s.steps == nil:
-		return nil, fmt.Errorf("instance %s: nothing can make its condition %q", in.ID, in.Conditions[0].Name)
+		return nil, fmt.Errorf("instance %s: nothing can make its condition %q", in.ID, in.Conditions[at].Name)
 	default:
 		if config.Steps, err = s.steps.Steps(in, task); err != nil {
 			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
 	}
 	return environment.New(config)
+}
+
+// ofEnvironment says whether a condition changes the environment: those that do have steps.
+func ofEnvironment(c condition.Condition) bool {
+	for _, info := range condition.Catalogue() {
+		if info.Name == c.Name {
+			return info.Kind == condition.KindEnvironment
+		}
+	}
+	return true // an unknown condition is nobody's: whoever makes steps says so
+}
+
+// Shown gives the task of an instance as its agent meets it: where a condition calls tools and arguments by other names,
+// the plans call them by those. Policies play it, and grades compare with it.
+func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
+	task, err := s.Task(in)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.renaming(in, task)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if names == nil {
+		return task, nil
+	}
+	return names.Task(task)
+}
+
+// renaming gives the names under which an instance shows its tools, nil where they bear their own.
+func (s *Stage) renaming(in *suite.Instance, task *universe.Task) (*condition.Renaming, error) {
+	if len(in.Conditions) == 0 {
+		return nil, nil
+	}
+	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(task), condition.Specification(in.Conditions), in.Seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if names, known := s.names[key]; known {
+		return names, nil
+	}
+	kit, refusal, err := condition.ChangeToolkit(in.Conditions, condition.ToolkitInput{
+		Task: task, Universe: s.suite.Toolkit(&suite.Instance{}, task), Seed: in.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, fmt.Errorf("%s: %s", refusal.Condition, refusal.Message)
+	}
+	s.names[key] = kit.Renaming // of the whole universe: the same for every task that shares it
+	return kit.Renaming, nil
+}
+
+// toolkitKey tells tasks apart that are shown different tools.
+func toolkitKey(task *universe.Task) string {
+	key := task.Style + "\n" + task.Database
+	for _, start := range task.Starts {
+		key += "\n" + start.Source
+	}
+	return key
 }
 
 // starts gives the starting tables of a task under their labels.
@@ -187,29 +256,29 @@ func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
 
 // toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them; so are
 // those of starting tables that tasks share.
-func (s *Stage) toolkit(in *suite.Instance, task *universe.Task) (*environment.Toolkit, error) {
+func (s *Stage) toolkit(in *suite.Instance, task *universe.Task, names *condition.Renaming) (*environment.Toolkit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := task.Style + "\n" + task.Database
-	for _, start := range task.Starts {
-		key += "\n" + start.Source
-	}
-	if kit := s.shown[key]; kit != nil && in.Toolkit == nil {
+	key := toolkitKey(task)
+	usual := in.Toolkit == nil && names == nil
+	if kit := s.shown[key]; kit != nil && usual {
 		return kit, nil
 	}
 	tools := s.suite.Toolkit(in, task)
 	if in.Toolkit != nil && len(tools) != len(in.Toolkit) {
 		return nil, fmt.Errorf("%d of its %d tools are in the suite", len(tools), len(in.Toolkit))
 	}
-	kit, err := s.ready(task, tools)
-	if err == nil && in.Toolkit == nil {
+	kit, err := s.ready(task, tools, names)
+	if err == nil && usual {
 		s.shown[key] = kit
 	}
 	return kit, err
 }
 
 // ready makes tools ready. Operations on data handles are told the keys of the task's starting tables.
-func (s *Stage) ready(task *universe.Task, tools []*universe.Tool) (*environment.Toolkit, error) {
+func (s *Stage) ready(
+	task *universe.Task, tools []*universe.Tool, renaming *condition.Renaming,
+) (*environment.Toolkit, error) {
 	if len(task.Starts) > 0 {
 		sources := make([]*universe.Source, len(task.Starts))
 		for i, start := range task.Starts {
@@ -221,7 +290,16 @@ func (s *Stage) ready(task *universe.Task, tools []*universe.Tool) (*environment
 		for i, t := range tools {
 			special[i] = relation.Specialize(t, sources)
 		}
-		return environment.NewToolkit(special)
+		tools = special
+	}
+	if renaming != nil {
+		var err error
+		if tools, err = renaming.Specifications(tools); err != nil {
+			return nil, err
+		}
+	}
+	if renaming != nil || len(task.Starts) > 0 {
+		return environment.NewToolkit(tools)
 	}
 	names := make([]string, len(tools))
 	foreign := false

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -60,6 +64,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		byDatabase[t.Database] = append(byDatabase[t.Database], i)
 	}
 	slices.SortStableFunc(names, func(x, y string) int { return len(byDatabase[y]) - len(byDatabase[x]) })
+	outer := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(o.Workers, 1))
 	for _, name := range names {
@@ -76,6 +81,9 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 			e := &diag.Error{Exit: diag.ExitFailed, Message: err.Error()}
 			return nil, e.WithHint("raise --statement-timeout: a time limit never decides whether a certificate holds")
 		}
+		return nil, err
+	}
+	if err := v.conditions(outer); err != nil {
 		return nil, err
 	}
 	for _, c := range s.Certificates {
@@ -191,12 +199,12 @@ func (v *suiteVerifier) pair() {
 		switch {
 		case tasks[in.Task] == nil:
 			v.report(in.ID, "there is no task %s", in.Task)
-		case in.Role == condition.RoleClean && v.instances[in.Task] != nil:
+		case isClean(in) && v.instances[in.Task] != nil:
 			v.report(in.ID, "task %s has another clean instance, %s", in.Task, v.instances[in.Task].ID)
 		case v.certificates[in.ID] == nil:
 			v.report(in.ID, "there is no certificate")
 		}
-		if in.Role == condition.RoleClean && v.instances[in.Task] == nil {
+		if isClean(in) && v.instances[in.Task] == nil {
 			v.instances[in.Task] = in
 		}
 	}
@@ -211,6 +219,64 @@ func (v *suiteVerifier) pair() {
 		}
 	}
 }
+
+// isClean says whether an instance is a task as it is, under no condition.
+func isClean(in *suite.Instance) bool { return in.Role == condition.RoleClean && len(in.Conditions) == 0 }
+
+// conditions derives the instances under conditions again, plays their plans with what they show, and compares.
+func (v *suiteVerifier) conditions(ctx context.Context) error {
+	var texts []string
+	if text := v.suite.Manifest.Settings[SettingCondition]; text != "" {
+		texts = strings.Split(text, ",")
+	}
+	combinations, err := condition.ParseCombinations(texts)
+	if err != nil {
+		v.report("suite", "its conditions cannot be read: %v", err)
+		return nil
+	}
+	differences, err := derive.Compare(v.suite, combinations)
+	if err != nil {
+		v.report("suite", "its instances cannot be derived again: %v", err)
+		return nil
+	}
+	for _, d := range differences {
+		v.report(d.ID, "%s", d.Message)
+	}
+	worlds := NewWorlds(v.suite, 0)
+	defer worlds.Close()
+	stage := episode.NewStage(v.suite, worlds, nil, environment.Limits{})
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(v.options.Workers, 1))
+	for _, in := range v.suite.Instances {
+		was := v.certificates[in.ID]
+		if isClean(in) || was == nil {
+			continue
+		}
+		group.Go(func() error {
+			found, reason, err := Certify(ctx, stage, in)
+			if err != nil {
+				return fmt.Errorf("instance %s: %w", in.ID, err)
+			}
+			if reason != "" {
+				v.report(in.ID, "%s", reason)
+				return nil
+			}
+			a, err := universe.Marshal(was)
+			if err != nil {
+				return err
+			}
+			b, err := universe.Marshal(found)
+			if err == nil && string(a) != string(b) {
+				v.report(in.ID, "the certificate was %s and is %s", shorten(a), shorten(b))
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// SettingCondition is the setting of a suite that lists the combinations of conditions it was built with, parted by commas.
+const SettingCondition = "condition"
 
 // database proves the tasks of one database again.
 func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) error {

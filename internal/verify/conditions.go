@@ -1,0 +1,55 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// CheckShown says that the plan of a certificate was played with the tools that the instance shows, under the names that
+// it shows them.
+const CheckShown = "gold_agrees_as_shown"
+
+// Certify plays the primary plan of an instance under conditions of the toolkit, with what the agent is shown, and wants
+// gold. A reason says why it does not hold; the error is Seatrial's own failure.
+func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cert *suite.Certificate, reason string, err error) {
+	task, err := stage.Shown(in)
+	if err != nil {
+		return nil, "", err
+	}
+	name := "gold-" + in.Primary
+	// The instance alone names the episode: the suite's digest is not known before the suite is written.
+	header := transcript.Header{ID: universe.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task, Agent: name}
+	env, err := stage.Environment(ctx, in, episode.Seat{Header: header})
+	if err != nil {
+		return nil, "", err
+	}
+	policy, err := agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: in.Seed})
+	if err != nil {
+		return nil, "", err
+	}
+	record, err := episode.Play(ctx, env, policy)
+	if err != nil {
+		return nil, "", err
+	}
+	result, trouble := answerOf(record)
+	if trouble != "" {
+		return nil, trouble, nil
+	}
+	if !task.Gold.Accepts(universe.Answer{Result: result}).Strict {
+		return nil, fmt.Sprintf("its %s plan does not give gold", in.Primary), nil
+	}
+	digest, err := record.Digest()
+	if err != nil {
+		return nil, "", err
+	}
+	return &suite.Certificate{
+		Instance: in.ID, Checks: []string{CheckShown}, Transcript: map[string]string{name: digest},
+		Plans: []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(task.Gold.Blocks != nil)}},
+	}, "", nil
+}
