@@ -61,6 +61,10 @@ const (
 	reasonPaperOffset     = "paper_offset"
 	reasonPaperConstant   = "paper_constant"
 	reasonPaperDistinct   = "paper_distinct_aggregate"
+	reasonPaperDate       = "paper_date"
+	reasonPaperSort       = "paper_sort"
+	reasonPaperJoin       = "paper_join"
+	reasonPaperColumns    = "paper_several_columns"
 )
 
 var inexpressible = map[string]string{
@@ -92,6 +96,10 @@ var inexpressible = map[string]string{
 	reasonPaperOffset:     "LIMIT with OFFSET",
 	reasonPaperConstant:   "a constant in the SELECT list",
 	reasonPaperDistinct:   "an aggregate of DISTINCT values",
+	reasonPaperDate:       "a date function",
+	reasonPaperSort:       "several order keys, or an order by an aggregate",
+	reasonPaperJoin:       "an outer join, or a table that stands twice",
+	reasonPaperColumns:    "several columns in the SELECT list",
 }
 
 // InexpressibleReasons gives the closed list of reasons for which a query cannot be expressed in the slot and sel
@@ -99,10 +107,17 @@ var inexpressible = map[string]string{
 func InexpressibleReasons() map[string]string { return maps.Clone(inexpressible) }
 
 // Slot compiles a query into calls of the slot tools of a profile. The paper's own operations are preferred: the
-// extended profile gives the paper's sequence wherever that profile has one that needs no choice of a key to count.
+// extended profile gives their sequence wherever there is one that needs no choice of a key to count. In the paper's
+// profile the bounds of its pipeline hold too ([slotter.withinBounds]), though its operations reach further.
 func Slot(q *sqlast.Query, profile string) (*SlotDraft, *Inexpressible) {
 	s := &slotter{q: q}
-	err := s.attempt(s.paper)
+	err := s.attempt(func() node {
+		answer := s.paper()
+		if profile == relation.ProfilePaper {
+			s.withinBounds()
+		}
+		return answer
+	})
 	if profile != relation.ProfilePaper && (err != nil || s.strained) {
 		s = &slotter{q: q}
 		err = s.attempt(func() node { return s.extended(q.Stmt) })

@@ -28,16 +28,18 @@ type tally struct {
 func TestSlotOnSpider(t *testing.T) {
 	of := corpora(t, "spider")
 	of.least(t, relation.ProfileExtended, 0.99, 0.97)
-	of.least(t, relation.ProfilePaper, 0.6, 0.6)
+	of.least(t, relation.ProfilePaper, 0.45, 0.45)
 }
 
 // TestSlotOnBird plays the sequences of BIRD's questions, on generated rows where a database is not at hand. The paper's
-// own pipeline kept 665 of the 1534 (NL2API, appendix B): fewer than its rules let through, because it drops each that
-// its tables and its types of columns, read back from CSV, answer otherwise than SQL does (§3).
+// own pipeline kept 665 of the 1534 (NL2API, appendix B).
 func TestSlotOnBird(t *testing.T) {
 	of := corpora(t, "bird")
 	of.least(t, relation.ProfileExtended, 0.99, 0.97)
-	of.least(t, relation.ProfilePaper, 0.58, 0.58)
+	of.least(t, relation.ProfilePaper, 0.43, 0.43)
+	if n := of[relation.ProfilePaper].agreeing; n < 605 || n > 725 {
+		t.Errorf("%d questions in the paper's profile, want 665 give or take 60", n)
+	}
 }
 
 type tallies map[string]*tally

@@ -46,10 +46,12 @@ func (o operand) into(arguments map[string]any, value, key string) {
 }
 
 // resolve gives the expression behind parentheses and aliases.
-func (h *chain) resolve(e ast.Expr) ast.Expr {
+func (h *chain) resolve(e ast.Expr) ast.Expr { return resolveAlias(h.s.q, e) }
+
+func resolveAlias(q *sqlast.Query, e ast.Expr) ast.Expr {
 	for {
 		e = sqlast.Unparen(e)
-		c := h.s.q.Alias(e)
+		c := q.Alias(e)
 		if c == nil {
 			return e
 		}

@@ -269,7 +269,7 @@ func (h *chain) comparison(at ast.Node, name string, x, y ast.Expr) test {
 	}
 	a, b := h.operand(x), h.operand(y)
 	if a.kind != operandKey && b.kind == operandKey {
-		a, b, x, y = b, a, y, x
+		a, b, x = b, a, y
 		name = exchanged[name]
 	}
 	t := test{key: h.keyOf(a, ""), name: name, other: map[string]any{}}

@@ -12,10 +12,9 @@ import (
 // generator writes SELECTs over the schema of [generatorSchema] whose results do not depend on the order in which rows
 // are visited. It counts the constructs that it used.
 type generator struct {
-	r     *rand.Rand
-	used  map[string]int
-	alias int
-	deep  int // SELECTs around the one being written
+	r    *rand.Rand
+	used map[string]int
+	deep int // SELECTs around the one being written
 }
 
 // Sorts of values of the generated expressions.
@@ -97,11 +96,6 @@ func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 func (g *generator) of(list ...string) string { return list[g.r.IntN(len(list))] }
 
 func (g *generator) use(name string) { g.used[name]++ }
-
-func (g *generator) name() string {
-	g.alias++
-	return fmt.Sprintf("n%d", g.alias)
-}
 
 // statement writes a whole query.
 func (g *generator) statement() string {
@@ -497,12 +491,12 @@ func (g *generator) grouped(src rows, ordered bool) (string, []string) {
 
 func (g *generator) having(columns []column) string {
 	text := g.aggregate(columns) + " " + g.of(">", "<", ">=", "<>") + " " + fmt.Sprint(g.r.IntN(4))
-	switch {
-	case g.chance(20):
+	switch g.r.IntN(6) {
+	case 0:
 		text += " AND " + g.aggregate(columns) + " IS NOT NULL"
-	case g.chance(20):
+	case 1:
 		text = "(" + text + " OR COUNT(*) BETWEEN 1 AND 2)"
-	case g.chance(20):
+	case 2:
 		text = g.aggregate(columns) + " >= " + g.scalar()
 	}
 	return text

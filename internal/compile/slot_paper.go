@@ -44,6 +44,36 @@ func (s *slotter) paper() node {
 	return p.retrieved(items, limit)
 }
 
+// withinBounds refuses what the paper's pipeline does not reach, though its operations would: date functions (NL2API
+// §3.1, limitations), an order by anything but one plain key, joins that are not inner ones of different tables, and
+// several columns, since its retrieval returns the contents of one (appendix F.1.9), so that none of its calls gives a
+// row of several.
+func (s *slotter) withinBounds() {
+	core := sqlast.Last(s.q.Stmt)
+	ast.Walk(core, func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncCall); ok && strings.EqualFold(f.Name.Name, "strftime") {
+			s.fail(f, reasonPaperDate, "a date function")
+		}
+		return true
+	})
+	for i, t := range core.OrderBy {
+		if e := resolveAlias(s.q, t.Expr); i > 0 || sqlast.HasAggregate(e) {
+			s.fail(t, reasonPaperSort, "an order by more than one plain key")
+		}
+	}
+	tables := map[string]bool{}
+	for _, src := range s.q.Sources(core) {
+		name := strings.ToLower(src.Table.Name)
+		if tables[name] || src.Nullable || slices.ContainsFunc(core.From, outerJoined) {
+			s.fail(src.Ref, reasonPaperJoin, "an outer join, or a table that stands twice")
+		}
+		tables[name] = true
+	}
+	if items := s.q.Expand(core); len(items) > 1 {
+		s.fail(items[1].Column, reasonPaperColumns, "%d columns", len(items))
+	}
+}
+
 // paperChain is a chain of the paper's operations. Transformations replace a key's values.
 type paperChain struct {
 	*chain
