@@ -139,14 +139,22 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	return environment.New(config)
 }
 
-// ofEnvironment says whether a condition changes the environment: those that do have steps.
-func ofEnvironment(c condition.Condition) bool {
+// kindOf gives what a condition changes, "" for an unknown one.
+func kindOf(c condition.Condition) string {
 	for _, info := range condition.Catalogue() {
 		if info.Name == c.Name {
-			return info.Kind == condition.KindEnvironment
+			return info.Kind
 		}
 	}
-	return true // an unknown condition is nobody's: whoever makes steps says so
+	return ""
+}
+
+func ofToolkit(c condition.Condition) bool { return kindOf(c) == condition.KindToolkit }
+
+// ofEnvironment says whether a condition needs steps. An unknown one does: whoever makes steps says that it is unknown.
+func ofEnvironment(c condition.Condition) bool {
+	kind := kindOf(c)
+	return kind != condition.KindToolkit && kind != condition.KindRequest
 }
 
 // Shown gives the task of an instance as its agent meets it: where a condition calls tools and arguments by other names,
@@ -168,7 +176,7 @@ func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 
 // renaming gives the names under which an instance shows its tools, nil where they bear their own.
 func (s *Stage) renaming(in *suite.Instance, task *universe.Task) (*condition.Renaming, error) {
-	if len(in.Conditions) == 0 {
+	if !slices.ContainsFunc(in.Conditions, ofToolkit) {
 		return nil, nil
 	}
 	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(task), condition.Specification(in.Conditions), in.Seed)
