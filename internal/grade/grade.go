@@ -11,6 +11,9 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
+// Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it.
+const Format = "seatrial.grade/2"
+
 // Outcomes of an episode.
 const (
 	OutcomeSuccess     = "success"       // strictly right
@@ -39,6 +42,7 @@ const (
 // Grade is what an episode is worth. Counts are of events in the transcript; Tokens are input and output together;
 // CostUSD is in US dollars.
 type Grade struct {
+	Format   string `json:"format"`
 	Episode  string `json:"episode"`
 	Suite    string `json:"suite"`
 	Instance string `json:"instance"`
@@ -72,6 +76,16 @@ type Grade struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 	Unparsed     int     `json:"unparsed,omitempty"`    // pieces of replies that could not be read
 	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that came back as an error, whoever's mistake it was
+
+	// Calling is there for valid episodes of tasks that have plans, but for those of the protocol sql.
+	Calling *Calling `json:"calling,omitempty"`
+	// ErrorClass is one of [ErrorClasses] for failed episodes that have Calling, else "".
+	ErrorClass string `json:"error_class,omitempty"`
+	// How a failed, valid episode went round (NL2API appendix H.1.2). Stuck and StuckSame do not exclude the outcome
+	// out_of_budget; Unclassified is neither stuck nor out of budget.
+	Stuck        bool `json:"stuck,omitempty"`                // two consecutive calls of one function, as the paper counts
+	StuckSame    bool `json:"stuck_same_arguments,omitempty"` // two such calls with the same arguments too
+	Unclassified bool `json:"unclassified,omitempty"`
 }
 
 // episode is what scorers read.
@@ -80,6 +94,9 @@ type episode struct {
 	t    *transcript.Transcript
 	end  *transcript.Event // never nil
 	act  *transcript.Event // the answer or decline that ended the episode; nil where nothing did
+
+	calls    []invocation
+	matching *matching // what scoreCalling found; nil where calls cannot be compared with plans
 }
 
 // scorer fills its own part of a grade.
@@ -97,10 +114,14 @@ func scorers() []scorer {
 		{"evidence", scoreEvidence},
 		{"outcome", scoreOutcome},
 		{"cause", scoreCause},
+		{"calling", scoreCalling},
+		{"error class", scoreErrorClass},
+		{"loops", scoreLoops},
 	}
 }
 
-// Of grades an episode. A transcript without an end counts as interrupted. Errors are Seatrial's own: a transcript of
+// Of grades an episode. A transcript without an end counts as interrupted. Where the agent was shown tools under other
+// names, the task's plans are to have those names. Errors are Seatrial's own: a transcript of
 // another task, one that contradicts itself, or gold of a kind that this version cannot judge.
 func Of(task *universe.Task, t *transcript.Transcript) (Grade, error) {
 	var g Grade
@@ -120,7 +141,7 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 	if t.Header.Task != task.ID {
 		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
 	}
-	e := &episode{task: task, t: t, end: t.End()}
+	e := &episode{task: task, t: t, end: t.End(), calls: made(t)}
 	if e.end == nil {
 		e.end = &transcript.Event{Kind: transcript.EventEnd, End: transcript.EndInterrupted}
 		return e, nil

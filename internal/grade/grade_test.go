@@ -24,6 +24,44 @@ var singers = universe.Gold{
 
 func taskOf(gold universe.Gold) *universe.Task { return &universe.Task{ID: "t1", Gold: gold} }
 
+// plannedTask has two plans, the first of them with evidence.
+func plannedTask(gold universe.Gold) *universe.Task {
+	t := taskOf(gold)
+	t.Plans = []universe.Plan{
+		{Kind: universe.PlanDirect, Calls: []universe.Call{
+			{Label: "x", Tool: "filter", Arguments: map[string]any{"data_source": "$start$", "v": int64(1)}},
+			{Label: "y", Tool: "filter", Arguments: map[string]any{"data_source": "$x$", "v": int64(2)}},
+			{Label: "z", Tool: "count", Arguments: map[string]any{"data_source": "$y$", "of": []any{"$x.a$", nil}}},
+		}, Evidence: []universe.CallEvidence{
+			{Handle: "h1", Digest: "d1", Neighbours: []string{"n1", "n2"}, Rows: 3},
+			{Handle: "h2", Digest: "d2", Neighbours: []string{"n3", "n4"}, Rows: 2},
+			{Digest: "d3", Neighbours: []string{"n5", "n6"}, Rows: 1},
+		}},
+		{Kind: universe.PlanComposed, Calls: []universe.Call{
+			{Label: "x", Tool: "function_1", Arguments: map[string]any{}},
+		}},
+	}
+	return t
+}
+
+// randomCall draws a call near the plans of [plannedTask].
+func randomCall(r *rand.Rand) transcript.Event {
+	pick := func(texts ...string) string { return texts[r.IntN(len(texts))] }
+	ev := transcript.Event{
+		Kind: transcript.EventCall, Tool: pick("filter", "filter", "count", "function_1", ""), Label: pick("x", "y", "z", "w", "", "1"),
+		Digest: pick("d1", "d2", "d3", ""), Handle: pick("h1", "h2", "", ""), Rows: r.IntN(4), Unlisted: r.IntN(20) == 0,
+		Neighbour: [][]string{nil, {"n1", "n2"}, {"n3", "n4"}, {"n5", "n6"}, {"n1", "n1"}, {"error:x", "n2"}}[r.IntN(6)],
+		Arguments: json.RawMessage(pick(`{"data_source":"$start$","v":1}`, `{"data_source":"$x$","v":2}`, `{"data_source":"$x$","v":1}`,
+			`{"data_source":"$start$","v":2}`, `{"data_source":"$y$","of":["$x.a$",null]}`, `{"data_source":"$w$","v":{"a":[1.0]}}`,
+			`"text"`, `null`, ``, `{}`, `[1]`)),
+	}
+	if r.IntN(4) == 0 {
+		ev.Error = &universe.ToolError{Code: pick(universe.CodeUnknownTool, universe.CodeDuplicateLabel, universe.CodeMissingArgument,
+			universe.CodeUnknownArgument, universe.CodeBadReference, universe.CodeWrongType, universe.CodeTimeout)}
+	}
+	return ev
+}
+
 // record writes a transcript; the header is that of one episode of the task t1.
 func record(events ...transcript.Event) *transcript.Transcript {
 	t := &transcript.Transcript{Header: transcript.Header{
@@ -75,7 +113,7 @@ func TestGoldScoresFullMarksAndNothingNone(t *testing.T) {
 		end(transcript.EndAnswered))
 	g := must(t, taskOf(singers), played)
 	want := Grade{
-		Episode: played.Header.ID, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react", Trial: 2,
+		Format: Format, Episode: played.Header.ID, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react", Trial: 2,
 		Outcome: OutcomeSuccess, Valid: true, Success: true, Lenient: true, RightSeen: true,
 		Turns: 2, Calls: 1, InputTokens: 300, OutputTokens: 30, Tokens: 330, CostUSD: 0.5, Unparsed: 2,
 	}
@@ -194,6 +232,16 @@ func inconsistency(g Grade) string {
 		return "lenient without a rule"
 	case (g.Budget != "") && g.Outcome != OutcomeOutOfBudget:
 		return "a budget that did not end the episode"
+	case g.ErrorClass != "" && (!slices.Contains(ErrorClasses(), g.ErrorClass) || g.Success || g.Calling == nil):
+		return "an error class that is unknown or has no place"
+	case g.Valid && !g.Success && g.Calling != nil && g.ErrorClass == "":
+		return "a failure without an error class"
+	case g.StuckSame && !g.Stuck || (g.Stuck || g.Unclassified) && (g.Success || !g.Valid):
+		return "stuck without having failed"
+	case g.Valid && !g.Success && g.Unclassified == (g.Stuck || g.Outcome == OutcomeOutOfBudget):
+		return "a failure that is in no class of loops, or in too many"
+	case g.Calling != nil:
+		return checkCalling(g.Calling)
 	}
 	return ""
 }
@@ -248,8 +296,12 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []universe.Row{{int64(1)}, nil}},
 	}
 	var events []transcript.Event
-	for range r.IntN(8) {
-		events = append(events, pieces[r.IntN(len(pieces))])
+	for range r.IntN(10) {
+		if r.IntN(2) == 0 {
+			events = append(events, randomCall(r))
+		} else {
+			events = append(events, pieces[r.IntN(len(pieces))])
+		}
 	}
 	ends := []string{
 		transcript.EndAnswered, transcript.EndDeclined, transcript.EndSilent, transcript.EndBudget, transcript.EndCrashed,
@@ -263,9 +315,10 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 
 func TestRegradingGivesTheSame(t *testing.T) {
 	graded, successes := 0, 0
-	for seed := range uint64(3000) {
+	for seed := range uint64(4000) {
 		tr := randomTranscript(universe.Draw(seed, "regrade"))
-		first, err := Of(taskOf(singers), tr)
+		task := plannedTask(singers)
+		first, err := Of(task, tr)
 		if err != nil {
 			continue // an act that the end contradicts
 		}
@@ -284,7 +337,7 @@ func TestRegradingGivesTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if second := must(t, taskOf(singers), back); !reflect.DeepEqual(first, second) {
+		if second := must(t, task, back); !reflect.DeepEqual(first, second) {
 			t.Fatalf("seed %d: graded\n%+v, and again\n%+v", seed, first, second)
 		}
 	}
@@ -308,8 +361,15 @@ func FuzzOf(f *testing.F) {
 		if err != nil {
 			return
 		}
-		task := &universe.Task{ID: tr.Header.Task, Gold: golds[int(which)%len(golds)]}
+		task := plannedTask(golds[int(which)%len(golds)])
+		if which%2 == 0 {
+			task.Plans = nil
+		}
+		task.ID = tr.Header.Task
 		g, err := Of(task, tr)
+		if again, twice := Of(task, tr); !reflect.DeepEqual(g, again) || (err == nil) != (twice == nil) {
+			t.Errorf("graded %+v, and again %+v", g, again)
+		}
 		if err != nil {
 			if !reflect.DeepEqual(g, Grade{}) {
 				t.Errorf("an error beside the grade %+v", g)
@@ -331,6 +391,11 @@ func BenchmarkOf(b *testing.B) {
 	r := &universe.Result{Columns: []string{"Name", "Age"}, Rows: gold.Rows}
 	tr := record(turn(1, 1), call(gold.Rows, false), answer(string(r.AppendRecords(nil))), end(transcript.EndAnswered))
 	task := taskOf(gold)
+	call := &tr.Events[1]
+	call.Label, call.Arguments = "call_1", json.RawMessage(`{"city": "Bergen", "at_least": 3, "limit": 100}`)
+	task.Plans = []universe.Plan{{Kind: universe.PlanDirect, Calls: []universe.Call{{
+		Label: "rows", Tool: call.Tool, Arguments: map[string]any{"city": "Bergen", "at_least": int64(3), "limit": int64(100)},
+	}}}}
 	for b.Loop() {
 		if g, err := Of(task, tr); err != nil || !g.Success {
 			b.Fatal(g, err)

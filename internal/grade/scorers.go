@@ -10,6 +10,7 @@ import (
 
 func scoreIdentity(e *episode, g *Grade) error {
 	h := e.t.Header
+	g.Format = Format
 	g.Episode, g.Suite, g.Instance, g.Task = h.ID, h.Suite, h.Instance, h.Task
 	g.Agent, g.Protocol, g.Arm, g.Trial = h.Agent, h.Protocol, h.Arm, h.Trial
 	return nil
