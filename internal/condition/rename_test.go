@@ -1,0 +1,517 @@
+package condition
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/corpus"
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// demoTask is a query of the bundled corpus in one style, with the tools of its database.
+type demoTask struct {
+	task  *universe.Task
+	tools []*universe.Tool
+}
+
+// demoTasks compiles the bundled corpus in the func style with both ways of naming and in the rest style.
+func demoTasks(t *testing.T) []demoTask {
+	t.Helper()
+	c, err := corpus.Open("demo", corpus.Options{WorkDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []demoTask
+	for i := range c.Databases {
+		d := &c.Databases[i]
+		w, err := database.Open(d.File, database.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sch, err := w.Schema(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		sch.Name = d.Name
+		d.Annotate(sch)
+		for _, way := range []struct {
+			style, names string
+			draft        func(*sqlast.Query) *compile.Draft
+		}{
+			{universe.StyleFunc, compile.NamesObscure, compile.Func},
+			{universe.StyleFunc, compile.NamesReadable, compile.Func},
+			{universe.StyleRest, compile.NamesObscure, compile.Rest},
+		} {
+			library := compile.NewLibrary()
+			var drafts []*compile.Draft
+			for _, e := range c.Examples {
+				if e.Database != d.Name {
+					continue
+				}
+				q, err := sqlast.Parse(e.SQL, sch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				draft := way.draft(q)
+				library.Add(draft)
+				drafts = append(drafts, draft)
+			}
+			tools, err := library.Name(7, way.names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, draft := range drafts {
+				tasks = append(tasks, demoTask{tools: tools, task: &universe.Task{
+					ID: fmt.Sprintf("%s.%s.%d.%s", d.Name, way.names, n, way.style), Database: d.Name, Style: way.style, Plans: draft.Plans(),
+				}})
+			}
+		}
+	}
+	return tasks
+}
+
+// slotTools are made as operations on data handles are: several of them share arguments, descriptions list closed values,
+// and an argument is an object with fields.
+func slotTools() []*universe.Tool {
+	text := func(description string, enum ...any) *universe.Schema {
+		return &universe.Schema{Types: []string{"string"}, Description: description, Enum: enum}
+	}
+	keys := []any{"schools_county", "schools_value", "limit"}
+	list := " One of:\n* `schools_county` - County.\n* `schools_value` - What it is worth.\n* `limit` - How many may enrol."
+	return []*universe.Tool{
+		{
+			Name: "filter_data", Style: universe.StyleSlot,
+			Description: "Keeps the rows whose `key_name` meets the condition with `value`. Read them with retrieve_data(data_source=\"$filtered$\").",
+			Parameters: &universe.Schema{
+				Types: []string{"object"}, Closed: true, Required: []string{"data_source", "key_name", "value", "condition"},
+				Properties: []universe.Property{
+					{Name: "data_source", Schema: text("`$label$` of a table, such as `$starting_table$`.")},
+					{Name: "key_name", Schema: text("The key to look at."+list, keys...)},
+					{Name: "value", Schema: &universe.Schema{AnyOf: []*universe.Schema{text("A text, see `condition`."), {Types: []string{"number"}}}}},
+					{Name: "condition", Schema: text("How `value` is compared with key_name.", "equal_to", "greater_than", "like")},
+				},
+			},
+			Body: &universe.Body{Engine: universe.EngineRelation, Operation: "filter", Keys: []string{"key_name"}},
+		},
+		{
+			Name: "retrieve_data", Style: universe.StyleSlot, Description: "Gives rows, at most `limit` of them; filter_data_twice is no tool.",
+			Parameters: &universe.Schema{
+				Types: []string{"object"}, Required: []string{"data_source"},
+				Properties: []universe.Property{
+					{Name: "data_source", Schema: text("`$label$` of a table.")},
+					{Name: "key_name", Schema: text("See the `key_name` of `filter_data`.", keys...)},
+					{Name: "row_limit", Schema: &universe.Schema{Types: []string{"integer"}, Description: "A row_limit of -1 is none."}},
+				},
+			},
+		},
+		{
+			Name: "transform_data", Style: universe.StyleSlot, Description: "Changes values; operation_args.format says how, `operation_args` the rest.",
+			Parameters: &universe.Schema{
+				Types: []string{"object"}, Required: []string{"operation_args"},
+				Properties: []universe.Property{
+					{Name: "operation_args", Schema: &universe.Schema{Types: []string{"object"}, Properties: []universe.Property{
+						{Name: "start_index", Schema: text("From `start_index` on, in the sense of operation_args.")},
+					}}},
+					{Name: "start_index", Schema: text("Not the field `start_index`.")},
+				},
+			},
+		},
+		{Name: "undescribed"},
+	}
+}
+
+func renamingOf(t *testing.T, tools []*universe.Tool, task *universe.Task) *Renaming {
+	t.Helper()
+	list, err := ParseCombination("obfuscate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kit, refusal, err := ChangeToolkit(list, ToolkitInput{Task: task, Universe: tools, Seed: 7})
+	if err != nil || refusal != nil || kit.Renaming == nil {
+		t.Fatalf("%+v, %v", refusal, err)
+	}
+	return kit.Renaming
+}
+
+// texts lists every text of a specification that an agent may be shown, path and body's bindings included.
+func texts(t *testing.T, tool *universe.Tool) string {
+	t.Helper()
+	shown := *tool
+	if tool.Body != nil {
+		shown.Body = &universe.Body{Bindings: tool.Body.Bindings}
+	}
+	text, err := universe.Marshal(shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRenamedDemo renames the tools of every task of the bundled corpus: names are a bijection, plans come back as they
+// were, nothing but names changes, and no shown text speaks of an old name.
+func TestRenamedDemo(t *testing.T) {
+	tasks := demoTasks(t)
+	shownName, shownArgument := regexp.MustCompile(`^FUNC_\d+$`), regexp.MustCompile(`^ARG_[1-9]\d*$`)
+	plans, arguments, mentions := 0, 0, 0
+	for i, d := range tasks {
+		r := renamingOf(t, d.tools, d.task)
+		plans += checkPlans(t, r, d.task)
+		if i > 0 && &tasks[i-1].tools[0] == &d.tools[0] {
+			continue // the same tools
+		}
+		shown, err := r.Specifications(d.tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := "" // old names, as one expression
+		for _, tool := range d.tools {
+			all += `|\b` + regexp.QuoteMeta(tool.Name) + `\b`
+		}
+		anyTool := regexp.MustCompile(all[1:])
+		seen := map[string]bool{}
+		for n, tool := range shown {
+			old := d.tools[n]
+			if seen[tool.Name] || !shownName.MatchString(tool.Name) {
+				t.Fatalf("%s is called %s", old.Name, tool.Name)
+			}
+			seen[tool.Name] = true
+			own, _, mistake := r.Call(tool.Name, nil)
+			if own != old.Name || mistake != nil {
+				t.Fatalf("%s means %s", tool.Name, own)
+			}
+			text := texts(t, tool)
+			if found := anyTool.FindString(text); found != "" {
+				t.Errorf("%s is spoken of in %s", found, text)
+			}
+			back := text
+			for j, p := range tool.Parameters.Properties {
+				arguments++
+				name := old.Parameters.Properties[j].Name
+				if !shownArgument.MatchString(p.Name) {
+					t.Errorf("%s of %s is called %s", name, old.Name, p.Name)
+				}
+				marked := regexp.MustCompile("`" + name + "`")
+				if strings.ContainsAny(name, "_0123456789") {
+					marked = regexp.MustCompile(`\b` + name + `\b`)
+				}
+				// Columns of results, and the fields of records, are not arguments.
+				said := tool.Description
+				for _, q := range tool.Parameters.Properties {
+					said += "\n" + q.Name + "\n" + q.Schema.Description
+				}
+				mentions += strings.Count(said, "`"+p.Name+"`")
+				if marked.MatchString(said) {
+					t.Errorf("%s is spoken of in %s", name, said)
+				}
+				if tool.Body.Bindings[j].Argument != p.Name {
+					t.Errorf("%s of %s is bound as %s", name, old.Name, tool.Body.Bindings[j].Argument)
+				}
+			}
+			// With the old names put back, nothing differs. ARG_1 is part of ARG_10.
+			for j := len(tool.Parameters.Properties) - 1; j >= 0; j-- {
+				back = strings.ReplaceAll(back, tool.Parameters.Properties[j].Name, old.Parameters.Properties[j].Name)
+			}
+			want := texts(t, old)
+			if at := strings.LastIndexByte(old.Path, '/'); at >= 0 {
+				want = strings.Replace(want, old.Path, old.Path[:at+1]+old.Name, 1)
+			}
+			if back = strings.ReplaceAll(back, tool.Name, old.Name); back != want {
+				t.Errorf("with old names %s\nwant %s", back, want)
+			}
+			if tool.Body.Statement != old.Body.Statement || !reflect.DeepEqual(tool.Body.Columns, old.Body.Columns) {
+				t.Errorf("the body of %s changed", old.Name)
+			}
+		}
+	}
+	if plans < 400 || arguments < 500 || mentions < 500 {
+		t.Errorf("%d plans, %d arguments, %d mentions", plans, arguments, mentions)
+	}
+	t.Logf("%d plans, %d arguments, %d mentions", plans, arguments, mentions)
+}
+
+// checkPlans renames a task and reads its calls back as an environment would. It gives the number of its plans.
+func checkPlans(t *testing.T, r *Renaming, task *universe.Task) int {
+	t.Helper()
+	before, err := universe.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := r.Task(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range shown.Plans {
+		for j, c := range shown.Plans[i].Calls {
+			old := task.Plans[i].Calls[j]
+			name, arguments, mistake := r.Call(c.Tool, c.Arguments)
+			if mistake != nil {
+				t.Fatalf("%s: %v", task.ID, mistake)
+			}
+			if name != old.Tool || c.Tool == old.Tool || !reflect.DeepEqual(arguments, old.Arguments) || c.Label != old.Label {
+				t.Errorf("%s: %s%v means %s%v, want %s%v", task.ID, c.Tool, c.Arguments, name, arguments, old.Tool, old.Arguments)
+			}
+			// An agent that knows the old names gets nowhere with them.
+			if _, _, mistake := r.Call(old.Tool, c.Arguments); mistake == nil || mistake.Code != universe.CodeUnknownTool {
+				t.Errorf("%s: the old name %s can be called: %v", task.ID, old.Tool, mistake)
+			}
+			if len(old.Arguments) == 0 {
+				continue
+			}
+			if _, _, mistake := r.Call(c.Tool, old.Arguments); mistake == nil || mistake.Code != universe.CodeUnknownArgument {
+				t.Errorf("%s: the old arguments %v can be given: %v", task.ID, old.Arguments, mistake)
+			}
+		}
+	}
+	after, err := universe.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(before) != string(after) {
+		t.Errorf("%s: the task itself was changed", task.ID)
+	}
+	return len(shown.Plans)
+}
+
+// TestRenamedOperations shows what becomes of tools that are told of closed values, of fields and of each other.
+func TestRenamedOperations(t *testing.T) {
+	tools := slotTools()
+	before, err := universe.Marshal(tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	shown, err := r.Specifications(tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := map[string]string{}
+	for i := range tools {
+		name[tools[i].Name] = shown[i].Name
+	}
+	filter, retrieve, transform := shown[0], shown[1], shown[2]
+	list := " One of:\n* `schools_county` - County.\n* `schools_value` - What it is worth.\n* `limit` - How many may enrol."
+	for _, test := range []struct{ got, want string }{
+		{filter.Description, "Keeps the rows whose `ARG_2` meets the condition with `ARG_3`. Read them with " +
+			name["retrieve_data"] + "(ARG_1=\"$filtered$\")."},
+		{filter.Parameters.Properties[0].Schema.Description, "`$label$` of a table, such as `$starting_table$`."},
+		{filter.Parameters.Properties[1].Schema.Description, "The key to look at." + list},
+		{filter.Parameters.Properties[2].Schema.AnyOf[0].Description, "A text, see `ARG_4`."},
+		{filter.Parameters.Properties[3].Schema.Description, "How `ARG_3` is compared with ARG_2."},
+		{strings.Join(filter.Parameters.Required, " "), "ARG_1 ARG_2 ARG_3 ARG_4"},
+		{fmt.Sprint(filter.Parameters.Properties[3].Schema.Enum), "[equal_to greater_than like]"},
+		{strings.Join(filter.Body.Keys, " "), "key_name"},
+		// `limit` is a key here, and no argument: row_limit is.
+		{retrieve.Description, "Gives rows, at most `limit` of them; filter_data_twice is no tool."},
+		{retrieve.Parameters.Properties[1].Schema.Description, "See the `ARG_2` of `" + name["filter_data"] + "`."},
+		{retrieve.Parameters.Properties[2].Schema.Description, "A ARG_3 of -1 is none."},
+		{transform.Description, "Changes values; ARG_1.format says how, `ARG_1` the rest."},
+		// A field of an argument keeps its name, and so does the argument of that name where texts speak of it.
+		{transform.Parameters.Properties[0].Schema.Properties[0].Name, "start_index"},
+		{transform.Parameters.Properties[0].Schema.Properties[0].Schema.Description, "From `start_index` on, in the sense of ARG_1."},
+		{transform.Parameters.Properties[1].Name, "ARG_2"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%q, want %q", test.got, test.want)
+		}
+	}
+	if after, err := universe.Marshal(tools); err != nil || string(after) != string(before) {
+		t.Errorf("the tools themselves were changed: %v", err)
+	}
+	if _, err := r.Specifications([]*universe.Tool{{Name: "other"}}); err == nil {
+		t.Error("a tool of another universe is renamed")
+	}
+	other := *tools[0]
+	other.Parameters = &universe.Schema{Properties: []universe.Property{{Name: "unheard_of"}}}
+	if _, err := r.Specifications([]*universe.Tool{&other}); err == nil {
+		t.Error("an argument of another universe is renamed")
+	}
+	for _, plans := range [][]universe.Plan{
+		{{Calls: []universe.Call{{Tool: "other"}}}},
+		{{Calls: []universe.Call{{Tool: "filter_data", Arguments: map[string]any{"other": 1}}}}},
+	} {
+		if _, err := r.Task(&universe.Task{ID: "t", Plans: plans}); err == nil {
+			t.Errorf("%v is renamed", plans)
+		}
+	}
+}
+
+// TestCallMistakes says what is accepted, in shown names.
+func TestCallMistakes(t *testing.T) {
+	tools := slotTools()
+	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	shown, err := r.Specifications(tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tool      string
+		arguments string
+		own, want string
+	}{
+		{"filter_data", `{}`, "", "unknown_tool: There is no tool called `filter_data`."},
+		{"FUNC_4", `{}`, "", "unknown_tool: There is no tool called `FUNC_4`."},
+		{shown[0].Name, `{"value":1,"data_source":2,"ARG_1":"$a$"}`, "filter_data",
+			"unknown_argument: Unknown arguments `data_source`, `value`. This tool accepts `ARG_1`, `ARG_2`, `ARG_3`, `ARG_4`."},
+		{shown[1].Name, `{"ARG_4":1}`, "retrieve_data",
+			"unknown_argument: Unknown argument `ARG_4`. This tool accepts `ARG_1`, `ARG_2`, `ARG_3`."},
+		{shown[3].Name, `{"ARG_1":1}`, "undescribed", "unknown_argument: Unknown argument `ARG_1`. This tool takes no arguments."},
+		{shown[0].Name, `{"ARG_1":"$a$","ARG_3":{"ARG_2":1}}`, "filter_data", `map[data_source:$a$ value:map[ARG_2:1]]`},
+	} {
+		var arguments map[string]any
+		if err := json.Unmarshal([]byte(test.arguments), &arguments); err != nil {
+			t.Fatal(err)
+		}
+		own, meant, mistake := r.Call(test.tool, arguments)
+		got := fmt.Sprint(meant)
+		if mistake != nil {
+			got = mistake.Error()
+		}
+		if own != test.own || got != test.want {
+			t.Errorf("%s %s: %q, %s, want %q, %s", test.tool, test.arguments, own, got, test.own, test.want)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	tools := slotTools()
+	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	shown, err := r.Specifications(tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter, retrieve := shown[0].Name, shown[1].Name
+	for _, test := range []struct{ tool, text, want string }{
+		{filter, "Missing argument `value`. This tool accepts `data_source`, `value`.", "Missing argument `ARG_3`. This tool accepts `ARG_1`, `ARG_3`."},
+		{filter, "The value of key_name is unknown.", "The value of ARG_2 is unknown."},
+		{filter, "Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\".", "Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\"."},
+		{filter, "An open \" and `value`", "An open \" and `ARG_3`"},
+		{filter, "`$key_name$`: no result is labelled `key_name_1`.", "`$key_name$`: no result is labelled `key_name_1`."},
+		{filter, "`value.format` and `value[2]` of filter_data, not of filter_data_2.", "`ARG_3.format` and `ARG_3[2]` of " + filter + ", not of filter_data_2."},
+		{filter, "`row_limit` is of `retrieve_data`.", "`row_limit` is of `" + retrieve + "`."},
+		{retrieve, "`row_limit` is of `retrieve_data`.", "`ARG_3` is of `" + retrieve + "`."},
+		{"", "`row_limit` is of `retrieve_data`.", "`row_limit` is of `" + retrieve + "`."},
+		{"nothing", "Undescribed is not `undescribed`; é_filter_data is not filter_data.", "Undescribed is not `" + shown[3].Name + "`; é_filter_data is not " + filter + "."},
+		{filter, "One backquote ` and no other, key_name", "One backquote ` and no other, ARG_2"},
+		{filter, "", ""},
+	} {
+		if got := r.Message(test.tool, test.text); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestNamesOfOneUniverse checks that a tool has one shown name in every toolkit of a universe and for every task of the
+// database, and another order under another seed.
+func TestNamesOfOneUniverse(t *testing.T) {
+	names := func(in ToolkitInput, specification string) map[string]string {
+		kit, refusal := change(t, in, specification)
+		if refusal != nil {
+			t.Fatalf("%+v", refusal)
+		}
+		var kept []*universe.Tool
+		for _, tool := range in.Universe {
+			if slices.Contains(kit.Names, tool.Name) {
+				kept = append(kept, tool)
+			}
+		}
+		shown, err := kit.Renaming.Specifications(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := map[string]string{}
+		for i, tool := range kept {
+			m[tool.Name] = shown[i].Name
+		}
+		return m
+	}
+	whole := names(input(50, 7, 3), "obfuscate")
+	for _, specification := range []string{"universe-size:10+obfuscate", "closed-world:9+obfuscate", "obfuscate"} {
+		for own, shown := range names(input(50, 7, 30, 4), specification) {
+			if whole[own] != shown {
+				t.Errorf("%s: %s is called %s, and %s elsewhere", specification, own, shown, whole[own])
+			}
+		}
+	}
+	same := 0
+	for own, shown := range names(input(50, 8, 3), "obfuscate") {
+		if whole[own] == shown {
+			same++
+		}
+	}
+	if same > 10 {
+		t.Errorf("%d of 50 tools bear the same name under another seed", same)
+	}
+}
+
+// TestNumbersDoNotKnowGold draws many universes and checks that the numbers of gold tools are spread evenly.
+func TestNumbersDoNotKnowGold(t *testing.T) {
+	const size, rounds = 10, 2000
+	var count [size]int
+	for seed := range uint64(rounds) {
+		in := input(size, seed, int(seed%size))
+		kit, _ := change(t, in, "obfuscate")
+		shown, err := kit.Renaming.Specifications(in.Universe[seed%size : seed%size+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if _, err := fmt.Sscanf(shown[0].Name, "FUNC_%d", &n); err != nil {
+			t.Fatal(err)
+		}
+		count[n]++
+	}
+	// The seeds are fixed, so this either holds or does not: five standard deviations of a binomial are 67.
+	for n, c := range count {
+		if c < rounds/size-67 || c > rounds/size+67 {
+			t.Errorf("gold is FUNC_%d %d times of %d", n, c, rounds)
+		}
+	}
+}
+
+// FuzzMessage rewrites any text: what is no name stays, a second time changes nothing, and no old name is left in
+// backquotes.
+func FuzzMessage(f *testing.F) {
+	for _, text := range []string{
+		"Missing argument `value`. This tool accepts `data_source`, `value`.", "`$value$` `value.x` `value[0]`", "\"key_name\\\"", "``", "`", "key_name",
+		"$key_name$ key_name$ $key_name", "é_key_name key_nameé", "\xffkey_name\xff", "ARG_1 FUNC_2 `ARG_3`", "a`value`b`value`", "`\"`value`\"`",
+	} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	names := map[string]string{"value": "ARG_1", "key_name": "ARG_2", "key_name_list": "ARG_3", "filter-data": "FUNC_1", "q1": "ARG_4"}
+	v := newVocabulary(names, nil)
+	word := regexp.MustCompile(`[\pL\p{Nd}_]+`)
+	f.Fuzz(func(t *testing.T, text string, spoken bool) {
+		got := rewrite(text, spoken, v)
+		// Pieces between replacements stay: as many bytes differ as the names do.
+		if !strings.ContainsAny(text, "v_-q") && got != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+		if again := rewrite(got, spoken, v); again != got {
+			t.Fatalf("%q became %q, and then %q", text, got, again)
+		}
+		if spoken {
+			return
+		}
+		for _, at := range word.FindAllStringIndex(got, -1) {
+			left := got[at[0]:at[1]]
+			if left != "key_name" && left != "key_name_list" && left != "q1" {
+				continue
+			}
+			if (at[0] == 0 || got[at[0]-1] != '$') && (at[1] == len(got) || got[at[1]] != '$') {
+				t.Fatalf("%q became %q, which speaks of %s", text, got, left)
+			}
+		}
+	})
+}
