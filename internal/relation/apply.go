@@ -55,7 +55,9 @@ type Resolve func(label string) (*Handle, *universe.ToolError)
 // Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` stands for the handle that resolve
 // gives, and `$label.key$` for one key of it. The error is the agent's mistake; the first one that is found is told.
 func Apply(body *universe.Body, arguments map[string]any, resolve Resolve) (h *Handle, mistake *universe.ToolError) {
-	c := &call{arguments: map[string]any{}, fixed: body.Fixed, resolve: resolve, taken: map[string]bool{}}
+	c := &call{
+		body: body, arguments: map[string]any{}, flat: body.Fixed["operation_type"] != nil, resolve: resolve, taken: map[string]bool{},
+	}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -65,20 +67,22 @@ func Apply(body *universe.Body, arguments map[string]any, resolve Resolve) (h *H
 			panic(r)
 		}
 	}()
-	flat := body.Fixed["operation_type"] != nil
-	for name, v := range arguments {
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if _, bound := body.Fixed[name]; bound {
-			c.unknown(name)
+			fail(universe.CodeUnknownArgument, "Unknown argument `%s`: the tool's name decides it already.", name)
 		}
-		c.arguments[name] = v
+		c.arguments[name] = arguments[name]
 	}
 	maps.Copy(c.arguments, body.Fixed)
-	c.flat = flat
 	for _, o := range operations {
 		if o.name == body.Operation {
 			h = o.apply(c)
-			if h.node.size() > maxSize {
-				fail(universe.CodeTooLarge, "This expression grows too long: begin with a result that has been retrieved.")
+			h.node.measure()
+			switch {
+			case !h.node.measured.within():
+				fail(universe.CodeTooLarge, "The table is made of too many operations to be computed at once.")
+			case len(h.node.keys) > maxKeys:
+				fail(universe.CodeTooLarge, "The table has %d keys, and %d is the limit: retrieve some of them before.", len(h.node.keys), maxKeys)
 			}
 			return h, nil
 		}
@@ -88,8 +92,8 @@ func Apply(body *universe.Body, arguments map[string]any, resolve Resolve) (h *H
 
 // call is one operation on its way. Its methods give up by panicking with the agent's mistake, which Apply recovers.
 type call struct {
+	body      *universe.Body
 	arguments map[string]any
-	fixed     map[string]any
 	flat      bool // a transformation whose operation_args stand among the arguments
 	resolve   Resolve
 	taken     map[string]bool
@@ -101,41 +105,31 @@ func fail(code, format string, args ...any) {
 
 func wrong(format string, args ...any) { fail(universe.CodeWrongType, format, args...) }
 
-func (c *call) unknown(name string) {
-	fail(universe.CodeUnknownArgument, "Unknown argument `%s`.", name)
-}
-
-// take gives an argument, nil where it is missing. An argument that is null counts as missing where null means nothing.
+// take gives an argument, nil where it is missing.
 func (c *call) take(name string) (any, bool) {
 	c.taken[name] = true
 	v, ok := c.arguments[name]
 	return v, ok
 }
 
-// done refuses arguments that nobody took.
+// done refuses arguments that nobody took. One that is null says nothing, if the tool has an argument of that name.
 func (c *call) done() {
 	var unknown []string
-	for name := range c.arguments {
-		if _, bound := c.fixed[name]; !bound && !c.taken[name] {
-			unknown = append(unknown, "`"+name+"`")
+	for _, name := range slices.Sorted(maps.Keys(c.arguments)) {
+		if _, bound := c.body.Fixed[name]; !bound && !c.taken[name] && (c.arguments[name] != nil || !known[name]) {
+			unknown = append(unknown, name)
 		}
 	}
 	if unknown == nil {
 		return
 	}
-	slices.Sort(unknown)
-	fail(universe.CodeUnknownArgument, "Unknown argument %s. This tool accepts %s.", strings.Join(unknown, ", "), c.accepted())
-}
-
-func (c *call) accepted() string {
-	var names []string
-	for name := range c.taken {
-		if _, bound := c.fixed[name]; !bound {
-			names = append(names, "`"+name+"`")
+	var accepted []string
+	for _, name := range slices.Sorted(maps.Keys(c.taken)) {
+		if _, bound := c.body.Fixed[name]; !bound {
+			accepted = append(accepted, name)
 		}
 	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	fail(universe.CodeUnknownArgument, "Unknown argument %s. What applies here is %s.", quoted(unknown), quoted(accepted))
 }
 
 func missing(name string) {
@@ -157,10 +151,19 @@ func (c *call) text(name string) string {
 // choice gives an argument with a closed set of values.
 func (c *call) choice(name string, values []string) string {
 	text := c.text(name)
-	if !slices.Contains(values, text) {
-		wrong("Expected one of %s but got `%s` for `%s`.", quoted(values), text, name)
-	}
+	oneOf(name, text, values)
 	return text
+}
+
+func oneOf(name, text string, values []string) {
+	if slices.Contains(values, text) {
+		return
+	}
+	message := fmt.Sprintf("Expected one of %s but got `%s` for `%s`.", quoted(values), text, name)
+	if near := nearest(text, values); near != "" {
+		message += fmt.Sprintf(" The nearest is `%s`.", near)
+	}
+	wrong("%s", message)
 }
 
 func (c *call) flag(name string) bool {
@@ -183,7 +186,7 @@ func (c *call) count(name string) int64 {
 	}
 	n, ok := whole(v)
 	if !ok || n < -1 {
-		wrong("Expected a whole number from -1 but got %s for `%s`.", universe.AppendValue(nil, v), name)
+		wrong("Expected a whole number, or -1 for none, but got %s for `%s`.", spelled(v), name)
 	}
 	return n
 }
@@ -198,6 +201,14 @@ func whole(v any) (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// spelled writes a decoded JSON value.
+func spelled(v any) string {
+	if value, err := universe.SQLiteValue(v); err == nil {
+		return string(universe.AppendValue(nil, value))
+	}
+	return universe.JSONType(v)
 }
 
 func quoted(names []string) string {
@@ -243,7 +254,9 @@ func Select(h *Handle, name string) (*Handle, *universe.ToolError) {
 		n = n.wrap()
 		at = n.find(name)
 	}
-	return &Handle{node: n.choose([]int{at}), delivers: h.delivers}, nil
+	one := made(n.choose([]int{at}))
+	one.delivers = h.delivers
+	return one, nil
 }
 
 func unknownKey(n *node, name, argument string) *universe.ToolError {
@@ -264,6 +277,24 @@ func unknownKey(n *node, name, argument string) *universe.ToolError {
 
 // choose makes a node of the keys at the given positions.
 func (n *node) choose(at []int) *node {
+	if left := n.companions(at); left != nil {
+		// SQLite would take bare columns from another row if MIN or MAX were left out.
+		inner := n.clone()
+		inner.keys = slices.Clone(n.keys)
+		for _, i := range at {
+			inner.keys[i].visible = true
+		}
+		position := map[int]int{}
+		for j, i := range inner.visible() {
+			position[i] = j
+		}
+		n = inner.wrap()
+		moved := make([]int, len(at))
+		for j, i := range at {
+			moved[j] = position[i]
+		}
+		at = moved
+	}
 	m := n.clone()
 	m.keys = nil
 	for _, i := range at {
@@ -273,6 +304,26 @@ func (n *node) choose(at []int) *node {
 	}
 	m.retrieved = true
 	return m
+}
+
+// companions lists the keys that decide from which row of a group the columns at the given positions are taken: those of
+// MIN and MAX, unless the order or a condition on groups holds the same.
+func (n *node) companions(at []int) []int {
+	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool {
+		return n.keys[i].value.bare && !slices.Contains(n.group, n.keys[i].value)
+	}) {
+		return nil
+	}
+	var list []int
+	for _, i := range n.visible() {
+		value := n.keys[i].value
+		if value.extreme && !slices.Contains(at, i) &&
+			!slices.ContainsFunc(n.having, func(e *expression) bool { return e.holds(value) }) &&
+			!slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.holds(value) }) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // key gives the position of the key that an argument names.
@@ -315,13 +366,6 @@ func (c *call) keyList(argument string) []string {
 // operand gives the expression of a value as an agent writes it: a literal, or a reference to the rows of a handle.
 func (c *call) operand(argument string, v any) *expression {
 	switch v := v.(type) {
-	case nil, int64, float64, universe.Blob:
-		return bind(v)
-	case bool:
-		if v {
-			return bind(int64(1))
-		}
-		return bind(int64(0))
 	case string:
 		ref, ok := universe.ParseReference(v)
 		if !ok {
@@ -329,15 +373,22 @@ func (c *call) operand(argument string, v any) *expression {
 		}
 		return sql(c.single(argument, ref))
 	default:
-		wrong("Expected a single value but got %s for `%s`.", universe.JSONType(v), argument)
-		return nil
+		value, err := universe.SQLiteValue(v)
+		if err != nil {
+			wrong("Expected a single value but got %s for `%s`.", universe.JSONType(v), argument)
+		}
+		return bind(value)
 	}
 }
 
 // single gives the rows behind a reference, which must have one key.
 func (c *call) single(argument string, ref universe.Reference) *node {
 	n := c.follow(ref).node
-	if keys := n.visible(); len(keys) != 1 {
+	switch keys := n.visible(); len(keys) {
+	case 0:
+		fail(universe.CodeBadReference, "`%s` has no keys, and `%s` takes one.", ref, argument)
+	case 1:
+	default:
 		fail(universe.CodeBadReference, "`%s` has %d keys, and `%s` takes one: name it, as in `%s`.",
 			ref, len(keys), argument, universe.Reference{Label: ref.Label, Column: n.names()[0]})
 	}
@@ -360,11 +411,11 @@ func (n *node) add(name string, value *expression, about universe.Column) *node 
 	return m
 }
 
-// newKey gives the name of the key to make.
-func (c *call) newKey(otherwise string) string {
+// newKey gives the name of the key to make, "" where none is given.
+func (c *call) newKey() string {
 	v, ok := c.take("new_key")
 	if !ok || v == nil {
-		return otherwise
+		return ""
 	}
 	name, ok := v.(string)
 	if !ok || !universe.IsLabel(name) {
@@ -378,11 +429,11 @@ func (c *call) filter() *Handle {
 	condition := c.choice("condition", conditions())
 	name := c.text("key_name")
 	left := n.keys[c.key(n, "key_name", name)].value
-	test := c.condition(n, condition, left, c.take)
-	c.done()
-	if test.level == levelWindow {
-		fail(universe.CodeBadArguments, "This key cannot be filtered yet: retrieve it first.")
+	test := left // in WHERE and HAVING, what is true needs no test
+	if condition != "is_true" {
+		test = c.condition(n, condition, left, c.take)
 	}
+	c.done()
 	m := n.clone()
 	if m.grouped {
 		m.having = append(m.having, test)
@@ -407,7 +458,8 @@ func (c *call) groupBy() *Handle {
 	}
 	c.done()
 	m := n.clone()
-	m.grouped, m.order, m.retrieved = true, nil, false
+	m.group, m.having = nil, nil
+	m.grouped, m.order, m.rowOrder, m.retrieved = true, nil, n.order, false
 	m.keys = nil
 	chosen := map[int]bool{}
 	for _, name := range names {
@@ -426,64 +478,97 @@ func (c *call) groupBy() *Handle {
 			k.visible = false // a bare column, or what an aggregate is taken of
 			m.keys = append(m.keys, k)
 		case !chosen[i]:
-			k.value = sql(functions[kind]+"(", k.value, ")").at(levelAggregate)
-			k.about = universe.Column{Name: k.about.Name, Type: universe.TypeAny}
+			k.value = sql(functions[kind]+"(", k.value, ")").aggregated(kind)
+			k.about = aggregateColumn(kind, k.about)
 			m.keys = append(m.keys, k)
 		}
 	}
 	return &Handle{node: m}
 }
 
+// aggregateColumn describes an aggregate of a key.
+func aggregateColumn(kind string, of universe.Column) universe.Column {
+	about := universe.Column{Name: of.Name, Type: universe.TypeAny}
+	switch kind {
+	case "count":
+		about.Type = universe.TypeInteger
+	case "group_concat":
+		about.Type = universe.TypeText
+	case "min", "max":
+		about.Type = of.Type
+	case "avg", "total":
+		about.Type, about.Computed = universe.TypeNumber, true
+	case "sum":
+		about.Computed = of.Type != universe.TypeInteger
+	}
+	return about
+}
+
 func (c *call) aggregate() *Handle {
-	n := c.source().plain()
-	delivers := !n.grouped
-	if !n.grouped {
-		n = n.clone()
-		n.grouped, n.order, n.retrieved = true, nil, false
+	n := c.source()
+	if !n.grouped || n.retrieved {
+		n = n.plain().clone()
+		n.group, n.having = nil, nil
+		n.grouped, n.order, n.rowOrder, n.retrieved = true, nil, n.order, false
 		n.keys = slices.Clone(n.keys)
 		for i := range n.keys {
 			n.keys[i].visible = false
 		}
 	}
 	kind := c.choice("aggregation_type", aggregations)
-	name := ""
-	if v, ok := c.take("key_name"); ok && v != nil {
-		name = c.text("key_name")
-	}
 	distinct := c.flag("distinct")
-	var value *expression
-	label := "count"
-	if name == "" {
-		if kind != "count" {
-			missing("key_name")
+	value, about, label := sql("COUNT(*)"), universe.Column{Type: universe.TypeInteger}, "count_rows"
+	if v, ok := c.take("key_name"); ok && v != nil {
+		name := c.text("key_name")
+		k := n.keys[c.key(n, "key_name", name)]
+		if k.value.computed() {
+			fail(universe.CodeBadArguments, "`%s` is computed from the groups already: retrieve it, then aggregate what was retrieved.", name)
 		}
-		value = sql("COUNT(*)")
-	} else {
-		at := c.key(n, "key_name", name)
-		of := n.keys[at].value
-		if of.level != levelRow {
-			fail(universe.CodeBadArguments, "`%s` is an aggregate already: retrieve it first, then aggregate what was retrieved.", name)
-		}
-		label = kind + "_" + n.keys[at].about.Name
-		open := functions[kind] + "("
+		value, about = c.aggregateOf(n, kind, k.value, distinct), aggregateColumn(kind, k.about)
+		label = kind + "_" + name
 		if distinct {
-			open += "DISTINCT "
+			label = kind + "_distinct_" + name
 		}
-		value = sql(open, of, ")")
-		if v, ok := c.take("separator"); ok && v != nil {
-			if kind != "group_concat" {
-				c.unknown("separator")
-			}
-			value = sql(open, of, ", ", c.operand("separator", v), ")")
-		}
+	} else if kind != "count" {
+		missing("key_name")
 	}
-	name = c.newKey(label)
+	name := c.newKey()
 	c.done()
-	about := universe.Column{Type: universe.TypeAny}
-	if kind == "count" {
-		about.Type = universe.TypeInteger
+	if name == "" {
+		name = n.unused(label)
 	}
-	return &Handle{node: n.add(name, value.at(levelAggregate), about), delivers: delivers}
+	return &Handle{node: n.add(name, value.aggregated(kind), about), delivers: len(n.group) == 0}
+}
+
+// aggregateOf writes an aggregate function of an expression.
+func (c *call) aggregateOf(n *node, kind string, of *expression, distinct bool) *expression {
+	pieces := []any{functions[kind] + "("}
+	if distinct {
+		pieces = append(pieces, "DISTINCT ")
+	}
+	pieces = append(pieces, of)
+	if v, ok := c.take("separator"); ok && v != nil {
+		switch {
+		case kind != "group_concat":
+			fail(universe.CodeUnknownArgument, "`separator` belongs to `group_concat` alone.")
+		case distinct:
+			fail(universe.CodeBadArguments, "`distinct` values are joined by commas: give no `separator` with it.")
+		}
+		pieces = append(pieces, ", ", c.operand("separator", v))
+	}
+	if kind == "group_concat" && !distinct {
+		pieces = append(pieces, orderPieces(n.rowOrder)...)
+	}
+	return sql(append(pieces, ")")...)
+}
+
+// unused gives a name that no key has that is seen.
+func (n *node) unused(name string) string {
+	unique := name
+	for i := 2; slices.ContainsFunc(n.keys, func(k key) bool { return k.visible && k.about.Name == unique }); i++ {
+		unique = fmt.Sprintf("%s_%d", name, i)
+	}
+	return unique
 }
 
 func (c *call) sort() *Handle {
@@ -504,7 +589,13 @@ func (c *call) sort() *Handle {
 	c.done()
 	m := n.clone()
 	// The sort is stable: what was sorted before decides among equals.
-	m.order = append([]orderTerm{{value: n.keys[at].value, descending: !ascending, nulls: nulls}}, n.order...)
+	value := n.keys[at].value
+	m.order = []orderTerm{{value: value, descending: !ascending, nulls: nulls}}
+	for _, t := range n.order {
+		if t.value != value {
+			m.order = append(m.order, t)
+		}
+	}
 	return &Handle{node: m}
 }
 
@@ -526,17 +617,25 @@ func (c *call) retrieve() *Handle {
 	}
 	distinct, limit, offset := c.flag("distinct"), c.count("limit"), c.count("offset")
 	var beside *Handle
-	if v, ok := c.take("beside"); ok && v != nil {
-		beside = c.handle("beside")
+	if c.getter() {
+		if v, ok := c.take("beside"); ok && v != nil {
+			beside = c.handle("beside")
+		}
 	}
 	c.done()
 	if beside != nil {
 		if beside.before == nil || beside.before != h.node || beside.node.bounded() {
-			fail(universe.CodeBadArguments, "`beside` must be the label of a retrieval of all rows of the same data source.")
+			fail(universe.CodeBadArguments,
+				"`beside` must be the label of an earlier getter over the same `data_source`, without `distinct`, `limit` and `offset`.")
 		}
 		names = append(beside.Keys(), names...)
 	}
 	return c.rows(h, names, distinct, limit, offset)
+}
+
+// getter says whether the tool is a getter of the sel style, which alone stands beside others.
+func (c *call) getter() bool {
+	return c.body.Fixed["key_name"] != nil || !slices.Contains(c.body.Keys, "key_name")
 }
 
 // rows makes the handle of the keys of that name.
@@ -563,8 +662,10 @@ func (c *call) rows(h *Handle, names []string, distinct bool, limit, offset int6
 	return &Handle{node: m, delivers: true, before: h.node}
 }
 
+const unionAll = "UNION ALL"
+
 var setOperators = map[string]string{
-	"union": "UNION", "union_all": "UNION ALL", "intersect": "INTERSECT", "except": "EXCEPT",
+	"union": "UNION", "union_all": unionAll, "intersect": "INTERSECT", "except": "EXCEPT",
 }
 
 func (c *call) combine() *Handle {
@@ -591,8 +692,11 @@ func (c *call) joinWith() *Handle {
 	if len(leftNames) != len(rightNames) {
 		fail(universe.CodeBadArguments, "`key_name` and `other_key_name` must name as many keys, pair by pair.")
 	}
-	if kind != "cross" && len(leftNames) == 0 {
+	switch {
+	case kind != "cross" && len(leftNames) == 0:
 		missing("key_name")
+	case kind == "cross" && len(leftNames) > 0:
+		fail(universe.CodeBadArguments, "A cross join takes no keys: join `inner` or `left` by keys.")
 	}
 	prefix := ""
 	if v, ok := c.take("prefix"); ok && v != nil {
@@ -603,15 +707,16 @@ func (c *call) joinWith() *Handle {
 		prefix += "_"
 	}
 	c.done()
-	// Positions of keys are positions of columns: only what is seen goes on.
-	l, r := left.choose(left.visible()), right.choose(right.visible())
-	join := &joining{kind: joinWords[kind], left: l, right: r}
-	for i := range leftNames {
-		join.on = append(join.on, [2]int{c.key(l, "key_name", leftNames[i]), c.key(r, "other_key_name", rightNames[i])})
-	}
+	// Positions of keys are positions of columns: only what is seen goes on, and what the first table is ordered by.
+	seen, r := left.choose(left.visible()), right.choose(right.visible())
+	join := &joining{kind: joinWords[kind], right: r}
 	m := &node{join: join}
-	for i := range l.keys {
-		m.keys = append(m.keys, key{about: l.keys[i].about, visible: true, value: columnOf(i)})
+	join.left, m.order = seen.carrying()
+	for i := range leftNames {
+		join.on = append(join.on, [2]int{c.key(seen, "key_name", leftNames[i]), c.key(r, "other_key_name", rightNames[i])})
+	}
+	for i := range seen.keys {
+		m.keys = append(m.keys, key{about: seen.keys[i].about, visible: true, value: columnOf(i)})
 	}
 	for i := range r.keys {
 		about := r.keys[i].about
@@ -619,7 +724,7 @@ func (c *call) joinWith() *Handle {
 		if m.find(about.Name) >= 0 {
 			fail(universe.CodeBadArguments, "Both tables have a key `%s`: give a `prefix` for those of the other one.", about.Name)
 		}
-		m.keys = append(m.keys, key{about: about, visible: true, value: columnOf(len(l.keys) + i)})
+		m.keys = append(m.keys, key{about: about, visible: true, value: columnOf(len(join.left.keys) + i)})
 	}
 	return &Handle{node: m}
 }

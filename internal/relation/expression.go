@@ -2,18 +2,15 @@ package relation
 
 import "github.com/seatrial/seatrial/internal/universe"
 
-// Levels of an expression: where in a SELECT it can stand.
-const (
-	levelRow       = iota // of single rows
-	levelAggregate        // of groups
-	levelWindow           // of all rows that are left
-)
-
 // expression is SQL with holes. Expressions do not change after they are made, so that they can be shared.
 type expression struct {
-	parts []part
-	level int
-	size  int // of its text, in parts, with everything in it
+	parts     []part
+	aggregate bool // holds an aggregate of its own SELECT
+	extreme   bool // holds MIN or MAX as an aggregate: SQLite takes bare columns from the row where it was found
+	window    bool // holds a window function of its own SELECT
+	bare      bool // reads a column outside of every aggregate
+	size      int  // of its text, in parts, with everything in it
+	depth     int  // of parts within parts
 }
 
 // part is a piece of an expression: text, a value to be bound, a column of the node's source, another expression, or the
@@ -27,19 +24,15 @@ type part struct {
 	rows   *node
 }
 
-// maxSize bounds an expression, in parts: an agent that multiplies a key by itself again and again doubles it each time.
-const maxSize = 20_000
-
-func columnOf(i int) *expression { return &expression{parts: []part{{column: i + 1}}, size: 1} }
-
-// columnLike is a column of a wrapped relation.
-func columnLike(i int, _ *expression) *expression { return columnOf(i) }
-
-func bind(v universe.Value) *expression {
-	return &expression{parts: []part{{bound: true, value: v}}, size: 1}
+func columnOf(i int) *expression {
+	return &expression{parts: []part{{column: i + 1}}, size: 1, depth: 1, bare: true}
 }
 
-// sql joins texts (string) and expressions into one.
+func bind(v universe.Value) *expression {
+	return &expression{parts: []part{{bound: true, value: v}}, size: 1, depth: 1}
+}
+
+// sql joins texts (string), expressions and the rows of relations (*node) into one expression.
 func sql(pieces ...any) *expression {
 	e := &expression{}
 	for _, p := range pieces {
@@ -50,50 +43,47 @@ func sql(pieces ...any) *expression {
 		case *expression:
 			e.parts = append(e.parts, part{inner: p})
 			e.size += p.size
-			e.level = max(e.level, p.level)
+			e.depth = max(e.depth, p.depth)
+			e.aggregate, e.extreme = e.aggregate || p.aggregate, e.extreme || p.extreme
+			e.window, e.bare = e.window || p.window, e.bare || p.bare
 		case *node:
+			p.measure()
 			e.parts = append(e.parts, part{rows: p})
-			e.size += p.size()
+			e.size += p.measured.size
+			e.depth = max(e.depth, p.measured.depth)
 		}
 	}
+	e.depth++
 	return e
 }
 
-// at gives an expression a level.
-func (e *expression) at(level int) *expression {
-	c := *e
-	c.level = level
-	return &c
+// aggregated marks an expression as an aggregate of that kind.
+func (e *expression) aggregated(kind string) *expression {
+	e.aggregate, e.bare = true, false
+	e.extreme = kind == "min" || kind == "max"
+	return e
 }
 
-// size counts the parts of everything in a node.
-func (n *node) size() int {
-	total := 1
-	add := func(list []*expression) {
-		for _, e := range list {
-			total += e.size
+// windowed marks an expression as a window function.
+func (e *expression) windowed() *expression {
+	e.window = true
+	return e
+}
+
+// computed says whether an expression can only be read after WHERE: it holds an aggregate or a window function.
+func (e *expression) computed() bool { return e.aggregate || e.window }
+
+// holds says whether x is e or stands in it.
+func (e *expression) holds(x *expression) bool {
+	if e == x {
+		return true
+	}
+	for i := range e.parts {
+		if p := e.parts[i].inner; p != nil && p.size >= x.size && p.holds(x) {
+			return true
 		}
 	}
-	add(n.where)
-	add(n.group)
-	add(n.having)
-	for i := range n.keys {
-		if n.keys[i].value.size > 1 {
-			total += n.keys[i].value.size
-		}
-	}
-	for _, t := range n.order {
-		total += t.value.size
-	}
-	switch {
-	case n.input != nil:
-		total += n.input.size()
-	case n.set != nil:
-		total += n.set.left.size() + n.set.right.size()
-	case n.join != nil:
-		total += n.join.left.size() + n.join.right.size()
-	}
-	return total
+	return false
 }
 
 // columns marks the columns of the source that an expression reads.
@@ -106,4 +96,95 @@ func (e *expression) columns(used map[int]bool) {
 			p.inner.columns(used)
 		}
 	}
+}
+
+// measure is how large a relation is.
+type measure struct {
+	size   int // in parts, of everything in it
+	depth  int // of its deepest expression
+	nested int // SELECTs within SELECTs
+	tables int // at most joined by one SELECT, once SQLite has merged what it can
+}
+
+// Bounds of a relation. SQLite refuses expressions deeper than 1,000, more than about 500 SELECTs within each other and
+// more than 64 tables in a join; the size bounds what an agent can make that multiplies a key by itself again and again.
+const (
+	maxSize   = 20_000
+	maxDepth  = 400
+	maxNested = 150
+	maxTables = 60
+	maxKeys   = 1_000 // of one SELECT; SQLite takes 2,000
+)
+
+// within says whether a relation stays within the bounds.
+func (m *measure) within() bool {
+	return m.size <= maxSize && m.depth <= maxDepth && m.nested <= maxNested && m.tables <= maxTables
+}
+
+// measure finds out how large a node is, once. Nodes are measured before they are shared.
+func (n *node) measure() {
+	if n.measured.size > 0 {
+		return
+	}
+	m := measure{size: 1, nested: 1}
+	add := func(e *expression, before int) {
+		m.size += e.size
+		m.depth = max(m.depth, e.depth+before)
+	}
+	for _, list := range [][]*expression{n.where, n.group, n.having} {
+		for i, e := range list {
+			add(e, i) // SQLite reads a AND b AND c as (a AND b) AND c
+		}
+	}
+	for i := range n.keys {
+		if n.keys[i].value.size > 1 {
+			add(n.keys[i].value, 0)
+		}
+	}
+	for _, t := range n.order {
+		add(t.value, 0)
+	}
+	within := func(of *node) {
+		of.measure()
+		m.size += of.measured.size
+		m.depth = max(m.depth, of.measured.depth)
+		m.nested = max(m.nested, of.measured.nested+1)
+		m.tables += of.measured.tables
+	}
+	switch {
+	case n.input != nil:
+		within(n.input)
+	case n.set != nil:
+		within(n.set.left)
+		within(n.set.right)
+	case n.join != nil:
+		within(n.join.left)
+		within(n.join.right)
+	default:
+		m.tables = tablesOf(n.table)
+	}
+	n.measured = m
+}
+
+// tablesOf counts the tables that a source joins, by their aliases.
+func tablesOf(src *universe.Source) int {
+	seen := map[string]bool{}
+	for i := range src.Keys {
+		seen[qualifier(src.Keys[i].Expression)] = true
+	}
+	return max(len(seen), 1)
+}
+
+// qualifier gives the alias before the column of a key's expression.
+func qualifier(column string) string {
+	quoted := false
+	for i := range len(column) {
+		switch c := column[i]; {
+		case c == '"' || c == '`':
+			quoted = !quoted
+		case c == '.' && !quoted:
+			return column[:i]
+		}
+	}
+	return ""
 }

@@ -28,6 +28,12 @@ func Open(src *universe.Source) *Handle {
 			about: universe.Column{Name: k.Name, Type: k.Type, Table: k.Table, Column: k.Column},
 		})
 	}
+	return made(n)
+}
+
+// made gives the handle of a node.
+func made(n *node) *Handle {
+	n.measure()
 	return &Handle{node: n}
 }
 
@@ -90,6 +96,9 @@ type node struct {
 	offset   *int64
 	// retrieved says that the keys were chosen: what is made of a grouped relation then sees its rows, not its groups.
 	retrieved bool
+	// rowOrder is, of a grouped relation, the order of the rows before they were grouped: texts are joined in it.
+	rowOrder []orderTerm
+	measured measure
 }
 
 type setOperation struct {
@@ -134,30 +143,37 @@ func (n *node) clone() *node {
 	c.keys = slices.Clip(n.keys)
 	c.where, c.group, c.having = slices.Clip(n.where), slices.Clip(n.group), slices.Clip(n.having)
 	c.order = slices.Clip(n.order)
+	c.measured = measure{}
 	return &c
 }
 
 // wrap makes a node whose source is the rows of n. The order of n's rows goes on in it.
 func (n *node) wrap() *node {
-	inner := n.clone()
-	outer := &node{}
+	inner, order := n.carrying()
+	outer := &node{input: inner, order: order}
 	for _, i := range n.visible() {
-		k := n.keys[i]
-		outer.keys = append(outer.keys, key{about: k.about, visible: true, value: columnLike(i, k.value)})
+		outer.keys = append(outer.keys, key{about: n.keys[i].about, visible: true, value: columnOf(i)})
 	}
+	return outer
+}
+
+// carrying gives a node of the same rows with what they are ordered by as hidden keys, and the order of its columns. What
+// SELECT DISTINCT leaves out cannot order what is made of it.
+func (n *node) carrying() (*node, []orderTerm) {
+	inner := n.clone()
+	var order []orderTerm
 	for _, t := range n.order {
 		at := slices.IndexFunc(inner.keys, func(k key) bool { return k.value == t.value && (!n.distinct || k.visible) })
 		if at < 0 {
 			if n.distinct {
-				break // what SELECT DISTINCT leaves out cannot order what is made of it
+				break
 			}
 			at = len(inner.keys)
 			inner.keys = append(inner.keys, key{value: t.value})
 		}
-		outer.order = append(outer.order, orderTerm{value: columnLike(at, t.value), descending: t.descending, nulls: t.nulls})
+		order = append(order, orderTerm{value: columnOf(at), descending: t.descending, nulls: t.nulls})
 	}
-	outer.input = inner
-	return outer
+	return inner, order
 }
 
 // plain gives a node on which rows can be filtered, grouped or aggregated: n itself, or its rows as a source.
@@ -174,11 +190,11 @@ func (n *node) bounded() bool { return n.distinct || n.limit != nil || n.offset 
 // windowed says whether a key or the order is a window function's, which sees all rows that WHERE leaves.
 func (n *node) windowed() bool {
 	for i := range n.keys {
-		if n.keys[i].visible && n.keys[i].value.level == levelWindow {
+		if n.keys[i].visible && n.keys[i].value.window {
 			return true
 		}
 	}
-	return slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.level == levelWindow })
+	return slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.window })
 }
 
 // find gives the position of the key of that name, or -1. Keys that are seen come before those of the rows before

@@ -18,43 +18,49 @@ type renderer struct {
 
 // Statement gives the SELECT that the handle stands for; the i-th value is bound to ?i.
 func (h *Handle) Statement() (statement string, values []universe.Value) {
-	var r renderer
-	r.rows(h.node, h.node.visible(), true)
-	return r.text.String(), r.values
+	return h.node.statement(h.node.visible())
 }
 
 // HeadStatement gives the SELECT of the first n rows.
 func (h *Handle) HeadStatement(n int) (statement string, values []universe.Value) {
-	head := h.node
-	if head.limit != nil || head.offset != nil {
-		head = head.wrap()
-	} else {
-		head = head.clone()
-	}
+	head := h.node.clone()
 	most := int64(n)
+	if head.limit != nil {
+		most = min(most, *head.limit)
+	}
 	head.limit = &most
-	var r renderer
-	r.rows(head, head.visible(), true)
-	return r.text.String(), r.values
+	return head.statement(head.visible())
 }
 
 // CountStatement gives a SELECT of the number of rows. Operations that do not change that number (sorting, transforming)
-// do not change the statement either.
+// do not change the statement and its values either, so that counts can be remembered by them.
 func (h *Handle) CountStatement() (statement string, values []universe.Value) {
 	n := h.node
 	for n.input != nil && !n.grouped && !n.bounded() && len(n.where) == 0 {
 		n = n.input
 	}
-	var r renderer
 	if !n.grouped && !n.bounded() {
 		count := &node{table: n.table, input: n.input, set: n.set, join: n.join, where: n.where}
 		count.keys = []key{{visible: true, value: sql("COUNT(*)")}}
-		r.rows(count, []int{0}, false)
-		return r.text.String(), r.values
+		return count.statement([]int{0})
 	}
+	rows := n.clone()
+	rows.order = nil
+	var out []int
+	if rows.distinct {
+		out = rows.visible()
+	}
+	r := renderer{}
 	r.text.WriteString("SELECT COUNT(*) FROM (")
-	r.rows(n, n.visible(), n.limit != nil || n.offset != nil)
+	r.rows(rows, out, false)
 	r.text.WriteString(")")
+	return r.text.String(), r.values
+}
+
+// statement writes the SELECT of the keys at the given positions, in order.
+func (n *node) statement(out []int) (statement string, values []universe.Value) {
+	var r renderer
+	r.exactly(n, out, true)
 	return r.text.String(), r.values
 }
 
@@ -69,11 +75,52 @@ func (h *Handle) ID() string {
 	return universe.Hash(0, "handle", statement, string(text))
 }
 
-// rows writes the SELECT of the keys at the given positions. The order is left out where nobody can tell.
+// exactly writes the SELECT of the keys at the given positions and of nothing else.
+func (r *renderer) exactly(n *node, out []int, ordered bool) {
+	if !n.folds(out) {
+		r.rows(n, out, ordered)
+		return
+	}
+	r.text.WriteString("SELECT ")
+	for i, at := range out {
+		if i > 0 {
+			r.text.WriteString(", ")
+		}
+		fmt.Fprintf(&r.text, "c%d", at)
+	}
+	if len(out) == 0 {
+		r.text.WriteString("1")
+	}
+	r.text.WriteString(" FROM (")
+	r.rows(n, out, ordered)
+	r.text.WriteString(")")
+}
+
+// folds says whether the rows are one group that none of the keys at these positions shows: SQL then wants an aggregate
+// among the columns, or else it returns every row.
+func (n *node) folds(out []int) bool {
+	return n.grouped && len(n.group) == 0 && !slices.ContainsFunc(out, func(at int) bool { return n.keys[at].value.aggregate })
+}
+
+// rows writes the SELECT of the keys at the given positions, and, where it must, of more. The order is left out where
+// nobody can tell.
 func (r *renderer) rows(n *node, out []int, ordered bool) {
-	name := r.names(n)
+	ordered = ordered || n.limit != nil || n.offset != nil
 	used := map[int]bool{}
-	mark := func(e *expression) { e.columns(used) }
+	for _, at := range out {
+		n.keys[at].value.columns(used)
+	}
+	for _, list := range [][]*expression{n.where, n.group, n.having} {
+		for _, e := range list {
+			e.columns(used)
+		}
+	}
+	if ordered {
+		for _, t := range n.order {
+			t.value.columns(used)
+		}
+	}
+	name := r.names(n)
 	r.text.WriteString("SELECT ")
 	if n.distinct {
 		r.text.WriteString("DISTINCT ")
@@ -82,31 +129,16 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 		if i > 0 {
 			r.text.WriteString(", ")
 		}
-		value := n.keys[at].value
-		if i == 0 && n.folds(out) {
-			value = sql("(CASE WHEN COUNT(*) >= 0 THEN ", value, " END)")
-		}
-		mark(value)
-		r.expression(value, name)
+		r.expression(n.keys[at].value, name)
 		fmt.Fprintf(&r.text, " AS c%d", at)
 	}
 	switch {
-	case len(out) > 0:
+	case n.folds(out) && len(out) > 0:
+		r.text.WriteString(", COUNT(*)")
 	case n.folds(out):
 		r.text.WriteString("COUNT(*)")
-	default:
+	case len(out) == 0:
 		r.text.WriteString("1")
-	}
-	for _, list := range [][]*expression{n.where, n.group, n.having} {
-		for _, e := range list {
-			mark(e)
-		}
-	}
-	ordered = ordered || n.limit != nil || n.offset != nil
-	if ordered {
-		for _, t := range n.order {
-			mark(t.value)
-		}
 	}
 	r.text.WriteString(" FROM ")
 	r.source(n, used, name)
@@ -116,7 +148,13 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 		r.list(" HAVING ", " AND ", n.having, name)
 	}
 	if ordered {
-		r.orderBy(n.order, name)
+		for _, p := range orderPieces(n.order) {
+			if text, ok := p.(string); ok {
+				r.text.WriteString(text)
+			} else {
+				r.expression(p.(*expression), name)
+			}
+		}
 	}
 	switch {
 	case n.limit != nil:
@@ -127,13 +165,6 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 	if n.offset != nil {
 		r.text.WriteString(" OFFSET " + strconv.FormatInt(*n.offset, 10))
 	}
-}
-
-// folds says whether the rows are one group that none of the columns at these positions shows: SQL then wants an aggregate
-// among the columns, or else it returns every row.
-func (n *node) folds(out []int) bool {
-	return n.grouped && len(n.group) == 0 &&
-		!slices.ContainsFunc(out, func(at int) bool { return n.keys[at].value.level != levelRow })
 }
 
 // names gives what the columns of a node's source are called within its SELECT.
@@ -185,9 +216,13 @@ func (r *renderer) source(n *node, used map[int]bool, name func(int) string) {
 		nested(n.input, needed(n.input, pick(n.input, 0)), alias(name, 0))
 	case n.set != nil:
 		r.text.WriteString("(")
-		r.branch(n.set.left)
+		out := pick(n, 0)
+		if n.set.operator != unionAll || n.set.left.shows() || n.set.right.shows() {
+			out = n.visible() // which rows there are depends on all columns
+		}
+		r.branch(n.set.left, out)
 		r.text.WriteString(" " + n.set.operator + " ")
-		r.branch(n.set.right)
+		r.branch(n.set.right, out)
 		r.text.WriteString(") AS " + alias(name, 0))
 	case n.join != nil:
 		left := len(n.join.left.keys)
@@ -207,38 +242,40 @@ func (r *renderer) source(n *node, used map[int]bool, name func(int) string) {
 	}
 }
 
-// needed adds to the columns that are read those that decide what the rows are: which rows are distinct depends on all
-// columns, and which row a bare column is taken from depends on the aggregates beside it.
+// shows says whether the rows of a relation depend on which of its keys are written.
+func (n *node) shows() bool { return n.distinct || n.grouped }
+
+// needed adds to the keys that are read those that decide what the rows are: which rows are distinct depends on all
+// keys that are seen, and from which row of a group a bare column is taken depends on MIN and MAX beside it.
 func needed(n *node, read []int) []int {
-	if !n.distinct && !n.grouped {
-		return read
+	also := n.companions(read)
+	if n.distinct {
+		also = n.visible()
 	}
-	list := n.visible()
-	for _, i := range read {
-		if !slices.Contains(list, i) {
-			list = append(list, i)
+	for _, i := range also {
+		if !slices.Contains(read, i) {
+			read = append(read, i)
 		}
 	}
-	return list
+	return read
 }
 
-// branch writes one side of a set operation: a SELECT with an order or limit of its own must be wrapped there.
-func (r *renderer) branch(n *node) {
-	out := n.visible()
-	if n.limit == nil && n.offset == nil {
+// branch writes one side of a set operation, of which the keys at the given places among those that are seen are read. A
+// SELECT with a limit of its own must be wrapped there.
+func (r *renderer) branch(n *node, out []int) {
+	var side *node
+	if n.limit != nil || n.offset != nil {
+		side = n.wrap()
+	} else {
 		// Names come from the left side, by position.
-		plain := n.clone()
-		plain.keys = nil
-		for _, at := range out {
-			plain.keys = append(plain.keys, n.keys[at])
+		side = n.clone()
+		side.keys = nil
+		for _, at := range n.visible() {
+			side.keys = append(side.keys, n.keys[at])
 		}
-		plain.order = nil
-		r.rows(plain, plain.visible(), false)
-		return
 	}
-	wrapped := n.wrap()
-	wrapped.order = nil
-	r.rows(wrapped, wrapped.visible(), false)
+	side.order = nil
+	r.exactly(side, out, false)
 }
 
 func (r *renderer) list(before, between string, list []*expression, name func(int) string) {
@@ -252,21 +289,23 @@ func (r *renderer) list(before, between string, list []*expression, name func(in
 	}
 }
 
-func (r *renderer) orderBy(order []orderTerm, name func(int) string) {
+// orderPieces gives an ORDER BY clause for [sql], nothing where there is no order.
+func orderPieces(order []orderTerm) []any {
+	var pieces []any
 	for i, t := range order {
+		word := ", "
 		if i == 0 {
-			r.text.WriteString(" ORDER BY ")
-		} else {
-			r.text.WriteString(", ")
+			word = " ORDER BY "
 		}
-		r.expression(t.value, name)
+		pieces = append(pieces, word, t.value)
 		if t.descending {
-			r.text.WriteString(" DESC")
+			pieces = append(pieces, " DESC")
 		}
 		if t.nulls != "" {
-			r.text.WriteString(" NULLS " + strings.ToUpper(t.nulls))
+			pieces = append(pieces, " NULLS "+strings.ToUpper(t.nulls))
 		}
 	}
+	return pieces
 }
 
 func (r *renderer) expression(e *expression, name func(int) string) {
@@ -281,7 +320,7 @@ func (r *renderer) expression(e *expression, name func(int) string) {
 			r.expression(p.inner, name)
 		case p.rows != nil:
 			r.text.WriteString("(")
-			r.rows(p.rows, p.rows.visible(), true)
+			r.exactly(p.rows, p.rows.visible(), true)
 			r.text.WriteString(")")
 		default:
 			r.text.WriteString(p.text)

@@ -22,6 +22,9 @@ type argument struct {
 	key      bool // it names a key, or, where types has array, a list of keys
 	required bool
 	values   []string // closed
+	items    []string // types of a list's elements
+	pattern  string
+	members  []argument // of an object
 }
 
 var (
@@ -30,27 +33,38 @@ var (
 	numberOnly  = []string{"integer"}
 	flagOnly    = []string{"boolean"}
 	dataSource  = argument{name: "data_source", types: textOnly, required: true, text: "The table to work on, by its label: `$starting_table$`, or the label of an earlier call, as in `$call_1$`."}
-	newKey      = argument{name: "new_key", types: textOnly, text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
+	newKey      = argument{name: "new_key", types: textOnly, pattern: newName, text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
 	otherValue  = argument{name: "value", types: anyValue, text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
 	otherKey    = argument{name: "other_key", types: textOnly, key: true, text: "The key that is the other operand, in place of `value`."}
 	valueFirst  = argument{name: "value_first", types: flagOnly, text: "The other operand stands before the key: `value - key` in place of `key - value`."}
-	modifiers   = argument{name: "modifiers", types: []string{"array"}, text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
-	partitionBy = argument{name: "partition_by", types: []string{"array"}, key: true, text: "The keys whose values make the partitions; none for one partition of all rows."}
-	orderBy     = argument{name: "order_by", types: []string{"array"}, key: true, text: "The keys that order the rows of a partition, the first one first."}
-	descending  = argument{name: "descending", types: []string{"array"}, text: "For each key of `order_by`, whether large values come first."}
+	modifiers   = argument{name: "modifiers", types: []string{"array"}, items: textOnly, text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
+	partitionBy = argument{name: "partition_by", types: []string{"array"}, items: textOnly, key: true, text: "The keys whose values make the partitions; none for one partition of all rows."}
+	orderBy     = argument{name: "order_by", types: []string{"array"}, items: textOnly, key: true, text: "The keys that order the rows of a partition, the first one first."}
+	descending  = argument{name: "descending", types: []string{"array"}, items: flagOnly, text: "For each key of `order_by`, whether large values come first."}
 )
 
 var conditionTexts = map[string]string{
 	"equal_to": "the key equals the operand", "not_equal_to": "the key differs from the operand",
-	"greater_than": "the key is greater", "less_than": "the key is less", "greater_than_equal_to": "the key is greater or equal",
-	"less_than_equal_to": "the key is less or equal", "contains": "the text contains the operand, upper and lower case alike",
-	"like":     "the text matches a pattern: % stands for any text, _ for one character; upper and lower case alike",
-	"not_like": "the text does not match the pattern", "glob": "the text matches a pattern with * and ?, case counts",
+	"greater_than": "the key is greater than the operand", "less_than": "the key is less than the operand",
+	"greater_than_equal_to": "the key is greater than the operand or equals it",
+	"less_than_equal_to":    "the key is less than the operand or equals it",
+	"contains":              "the text of the key contains the operand, upper and lower case alike",
+	"like":                  "the text matches a pattern: % stands for any text, _ for one character; upper and lower case alike",
+	"not_like":              "the text does not match the pattern", "glob": "the text matches a pattern with * and ?, case counts",
 	"not_glob": "the text does not match the pattern with * and ?", "in": "the key is one of a list, or of the values of an earlier call",
 	"not_in": "the key is none of a list, or of the values of an earlier call", "between": "the key lies between two bounds, both included",
 	"not_between": "the key does not lie between the bounds", "is_null": "the value is missing", "is_not_null": "the value is there",
 	"is": "the key equals the operand, where missing equals missing", "is_not": "the key differs from the operand, where missing equals missing",
-	"is_true": "the key, made by a condition, is true",
+	"is_true": "the key, made by a condition, is true: neither 0 nor missing",
+}
+
+// predicateText says what a condition makes as an operation of transform_data.
+func predicateText(condition string) string {
+	switch condition {
+	case "is_null", "is_not_null", "is", "is_not":
+		return "1 where " + conditionTexts[condition] + ", else 0"
+	}
+	return "1 where " + conditionTexts[condition] + ", 0 where not, missing where that is unknown"
 }
 
 // operandsOf lists the arguments of a condition beside the key.
@@ -59,11 +73,11 @@ func operandsOf(condition string, extended bool) []argument {
 	case "is_null", "is_not_null", "is_true":
 		return nil
 	case "in", "not_in":
-		return []argument{{name: "value", types: []string{"array", "string"}, required: true, text: "A list of values, or `$label$` for the values that an earlier call found."}}
+		return []argument{{name: "value", types: []string{"array", "string"}, items: anyValue, required: true, text: "A list of values, or `$label$` for the values that an earlier call found."}}
 	case "between", "not_between":
 		return []argument{
-			{name: "value", types: []string{"array"}, text: "The lower and the upper bound, in a list; null where `other_key` gives that bound."},
-			{name: "other_key", types: []string{"array"}, key: true, text: "Keys that are the bounds, in a list; null where `value` gives that bound."},
+			{name: "value", types: []string{"array"}, items: anyValue, text: "The lower and the upper bound, in a list; null where `other_key` gives that bound."},
+			{name: "other_key", types: []string{"array"}, items: []string{"string", "null"}, key: true, text: "Keys that are the bounds, in a list; null where `value` gives that bound."},
 		}
 	}
 	if !extended {
@@ -76,17 +90,27 @@ func operandsOf(condition string, extended bool) []argument {
 	return list
 }
 
-// operationTypes describes the operation types of transform_data, in the order in which they are shown.
-var operationTypes = []struct {
+type operationType struct {
 	name  string
 	text  string
 	takes []argument
-}{
+}
+
+// arguments lists what an operation takes beside the key; the paper knows no modifiers of dates.
+func (o *operationType) arguments(extended bool) []argument {
+	if extended {
+		return o.takes
+	}
+	return slices.DeleteFunc(slices.Clone(o.takes), func(a argument) bool { return a.name == modifiers.name })
+}
+
+// operationTypes describes the operation types of transform_data, in the order in which they are shown.
+var operationTypes = []operationType{
 	{"substring", "the characters from start_index up to but not including end_index, counted from 0", []argument{
 		{name: "start_index", types: numberOnly, required: true, text: "Where the part begins, from 0; below 0 it counts from the end."},
 		{name: "end_index", types: numberOnly, text: "Where the part ends, itself not included; left out for the rest of the text."},
 	}},
-	{"strftime", "a date written in a format", []argument{
+	{"strftime", "the date or time of the key, written in a format", []argument{
 		{name: "format", types: textOnly, required: true, text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday from Sunday, %s seconds since 1970, %J Julian day."},
 		modifiers,
 	}},
@@ -94,26 +118,26 @@ var operationTypes = []struct {
 	{"copy", "the key again, under another name", nil},
 	{"add", "the sum of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"subtract", "the key less the operand", []argument{otherValue, otherKey, valueFirst}},
-	{"multiply", "the product", []argument{otherValue, otherKey, valueFirst}},
+	{"multiply", "the product of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"divide", "the key divided by the operand; the quotient of two integers is an integer: cast one to real before", []argument{otherValue, otherKey, valueFirst}},
-	{"modulo", "the remainder of a division", []argument{otherValue, otherKey, valueFirst}},
+	{"modulo", "the remainder of the key divided by the operand, both as integers", []argument{otherValue, otherKey, valueFirst}},
 	{"negate", "the number with the other sign", nil},
 	{"absolute", "the number without its sign", nil},
-	{"round", "the number rounded", []argument{{name: "digits", types: numberOnly, text: "Digits behind the point; 0 where it is left out."}}},
-	{"ceil", "the next integer upwards", nil},
-	{"floor", "the next integer downwards", nil},
+	{"round", "the number rounded to so many digits", []argument{{name: "digits", types: numberOnly, text: "Digits behind the point; 0 where it is left out."}}},
+	{"ceil", "the least integer that is not below the number", nil},
+	{"floor", "the greatest integer that is not above the number", nil},
 	{"sqrt", "the square root", nil},
 	{"power", "the key to the power of the operand", []argument{otherValue, otherKey, valueFirst}},
-	{"concatenate", "the texts joined", []argument{otherValue, otherKey, valueFirst}},
+	{"concatenate", "the text of the key followed by the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"lower", "the text in lower case", nil},
 	{"upper", "the text in upper case", nil},
 	{"trim", "the text without blanks at both ends", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
 	{"left_trim", "the text without blanks at its beginning", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
 	{"right_trim", "the text without blanks at its end", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
-	{"replace", "the text with every occurrence of a part exchanged", []argument{
+	{"replace", "the text with every occurrence of one part exchanged for another", []argument{
 		{name: "from", types: textOnly, required: true, text: "The part to exchange."}, {name: "to", types: textOnly, required: true, text: "What to put in its place."},
 	}},
-	{"length", "the number of characters", nil},
+	{"length", "the number of characters of the text", nil},
 	{"position", "where the operand first stands in the text, from 1; 0 where it does not", []argument{otherValue, otherKey, valueFirst}},
 	{"substr", "a part of the text, by SQL's count from 1", []argument{
 		{name: "start", types: numberOnly, text: "Where the part begins, from 1; below 0 it counts from the end."},
@@ -121,7 +145,7 @@ var operationTypes = []struct {
 		{name: "length", types: numberOnly, text: "How many characters; left out for the rest of the text."},
 		{name: "length_key", types: textOnly, key: true, text: "The key that says how many characters, in place of `length`."},
 	}},
-	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true, text: "The type.", values: []string{"integer", "real", "text", "numeric"}}}},
+	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true, text: "The type to turn the value into.", values: []string{"integer", "real", "text", "numeric"}}}},
 	{"coalesce", "the key, or the operand where the key is missing", []argument{otherValue, otherKey, valueFirst}},
 	{"null_if", "the key, or missing where it equals the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"least", "the smaller of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
@@ -139,14 +163,14 @@ var operationTypes = []struct {
 		{name: "else_value", types: anyValue, text: "The value where the key is false or missing; left out, the result is missing there."},
 		{name: "else_key", types: textOnly, key: true, text: "The key to take where the key is false or missing, in place of `else_value`."},
 	}},
-	{"collate", "the text, to be compared under another rule", []argument{{name: "collation", types: textOnly, required: true, text: "The rule.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
-	{"row_number", "the number of the row in its partition", []argument{partitionBy, orderBy, descending}},
-	{"rank", "the rank of the row, with gaps behind equal ones", []argument{partitionBy, orderBy, descending}},
-	{"dense_rank", "the rank of the row, without gaps", []argument{partitionBy, orderBy, descending}},
+	{"collate", "the same text, to be compared, sorted and grouped by another rule", []argument{{name: "collation", types: textOnly, required: true, text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
+	{"row_number", "the number of the row in its partition, from 1", []argument{partitionBy, orderBy, descending}},
+	{"rank", "the rank of the row in its partition, from 1; equal rows share one and leave a gap behind", []argument{partitionBy, orderBy, descending}},
+	{"dense_rank", "the rank of the row in its partition, from 1; equal rows share one and leave no gap", []argument{partitionBy, orderBy, descending}},
 	{"percent_rank", "the rank of the row from 0 to 1", []argument{partitionBy, orderBy, descending}},
 	{"ntile", "which of so many equal parts the row is in", []argument{{name: "count", types: numberOnly, required: true, text: "The number of parts."}, partitionBy, orderBy, descending}},
-	{"lag", "the key in an earlier row", []argument{{name: "offset", types: numberOnly, text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
-	{"lead", "the key in a later row", []argument{{name: "offset", types: numberOnly, text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"lag", "the value that the key has in an earlier row of the partition", []argument{{name: "offset", types: numberOnly, text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"lead", "the value that the key has in a later row of the partition", []argument{{name: "offset", types: numberOnly, text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
 	{"window_sum", "the sum over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
 	{"window_avg", "the average over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
 	{"window_count", "the number of rows of the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
@@ -182,6 +206,19 @@ func Tools(style, profile string) []*universe.Tool {
 	return tools
 }
 
+// known are the names of all arguments of all tools.
+var known = func() map[string]bool {
+	names := map[string]bool{}
+	for _, style := range []string{universe.StyleSlot, universe.StyleSel} {
+		for _, t := range Tools(style, ProfileExtended) {
+			for _, p := range t.Parameters.Properties {
+				names[p.Name] = true
+			}
+		}
+	}
+	return names
+}()
+
 // spec makes a tool.
 func spec(style, name, operation, text string, fixed map[string]any, takes ...argument) *universe.Tool {
 	t := &universe.Tool{
@@ -196,11 +233,7 @@ func spec(style, name, operation, text string, fixed map[string]any, takes ...ar
 		}
 	}
 	for _, a := range takes {
-		s := &universe.Schema{Types: a.types, Description: a.text}
-		for _, v := range a.values {
-			s.Enum = append(s.Enum, v)
-		}
-		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: a.name, Schema: s})
+		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: a.name, Schema: a.schema()})
 		if a.required {
 			t.Parameters.Required = append(t.Parameters.Required, a.name)
 		}
@@ -209,6 +242,26 @@ func spec(style, name, operation, text string, fixed map[string]any, takes ...ar
 		}
 	}
 	return t
+}
+
+func (a *argument) schema() *universe.Schema {
+	s := &universe.Schema{Types: a.types, Description: a.text, Pattern: a.pattern}
+	for _, v := range a.values {
+		s.Enum = append(s.Enum, v)
+	}
+	if slices.Contains(a.types, "array") {
+		s.Items = &universe.Schema{Types: a.items}
+		if a.key && len(a.types) > 1 { // a key or a list of keys
+			s.Items.Types = textOnly
+			s.AnyOf = []*universe.Schema{{Types: textOnly}, {Types: []string{"array"}, Items: s.Items}}
+			s.Types, s.Items = nil, nil
+		}
+	}
+	for i := range a.members {
+		s.Closed = true
+		s.Properties = append(s.Properties, universe.Property{Name: a.members[i].name, Schema: a.members[i].schema()})
+	}
+	return s
 }
 
 func delivers(operation string) bool {
@@ -262,6 +315,50 @@ func keyName(text string, required bool, list bool) argument {
 	return a
 }
 
+// sharedTexts describe the arguments that several operation types take each in its own way.
+var sharedTexts = map[string]argument{
+	"value": {name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue,
+		text: "The other operand, or the value of `constant`: a single value, a list for `in` and `between`, or `$label$` for what an earlier call found."},
+	"other_key": {name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"},
+		text: "The key that is the other operand, in place of `value`; a list of two for `between`."},
+	"offset": {name: "offset", types: numberOnly, text: "How many rows before (`lag`) or after (`lead`); 1 where it is left out."},
+}
+
+// operationArguments describes the fields of operation_args, each with the operation types that take it.
+func operationArguments(extended bool) []argument {
+	var list []argument
+	takenBy := map[string][]string{}
+	add := func(operation string, takes []argument) {
+		for _, a := range takes {
+			if takenBy[a.name] == nil {
+				if shared, ok := sharedTexts[a.name]; ok {
+					a = shared
+				}
+				a.key, a.required = false, false
+				list = append(list, a)
+			}
+			takenBy[a.name] = append(takenBy[a.name], operation)
+		}
+	}
+	for _, o := range operationTypes {
+		if extended || slices.Contains(paperTransforms, o.name) {
+			add(o.name, o.arguments(extended))
+		}
+	}
+	if extended {
+		for _, c := range conditions() {
+			add(c, operandsOf(c, true))
+		}
+	}
+	const few = 4
+	for i := range list {
+		if by := takenBy[list[i].name]; len(by) <= few {
+			list[i].text = "For " + quoted(by) + ": " + list[i].text
+		}
+	}
+	return list
+}
+
 func slotTools(extended bool) []*universe.Tool {
 	style := universe.StyleSlot
 	conditionNames, aggregationNames, transformList := paperConditions, paperAggregations, [][2]string{}
@@ -275,7 +372,7 @@ func slotTools(extended bool) []*universe.Tool {
 		}
 		operationNames = append(operationNames, o.name)
 		text := o.text
-		for i, a := range o.takes {
+		for i, a := range o.arguments(extended) {
 			if i == 0 {
 				text += "; operation_args: "
 			} else {
@@ -286,15 +383,14 @@ func slotTools(extended bool) []*universe.Tool {
 		transformList = append(transformList, [2]string{o.name, text})
 	}
 	operands := operandsOf("equal_to", extended)
-	argsText := "The arguments of the operation."
+	argsText := "The arguments of the operation, those that it takes alone."
 	if extended {
 		operationNames = append(operationNames, conditionNames...)
 		for _, p := range described(conditionNames, conditionTexts) {
-			transformList = append(transformList, [2]string{p[0], "1 where " + p[1] + ", else 0 or missing"})
+			transformList = append(transformList, [2]string{p[0], predicateText(p[0])})
 		}
-		argsText += " `value` (or `other_key`) is the other operand; a `$label$` there stands for what an earlier call found."
 		operands = []argument{
-			{name: "value", types: append(slices.Clone(anyValue), "array"), text: "The value to compare with: a single value; a list for `in` and `between`; `$label$` for what an earlier call found."},
+			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue, text: "The value to compare with: a single value; a list for `in` and `between`; `$label$` for what an earlier call found."},
 			{name: "other_key", types: []string{"string", "array"}, key: true, text: "The key to compare with, in place of `value`."},
 			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
 		}
@@ -309,12 +405,13 @@ func slotTools(extended bool) []*universe.Tool {
 	filter := append([]argument{dataSource, keyName("The key to look at.", true, false), condition}, operands...)
 	transform := []argument{dataSource, keyName("The key to transform.", !extended, false),
 		{name: "operation_type", types: textOnly, required: true, values: operationNames, text: listed("The operation:", transformList)},
-		{name: "operation_args", types: []string{"object"}, text: argsText}}
+		{name: "operation_args", types: []string{"object"}, text: argsText, members: operationArguments(extended)}}
 	group := []argument{dataSource, keyName("The key to group by.", true, extended), aggregation(!extended, paperAggregations)}
-	aggregate := []argument{dataSource, keyName("The key to aggregate.", !extended, false), aggregation(true, aggregationNames), distinct}
+	aggregate := []argument{dataSource, keyName("The key to aggregate.", !extended, false), aggregation(true, aggregationNames)}
 	sorted := []argument{dataSource, keyName("The key to sort by.", true, false),
 		{name: "ascending", types: flagOnly, required: true, text: "Whether small values come first."}}
-	retrieve := []argument{dataSource, keyName("The key to return, or a list of keys.", true, true), distinct,
+	retrieve := []argument{dataSource, keyName("The key to return, or a list of keys.", true, true),
+		{name: "distinct", types: flagOnly, text: "Whether equal rows are returned once."},
 		{name: "limit", types: numberOnly, text: "Return so many rows only, the first ones; -1 for all."}}
 	text := groupText
 	if extended {
@@ -322,7 +419,7 @@ func slotTools(extended bool) []*universe.Tool {
 		aggregate[1].text = "The key to aggregate; left out with `count`, rows are counted."
 		group[1].text = "The key to group by, or a list of keys."
 		group[2].text = listed("Aggregates every other key at once, in place of aggregating one by one:", described(paperAggregations, aggregationTexts))
-		aggregate = append(aggregate, newAggregate, separator)
+		aggregate = append(aggregate, distinct, newAggregate, separator)
 		sorted = append(sorted, nulls)
 		retrieve = append(retrieve, offset)
 	} else {
@@ -349,14 +446,14 @@ func slotTools(extended bool) []*universe.Tool {
 }
 
 var (
-	newAggregate = argument{name: "new_key", types: textOnly, text: "The name of the key that holds the aggregate: letters, digits and underscores."}
+	newAggregate = argument{name: "new_key", types: textOnly, pattern: newName, text: "The name of the key that holds the aggregate: letters, digits and underscores."}
 	separator    = argument{name: "separator", types: textOnly, text: "For `group_concat`: what stands between the values; a comma where it is left out."}
 	nulls        = argument{name: "nulls", types: textOnly, values: []string{"first", "last"}, text: "Where rows go whose value is missing; left out, missing counts as the smallest."}
 	offset       = argument{name: "offset", types: numberOnly, text: "Leave out so many rows before the first."}
 	otherSource  = argument{name: "other_source", types: textOnly, required: true, text: "The other table, by its label."}
 	joinKey      = argument{name: "key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the first table that must be equal to those of the other."}
 	otherJoinKey = argument{name: "other_key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the other table, pair by pair."}
-	prefix       = argument{name: "prefix", types: textOnly, text: "What to put before the names of the other table's keys, so that no two are alike."}
+	prefix       = argument{name: "prefix", types: textOnly, pattern: newName, text: "The keys of the other table are then named PREFIX_KEY. Needed where both tables have a key of one name."}
 	beside       = argument{name: "beside", types: textOnly, text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
 )
 
@@ -379,7 +476,7 @@ func selTools(extended bool) []*universe.Tool {
 		if !extended && !slices.Contains(paperTransforms, o.name) {
 			continue
 		}
-		takes := append([]argument{dataSource, keyName("The key to transform.", !keyless[o.name], false)}, o.takes...)
+		takes := append([]argument{dataSource, keyName("The key to transform.", !keyless[o.name], false)}, o.arguments(extended)...)
 		if extended {
 			takes = append(takes, newKey)
 		}
@@ -390,7 +487,7 @@ func selTools(extended bool) []*universe.Tool {
 		for _, name := range conditionNames {
 			takes := append([]argument{dataSource, look}, operandsOf(name, true)...)
 			tools = append(tools, spec(style, "transform_data_"+name, Transform,
-				"Makes a key, row by row: 1 where "+conditionTexts[name]+", else 0 or missing.",
+				"Makes a key, row by row: "+predicateText(name)+".",
 				map[string]any{"operation_type": name}, append(takes, newKey)...))
 		}
 		tools = append(tools, spec(style, Group, Group, groupText, nil, dataSource, keyName("The key to group by, or a list of keys.", true, true)))
@@ -414,6 +511,9 @@ func selTools(extended bool) []*universe.Tool {
 		tools = append(tools,
 			spec(style, Aggregate+"_"+name, Aggregate, aggregateText+" Here: "+aggregationTexts[name]+".",
 				map[string]any{"aggregation_type": name, "distinct": false}, plain...))
+		if !extended {
+			continue
+		}
 		takes = slices.Clone(takes)
 		takes[1] = keyName("The key to aggregate.", true, false)
 		tools = append(tools,
@@ -446,7 +546,7 @@ func selTools(extended bool) []*universe.Tool {
 		tools = append(tools, spec(style, Join+"_"+p[0], Join, joinText+" Here: "+p[1]+".", map[string]any{"join_type": p[0]}, append(takes, prefix)...))
 	}
 	return append(tools, spec(style, GetMade, Retrieve, "Returns the values of a key that an earlier call made, in the order of the rows.", nil,
-		append([]argument{dataSource, keyName("The key to return, or a list of keys.", true, true)}, getterTakes()...)...))
+		append([]argument{dataSource, {name: "key_name", types: textOnly, pattern: madeName, required: true, text: "The key to return."}}, getterTakes()...)...))
 }
 
 func required(a argument) argument {
@@ -543,54 +643,69 @@ func Specialize(t *universe.Tool, sources []*universe.Source) *universe.Tool {
 		if !slices.Contains(t.Body.Keys, p.Name) {
 			continue
 		}
-		schema := *p.Schema
+		schema := keyed(p.Schema, names, false)
 		if first {
 			schema.Description += " Keys:" + text.String()
 		} else {
 			schema.Description += " Keys as above."
 		}
 		first = false
-		closed(&schema, names)
-		p.Schema = &schema
+		p.Schema = schema
 	}
 	s.Parameters = &parameters
 	return &s
 }
 
-// madeName is what the names of keys that calls make look like.
-const madeName = "^[A-Za-z_][A-Za-z0-9_]*$"
+// Patterns of the names that a call gives to keys, and of the names of keys that calls made: join_data puts a given name
+// and an underscore before the name of a key.
+const (
+	newName  = "^[A-Za-z_][A-Za-z0-9_]*$"
+	madeName = "^[A-Za-z_][A-Za-z0-9_]*(_.*)?$"
+)
 
 // open lets arguments that name keys name those that calls make, too.
 func open(tools []*universe.Tool) []*universe.Tool {
 	for _, t := range tools {
-		for _, p := range t.Parameters.Properties {
-			if slices.Contains(t.Body.Keys, p.Name) {
-				p.Schema.Pattern = madeName
+		for i := range t.Parameters.Properties {
+			if p := &t.Parameters.Properties[i]; slices.Contains(t.Body.Keys, p.Name) {
+				p.Schema = keyed(p.Schema, nil, true)
 			}
 		}
 	}
 	return tools
 }
 
-// closed turns the schema of an argument that names keys into a choice of these names, or, in the extended profile, of
-// any name that a call can make.
-func closed(s *universe.Schema, names []any) {
-	made := s.Pattern != ""
-	s.Pattern = ""
-	one := &universe.Schema{Types: []string{"string"}, Enum: names}
-	if made {
-		one = &universe.Schema{AnyOf: []*universe.Schema{one, {Types: []string{"string"}, Pattern: madeName}}}
-	}
-	list := slices.Contains(s.Types, "array")
+// keyed gives the schema of an argument that names keys with the names that it takes, if there are any; made says that it
+// takes the name of every key that a call can make, too.
+func keyed(s *universe.Schema, names []any, made bool) *universe.Schema {
+	c := *s
 	switch {
-	case list && slices.Contains(s.Types, "string"):
-		s.AnyOf = append([]*universe.Schema{one}, &universe.Schema{Types: []string{"array"}, Items: one})
-		s.Types = nil
-	case list:
-		s.Items = one
-	case made:
-		s.Types, s.AnyOf = nil, one.AnyOf
+	case c.AnyOf != nil:
+		c.AnyOf = nil
+		for _, choice := range s.AnyOf {
+			k := keyed(choice, names, made)
+			if k.AnyOf != nil {
+				c.AnyOf = append(c.AnyOf, k.AnyOf...)
+			} else {
+				c.AnyOf = append(c.AnyOf, k)
+			}
+		}
+	case c.Items != nil:
+		c.Items = keyed(c.Items, names, made)
+	case !slices.Contains(c.Types, "string") || c.Pattern != "":
 	default:
-		s.Enum = names
+		one := &universe.Schema{Types: textOnly, Enum: names}
+		var more []*universe.Schema
+		if made {
+			more = append(more, &universe.Schema{Types: textOnly, Pattern: madeName})
+		}
+		if len(c.Types) > 1 {
+			more = append(more, &universe.Schema{Types: []string{"null"}})
+		}
+		c.Types, c.Enum, c.AnyOf = one.Types, one.Enum, nil
+		if more != nil {
+			c.Types, c.Enum, c.AnyOf = nil, nil, append([]*universe.Schema{one}, more...)
+		}
 	}
+	return &c
 }

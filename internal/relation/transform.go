@@ -52,7 +52,7 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 	case "is_not_null":
 		return sql("(", left, " IS NOT NULL)")
 	case "is_true":
-		return sql("(", left, ")")
+		return sql("(NOT NOT ", left, ")")
 	case "in", "not_in":
 		not := map[string]string{"in": "", "not_in": "NOT "}[name]
 		v := c.given("value", take)
@@ -87,7 +87,10 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 			case p[0].value == nil:
 				return sql("(", left, " LIKE ", right, ")")
 			case !isText:
-				text = string(universe.AppendValue(nil, p[0].value))
+				text = spelled(p[0].value)
+			}
+			if _, blob := p[0].value.(universe.Blob); blob {
+				wrong("Expected a text or a number for `value`.")
 			}
 			if !strings.ContainsAny(text, `%_\`) {
 				return sql("(", left, " LIKE ", bind("%"+text+"%"), ")")
@@ -122,7 +125,7 @@ func (c *call) other(n *node, take reader) *expression {
 	value, hasValue := take("value")
 	name, hasKey := take("other_key")
 	switch hasKey = hasKey && name != nil; {
-	case hasValue && hasKey:
+	case hasValue && value != nil && hasKey:
 		fail(universe.CodeBadArguments, "Give either `value` or `other_key`, not both.")
 	case hasKey:
 		return c.keyNamed(n, "other_key", name)
@@ -254,47 +257,53 @@ type transformation struct {
 	c     *call
 	n     *node
 	kind  string
+	name  string      // of the key, "" where none is named
 	left  *expression // nil where no key is named
 	args  map[string]any
 	taken map[string]bool
+	// overWindow says that a window function reads another one, which SQL has no place for within one SELECT.
+	overWindow bool
 }
 
 func (c *call) transform() *Handle {
 	n := c.source()
 	kind := c.choice("operation_type", transformNames())
-	if n.bounded() || n.windowed() && isWindow(kind) {
+	if n.bounded() {
 		n = n.wrap()
 	}
-	t := &transformation{c: c, n: n, kind: kind, taken: map[string]bool{}}
-	name := ""
-	if v, ok := c.take("key_name"); ok && v != nil {
-		name = c.text("key_name")
-		t.left = n.keys[c.key(n, "key_name", name)].value
+	t, value := c.transformed(n, kind)
+	if t.overWindow {
+		n = n.wrap()
+		t, value = c.transformed(n, kind)
 	}
-	t.read()
-	var value *expression
-	if makes := transforms[kind]; makes != nil {
-		value = makes(t)
-	} else {
-		value = c.condition(n, kind, t.key(), t.take)
+	name := c.newKey()
+	if name == "" {
+		name = t.name
 	}
-	to := c.newKey(name)
-	if to == "" {
+	if name == "" {
 		missing("new_key")
 	}
 	t.done()
 	c.done()
 	about := universe.Column{Type: universe.TypeAny}
 	if kind == "copy" {
-		about = n.keys[n.find(name)].about
+		about = n.keys[n.find(t.name)].about
 	}
-	return &Handle{node: n.add(to, value, about)}
+	return &Handle{node: n.add(name, value, about)}
 }
 
-func isWindow(kind string) bool {
-	return strings.HasPrefix(kind, "window_") || slices.Contains([]string{
-		"row_number", "rank", "dense_rank", "percent_rank", "ntile", "lag", "lead",
-	}, kind)
+// transformed makes the expression of an operation on a relation.
+func (c *call) transformed(n *node, kind string) (*transformation, *expression) {
+	t := &transformation{c: c, n: n, kind: kind, taken: map[string]bool{}}
+	if v, ok := c.take("key_name"); ok && v != nil {
+		t.name = c.text("key_name")
+		t.left = n.keys[c.key(n, "key_name", t.name)].value
+	}
+	t.read()
+	if makes := transforms[kind]; makes != nil {
+		return t, makes(t)
+	}
+	return t, c.condition(n, kind, t.key(), t.take)
 }
 
 // read finds the arguments of the operation: in operation_args, or, where the tool's name decides the operation, beside
@@ -330,12 +339,12 @@ func (t *transformation) done() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.args)) {
-		if !t.taken[name] {
-			known := "no arguments"
+		if !t.taken[name] && (t.args[name] != nil || !known[name]) {
+			takes := "no arguments"
 			if len(t.taken) > 0 {
-				known = quoted(slices.Sorted(maps.Keys(t.taken)))
+				takes = quoted(slices.Sorted(maps.Keys(t.taken)))
 			}
-			fail(universe.CodeUnknownArgument, "Unknown argument `%s` in `operation_args`: `%s` takes %s.", name, t.kind, known)
+			fail(universe.CodeUnknownArgument, "Unknown argument `%s` in `operation_args`: `%s` takes %s.", name, t.kind, takes)
 		}
 	}
 }
@@ -421,21 +430,28 @@ func (t *transformation) substring() *expression {
 		}
 		n, ok := whole(v)
 		if !ok {
-			wrong("Expected integer but got %s for `%s`.", universe.AppendValue(nil, v), name)
+			wrong("Expected integer but got %s for `%s`.", spelled(v), name)
 		}
-		return n, true
+		const far = 1 << 31 // longer than any text
+		return min(max(n, -far), far), true
 	}
 	start, _ := bound("start_index")
 	end, bounded := bound("end_index")
 	switch {
 	case start < 0 && !bounded:
 		return sql("substr(", t.key(), ", ", bind(start), ")")
-	case start < 0 || end < 0:
-		wrong("`start_index` and `end_index` count from 0; only a `start_index` without an `end_index` may be negative.")
 	case !bounded:
 		return sql("substr(", t.key(), ", ", bind(start+1), ")")
+	case start >= 0 && end >= 0:
+		return sql("substr(", t.key(), ", ", bind(start+1), ", ", bind(max(end-start, 0)), ")")
 	}
-	return sql("substr(", t.key(), ", ", bind(start+1), ", ", bind(max(end-start, 0)), ")")
+	place := func(n int64) *expression {
+		if n >= 0 {
+			return bind(n)
+		}
+		return sql("max(length(", t.key(), ") + ", bind(n), ", 0)")
+	}
+	return sql("substr(", t.key(), ", ", place(start), " + 1, max(", place(end), " - ", place(start), ", 0))")
 }
 
 var castTypes = map[string]string{"integer": "INTEGER", "real": "REAL", "text": "TEXT", "numeric": "NUMERIC"}
@@ -451,10 +467,11 @@ func (t *transformation) collate() *expression {
 // word gives an argument with a closed set of values.
 func (t *transformation) word(name string, values []string) string {
 	v := t.c.given(name, t.take)
-	text, _ := v.(string)
-	if !slices.Contains(values, text) {
-		wrong("Expected one of %s but got %s for `%s`.", quoted(values), universe.AppendValue(nil, v), name)
+	text, ok := v.(string)
+	if !ok {
+		wrong("Expected one of %s but got %s for `%s`.", quoted(values), spelled(v), name)
 	}
+	oneOf(name, text, values)
 	return text
 }
 
@@ -498,6 +515,10 @@ func (t *transformation) date() *expression {
 		if !ok {
 			wrong("Expected array but got %s for `modifiers`.", universe.JSONType(v))
 		}
+		const most = 50
+		if len(list) > most {
+			wrong("`modifiers` has %d values, and %d is the limit.", len(list), most)
+		}
 		for _, m := range list {
 			pieces = append(pieces, ", ", t.c.operand("modifiers", m))
 		}
@@ -532,18 +553,17 @@ func (t *transformation) window() *expression {
 		}
 		pieces = append(pieces, word, k)
 	}
-	descending := t.flags("descending")
-	for i, k := range t.keys("order_by") {
-		word := ", "
-		if i == 0 {
-			word = " ORDER BY "
-		}
-		pieces = append(pieces, word, k)
-		if i < len(descending) && descending[i] {
-			pieces = append(pieces, " DESC")
-		}
+	order, descending := t.keys("order_by"), t.flags("descending")
+	if len(descending) > len(order) {
+		wrong("`descending` has %d values for %d keys of `order_by`.", len(descending), len(order))
 	}
-	return sql(append(pieces, ")")...).at(levelWindow)
+	terms := make([]orderTerm, len(order))
+	for i, k := range order {
+		terms[i] = orderTerm{value: k, descending: i < len(descending) && descending[i]}
+	}
+	e := sql(append(append(pieces, orderPieces(terms)...), ")")...)
+	t.overWindow = e.window
+	return e.windowed()
 }
 
 func (t *transformation) list(name string) []any {
