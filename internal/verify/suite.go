@@ -234,8 +234,10 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 		v.report("suite", "its conditions cannot be read: %v", err)
 		return nil
 	}
-	if len(v.instances) < len(v.suite.Tasks) {
-		return nil // a task has no clean instance, which is reported: nothing can be derived from it
+	for _, t := range v.suite.Tasks {
+		if v.instances[t.ID] == nil {
+			return nil // which is reported: nothing can be derived from it
+		}
 	}
 	differences, err := derive.Compare(v.suite, combinations)
 	if err != nil {
