@@ -100,14 +100,8 @@ func find(name string) int {
 	return -1
 }
 
-// Check says what is wrong with a condition as it was read from a file: an unknown name, or parameters that are not
-// written as [Parse] writes them.
-func (c Condition) Check() error {
-	_, _, err := c.decode()
-	return err
-}
-
-// decode gives the row of the catalogue and the value of the parameter, 0 where there is none.
+// decode gives the row of the catalogue and the value of the parameter, 0 where there is none. An unknown name, and
+// parameters that are not written as [Parse] writes them, are errors.
 func (c Condition) decode() (*entry, int, error) {
 	at := find(c.Name)
 	if at < 0 {

@@ -91,7 +91,7 @@ func Specification(conditions []Condition) string {
 	return strings.Join(parts, "+")
 }
 
-// String writes a condition as [Parse] reads it. One that [Condition.Check] finds fault with is written as it stands.
+// String writes a condition as [Parse] reads it. One that it would not have read is written as it stands.
 func (c Condition) String() string {
 	e, value, err := c.decode()
 	switch {

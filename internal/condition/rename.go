@@ -244,11 +244,11 @@ func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
 }
 
 // Message puts shown names in place of old ones in what is said of a call to a tool, given by its shown name ("" or an
-// unknown one where there is none). Old names are those of every tool and of this tool's arguments: anything in
-// backquotes that is such a name, and such a name as a whole word where it is no word of English, that is, holds an
-// underscore, a digit or a capital after a small letter. A plain word (`county`) without backquotes is left, as
-// descriptions are to keep their meaning. JSON strings, references and what else stands in backquotes are left too. A key
-// in backquotes that bears the name of an argument of the tool is taken for the argument.
+// unknown one where there is none). Old names are those of every tool and of this tool's arguments. They are spoken of
+// between backquotes, and as whole words elsewhere where they are no words of English, that is, hold an underscore, a
+// digit or a capital after a small letter. A plain word (`county`) outside backquotes is left, as descriptions are to keep
+// their meaning. So are references, and in a message JSON strings and what stands between backquotes and is more than a
+// name. A key between backquotes that bears the name of an argument of the tool is taken for the argument.
 func (r *Renaming) Message(tool, text string) string {
 	if n := r.shown[tool]; n != nil {
 		return rewrite(text, true, n.texts, r.names)

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/corpus"
 	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -346,6 +347,91 @@ func TestRenamedOperations(t *testing.T) {
 	}
 }
 
+// TestRenamedStyles renames the tools of the slot and sel styles as a task's agent meets them: no description speaks of an
+// old name, except that a field or a closed value bears it too, and an operation's mistakes are told in shown names.
+func TestRenamedStyles(t *testing.T) {
+	source := &universe.Source{ID: "s", Database: "d", From: "schools AS T1", Keys: []universe.Key{
+		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: universe.TypeText, Description: "County name."},
+		{Name: "schools_limit", Expression: "T1.\"limit\"", Table: "schools", Column: "limit", Type: universe.TypeInteger, Description: "The limit, a value."},
+	}}
+	marked, word := regexp.MustCompile("`([^`]*)`"), regexp.MustCompile(`[$\pL\p{Nd}_]+`)
+	tools, mistakes := 0, 0
+	for _, style := range []string{universe.StyleSlot, universe.StyleSel} {
+		for _, profile := range []string{relation.ProfilePaper, relation.ProfileExtended} {
+			kit := relation.Tools(style, profile)
+			if style == universe.StyleSel {
+				kit = append(kit, relation.Getters(source)...)
+			}
+			r := renamingOf(t, kit, &universe.Task{ID: "t", Database: "d", Style: style})
+			own, old := map[string]bool{}, make([]*universe.Tool, len(kit))
+			for i := range kit {
+				own[kit[i].Name], old[i] = true, relation.Specialize(kit[i], []*universe.Source{source})
+			}
+			shown, err := r.Specifications(old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, tool := range shown {
+				tools++
+				kept := visibleNames(old[i].Parameters)
+				arguments := map[string]bool{}
+				for _, p := range old[i].Parameters.Properties {
+					arguments[p.Name] = !kept[p.Name]
+				}
+				said := []string{tool.Description}
+				var visit func(s *universe.Schema)
+				visit = func(s *universe.Schema) {
+					if s == nil {
+						return
+					}
+					said = append(said, s.Description)
+					visit(s.Items)
+					for _, p := range s.Properties {
+						visit(p.Schema)
+					}
+					for _, choice := range s.AnyOf {
+						visit(choice)
+					}
+				}
+				visit(tool.Parameters)
+				visit(tool.Returns)
+				for _, text := range said {
+					for _, m := range marked.FindAllStringSubmatch(text, -1) {
+						for _, w := range word.FindAllString(m[1], -1) {
+							if arguments[w] || own[w] {
+								t.Errorf("%s %s: `%s` speaks of %s", style, old[i].Name, m[1], w)
+							}
+						}
+					}
+					for _, w := range word.FindAllString(text, -1) {
+						if !isPlain(w) && arguments[w] || own[w] {
+							t.Errorf("%s %s: %q speaks of %s", style, old[i].Name, text, w)
+						}
+					}
+				}
+				if !reflect.DeepEqual(tool.Body.Fixed, old[i].Body.Fixed) || tool.Body.Operation != old[i].Body.Operation {
+					t.Errorf("the body of %s changed", old[i].Name)
+				}
+				// What an operation says to a call without arguments names those that it misses.
+				_, mistake := relation.Apply(old[i].Body, nil, nil)
+				if mistake == nil {
+					t.Fatalf("%s can be called without arguments", old[i].Name)
+				}
+				got := r.Message(tool.Name, mistake.Message)
+				for _, m := range marked.FindAllStringSubmatch(got, -1) {
+					mistakes++
+					if _, _, unknown := r.Call(tool.Name, map[string]any{m[1]: 1}); unknown != nil {
+						t.Errorf("%s: %s becomes %s", old[i].Name, mistake.Message, got)
+					}
+				}
+			}
+		}
+	}
+	if tools < 120 || mistakes < 120 {
+		t.Errorf("%d tools, %d mistakes", tools, mistakes)
+	}
+}
+
 // TestCallMistakes says what is accepted, in shown names.
 func TestCallMistakes(t *testing.T) {
 	tools := slotTools()
@@ -402,10 +488,30 @@ func TestMessage(t *testing.T) {
 		{retrieve, "`row_limit` is of `retrieve_data`.", "`ARG_3` is of `" + retrieve + "`."},
 		{"", "`row_limit` is of `retrieve_data`.", "`row_limit` is of `" + retrieve + "`."},
 		{"nothing", "Undescribed is not `undescribed`; é_filter_data is not filter_data.", "Undescribed is not `" + shown[3].Name + "`; é_filter_data is not " + filter + "."},
+		{filter, "`value - key_name` is data.", "`value - key_name` is data."},
 		{filter, "One backquote ` and no other, key_name", "One backquote ` and no other, ARG_2"},
 		{filter, "", ""},
 	} {
 		if got := r.Message(test.tool, test.text); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestRewrite covers names that hold more than letters, digits and underscores, of which one may begin another.
+func TestRewrite(t *testing.T) {
+	own := newVocabulary(map[string]string{
+		"page": "ARG_1", "page-size": "ARG_2", "page-size-limit": "ARG_3", "filter[name]": "ARG_4", "%": "ARG_5", "fromDate": "ARG_6",
+	}, nil)
+	tools := newVocabulary(map[string]string{"math.add": "FUNC_0", "math": "FUNC_1", "page-size": "FUNC_2"}, nil)
+	for _, test := range []struct{ text, want string }{
+		{"A page-size-limit, a page-size, a page, a page-size-limits.", "A ARG_3, a ARG_2, a page, a ARG_2-limits."},
+		{"`page`, `page-size` and `page + math.add`", "`ARG_1`, `ARG_2` and `ARG_1 + FUNC_0`"},
+		{"math.add is math, fromDate on; FromDate, fromDates", "FUNC_0 is math, ARG_6 on; FromDate, fromDates"},
+		{"filter[name] in %, `%` and `filter[name]`", "ARG_4 in %, `ARG_5` and `ARG_4`"},
+		{"$page-size$ and page-size$, $page-size and `$page-size$`", "$page-size$ and page-size$, $page-size and `$page-size$`"},
+	} {
+		if got := rewrite(test.text, false, own, tools); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}

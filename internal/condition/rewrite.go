@@ -10,7 +10,7 @@ import (
 // vocabulary is names that texts may speak of, and what stands for them.
 type vocabulary struct {
 	exact map[string]string   // by the name
-	words map[string][]string // names that are no words of English, by their first word, the longest first
+	words map[string][]string // the names by their first word, the longest first
 }
 
 // newVocabulary makes the vocabulary of names without those that are to keep their form.
@@ -21,7 +21,7 @@ func newVocabulary(names map[string]string, kept map[string]bool) *vocabulary {
 			continue
 		}
 		v.exact[name] = other
-		if first := name[:wordLength(name)]; first != "" && !isPlain(name) {
+		if first := name[:wordLength(name)]; first != "" {
 			v.words[first] = append(v.words[first], name)
 		}
 	}
@@ -56,15 +56,15 @@ func wordLength(text string) int {
 }
 
 // longest finds the longest name of the vocabularies that text begins with as whole words; an earlier vocabulary goes
-// before a later one where both have the name.
-func longest(text string, vocabularies []*vocabulary) (name, other string) {
+// before a later one where both have the name. Names that may be words of English count where plain says so.
+func longest(text string, plain bool, vocabularies []*vocabulary) (name, other string) {
 	first := text[:wordLength(text)]
 	for _, v := range vocabularies {
 		for _, candidate := range v.words[first] {
 			if len(candidate) <= len(name) {
 				break
 			}
-			if strings.HasPrefix(text, candidate) && endsWord(candidate, text[len(candidate):]) {
+			if strings.HasPrefix(text, candidate) && endsWord(candidate, text[len(candidate):]) && (plain || !isPlain(candidate)) {
 				name, other = candidate, v.exact[candidate]
 				break
 			}
@@ -80,20 +80,22 @@ func endsWord(name, rest string) bool {
 	return size == 0 || !isWordRune(last) || !isWordRune(next)
 }
 
-// rewrite puts other names in place of those that a text speaks of: those in backquotes, and as whole words those that are
-// no words of English. References are left. In what is said of a call (spoken), whose strings are data, JSON strings and
-// all else in backquotes are left too.
+// rewrite puts other names in place of those that a text speaks of: all of them between backquotes, and elsewhere those
+// that are no words of English. References are left. In what is said of a call (spoken), whose strings are data, JSON
+// strings are left too, and so is what stands between backquotes and is more than a name.
 func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		n, other := 1, ""
 		switch c := text[i]; {
 		case c == '`':
-			n, other = inBackquotes(text[i:], spoken, vocabularies)
+			if n = closing(text[i:]); n > 1 {
+				other = "`" + rewriteMarked(text[i+1:i+n-1], spoken, vocabularies) + "`"
+			}
 		case c == '"' && spoken:
 			n = stringLength(text[i:])
 		default:
-			n, other = unquoted(text, i, vocabularies)
+			n, other = unmarked(text, i, false, vocabularies)
 		}
 		if other != "" {
 			b.WriteString(other)
@@ -105,40 +107,52 @@ func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	return b.String()
 }
 
-// inBackquotes reads what begins with a backquote: how many bytes are done with, and what stands for them if not
-// themselves.
-func inBackquotes(text string, spoken bool, vocabularies []*vocabulary) (int, string) {
-	end := strings.IndexByte(text[1:], '`')
-	if end < 0 {
-		return 1, ""
+// closing is the number of bytes up to the backquote that closes the one that text begins with, or 1 where there is none.
+func closing(text string) int {
+	if at := strings.IndexByte(text[1:], '`'); at >= 0 {
+		return at + 2
 	}
-	marked := text[1 : end+1]
-	head := marked
-	if at := strings.IndexAny(marked, ".["); at > 0 {
-		head = marked[:at] // of a path to a field or an element: `operation_args.format`
+	return 1
+}
+
+// rewriteMarked rewrites what stands between backquotes.
+func rewriteMarked(text string, spoken bool, vocabularies []*vocabulary) string {
+	head := text
+	if at := strings.IndexAny(text, ".["); at > 0 {
+		head = text[:at] // of a path to a field or an element: `operation_args.format`
 	}
 	for _, v := range vocabularies {
-		if other := v.exact[marked]; other != "" {
-			return end + 2, "`" + other + "`"
+		if other := v.exact[text]; other != "" {
+			return other
 		}
 		if other := v.exact[head]; other != "" {
-			return end + 2, "`" + other + marked[len(head):] + "`"
+			return other + text[len(head):]
 		}
 	}
 	if spoken {
-		return end + 2, ""
+		return text
 	}
-	return 1, "" // what stands inside is read as other text is
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		n, other := unmarked(text, i, true, vocabularies)
+		if other == "" {
+			other = text[i : i+n]
+		}
+		b.WriteString(other)
+		i += n
+	}
+	return b.String()
 }
 
-// unquoted reads a word, a run of what is none, or a name that begins here.
-func unquoted(text string, at int, vocabularies []*vocabulary) (int, string) {
+// unmarked reads a word, a character that belongs to none, or a name that begins here: how many bytes are done with, and
+// what stands for them if not themselves.
+func unmarked(text string, at int, plain bool, vocabularies []*vocabulary) (int, string) {
 	n := wordLength(text[at:])
 	if n == 0 {
 		_, n = utf8.DecodeRuneInString(text[at:])
 		return n, ""
 	}
-	name, other := longest(text[at:], vocabularies)
+	name, other := longest(text[at:], plain, vocabularies)
 	after := at + len(name)
 	if name == "" || at > 0 && text[at-1] == '$' || after < len(text) && text[after] == '$' {
 		return n, ""

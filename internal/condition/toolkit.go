@@ -52,7 +52,7 @@ type ToolkitStep interface {
 
 // ChangeToolkit gives the toolkit of a task under conditions, of which those of other kinds are passed over. They apply in
 // the order of the catalogue, whatever the order in which they are listed. A refusal leaves no toolkit. The error is
-// Seatrial's own failure: a condition that [Condition.Check] finds fault with, or a universe in which two tools have one
+// Seatrial's own failure: a condition that [Parse] cannot have read, or a universe in which two tools have one
 // name or a tool of the task's plans is missing.
 func ChangeToolkit(conditions []Condition, in ToolkitInput) (Toolkit, *Refusal, error) {
 	kit := Toolkit{Names: make([]string, len(in.Universe))}
