@@ -45,7 +45,7 @@ var layout = []struct {
 	{"grade", "transcript universe"},
 	{"verify", "agent condition database derive diag environment episode grade relation schema sqlast suite transcript universe witness"},
 	{"build", "compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize universe verify witness"},
-	{"report", "grade suite transcript universe"},
+	{"report", "diag grade suite transcript universe"},
 	{"cli", "*"},
 }
 

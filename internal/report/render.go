@@ -242,31 +242,35 @@ func (r *Report) Markdown() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		t = t.present()
-		b.WriteString("## " + t.Title + "\n\n")
-		for _, c := range t.Columns {
-			b.WriteString("| " + markdownText(c.Name) + " ")
-		}
-		b.WriteString("|\n")
-		for _, c := range t.Columns {
-			if c.Right {
-				b.WriteString("|---:")
-			} else {
-				b.WriteString("|---")
-			}
-		}
-		b.WriteString("|\n")
-		for _, row := range t.Cells {
-			for _, c := range row {
-				b.WriteString("| " + markdownText(strings.TrimSpace(c)) + " ")
-			}
-			b.WriteString("|\n")
-		}
-		for _, note := range t.Notes {
-			b.WriteString("\n" + markdownText(note) + "\n")
-		}
+		t.markdown(&b)
 	}
 	return b.String()
+}
+
+func (t *Table) markdown(b *strings.Builder) {
+	shown := t.present()
+	b.WriteString("## " + t.Title + "\n\n")
+	for _, c := range shown.Columns {
+		b.WriteString("| " + markdownText(c.Name) + " ")
+	}
+	b.WriteString("|\n")
+	for _, c := range shown.Columns {
+		if c.Right {
+			b.WriteString("|---:")
+		} else {
+			b.WriteString("|---")
+		}
+	}
+	b.WriteString("|\n")
+	for _, row := range shown.Cells {
+		for _, c := range row {
+			b.WriteString("| " + markdownText(strings.TrimSpace(c)) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for _, note := range t.Notes {
+		b.WriteString("\n" + markdownText(note) + "\n")
+	}
 }
 
 var markdownEscapes = strings.NewReplacer(

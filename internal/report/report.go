@@ -23,7 +23,7 @@ const roleClean = "clean"
 type Row struct {
 	Grade     grade.Grade
 	Role      string // of the instance
-	Condition string // the names of the instance's conditions, joined with +; "" where it has none
+	Condition string // the instance's conditions as they are written on the command line; "" where it has none
 	Workflow  string // of the instance's primary plan
 }
 
@@ -31,7 +31,7 @@ type Row struct {
 func RowOf(g grade.Grade, in *suite.Instance) Row {
 	names := make([]string, len(in.Conditions))
 	for i := range in.Conditions {
-		names[i] = in.Conditions[i].Name
+		names[i] = in.Conditions[i].String()
 	}
 	return Row{Grade: g, Role: in.Role, Condition: strings.Join(names, "+"), Workflow: in.Workflow}
 }
@@ -41,6 +41,8 @@ type Run struct {
 	Name string
 	Rows []Row
 }
+
+const defaultResamples = 10_000
 
 // Options decide how intervals are computed.
 type Options struct {
@@ -148,7 +150,7 @@ func (e *DuplicateError) Error() string {
 // are [DuplicateError], or a name that two runs share.
 func Build(runs []Run, o Options) (*Report, error) {
 	if o.Resamples <= 0 {
-		o.Resamples = 10_000
+		o.Resamples = defaultResamples
 	}
 	r := &Report{
 		Format: Format, Seed: o.Seed, Resamples: o.Resamples, Agents: []Agent{}, Workflows: []Workflow{},

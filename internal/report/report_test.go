@@ -26,7 +26,7 @@ import (
 // for one episode on each of n tasks (t1 to tn, or from another start), of which the first `right` succeed and the next
 // `invalid` are the provider's failures. `text`, `markdown`, `csv` and `json` print the report of the runs so far.
 func TestGoldens(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/report", func(t *testing.T, path string) {
 		var runs []Run
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "run" {

@@ -14,10 +14,14 @@ import (
 // Table is a part of a report for people: cells are text, already rounded. Columns whose cells are all empty are left
 // out by every renderer.
 type Table struct {
+	Name    string // of a table that is asked for by name, else ""
 	Title   string
 	Columns []Column
 	Cells   [][]string
 	Notes   []string
+	// Records holds the values behind the cells of a named table, unrounded: text, int or float64 by key, nil where there
+	// is none; under the key `missing` a map from such keys to the reason.
+	Records []map[string]any
 }
 
 // Column is a column of a table.
@@ -26,6 +30,7 @@ type Column struct {
 	Right bool // aligned to the right, as numbers are
 	// Rank decides what a narrow terminal leaves out: the columns with the highest rank first, those with rank 0 never.
 	Rank int
+	Keys []string // of the values behind its cells, in a named table
 }
 
 const (
@@ -108,7 +113,7 @@ func (r *Report) agentTable() Table {
 		a := &r.Agents[i]
 		t.Cells = append(t.Cells, slices.Concat(a.cells(), a.rateCells(), a.effortCells()))
 		starred = starred || a.Method == MethodWilson
-		if note := a.invalidNote(); note != "" {
+		if note := invalidNote(a.Subject.String(), &a.Summary); note != "" {
 			t.Notes = append(t.Notes, note)
 		}
 	}
@@ -116,16 +121,16 @@ func (r *Report) agentTable() Table {
 }
 
 // invalidNote says what left the denominator.
-func (a *Agent) invalidNote() string {
-	if len(a.Invalid) == 0 {
+func invalidNote(subject string, s *Summary) string {
+	if len(s.Invalid) == 0 {
 		return ""
 	}
 	var parts []string
-	for _, c := range counted(a.Invalid) {
+	for _, c := range counted(s.Invalid) {
 		parts = append(parts, fmt.Sprintf("%s %d", c.name, c.count))
 	}
 	return fmt.Sprintf("%s: %d of %d episodes are invalid and do not count (%s).",
-		a.Subject, a.Episodes-a.Valid, a.Episodes, strings.Join(parts, ", "))
+		subject, s.Episodes-s.Valid, s.Episodes, strings.Join(parts, ", "))
 }
 
 func (t Table) starred(starred bool) Table {

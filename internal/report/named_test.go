@@ -1,0 +1,358 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// TestNamedTables replays testdata/named. A `suite NAME` block makes a suite: `task style=… database=… n=2 calls=3 slots=4`
+// adds tasks with a plan of so many calls with so many arguments each, `tools style=… database=… n=10` adds tools (with
+// `key=…` getters of that key), and `key=…` on a task gives it a starting table of those keys. A `run NAME suite=NAME` block
+// adds a run, a line for n episodes as in testdata/report, with `style=…`; further `intent=`, `slots=` and `proven=`
+// give right/predicted/gold of each episode, `class=` the error class of failures, and `stuck=`, `same=` and `budget=`
+// how many of the failures, counted from the last, are so. `table NAME` prints a table, also in `format=`.
+func TestNamedTables(t *testing.T) {
+	datadriven.Walk(t, "testdata/named", func(t *testing.T, path string) {
+		suites := map[string]*suite.Suite{}
+		in := Input{Options: Options{Seed: 7, Resamples: 500}}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "suite":
+				s := suiteOf(d.Input)
+				s.Manifest.Digest = d.CmdArgs[0].Key
+				suites[d.CmdArgs[0].Key] = s
+				if d.HasArg("alone") {
+					in.Sets = append(in.Sets, Set{Name: d.CmdArgs[0].Key, Suite: s})
+				}
+				return fmt.Sprintf("%d tasks\n", len(s.Tasks))
+			case "run":
+				set := Set{Name: d.CmdArgs[0].Key}
+				var name string
+				d.ScanArgs(t, "suite", &name)
+				set.Suite = suites[name]
+				for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+					set.Rows = append(set.Rows, callingRows(t, line)...)
+				}
+				for i := range set.Rows {
+					set.Rows[i].Grade.Suite = name
+				}
+				in.Sets = append(in.Sets, set)
+				return fmt.Sprintf("%d episodes\n", len(set.Rows))
+			case "table":
+				return printTable(t, d, in)
+			default:
+				t.Fatalf("unknown command %s", d.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+func printTable(t *testing.T, d *datadriven.TestData, in Input) string {
+	table, err := BuildTable(d.CmdArgs[0].Key, in)
+	if err != nil {
+		return diag.Render(err)
+	}
+	checkTable(t, table)
+	format := "text"
+	if d.HasArg("format") {
+		d.ScanArgs(t, "format", &format)
+	}
+	switch format {
+	case "markdown":
+		return table.Markdown()
+	case "csv":
+		text, err := table.CSV()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	case "json":
+		data, err := table.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := json.Indent(&b, data, "", " "); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	default:
+		terminal := Terminal{}
+		if d.HasArg("width") {
+			d.ScanArgs(t, "width", &terminal.Width)
+		}
+		return table.Text(terminal)
+	}
+}
+
+// checkTable holds what is true of every named table: a cell for each column, a value or a reason for each key, shares
+// between 0 and 1, and the same values in CSV.
+func checkTable(t *testing.T, table *Table) {
+	t.Helper()
+	for i, cells := range table.Cells {
+		if len(cells) != len(table.Columns) {
+			t.Fatalf("%s: a row of %d cells under %d columns", table.Name, len(cells), len(table.Columns))
+		}
+		record := table.Records[i]
+		missing, _ := record[missingKey].(map[string]string)
+		for _, key := range table.keys() {
+			v, there := record[key]
+			if !there {
+				t.Errorf("%s: a row without %s", table.Name, key)
+			}
+			reason, absent := missing[key]
+			if v == nil && !absent && !strings.Contains(key, "ci95") || absent && (v != nil || reason == "") {
+				t.Errorf("%s: %s is %v, missing because %q", table.Name, key, v, reason)
+			}
+			f, isShare := v.(float64)
+			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && key != "loops" && key != "sequence_length" && key != "slots_per_call" {
+				if strings.HasPrefix(key, "paired_difference") {
+					low = -1
+				}
+				if f < low || f > 1 || math.IsNaN(f) {
+					t.Errorf("%s: %s is %v", table.Name, key, f)
+				}
+			}
+		}
+	}
+	text, err := table.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(lines) != 1+len(table.Records) {
+		t.Fatalf("%s: CSV of %d lines, %v", table.Name, len(lines), err)
+	}
+	for i, record := range table.Records {
+		for j, key := range lines[0][:len(lines[0])-1] {
+			if f, isFloat := record[key].(float64); isFloat {
+				if back, err := strconv.ParseFloat(lines[i+1][j], 64); err != nil || back != f {
+					t.Errorf("%s: %s is %v, in CSV %s", table.Name, key, f, lines[i+1][j])
+				}
+			}
+		}
+	}
+}
+
+func fieldsOf(line string) (kind string, values map[string]string) {
+	fields := strings.Fields(line)
+	values = map[string]string{}
+	for _, f := range fields[1:] {
+		key, value, _ := strings.Cut(f, "=")
+		values[key] = value
+	}
+	return fields[0], values
+}
+
+func suiteOf(text string) *suite.Suite {
+	s := &suite.Suite{Tools: map[string][]*universe.Tool{}}
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		kind, values := fieldsOf(line)
+		number := func(key string) int {
+			n, _ := strconv.Atoi(values[key])
+			return n
+		}
+		for i := range number("n") {
+			switch kind {
+			case "tools":
+				tool := &universe.Tool{Name: fmt.Sprint(values["database"], "_", values["key"], "_", i), Style: values["style"], Database: values["database"]}
+				if key := values["key"]; key != "" {
+					tool.Body = &universe.Body{Fixed: map[string]any{"key_name": key}}
+				}
+				s.Tools[tool.Style] = append(s.Tools[tool.Style], tool)
+			case "task":
+				task := &universe.Task{
+					ID: fmt.Sprint(values["style"], "-t", number("from")+i+1), Style: values["style"], Database: values["database"], Variant: values["variant"],
+				}
+				plan := universe.Plan{}
+				for c := range number("calls") {
+					call := universe.Call{Label: fmt.Sprint("c", c), Arguments: map[string]any{}}
+					for a := range number("slots") {
+						call.Arguments[fmt.Sprint("a", a)] = "v"
+					}
+					plan.Calls = append(plan.Calls, call)
+				}
+				if len(plan.Calls) > 0 {
+					task.Plans = []universe.Plan{plan}
+				}
+				if keys := values["key"]; keys != "" {
+					source := &universe.Source{ID: fmt.Sprint(task.ID, "-source")}
+					for _, key := range strings.Split(keys, ",") {
+						source.Keys = append(source.Keys, universe.Key{Name: key})
+					}
+					s.Sources = append(s.Sources, source)
+					task.Starts = []universe.Start{{Label: "starting_table", Source: source.ID}}
+				}
+				s.Tasks = append(s.Tasks, task)
+			}
+		}
+	}
+	slices.SortFunc(s.Sources, func(a, b *universe.Source) int { return strings.Compare(a.ID, b.ID) })
+	return s
+}
+
+func callingRows(t *testing.T, line string) []Row {
+	_, values := fieldsOf(line)
+	tally := func(key string) grade.Tally {
+		var x grade.Tally
+		if text := values[key]; text != "" {
+			if _, err := fmt.Sscanf(text, "%d/%d/%d", &x.Right, &x.Predicted, &x.Gold); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+		return x
+	}
+	last := func(key string, i, n int) bool {
+		k, _ := strconv.Atoi("0" + values[key])
+		return i >= n-k
+	}
+	rows := rowsOf(t, line)
+	for i := range rows {
+		g := &rows[i].Grade
+		g.Task = values["style"] + "-" + g.Task
+		g.Instance = values["style"] + "-" + g.Instance
+		g.Episode = values["style"] + "-" + g.Episode
+		if !g.Valid {
+			continue
+		}
+		if values["intent"] != "" {
+			g.Calling = &grade.Calling{Intent: tally("intent"), Slots: tally("slots"), ProvenSlots: tally("proven")}
+		}
+		if g.Success {
+			continue
+		}
+		g.ErrorClass = values["class"]
+		g.Stuck, g.StuckSame = last("stuck", i, len(rows)), last("same", i, len(rows))
+		if last("budget", i, len(rows)) {
+			g.Outcome = grade.OutcomeOutOfBudget
+		}
+		g.Unclassified = !g.Stuck && g.Outcome != grade.OutcomeOutOfBudget
+	}
+	return rows
+}
+
+// A table does not depend on how episodes are spread over runs, nor on their order, where no subject stands in two.
+func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
+	s := suiteOf("task style=slot database=a n=12 calls=2 slots=3\ntask style=rest database=a n=12 calls=1 slots=1\ntools style=rest database=a n=30")
+	var lines []string
+	for _, style := range []string{"slot", "rest"} {
+		for _, agent := range []string{"m", "n"} {
+			for i, protocol := range []string{"one-shot", "react", "sql", "tools"} {
+				line := fmt.Sprintf("%s style=%s protocol=%s n=12 right=%d intent=1/2/3 slots=1/3/3 proven=2/3/3 class=value_error stuck=2 same=1 budget=1",
+					agent, style, protocol, 3+i)
+				lines = append(lines, line, line+" condition=obfuscate", line+" condition=universe-size:25", line+" condition=universe-size:50")
+			}
+		}
+	}
+	s.Manifest.Digest = "d"
+	one := Set{Name: "one", Suite: s}
+	var spread []Set
+	for i, line := range lines {
+		rows := callingRows(t, line)
+		one.Rows = append(one.Rows, rows...)
+		if i%4 == 0 {
+			spread = append(spread, Set{Name: fmt.Sprint("run", i), Suite: s})
+		}
+		last := &spread[len(spread)-1]
+		last.Rows = append(rows, last.Rows...)
+	}
+	slices.Reverse(spread)
+	for _, named := range Tables() {
+		var texts []string
+		for _, sets := range [][]Set{{one}, spread} {
+			table, err := BuildTable(named.Name, Input{Sets: sets, Options: Options{Resamples: 200}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTable(t, table)
+			if len(table.Cells) == 0 {
+				t.Errorf("%s has no rows", named.Name)
+			}
+			data, err := table.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if markdown := table.Markdown(); !strings.Contains(markdown, named.Title) {
+				t.Errorf("%s in Markdown: %s", named.Name, markdown)
+			}
+			texts = append(texts, string(data)+table.Text(Terminal{}))
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("%s: one run gives\n%s\nand many give\n%s", named.Name, texts[0], texts[1])
+		}
+	}
+}
+
+func TestNamedTableErrors(t *testing.T) {
+	s := suiteOf("task style=slot database=a n=1 calls=1 slots=1")
+	rows := callingRows(t, "m style=slot n=1")
+	_, err := BuildTable("nl2api-9", Input{})
+	if err == nil || !strings.Contains(diag.Render(err), `did you mean "nl2api-1"?`) || diag.ExitCode(err) != diag.ExitUsage {
+		t.Errorf("an unknown table: %s", diag.Render(err))
+	}
+	var duplicate *DuplicateError
+	for _, test := range []struct {
+		want string
+		sets []Set
+	}{
+		{"two runs have the name", []Set{{Name: "x", Suite: s}, {Name: "x", Suite: s}}},
+		{"has no suite", []Set{{Name: "x"}}},
+		{"is there twice in run x", []Set{{Name: "x", Suite: s, Rows: append(rows, rows...)}}},
+		{"has no task", []Set{{Name: "x", Suite: &suite.Suite{}, Rows: rows}}},
+	} {
+		_, err := BuildTable("nl2api-1", Input{Sets: test.sets})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want one with %q", err, test.want)
+		}
+		if strings.Contains(test.want, "twice") && !errors.As(err, &duplicate) {
+			t.Errorf("%v is no DuplicateError", err)
+		}
+	}
+	names := map[string]bool{}
+	for _, named := range Tables() {
+		if names[named.Name] || named.Title == "" || named.Needs == "" {
+			t.Errorf("the registry has %+v", named)
+		}
+		names[named.Name] = true
+		table, err := BuildTable(named.Name, Input{})
+		if err != nil || len(table.Cells) != 0 || !strings.Contains(table.Text(Terminal{}), "Nothing to show") {
+			t.Errorf("%s of nothing: %+v, %v", named.Name, table, err)
+		}
+	}
+}
+
+func BenchmarkNamedTables(b *testing.B) {
+	s := suiteOf("task style=rest database=a n=1500 calls=1 slots=1\ntools style=rest database=a n=1500")
+	set := Set{Name: "one", Suite: s}
+	for _, task := range s.Tasks {
+		set.Rows = append(set.Rows, Row{Grade: grade.Grade{
+			Episode: task.ID, Task: task.ID, Agent: "m", Protocol: "one-shot", Valid: true, Success: len(task.ID)%2 == 0,
+			Calling: &grade.Calling{Intent: grade.Tally{Right: 1, Predicted: 2, Gold: 2}},
+		}})
+	}
+	for _, named := range Tables() {
+		b.Run(named.Name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := BuildTable(named.Name, Input{Sets: []Set{set}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
