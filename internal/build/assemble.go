@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,6 +90,14 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	s.Recipes = b.recipes()
 	if err := b.document(s); err != nil {
 		return nil, err
+	}
+	for i := range b.written {
+		text, err := universe.Marshal(&b.written[i])
+		if err != nil {
+			return nil, err
+		}
+		record := json.RawMessage(text)
+		s.Written = append(s.Written, &record)
 	}
 	conditions, err := b.derive(ctx, s)
 	if err != nil {
@@ -341,7 +350,7 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
-		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize),
+		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), "writer": b.opts.WriterName,
 		verify.SettingCondition: strings.Join(b.opts.Conditions, ","),
 	}
 	m.Counts = b.count(s, published, "")

@@ -33,7 +33,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options decide what is built. Everything in them but Workers, WorkDir and Progress is part of the suite's settings.
+// Options decide what is built. Everything in them but Writer, Written, Workers,
+// WorkDir and Progress is part of the suite's settings.
 type Options struct {
 	Corpora            []string // KIND:PATH, in order
 	Split              string   // of corpora that have splits; "" is all
@@ -49,9 +50,12 @@ type Options struct {
 	RequireAlternative bool     // publish only tasks with a second plan
 	Augment            int      // variants an example
 	Neighbours         int
-	ValidationShare    float64       // of tasks
-	Limit              int           // examples read of each corpus; 0 is all
-	StatementTimeout   time.Duration // a statement that takes longer ends the build
+	ValidationShare    float64           // of tasks
+	Limit              int               // examples read of each corpus; 0 is all
+	StatementTimeout   time.Duration     // a statement that takes longer ends the build
+	Writer             compile.Writer    // improves the texts of the rest style's endpoints; nil for none
+	WriterName         string            // PROVIDER/NAME, for the record
+	Written            []compile.Written // what a writer wrote before: it is not asked again
 	Workers            int
 	WorkDir            string
 	Progress           func(Progress)
@@ -136,6 +140,7 @@ type builder struct {
 	rejected []*suite.Rejection
 	read     int
 	tools    map[string][]*universe.Tool // by style
+	written  []compile.Written           // by the writer
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
 	done        progressCounter
@@ -589,13 +594,13 @@ func (b *builder) quality(it *item) (reason, message string) {
 }
 
 // name gathers the functions of all examples, names them, and makes the tools of every style.
-func (b *builder) name(context.Context) error {
+func (b *builder) name(ctx context.Context) error {
 	b.tools = map[string][]*universe.Tool{}
 	for at, style := range b.opts.Styles {
 		var err error
 		switch style {
 		case universe.StyleFunc, universe.StyleRest:
-			b.tools[style], err = b.nameFunctions(at, style)
+			b.tools[style], err = b.nameFunctions(ctx, at, style)
 		default:
 			b.tools[style] = b.operations(style)
 		}
@@ -607,7 +612,7 @@ func (b *builder) name(context.Context) error {
 }
 
 // nameFunctions names the functions of one style, the at-th.
-func (b *builder) nameFunctions(at int, style string) ([]*universe.Tool, error) {
+func (b *builder) nameFunctions(ctx context.Context, at int, style string) ([]*universe.Tool, error) {
 	library := compile.NewLibrary()
 	for _, it := range b.items {
 		if it.forms != nil {
@@ -626,7 +631,33 @@ func (b *builder) nameFunctions(at int, style string) ([]*universe.Tool, error) 
 			return true
 		})
 	}
-	return library.Name(b.opts.Seed, b.opts.Names)
+	tools, err := library.Name(b.opts.Seed, b.opts.Names)
+	if err != nil || style != universe.StyleRest || b.opts.Writer == nil {
+		return tools, err
+	}
+	b.done.pass = "write"
+	tools, b.written, err = library.Rewrite(ctx, compile.Rewrite{
+		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
+	})
+	return tools, err
+}
+
+// writers is how many texts are asked for side by side.
+const writers = 8
+
+// answers lists what no text about a tool of the at-th style may tell: the answers of its examples.
+func (b *builder) answers(at int) map[string][]universe.Value {
+	answers := map[string][]universe.Value{}
+	for _, it := range b.items {
+		if it.forms == nil {
+			continue
+		}
+		tool := it.forms[at].draft.Plans()[0].Calls[0].Tool
+		for _, row := range it.found.Result.Rows {
+			answers[tool] = append(answers[tool], row...)
+		}
+	}
+	return answers
 }
 
 // operations lists the tools of the slot and sel styles: the operations, which serve every database, and in sel the

@@ -26,6 +26,7 @@ import (
 func (a *app) buildCommand() *cobra.Command {
 	o := build.Defaults()
 	var out string
+	var w writerOptions
 	cmd := &cobra.Command{
 		Use:   "build --corpus KIND:PATH --out SUITE",
 		Short: "Compile question sets into a suite of proven tasks",
@@ -34,14 +35,19 @@ func (a *app) buildCommand() *cobra.Command {
 			"Conditions:\n" + conditionHelp() +
 			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if len(o.Corpora) == 0 {
 				return diag.Usagef("no corpus is given").WithHint("--corpus demo, or --corpus spider:DIR")
 			}
 			if out == "" {
 				return diag.Usagef("no place for the suite is given").WithHint("--out out/suite")
 			}
-			return a.build(cmd.Context(), o, out)
+			done, err := a.openWriter(&w, &o)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, done()) }()
+			return writerError(a.build(cmd.Context(), o, out))
 		},
 	}
 	f := cmd.Flags()
@@ -64,6 +70,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the build")
+	w.flags(cmd)
 	workersFlag(cmd, &o.Workers)
 	return cmd
 }

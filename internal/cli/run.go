@@ -507,15 +507,9 @@ func (a *app) participants(o *runOptions, stop context.CancelCauseFunc) (list []
 func (a *app) modelParticipants(
 	o *runOptions, spec string, options model.Options, stop context.CancelCauseFunc,
 ) ([]episode.Participant, error) {
-	provider, _, _ := strings.Cut(spec, "/")
-	options.APIKey = a.Getenv(strings.ToUpper(provider) + "_API_KEY")
-	if options.BaseURL == "" {
-		options.BaseURL = a.Getenv(strings.ToUpper(provider) + "_BASE_URL")
-	}
 	rates := o.rates
 	rates.Concurrency = o.concurrency
-	options.Limits = model.NewLimits(rates)
-	client, err := model.Open(spec, options)
+	client, err := a.openModel(spec, options, rates)
 	if err != nil {
 		return nil, err
 	}

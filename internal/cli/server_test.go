@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,10 +25,11 @@ type modelServer struct {
 //
 //	oracle       knows the suite, and answers with the direct plan in whatever protocol it is asked
 //	broken       fails every request
+//	writer       gives every endpoint of the rest style another name, and a sentence
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|writer|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -45,6 +47,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		script = func(modeltest.Chat) modeltest.Response {
 			return modeltest.Fail(400, "invalid_request_error", "no such luck")
 		}
+	case "writer":
+		script = rewrite
 	case "hold":
 		usage(ts, len(args) != 2, "modelserver hold N")
 		most, err := strconv.Atoi(args[1])
@@ -105,4 +109,32 @@ func callFor(s *suite.Suite, c modeltest.Chat) *universe.Call {
 		}
 	}
 	return nil
+}
+
+// rewrite answers a writer's request: every third endpoint gets a text that must be refused, the others a name of their
+// own.
+func rewrite(c modeltest.Chat) modeltest.Response {
+	prompt := c.Messages[len(c.Messages)-1].Content
+	_, specification, found := strings.Cut(prompt, "The endpoint:\n")
+	var endpoint struct {
+		Name       string           `json:"name"`
+		Parameters *universe.Schema `json:"parameters"`
+	}
+	if err := json.NewDecoder(strings.NewReader(specification)).Decode(&endpoint); !found || err != nil {
+		return modeltest.Fail(400, "invalid_request_error", "that asks for no endpoint")
+	}
+	if len(endpoint.Name)%3 == 0 {
+		return modeltest.Say("Here it is: " + endpoint.Name)
+	}
+	parameters := map[string]string{}
+	for _, p := range endpoint.Parameters.Properties {
+		parameters[p.Name] = "What the rows are asked by."
+	}
+	text, err := universe.Marshal(map[string]any{
+		"name": "find_" + endpoint.Name[:min(len(endpoint.Name), 50)], "summary": "Finds what the name says.", "parameters": parameters,
+	})
+	if err != nil {
+		return modeltest.Fail(500, "server_error", err.Error())
+	}
+	return modeltest.Say(string(text))
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,6 +37,7 @@ const (
 	FileRecipes      = "worlds/recipes.jsonl"
 	FileSources      = "worlds/sources.jsonl" // starting tables of the slot and sel styles
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
+	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
 	DirTools         = "tools"
 	DirDatabases     = "databases"
 	DirWorlds        = "worlds"
@@ -210,7 +212,8 @@ type Suite struct {
 	Recipes      []*Recipe
 	Sources      []*universe.Source // in the order of their ids
 	Schemas      []*Schema
-	Documents    map[string][]byte // OpenAPI documents of the rest style, by database
+	Written      []*json.RawMessage // as whoever asked the writer records it
+	Documents    map[string][]byte  // OpenAPI documents of the rest style, by database
 }
 
 // Source gives the starting table of that id, or nil.
@@ -399,6 +402,15 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 			return err
 		}
 	}
+	if len(s.Written) > 0 {
+		data, err := lines(s.Written)
+		if err != nil {
+			return fmt.Errorf("%s: %w", FileWritten, err)
+		}
+		if err := put(FileWritten, data); err != nil {
+			return err
+		}
+	}
 	for name, document := range s.Documents {
 		if err := put(DirOpenAPI+"/"+name+".json", document); err != nil {
 			return err
@@ -562,6 +574,8 @@ func (s *Suite) loadFile(name string) error {
 		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *universe.Source) int { return strings.Compare(x.ID, y.ID) }) {
 			err = &CorruptError{File: path, Message: "the starting tables do not stand in the order of their ids"}
 		}
+	case name == FileWritten:
+		s.Written, err = readLines[json.RawMessage](path, data)
 	case name == FileSchemas:
 		s.Schemas, err = readLines[Schema](path, data)
 	case strings.HasPrefix(name, DirOpenAPI+"/"):
