@@ -74,6 +74,36 @@ const (
 	RuleText     = "text"     // the text itself, or the only number in it
 )
 
+// Answers lists the right results that gold stands for: itself, or the alternatives of GoldAnyOf; none for other kinds.
+func (g *Gold) Answers() []*Gold {
+	switch g.Kind {
+	case GoldRows:
+		return []*Gold{g}
+	case GoldAnyOf:
+		var list []*Gold
+		for i := range g.Alternatives {
+			list = append(list, g.Alternatives[i].Answers()...)
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// Longest gives the number of rows of the longest right result, 0 where there is none.
+func (g *Gold) Longest() int {
+	n := 0
+	for _, a := range g.Answers() {
+		n = max(n, len(a.Rows))
+	}
+	return n
+}
+
+// Ordered says whether the order of rows counts in a right result.
+func (g *Gold) Ordered() bool {
+	return slices.ContainsFunc(g.Answers(), func(a *Gold) bool { return a.Blocks != nil })
+}
+
 // Holds says whether a result that SQLite returned is gold: as many columns, in gold's order (names do not count), and
 // the same rows as a bag, or block by block where gold is ordered. Values are equal as in SQLite: an integer and a real
 // are equal if they are numerically equal, texts and blobs byte for byte, NULL equals NULL. Reals in computed columns

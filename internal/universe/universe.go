@@ -152,7 +152,8 @@ type Gold struct {
 	// Blocks holds the sizes of the runs of rows whose order is free among themselves, for SQL that orders its rows;
 	// nil means that the rows are a bag.
 	Blocks []int `json:"blocks,omitempty"`
-	// Alternatives holds the right answers of GoldAnyOf.
+	// Alternatives holds the right answers of GoldAnyOf, each whole, the query's own result first; Columns, Rows and Blocks
+	// are then empty. [Gold.Answers] lists right answers of either kind.
 	Alternatives []Gold `json:"alternatives,omitempty"`
 }
 

@@ -29,18 +29,34 @@ const (
 	ReasonPlanDisagrees = "plan_disagrees"
 )
 
+// MaxAlternatives bounds how many right results a query may have that its gold lists.
+const MaxAlternatives = 32
+
 // Finding is what a query gives on the published database, or the reason for which it gives nothing that can be proven.
 type Finding struct {
-	Result       *universe.Result
-	Blocks       []int // see universe.Gold
+	Result *universe.Result
+	Blocks []int // see universe.Gold
+	// Alternatives holds the rows of the other right results, where the order in which SQLite visits rows decides which of
+	// several it gives. They have as many rows as Result, and its Blocks.
+	Alternatives [][]universe.Row
 	Reason       string
 	Message      string
 	Line, Column int // within the SQL, 0 where unknown
 }
 
-// Gold makes the right answer of a finding; columns are the query's own.
+// Gold makes the right answer of a finding, the query's own result standing before its alternatives; columns are the
+// query's own.
 func (f *Finding) Gold(columns []universe.Column) universe.Gold {
-	return universe.Gold{Kind: universe.GoldRows, Columns: columns, Rows: f.Result.Rows, Blocks: f.Blocks}
+	gold := universe.Gold{Kind: universe.GoldRows, Columns: columns, Rows: f.Result.Rows, Blocks: f.Blocks}
+	if len(f.Alternatives) == 0 {
+		return gold
+	}
+	list := []universe.Gold{gold}
+	for _, rows := range f.Alternatives {
+		gold.Rows = rows
+		list = append(list, gold)
+	}
+	return universe.Gold{Kind: universe.GoldAnyOf, Alternatives: list}
 }
 
 // Examiner runs queries on a published database and on copies of it with shuffled rows. It is not safe for concurrent
@@ -73,7 +89,8 @@ func (x *Examiner) Close() {
 }
 
 // Examine runs a query, finds which rows of an ordered result may change places, and decides whether the result depends
-// on the order in which rows are visited: by construct, and by the shuffled copies. A statement that runs into its time
+// on the order in which rows are visited: by construct, and by the shuffled copies. Where it does because the outermost
+// LIMIT or OFFSET parts rows that tie, and few results are right, it lists them. A statement that runs into its time
 // limit is an error ([database.LimitError]); it never becomes a reason.
 func (x *Examiner) Examine(ctx context.Context, q *sqlast.Query, columns []universe.Column) (*Finding, error) {
 	if f := x.found[q.Source]; f != nil {
@@ -101,14 +118,51 @@ func (x *Examiner) examine(ctx context.Context, q *sqlast.Query, columns []unive
 			return failed(fmt.Errorf("determinacy: %w", err))
 		}
 		if found != nil {
-			f.indeterminate(found.Construct+": "+found.Message, found.Line, found.Column)
-			return f, nil
+			return x.oneOf(ctx, q, columns, f, found)
 		}
 	}
 	f.Blocks, err = blocks(ctx, x.world, q, result)
 	if err != nil {
 		return failed(err)
 	}
+	return x.shuffle(ctx, q, columns, f, copies)
+}
+
+// oneOf lists the right results of a query whose own result is one of several, or says why they cannot be listed.
+func (x *Examiner) oneOf(
+	ctx context.Context, q *sqlast.Query, columns []universe.Column, f *Finding, found *witness.Finding,
+) (*Finding, error) {
+	message := found.Construct + ": " + found.Message
+	set, err := witness.RightResults(ctx, x.world, q)
+	if err != nil && !judged(err) {
+		return nil, fmt.Errorf("right results: %w", err)
+	}
+	if err != nil || set == nil || !set.Accepts(f.Result) {
+		f.indeterminate(message, found.Line, found.Column)
+		return f, nil
+	}
+	results, complete := set.List(MaxAlternatives)
+	if !complete {
+		message = fmt.Sprintf("%s; more than %d results are right", message, MaxAlternatives)
+		f.indeterminate(message, found.Line, found.Column)
+		return f, nil
+	}
+	if f.Blocks, err = blocks(ctx, x.world, q, f.Result); err != nil {
+		return failed(err)
+	}
+	for _, rows := range results {
+		// What differs within the tolerance of computed reals alone is one answer.
+		if gold := f.Gold(columns); !gold.Holds(&universe.Result{Columns: f.Result.Columns, Rows: rows}) {
+			f.Alternatives = append(f.Alternatives, rows)
+		}
+	}
+	return x.shuffle(ctx, q, columns, f, x.shuffled)
+}
+
+// shuffle runs a query on copies with shuffled rows, and wants a right result of each.
+func (x *Examiner) shuffle(
+	ctx context.Context, q *sqlast.Query, columns []universe.Column, f *Finding, copies []*database.World,
+) (*Finding, error) {
 	gold := f.Gold(columns)
 	for _, c := range copies {
 		other, err := c.Query(ctx, q.Source, nil)
@@ -124,7 +178,7 @@ func (x *Examiner) examine(ctx context.Context, q *sqlast.Query, columns []unive
 }
 
 func (f *Finding) indeterminate(message string, line, column int) {
-	f.Reason, f.Message, f.Line, f.Column = ReasonIndeterminate, message, line, column
+	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
 // judged says whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows

@@ -32,18 +32,8 @@ func TestDeterminacy(t *testing.T) {
 	for _, c := range []struct{ construct, depends, twin string }{
 		{
 			witness.TieAcrossCut,
-			"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 2",
-			"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 4", // the cut falls between 700 and 500
-		},
-		{
-			witness.TieAcrossCut,
-			"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 2",
-			"SELECT name FROM ship ORDER BY tonnage DESC, id LIMIT 2",
-		},
-		{
-			witness.TieAcrossCut,
-			"SELECT name FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1",
-			"SELECT tonnage FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", // the rows that tie are the same
+			"SELECT a.name, b.name FROM ship AS a, ship AS b ORDER BY a.tonnage + b.tonnage > 900 LIMIT 12",
+			"SELECT a.name, b.name FROM ship AS a, ship AS b ORDER BY a.tonnage + b.tonnage > 900 LIMIT 49",
 		},
 		{
 			witness.TieAcrossCut,
@@ -52,7 +42,7 @@ func TestDeterminacy(t *testing.T) {
 		},
 		{
 			witness.LimitWithoutOrder,
-			"SELECT name FROM ship LIMIT 3",
+			"SELECT name FROM ship LIMIT 3", // 35 results are right
 			"SELECT name FROM ship LIMIT 30",
 		},
 		{
@@ -86,6 +76,59 @@ func TestDeterminacy(t *testing.T) {
 				t.Errorf("%s: %q (%s), want %q", text, found.Reason, found.Message, want)
 			case want != "" && (!strings.HasPrefix(found.Message, c.construct+": ") || found.Line != 1 || found.Column < 1):
 				t.Errorf("%s: %q at %d:%d, want %s with its place", text, found.Message, found.Line, found.Column, c.construct)
+			}
+		}
+	}
+}
+
+// TestAlternatives states which queries have a list of right answers: the query's own result first, each of another bag.
+func TestAlternatives(t *testing.T) {
+	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
+	x, err := verify.NewExaminer(t.Context(), w, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, c := range []struct {
+		text  string
+		right int
+		gold  string // the kind of gold
+	}{
+		{"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 1", 1, universe.GoldRows},
+		{"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 2", 3, universe.GoldAnyOf},
+		{"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 3", 3, universe.GoldAnyOf},
+		{"SELECT name FROM ship ORDER BY tonnage DESC LIMIT 4", 1, universe.GoldRows}, // the cut falls between 700 and 500
+		{"SELECT name FROM ship ORDER BY tonnage DESC, id LIMIT 2", 1, universe.GoldRows},
+		{"SELECT name FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 2, universe.GoldAnyOf},
+		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 1", 3, universe.GoldAnyOf},
+		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 2", 6, universe.GoldAnyOf}, // both cuts part rows that tie
+		{"SELECT tonnage FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 1, universe.GoldRows}, // the rows that tie are the same
+		{"SELECT name FROM ship LIMIT 1", 7, universe.GoldAnyOf},
+		{"SELECT flag, count(*) FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1", 2, universe.GoldAnyOf},
+		{"SELECT DISTINCT depth, length(name) FROM quay ORDER BY depth DESC LIMIT 1", 2, universe.GoldAnyOf},
+		// Two groups tie whose averages differ by less than counts.
+		{"SELECT avg(tonnage / 3.0 + id * 1e-9) FROM ship WHERE id IN (2, 3) GROUP BY id ORDER BY count(*) LIMIT 1", 1, universe.GoldRows},
+	} {
+		q := parse(t, c.text, sch)
+		columns := compile.Func(q).Columns()
+		found, err := x.Examine(t.Context(), q, columns)
+		if err != nil || found.Reason != "" {
+			t.Errorf("%s: %+v %v", c.text, found, err)
+			continue
+		}
+		gold := found.Gold(columns)
+		answers := gold.Answers()
+		if gold.Kind != c.gold || len(answers) != c.right {
+			t.Errorf("%s: gold of the kind %s with %d answers, want %s with %d", c.text, gold.Kind, len(answers), c.gold, c.right)
+		}
+		if !answers[0].Holds(found.Result) || gold.Longest() != len(found.Result.Rows) || gold.Ordered() != (found.Blocks != nil) {
+			t.Errorf("%s: the query's own result is not the first of %v", c.text, answers)
+		}
+		for i, one := range answers {
+			for j, other := range answers {
+				if holds := other.Holds(&universe.Result{Columns: names(columns), Rows: one.Rows}); holds != (i == j) {
+					t.Errorf("%s: answer %d holds answer %d: %v", c.text, j+1, i+1, holds)
+				}
 			}
 		}
 	}

@@ -231,6 +231,9 @@ func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
 	k := &knowledge{sql: c.Query.Source, worlds: worlds, certificate: suite.Certificate{
 		Neighbours: len(p.neighbours), Checks: []string{CheckGold, CheckDeterminate, CheckNeighbours, CheckMutants},
 	}}
+	if len(c.Finding.Alternatives) > 0 {
+		k.certificate.Checks[1] = CheckOneOf
+	}
 	ordered := c.Finding.Blocks != nil
 	distinct := map[string]bool{}
 	for _, w := range worlds {
@@ -250,6 +253,7 @@ func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
 const (
 	CheckGold        = "gold_agrees"
 	CheckDeterminate = "determinate"
+	CheckOneOf       = "one_of" // in place of CheckDeterminate: gold lists every result that some order of the visit gives
 	CheckNeighbours  = "neighbours_agree"
 	CheckMutants     = "mutants_told"
 )
@@ -261,7 +265,7 @@ type observed struct {
 	gold        universe.Gold
 	blocksKnown bool
 	dependence  dependence
-	accept      func(*universe.Result) bool
+	rights      *witness.RightSet // of a dependent result, nil where they are not known
 }
 
 // dependence says whether a result depends on the order in which rows are visited.
@@ -329,8 +333,8 @@ func (o *observed) right(ctx context.Context, c *Claim, r *universe.Result) (rig
 	switch {
 	case o.dependence == determinate:
 		return false, true, nil
-	case o.accept != nil:
-		return o.accept(r), true, nil
+	case o.rights != nil:
+		return o.rights.Accepts(r), true, nil
 	default:
 		return false, false, nil
 	}
@@ -351,12 +355,9 @@ func (o *observed) decide(ctx context.Context, c *Claim) error {
 	if err != nil {
 		return nil
 	}
-	accept, ok, err := witness.RightResults(ctx, o.world, c.Query)
+	o.rights, err = witness.RightResults(ctx, o.world, c.Query)
 	if err != nil && !judged(err) {
 		return err
-	}
-	if err == nil && ok {
-		o.accept = accept
 	}
 	return nil
 }
@@ -394,7 +395,7 @@ func (p *Prover) provePlan(
 		return drop(ReasonPlanFails, "on the published database: %s", trouble)
 	}
 	if !proof.Gold.Holds(result) {
-		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(proof.Gold.Rows))
+		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(c.Finding.Result.Rows))
 	}
 	plan.Evidence = evidenceOf(record)
 	plan.IntermediateValues = p.intermediateValues(c, record, plan)
@@ -409,7 +410,7 @@ func (p *Prover) provePlan(
 	if err != nil {
 		return nil, nil, err
 	}
-	evidence := &suite.PlanProof{Plan: plan.Kind, Digest: result.Digest(proof.Gold.Blocks != nil)}
+	evidence := &suite.PlanProof{Plan: plan.Kind, Digest: result.Digest(proof.Gold.Ordered())}
 	for i, o := range worlds {
 		if o.result == nil {
 			continue

@@ -22,15 +22,15 @@ func tell(t testing.TB, w Querier, q *sqlast.Query, m Mutant) bool {
 		}
 		return false
 	}
-	accept, ok, err := RightResults(t.Context(), w, q)
-	if err != nil || !ok {
+	set, err := RightResults(t.Context(), w, q)
+	if err != nil || set == nil {
 		t.Fatalf("%s: no right results: %v", q.Source, err)
 	}
 	r, err := w.Query(t.Context(), m.SQL, nil)
 	if err != nil {
 		return true // as by a sum that overflows
 	}
-	return !accept(r)
+	return !set.Accepts(r)
 }
 
 // equivalenceQueries hold, between them, every rule of equivalence.
@@ -218,21 +218,20 @@ func TestEquivalentMutantsOnSpider(t *testing.T) {
 			ms := Mutants(sq.q)
 			found := make([]bool, len(ms))
 			for _, w := range worlds {
-				var accept func(*universe.Result) bool
+				var set *RightSet
 				for i, m := range ms {
 					if found[i] {
 						continue
 					}
-					if accept == nil {
-						a, ok, err := RightResults(t.Context(), w, sq.q)
-						if err != nil || !ok {
+					if set == nil {
+						var err error
+						if set, err = RightResults(t.Context(), w, sq.q); err != nil || set == nil {
 							break // the set of right results cannot be told
 						}
-						accept = a
 					}
 					compared++
 					r, err := w.Query(t.Context(), m.SQL, nil)
-					if err != nil || !accept(r) {
+					if err != nil || !set.Accepts(r) {
 						found[i] = true
 					}
 				}

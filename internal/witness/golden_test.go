@@ -69,7 +69,7 @@ func TestGoldens(t *testing.T) {
 				if err != nil {
 					return err.Error()
 				}
-				_, ok, err := RightResults(t.Context(), db, q)
+				set, err := RightResults(t.Context(), db, q)
 				if err != nil {
 					return err.Error()
 				}
@@ -86,7 +86,14 @@ func TestGoldens(t *testing.T) {
 						out += " (groups)"
 					}
 				}
-				return fmt.Sprintf("%s\nmay depend: %v, right results: %v, blocks: %s\n", out, MayDepend(q), ok, free)
+				right := "unknown"
+				if set != nil {
+					right = "many"
+					if list, complete := set.List(32); complete {
+						right = fmt.Sprint(len(list))
+					}
+				}
+				return fmt.Sprintf("%s\nmay depend: %v, right results: %s, blocks: %s\n", out, MayDepend(q), right, free)
 			default:
 				t.Fatalf("unknown command %q", d.Cmd)
 				return ""

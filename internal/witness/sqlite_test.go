@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
@@ -75,8 +76,10 @@ func (d *testDB) Query(ctx context.Context, statement string, args []universe.Va
 					row[i] = int64(1)
 				}
 			case nil, int64, float64, string:
-			default: // the driver reads what a column declares as a date into a time
-				row[i] = fmt.Sprint(v)
+			case time.Time: // the driver reads what a column declares as a date into a time
+				row[i] = v.Format(time.DateTime)
+			default:
+				return nil, fmt.Errorf("%s: a value of the type %T", statement, v)
 			}
 		}
 		r.Rows = append(r.Rows, row)
