@@ -16,8 +16,9 @@ type Difference struct {
 }
 
 // Compare derives the instances of a suite under the combinations that it was built with again, and lists how those that
-// stand in it differ: first what is derived, in that order, then what the suite has beside it. Errors are those of
-// [Instances].
+// stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that the suite
+// refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is for
+// whoever refused it to say. Errors are those of [Instances].
 func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference, error) {
 	derived, err := Instances(s, combinations)
 	if err != nil {
@@ -27,7 +28,7 @@ func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference
 	differ := func(id, format string, args ...any) {
 		list = append(list, Difference{ID: id, Message: fmt.Sprintf(format, args...)})
 	}
-	instances, refusals := map[string]*suite.Instance{}, map[string]*suite.Rejection{}
+	instances, refusals, dropped := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
 	for _, in := range s.Instances {
 		if len(in.Conditions) > 0 {
 			if instances[in.ID] != nil {
@@ -36,17 +37,25 @@ func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference
 			instances[in.ID] = in
 		}
 	}
+	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
-		if r.What == whatInstance {
+		switch {
+		case r.What != whatInstance:
+		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
+		default:
+			dropped[r.ID] = true
 		}
 	}
 	for _, in := range derived.Instances {
 		switch same, err := equal(in, instances[in.ID]); {
 		case err != nil:
 			return nil, fmt.Errorf("derive: instance %s: %w", in.ID, err)
+		case instances[in.ID] == nil && dropped[in.ID]:
 		case instances[in.ID] == nil:
 			differ(in.ID, "the instance is not in the suite")
+		case dropped[in.ID]:
+			differ(in.ID, "the instance stands in the suite and is refused")
 		case !same:
 			differ(in.ID, "the instance is another one when it is derived again")
 		}
