@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/environment"
@@ -151,10 +152,13 @@ func suiteOf(store *episode.Store, path, dir string) (*suite.Suite, error) {
 func (a *app) reportCommand() *cobra.Command {
 	var suiteDir, format string
 	var options report.Options
+	var tables []string
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Say what runs show; several runs are paired by task",
-		Args:  someArguments("RUN"),
+		Long: "Says what runs show. Several runs are paired by task. --table prints a table of a paper instead, made of all the runs\n" +
+			"that are given: one may hold the episodes of one protocol, and another those of the next.\n\nTables:\n" + tableHelp(),
+		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
 				return diag.Unknown("format", format, formats)
@@ -162,7 +166,13 @@ func (a *app) reportCommand() *cobra.Command {
 			if options.Resamples < 1 {
 				return diag.Usagef("--resamples %d: at least one is needed", options.Resamples)
 			}
+			for _, name := range tables {
+				if _, err := report.BuildTable(name, report.Input{}); err != nil {
+					return err
+				}
+			}
 			var runs []report.Run
+			var sets []report.Set
 			for i, path := range args {
 				if slices.Contains(args[:i], path) {
 					return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
@@ -176,6 +186,10 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
+				sets = append(sets, report.Set{Name: runName(args, i), Suite: s, Rows: rows})
+			}
+			if len(tables) > 0 {
+				return a.printTables(tables, report.Input{Sets: sets, Options: options}, format)
 			}
 			r, err := report.Build(runs, options)
 			if err != nil {
@@ -185,10 +199,54 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	cmd.Flags().StringSliceVar(&tables, "table", nil, "print that table in place of the report; may be given several times")
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")
 	return cmd
+}
+
+func tableHelp() string {
+	var b strings.Builder
+	for _, t := range report.Tables() {
+		fmt.Fprintf(&b, "  %-12s %s; needs %s\n", t.Name, t.Title, t.Needs)
+	}
+	return b.String()
+}
+
+// printTables prints tables by name, one after the other.
+func (a *app) printTables(names []string, in report.Input, format string) error {
+	if a.asJSON {
+		format = formatJSON
+	}
+	for i, name := range names {
+		t, err := report.BuildTable(name, in)
+		if err != nil {
+			return err
+		}
+		text := ""
+		switch format {
+		case formatMarkdown:
+			text = t.Markdown()
+		case formatCSV:
+			text, err = t.CSV()
+		case formatJSON:
+			var data []byte
+			data, err = t.JSON()
+			text = string(data)
+		default:
+			width, _ := a.Width(a.Out)
+			text = t.Text(report.Terminal{Width: width})
+		}
+		if err != nil {
+			return err
+		}
+		if i > 0 && format != formatJSON {
+			a.printf("\n")
+		}
+		a.printf("%s", text)
+	}
+	return nil
 }
 
 // runName is a run's file name, or its whole path where two runs share that.
