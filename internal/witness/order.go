@@ -3,9 +3,7 @@ package witness
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -147,57 +145,6 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// RightSet is the results of a query on one database that some order of the visit gives: rows strictly within the cuts of
-// its outermost statement are in all of them, the rest is drawn from the runs of tied rows that the cuts part, each row as
-// often as it is there. Computed reals count to 12 digits.
-type RightSet struct {
-	segments []segment
-	output   []sqlast.Column
-}
-
-// segment is the part of a run of tied rows that lies within the cuts: so many of the rows, whichever.
-type segment struct {
-	rows   []universe.Row // the whole run, in the order in which SQLite gives it without the cuts
-	texts  []string       // equal where rows count as equal
-	counts map[string]int // by text
-	taken  int
-}
-
-// RightResults gives the right results of q on the database behind w, where the only construct that depends on the order
-// of the visit is a tie across a cut of the outermost statement, or where none does; nil where they cannot be given so.
-// Errors are those of w.
-func RightResults(ctx context.Context, w Querier, q *sqlast.Query) (*RightSet, error) {
-	d := newDetector(q)
-	d.statement(site{statement: q.Stmt, use: useAnswer})
-	var others []*check
-	for _, c := range d.checks {
-		if !c.cut {
-			others = append(others, c)
-		}
-	}
-	if found, err := firstFinding(ctx, w, q, others); found != nil || err != nil {
-		return nil, err
-	}
-	o := d.orderOf(site{statement: q.Stmt})
-	start, count := 0, -1
-	if limit := sqlast.Last(q.Stmt).Limit; limit != nil {
-		n, okCount := literalInt(limit.Count)
-		from, okStart := int64(0), true
-		if limit.Offset != nil {
-			from, okStart = literalInt(limit.Offset)
-		}
-		if !okCount || !okStart || n > math.MaxInt32 || from > math.MaxInt32 {
-			return nil, nil
-		}
-		start, count = int(max(from, 0)), int(max(n, -1))
-	}
-	rows, err := d.keyed(ctx, w, o, d.orderTail(q.Stmt))
-	if err != nil {
-		return nil, err
-	}
-	return rightSet(rows, start, count, d.q.Output(q.Stmt)), nil
-}
-
 // orderTail prints the ORDER BY of a statement without its LIMIT, with a blank in front.
 func (d *detector) orderTail(s *ast.SelectStmt) string {
 	text := d.p.Tail(s)
@@ -209,109 +156,6 @@ func (d *detector) orderTail(s *ast.SelectStmt) string {
 		text = strings.TrimSuffix(text, end)
 	}
 	return text
-}
-
-func rightSet(rows []keyedRow, start, count int, output []sqlast.Column) *RightSet {
-	end := len(rows)
-	if count >= 0 {
-		end = min(end, start+count)
-	}
-	set := &RightSet{output: output}
-	for i := 0; i < len(rows); {
-		j := i
-		for j < len(rows) && rows[j].key == rows[i].key {
-			j++
-		}
-		if taken := min(j, end) - max(i, start); taken > 0 {
-			g := segment{counts: map[string]int{}, taken: taken}
-			for _, r := range rows[i:j] {
-				text := rowText(r.row, output)
-				g.rows, g.texts = append(g.rows, r.row), append(g.texts, text)
-				g.counts[text]++
-			}
-			set.segments = append(set.segments, g)
-		}
-		i = j
-	}
-	return set
-}
-
-// Accepts says whether a result is one of the right ones: as a list of tie blocks where the outermost SELECT orders its
-// rows, else as a bag.
-func (s *RightSet) Accepts(r *universe.Result) bool {
-	rest := r.Rows
-	for _, g := range s.segments {
-		if len(rest) < g.taken {
-			return false
-		}
-		seen := map[string]int{}
-		for _, row := range rest[:g.taken] {
-			text := rowText(row, s.output)
-			if seen[text]++; seen[text] > g.counts[text] {
-				return false
-			}
-		}
-		rest = rest[g.taken:]
-	}
-	return len(rest) == 0
-}
-
-// List gives the rows of every right result, no two of which are equal up to the order of rows that tie, in an order that
-// does not depend on the visit. complete is false, and nothing is listed, where there are more than most. The sizes of tie
-// blocks are the same in all of them: those that [Blocks] gives of any.
-func (s *RightSet) List(most int) (results [][]universe.Row, complete bool) {
-	results = [][]universe.Row{nil}
-	for i := range s.segments {
-		choices, complete := s.segments[i].choices(most)
-		if !complete || len(results)*len(choices) > most {
-			return nil, false
-		}
-		var longer [][]universe.Row
-		for _, before := range results {
-			for _, rows := range choices {
-				longer = append(longer, slices.Concat(before, rows))
-			}
-		}
-		results = longer
-	}
-	return results, most > 0
-}
-
-// choices lists the parts of a run of tied rows that can be taken, where there are at most most.
-func (g *segment) choices(most int) (list [][]universe.Row, complete bool) {
-	if g.taken == len(g.rows) || len(g.counts) == 1 {
-		return [][]universe.Row{g.rows[:g.taken]}, true
-	}
-	// There are as many parts of one row as different rows, and, their numbers by size being symmetric and rising to the
-	// middle, no fewer of any other size.
-	if len(g.counts) > most {
-		return nil, false
-	}
-	texts := slices.Sorted(maps.Keys(g.counts))
-	copies, rest := make([][]universe.Row, len(texts)), make([]int, len(texts)+1)
-	for i := len(texts) - 1; i >= 0; i-- {
-		for j, text := range g.texts {
-			if text == texts[i] {
-				copies[i] = append(copies[i], g.rows[j])
-			}
-		}
-		rest[i] = rest[i+1] + len(copies[i])
-	}
-	var pick func(at, left int, rows []universe.Row)
-	pick = func(at, left int, rows []universe.Row) {
-		if left == 0 {
-			list = append(list, rows)
-			return
-		}
-		for n := min(left, len(copies[at])); n >= max(0, left-rest[at+1]) && len(list) <= most; n-- {
-			pick(at+1, left-n, slices.Concat(rows, copies[at][:n]))
-		}
-	}
-	pick(0, g.taken, nil)
-	if len(list) > most {
-		return nil, false
-	}
-	return list, true
 }
 
 // rowText writes a row so that texts are equal where rows count as equal.
