@@ -86,7 +86,8 @@ func endsWord(name, rest string) bool {
 func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
-		n, other := 1, ""
+		var n int
+		other := ""
 		switch c := text[i]; {
 		case c == '`':
 			if n = closing(text[i:]); n > 1 {

@@ -103,13 +103,17 @@ func (in *ToolkitInput) gold() []string {
 // shuffled gives names in an order that depends on the seed, the task's database and style, and the stream's name alone:
 // two names stand in the same order in every list that holds them both.
 func (in *ToolkitInput) shuffled(stream string, names []string) []string {
-	ranks := make(map[string]string, len(names))
-	for _, name := range names {
-		ranks[name] = universe.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name)
+	type ranked struct{ rank, name string }
+	order := make([]ranked, len(names))
+	for i, name := range names {
+		order[i] = ranked{universe.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name), name}
 	}
-	order := slices.Clone(names)
-	slices.SortFunc(order, func(a, b string) int { return cmp.Or(strings.Compare(ranks[a], ranks[b]), strings.Compare(a, b)) })
-	return order
+	slices.SortFunc(order, func(a, b ranked) int { return cmp.Or(strings.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) })
+	shuffled := make([]string, len(order))
+	for i := range order {
+		shuffled[i] = order[i].name
+	}
+	return shuffled
 }
 
 // universeSize is the condition universe-size (NL2API, appendix C.2): P % of the universe, rounded down as the paper's
