@@ -71,7 +71,9 @@ func (e *Environment) operate(ctx context.Context, c *call) (*universe.ToolError
 			return mistake, nil
 		}
 	}
-	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (*relation.Handle, *universe.ToolError) {
+	var unresolved *universe.ToolError // speaks of labels, which bear no other names
+	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (h *relation.Handle, m *universe.ToolError) {
+		defer func() { unresolved = m }()
 		c.resolved = true
 		ref := universe.Reference{Label: label}
 		o := s.outcomes[label]
@@ -84,7 +86,7 @@ func (e *Environment) operate(ctx context.Context, c *call) (*universe.ToolError
 		return o.handle, nil
 	})
 	if mistake != nil {
-		if e.config.Names != nil {
+		if e.config.Names != nil && mistake != unresolved {
 			mistake = &universe.ToolError{
 				Code: mistake.Code, Message: e.config.Names.Message(c.tool.specification.Name, mistake.Message),
 			}
