@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -51,10 +52,12 @@ func compareF1(t, u Tally) int {
 // intents, then of proven slots, then of strict slots, then the first in the task.
 type Calling struct {
 	Plan string `json:"plan"` // its kind
-	// Intent is position-aware (NL2API §4.1.1). An intent is a function and the number of its invocation in the order of
-	// the calls: the i-th call of a function in the episode is right if the plan calls that function at least i times, and
-	// is then compared with the plan's i-th call of it. Every call counts as predicted, whatever came of it: one of an
-	// unknown tool and one that was refused too.
+	// Intent is position-aware (NL2API §4.1.1). An intent is a function and the number of its invocation: the i-th call of
+	// a function in the episode is right if the plan calls that function at least i times, and is then compared with the
+	// plan's i-th call of it, its counterpart. Every call counts as predicted, whatever came of it: one of an unknown tool
+	// and one that was refused too. Calls that do not depend on each other can be made in any order, so they are numbered
+	// twice on both sides: in the order of the calls, and by depth, the longest chain of references that leads to a call,
+	// calls of one depth in their order. The numbering under which more slots are strictly right counts, in doubt the first.
 	Intent Tally `json:"intent"`
 	// Slots counts the arguments of calls whose intent is right, and of their counterparts in the plan; calls that the
 	// agent left out or made in excess count here neither for nor against it (NL2API §4.1.1). A slot is one argument of the
@@ -177,12 +180,30 @@ type matching struct {
 	intent, slots, proven Tally
 }
 
+// match pairs calls under both numberings and keeps the pairing under which more slots are strictly right, in doubt the
+// one by place.
 func match(agent []invocation, p *universe.Plan) (*matching, error) {
 	plan, err := planned(p)
 	if err != nil {
 		return nil, err
 	}
-	m := &matching{kind: p.Kind, agent: agent, plan: plan, planOf: pairs(agent, plan)}
+	byPlace := paired(agent, plan, pairs(agent, plan, nil, nil))
+	m, agentDepth, planDepth := byPlace, byDepth(agent), byDepth(plan)
+	if agentDepth != nil || planDepth != nil {
+		if other := paired(agent, plan, pairs(agent, plan, agentDepth, planDepth)); other.slots.Right > m.slots.Right {
+			m = other
+		}
+	}
+	m.kind = p.Kind
+	m.proven = m.slots
+	m.proven.Right = 0
+	m.countProven()
+	return m, nil
+}
+
+// paired counts the intents and the strict slots of a pairing.
+func paired(agent, plan []invocation, planOf []int) *matching {
+	m := &matching{agent: agent, plan: plan, planOf: planOf}
 	m.intent = Tally{Predicted: len(agent), Gold: len(plan)}
 	for a, g := range m.planOf {
 		if g < 0 {
@@ -192,20 +213,46 @@ func match(agent []invocation, p *universe.Plan) (*matching, error) {
 		m.slots.Predicted += len(agent[a].arguments)
 		m.slots.Gold += len(plan[g].arguments)
 	}
-	m.proven = m.slots
 	m.countStrict()
-	m.countProven()
-	return m, nil
+	return m
 }
 
-// pairs gives the counterpart of each call: that of the same number among the calls of its function.
-func pairs(agent, plan []invocation) []int {
+// byDepth lists the places of calls in the order of their depth, that is of the longest chain of references that leads to
+// them; calls of one depth stand in their own order. It gives nil where that is the order in which they stand.
+func byDepth(calls []invocation) []int {
+	depth, places := make([]int, len(calls)), make([]int, len(calls))
+	sorted := true
+	for i := range calls {
+		places[i] = i
+		for _, x := range calls[i].refers {
+			depth[i] = max(depth[i], depth[x]+1)
+		}
+		sorted = sorted && (i == 0 || depth[i-1] <= depth[i])
+	}
+	if sorted {
+		return nil
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(depth[a], depth[b]) })
+	return places
+}
+
+// pairs gives the counterpart of each call: that of the same number among the calls of its function. Calls are numbered in
+// the order of the places given, or as they stand.
+func pairs(agent, plan []invocation, agentOrder, planOrder []int) []int {
 	byTool := make(map[string][]int, len(plan))
-	for g := range plan {
+	for i := range plan {
+		g := i
+		if planOrder != nil {
+			g = planOrder[i]
+		}
 		byTool[plan[g].tool] = append(byTool[plan[g].tool], g)
 	}
 	planOf := make([]int, len(agent))
-	for a := range agent {
+	for i := range agent {
+		a := i
+		if agentOrder != nil {
+			a = agentOrder[i]
+		}
 		planOf[a] = -1
 		if left := byTool[agent[a].tool]; len(left) > 0 {
 			planOf[a], byTool[agent[a].tool] = left[0], left[1:]

@@ -330,7 +330,7 @@ func TestPairsAgreeWithThePlainDefinition(t *testing.T) {
 	for range 3000 {
 		agent, plan := draw(), draw()
 		got := map[[2]int]bool{}
-		for a, g := range pairs(agent, plan) {
+		for a, g := range pairs(agent, plan, nil, nil) {
 			if g >= 0 {
 				got[[2]int{a, g}] = true
 			}
@@ -387,6 +387,38 @@ func TestAssignAgreesWithEnumeration(t *testing.T) {
 		if total != best || sum != best || len(slices.Compact(used)) != n {
 			t.Fatalf("%v: %v with %d (%d), want %d", gains, columns, total, sum, best)
 		}
+	}
+}
+
+// A plan whose calls are made level by level, as the gold policy makes them, is that plan; so is one whose calls are made
+// in another order of which the plan's own numbering by depth knows nothing, but the order of the calls does.
+func TestAnyOrderOfIndependentBranchesCounts(t *testing.T) {
+	start := drawWorlds(universe.Draw(1, "branches"), 4, 10)
+	plan := []universe.Call{
+		filter("filter_at_least", "step_0", "starting_table", "a", int64(1)),
+		filter("filter_at_least", "step_1", "step_0", "b", int64(2)),
+		over("count", "step_2", "step_1", "a"),
+		filter("filter_at_least", "step_3", "starting_table", "b", int64(3)),
+		over("count", "step_4", "step_3", "b"),
+	}
+	task := proven(plan, start)
+	want := full(3*3 + 2*2)
+	for _, order := range [][]int{{0, 1, 2, 3, 4}, {0, 3, 1, 4, 2}, {0, 3, 4, 1, 2}, {0, 1, 3, 2, 4}} {
+		var calls []universe.Call
+		for _, i := range order {
+			calls = append(calls, plan[i])
+		}
+		if got := calling(t, task, renamed(calls), start); got.Intent != full(5) || got.Slots != want || got.ProvenSlots != want {
+			t.Errorf("order %v: %+v", order, *got)
+		}
+	}
+	// Without its references every call has the same depth: the order of the calls still pairs them.
+	bare := copied(plan)
+	for i := range bare {
+		delete(bare[i].Arguments, "data_source")
+	}
+	if got := calling(t, task, bare, start); got.Slots != (Tally{8, 8, 13}) {
+		t.Errorf("without references: %+v", got.Slots)
 	}
 }
 

@@ -266,6 +266,21 @@ func TestConditionsAndEffort(t *testing.T) {
 	}
 }
 
+// What a data handle gives counts as seen by its digest alone: the agent was shown a reference, not the rows.
+func TestDataHandlesAreSeenByTheirDigest(t *testing.T) {
+	gold := universe.Gold{Kind: universe.GoldRows, Columns: []universe.Column{{Name: "handle"}}, Rows: []universe.Row{{"$call_1$"}}}
+	handle := transcript.Event{
+		Kind: transcript.EventCall, Tool: "filter_data", Label: "call_1", Handle: "h", Content: json.RawMessage(`{"handle":"$call_1$"}`),
+	}
+	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); g.RightSeen {
+		t.Error("a reference counts as the rows behind it")
+	}
+	handle.Digest = gold.Digests()[0]
+	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); !g.RightSeen || g.Cause != CauseMisreported {
+		t.Errorf("a data handle that gives gold: %+v", g)
+	}
+}
+
 func TestOwnFailuresAreErrors(t *testing.T) {
 	for _, test := range []struct {
 		name, want string

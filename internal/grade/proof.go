@@ -52,6 +52,11 @@ func (m *matching) sameReferred(x, y int) bool { return m.counterparts(x, y) || 
 
 // countProven counts the slots that are right by proof.
 func (m *matching) countProven() {
+	m.wrong = make([]bool, len(m.agent))
+	if m.slots.Right == m.slots.Predicted && m.slots.Right == m.slots.Gold {
+		m.proven.Right = m.slots.Right
+		return
+	}
 	right := make([]int, len(m.agent))
 	partner := slices.Clone(m.planOf)
 	for a, g := range m.planOf {
@@ -60,7 +65,6 @@ func (m *matching) countProven() {
 		}
 	}
 	m.settleStretches(right, partner)
-	m.wrong = make([]bool, len(m.agent))
 	for a, g := range partner {
 		if g < 0 {
 			continue

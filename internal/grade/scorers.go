@@ -60,8 +60,10 @@ func scoreEvidence(e *episode, g *Grade) error {
 		if ev.Kind != transcript.EventCall || ev.Error != nil {
 			continue
 		}
+		// Of a data handle that nobody read, the agent saw no row: its digest alone says what it gives.
+		unread := ev.Handle != "" && len(ev.Content) > 0 && ev.Content[0] == '{'
 		if ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
-			len(ev.Content) > 0 && gold.Accepts(universe.Answer{JSON: ev.Content}).Strict {
+			len(ev.Content) > 0 && !unread && gold.Accepts(universe.Answer{JSON: ev.Content}).Strict {
 			g.RightSeen = true
 			return nil
 		}
