@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/sqlast"
@@ -36,9 +37,9 @@ const MaxAlternatives = 32
 type Finding struct {
 	Result *universe.Result
 	Blocks []int // see universe.Gold
-	// Alternatives holds the rows of the other right results, where the order in which SQLite visits rows decides which of
-	// several it gives. They have as many rows as Result, and its Blocks.
-	Alternatives [][]universe.Row
+	// Alternatives holds the other right results, where the order in which SQLite visits rows decides which of several it
+	// gives.
+	Alternatives []witness.Right
 	Reason       string
 	Message      string
 	Line, Column int // within the SQL, 0 where unknown
@@ -52,8 +53,8 @@ func (f *Finding) Gold(columns []universe.Column) universe.Gold {
 		return gold
 	}
 	list := []universe.Gold{gold}
-	for _, rows := range f.Alternatives {
-		gold.Rows = rows
+	for _, a := range f.Alternatives {
+		gold.Rows, gold.Blocks = a.Rows, a.Blocks
 		list = append(list, gold)
 	}
 	return universe.Gold{Kind: universe.GoldAnyOf, Alternatives: list}
@@ -137,7 +138,7 @@ func (x *Examiner) oneOf(
 	if err != nil && !judged(err) {
 		return nil, fmt.Errorf("right results: %w", err)
 	}
-	if err != nil || set == nil || !set.Accepts(f.Result) {
+	if err != nil || set == nil {
 		f.indeterminate(message, found.Line, found.Column)
 		return f, nil
 	}
@@ -147,13 +148,19 @@ func (x *Examiner) oneOf(
 		f.indeterminate(message, found.Line, found.Column)
 		return f, nil
 	}
-	if f.Blocks, err = blocks(ctx, x.world, q, f.Result); err != nil {
-		return failed(err)
+	own := slices.IndexFunc(results, func(r witness.Right) bool {
+		gold := universe.Gold{Kind: universe.GoldRows, Columns: columns, Rows: r.Rows, Blocks: r.Blocks}
+		return gold.Holds(f.Result)
+	})
+	if own < 0 {
+		f.indeterminate(message+"; its own result is not among those that were found right", found.Line, found.Column)
+		return f, nil
 	}
-	for _, rows := range results {
+	f.Blocks = results[own].Blocks
+	for _, r := range results {
 		// What differs within the tolerance of computed reals alone is one answer.
-		if gold := f.Gold(columns); !gold.Holds(&universe.Result{Columns: f.Result.Columns, Rows: rows}) {
-			f.Alternatives = append(f.Alternatives, rows)
+		if gold := f.Gold(columns); !gold.Holds(&universe.Result{Columns: f.Result.Columns, Rows: r.Rows}) {
+			f.Alternatives = append(f.Alternatives, r)
 		}
 	}
 	return x.shuffle(ctx, q, columns, f, x.shuffled)

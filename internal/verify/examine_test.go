@@ -36,7 +36,7 @@ func TestDeterminacy(t *testing.T) {
 			"SELECT a.name, b.name FROM ship AS a, ship AS b ORDER BY a.tonnage + b.tonnage > 900 LIMIT 49",
 		},
 		{
-			witness.TieAcrossCut,
+			witness.TieAcrossCut, // more than one row is read of the nested SELECT
 			"SELECT name FROM ship WHERE tonnage = 700 AND id IN (SELECT id FROM ship ORDER BY tonnage DESC LIMIT 2)",
 			"SELECT name FROM ship WHERE tonnage = 700 AND id IN (SELECT id FROM ship ORDER BY tonnage DESC LIMIT 4)",
 		},
@@ -44,6 +44,11 @@ func TestDeterminacy(t *testing.T) {
 			witness.LimitWithoutOrder,
 			"SELECT name FROM ship LIMIT 3", // 35 results are right
 			"SELECT name FROM ship LIMIT 30",
+		},
+		{
+			witness.Clock,
+			"SELECT name FROM ship WHERE date('now') > '2020-01-01'",
+			"SELECT name FROM ship WHERE date('2021-01-01') > '2020-01-01'",
 		},
 		{
 			witness.BareColumn,
@@ -101,11 +106,15 @@ func TestAlternatives(t *testing.T) {
 		{"SELECT name FROM ship ORDER BY tonnage DESC, id LIMIT 2", 1, universe.GoldRows},
 		{"SELECT name FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 2, universe.GoldAnyOf},
 		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 1", 3, universe.GoldAnyOf},
-		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 2", 6, universe.GoldAnyOf}, // both cuts part rows that tie
+		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 2", 6, universe.GoldAnyOf},   // both cuts part rows that tie
 		{"SELECT tonnage FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 1, universe.GoldRows}, // the rows that tie are the same
 		{"SELECT name FROM ship LIMIT 1", 7, universe.GoldAnyOf},
 		{"SELECT flag, count(*) FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1", 2, universe.GoldAnyOf},
 		{"SELECT DISTINCT depth, length(name) FROM quay ORDER BY depth DESC LIMIT 1", 2, universe.GoldAnyOf},
+		// What a nested SELECT gives decides the result, or does not.
+		{"SELECT count(*) FROM ship WHERE tonnage < (SELECT tonnage FROM ship ORDER BY flag IS NULL LIMIT 1)", 4, universe.GoldAnyOf},
+		{"SELECT name FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1) ORDER BY flag LIMIT 9", 2, universe.GoldAnyOf},
+		{"SELECT count(*) FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1)", 1, universe.GoldRows},
 		// Two groups tie whose averages differ by less than counts.
 		{"SELECT avg(tonnage / 3.0 + id * 1e-9) FROM ship WHERE id IN (2, 3) GROUP BY id ORDER BY count(*) LIMIT 1", 1, universe.GoldRows},
 	} {

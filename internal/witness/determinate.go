@@ -54,16 +54,11 @@ func Determinate(ctx context.Context, w Querier, q *sqlast.Query) (*Finding, err
 
 func firstFinding(ctx context.Context, w Querier, q *sqlast.Query, checks []*check) (*Finding, error) {
 	for _, c := range checks {
-		if c.statement != "" {
-			r, err := w.Query(ctx, c.statement, nil)
-			if err != nil {
-				return nil, fmt.Errorf("asking about %s: %w", c.construct, err)
-			}
-			if len(r.Rows) != 1 || r.Rows[0][0] != int64(1) {
-				continue
-			}
+		if holds, err := c.holds(ctx, w); err != nil {
+			return nil, err
+		} else if holds {
+			return c.finding(q), nil
 		}
-		return c.finding(q), nil
 	}
 	return nil, nil
 }
@@ -77,6 +72,23 @@ type check struct {
 	statement string
 	cut       bool // it is a cut of the outermost statement
 	grouped   bool // what ties is groups
+
+	// first returns the rows, none twice, any of which may be the one that the nested SELECT statementOf is read of: at most
+	// one more than maxWays. It is "" where it cannot be asked, or no order can be given that makes one of them the first.
+	first       string
+	statementOf *ast.SelectStmt
+}
+
+// holds says whether a check's construct makes the result depend on the order of the visit, on the database behind w.
+func (c *check) holds(ctx context.Context, w Querier) (bool, error) {
+	if c.statement == "" {
+		return true, nil
+	}
+	r, err := w.Query(ctx, c.statement, nil)
+	if err != nil {
+		return false, fmt.Errorf("asking about %s: %w", c.construct, err)
+	}
+	return len(r.Rows) == 1 && r.Rows[0][0] == int64(1), nil
 }
 
 func (c *check) finding(q *sqlast.Query) *Finding {
@@ -116,10 +128,15 @@ type detector struct {
 }
 
 func checksOf(q *sqlast.Query) []*check {
-	d := &detector{facts: facts{q: q}, p: q.Printer(q.Stmt)}
-	d.clock()
-	d.statement(site{statement: q.Stmt, use: useAnswer})
+	d := newDetector(q)
+	d.collect()
 	return d.checks
+}
+
+// collect finds every check of the query.
+func (d *detector) collect() {
+	d.clock()
+	d.statement(site{statement: d.q.Stmt, use: useAnswer})
 }
 
 // clock finds what reads the time of day or the time zone of the machine.
@@ -948,9 +965,19 @@ func (d *detector) cut(s site) {
 		differ = append(differ, several(fmt.Sprintf("c%d", i+1), column))
 	}
 	numbered := fmt.Sprintf("SELECT *, rank() OVER (%s) AS r, row_number() OVER (%s) AS n FROM (%s)", window, window, rows)
+	k := &check{construct: TieAcrossCut, cut: s.use == useAnswer}
+	if d.readsOne(s) {
+		names, exact := make([]string, len(differ)), make([]string, len(differ))
+		for i := range names {
+			names[i] = fmt.Sprintf("c%d", i+1)
+			exact[i] = names[i] + " COLLATE BINARY"
+		}
+		k.statementOf = s.statement
+		k.first = fmt.Sprintf("SELECT %s FROM (%s) WHERE r = 1 GROUP BY %s ORDER BY %s LIMIT %d", strings.Join(names, ", "),
+			numbered, strings.Join(exact, ", "), strings.Join(exact, ", "), maxWays+1)
+	}
 	condition := fmt.Sprintf("EXISTS (SELECT 1 FROM (%s) GROUP BY r HAVING (%s) AND (%s))",
 		numbered, strings.Join(parted, " OR "), strings.Join(differ, " OR "))
-	k := &check{construct: TieAcrossCut, cut: s.use == useAnswer}
 	k.grouped = len(s.statement.Cores) == 1 && len(core.GroupBy) > 0 && core.Distinct != ast.DistinctDistinct
 	switch {
 	case core.Limit == nil || s.use == useValue && len(core.OrderBy) == 0:
@@ -964,6 +991,31 @@ func (d *detector) cut(s site) {
 		k.message = "LIMIT parts rows with equal ORDER BY values"
 	}
 	d.report(s, k, condition)
+}
+
+// readsOne says whether a nested statement is a single SELECT with a LIMIT whose first row is all that is read of it, by
+// columns that it names, wherever the rows around it stand.
+func (d *detector) readsOne(s site) bool {
+	core := sqlast.Last(s.statement)
+	if s.statement == d.q.Stmt || len(s.statement.Cores) > 1 || core.Limit == nil || core.Limit.Offset != nil ||
+		d.q.CorrelatedColumns(s.statement) {
+		return false
+	}
+	if n, ok := literalInt(core.Limit.Count); !ok || n < 1 || n > 1 && s.use != useValue {
+		return false
+	}
+	for _, it := range d.q.Expand(core) {
+		if it.Expr == nil {
+			return false
+		}
+	}
+	with := false // a common table expression may be read more than once
+	ast.Walk(d.q.Stmt, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectStmt)
+		with = with || ok && s.With != nil
+		return !with
+	})
+	return !with
 }
 
 // cutSafe says whether no rows that tie can differ, by form and keys alone.
