@@ -53,7 +53,7 @@ func (m *matching) sameReferred(x, y int) bool { return m.counterparts(x, y) || 
 // countProven counts the slots that are right by proof.
 func (m *matching) countProven() {
 	m.wrong = make([]bool, len(m.agent))
-	if m.slots.Right == m.slots.Predicted && m.slots.Right == m.slots.Gold {
+	if m.slots.Right == max(m.slots.Predicted, m.slots.Gold) {
 		m.proven.Right = m.slots.Right
 		return
 	}
