@@ -306,12 +306,11 @@ func (n *node) choose(at []int) *node {
 	return m
 }
 
-// companions lists the keys that decide from which row of a group the columns at the given positions are taken: those of
-// MIN and MAX, unless the order or a condition on groups holds the same.
+// companions lists the keys that decide from which row of a group bare columns are taken, those of the keys at the given
+// positions and of the conditions and the order: the keys of MIN and MAX, unless a condition or the order holds the same.
 func (n *node) companions(at []int) []int {
-	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool {
-		return n.keys[i].value.bare && !slices.Contains(n.group, n.keys[i].value)
-	}) {
+	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool { return n.bareIn(n.keys[i].value) }) &&
+		!slices.ContainsFunc(n.having, n.bareIn) && !slices.ContainsFunc(n.order, func(t orderTerm) bool { return n.bareIn(t.value) }) {
 		return nil
 	}
 	var list []int
@@ -324,6 +323,13 @@ func (n *node) companions(at []int) []int {
 		}
 	}
 	return list
+}
+
+// bareIn says whether an expression reads a column that is neither grouped by nor within an aggregate.
+func (n *node) bareIn(e *expression) bool {
+	return e.bare && !e.in(n.group) && slices.ContainsFunc(e.parts, func(p part) bool {
+		return p.column > 0 || p.inner != nil && n.bareIn(p.inner)
+	})
 }
 
 // key gives the position of the key that an argument names.
@@ -543,7 +549,8 @@ func (c *call) aggregate() *Handle {
 // aggregateOf writes an aggregate function of an expression.
 func (c *call) aggregateOf(n *node, kind string, of *expression, distinct bool) *expression {
 	pieces := []any{functions[kind] + "("}
-	if distinct {
+	// The least of distinct values is the least of all, but with DISTINCT SQLite takes bare columns from any row.
+	if distinct && kind != "min" && kind != "max" {
 		pieces = append(pieces, "DISTINCT ")
 	}
 	pieces = append(pieces, of)
@@ -592,7 +599,7 @@ func (c *call) sort() *Handle {
 	value := n.keys[at].value
 	m.order = []orderTerm{{value: value, descending: !ascending, nulls: nulls}}
 	for _, t := range n.order {
-		if t.value != value {
+		if !t.value.same(value) {
 			m.order = append(m.order, t)
 		}
 	}

@@ -1,6 +1,10 @@
 package relation
 
-import "github.com/seatrial/seatrial/internal/universe"
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
 
 // expression is SQL with holes. Expressions do not change after they are made, so that they can be shared.
 type expression struct {
@@ -73,9 +77,17 @@ func (e *expression) windowed() *expression {
 // computed says whether an expression can only be read after WHERE: it holds an aggregate or a window function.
 func (e *expression) computed() bool { return e.aggregate || e.window }
 
+// same says whether two expressions of one SELECT are one, or the same column.
+func (e *expression) same(x *expression) bool {
+	return e == x || len(e.parts) == 1 && len(x.parts) == 1 && e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
+}
+
+// in says whether an expression is one of a list.
+func (e *expression) in(list []*expression) bool { return slices.ContainsFunc(list, e.same) }
+
 // holds says whether x is e or stands in it.
 func (e *expression) holds(x *expression) bool {
-	if e == x {
+	if e.same(x) {
 		return true
 	}
 	for i := range e.parts {

@@ -163,7 +163,7 @@ func (n *node) carrying() (*node, []orderTerm) {
 	inner := n.clone()
 	var order []orderTerm
 	for _, t := range n.order {
-		at := slices.IndexFunc(inner.keys, func(k key) bool { return k.value == t.value && (!n.distinct || k.visible) })
+		at := slices.IndexFunc(inner.keys, func(k key) bool { return k.value.same(t.value) && (!n.distinct || k.visible) })
 		if at < 0 {
 			if n.distinct {
 				break

@@ -46,10 +46,7 @@ func (h *Handle) CountStatement() (statement string, values []universe.Value) {
 	}
 	rows := n.clone()
 	rows.order = nil
-	var out []int
-	if rows.distinct {
-		out = rows.visible()
-	}
+	out := needed(rows, nil)
 	r := renderer{}
 	r.text.WriteString("SELECT COUNT(*) FROM (")
 	r.rows(rows, out, false)
@@ -97,9 +94,12 @@ func (r *renderer) exactly(n *node, out []int, ordered bool) {
 }
 
 // folds says whether the rows are one group that none of the keys at these positions shows: SQL then wants an aggregate
-// among the columns, or else it returns every row.
+// among the columns, or else it returns every row. One within a window function does not count for SQLite.
 func (n *node) folds(out []int) bool {
-	return n.grouped && len(n.group) == 0 && !slices.ContainsFunc(out, func(at int) bool { return n.keys[at].value.aggregate })
+	return n.grouped && len(n.group) == 0 && !slices.ContainsFunc(out, func(at int) bool {
+		value := n.keys[at].value
+		return value.aggregate && !value.window
+	})
 }
 
 // rows writes the SELECT of the keys at the given positions, and, where it must, of more. The order is left out where
@@ -216,9 +216,12 @@ func (r *renderer) source(n *node, used map[int]bool, name func(int) string) {
 		nested(n.input, needed(n.input, pick(n.input, 0)), alias(name, 0))
 	case n.set != nil:
 		r.text.WriteString("(")
-		out := pick(n, 0)
-		if n.set.operator != unionAll || n.set.left.shows() || n.set.right.shows() {
-			out = n.visible() // which rows there are depends on all columns
+		all := n.set.operator != unionAll || n.set.left.shows() || n.set.right.shows() // decide which rows there are
+		var out []int
+		for i := range n.set.left.visible() {
+			if all || used[i] {
+				out = append(out, i)
+			}
 		}
 		r.branch(n.set.left, out)
 		r.text.WriteString(" " + n.set.operator + " ")
