@@ -30,8 +30,10 @@ const (
 	ReasonPlanDisagrees = "plan_disagrees"
 )
 
-// MaxAlternatives bounds how many right results a query may have that its gold lists.
-const MaxAlternatives = 32
+// MaxAlternatives bounds how many right results a query may have that its gold lists. Each stands in the suite whole and is
+// compared with every answer, and few of Spider's and BIRD's queries have more: their numbers of right results fall off
+// to 40 and go on from 72 into the hundreds.
+const MaxAlternatives = 64
 
 // Finding is what a query gives on the published database, or the reason for which it gives nothing that can be proven.
 type Finding struct {
