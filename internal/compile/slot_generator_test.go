@@ -104,6 +104,8 @@ func (g *generator) statement() string {
 		return g.setOperation()
 	case n < 18:
 		return g.common()
+	case n < 30:
+		return g.simple()
 	default:
 		return g.selectAny()
 	}
@@ -116,6 +118,46 @@ func (g *generator) selectAny() string {
 	}
 	text, _ := g.plain(g.from(), true, nil)
 	return text
+}
+
+// simple writes a SELECT of the paper's own operations.
+func (g *generator) simple() string {
+	g.use("paper's operations")
+	src := g.tables()
+	from := src.text
+	for i := range g.r.IntN(3) {
+		word := " WHERE "
+		if i > 0 || src.condition {
+			word = " AND "
+		}
+		sort := g.of(whole, real, words, day)
+		x, _ := g.pick(src.columns, sort)
+		condition := x + g.of(" = ", " <> ", " > ", " <= ") + g.literal(sort)
+		switch {
+		case x == "":
+			condition = src.ids[0] + " >= 2"
+		case sort == words && g.chance(40):
+			condition = x + " LIKE " + g.of("'%a%'", "'A%'", "'_e%'")
+		case sort == day && g.chance(50):
+			condition = "SUBSTR(" + x + ", 1, 4)" + g.of(" = ", " >= ") + g.of("'2001'", "'2010'")
+		}
+		from += word + condition
+	}
+	column := func() string { return src.columns[g.r.IntN(len(src.columns))].text }
+	aggregate := g.of("COUNT", "SUM", "AVG", "MIN", "MAX")
+	switch g.r.IntN(5) {
+	case 0:
+		return "SELECT " + aggregate + "(" + column() + ") FROM " + from
+	case 1:
+		return "SELECT " + aggregate + "(" + column() + ") FROM " + from + " GROUP BY " + column()
+	case 2:
+		key := column()
+		return "SELECT " + g.of(aggregate+"("+column()+")", key) + " FROM " + from + " GROUP BY " + key + " ORDER BY " + key + g.of("", " DESC")
+	case 3:
+		return "SELECT " + g.of("", "DISTINCT ") + column() + " FROM " + from
+	default:
+		return "SELECT " + column() + " FROM " + from + " ORDER BY " + g.of(column(), src.ids[0]) + g.of("", " DESC")
+	}
 }
 
 // setOperation combines SELECTs of two columns of the same sorts.
@@ -163,9 +205,16 @@ func (g *generator) derived() (string, []column) {
 	defer func() { g.deep-- }()
 	var text string
 	var sorts []string
-	if g.chance(60) {
+	switch {
+	case g.chance(15):
+		g.use("set operation in FROM")
+		sorts = []string{whole, g.of(words, day)}
+		first, _ := g.plain(g.tables(), false, sorts)
+		second, _ := g.plain(g.tables(), false, sorts)
+		text = first + " " + g.of("UNION", "UNION ALL", "INTERSECT", "EXCEPT") + " " + second
+	case g.chance(60):
 		text, sorts = g.grouped(g.tables(), false)
-	} else {
+	default:
 		text, sorts = g.plain(g.tables(), false, []string{whole, g.of(words, real)})
 	}
 	columns := make([]column, len(sorts))

@@ -135,8 +135,8 @@ var constructs = []string{
 	"aggregate of DISTINCT values", "aggregate with FILTER", "arithmetic", "comma join", "common table expression",
 	"concatenation", "condition as a value", "date", "expression over aggregates", "join", "join of three",
 	"join with a nested SELECT", "least or greatest", "length or position", "negation", "nested SELECT as a list",
-	"nested SELECT as a value", "nested SELECT in FROM", "number and text compared", "order of nulls", "outer join",
-	"outer join with a nested SELECT", "self-join", "set operation", "several order keys", "star", "substring",
+	"nested SELECT as a value", "nested SELECT in FROM", "number and text compared", "order of nulls", "outer join", "paper's operations",
+	"outer join with a nested SELECT", "self-join", "set operation", "set operation in FROM", "several order keys", "star", "substring",
 	"two keys compared", "window", "window over aggregates",
 }
 
