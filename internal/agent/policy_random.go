@@ -22,7 +22,7 @@ func (r *randomCaller) turn(view *universe.View, seen []universe.Observation) (u
 		}
 		return universe.Turn{Actions: []universe.Action{answerReference(r.label)}}, nil
 	}
-	calls := universe.SingleCalls(view.Tools, r.in.Task.Literals)
+	calls := universe.SingleCalls(view.Tools, view.Starts, r.in.Task.Literals)
 	if len(calls) == 0 {
 		return stop("no tool can be called with the request's literals"), nil
 	}

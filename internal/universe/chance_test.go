@@ -62,7 +62,7 @@ func TestSingleCallsBruteForce(t *testing.T) {
 			}
 			want *= n
 		}
-		calls := SingleCalls([]*Tool{chanceTool("t", bindings...)}, literals)
+		calls := SingleCalls([]*Tool{chanceTool("t", bindings...)}, nil, literals)
 		if len(calls) != min(want, MaxCallsPerTool) {
 			t.Fatalf("seed %d: %d calls, want %d: %+v with %v", seed, len(calls), want, bindings, distinct)
 		}
@@ -93,7 +93,7 @@ func TestSingleCalls(t *testing.T) {
 	bodyless := &Tool{Name: "bodyless"}
 	literals := []Literal{{Value: "$x$"}, {Value: int64(1)}, {Value: "b"}, {Value: int64(2)}}
 	var got []string
-	for _, c := range SingleCalls([]*Tool{two, bodyless, none}, literals) {
+	for _, c := range SingleCalls([]*Tool{two, bodyless, none}, nil, literals) {
 		text, err := Marshal(c)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestSingleCallsBound(t *testing.T) {
 	for i := range bindings {
 		bindings[i].Type = TypeInteger
 	}
-	calls := SingleCalls([]*Tool{chanceTool("wide", bindings...)}, literals)
+	calls := SingleCalls([]*Tool{chanceTool("wide", bindings...)}, nil, literals)
 	if len(calls) != MaxCallsPerTool {
 		t.Fatalf("%d calls, want %d", len(calls), MaxCallsPerTool)
 	}

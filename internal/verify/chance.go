@@ -8,56 +8,175 @@ import (
 
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// chance counts the single calls with the request's own literals that return gold.
+// chance counts the single calls that return gold (see [universe.SingleCalls]).
 func (p *Prover) chance(ctx context.Context, c *Claim, gold *universe.Gold) (universe.Chance, error) {
 	var chance universe.Chance
 	u := p.universes[c.Style]
-	for _, call := range universe.SingleCalls(u.tools, c.Literals) {
-		chance.Calls++
-		t := u.byName[call.Tool]
-		if possible, err := p.couldBe(ctx, t, gold); err != nil || !possible {
-			if err != nil {
-				return chance, err
-			}
-			continue
+	kit := u.whole
+	if len(c.Starts) > 0 {
+		var err error
+		if kit, err = p.special(u, c.Starts); err != nil {
+			return chance, err
 		}
-		r, err := p.single(ctx, u, &call)
+	}
+	for _, call := range universe.SingleCalls(kit.tools, kit.tables, c.Literals) {
+		chance.Calls++
+		t := kit.byName[call.Tool]
+		right, err := p.hits(ctx, u, c, t, &call, gold)
 		if err != nil {
 			return chance, err
 		}
-		if r != nil && len(r.Rows) == len(gold.Rows) && gold.Accepts(universe.Answer{Result: r}).Strict {
+		if right {
 			chance.Hits++
 		}
 	}
 	return chance, nil
 }
 
-// couldBe says whether a tool can return gold at all: a result of another width cannot, nor can one row where gold has
-// several, nor a column of the database that lacks a value of gold. What cannot need not be run.
-func (p *Prover) couldBe(ctx context.Context, t *universe.Tool, gold *universe.Gold) (bool, error) {
-	if len(t.Body.Columns) != len(gold.Columns) || t.Body.SingleRow && len(gold.Rows) != 1 {
+// singleKit is the tools that single calls are listed of.
+type singleKit struct {
+	tools  []*universe.Tool
+	byName map[string]*universe.Tool
+	tables []universe.Table
+}
+
+func newSingleKit(tools []*universe.Tool) *singleKit {
+	kit := &singleKit{tools: tools, byName: make(map[string]*universe.Tool, len(tools))}
+	for _, t := range tools {
+		kit.byName[t.Name] = t
+	}
+	return kit
+}
+
+// special gives the operations on data handles as the agent of a task with these starting tables sees them.
+func (p *Prover) special(u *toolset, starts []universe.Start) (*singleKit, error) {
+	key := ""
+	sources := make([]*universe.Source, len(starts))
+	names := map[string]bool{}
+	for i, start := range starts {
+		key += start.Source + "\n"
+		for _, src := range p.config.Sources {
+			if src.ID == start.Source {
+				sources[i] = src
+			}
+		}
+		if sources[i] == nil {
+			return nil, fmt.Errorf("starting table %s of %q is not known", start.Source, start.Label)
+		}
+		for j := range sources[i].Keys {
+			names[sources[i].Keys[j].Name] = true
+		}
+	}
+	if kit := u.special[key]; kit != nil {
+		return kit, nil
+	}
+	var tools []*universe.Tool
+	for _, t := range u.tools {
+		// A getter of a key that no starting table has is not shown.
+		if name, bound := t.Body.Fixed["key_name"].(string); !bound || names[name] {
+			tools = append(tools, relation.Specialize(t, sources))
+		}
+	}
+	kit := newSingleKit(tools)
+	for i, start := range starts {
+		kit.tables = append(kit.tables, relation.Describe(start.Label, sources[i]))
+	}
+	u.special[key] = kit
+	return kit, nil
+}
+
+// hits says whether a single call returns gold. What cannot return it is not run.
+func (p *Prover) hits(
+	ctx context.Context, u *toolset, c *Claim, t *universe.Tool, call *universe.Call, gold *universe.Gold,
+) (bool, error) {
+	var handle *relation.Handle
+	columns, single := t.Body.Columns, t.Body.SingleRow
+	if t.Body.Engine == universe.EngineRelation {
+		var mistake *universe.ToolError
+		handle, mistake = relation.Apply(t.Body, call.Arguments, func(label string) (*relation.Handle, *universe.ToolError) {
+			for _, start := range c.Starts {
+				if start.Label == label {
+					return p.sources[start.Source], nil
+				}
+			}
+			return nil, &universe.ToolError{Code: universe.CodeBadReference, Message: "There is no such label."}
+		})
+		if mistake != nil {
+			return false, nil
+		}
+		columns, single = handle.Columns(), t.Body.Operation == relation.Aggregate
+	}
+	possible := false
+	for _, answer := range gold.Answers() {
+		could, err := p.couldBe(ctx, t, columns, single, answer)
+		if err != nil {
+			return false, err
+		}
+		possible = possible || could
+	}
+	if !possible {
 		return false, nil
 	}
-	if len(gold.Rows) == 0 || len(gold.Columns) > 1 {
+	var r *universe.Result
+	var err error
+	if handle != nil {
+		r, err = p.read(ctx, handle)
+	} else {
+		r, err = p.single(ctx, u, call)
+	}
+	return r != nil && gold.Accepts(universe.Answer{Result: r}).Strict, err
+}
+
+// read runs the statement of a data handle, once for each different one. It gives nil where that fails or returns more
+// rows than any gold has.
+func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*universe.Result, error) {
+	id := handle.ID()
+	if r, known := p.handles[id]; known {
+		return r, nil
+	}
+	statement, values := handle.Statement()
+	r, err := p.config.World.WithRows(p.config.LongestGold).Query(ctx, statement, values)
+	if err != nil && !judged(err) {
+		return nil, err
+	}
+	if err != nil {
+		r = nil
+	} else {
+		r = &universe.Result{Columns: handle.Keys(), Rows: r.Rows}
+	}
+	p.handles[id] = r
+	return r, nil
+}
+
+// couldBe says whether a tool can return a right result at all: a result of another width cannot, nor can one row where
+// there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
+func (p *Prover) couldBe(
+	ctx context.Context, t *universe.Tool, columns []universe.Column, single bool, answer *universe.Gold,
+) (bool, error) {
+	if len(columns) != len(answer.Columns) || single && len(answer.Rows) != 1 {
+		return false, nil
+	}
+	if len(answer.Rows) == 0 || len(answer.Columns) > 1 {
 		return true, nil // columns may be accepted in another order: only a single one has its place
 	}
-	column := &t.Body.Columns[0]
+	column := &columns[0]
 	// The column of a UNION is called after that of its first branch, and holds the values of all.
 	if column.Computed || column.Table == "" || strings.Contains(strings.ToUpper(t.Body.Statement), "UNION") {
 		return true, nil
 	}
-	if gold.Rows[0][0] == nil {
+	if answer.Rows[0][0] == nil {
 		return true, nil
 	}
 	domain, err := p.domain(ctx, column.Table, column.Column)
 	if err != nil || domain == nil {
 		return true, err
 	}
-	return domain[loose(gold.Rows[0][0])], nil
+	return domain[loose(answer.Rows[0][0])], nil
 }
 
 // maxDomain bounds how many different values of a column are kept: of larger columns every value counts as possible.

@@ -50,6 +50,6 @@ func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cer
 	}
 	return &suite.Certificate{
 		Instance: in.ID, Checks: []string{CheckShown}, Transcript: map[string]string{name: digest},
-		Plans: []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(task.Gold.Blocks != nil)}},
+		Plans: []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(task.Gold.Ordered())}},
 	}, "", nil
 }

@@ -86,6 +86,7 @@ type Prover struct {
 	smallest   []int               // indices of neighbours, those with the fewest rows first
 	universes  map[string]*toolset // by style
 	sources    map[string]*relation.Handle
+	handles    map[string]*universe.Result // what data handles give that single calls make, by identity
 	domains    map[string]map[string]bool
 	proofs     map[[2]string]*Proof // by style and SQL: many questions share theirs
 	latest     *knowledge           // of the query that was proven last: its other styles come next
@@ -96,6 +97,8 @@ type toolset struct {
 	tools   []*universe.Tool
 	byName  map[string]*universe.Tool
 	toolkit *environment.Toolkit
+	whole   *singleKit
+	special map[string]*singleKit       // by starting tables
 	singles map[string]*universe.Result // results of single calls that are short enough to be gold, by call
 	dead    map[string]*universe.Result // the same, by deadKey
 }
@@ -113,13 +116,13 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 		c.LongestGold = environment.DefaultRows
 	}
 	p := &Prover{
-		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{},
+		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{}, handles: map[string]*universe.Result{},
 		domains: map[string]map[string]bool{}, proofs: map[[2]string]*Proof{},
 	}
 	for _, t := range c.Tools {
 		u := p.universes[t.Style]
 		if u == nil {
-			u = &toolset{byName: map[string]*universe.Tool{}, singles: map[string]*universe.Result{}, dead: map[string]*universe.Result{}}
+			u = &toolset{byName: map[string]*universe.Tool{}, special: map[string]*singleKit{}, singles: map[string]*universe.Result{}, dead: map[string]*universe.Result{}}
 			p.universes[t.Style] = u
 		}
 		u.tools = append(u.tools, t)
@@ -130,6 +133,7 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 		if u.toolkit, err = environment.NewToolkit(u.tools); err != nil {
 			return nil, err
 		}
+		u.whole = newSingleKit(u.tools)
 	}
 	for _, s := range c.Sources {
 		p.sources[s.ID] = relation.Open(s)
@@ -397,7 +401,7 @@ func (p *Prover) provePlan(
 	if !proof.Gold.Holds(result) {
 		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(c.Finding.Result.Rows))
 	}
-	plan.Evidence = evidenceOf(record)
+	plan.Evidence = evidenceOf(record, plan)
 	plan.IntermediateValues = p.intermediateValues(c, record, plan)
 	if len(plan.Calls) == 1 {
 		key, _, err := callKey(&plan.Calls[0])
@@ -480,13 +484,18 @@ func (p *Prover) play(
 	return record, nil
 }
 
-// evidenceOf lists what the calls of an episode gave.
-func evidenceOf(t *transcript.Transcript) []universe.CallEvidence {
-	var list []universe.CallEvidence
+// evidenceOf lists what the calls of a plan gave, in the plan's order: policies play calls that need not wait for one
+// another together.
+func evidenceOf(t *transcript.Transcript, plan *universe.Plan) []universe.CallEvidence {
+	byLabel := map[string]universe.CallEvidence{}
 	for i := range t.Events {
 		if e := &t.Events[i]; e.Kind == transcript.EventCall {
-			list = append(list, universe.CallEvidence{Handle: e.Handle, Digest: e.Digest, Neighbours: e.Neighbour, Rows: e.Rows})
+			byLabel[e.Label] = universe.CallEvidence{Handle: e.Handle, Digest: e.Digest, Neighbours: e.Neighbour, Rows: e.Rows}
 		}
+	}
+	list := make([]universe.CallEvidence, len(plan.Calls))
+	for i := range plan.Calls {
+		list[i] = byLabel[plan.Calls[i].Label]
 	}
 	return list
 }

@@ -221,7 +221,9 @@ func (v *suiteVerifier) pair() {
 }
 
 // isClean says whether an instance is a task as it is, under no condition.
-func isClean(in *suite.Instance) bool { return in.Role == condition.RoleClean && len(in.Conditions) == 0 }
+func isClean(in *suite.Instance) bool {
+	return in.Role == condition.RoleClean && len(in.Conditions) == 0
+}
 
 // conditions derives the instances under conditions again, plays their plans with what they show, and compares.
 func (v *suiteVerifier) conditions(ctx context.Context) error {
@@ -348,7 +350,7 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 func (v *suiteVerifier) longest(tasks []int) int {
 	n := 0
 	for _, i := range tasks {
-		n = max(n, len(v.suite.Tasks[i].Gold.Rows))
+		n = max(n, v.suite.Tasks[i].Gold.Longest())
 	}
 	return n
 }
