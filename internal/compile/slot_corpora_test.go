@@ -59,7 +59,7 @@ func corpora(t *testing.T, kind string) tallies {
 	if shared == "" {
 		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
 	}
-	if testing.Short() {
+	if testing.Short() || underRace {
 		t.Skip("it plays thousands of plans")
 	}
 	c, err := corpus.Open(kind+":"+filepath.Join(shared, "data", kind), corpus.Options{})
