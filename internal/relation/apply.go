@@ -233,46 +233,43 @@ func (c *call) follow(ref universe.Reference) *Handle {
 	if ref.Column == "" {
 		return h
 	}
-	one, mistake := Select(h, ref.Column)
-	if mistake != nil {
-		panic(mistake)
-	}
-	return one
+	return h.one(ref.Column)
 }
 
 // source gives the node of data_source.
 func (c *call) source() *node { return c.handle("data_source").node }
 
-// Select gives the handle of one key of another, which is what `$label.key$` stands for.
-func Select(h *Handle, name string) (*Handle, *universe.ToolError) {
+// one gives the handle of one key of another, which is what `$label.key$` stands for.
+func (h *Handle) one(name string) *Handle {
 	at := h.node.find(name)
 	if at < 0 {
-		return nil, unknownKey(h.node, name, "")
+		panic(unknownKey(h.node, name, ""))
 	}
 	n := h.node
 	if n.distinct {
 		n = n.wrap()
 		at = n.find(name)
 	}
-	one := made(n.choose([]int{at}))
-	one.delivers = h.delivers
-	return one, nil
+	return made(n.choose([]int{at}))
 }
 
+// unknownKey is the mistake of naming a key that is not there: in an argument, or in a reference where argument is "".
 func unknownKey(n *node, name, argument string) *universe.ToolError {
-	message := fmt.Sprintf("There is no key `%s`.", name)
+	code, message := universe.CodeBadReference, fmt.Sprintf("There is no key `%s`.", name)
 	if argument != "" {
-		message = fmt.Sprintf("There is no key `%s` for `%s`.", name, argument)
+		code, message = universe.CodeWrongType, fmt.Sprintf("There is no key `%s` for `%s`.", name, argument)
 	}
 	names := n.names()
 	if near := nearest(name, names); near != "" {
 		message += fmt.Sprintf(" The nearest is `%s`.", near)
 	}
 	const most = 40
+	more := ""
 	if len(names) > most {
+		more = fmt.Sprintf(" and %d more", len(names)-most)
 		names = names[:most]
 	}
-	return &universe.ToolError{Code: universe.CodeWrongType, Message: message + " Keys: " + quoted(names) + "."}
+	return &universe.ToolError{Code: code, Message: message + " Keys: " + quoted(names) + more + "."}
 }
 
 // choose makes a node of the keys at the given positions.
@@ -308,9 +305,11 @@ func (n *node) choose(at []int) *node {
 
 // companions lists the keys that decide from which row of a group bare columns are taken, those of the keys at the given
 // positions and of the conditions and the order: the keys of MIN and MAX, unless a condition or the order holds the same.
+// A key that is grouped by is bare as well: values that are equal can differ in case.
 func (n *node) companions(at []int) []int {
-	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool { return n.bareIn(n.keys[i].value) }) &&
-		!slices.ContainsFunc(n.having, n.bareIn) && !slices.ContainsFunc(n.order, func(t orderTerm) bool { return n.bareIn(t.value) }) {
+	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool { return n.keys[i].value.bare }) &&
+		!slices.ContainsFunc(n.having, func(e *expression) bool { return e.bare }) &&
+		!slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.bare }) {
 		return nil
 	}
 	var list []int
@@ -323,13 +322,6 @@ func (n *node) companions(at []int) []int {
 		}
 	}
 	return list
-}
-
-// bareIn says whether an expression reads a column that is neither grouped by nor within an aggregate.
-func (n *node) bareIn(e *expression) bool {
-	return e.bare && !e.in(n.group) && slices.ContainsFunc(e.parts, func(p part) bool {
-		return p.column > 0 || p.inner != nil && n.bareIn(p.inner)
-	})
 }
 
 // key gives the position of the key that an argument names.

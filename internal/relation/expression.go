@@ -1,10 +1,6 @@
 package relation
 
-import (
-	"slices"
-
-	"github.com/seatrial/seatrial/internal/universe"
-)
+import "github.com/seatrial/seatrial/internal/universe"
 
 // expression is SQL with holes. Expressions do not change after they are made, so that they can be shared.
 type expression struct {
@@ -81,9 +77,6 @@ func (e *expression) computed() bool { return e.aggregate || e.window }
 func (e *expression) same(x *expression) bool {
 	return e == x || len(e.parts) == 1 && len(x.parts) == 1 && e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
 }
-
-// in says whether an expression is one of a list.
-func (e *expression) in(list []*expression) bool { return slices.ContainsFunc(list, e.same) }
 
 // holds says whether x is e or stands in it.
 func (e *expression) holds(x *expression) bool {

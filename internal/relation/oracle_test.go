@@ -380,7 +380,7 @@ func (o *oracle) make(r *rows, name string, operands []field, window bool, write
 		extreme, over = extreme || f.extreme, over || f.window
 	}
 	value, made := write(c.table, read)
-	made.name, made.extreme, made.window, made.row = name, extreme && !window, over, false
+	made.name, made.extreme, made.window, made.row = name, extreme && !window, over && r.grouped, false
 	list := []field{made}
 	d := c.with()
 	o.fill(d, list, []string{value}, c.kept(), " FROM "+c.table)

@@ -54,10 +54,13 @@ type chain struct {
 	unclear map[string]int
 }
 
-var slotTools = func() map[string]*universe.Tool {
+var slotTools = toolset(universe.StyleSlot, relation.ProfileExtended)
+
+// specialized are the slot tools as an agent is shown them.
+var specialized = func() map[string]*universe.Tool {
 	tools := map[string]*universe.Tool{}
-	for _, t := range relation.Tools(universe.StyleSlot, relation.ProfileExtended) {
-		tools[t.Name] = t
+	for name, t := range slotTools {
+		tools[name] = relation.Specialize(t, fixtures)
 	}
 	return tools
 }()
@@ -98,6 +101,11 @@ func (c *chain) apply(from string, tool string, arguments map[string]any, same f
 	if mistake != nil {
 		c.t.Fatalf("%v\n%s", mistake, strings.Join(c.calls, "\n"))
 	}
+	// Schemas do not speak of blobs, which nobody but a tool writes.
+	if special := specialized[tool]; !strings.Contains(string(text), "$blob") && !conforms(special.Parameters, arguments) {
+		c.t.Fatalf("%s: its schema does not admit %s", tool, text)
+	}
+	c.inSel(tool, arguments, h)
 	var names []string
 	for _, k := range r.keys {
 		names = append(names, k.name)

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 type renderer struct {
 	text    strings.Builder
 	values  []universe.Value
+	bound   map[any]int // places of values, so that what is the same expression is so for SQLite
 	aliases int
 }
 
@@ -315,8 +317,7 @@ func (r *renderer) expression(e *expression, name func(int) string) {
 	for i := range e.parts {
 		switch p := &e.parts[i]; {
 		case p.bound:
-			r.values = append(r.values, p.value)
-			fmt.Fprintf(&r.text, "?%d", len(r.values))
+			r.bind(p.value)
 		case p.column > 0:
 			r.text.WriteString(name(p.column - 1))
 		case p.inner != nil:
@@ -329,4 +330,26 @@ func (r *renderer) expression(e *expression, name func(int) string) {
 			r.text.WriteString(p.text)
 		}
 	}
+}
+
+// bind writes the placeholder of a value; equal values of one type share theirs.
+func (r *renderer) bind(v universe.Value) {
+	var same any = v
+	switch v := v.(type) {
+	case float64:
+		same = math.Float64bits(v)
+	case universe.Blob:
+		same = [1]string{string(v)}
+	}
+	at, known := r.bound[same]
+	if !known {
+		r.values = append(r.values, v)
+		at = len(r.values)
+		if r.bound == nil {
+			r.bound = map[any]int{}
+		}
+		r.bound[same] = at
+	}
+	r.text.WriteByte('?')
+	r.text.WriteString(strconv.Itoa(at))
 }

@@ -3,8 +3,6 @@ package relation
 import (
 	"fmt"
 	"maps"
-
-	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // Sel gives the call of the sel style that does what a call of the slot style does (NL2API §3.2): its closed arguments
@@ -63,33 +61,10 @@ func Sel(tool string, arguments map[string]any, made func(key string) bool) (str
 		case !ok:
 			return "", nil, fmt.Errorf("%s: several keys are several getters", tool)
 		case made(key):
-			return GetMade, out, nil
+			return getMade, out, nil
 		}
 		delete(out, "key_name")
-		return Getter(key), out, nil
+		return getter(key), out, nil
 	}
 	return "", nil, fmt.Errorf("there is no slot tool %q", tool)
-}
-
-// Slot is the inverse of [Sel]: it gives the call of the slot style that a call of a sel tool is.
-func Slot(t *universe.Tool, arguments map[string]any) (string, map[string]any) {
-	out := maps.Clone(arguments)
-	if t.Body.Operation != Transform {
-		maps.Copy(out, t.Body.Fixed)
-		return t.Body.Operation, out
-	}
-	args := map[string]any{}
-	for name, v := range arguments {
-		switch name {
-		case "data_source", "key_name", "new_key":
-		default:
-			args[name] = v
-			delete(out, name)
-		}
-	}
-	maps.Copy(out, t.Body.Fixed)
-	if len(args) > 0 {
-		out["operation_args"] = args
-	}
-	return t.Body.Operation, out
 }

@@ -252,7 +252,9 @@ func (a *argument) schema() *universe.Schema {
 	if slices.Contains(a.types, "array") {
 		s.Items = &universe.Schema{Types: a.items}
 		if a.key && len(a.types) > 1 { // a key or a list of keys
-			s.Items.Types = textOnly
+			if a.items == nil {
+				s.Items.Types = textOnly
+			}
 			s.AnyOf = []*universe.Schema{{Types: textOnly}, {Types: []string{"array"}, Items: s.Items}}
 			s.Types, s.Items = nil, nil
 		}
@@ -390,8 +392,9 @@ func slotTools(extended bool) []*universe.Tool {
 			transformList = append(transformList, [2]string{p[0], predicateText(p[0])})
 		}
 		operands = []argument{
-			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue, text: "The value to compare with: a single value; a list for `in` and `between`; `$label$` for what an earlier call found."},
-			{name: "other_key", types: []string{"string", "array"}, key: true, text: "The key to compare with, in place of `value`."},
+			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue, text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for `between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
+			{name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"}, key: true,
+				text: "The key to compare with, in place of `value`; a list of two for `between`, with null where `value` gives that bound."},
 			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
 		}
 	}
@@ -457,8 +460,8 @@ var (
 	beside       = argument{name: "beside", types: textOnly, text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
 )
 
-// GetMade is the getter of keys that a plan made itself (sel style).
-const GetMade = "get_made_key"
+// getMade is the getter of keys that a plan made itself (sel style).
+const getMade = "get_made_key"
 
 func selTools(extended bool) []*universe.Tool {
 	style := universe.StyleSel
@@ -545,7 +548,7 @@ func selTools(extended bool) []*universe.Tool {
 		}
 		tools = append(tools, spec(style, Join+"_"+p[0], Join, joinText+" Here: "+p[1]+".", map[string]any{"join_type": p[0]}, append(takes, prefix)...))
 	}
-	return append(tools, spec(style, GetMade, Retrieve, "Returns the values of a key that an earlier call made, in the order of the rows.", nil,
+	return append(tools, spec(style, getMade, Retrieve, "Returns the values of a key that an earlier call made, in the order of the rows.", nil,
 		append([]argument{dataSource, {name: "key_name", types: textOnly, pattern: madeName, required: true, text: "The key to return."}}, getterTakes()...)...))
 }
 
@@ -562,15 +565,15 @@ func getterTakes() []argument {
 	}
 }
 
-// Getter names the getter of a key, at most 64 characters long.
-func Getter(key string) string {
+// getter names the getter of a key, at most 64 characters long.
+func getter(key string) string {
 	name := "get_" + strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '_'
 	}, key)
-	if name == "get_"+key && len(name) <= 64 && name != GetMade {
+	if name == "get_"+key && len(name) <= 64 && name != getMade {
 		return name
 	}
 	hash := universe.Hash(0, "getter", key)[:6]
@@ -582,7 +585,7 @@ func Getters(src *universe.Source) []*universe.Tool {
 	tools := make([]*universe.Tool, len(src.Keys))
 	for i := range src.Keys {
 		k := &src.Keys[i]
-		tools[i] = spec(universe.StyleSel, Getter(k.Name), Retrieve, getterText(k), map[string]any{"key_name": k.Name},
+		tools[i] = spec(universe.StyleSel, getter(k.Name), Retrieve, getterText(k), map[string]any{"key_name": k.Name},
 			append([]argument{dataSource}, getterTakes()...)...)
 		tools[i].Database = src.Database
 	}

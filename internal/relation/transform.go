@@ -561,7 +561,11 @@ func (t *transformation) window() *expression {
 	for i, k := range order {
 		terms[i] = orderTerm{value: k, descending: i < len(descending) && descending[i]}
 	}
-	e := sql(append(append(pieces, orderPieces(terms)...), ")")...)
+	by := orderPieces(terms)
+	if len(by) > 0 && len(t.keys("partition_by")) == 0 {
+		by[0] = strings.TrimPrefix(by[0].(string), " ")
+	}
+	e := sql(append(append(pieces, by...), ")")...)
 	t.overWindow = e.window
 	return e.windowed()
 }
