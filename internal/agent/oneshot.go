@@ -6,7 +6,8 @@ import (
 )
 
 // oneShot asks for all calls in one reply (NL2API §4.1): a JSON list whose elements have a label and may refer to
-// the labels before them. The environment runs them in order; the result of the last one is the answer.
+// the labels before them. The environment runs them in order; the result of the last one is the answer. In the slot and
+// sel styles three worked examples of other databases show how (appendix F.1), in the others none (appendix F.2).
 type oneShot struct {
 	config ProtocolConfig
 	acts   acts
@@ -15,6 +16,11 @@ type oneShot struct {
 }
 
 func newOneShot(config ProtocolConfig) dialect { return &oneShot{config: config} }
+
+func newOneShotNative(config ProtocolConfig) dialect {
+	config.NativeTools = true
+	return newOneShot(config)
+}
 
 const (
 	promptOneShot = `You plan tool calls that together answer a request. You get a single reply: write down every ` +
@@ -25,6 +31,11 @@ const (
 	promptOneShotForm = `Reply with a JSON list and nothing else. Each element is one call:
 [{"name": "first_tool", "arguments": {"city": "Bergen"}, "label": "homes"},
  {"name": "second_tool", "arguments": {"owners": "$homes.owner_id$", "at_least": 3}, "label": "result"}]
+(The tools in this pattern are invented.)`
+
+	promptOneShotTableForm = `Reply with a JSON list and nothing else. Each element is one call:
+[{"name": "first_tool", "arguments": {"data_source": "$starting_table$", "least": 3}, "label": "some"},
+ {"name": "second_tool", "arguments": {"data_source": "$some$"}, "label": "result"}]
 (The tools in this pattern are invented.)`
 
 	promptOneShotNative = "" +
@@ -41,6 +52,9 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 	o.reader = NewReader(tools)
 	var request model.Request
 	form, listing := promptOneShotForm, ""
+	if len(view.Starts) > 0 {
+		form = promptOneShotTableForm
+	}
 	if o.config.NativeTools {
 		form = promptOneShotNative
 		specs, err := o.config.Specs.specs(view.Tools)
@@ -63,8 +77,13 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 		}
 		listing = promptOneShotTools + "\n" + lines + "\n" + own
 	}
-	system := paragraphs(promptOneShot, promptResults, promptReferences, form,
-		promptDecline+` Do it by calling the tool "`+o.acts.decline+`" and nothing else.`, listing)
+	results, references := promptOf(view)
+	examples, err := worked(view, o.config.NativeTools)
+	if err != nil {
+		return request, err
+	}
+	system := paragraphs(promptOneShot, results, references, form,
+		promptDecline+` Do it by calling the tool "`+o.acts.decline+`" and nothing else.`, examples, listing)
 	request.System, request.Messages = conversationOf(view, system)
 	return request, nil
 }

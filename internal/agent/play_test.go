@@ -45,6 +45,12 @@ func newHarbour() *harbour {
 			}
 			return []map[string]any{{"count": int64(len(owners))}}, nil
 		},
+		"query_database": func(a map[string]any) ([]map[string]any, *universe.ToolError) {
+			if a["sql"] != "SELECT id FROM home" {
+				return nil, &universe.ToolError{Code: universe.CodeBadArguments, Message: "no such table"}
+			}
+			return []map[string]any{{"id": int64(7)}}, nil
+		},
 		"get_all": func(map[string]any) ([]map[string]any, *universe.ToolError) {
 			return []map[string]any{{"id": int64(7)}}, nil
 		},

@@ -139,7 +139,7 @@ func TestAbsentPlansStopAtOnce(t *testing.T) {
 func TestRandomDrawsEvenly(t *testing.T) {
 	view := testView(t)
 	task := testTask("Bergen")
-	choices := universe.SingleCalls(view.Tools, task.Literals)
+	choices := universe.SingleCalls(view.Tools, nil, task.Literals)
 	if len(choices) != 3 { // two cities with one year, and the tool without arguments
 		t.Fatalf("%d single calls", len(choices))
 	}

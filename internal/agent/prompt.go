@@ -20,6 +20,17 @@ const (
 		`the argument. A text of your own that starts with a dollar sign is written with two of them ` +
 		`("$$5" means $5).`
 
+	// promptTables and promptTableReferences take the place of promptResults and promptReferences where an episode begins
+	// with starting tables: most calls of the slot and sel styles make a data handle (NL2API §3.1).
+	promptTables = `Tools work on tables, whose columns are called keys. A tool that filters, sorts, groups or changes a ` +
+		`table makes a new one, whose rows are not returned: it is known by the label of the call. A tool that returns ` +
+		`values gives a list of records (JSON objects), even when there is only one value.`
+
+	promptTableReferences = "" +
+		`Each call has a label. Where a call needs a table, or values that an earlier call found, write "$label$", or ` +
+		`"$label.key$" for one key of it, as the value of the argument. A text of your own that starts with a dollar ` +
+		`sign is written with two of them ("$$5" means $5).`
+
 	promptAnswer = `The answer is data: the value, the list of values, or the records that were asked for, and ` +
 		`nothing around them. If the answer is exactly what one call returned, you may give the reference ` +
 		`"$label$" in its place.`
@@ -29,6 +40,45 @@ const (
 
 	promptErrors = `A call may come back with an error in place of a result. Decide for yourself what to do then.`
 )
+
+// promptOf says what results are and how they are referred to, and with which tables the episode begins.
+func promptOf(view *universe.View) (results, references string) {
+	if len(view.Starts) == 0 {
+		return promptResults, promptReferences
+	}
+	return paragraphs(promptTables, startsOf(view)), promptTableReferences
+}
+
+// startsOf lists the starting tables. Their keys stand in the tools' specifications.
+func startsOf(view *universe.View) string {
+	var b strings.Builder
+	b.WriteString("You begin with this table, which is ready under its label:")
+	if len(view.Starts) > 1 {
+		b.Reset()
+		b.WriteString("You begin with these tables, which are ready under their labels:")
+	}
+	for i := range view.Starts {
+		s := &view.Starts[i]
+		fmt.Fprintf(&b, "\n- \"%s\" is %s", universe.Reference{Label: s.Label}, joined(s.Joins))
+	}
+	return b.String()
+}
+
+// joined says of which tables of the database a starting table is made.
+func joined(tables []string) string {
+	quoted := make([]string, len(tables))
+	for i, t := range tables {
+		quoted[i] = string(quote(t))
+	}
+	switch last := len(quoted) - 1; {
+	case last < 0:
+		return "a single row without keys"
+	case last == 0:
+		return "made of the database's table " + quoted[0]
+	default:
+		return "made of the database's tables " + strings.Join(quoted[:last], ", ") + " and " + quoted[last] + ", joined"
+	}
+}
 
 // actAnswer and actDecline are the tools by which a model ends an episode.
 const (

@@ -20,7 +20,7 @@ type ProtocolConfig struct {
 	MaxTokens   int      // of one reply; 0 leaves the provider's default
 	Seed        *int64   // sampling seed; nil sends none
 	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
-	NativeTools bool     // one-shot: specifications go through the provider's tool interface, not into the prompt
+	NativeTools bool     // makes one-shot the same as one-shot-native
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
 }
 
@@ -31,8 +31,16 @@ type ProtocolInfo struct {
 	Loops       int    // replies in an episode, by default
 }
 
-// OneShot is the protocol of one reply.
-const OneShot = "one-shot"
+// Protocols that are spoken of outside this package.
+const (
+	// OneShot is direct invocation (NL2API §4.1): one reply with all calls, the specifications in the prompt.
+	OneShot = "one-shot"
+	// OneShotNative is the same through the provider's tool interface.
+	OneShotNative = "one-shot-native"
+	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
+	// [universe.EngineText], whose description tells of the schema.
+	SQL = "sql"
+)
 
 // protocols is the table of all protocols, in the order in which they are listed.
 var protocols = []struct {
@@ -40,6 +48,8 @@ var protocols = []struct {
 	make func(ProtocolConfig) dialect
 }{
 	{ProtocolInfo{OneShot, "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
+	{ProtocolInfo{OneShotNative, "the same through native tool calling, all calls side by side", 1}, newOneShotNative},
+	{ProtocolInfo{SQL, "one reply with one SQL query in place of calls; its rows are the answer", 1}, newSQL},
 	{ProtocolInfo{"tools", "native tool calling in a loop; calls may be parallel, acts are tools", 10}, newNativeLoop},
 	{ProtocolInfo{"react", "Thought, Action, Action Input and Observation in text, one action a reply", 10}, newReact},
 }
@@ -81,7 +91,7 @@ type Conversation struct {
 
 	request model.Request
 	system  unique.Handle[string] // shares the prompt, specifications and all, with the other episodes of a toolkit
-	labels  []string              // of the results so far
+	labels  []string              // of the starting tables and of the results so far
 	replies int
 	silent  int // consecutive silent replies
 	opened  bool
@@ -117,11 +127,11 @@ func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 }
 
 // Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of
-// turns, so that running out is recorded as such; beyond it the conversation stops by itself. A protocol of one reply
-// has two: its calls, and the answer that their last result is.
+// turns, so that running out is recorded as such; beyond it the conversation stops by itself. It is 0 for a protocol of
+// one reply, which has none to run out of.
 func (c *Conversation) Turns() int {
 	if c.once {
-		return 2
+		return 0
 	}
 	return c.loops
 }
@@ -172,6 +182,9 @@ func (c *Conversation) Next(
 func (c *Conversation) advance(view *universe.View, seen []universe.Observation) error {
 	if !c.opened {
 		c.opened = true
+		for i := range view.Starts {
+			c.labels = append(c.labels, view.Starts[i].Label)
+		}
 		request, err := c.dialect.open(view)
 		request.Model, request.Temperature = c.config.Model, c.config.Temperature
 		request.MaxTokens, request.Seed = c.config.MaxTokens, c.config.Seed

@@ -98,15 +98,40 @@ func TestOneShot(t *testing.T) {
 	}
 }
 
+// TestOneShotNative: the setting makes one-shot the same as the protocol of that name.
 func TestOneShotNative(t *testing.T) {
-	s := &scripted{replies: []model.Reply{native(
-		"function_1", `{"city": "Bergen", "year": 1999}`, "function_2", `{"owners": "$call_1.id$"}`)}}
-	h := playProtocol(t, "one-shot", ProtocolConfig{Client: s, NativeTools: true}, testView(t))
-	if !reflect.DeepEqual(h.answer, records(t, `[{"count": 2}]`)) {
-		t.Errorf("answer %v", h.answer)
+	var systems []string
+	for protocol, setting := range map[string]bool{OneShot: true, OneShotNative: false} {
+		s := &scripted{replies: []model.Reply{native(
+			"function_1", `{"city": "Bergen", "year": 1999}`, "function_2", `{"owners": "$call_1.id$"}`)}}
+		h := playProtocol(t, protocol, ProtocolConfig{Client: s, NativeTools: setting}, testView(t))
+		if !reflect.DeepEqual(h.answer, records(t, `[{"count": 2}]`)) || len(s.requests) != 1 {
+			t.Errorf("%s: answer %v after %d requests", protocol, h.answer, len(s.requests))
+		}
+		if len(s.requests[0].Tools) != 5 || strings.Contains(s.requests[0].System, "function_2") {
+			t.Errorf("%s: %d tools in the request", protocol, len(s.requests[0].Tools))
+		}
+		systems = append(systems, s.requests[0].System)
 	}
-	if len(s.requests[0].Tools) != 5 || strings.Contains(s.requests[0].System, "function_2") {
-		t.Errorf("%d tools in the request", len(s.requests[0].Tools))
+	if systems[0] != systems[1] {
+		t.Errorf("the prompts differ:\n%s\n\n%s", systems[0], systems[1])
+	}
+}
+
+// TestTurns: only a loop has turns to run out of.
+func TestTurns(t *testing.T) {
+	for _, info := range Protocols() {
+		p, err := NewProtocol(info.Name, ProtocolConfig{Client: says("")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := info.Loops
+		if want == 1 {
+			want = 0
+		}
+		if p.Turns() != want {
+			t.Errorf("%s has %d turns", info.Name, p.Turns())
+		}
 	}
 }
 
@@ -287,6 +312,7 @@ func TestLoops(t *testing.T) {
 func TestNothingHiddenIsShown(t *testing.T) {
 	view := testView(t)
 	view.Evidence = "homes means houses"
+	view.Tools = append(view.Tools, sqlTool())
 	view.Messages = []universe.Message{
 		{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Hello"}, {Role: "assistant", Content: "Hi"},
 		{Role: "user", Content: "Which homes?"},
@@ -304,7 +330,11 @@ func TestNothingHiddenIsShown(t *testing.T) {
 			}
 			for _, want := range []string{
 				"Be brief.", "Hello", "Which homes?", "homes means houses", "Does function_2.", "$label.column$", "declin",
+				"CREATE TABLE home",
 			} {
+				if protocol.Name == SQL && (want == "Does function_2." || want == "$label.column$") {
+					continue // all that the model needs is the schema
+				}
 				if !strings.Contains(string(text), want) {
 					t.Errorf("%s does not say %q", protocol.Name, want)
 				}
@@ -395,7 +425,9 @@ func TestClientErrorsPassThrough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Next(t.Context(), testView(t), nil); !errors.Is(err, broken) {
+		view := testView(t)
+		view.Tools = append(view.Tools, sqlTool())
+		if _, err := p.Next(t.Context(), view, nil); !errors.Is(err, broken) {
 			t.Errorf("%s gives %v", protocol.Name, err)
 		}
 	}
@@ -417,9 +449,11 @@ func TestSettingsReachTheModel(t *testing.T) {
 	temperature, seed := 0.0, int64(3)
 	for _, protocol := range Protocols() {
 		s := says("")
+		view := testView(t)
+		view.Tools = append(view.Tools, sqlTool())
 		playProtocol(t, protocol.Name, ProtocolConfig{
 			Client: s, Model: "m", Temperature: &temperature, MaxTokens: 99, Seed: &seed,
-		}, testView(t))
+		}, view)
 		for _, r := range s.requests {
 			if r.Model != "m" || r.Temperature != &temperature || r.MaxTokens != 99 || r.Seed != &seed {
 				t.Errorf("%s: %+v", protocol.Name, r)
@@ -434,7 +468,9 @@ func TestOverTheWire(t *testing.T) {
 		return modeltest.Use(modeltest.Call{Name: name, Arguments: arguments})
 	}
 	for protocol, replies := range map[string][]modeltest.Response{
-		"one-shot": {modeltest.Say(`[{"name": "get_all", "arguments": {}}]`)},
+		"one-shot":        {modeltest.Say(`[{"name": "get_all", "arguments": {}}]`)},
+		"one-shot-native": {modeltest.Use(modeltest.Call{Name: "get_all", Arguments: "{}"})},
+		"sql":             {modeltest.Say("Here it is.\n```sql\nSELECT id FROM home;\n```")},
 		"tools": {
 			modeltest.Use(modeltest.Call{Name: "get_all", Arguments: "{}"}, modeltest.Call{Name: "nothing", Arguments: "oops"}),
 			modeltest.Say(""), use("submit_answer", "{}"), use("submit_answer", `{"answer": "$call_1$"}`),
@@ -452,7 +488,9 @@ func TestOverTheWire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				h := playProtocol(t, protocol, ProtocolConfig{Client: client}, testView(t))
+				view := testView(t)
+				view.Tools = append(view.Tools, sqlTool())
+				h := playProtocol(t, protocol, ProtocolConfig{Client: client}, view)
 				if !reflect.DeepEqual(h.answer, records(t, `[{"id": 7}]`)) {
 					t.Errorf("answer %v after %d turns", h.answer, len(h.turns))
 				}

@@ -58,7 +58,8 @@ func (r *react) open(view *universe.View) (model.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	system := paragraphs(promptReact, promptResults, promptReactLabels, promptReferences, promptAnswer, promptDecline,
+	results, references := promptOf(view)
+	system := paragraphs(promptReact, results, promptReactLabels, references, promptAnswer, promptDecline,
 		promptErrors, promptReactTools+"\n"+listing, promptReactForm, repliesLeft(view, r.config.Loops))
 	request.System, request.Messages = conversationOf(view, system)
 	request.Stop = []string{observationTag}
@@ -277,7 +278,9 @@ func (s *reactStep) call(tool, input string) {
 	}
 	arguments, unparsed := readArguments(input)
 	s.unparsed = append(s.unparsed, unparsed...)
-	s.action = &universe.Action{Kind: universe.ActionCall, Tool: tool, Arguments: arguments}
+	one := []Call{{Tool: tool, Arguments: arguments}}
+	s.reader.tools.mend(one, s.labels)
+	s.action = &universe.Action{Kind: universe.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
 }
 
 // firstCall takes the first call that a text holds; more of them are named.

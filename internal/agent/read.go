@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ const (
 	ReasonNoCall          = "no_call"                  // calls were asked for, and the reply has none
 	ReasonNoAct           = "no_act"                   // the reply names neither an action nor an answer
 	ReasonNoTool          = "no_tool"                  // an action that names no tool
-	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's part itself
+	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's or the user's part itself
 	ReasonSecondAction    = "second_action"            // one action a reply is allowed
 	ReasonAfterAct        = "after_act"                // stands behind the act that ends the episode, or behind an action
 	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
@@ -118,7 +119,7 @@ func NewReader(tools []*universe.Tool) *Reader {
 // Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls
 // that must be given a label are given another. Read never fails: what it cannot read it names.
 func (r *Reader) Read(m *model.Message, existing []string) Reading {
-	p := &reading{text: m.Content, native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
+	p := &reading{text: unwrapped(m.Content), native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
 	for _, s := range stages {
 		before := len(p.claims)
 		s.read(p)
@@ -128,7 +129,45 @@ func (r *Reader) Read(m *model.Message, existing []string) Reading {
 			}
 		}
 	}
-	return p.finish()
+	p.endBeforeOtherTurns()
+	out := p.finish()
+	r.tools.mend(out.Calls, existing)
+	return out
+}
+
+// unwrapped gives a reply that is nothing but one text in quotes, with its escapes, as that text.
+func unwrapped(text string) string {
+	inner := ""
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed), &inner) == nil {
+		return inner
+	}
+	return text
+}
+
+// otherTurn begins a turn that is not the model's.
+var otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:USER|User|HUMAN|Human|<\|user\|>|\[INST\])[ \t]*:?`)
+
+// endBeforeOtherTurns ends a reply where the model, once it has made its calls, goes on with turns of its own invention
+// (NL2API appendix H.1): what it asks itself there was not asked.
+func (p *reading) endBeforeOtherTurns() {
+	p.sortClaims()
+	first := slices.IndexFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
+	if len(p.native) > 0 || first < 0 {
+		return
+	}
+	for _, s := range p.free() {
+		if s.start < p.claims[first].end {
+			continue
+		}
+		if m := otherTurn.FindStringIndex(p.text[s.start:s.end]); m != nil {
+			at := s.start + m[0]
+			p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.start >= at })
+			p.claims = append(p.claims, claim{span: span{at, len(p.text)}, unparsed: []universe.Unparse{
+				{Reason: ReasonObservation, Text: strings.TrimSpace(p.text[at:])},
+			}})
+			return
+		}
+	}
 }
 
 // finish gathers the claims in the order of the text; what no stage has claimed is prose.

@@ -16,7 +16,7 @@ var (
 	}
 	labelFields = []string{"label", "id", "call_id", "tool_call_id"}
 	// listFields hold the calls of an object that is only their envelope.
-	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools"}
+	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output"}
 	// kindWords are the values of a field `type`, which says that the object is a call and nothing more.
 	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
 )

@@ -12,7 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// toolkitOf reads lines of the form `name(parameter: type, …)`.
+// toolkitOf reads lines of the form `name(parameter: type, …)`. A tool with a parameter of the type label works on data
+// handles.
 func toolkitOf(t testing.TB, lines string) []*universe.Tool {
 	t.Helper()
 	var tools []*universe.Tool
@@ -21,15 +22,20 @@ func toolkitOf(t testing.TB, lines string) []*universe.Tool {
 		if !ok {
 			t.Fatalf("not a tool: %q", line)
 		}
-		s := &universe.Schema{Types: []string{"object"}, Closed: true}
+		s, engine := &universe.Schema{Types: []string{"object"}, Closed: true}, universe.EngineSQLite
 		for _, parameter := range strings.Split(rest, ",") {
 			parameter, kind, ok := strings.Cut(strings.TrimSpace(parameter), ": ")
 			if !ok {
 				continue
 			}
 			p := &universe.Schema{Types: []string{kind}}
-			if kind == "any" {
+			switch kind {
+			case "any":
 				p.Types = nil
+			case "label":
+				p.Types, engine = []string{"string"}, universe.EngineRelation
+			case "key":
+				p.Types, p.Enum = []string{"string"}, []any{"key_1", "key_2"}
 			}
 			s.Properties = append(s.Properties, universe.Property{Name: parameter, Schema: p})
 			s.Required = append(s.Required, parameter)
@@ -37,7 +43,7 @@ func toolkitOf(t testing.TB, lines string) []*universe.Tool {
 		tools = append(tools, &universe.Tool{
 			Name: name, Description: "Does " + name + ".", Parameters: s, Style: universe.StyleFunc,
 			Returns: &universe.Schema{Types: []string{"array"}, Description: "hidden returns"},
-			Body:    &universe.Body{Engine: universe.EngineSQLite, Statement: "SELECT 'hidden body'"},
+			Body:    &universe.Body{Engine: engine, Statement: "SELECT 'hidden body'"},
 		})
 	}
 	return tools

@@ -58,8 +58,9 @@ func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
 		return request, err
 	}
 	request.Tools = l.names.rename(append(specs, ownSpecs...))
+	results, references := promptOf(view)
 	system := paragraphs(
-		fmt.Sprintf(promptLoop, l.acts.answer), promptResults, promptLoopLabels, promptReferences, promptAnswer,
+		fmt.Sprintf(promptLoop, l.acts.answer), results, promptLoopLabels, references, promptAnswer,
 		promptDecline+` Do it with the tool "`+l.acts.decline+`".`, promptErrors, repliesLeft(view, l.config.Loops),
 	)
 	request.System, request.Messages = conversationOf(view, system)

@@ -266,7 +266,7 @@ func TestChance(t *testing.T) {
 			t.Fatal(err)
 		}
 		var counted universe.Chance
-		for _, call := range universe.SingleCalls(tools, task.Literals) {
+		for _, call := range universe.SingleCalls(tools, nil, task.Literals) {
 			counted.Calls++
 			if answersRight(t, kit, worlds[task.Database], task, &call) {
 				counted.Hits++
