@@ -50,7 +50,7 @@ func sql(pieces ...any) *expression {
 			p.measure()
 			e.parts = append(e.parts, part{rows: p})
 			e.size += p.measured.size
-			e.depth = max(e.depth, p.measured.depth)
+			e.depth = max(e.depth, p.measured.depth+nestedDepth)
 		}
 	}
 	e.depth++
@@ -119,6 +119,8 @@ const (
 	maxNested = 150
 	maxTables = 60
 	maxKeys   = 1_000 // of one SELECT; SQLite takes 2,000
+
+	nestedDepth = 20 // what SQLite adds for a SELECT within an expression, and a little more
 )
 
 // within says whether a relation stays within the bounds.

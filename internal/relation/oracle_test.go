@@ -571,11 +571,11 @@ func (o *oracle) combine(left, right *rows, operator string) *rows {
 	c := &rows{}
 	for i, f := range left.keys {
 		g := right.keys[i]
-		if f.affinity != g.affinity || f.collation != g.collation {
+		if f.affinity != g.affinity || f.cast != g.cast || f.collation != g.collation {
 			o.unclear("columns of different kinds")
 		}
 		l, r, names = append(l, ref(f)+" AS v"+strconv.Itoa(i)), append(r, ref(g)), append(names, "v"+strconv.Itoa(i))
-		c.keys = append(c.keys, field{name: f.name, affinity: f.affinity, cast: f.cast || g.cast, collation: f.collation, marked: f.marked})
+		c.keys = append(c.keys, field{name: f.name, affinity: f.affinity, cast: f.cast, collation: f.collation, marked: f.marked})
 	}
 	var le, re []string
 	for i := range left.keys {
