@@ -83,8 +83,19 @@ func FuzzWitness(f *testing.F) {
 		if found != nil && !MayDepend(q) {
 			t.Fatalf("%q cannot depend, but %v", text, found)
 		}
-		if _, err := RightResults(ctx, db, q); err != nil && ctx.Err() == nil {
+		set, err := RightResults(ctx, db, q)
+		if err != nil && ctx.Err() == nil {
 			t.Fatalf("%q: %v", text, err)
+		}
+		own, err := db.Query(ctx, text, nil)
+		if set == nil || err != nil {
+			return
+		}
+		if !set.Accepts(own) {
+			t.Fatalf("%q: its own result is not right", text)
+		}
+		if list, complete := set.List(1); found == nil && (!complete || len(list) != 1) {
+			t.Fatalf("%q is determinate, and several results are right", text)
 		}
 	})
 }
