@@ -274,24 +274,6 @@ func unknownKey(n *node, name, argument string) *universe.ToolError {
 
 // choose makes a node of the keys at the given positions.
 func (n *node) choose(at []int) *node {
-	if left := n.companions(at); left != nil {
-		// SQLite would take bare columns from another row if MIN or MAX were left out.
-		inner := n.clone()
-		inner.keys = slices.Clone(n.keys)
-		for _, i := range at {
-			inner.keys[i].visible = true
-		}
-		position := map[int]int{}
-		for j, i := range inner.visible() {
-			position[i] = j
-		}
-		n = inner.wrap()
-		moved := make([]int, len(at))
-		for j, i := range at {
-			moved[j] = position[i]
-		}
-		at = moved
-	}
 	m := n.clone()
 	m.keys = nil
 	for _, i := range at {
@@ -300,28 +282,15 @@ func (n *node) choose(at []int) *node {
 		m.keys = append(m.keys, k)
 	}
 	m.retrieved = true
-	return m
-}
-
-// companions lists the keys that decide from which row of a group bare columns are taken, those of the keys at the given
-// positions and of the conditions and the order: the keys of MIN and MAX, unless a condition or the order holds the same.
-// A key that is grouped by is bare as well: values that are equal can differ in case.
-func (n *node) companions(at []int) []int {
-	if !n.grouped || !slices.ContainsFunc(at, func(i int) bool { return n.keys[i].value.bare }) &&
-		!slices.ContainsFunc(n.having, func(e *expression) bool { return e.bare }) &&
-		!slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.bare }) {
-		return nil
-	}
-	var list []int
-	for _, i := range n.visible() {
-		value := n.keys[i].value
-		if value.extreme && !slices.Contains(at, i) &&
-			!slices.ContainsFunc(n.having, func(e *expression) bool { return e.holds(value) }) &&
-			!slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.holds(value) }) {
-			list = append(list, i)
+	if n.grouped {
+		m.decides = slices.Clip(n.decides)
+		for _, i := range n.visible() {
+			if !slices.Contains(at, i) {
+				m.decides = n.keys[i].value.extremes(m.decides)
+			}
 		}
 	}
-	return list
+	return m
 }
 
 // key gives the position of the key that an argument names.

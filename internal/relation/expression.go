@@ -6,7 +6,7 @@ import "github.com/seatrial/seatrial/internal/universe"
 type expression struct {
 	parts     []part
 	aggregate bool // holds an aggregate of its own SELECT
-	extreme   bool // holds MIN or MAX as an aggregate: SQLite takes bare columns from the row where it was found
+	extreme   bool // is MIN or MAX as an aggregate: SQLite takes bare columns from the row where it was found
 	window    bool // holds a window function of its own SELECT
 	bare      bool // reads a column outside of every aggregate
 	size      int  // of its text, in parts, with everything in it
@@ -44,8 +44,7 @@ func sql(pieces ...any) *expression {
 			e.parts = append(e.parts, part{inner: p})
 			e.size += p.size
 			e.depth = max(e.depth, p.depth)
-			e.aggregate, e.extreme = e.aggregate || p.aggregate, e.extreme || p.extreme
-			e.window, e.bare = e.window || p.window, e.bare || p.bare
+			e.aggregate, e.window, e.bare = e.aggregate || p.aggregate, e.window || p.window, e.bare || p.bare
 		case *node:
 			p.measure()
 			e.parts = append(e.parts, part{rows: p})
@@ -89,6 +88,21 @@ func (e *expression) holds(x *expression) bool {
 		}
 	}
 	return false
+}
+
+// extremes adds the aggregates MIN and MAX that stand in an expression to a list.
+func (e *expression) extremes(list []*expression) []*expression {
+	switch {
+	case e.extreme:
+		return append(list, e)
+	case e.aggregate:
+		for i := range e.parts {
+			if p := e.parts[i].inner; p != nil {
+				list = p.extremes(list)
+			}
+		}
+	}
+	return list
 }
 
 // columns marks the columns of the source that an expression reads.

@@ -104,15 +104,53 @@ func (n *node) folds(out []int) bool {
 	})
 }
 
+// deciding lists the aggregates MIN and MAX that decide from which row of a group bare columns are taken, and that would
+// not be written with the keys at the given positions. A key that is grouped by is bare as well: values that are equal
+// can differ in case.
+func (n *node) deciding(out []int, ordered bool) []*expression {
+	if !n.grouped {
+		return nil
+	}
+	written := slices.Clone(n.having)
+	candidates := slices.Clone(n.decides)
+	for _, at := range out {
+		written = append(written, n.keys[at].value)
+	}
+	for _, i := range n.visible() {
+		candidates = n.keys[i].value.extremes(candidates)
+	}
+	for _, t := range n.order {
+		if ordered {
+			written = append(written, t.value)
+		} else {
+			candidates = t.value.extremes(candidates)
+		}
+	}
+	if !slices.ContainsFunc(written, func(e *expression) bool { return e.bare }) {
+		return nil
+	}
+	var list []*expression
+	for _, c := range candidates {
+		if holds := func(e *expression) bool { return e.holds(c) }; !slices.ContainsFunc(written, holds) && !slices.ContainsFunc(list, holds) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // rows writes the SELECT of the keys at the given positions, and, where it must, of more. The order is left out where
 // nobody can tell.
 func (r *renderer) rows(n *node, out []int, ordered bool) {
 	ordered = ordered || n.limit != nil || n.offset != nil
+	having := slices.Clip(n.having)
+	for _, e := range n.deciding(out, ordered) {
+		having = append(having, sql("(typeof(", e, ") <> '')")) // always true
+	}
 	used := map[int]bool{}
 	for _, at := range out {
 		n.keys[at].value.columns(used)
 	}
-	for _, list := range [][]*expression{n.where, n.group, n.having} {
+	for _, list := range [][]*expression{n.where, n.group, having} {
 		for _, e := range list {
 			e.columns(used)
 		}
@@ -147,7 +185,7 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 	r.list(" WHERE ", " AND ", n.where, name)
 	if n.grouped {
 		r.list(" GROUP BY ", ", ", n.group, name)
-		r.list(" HAVING ", " AND ", n.having, name)
+		r.list(" HAVING ", " AND ", having, name)
 	}
 	if ordered {
 		for _, p := range orderPieces(n.order) {
@@ -218,7 +256,7 @@ func (r *renderer) source(n *node, used map[int]bool, name func(int) string) {
 		nested(n.input, needed(n.input, pick(n.input, 0)), alias(name, 0))
 	case n.set != nil:
 		r.text.WriteString("(")
-		all := n.set.operator != unionAll || n.set.left.shows() || n.set.right.shows() // decide which rows there are
+		all := n.set.operator != unionAll || n.set.left.distinct || n.set.right.distinct // decide which rows there are
 		var out []int
 		for i := range n.set.left.visible() {
 			if all || used[i] {
@@ -247,19 +285,14 @@ func (r *renderer) source(n *node, used map[int]bool, name func(int) string) {
 	}
 }
 
-// shows says whether the rows of a relation depend on which of its keys are written.
-func (n *node) shows() bool { return n.distinct || n.grouped }
-
-// needed adds to the keys that are read those that decide what the rows are: which rows are distinct depends on all
-// keys that are seen, and from which row of a group a bare column is taken depends on MIN and MAX beside it.
+// needed adds to the keys that are read those that decide what the rows are: which rows are distinct depends on all keys
+// that are seen.
 func needed(n *node, read []int) []int {
-	also := n.companions(read)
 	if n.distinct {
-		also = n.visible()
-	}
-	for _, i := range also {
-		if !slices.Contains(read, i) {
-			read = append(read, i)
+		for _, i := range n.visible() {
+			if !slices.Contains(read, i) {
+				read = append(read, i)
+			}
 		}
 	}
 	return read
