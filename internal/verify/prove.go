@@ -94,13 +94,14 @@ type Prover struct {
 
 // toolset is the tools of one style.
 type toolset struct {
-	tools   []*universe.Tool
-	byName  map[string]*universe.Tool
-	toolkit *environment.Toolkit
-	whole   *singleKit
-	special map[string]*singleKit       // by starting tables
-	singles map[string]*universe.Result // results of single calls that are short enough to be gold, by call
-	dead    map[string]*universe.Result // the same, by deadKey
+	tools      []*universe.Tool
+	byName     map[string]*universe.Tool
+	toolkit    *environment.Toolkit
+	whole      *singleKit
+	special    *singleKit // of the starting tables that were asked for last, named by specialKey
+	specialKey string
+	singles    map[string]*universe.Result // results of single calls that are short enough to be gold, by call
+	dead       map[string]*universe.Result // the same, by deadKey
 }
 
 // knowledge is what no style of a query changes: its results on the neighbours, and what they tell.
@@ -122,7 +123,7 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	for _, t := range c.Tools {
 		u := p.universes[t.Style]
 		if u == nil {
-			u = &toolset{byName: map[string]*universe.Tool{}, special: map[string]*singleKit{}, singles: map[string]*universe.Result{}, dead: map[string]*universe.Result{}}
+			u = &toolset{byName: map[string]*universe.Tool{}, singles: map[string]*universe.Result{}, dead: map[string]*universe.Result{}}
 			p.universes[t.Style] = u
 		}
 		u.tools = append(u.tools, t)
