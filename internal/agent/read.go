@@ -145,7 +145,7 @@ func unwrapped(text string) string {
 }
 
 // otherTurn begins a turn that is not the model's.
-var otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:USER|User|HUMAN|Human|<\|user\|>|\[INST\])[ \t]*:?`)
+var otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\])`)
 
 // endBeforeOtherTurns ends a reply where the model, once it has made its calls, goes on with turns of its own invention
 // (NL2API appendix H.1): what it asks itself there was not asked.

@@ -34,7 +34,7 @@ func addGoldens(f *testing.F, folder string) {
 func FuzzRead(f *testing.F) {
 	addGoldens(f, "read")
 	addGoldens(f, "react")
-	reader := NewReader(toolkitOf(f, fuzzTools))
+	reader := NewReader(toolkitOf(f, fuzzTools+"\nfilter_data(data_source: label, value: any)"))
 	f.Fuzz(func(t *testing.T, text string) {
 		m := &model.Message{Content: text}
 		r := reader.Read(m, []string{"call_1"})

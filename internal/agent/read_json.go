@@ -80,7 +80,8 @@ func (p *reading) callsIn(text string, n *node) (calls []Call, unparsed []univer
 		}
 		return calls, unparsed, ok
 	case nodeObject:
-		if i := n.field(listFields...); i >= 0 && n.field(argumentFields...) < 0 && n.fields[i].value.kind == nodeList {
+		isCall := n.field(nameFields...) >= 0 && n.field(argumentFields...) >= 0
+		if i := n.field(listFields...); i >= 0 && !isCall && n.fields[i].value.kind == nodeList {
 			calls, unparsed, ok = p.callsIn(text, &n.fields[i].value)
 			if ok {
 				return calls, append(unparsed, extraFields(text, n, i)...), true

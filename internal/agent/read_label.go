@@ -10,8 +10,8 @@ import (
 // Forms in which models write references beside `$label$` and `$label.column$` (NL2API appendix H.1 shows the first).
 var looseReferences = []*regexp.Regexp{
 	regexp.MustCompile(`^\$\{\s*([A-Za-z_]\w*)(?:\.([^$}]+?))?\s*\}\$?$`), // ${label}, ${label.column}
-	regexp.MustCompile(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                     // $label$.column
-	regexp.MustCompile(`^\$([A-Za-z_]\w*)(?:\.([^$]+))?$`),                  // $label, $label.column
+	regexp.MustCompile(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                   // $label$.column
+	regexp.MustCompile(`^\$([A-Za-z_]\w*)(?:\.([^$]+))?$`),                // $label, $label.column
 }
 
 var (

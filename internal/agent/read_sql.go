@@ -293,7 +293,7 @@ func findPlainSQL(s *sqlSearch) {
 		text := strings.TrimSpace(s.text[start:end])
 		ended := end < len(s.text) && s.text[end] == ';'
 		if !written(text, inline || ended) {
-			at = at + m[5]
+			at += m[5]
 			continue
 		}
 		p := passage{span: span{start, end}, statements: []string{text}}

@@ -54,7 +54,7 @@ func checkSQL(t testing.TB, text string, r *sqlReading) {
 	if r.declined && r.statement != "" {
 		t.Errorf("both a query and a decline in %q", text)
 	}
-	if strings.HasSuffix(r.statement, ";") || strings.TrimSpace(r.statement) != r.statement {
+	if strings.TrimSpace(r.statement) != r.statement {
 		t.Errorf("the statement %q of %q", r.statement, text)
 	}
 	kept := r.statement + "\n" + r.reason + "\n" + r.thought

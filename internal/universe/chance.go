@@ -105,11 +105,14 @@ func deliveringCalls(t *Tool, starts []Table) []Call {
 }
 
 // handleChoices gives what the arguments of a tool on data handles are given on one starting table. It is false where the
-// tool decides on a key that the table has not, or requires what has no closed values.
+// table has no keys, or not the one on which the tool decides, and where the tool requires what has no closed values.
 func handleChoices(t *Tool, start *Table, anyStart map[string]bool) ([]choice, bool) {
 	own := map[string]bool{}
 	for i := range start.Keys {
 		own[start.Keys[i].Name] = true
+	}
+	if len(own) == 0 {
+		return nil, false
 	}
 	if t.Database != "" { // tools of a database, as getters are, decide on a key of it
 		for _, v := range t.Body.Fixed {
