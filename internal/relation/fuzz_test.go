@@ -79,12 +79,10 @@ func FuzzApply(f *testing.F) {
 				h.Statement, h.CountStatement, func() (string, []universe.Value) { return h.HeadStatement(3) },
 			} {
 				statement, values := write()
-				prepared, err := o.db.Prepare(statement)
-				if err != nil {
+				if err := o.prepare(statement); err != nil {
 					t.Errorf("%s %s: %v: %s", tool.Name, text, err, statement)
 					continue
 				}
-				prepared.Close()
 				if n := strings.Count(statement, "?"); n < len(values) {
 					t.Errorf("%s %s: %d values, %d places: %s", tool.Name, text, len(values), n, statement)
 				}

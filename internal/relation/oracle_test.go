@@ -2,6 +2,7 @@ package relation_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,7 +81,11 @@ func newOracle(t testing.TB) *oracle {
 		t.Fatal(err)
 	}
 	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	o := &oracle{t: t, db: db}
 	o.exec("PRAGMA temp_store = 2")
 	o.exec(fixture)
@@ -94,7 +99,7 @@ func (o *oracle) exec(statement string) {
 }
 
 // query runs a statement; the i-th value is ?i.
-func (o *oracle) query(statement string, values []universe.Value) ([][]any, error) {
+func (o *oracle) query(statement string, values []universe.Value) (list [][]any, err error) {
 	arguments := make([]any, len(values))
 	for i, v := range values {
 		if b, ok := v.(universe.Blob); ok {
@@ -106,12 +111,11 @@ func (o *oracle) query(statement string, values []universe.Value) ([][]any, erro
 	if err != nil {
 		return nil, err
 	}
-	defer result.Close()
+	defer func() { err = errors.Join(err, result.Close()) }()
 	columns, err := result.Columns()
 	if err != nil {
 		return nil, err
 	}
-	var list [][]any
 	for result.Next() {
 		row, to := make([]any, len(columns)), make([]any, len(columns))
 		for i := range row {
@@ -123,6 +127,15 @@ func (o *oracle) query(statement string, values []universe.Value) ([][]any, erro
 		list = append(list, row)
 	}
 	return list, result.Err()
+}
+
+// prepare says what SQLite finds wrong with a statement.
+func (o *oracle) prepare(statement string) error {
+	prepared, err := o.db.Prepare(statement)
+	if err != nil {
+		return err
+	}
+	return prepared.Close()
 }
 
 func (o *oracle) ask(statement string) [][]any {

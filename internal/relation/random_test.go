@@ -172,10 +172,7 @@ func (c *chain) shuffled() []string {
 
 // key draws a key of a relation; in a grouped one also of the rows before.
 func (c *chain) key(r *rows, fits func(f field) bool) (field, bool) {
-	var list []field
-	for _, f := range r.keys {
-		list = append(list, f)
-	}
+	list := slices.Clone(r.keys)
 	if r.grouped && c.chance(0.3) {
 		for _, f := range r.of.keys {
 			if !slices.ContainsFunc(r.keys, func(k field) bool { return k.name == f.name }) {
@@ -399,10 +396,10 @@ var otherTransforms = []string{"constant", "copy", "cast", "collate", "if", "sub
 
 func (c *chain) transform(from string) (string, bool) {
 	r := c.known[from].rows
-	switch {
-	case c.chance(0.2):
+	switch c.r.IntN(5) {
+	case 0:
 		return c.window(from)
-	case c.chance(0.2):
+	case 1:
 		name := pick(c, conditionNames)
 		arguments, operands, write, ok := c.condition(r, name)
 		if !ok {
@@ -1069,7 +1066,10 @@ func (c *chain) compare(label string) bool {
 // chains gives how many chains to make.
 func chains(t *testing.T) int {
 	text := os.Getenv("SEATRIAL_CHAINS")
-	if text == "" {
+	switch {
+	case text == "" && underRace:
+		return 200
+	case text == "":
 		return 1000
 	}
 	n, err := strconv.Atoi(text)

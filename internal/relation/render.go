@@ -367,7 +367,7 @@ func (r *renderer) expression(e *expression, name func(int) string) {
 
 // bind writes the placeholder of a value; equal values of one type share theirs.
 func (r *renderer) bind(v universe.Value) {
-	var same any = v
+	same := v
 	switch v := v.(type) {
 	case float64:
 		same = math.Float64bits(v)

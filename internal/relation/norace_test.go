@@ -1,0 +1,5 @@
+//go:build !race
+
+package relation_test
+
+const underRace = false
