@@ -369,6 +369,9 @@ func (n *node) add(name string, value *expression, about universe.Column) *node 
 	k := key{about: about, visible: true, value: value}
 	for i := range m.keys {
 		if m.keys[i].visible && m.keys[i].about.Name == name {
+			if m.grouped {
+				m.decides = m.keys[i].value.extremes(slices.Clip(m.decides))
+			}
 			m.keys = slices.Clone(m.keys)
 			m.keys[i] = k
 			return m

@@ -98,8 +98,8 @@ type node struct {
 	retrieved bool
 	// rowOrder is, of a grouped relation, the order of the rows before they were grouped: texts are joined in it.
 	rowOrder []orderTerm
-	// decides are, of a grouped relation, the MIN and MAX of keys that were not retrieved: bare columns stay those of
-	// their rows.
+	// decides are, of a grouped relation, the MIN and MAX of keys that are no more, replaced or not retrieved: bare
+	// columns stay those of their rows.
 	decides  []*expression
 	measured measure
 }
