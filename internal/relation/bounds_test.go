@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/relation"
@@ -62,6 +63,51 @@ func TestBounds(t *testing.T) {
 			t.Error("there is no end to it")
 		})
 	}
+}
+
+// TestConcurrentCalls works on one handle from many sides: each gets what it gets alone.
+func TestConcurrentCalls(t *testing.T) {
+	s := newSession(universe.StyleSlot, relation.ProfileExtended)
+	for _, line := range []string{
+		`transform_data {"operation_type": "rank", "operation_args": {"order_by": ["crew_rate"]}, "new_key": "place"}`,
+		`sort_data {"key_name": "place", "ascending": true}`,
+		`retrieve_data {"key_name": ["crew_id", "crew_team", "place"], "limit": 7}`,
+	} {
+		if _, err := s.call(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shared := "$" + s.last + "$"
+	calls := []string{
+		`filter_data {"data_source": "` + shared + `", "key_name": "crew_id", "condition": "in", "value": "` + shared[:len(shared)-1] + `.crew_id$"}`,
+		`group_data_by {"data_source": "` + shared + `", "key_name": "crew_team", "aggregation_type": "max"}`,
+		`combine_data {"data_source": "` + shared + `", "other_source": "` + shared + `", "operation_type": "union"}`,
+		`join_data {"data_source": "` + shared + `", "other_source": "` + shared + `", "join_type": "cross", "prefix": "p"}`,
+	}
+	ids := make([]string, len(calls))
+	for i, line := range calls {
+		h, err := s.call(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = h.ID()
+	}
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			name, text, _ := strings.Cut(calls[i%len(calls)], " ")
+			arguments, err := universe.DecodeValue([]byte(text))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			h, mistake := relation.Apply(s.tools[name].Body, arguments.(map[string]any), s.resolve)
+			if mistake != nil || h.ID() != ids[i%len(calls)] {
+				t.Errorf("%s gave another relation (%v)", calls[i%len(calls)], mistake)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // TestMutatedCalls gives tools arguments that are nearly right, over handles of every kind.

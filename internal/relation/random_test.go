@@ -48,6 +48,7 @@ type chain struct {
 	r       *rand.Rand
 	t       *testing.T
 	known   map[string]relationship
+	ids     map[string]string
 	calls   []string // what was called, for the report of a failure
 	made    int
 	used    map[string]int
@@ -114,6 +115,7 @@ func (c *chain) apply(from string, tool string, arguments map[string]any, same f
 		c.t.Fatalf("keys %v, want %v\n%s", got, names, strings.Join(c.calls, "\n"))
 	}
 	c.known[label] = relationship{handle: h, rows: r}
+	c.ids[label] = h.ID()
 	return label, true
 }
 
@@ -1088,10 +1090,11 @@ func TestChains(t *testing.T) {
 	compared, calls := 0, 0
 	for i := range number {
 		r := universe.Draw(7, "chain", strconv.Itoa(i))
-		c := &chain{o: o, r: r, t: t, known: map[string]relationship{}, used: used, unclear: unclear}
+		c := &chain{o: o, r: r, t: t, known: map[string]relationship{}, ids: map[string]string{}, used: used, unclear: unclear}
 		for _, label := range []string{"start", "start_2"} {
 			src := pick(c, fixtures)
 			c.known[label] = relationship{handle: relation.Open(src), rows: o.open(src)}
+			c.ids[label] = c.known[label].handle.ID()
 			c.calls = append(c.calls, fmt.Sprintf("chain %d: %s = %s", i, label, src.From))
 		}
 		at := "start"
@@ -1114,6 +1117,11 @@ func TestChains(t *testing.T) {
 			}
 		}
 		calls += c.made
+		for label, k := range c.known {
+			if k.handle.ID() != c.ids[label] {
+				t.Errorf("%s has changed:\n%s", label, strings.Join(c.calls, "\n"))
+			}
+		}
 		o.forget()
 		if t.Failed() {
 			return

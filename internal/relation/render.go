@@ -63,7 +63,7 @@ func (n *node) statement(out []int) (statement string, values []universe.Value) 
 	return r.text.String(), r.values
 }
 
-// ID is the identity of a handle: what it stands for, the values bound in it and the names of its keys.
+// ID is the identity of a handle: the hash of its statement and of the values bound to it. Names of made keys do not count.
 func (h *Handle) ID() string {
 	statement, values := h.Statement()
 	text := make([]byte, 0, 16*len(values))
