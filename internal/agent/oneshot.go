@@ -18,7 +18,7 @@ type oneShot struct {
 func newOneShot(config ProtocolConfig) dialect { return &oneShot{config: config} }
 
 func newOneShotNative(config ProtocolConfig) dialect {
-	config.NativeTools = true
+	config.native = true
 	return newOneShot(config)
 }
 
@@ -55,7 +55,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 	if len(view.Starts) > 0 {
 		form = promptOneShotTableForm
 	}
-	if o.config.NativeTools {
+	if o.config.native {
 		form = promptOneShotNative
 		specs, err := o.config.Specs.specs(view.Tools)
 		if err != nil {
@@ -78,7 +78,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 		listing = promptOneShotTools + "\n" + lines + "\n" + own
 	}
 	results, references := promptOf(view)
-	examples, err := worked(view, o.config.NativeTools)
+	examples, err := worked(view, o.config.native)
 	if err != nil {
 		return request, err
 	}

@@ -20,7 +20,7 @@ type ProtocolConfig struct {
 	MaxTokens   int      // of one reply; 0 leaves the provider's default
 	Seed        *int64   // sampling seed; nil sends none
 	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
-	NativeTools bool     // makes one-shot the same as one-shot-native
+	native      bool     // specifications go through the provider's tool interface
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
 }
 

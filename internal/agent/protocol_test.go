@@ -104,7 +104,7 @@ func TestOneShotNative(t *testing.T) {
 	for protocol, setting := range map[string]bool{OneShot: true, OneShotNative: false} {
 		s := &scripted{replies: []model.Reply{native(
 			"function_1", `{"city": "Bergen", "year": 1999}`, "function_2", `{"owners": "$call_1.id$"}`)}}
-		h := playProtocol(t, protocol, ProtocolConfig{Client: s, NativeTools: setting}, testView(t))
+		h := playProtocol(t, protocol, ProtocolConfig{Client: s, native: setting}, testView(t))
 		if !reflect.DeepEqual(h.answer, records(t, `[{"count": 2}]`)) || len(s.requests) != 1 {
 			t.Errorf("%s: answer %v after %d requests", protocol, h.answer, len(s.requests))
 		}
@@ -320,7 +320,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 	for _, protocol := range Protocols() {
 		for _, nativeTools := range []bool{false, true} {
 			s := says("")
-			playProtocol(t, protocol.Name, ProtocolConfig{Client: s, NativeTools: nativeTools}, view)
+			playProtocol(t, protocol.Name, ProtocolConfig{Client: s, native: nativeTools}, view)
 			text, err := universe.Marshal(s.requests[0])
 			if err != nil {
 				t.Fatal(err)

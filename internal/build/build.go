@@ -582,15 +582,16 @@ func (b *builder) vary(ctx context.Context, s *source, x *verify.Examiner) error
 // quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
 // say of it, or "".
 func (b *builder) quality(it *item) (reason, message string) {
-	rows := len(it.found.Result.Rows)
-	switch {
-	case rows == 0 && !b.opts.KeepEmpty:
-		return "empty_result", "the answer is empty"
-	case rows > b.opts.MaxRows:
-		return "too_many_rows", fmt.Sprintf("the answer has %d rows, more than %d", rows, b.opts.MaxRows)
-	default:
-		return "", ""
+	gold := it.found.Gold(it.columns)
+	for _, answer := range gold.Answers() {
+		switch rows := len(answer.Rows); {
+		case rows == 0 && !b.opts.KeepEmpty:
+			return "empty_result", "the answer is empty"
+		case rows > b.opts.MaxRows:
+			return "too_many_rows", fmt.Sprintf("the answer has %d rows, more than %d", rows, b.opts.MaxRows)
+		}
 	}
+	return "", ""
 }
 
 // name gathers the functions of all examples, names them, and makes the tools of every style.
@@ -653,8 +654,11 @@ func (b *builder) answers(at int) map[string][]universe.Value {
 			continue
 		}
 		tool := it.forms[at].draft.Plans()[0].Calls[0].Tool
-		for _, row := range it.found.Result.Rows {
-			answers[tool] = append(answers[tool], row...)
+		gold := it.found.Gold(it.columns)
+		for _, answer := range gold.Answers() {
+			for _, row := range answer.Rows {
+				answers[tool] = append(answers[tool], row...)
+			}
 		}
 	}
 	return answers
@@ -793,7 +797,7 @@ func Reasons() map[string]string {
 		"unknown_name":        "the SQL names a table or column that the database does not have",
 		"unsupported_sql":     "the SQL runs but is outside what is compiled",
 		"failing_sql":         "SQLite refuses the SQL",
-		"indeterminate":       "the result depends on the order in which SQLite visits rows",
+		"indeterminate":       "the result depends on the order in which SQLite visits rows, and the right results cannot be listed",
 		"empty_result":        "the answer is empty (--keep-empty)",
 		"too_many_rows":       "the answer has too many rows (--max-rows)",
 		"no_alternative":      "there is no second plan (--require-alternative)",

@@ -49,9 +49,11 @@ func TestDirt(t *testing.T) {
 		{pair("SELECT kind FROM tree WHERE id = ?1"), "failing_sql", "parameter"},
 		{pair("SELECT abs(-9223372036854775807 - id) FROM tree"), "failing_sql", "overflow"},
 		{pair("SELECT no_such_function(kind) FROM tree"), "failing_sql", "no_such_function"},
-		{pair("SELECT kind FROM tree LIMIT 2"), "indeterminate", "limit_without_order"},
+		{pair("SELECT kind FROM tree LIMIT 2"), "", ""}, // few answers are right: all are gold
+		{pair("SELECT a.id, b.id FROM tree AS a, tree AS b LIMIT 2"), "indeterminate", "limit_without_order"},
 		{pair("SELECT id FROM tree ORDER BY planted DESC, height LIMIT 1"), "", ""},
-		{pair("SELECT id FROM tree WHERE planted = '2001-03-01' ORDER BY planted LIMIT 1"), "indeterminate", "tie_across_cut"},
+		{pair("SELECT id FROM tree WHERE planted = '2001-03-01' ORDER BY planted LIMIT 1"), "", ""},
+		{pair("SELECT a.id, b.id FROM tree AS a, tree AS b ORDER BY a.id > 0 LIMIT 2"), "indeterminate", "tie_across_cut"},
 		{pair("SELECT kind FROM tree WHERE height > 400"), "empty_result", "empty"},
 		{pair("SELECT a.id FROM tree AS a, tree AS b, tree AS c"), "too_many_rows", "125 rows"},
 		{`{"question": "Not closed", "sql": "SELECT 1"`, "bad_row", ""},

@@ -347,8 +347,8 @@ func TestOptions(t *testing.T) {
 		o.MaxRows = 2
 		s := run(t, o)
 		for _, task := range s.Tasks {
-			if len(task.Gold.Rows) > 2 {
-				t.Errorf("%s has %d rows", task.ID, len(task.Gold.Rows))
+			if rows := task.Gold.Longest(); rows > 2 {
+				t.Errorf("%s has %d rows", task.ID, rows)
 			}
 		}
 		if c := s.Manifest.Counts; c.RejectedByReason["too_many_rows"] != c.Rejected || c.Rejected == 0 || c.Tasks == 0 {
@@ -454,7 +454,7 @@ func TestAugment(t *testing.T) {
 			t.Errorf("%s is on the side of %s and its source on that of %s", task.ID, task.Split, source.Split)
 		case task.Question() == source.Question() || task.SQL == source.SQL:
 			t.Errorf("%s repeats its source: %s, %s", task.ID, task.Question(), task.SQL)
-		case len(task.Gold.Rows) == 0:
+		case task.Gold.Longest() == 0:
 			t.Errorf("%s has an empty answer", task.ID)
 		case certificate.Neighbours != o.Neighbours || len(certificate.Plans) != len(task.Plans) || len(certificate.Checks) < 4 ||
 			len(task.Plans) != len(source.Plans) || task.Proof != universe.ProofExecuted:
@@ -478,7 +478,7 @@ func TestAugment(t *testing.T) {
 
 func rowsOf(t *testing.T, task *universe.Task) []byte {
 	t.Helper()
-	text, err := universe.Marshal(task.Gold.Rows)
+	text, err := universe.Marshal(task.Gold.Answers()[0].Rows)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,6 @@ type runOptions struct {
 	temperature string
 	maxTokens   int
 	loops       int
-	nativeTools bool
 	budget      universe.Budget
 	neighbours  int
 	evidence    string
@@ -99,7 +98,6 @@ func (a *app) runCommand() *cobra.Command {
 	f.StringVar(&o.temperature, "temperature", "0", "sampling temperature; `default` leaves it to the provider")
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
 	f.IntVar(&o.loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number")
-	f.BoolVar(&o.nativeTools, "native-tools", false, "one-shot: give specifications through the provider's tool interface")
 	f.IntVar(&o.budget.Turns, "max-turns", 0, "budget of turns of an episode; 0 is none")
 	f.IntVar(&o.budget.Calls, "max-calls", 0, "budget of tool calls of an episode; 0 is none")
 	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")
@@ -153,7 +151,7 @@ func (o *runOptions) settings() map[string]string {
 		"suite": o.suite, "agent": list(o.agents), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
 		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed, 10),
 		"temperature": o.temperature, "max_tokens": strconv.Itoa(o.maxTokens), "loops": strconv.Itoa(o.loops),
-		"native_tools": strconv.FormatBool(o.nativeTools), "max_turns": strconv.Itoa(o.budget.Turns),
+		"max_turns": strconv.Itoa(o.budget.Turns),
 		"max_calls": strconv.Itoa(o.budget.Calls), "token_budget": strconv.Itoa(o.budget.Tokens),
 		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
 		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
@@ -191,8 +189,6 @@ func (o *runOptions) restore(s map[string]string) error {
 	number("neighbours", &o.neighbours)
 	var err error
 	o.seed, err = strconv.ParseUint(s["seed"], 10, 64)
-	errs = append(errs, err)
-	o.nativeTools, err = strconv.ParseBool(s["native_tools"])
 	errs = append(errs, err)
 	o.budget.WallSeconds, err = strconv.ParseFloat(s["wall"], 64)
 	return errors.Join(append(errs, err)...)
@@ -513,7 +509,7 @@ func (a *app) modelParticipants(
 	if err != nil {
 		return nil, err
 	}
-	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.loops, NativeTools: o.nativeTools, Specs: new(agent.Specs), Client: client}
+	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.loops, Specs: new(agent.Specs), Client: client}
 	if o.temperature != "default" {
 		t, err := strconv.ParseFloat(o.temperature, 64)
 		if err != nil || !(t >= 0) {
@@ -530,11 +526,11 @@ func (a *app) modelParticipants(
 		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none to
 		// run out of.
 		budget := o.budget
-		if budget.Turns == 0 && protocol != agent.OneShot {
+		if budget.Turns == 0 {
 			budget.Turns = conversation.Turns()
 		}
 		list = append(list, episode.Participant{
-			Agent: spec, Protocol: protocol, Model: true, Budget: budget,
+			Agent: spec, Protocol: protocol, Model: true, SQL: protocol == agent.SQL, Budget: budget,
 			New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
 				c := config
 				c.Client = model.Scoped(client, strings.Join([]string{in.ID, protocol, strconv.Itoa(trial)}, " "))

@@ -25,11 +25,12 @@ type modelServer struct {
 //
 //	oracle       knows the suite, and answers with the direct plan in whatever protocol it is asked
 //	broken       fails every request
+//	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
 //	writer       gives every endpoint of the rest style another name, and a sentence
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|writer|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -47,6 +48,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		script = func(modeltest.Chat) modeltest.Response {
 			return modeltest.Fail(400, "invalid_request_error", "no such luck")
 		}
+	case "pilot":
+		usage(ts, len(args) != 2, "modelserver pilot SUITE")
+		s, err := suite.Load(ts.MkAbs(args[1]))
+		check(ts, err)
+		script = func(c modeltest.Chat) modeltest.Response { return fly(s, c) }
 	case "writer":
 		script = rewrite
 	case "hold":
@@ -137,4 +143,52 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		return modeltest.Fail(500, "server_error", err.Error())
 	}
 	return modeltest.Say(string(text))
+}
+
+// fly answers as a model that knows the suite, under every protocol: the whole plan at once, one call a turn, or the SQL.
+func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
+	text := c.System
+	for _, m := range c.Messages {
+		text += "\n" + m.Content
+	}
+	if strings.Contains(text, "CREATE TABLE") {
+		for _, t := range s.Tasks {
+			if strings.Contains(text, t.Messages[0].Content) {
+				return modeltest.Say("This should do:\n```sql\n" + t.SQL + "\n```")
+			}
+		}
+	}
+	submits := false
+	for _, tool := range c.Tools {
+		text += "\n" + tool.Name + "\n"
+		submits = submits || tool.Name == "submit_answer"
+	}
+	for _, t := range s.Tasks {
+		plan := t.Plans[0]
+		if !strings.Contains(text, t.Messages[0].Content) || !strings.Contains(text, plan.Calls[0].Tool) {
+			continue
+		}
+		var calls []modeltest.Call
+		for _, call := range plan.Calls {
+			arguments, err := universe.Marshal(call.Arguments)
+			if err != nil {
+				return modeltest.Fail(500, "server_error", err.Error())
+			}
+			calls = append(calls, modeltest.Call{Name: call.Tool, Arguments: string(arguments)})
+		}
+		switch {
+		case submits && c.Turn() < len(calls):
+			return modeltest.Use(calls[c.Turn()])
+		case submits:
+			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: fmt.Sprintf(`{"answer": "$%s$"}`, plan.Answer)})
+		case len(c.Tools) > 0:
+			return modeltest.Use(calls...)
+		}
+		list, err := universe.Marshal(plan.Calls) // label, tool and arguments
+		if err != nil {
+			return modeltest.Fail(500, "server_error", err.Error())
+		}
+		return modeltest.Say(strings.ReplaceAll(string(list), `"tool":`, `"name":`))
+	}
+	return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 }

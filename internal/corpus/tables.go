@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/schema"
@@ -189,6 +190,8 @@ func standalone(notes *schema.Database) *schema.Database {
 			}
 		}
 	}
+	// SQLite keeps such names to itself; some tables files list what it had made.
+	d.Tables = slices.DeleteFunc(d.Tables, func(t schema.Table) bool { return strings.HasPrefix(strings.ToLower(t.Name), "sqlite_") })
 	return d
 }
 
