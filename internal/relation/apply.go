@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// Operations: what a tool of the slot or sel style does. The names are those of the slot tools (NL2API §3.1, appendix D.1),
-// the last two are Seatrial's own.
+// Operations: what a tool of the slot or sel style does. The names are those of the slot tools (NL2API §3.1, appendix
+// D.1), the last two are Seatrial's own.
 const (
 	Filter    = "filter_data"
 	Transform = "transform_data"
@@ -52,11 +52,13 @@ func Check(body *universe.Body) error {
 // Resolve gives the handle behind a label, or says why there is none.
 type Resolve func(label string) (*Handle, *universe.ToolError)
 
-// Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` stands for the handle that resolve
-// gives, and `$label.key$` for one key of it. The error is the agent's mistake; the first one that is found is told.
+// Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` stands for the handle that
+// resolve gives, and `$label.key$` for one key of it. The error is the agent's mistake; the first one that is found is
+// told.
 func Apply(body *universe.Body, arguments map[string]any, resolve Resolve) (h *Handle, mistake *universe.ToolError) {
 	c := &call{
-		body: body, arguments: map[string]any{}, flat: body.Fixed["operation_type"] != nil, resolve: resolve, taken: map[string]bool{},
+		body: body, arguments: map[string]any{}, flat: body.Fixed["operation_type"] != nil, resolve: resolve,
+		taken: map[string]bool{},
 	}
 	defer func() {
 		switch r := recover().(type) {
@@ -82,7 +84,8 @@ func Apply(body *universe.Body, arguments map[string]any, resolve Resolve) (h *H
 			case !h.node.measured.within():
 				fail(universe.CodeTooLarge, "The table is made of too many operations to be computed at once.")
 			case len(h.node.keys) > maxKeys:
-				fail(universe.CodeTooLarge, "The table has %d keys, and %d is the limit: retrieve some of them before.", len(h.node.keys), maxKeys)
+				fail(universe.CodeTooLarge, "The table has %d keys, and %d is the limit: retrieve some of them before.",
+					len(h.node.keys), maxKeys)
 			}
 			return h, nil
 		}
@@ -492,7 +495,8 @@ func (c *call) aggregate() *Handle {
 		name := c.text("key_name")
 		k := n.keys[c.key(n, "key_name", name)]
 		if k.value.computed() {
-			fail(universe.CodeBadArguments, "`%s` is computed from the groups already: retrieve it, then aggregate what was retrieved.", name)
+			fail(universe.CodeBadArguments,
+				"`%s` is computed from the groups already: retrieve it, then aggregate what was retrieved.", name)
 		}
 		value, about = c.aggregateOf(n, kind, k.value, distinct), aggregateColumn(kind, k.about)
 		label = kind + "_" + name
@@ -645,7 +649,8 @@ func (c *call) combine() *Handle {
 	c.done()
 	l, r := left.visible(), right.visible()
 	if len(l) != len(r) {
-		fail(universe.CodeBadArguments, "The two tables have %d and %d keys: retrieve as many of the one as of the other.", len(l), len(r))
+		fail(universe.CodeBadArguments, "The two tables have %d and %d keys: retrieve as many of the one as of the other.",
+			len(l), len(r))
 	}
 	m := &node{set: &setOperation{operator: setOperators[operator], left: left, right: right}}
 	for i, at := range l {
@@ -693,7 +698,8 @@ func (c *call) joinWith() *Handle {
 		about := r.keys[i].about
 		about.Name = prefix + about.Name
 		if m.find(about.Name) >= 0 {
-			fail(universe.CodeBadArguments, "Both tables have a key `%s`: give a `prefix` for those of the other one.", about.Name)
+			fail(universe.CodeBadArguments, "Both tables have a key `%s`: give a `prefix` for those of the other one.",
+				about.Name)
 		}
 		m.keys = append(m.keys, key{about: about, visible: true, value: columnOf(len(join.left.keys) + i)})
 	}

@@ -74,7 +74,8 @@ func (e *expression) computed() bool { return e.aggregate || e.window }
 
 // same says whether two expressions of one SELECT are one, or the same column.
 func (e *expression) same(x *expression) bool {
-	return e == x || len(e.parts) == 1 && len(x.parts) == 1 && e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
+	return e == x || len(e.parts) == 1 && len(x.parts) == 1 &&
+		e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
 }
 
 // holds says whether x is e or stands in it.

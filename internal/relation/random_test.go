@@ -209,7 +209,7 @@ var conditionNames = []string{
 
 // contains says whether one text stands in another, ASCII letters alike in both cases; blobs hold no text.
 func contains(a, b string) string {
-	return fmt.Sprintf("(CASE WHEN 'blob' IN (typeof(%[1]s), typeof(%[2]s)) AND %[1]s IS NOT NULL AND %[2]s IS NOT NULL THEN 0 "+
+	return fmt.Sprintf("(CASE WHEN 'blob' IN (typeof(%[1]s), typeof(%[2]s)) THEN 0 "+
 		"ELSE instr(lower(CAST(%[1]s AS TEXT)), lower(CAST(%[2]s AS TEXT))) > 0 END)", a, b)
 }
 

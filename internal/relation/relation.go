@@ -160,8 +160,8 @@ func (n *node) wrap() *node {
 	return outer
 }
 
-// carrying gives a node of the same rows with what they are ordered by as hidden keys, and the order of its columns. What
-// SELECT DISTINCT leaves out cannot order what is made of it.
+// carrying gives a node of the same rows with what they are ordered by as hidden keys, and the order of its columns.
+// What SELECT DISTINCT leaves out cannot order what is made of it.
 func (n *node) carrying() (*node, []orderTerm) {
 	inner := n.clone()
 	var order []orderTerm

@@ -63,7 +63,8 @@ func (n *node) statement(out []int) (statement string, values []universe.Value) 
 	return r.text.String(), r.values
 }
 
-// ID is the identity of a handle: the hash of its statement and of the values bound to it. Names of made keys do not count.
+// ID is the identity of a handle: the hash of its statement and of the values bound to it. Names of made keys do not
+// count.
 func (h *Handle) ID() string {
 	statement, values := h.Statement()
 	text := make([]byte, 0, 16*len(values))
@@ -131,7 +132,8 @@ func (n *node) deciding(out []int, ordered bool) []*expression {
 	}
 	var list []*expression
 	for _, c := range candidates {
-		if holds := func(e *expression) bool { return e.holds(c) }; !slices.ContainsFunc(written, holds) && !slices.ContainsFunc(list, holds) {
+		holds := func(e *expression) bool { return e.holds(c) }
+		if !slices.ContainsFunc(written, holds) && !slices.ContainsFunc(list, holds) {
 			list = append(list, c)
 		}
 	}

@@ -11,10 +11,12 @@ import (
 // paperConditions are the closed values of `condition` in NL2API (appendix E.1); the extended profile adds the others.
 var (
 	paperConditions = []string{
-		"equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "contains", "like",
+		"equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "contains",
+		"like",
 	}
 	moreConditions = []string{
-		"not_like", "glob", "not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not", "is_true",
+		"not_like", "glob", "not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not",
+		"is_true",
 	}
 	paperAggregations = []string{"count", "sum", "avg", "min", "max"}
 	aggregations      = append(slices.Clone(paperAggregations), "total", "group_concat")
@@ -98,7 +100,8 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 			text = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 			return sql("(", left, " LIKE ", bind("%"+text+"%"), ` ESCAPE '\')`)
 		}
-		return sql("(", left, " LIKE '%' || replace(replace(replace(", right, `, '\', '\\'), '%', '\%'), '_', '\_') || '%' ESCAPE '\')`)
+		escaped := []any{"replace(replace(replace(", right, `, '\', '\\'), '%', '\%'), '_', '\_')`}
+		return sql("(", left, " LIKE '%' || ", sql(escaped...), ` || '%' ESCAPE '\')`)
 	default:
 		right := c.other(n, take)
 		test := []any{"(", left, " " + comparisons[name] + " ", right}
@@ -143,7 +146,8 @@ func (c *call) keyNamed(n *node, argument string, v any) *expression {
 	return n.keys[c.key(n, argument, name)].value
 }
 
-// pair gives the bounds of between: a list of two values, or of two keys; null in one list leaves the place to the other.
+// pair gives the bounds of between: a list of two values, or of two keys; null in one list leaves the place to the
+// other.
 func (c *call) pair(n *node, take reader) (low, high *expression) {
 	bounds := [2]*expression{}
 	values, hasValues := take("value")
@@ -241,7 +245,8 @@ var transforms = map[string]func(t *transformation) *expression{
 }
 
 var keyless = map[string]bool{
-	"constant": true, "row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "ntile": true, "window_count": true,
+	"constant": true, "row_number": true, "rank": true, "dense_rank": true, "percent_rank": true, "ntile": true,
+	"window_count": true,
 }
 
 var binaryOperators = map[string]string{
