@@ -207,9 +207,9 @@ var conditionNames = []string{
 	"not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not", "is_true",
 }
 
-// contains says whether one text stands in another, ASCII letters alike in both cases; blobs hold no text.
+// contains says whether one text stands in another, ASCII letters alike in both cases; a blob holds no text.
 func contains(a, b string) string {
-	return fmt.Sprintf("(CASE WHEN 'blob' IN (typeof(%[1]s), typeof(%[2]s)) THEN 0 "+
+	return fmt.Sprintf("(CASE WHEN typeof(%[1]s) = 'blob' THEN 0 "+
 		"ELSE instr(lower(CAST(%[1]s AS TEXT)), lower(CAST(%[2]s AS TEXT))) > 0 END)", a, b)
 }
 
