@@ -69,6 +69,10 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 		if !ok {
 			wrong("Expected array but got %s for `value`.", universe.JSONType(v))
 		}
+		if len(list) == 0 {
+			// x IN () would be the word FALSE for SQLite, which means something else behind IS.
+			return bind(map[bool]int64{true: 1}[not != ""])
+		}
 		pieces := []any{"(", left, " " + not + "IN ("}
 		for i, e := range list {
 			if i > 0 {
