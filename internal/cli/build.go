@@ -78,6 +78,9 @@ func (a *app) buildCommand() *cobra.Command {
 func conditionHelp() string {
 	var b strings.Builder
 	for _, info := range condition.Catalogue() {
+		if info.Kind == condition.KindEnvironment {
+			continue
+		}
 		fmt.Fprintf(&b, "  %-20s %s (%s)\n", info.Usage(), info.Summary, info.Source)
 	}
 	return b.String()

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -20,6 +21,7 @@ type Info struct {
 	Parameter *Parameter // nil for a condition that takes none
 	Summary   string     // one sentence
 	Source    string     // the paper and its section that define it
+	Survival  *Survival  // of a condition of the environment; nil for others
 }
 
 // Parameter is the one whole number that a condition may take. It has no default: a condition that takes one needs it.
@@ -42,6 +44,12 @@ type entry struct {
 	Info
 	// toolkit makes the step of a condition of the toolkit; value is that of the parameter, 0 where there is none.
 	toolkit func(value int) ToolkitStep
+	// fault makes the parameters of a condition of the environment, all at their zero values.
+	fault func() fault
+	// points bounds the failpoints of a condition of the environment in one instance; passes says that its failures end
+	// after some times, so that one tool can be struck several times.
+	points int
+	passes bool
 	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
 	excludes []string
 }
@@ -50,7 +58,10 @@ type entry struct {
 const maxTools = 1_000_000
 
 // catalogue is the table of all conditions, in the order in which those of one instance apply.
-var catalogue = []entry{
+var catalogue = slices.Concat(toolkitConditions, faultConditions)
+
+// toolkitConditions are the conditions of the toolkit.
+var toolkitConditions = []entry{
 	{
 		Info: Info{
 			Name: "universe-size", Kind: KindToolkit,
@@ -108,6 +119,10 @@ func (c Condition) decode() (*entry, int, error) {
 		return nil, 0, unknown(c.Name)
 	}
 	e := &catalogue[at]
+	if e.Kind == KindEnvironment {
+		_, err := e.decodeFault(c)
+		return e, 0, err
+	}
 	if e.Parameter == nil {
 		if c.Parameters != nil {
 			return nil, 0, fmt.Errorf("condition %s takes no parameters, and has %s", c.Name, c.Parameters)

@@ -19,6 +19,8 @@ func Parse(text string) (Condition, error) {
 	}
 	e := &catalogue[at]
 	switch {
+	case e.Kind == KindEnvironment:
+		return Condition{}, diag.Usagef("%s is a fault, not a condition of the toolkit", e.Name).WithHint("ask for it with --fault %s", text)
 	case e.Parameter == nil && given:
 		return Condition{}, diag.Usagef("condition %s takes no parameter", e.Name).WithHint("%s", e.Usage())
 	case e.Parameter == nil:
@@ -91,7 +93,8 @@ func Specification(conditions []Condition) string {
 	return strings.Join(parts, "+")
 }
 
-// String writes a condition as [Parse] reads it. One that it would not have read is written as it stands.
+// String writes a condition as [Parse] reads it. One that it would not have read is written as it stands; one of the
+// environment is written as its name, and after a tilde its variant, if it is not the fault itself.
 func (c Condition) String() string {
 	e, value, err := c.decode()
 	switch {
@@ -99,6 +102,10 @@ func (c Condition) String() string {
 		return c.Name
 	case err != nil:
 		return c.Name + ":" + string(c.Parameters)
+	case e.Kind == KindEnvironment && c.Variant() == VariantFault:
+		return e.Name
+	case e.Kind == KindEnvironment:
+		return e.Name + "~" + c.Variant()
 	case e.Parameter == nil:
 		return e.Name
 	default:
@@ -106,13 +113,18 @@ func (c Condition) String() string {
 	}
 }
 
-// unknown says that there is no such condition, and which one may have been meant.
-func unknown(name string) error {
-	known := make([]string, len(catalogue))
+// unknown says that there is no such condition of the toolkit, and which one may have been meant.
+func unknown(name string) error { return unknownOf("condition", name, KindToolkit) }
+
+// unknownOf says that there is no condition of that kind under that name.
+func unknownOf(what, name, kind string) error {
+	var known []string
 	for i := range catalogue {
-		known[i] = catalogue[i].Name
+		if catalogue[i].Kind == kind {
+			known = append(known, catalogue[i].Name)
+		}
 	}
-	return diag.Unknown("condition", name, known)
+	return diag.Unknown(what, name, known)
 }
 
 // inRange says whether the parameter may have that value.

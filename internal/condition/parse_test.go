@@ -146,7 +146,7 @@ func TestCatalogue(t *testing.T) {
 		if e.Summary == "" || e.Source == "" || strings.HasSuffix(e.Summary, ".") {
 			t.Errorf("%s: summary %q, source %q", e.Name, e.Summary, e.Source)
 		}
-		if (e.Kind == KindToolkit) != (e.toolkit != nil) {
+		if (e.Kind == KindToolkit) != (e.toolkit != nil) || (e.Kind == KindEnvironment) != (e.fault != nil && e.Survival != nil) {
 			t.Errorf("%s is of kind %s", e.Name, e.Kind)
 		}
 		for _, other := range e.excludes {
@@ -157,7 +157,9 @@ func TestCatalogue(t *testing.T) {
 	}
 	usage := ""
 	for _, info := range Catalogue() {
-		usage += info.Usage() + " "
+		if info.Kind == KindToolkit {
+			usage += info.Usage() + " "
+		}
 	}
 	if want := "universe-size:P closed-world:N obfuscate "; usage != want {
 		t.Errorf("usage %q, want %q", usage, want)

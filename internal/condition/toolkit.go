@@ -3,6 +3,7 @@ package condition
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,10 +39,12 @@ const (
 
 // Refusals lists the reasons of refusals with their explanations.
 func Refusals() map[string]string {
-	return map[string]string{
+	reasons := map[string]string{
 		reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
 		reasonFewTools:      "the database has fewer tools than the condition shows",
 	}
+	maps.Copy(reasons, faultReasons)
+	return reasons
 }
 
 // ToolkitStep is a condition of the toolkit at work. It is pure: what it does depends on its own parameter and on what it

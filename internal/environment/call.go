@@ -100,6 +100,9 @@ func (e *Environment) runGuarded(ctx context.Context, c *call) (err error) {
 }
 
 // run makes one call: refused, arguments changed, body, result changed, delivered.
+//
+// What later calls refer to is what the tool returned after [condition.ResultStep] and [condition.PageStep] changed it; the
+// digest is of what the body returned.
 func (e *Environment) run(ctx context.Context, c *call) error {
 	mistake, err := e.answerCall(ctx, c)
 	if err != nil {
@@ -117,6 +120,9 @@ func (e *Environment) run(ctx context.Context, c *call) error {
 func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolError, error) {
 	if c.mistake != nil {
 		return c.mistake, nil
+	}
+	if body := c.tool.specification.Body; body != nil && body.Engine == universe.EngineCompanion {
+		return e.accompany(c)
 	}
 	if refusal := e.stages.refuse(c); refusal != nil {
 		return refusal, nil
@@ -152,25 +158,66 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 			return nil, err
 		}
 	}
-	ordered := c.tool.specification.Body.Ordered
-	c.digest = result.Digest(ordered)
-	results := make([]*universe.Result, 1+len(e.config.Neighbours))
-	results[0] = e.stages.changeResult(c, result, 0)
+	body := c.tool.specification.Body
+	c.digest = result.Digest(body.Ordered)
+	returned := newReturned(1 + len(e.config.Neighbours))
+	handed := e.hand(c, returned, 0, result, body.Columns)
 	if len(e.config.Neighbours) > 0 {
 		c.neighbour = make([]string, len(e.config.Neighbours))
 		for i := range e.config.Neighbours {
-			if err := e.repeat(ctx, c, &b, i+1, results); err != nil {
+			if err := e.repeat(ctx, c, &b, i+1, returned); err != nil {
 				return nil, err
 			}
 		}
 	}
-	c.outcome.names, c.outcome.columns, c.outcome.results = c.tool.names, c.tool.specification.Body.Columns, results
-	if len(e.stages.results) > 0 {
-		c.outcome.names, c.outcome.columns = renamed(results[0].Columns, c.tool.specification.Body.Columns)
-	}
-	c.rows = len(results[0].Rows)
-	c.delivery = condition.Delivery{Content: results[0].AppendRecords(contentBuffer(results[0])), Note: note}
+	c.outcome.names, c.outcome.columns = c.tool.names, body.Columns
+	c.keep(returned, &handed, e.stages.changesRows())
+	c.delivery.Note = note
 	return nil, nil
+}
+
+// returned is what a call gave on the world and, after it, on each neighbour.
+type returned struct {
+	results []*universe.Result
+	wholes  []*condition.Payload // of what was divided; nil where nothing was
+}
+
+func newReturned(worlds int) *returned { return &returned{results: make([]*universe.Result, worlds)} }
+
+// hand makes the payload of a result on one world and keeps its rows.
+func (e *Environment) hand(
+	c *call, to *returned, world int, r *universe.Result, columns []universe.Column,
+) condition.Payload {
+	p := condition.Payload{Result: r, Columns: columns}
+	if e.stages.changesRows() {
+		var whole *condition.Payload
+		if p, whole = e.stages.changeResult(c, p, world); whole != nil {
+			if to.wholes == nil {
+				to.wholes = make([]*condition.Payload, len(to.results))
+			}
+			to.wholes[world] = whole
+		}
+	}
+	to.results[world] = p.Result
+	return p
+}
+
+// keep makes what a call handed over on the episode's world its delivery, and what it returned on all worlds the outcome
+// of its label. Names and types are those of the payload where steps may have changed them.
+func (c *call) keep(what *returned, handed *condition.Payload, changed bool) {
+	o := c.outcome
+	o.results, o.wholes = what.results, what.wholes
+	if changed {
+		o.names, o.columns = handed.Result.Columns, make([]universe.Column, len(handed.Result.Columns))
+		for i, name := range o.names {
+			o.columns[i] = universe.Column{Name: name, Type: handed.Columns[i].Type}
+		}
+		if !handed.Referable() {
+			o.fields = handed.Fields()
+		}
+	}
+	c.rows = len(handed.Result.Rows)
+	c.delivery = condition.Delivery{Content: handed.AppendContent(contentBuffer(handed.Result))}
 }
 
 // contentBuffer gives a buffer that is about as large as the JSON of the result.
@@ -182,21 +229,9 @@ func contentBuffer(r *universe.Result) []byte {
 	return make([]byte, 0, 2+width*len(r.Rows))
 }
 
-// renamed pairs the columns of a changed result with the declared types, by position where the names differ.
-func renamed(names []string, declared []universe.Column) ([]string, []universe.Column) {
-	columns := make([]universe.Column, len(names))
-	for i, name := range names {
-		columns[i] = universe.Column{Name: name, Type: universe.TypeAny}
-		if i < len(declared) && declared[i].Name == name {
-			columns[i] = declared[i]
-		}
-	}
-	return names, columns
-}
-
 // repeat makes the same call on a neighbour: references stand for the results on that neighbour.
 func (e *Environment) repeat(
-	ctx context.Context, c *call, b *bound, world int, results []*universe.Result,
+	ctx context.Context, c *call, b *bound, world int, to *returned,
 ) error {
 	values := b.values
 	if b.resolved {
@@ -216,7 +251,7 @@ func (e *Environment) repeat(
 		return nil
 	}
 	c.neighbour[world-1] = result.Digest(c.tool.specification.Body.Ordered)
-	results[world] = e.stages.changeResult(c, result, world)
+	e.hand(c, to, world, result, c.tool.specification.Body.Columns)
 	return nil
 }
 

@@ -13,7 +13,11 @@ type stages struct {
 	arguments  []staged[condition.ArgumentStep]
 	values     []staged[condition.ValueStep]
 	results    []staged[condition.ResultStep]
+	besides    []staged[condition.BesideStep]
+	pages      []staged[condition.PageStep]
 	deliveries []staged[condition.DeliveryStep]
+	companions []staged[condition.Companion]
+	specific   []staged[condition.SpecificationStep]
 }
 
 // staged is a step in one of its powers.
@@ -28,6 +32,10 @@ func newStages(steps []condition.Step) stages {
 		arguments:  able[condition.ArgumentStep](steps),
 		values:     able[condition.ValueStep](steps),
 		results:    able[condition.ResultStep](steps),
+		besides:    able[condition.BesideStep](steps),
+		pages:      able[condition.PageStep](steps),
+		companions: able[condition.Companion](steps),
+		specific:   able[condition.SpecificationStep](steps),
 		deliveries: able[condition.DeliveryStep](steps),
 	}
 }
@@ -90,15 +98,57 @@ func (s *stages) changeValues(c *call, values []universe.Value, world int) []uni
 	return values
 }
 
-func (s *stages) changeResult(c *call, r *universe.Result, world int) *universe.Result {
-	for _, step := range s.results {
-		changed, decision := step.step.ChangeResult(&c.about, r)
+// changesRows says whether some step may change the rows of a result or what stands beside them.
+func (s *stages) changesRows() bool {
+	return len(s.results) > 0 || len(s.besides) > 0 || len(s.pages) > 0
+}
+
+// changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them the
+// part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for the
+// episode's world alone.
+func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed condition.Payload, whole *condition.Payload) {
+	decide := func(name string, d *condition.Decision) {
 		if world == 0 {
-			c.decided(step.name, decision)
+			c.decided(name, d)
 		}
-		r = changed
 	}
-	return r
+	for _, r := range s.results {
+		changed, decision := r.step.ChangeResult(&c.about, p)
+		decide(r.name, decision)
+		p = changed
+	}
+	p.Beside = append(p.Beside[:len(p.Beside):len(p.Beside)], s.beside(c, decide)...)
+	for _, d := range s.pages {
+		part, decision := d.step.Divide(&c.about, p)
+		decide(d.name, decision)
+		if decision != nil && decision.Applied {
+			whole = &condition.Payload{}
+			*whole = p
+		}
+		p = part
+	}
+	return p, whole
+}
+
+// beside gives what stands beside what a call hands over.
+func (s *stages) beside(c *call, decide func(name string, d *condition.Decision)) []condition.Field {
+	var fields []condition.Field
+	for _, b := range s.besides {
+		said, decision := b.step.Beside(&c.about, c.arguments)
+		decide(b.name, decision)
+		fields = append(fields, said...)
+	}
+	return fields
+}
+
+// companion finds the step that answers calls to a tool of its own, with the name of its condition.
+func (s *stages) companion(tool string) (condition.Companion, string) {
+	for _, step := range s.companions {
+		if step.step.Serves(tool) {
+			return step.step, step.name
+		}
+	}
+	return nil, ""
 }
 
 func (s *stages) changeDelivery(c *call) {

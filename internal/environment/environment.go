@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,8 +57,10 @@ type Config struct {
 	Evidence string
 	Toolkit  *Toolkit // what the agent is shown
 	Unlisted *Toolkit // what can be called without being shown; may be nil
-	Budget   universe.Budget
-	World    World
+	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
+	Companions *Toolkit
+	Budget     universe.Budget
+	World      World
 	// Starts are the labels that stand for something before the first call: the starting tables of the slot and sel styles.
 	Starts []Start
 	// Names are the names under which operations on data handles are shown; nil where they bear their own.
@@ -107,6 +110,7 @@ type Environment struct {
 	outcomes map[string]*outcome
 	attempts map[string]int
 	called   []string // the tools named so far, in the order of the calls
+	calledIn []int    // the turns of these calls
 	turns    int
 	calls    int
 	usage    universe.Usage
@@ -124,6 +128,11 @@ func New(config Config) (*Environment, error) {
 	}
 	if config.Toolkit == nil {
 		return nil, fmt.Errorf("environment %s: no toolkit", config.Header.Instance)
+	}
+	for _, t := range config.Companions.Specifications() {
+		if config.Toolkit.find(t.Name) != nil {
+			return nil, fmt.Errorf("environment %s: the companion %q bears the name of a tool", config.Header.Instance, t.Name)
+		}
 	}
 	if config.Limits.Rows == 0 {
 		config.Limits.Rows = DefaultRows
@@ -157,13 +166,40 @@ func (e *Environment) View() *universe.View {
 	view := &universe.View{
 		Messages: e.config.Messages,
 		Evidence: e.config.Evidence,
-		Tools:    e.config.Toolkit.Specifications(),
+		Tools:    e.specifications(condition.SpecificationStep.Documented),
 		Budget:   e.config.Budget,
 	}
 	for _, s := range e.config.Starts {
 		view.Starts = append(view.Starts, s.Table)
 	}
 	return view
+}
+
+// Specifications lists the tools as they stand now, in the order of the view: what a fresh listing says. They differ from
+// those of the view where a condition has changed a specification and the agent was not told.
+func (e *Environment) Specifications() []*universe.Tool {
+	return e.specifications(func(condition.SpecificationStep) bool { return true })
+}
+
+// specifications lists the tools with the changes of some steps.
+func (e *Environment) specifications(which func(condition.SpecificationStep) bool) []*universe.Tool {
+	tools := e.config.Toolkit.Specifications()
+	if added := e.config.Companions.Specifications(); len(added) > 0 {
+		tools = append(tools[:len(tools):len(tools)], added...)
+	}
+	cloned := false
+	for _, s := range e.stages.specific {
+		if !which(s.step) {
+			continue
+		}
+		if !cloned {
+			tools, cloned = slices.Clone(tools), true
+		}
+		for i, t := range tools {
+			tools[i] = s.step.Specify(t)
+		}
+	}
+	return tools
 }
 
 // Done says whether the episode has ended.

@@ -109,11 +109,13 @@ func (e *Environment) operate(ctx context.Context, c *call) (*universe.ToolError
 // deliver runs the statement of a data handle and hands over its rows.
 func (e *Environment) deliver(ctx context.Context, c *call, handle *relation.Handle) (*universe.ToolError, error) {
 	statement, values := handle.Statement()
-	results := make([]*universe.Result, 1+len(e.config.Neighbours))
+	to := newReturned(1 + len(e.config.Neighbours))
+	columns := handle.Columns()
+	var handed condition.Payload
 	if len(e.config.Neighbours) > 0 {
 		c.neighbour = make([]string, len(e.config.Neighbours))
 	}
-	for world := range results {
+	for world := range to.results {
 		r, mistake, err := e.execute(ctx, world, statement, values, &c.timeouts)
 		if err != nil {
 			return nil, err
@@ -131,13 +133,12 @@ func (e *Environment) deliver(ctx context.Context, c *call, handle *relation.Han
 		} else {
 			c.neighbour[world-1] = digest
 		}
-		results[world] = e.stages.changeResult(c, r, world)
+		if p := e.hand(c, to, world, r, columns); world == 0 {
+			handed = p
+		}
 	}
-	o := c.outcome
-	o.handle, o.results = handle, results
-	o.names, o.columns = renamed(results[0].Columns, handle.Columns())
-	c.rows = len(results[0].Rows)
-	c.delivery = condition.Delivery{Content: results[0].AppendRecords(contentBuffer(results[0]))}
+	c.outcome.handle, c.outcome.names, c.outcome.columns = handle, handed.Result.Columns, columns
+	c.keep(to, &handed, e.stages.changesRows())
 	return nil, nil
 }
 
@@ -166,6 +167,10 @@ func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle
 		shown.Keys, shown.Rows, shown.First = handle.Keys(), &n, first.AppendRecords(nil)
 	}
 	content, err := universe.Marshal(shown)
+	if err == nil && len(e.stages.besides) > 0 {
+		beside := e.stages.beside(c, c.decided)
+		content = append(condition.AppendBeside(content[:len(content)-1], beside), '}')
+	}
 	return content, nil, err
 }
 
@@ -274,11 +279,12 @@ func (e *Environment) runText(ctx context.Context, c *call) (*universe.ToolError
 	if !ok {
 		return wrongType("Expected string but got %s for `%s`.", universe.JSONType(b.values[0]), c.tool.arguments[0].Argument), nil
 	}
-	results := make([]*universe.Result, 1+len(e.config.Neighbours))
+	to := newReturned(1 + len(e.config.Neighbours))
+	var handed condition.Payload
 	if len(e.config.Neighbours) > 0 {
 		c.neighbour = make([]string, len(e.config.Neighbours))
 	}
-	for world := range results {
+	for world := range to.results {
 		r, mistake, err := e.executeText(ctx, world, text, &c.timeouts)
 		if err != nil {
 			return nil, err
@@ -297,17 +303,22 @@ func (e *Environment) runText(ctx context.Context, c *call) (*universe.ToolError
 		} else {
 			c.neighbour[world-1] = digest
 		}
-		results[world] = e.stages.changeResult(c, r, world)
+		if p := e.hand(c, to, world, r, untyped(r.Columns)); world == 0 {
+			handed = p
+		}
 	}
-	o := c.outcome
-	o.results, o.names = results, results[0].Columns
-	o.columns = make([]universe.Column, len(o.names))
-	for i, name := range o.names {
-		o.columns[i] = universe.Column{Name: name, Type: universe.TypeAny}
-	}
-	c.rows = len(results[0].Rows)
-	c.delivery = condition.Delivery{Content: results[0].AppendRecords(contentBuffer(results[0]))}
+	c.outcome.names, c.outcome.columns = handed.Result.Columns, untyped(handed.Result.Columns)
+	c.keep(to, &handed, e.stages.changesRows())
 	return nil, nil
+}
+
+// untyped declares columns of which nothing but the names is known.
+func untyped(names []string) []universe.Column {
+	columns := make([]universe.Column, len(names))
+	for i, name := range names {
+		columns[i] = universe.Column{Name: name, Type: universe.TypeAny}
+	}
+	return columns
 }
 
 func (e *Environment) executeText(

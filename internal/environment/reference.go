@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -19,6 +20,11 @@ type outcome struct {
 	names   []string
 	// results holds the result on the episode's world and, after it, on each neighbour; nil where the call failed there.
 	results []*universe.Result
+	// wholes holds what results are parts of, in the same order; nil where nothing was divided.
+	wholes []*condition.Payload
+	// fields, where it is set, lists the outermost fields of a result that is no list of records, to which nothing can refer.
+	fields []string
+	tool   string // that was called
 	// handle is the data handle that the call made; its results are there once it has been read.
 	handle *relation.Handle
 }
@@ -52,6 +58,9 @@ func (s *scope) find(ref universe.Reference) (*outcome, *universe.Result, int, *
 	}
 	if o.handle != nil && o.results == nil {
 		return nil, nil, 0, badReference("`%s` is a data handle: this tool takes the rows of a result.", ref)
+	}
+	if o.fields != nil {
+		return nil, nil, 0, badReference("`%s`: the result of `%s` is no list of records. Its fields: %s.", ref, ref.Label, quoteNames(o.fields))
 	}
 	if len(o.results) <= s.world || o.results[s.world] == nil {
 		return nil, nil, 0, badReference("`%s`: the call labelled `%s` has no result.", ref, ref.Label)

@@ -40,6 +40,7 @@ type scenario struct {
 	tools      []*universe.Tool
 	unlisted   []*universe.Tool
 	steps      []condition.Step
+	faults     []condition.Condition
 	env        *environment.Environment
 }
 
@@ -65,9 +66,14 @@ func (s *scenario) play(d *datadriven.TestData) string {
 			s.steps = append(s.steps, scriptedStep(s.t, name))
 		}
 		return "ok"
+	case "fault":
+		s.faults = readFaults(s.t, d.Input)
+		return "ok"
 	case "begin":
 		s.begin(d)
 		return "ok"
+	case "tools":
+		return s.listing(d.HasArg("now"))
 	case "turn":
 		return s.turn(d)
 	case "events":
@@ -99,6 +105,12 @@ func (s *scenario) begin(d *datadriven.TestData) {
 		}
 	}
 	config.Toolkit, config.Unlisted = newToolkit(s.t, s.tools), newToolkit(s.t, s.unlisted)
+	task := &universe.Task{ID: "task", Style: universe.StyleFunc}
+	steps, companions, err := condition.Faults(s.faults, condition.FaultInput{Task: task, Tools: s.tools})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	config.Steps, config.Companions = append(config.Steps, steps...), newToolkit(s.t, companions)
 	s.env = newEnvironment(s.t, config)
 }
 
@@ -122,6 +134,40 @@ func (s *scenario) turn(d *datadriven.TestData) string {
 		b.WriteString("done\n")
 	}
 	return b.String()
+}
+
+// listing prints the tools, one a line: those that the agent is shown at the start, or as they stand now.
+func (s *scenario) listing(now bool) string {
+	tools := s.env.View().Tools
+	if now {
+		tools = s.env.Specifications()
+	}
+	var b strings.Builder
+	for _, tool := range tools {
+		parameters, err := universe.Marshal(tool.Parameters)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s", tool.Name, parameters)
+		if tool.Returns != nil {
+			for _, p := range tool.Returns.Items.Properties {
+				fmt.Fprintf(&b, " %s:%s", p.Name, strings.Join(p.Schema.Types, "|"))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// readFaults reads conditions of the environment, one a line, as they stand in instances.jsonl.
+func readFaults(tb testing.TB, input string) []condition.Condition {
+	tb.Helper()
+	var list []condition.Condition
+	for line := range strings.Lines(input) {
+		name, parameters, _ := strings.Cut(strings.TrimSpace(line), " ")
+		list = append(list, condition.Condition{Name: name, Parameters: json.RawMessage(parameters)})
+	}
+	return list
 }
 
 func (s *scenario) events() string {
@@ -209,6 +255,11 @@ func readTool(tb testing.TB, d *datadriven.TestData) *universe.Tool {
 		}
 	}
 	tool.Body.Statement = strings.Join(statement, "\n")
+	record := &universe.Schema{Types: []string{"object"}}
+	for _, c := range tool.Body.Columns {
+		record.Properties = append(record.Properties, universe.Property{Name: c.Name, Schema: &universe.Schema{Types: []string{c.Type}}})
+	}
+	tool.Returns = &universe.Schema{Types: []string{"array"}, Items: record}
 	return tool
 }
 
@@ -343,12 +394,13 @@ type renameResult struct{}
 
 func (renameResult) Name() string { return "rename-result" }
 
-func (renameResult) ChangeResult(_ *condition.Call, r *universe.Result) (*universe.Result, *condition.Decision) {
-	changed := &universe.Result{Rows: r.Rows}
-	for _, c := range r.Columns {
+func (renameResult) ChangeResult(_ *condition.Call, p condition.Payload) (condition.Payload, *condition.Decision) {
+	changed := &universe.Result{Rows: p.Result.Rows}
+	for _, c := range p.Result.Columns {
 		changed.Columns = append(changed.Columns, c+"_new")
 	}
-	return changed, &condition.Decision{Applied: true}
+	p.Result = changed
+	return p, &condition.Decision{Applied: true}
 }
 
 // truncate delivers the first record alone.

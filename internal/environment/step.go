@@ -115,13 +115,17 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 	e.attempts[a.Tool]++
 	c := &call{action: a, about: condition.Call{
 		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
+		Turns: e.calledIn[:len(e.calledIn):len(e.calledIn)],
 	}}
-	e.called = append(e.called, a.Tool)
+	e.called, e.calledIn = append(e.called, a.Tool), append(e.calledIn, e.turns)
 	e.label(c, reserved)
 	if c.outcome != nil {
 		inStep[c.about.Label] = c
 	}
 	if c.tool = e.config.Toolkit.find(a.Tool); c.tool == nil {
+		c.tool = e.config.Companions.find(a.Tool)
+	}
+	if c.tool == nil {
 		c.tool = e.config.Unlisted.find(a.Tool)
 		c.unlisted = c.tool != nil
 	}
@@ -135,7 +139,7 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 		c.fail(mistake)
 		return c
 	}
-	c.arguments = arguments
+	c.arguments, c.about.Arguments = arguments, arguments
 	c.wave = waveOf(c, inStep)
 	return c
 }
@@ -170,7 +174,7 @@ func (e *Environment) label(c *call, reserved []string) {
 			Message: fmt.Sprintf("The label `%s` stands for another call already.", c.about.Label),
 		})
 	default:
-		c.outcome = &outcome{number: c.about.Number, turn: e.turns}
+		c.outcome = &outcome{number: c.about.Number, turn: e.turns, tool: c.action.Tool}
 		e.outcomes[c.about.Label] = c.outcome
 	}
 }

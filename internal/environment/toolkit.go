@@ -120,6 +120,8 @@ func newTool(spec *universe.Tool) (*tool, error) {
 		}
 		return t, nil
 	case universe.EngineText:
+	case universe.EngineCompanion:
+		return t, nil
 	default:
 		return nil, fmt.Errorf("no interpreter runs the engine %q", body.Engine)
 	}

@@ -47,6 +47,8 @@ const (
 	EngineSQLite   = "sqlite"   // runs Statement on the episode's world
 	EngineRelation = "relation" // makes a data handle from data handles: nothing runs before the handle is read
 	EngineText     = "sql"      // runs the SQL that the agent wrote, given as its one argument, read-only
+	// EngineCompanion runs nothing: a condition of the environment answers the call.
+	EngineCompanion = "companion"
 )
 
 // Source is a starting table of the slot and sel styles: the join of one SELECT, done before the agent begins (NL2API
