@@ -87,8 +87,14 @@ func sameFolders(t *testing.T, a, b string) {
 
 func checkAccount(t *testing.T, c *suite.Counts, s *suite.Suite) {
 	t.Helper()
-	if c.Read < 6000 || c.Published+c.Rejected != c.Read || len(s.Rejected) != c.Rejected || len(s.Tasks) != c.Tasks {
-		t.Errorf("%d read, %d published, %d rejected (%d listed)", c.Read, c.Published, c.Rejected, len(s.Rejected))
+	listed := 0
+	for _, r := range s.Rejected {
+		if r.What == "example" {
+			listed++
+		}
+	}
+	if c.Read < 6000 || c.Published+c.Rejected != c.Read || listed != c.Rejected || len(s.Tasks) != c.Tasks {
+		t.Errorf("%d read, %d published, %d rejected (%d listed)", c.Read, c.Published, c.Rejected, listed)
 	}
 	reasons := build.Reasons()
 	// What the corpus itself rules out; everything else is a shortcoming of the compiler.
@@ -108,9 +114,10 @@ func checkAccount(t *testing.T, c *suite.Counts, s *suite.Suite) {
 	if share := float64(c.Published) / float64(fit); share < 0.97 {
 		t.Errorf("%d of %d examples that can be are published (%.3f)", c.Published, fit, share)
 	}
-	// Counted apart from the compiler: 5,320 examples run, are determinate, not empty and not longer than 100 rows. A
-	// compiler that calls too much indeterminate would not be seen in the share alone.
-	if least := 5160; c.Published < least {
+	// Counted apart from the compiler: 5,320 examples run, are determinate, not empty and not longer than 100 rows, and a
+	// hundred or two more have few right answers. A compiler that calls too much indeterminate would not be seen in the
+	// share alone.
+	if least := 5340; c.Published < least {
 		t.Errorf("%d examples are published, at least %d could be", c.Published, least)
 	}
 	if c.Structured < 500 || float64(c.TasksWithAlternative) < 0.95*float64(c.Structured) {
