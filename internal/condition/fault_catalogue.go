@@ -137,9 +137,9 @@ var faultConditions = []entry{
 		Lookalike: "an explanation beside plain values",
 	}, "spec.result-retyped", kindNumber, kindWrapped, kindLabelled),
 	{
-		Info: described("exec.crash", "the first calls fail half-way and return the records they had", sourceToolBenchX+"execution failure", Survival{
+		Info: described("exec.crash", "calls fail half-way and return the records they had", sourceToolBenchX+"execution failure", Survival{
 			Hazard: HazardExecution, Visible: "a mark that the records are not complete", By: "making the call again",
-			Parameters: "tool; times: how many calls crash", Lookalike: "a warning of a worker that was restarted over all records",
+			Parameters: "tool; from: the first attempt that crashes; times: how many crash", Lookalike: "a warning of a worker that was restarted over all records",
 		}),
 		fault: func() fault { return &crash{} }, points: maxPoints, passes: true, excludes: []string{"out.truncated"},
 	},

@@ -187,10 +187,13 @@ func (x alteration) less(v universe.Value) (universe.Value, bool) {
 
 // decision records what was done to the rows of a source.
 func (f *conflict) decision(wrong bool, changed int) *Decision {
+	if f.Variant == VariantLookalike {
+		return applied(Field{"variant", jsonText(VariantLookalike)})
+	}
 	if !wrong || changed == 0 {
 		return &Decision{}
 	}
-	return applied(Field{"source", jsonText(f.Tool)}, Field{"changed", number(changed)})
+	return applied(Field{"changed", number(changed)})
 }
 
 // stale is conflict.stale: a source answers from an older state, and dates tell which. In the look-alike dates differ

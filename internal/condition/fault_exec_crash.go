@@ -2,9 +2,11 @@ package condition
 
 import "encoding/json"
 
-// crash is exec.crash: the first calls fail half-way and return the records that they had by then, marked incomplete.
+// crash is exec.crash: some calls fail half-way and return the records that they had by then, marked incomplete. They
+// begin with the call of the plan that hands over rows on which something depends: From counts the calls to its tool.
 type crash struct {
 	target
+	From  int `json:"from"` // the first attempt that crashes
 	Times int `json:"times"`
 }
 
@@ -22,7 +24,12 @@ func (f *crash) place(p *placement) *Refusal {
 	if refused != nil {
 		return refused
 	}
-	f.Tool, f.Times = s.tool.Name, 1
+	f.Tool, f.From, f.Times = s.tool.Name, 1, 1
+	for i := range s.at {
+		if p.Plan.Calls[i].Tool == f.Tool {
+			f.From++
+		}
+	}
 	return nil
 }
 
@@ -45,7 +52,7 @@ func (f *crash) Divide(c *Call, whole Payload) (Payload, *Decision) {
 	if !f.hits(c) {
 		return whole, nil
 	}
-	if c.Attempt > f.Times || len(whole.Result.Rows) == 0 {
+	if c.Attempt < f.From || c.Attempt >= f.From+f.Times || len(whole.Result.Rows) == 0 {
 		return whole, &Decision{}
 	}
 	n := len(whole.Result.Rows) / 2

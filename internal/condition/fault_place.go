@@ -129,7 +129,7 @@ type passing interface{ again() }
 func refusal(reason string) *Refusal { return &Refusal{Reason: reason} }
 
 // draw gives the random stream of this failpoint. It depends on the seed, the kind, the task and the number of the
-// failpoint, and not on the variant: the variants of a fault stand at one place.
+// failpoint, and not on the variant: variants stand at one place wherever the place suits them.
 func (p *placement) draw(names ...string) *rand.Rand {
 	return universe.Draw(p.Seed, append([]string{"fault", p.kind, p.Task.ID, strconv.Itoa(p.point)}, names...)...)
 }

@@ -2,12 +2,14 @@ package condition
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// resultRenamed is spec.result-renamed: a field of the records has a new name. Its look-alike renames a field that
-// nothing refers to by name, and the specification says so from the start.
+// resultRenamed is spec.result-renamed: a field of the records has a new name. It is placed where a later call reads the
+// field, and hurts who refers to it by name: a plan that refers to the only field of a result without naming it is spelt
+// out by [ByName]. The look-alike renames a field that no call reads, and the specification says so from the start.
 type resultRenamed struct {
 	target
 	Column  int    `json:"column"` // from 0
@@ -16,14 +18,17 @@ type resultRenamed struct {
 }
 
 func (f *resultRenamed) place(p *placement) *Refusal {
-	named := func(s *site, column string) bool {
-		return slices.ContainsFunc(s.uses, func(u use) bool { return u.column == column })
-	}
 	s, column, refused := p.chooseColumn(reasonNoReference, func(s *site, c universe.Column, _ []universe.Value) bool {
-		if s.tool.Body.Engine != universe.EngineSQLite {
+		if s.tool.Body.Engine != universe.EngineSQLite || !isNameable(c.Name) {
 			return false
 		}
-		return named(s, c.Name) == (p.variant == VariantFault)
+		if p.variant != VariantFault {
+			return len(s.uses) == 0
+		}
+		return slices.ContainsFunc(s.uses, func(u use) bool {
+			only := len(s.tool.Body.Columns) == 1 && u.binding != nil && u.binding.Kind != universe.BindTable
+			return u.column == c.Name || u.column == "" && only
+		})
 	})
 	if refused != nil {
 		return refused
@@ -35,6 +40,60 @@ func (f *resultRenamed) place(p *placement) *Refusal {
 		f.NewName += "_2"
 	}
 	return nil
+}
+
+// isNameable says whether a reference can name a column.
+func isNameable(column string) bool { return column != "" && !strings.Contains(column, "$") }
+
+// ByName gives a plan that means the same and refers to fields by their names: a reference to the only field of a result,
+// `$call_1$`, is spelt out as `$call_1.name$`. It is what shows that spec.result-renamed lands. The plan given is not
+// changed.
+func ByName(plan *universe.Plan, tools []*universe.Tool) *universe.Plan {
+	in := FaultInput{Tools: tools}
+	fields, called := map[string]string{}, map[string]*universe.Tool{}
+	for i := range plan.Calls {
+		c := &plan.Calls[i]
+		t := in.tool(c.Tool)
+		if t == nil || t.Body == nil {
+			continue
+		}
+		called[c.Label] = t
+		if columns := t.Body.Columns; t.Body.Engine == universe.EngineSQLite && len(columns) == 1 && isNameable(columns[0].Name) {
+			fields[c.Label] = columns[0].Name
+		}
+	}
+	spelt := *plan
+	spelt.Calls = slices.Clone(plan.Calls)
+	for i := range spelt.Calls {
+		c := &spelt.Calls[i]
+		arguments := make(map[string]any, len(c.Arguments))
+		for name, v := range c.Arguments {
+			b := bindingOf(called[c.Label], name)
+			if b != nil && b.Kind != universe.BindTable {
+				v = spellOut(v, fields)
+			}
+			arguments[name] = v
+		}
+		c.Arguments = arguments
+	}
+	return &spelt
+}
+
+// spellOut names the field in a reference, and in each of a list.
+func spellOut(v any, fields map[string]string) any {
+	switch v := v.(type) {
+	case string:
+		if ref, ok := universe.ParseReference(v); ok && ref.Column == "" && fields[ref.Label] != "" {
+			return universe.Reference{Label: ref.Label, Column: fields[ref.Label]}.String()
+		}
+	case []any:
+		spelt := make([]any, len(v))
+		for i := range v {
+			spelt[i] = spellOut(v[i], fields)
+		}
+		return spelt
+	}
+	return v
 }
 
 func (f *resultRenamed) make(_ FaultInput, m *made) error {
