@@ -70,5 +70,5 @@ func (*renewal) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload
 	if _, mistake := companionArguments(c); mistake != nil {
 		return Payload{}, mistake, nil
 	}
-	return Payload{Content: json.RawMessage(`{"session":"renewed"}`)}, nil, &Decision{}
+	return Payload{Content: json.RawMessage(`{"session":"renewed"}`)}, nil, nil
 }

@@ -284,7 +284,9 @@ func (f *corrupted) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	p = p.with(fieldRowCount, number(len(before.Result.Rows)))
 	name := c.Tool.Name
 	if at := f.Change.Column; at >= 0 && at < len(p.Result.Columns) && (name == f.Tool || f.Replicas || name == f.Others[len(f.Others)-1]) {
-		p = p.with(fieldSum, detail(Field{p.Result.Columns[at], universe.AppendValue(nil, sum(before.Result, at))}))
+		if total := sum(before.Result, at); total != nil {
+			p = p.with(fieldSum, detail(Field{p.Result.Columns[at], universe.AppendValue(nil, total)}))
+		}
 	}
 	if f.Variant == VariantLookalike && name == f.Tool {
 		p = p.with("warning", jsonText("An earlier transmission was damaged; this one has been checked."))
@@ -292,23 +294,29 @@ func (f *corrupted) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	return f.pointer(p, c), f.decision(wrong, changed)
 }
 
-// sum adds the numbers of a column in the order of the rows: a whole number where all are, else a real.
+// sum adds the numbers of a column in the order of the rows: a whole number where all are, else a real; nil where there
+// is no number.
 func sum(r *universe.Result, column int) universe.Value {
-	whole, real, reals := int64(0), 0.0, false
+	whole, real, wholes, reals := int64(0), 0.0, false, false
 	for _, row := range r.Rows {
 		switch v := row[column].(type) {
 		case int64:
 			whole += v
 			real += float64(v)
+			wholes = true
 		case float64:
 			real += v
 			reals = true
 		}
 	}
-	if reals {
+	switch {
+	case reals:
 		return real
+	case wholes:
+		return whole
+	default:
+		return nil
 	}
-	return whole
 }
 
 // minority is conflict.minority: three sources answer the same, and one of them differs.

@@ -59,7 +59,7 @@ func (s *info) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload,
 	if err != nil {
 		return Payload{}, &universe.ToolError{Code: CodeServer, Message: "The specification cannot be written."}, nil
 	}
-	return Payload{Content: content}, nil, &Decision{}
+	return Payload{Content: content}, nil, nil
 }
 
 // respecify copies a tool with other properties and required arguments.

@@ -54,10 +54,9 @@ func (f *form) place(p *placement) *Refusal {
 		if values == nil {
 			return f.name != kindNumber || c.Type == universe.TypeNumber
 		}
-		f.Field = c.Name
 		return slices.ContainsFunc(values, func(v universe.Value) bool {
-			_, differs := f.write(c.Name, v)
-			return differs
+			written, differs := f.write(c.Name, v)
+			return differs && written != string(universe.AppendValue(nil, v)) // text that is the number reads as the number
 		})
 	})
 	if refused != nil {
@@ -120,8 +119,7 @@ func (f *form) write(name string, v universe.Value) (universe.Value, bool) {
 		}
 	case kindNumber:
 		if isNumber(v) {
-			written := formatNumber(v, f.With)
-			return written, written != string(universe.AppendValue(nil, v))
+			return formatNumber(v, f.With), true
 		}
 	case kindLabelled:
 		if s, ok := plainText(v); ok {

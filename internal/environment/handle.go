@@ -116,7 +116,7 @@ func (e *Environment) deliver(ctx context.Context, c *call, handle *relation.Han
 		c.neighbour = make([]string, len(e.config.Neighbours))
 	}
 	for world := range to.results {
-		r, mistake, err := e.execute(ctx, world, statement, values, &c.timeouts)
+		r, mistake, err := e.readRows(ctx, world, statement, values, &c.timeouts)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle
 			return nil, mistake, err
 		}
 		statement, values := handle.HeadStatement(previewRows)
-		first, mistake, err := e.execute(ctx, 0, statement, values, &c.timeouts)
+		first, mistake, err := e.readRows(ctx, 0, statement, values, &c.timeouts)
 		if mistake != nil || err != nil {
 			return nil, mistake, err
 		}
@@ -187,7 +187,7 @@ func (e *Environment) count(ctx context.Context, c *call, handle *relation.Handl
 	if known {
 		return n, nil, nil
 	}
-	r, mistake, err := e.execute(ctx, 0, statement, values, &c.timeouts)
+	r, mistake, err := e.readRows(ctx, 0, statement, values, &c.timeouts)
 	if mistake != nil || err != nil {
 		return 0, mistake, err
 	}
@@ -207,7 +207,7 @@ func (e *Environment) count(ctx context.Context, c *call, handle *relation.Handl
 // read runs the statement of a data handle that an answer refers to.
 func (e *Environment) read(ctx context.Context, o *outcome) (*universe.ToolError, error) {
 	statement, values := o.handle.Statement()
-	r, mistake, err := e.execute(ctx, 0, statement, values, &e.timeouts)
+	r, mistake, err := e.readRows(ctx, 0, statement, values, &e.timeouts)
 	if mistake != nil || err != nil {
 		return mistake, err
 	}
@@ -248,7 +248,7 @@ func (e *Environment) settle(ctx context.Context, handle *relation.Handle) (*set
 	}
 	statement, values := handle.HeadStatement(e.config.Limits.Rows + 1)
 	for world := range 1 + len(e.config.Neighbours) {
-		r, mistake, err := e.execute(ctx, world, statement, values, &s.timeouts)
+		r, mistake, err := e.readRows(ctx, world, statement, values, &s.timeouts)
 		if err != nil {
 			return nil, err
 		}
@@ -266,6 +266,20 @@ func (e *Environment) settle(ctx context.Context, handle *relation.Handle) (*set
 		}
 	}
 	return s, nil
+}
+
+// readRows runs the statement of a data handle. One that SQLite cannot prepare has outgrown SQLite's own limits, which is
+// the agent's doing: the operations themselves compile.
+func (e *Environment) readRows(
+	ctx context.Context, world int, statement string, values []universe.Value, timeouts *int,
+) (*universe.Result, *universe.ToolError, error) {
+	r, mistake, err := e.execute(ctx, world, statement, values, timeouts)
+	if refusalOf(err) != "" {
+		return nil, &universe.ToolError{
+			Code: universe.CodeTooLarge, Message: "This table depends on too many others at once: retrieve what you need in fewer steps.",
+		}, nil
+	}
+	return r, mistake, err
 }
 
 // runText runs the SQL that an agent wrote (NL2API §4.2, the paper's baseline): read-only, within the limits. What SQLite

@@ -1,0 +1,430 @@
+package condition
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// read is what a reader of a payload makes of it by what stands in it alone: columns by name, and rows.
+type read struct {
+	names []string
+	rows  []universe.Row
+	whole map[string]any
+}
+
+// readPayload reads the JSON of a payload in any of its shapes. The names are in the order in which they are delivered.
+func readPayload(tb testing.TB, p Payload) read {
+	tb.Helper()
+	v, err := universe.DecodeValue(p.AppendContent(nil))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := read{names: p.Result.Columns}
+	records, ok := v.([]any)
+	if !ok {
+		r.whole = v.(map[string]any)
+		switch {
+		case r.whole[fieldRecords] != nil:
+			records = r.whole[fieldRecords].([]any)
+		case r.whole[fieldData] != nil:
+			records = r.whole[fieldData].(map[string]any)[fieldItems].([]any)
+		default:
+			columns := r.whole[fieldColumns].(map[string]any)
+			for i, name := range r.names {
+				for j, value := range columns[name].([]any) {
+					if i == 0 {
+						r.rows = append(r.rows, make(universe.Row, len(r.names)))
+					}
+					r.rows[j][i] = sqlite(tb, value)
+				}
+			}
+			return r
+		}
+	}
+	for _, record := range records {
+		row := make(universe.Row, len(r.names))
+		for i, name := range r.names {
+			row[i] = sqlite(tb, record.(map[string]any)[name])
+		}
+		r.rows = append(r.rows, row)
+	}
+	return r
+}
+
+func sqlite(tb testing.TB, v any) universe.Value {
+	tb.Helper()
+	value, err := universe.SQLiteValue(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return value
+}
+
+// each changes the values of one column.
+func (r *read) each(column int, change func(v universe.Value) universe.Value) {
+	for i := range r.rows {
+		r.rows[i][column] = change(r.rows[i][column])
+	}
+}
+
+// inField gives the object beside the records under that name, by the name of a column.
+func (r *read) inField(field string, column int) (any, bool) {
+	object, ok := r.whole[field].(map[string]any)
+	v, there := object[r.names[column]]
+	return v, ok && there
+}
+
+// numberIn reads a number as JSON writes it.
+func numberIn(tb testing.TB, text string) universe.Value {
+	tb.Helper()
+	v, err := universe.DecodeValue([]byte(text))
+	if err != nil {
+		tb.Fatalf("%q is no number: %v", text, err)
+	}
+	return v
+}
+
+// restore undoes what a kind did, by what the agent is told: the inverse of each kind. Numbers says whether the field is
+// documented as one of numbers.
+func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
+	tb.Helper()
+	documented := func(text string) universe.Value {
+		if numbers {
+			return numberIn(tb, text)
+		}
+		return text
+	}
+	switch kind {
+	case "spec.result-reshaped", "spec.result-renamed":
+	case "spec.result-retyped":
+		r.each(column, func(v universe.Value) universe.Value {
+			if s, ok := v.(string); ok && numbers {
+				return numberIn(tb, s)
+			}
+			return v
+		})
+	case "spec.unit":
+		word, ok := r.inField(fieldUnits, column)
+		if name := r.names[column]; !ok && strings.Contains(name, "_in_") {
+			word, ok = name[strings.LastIndex(name, "_")+1:], true
+		}
+		factor := map[any]int64{"tenths": 10, "hundredths": 100, "thousandths": 1000}[word]
+		if !ok || factor == 0 {
+			return
+		}
+		r.each(column, func(v universe.Value) universe.Value {
+			switch v := v.(type) {
+			case int64:
+				return v / factor
+			case float64:
+				return v / float64(factor)
+			default:
+				return v
+			}
+		})
+	case kindWrapped:
+		r.each(column, func(v universe.Value) universe.Value {
+			if s, ok := v.(string); ok && numbers {
+				_, digits, _ := strings.Cut(s, " ")
+				return numberIn(tb, digits)
+			}
+			return v
+		})
+	case kindLabelled:
+		r.each(column, func(v universe.Value) universe.Value {
+			if s, ok := v.(string); ok {
+				_, rest, _ := strings.Cut(s, ": ")
+				return documented(rest)
+			}
+			return v
+		})
+	case kindExplained:
+		r.each(column, func(v universe.Value) universe.Value {
+			if s, ok := v.(string); ok {
+				_, rest, _ := strings.Cut(s, "in this record is ")
+				return numberIn(tb, strings.TrimSuffix(rest, "."))
+			}
+			return v
+		})
+	case kindNumber:
+		if r.whole[fieldLocale] == nil {
+			return
+		}
+		l := locales[r.whole[fieldLocale].(string)]
+		r.each(column, func(v universe.Value) universe.Value {
+			if s, ok := v.(string); ok && numbers {
+				return numberIn(tb, strings.ReplaceAll(strings.ReplaceAll(s, l.group, ""), l.point, "."))
+			}
+			return v
+		})
+	case "out.alias":
+		legend, _ := r.inField(fieldLegend, column)
+		r.each(column, func(v universe.Value) universe.Value {
+			if code, ok := v.(string); ok {
+				if meant, coded := legend.(map[string]any)[code]; coded {
+					return meant
+				}
+			}
+			return v
+		})
+	case "out.null-sentinel":
+		sentinel, ok := r.inField(fieldMissing, column)
+		r.each(column, func(v universe.Value) universe.Value {
+			if ok && v == sentinel {
+				return nil
+			}
+			return v
+		})
+	case "out.reordered":
+		keys, ok := r.whole[fieldSortKeys].([]any)
+		if !ok {
+			return
+		}
+		rows := make([]universe.Row, len(r.rows))
+		for i, key := range keys {
+			rows[key.(int64)-1] = r.rows[i]
+		}
+		r.rows = rows
+	default:
+		tb.Fatalf("no inverse of %s", kind)
+	}
+}
+
+// restorable lists the kinds whose payload says how it is to be read, each with parameters for a column.
+func restorable(column int, seed uint8) map[string][]fault {
+	t := func(name string) target { return target{Tool: "sea", name: name} }
+	kinds := map[string][]fault{
+		"spec.result-renamed":  {&resultRenamed{target: t("spec.result-renamed"), Column: column, NewName: "other name"}},
+		"spec.result-retyped":  {&resultRetyped{target: t("spec.result-retyped"), Column: column}},
+		"spec.result-reshaped": {&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeEnvelope}, &resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeColumns}},
+		"out.alias":            {&alias{target: t("out.alias"), Column: column, Prefix: "K"}},
+		"out.null-sentinel":    {&nullSentinel{target: t("out.null-sentinel"), Column: column, Text: "N/A"}},
+		"out.reordered":        {&reordered{target: t("out.reordered")}},
+		kindWrapped:            {&form{target: t(kindWrapped), Column: column, With: "USD"}},
+		kindLabelled:           {&form{target: t(kindLabelled), Column: column, With: "Answer"}},
+		kindExplained:          {&form{target: t(kindExplained), Column: column}},
+	}
+	for i, factor := range []int{10, 100, 1000} {
+		sign := []string{signName, signField}[(int(seed)+i)%2]
+		kinds["spec.unit"] = append(kinds["spec.unit"], &unit{target: t("spec.unit"), Column: column, Factor: factor, Sign: sign})
+	}
+	for _, locale := range sortedLocales() {
+		kinds[kindNumber] = append(kinds[kindNumber], &form{target: t(kindNumber), Column: column, With: locale})
+	}
+	return kinds
+}
+
+func sortedLocales() []string {
+	var names []string
+	for name := range locales {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// FuzzRestore changes results and reads them back by what stands in the payload: the values are those of the body again.
+func FuzzRestore(f *testing.F) {
+	f.Add("Ada", "Brise: 2", int64(1234567), 42.18, uint8(0))
+	f.Add("", "N/A", int64(-1), -0.5, uint8(1))
+	f.Add("K1", "K2", int64(0), 0.0, uint8(2))
+	f.Add("in this record is .", "say \"so\" \\ \n", int64(math.MinInt64), 1e300, uint8(3))
+	f.Add("$x$", "UNKNOWN", int64(math.MaxInt64), 123456789.125, uint8(7))
+	f.Add("<N/A>", "N/A", int64(1000), 1e-7, uint8(11))
+	f.Fuzz(func(t *testing.T, a, b string, n int64, x float64, seed uint8) {
+		if !utf8.ValidString(a) || !utf8.ValidString(b) || math.IsNaN(x) || math.IsInf(x, 0) {
+			t.Skip("JSON cannot carry these unchanged")
+		}
+		whole := &universe.Result{Columns: []string{"text of it", "whole_in_one", "real"}, Rows: []universe.Row{
+			{a, n, x}, {b, nil, float64(int64(seed)) / 8}, {nil, int64(seed) - 1, nil}, {a, n, -x},
+		}}
+		if math.Signbit(x) && x == 0 || x == 0 {
+			whole.Rows[3][2] = 0.0 // JSON keeps a negative zero, and its reader does not tell it apart
+			whole.Rows[0][2] = 0.0
+		}
+		columns := []universe.Column{{Name: "a", Type: "text"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "number"}}
+		before := whole.Digest(true)
+		call := &Call{Tool: &universe.Tool{Name: "sea"}, Label: "call_1", Attempt: 1}
+		cases := 0
+		for column := range columns {
+			for kind, faults := range restorable(column, seed) {
+				for _, one := range faults {
+					p, decision := one.(ResultStep).ChangeResult(call, Payload{Result: whole, Columns: columns})
+					if whole.Digest(true) != before {
+						t.Fatalf("%s changes what it is given", kind)
+					}
+					if decision == nil {
+						t.Fatalf("%s says nothing of a call to its tool", kind)
+					}
+					if decision.Detail != nil && !json.Valid(decision.Detail) {
+						t.Fatalf("%s: detail %s", kind, decision.Detail)
+					}
+					if u, ok := one.(*unit); ok && !u.exact(whole, column) {
+						continue // such values are not placed
+					}
+					r := readPayload(t, p)
+					r.restore(t, kind, column, column > 0)
+					got := (&universe.Result{Columns: whole.Columns, Rows: r.rows}).Digest(true)
+					if got != before {
+						t.Fatalf("%s of column %d is not restored: %s\ngives %v", kind, column, p.AppendContent(nil), r.rows)
+					}
+					cases++
+				}
+			}
+		}
+		if cases < 30 {
+			t.Fatalf("%d cases, want at least 30", cases)
+		}
+	})
+}
+
+// exact says whether all values of a column can be scaled and restored, as placing asks; no value may stay as it is
+// beside others that are scaled.
+func (f *unit) exact(r *universe.Result, column int) bool {
+	for _, row := range r.Rows {
+		scaled, ok := f.scale(row[column])
+		switch v := row[column].(type) {
+		case int64:
+			if !ok && v != 0 {
+				return false
+			}
+		case float64:
+			if !ok && v != 0 {
+				return false
+			}
+		}
+		if ok && !f.restores(row[column], scaled) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPages reads a divided result to its end: the pages together are the whole.
+func TestPages(t *testing.T) {
+	in := seaTask()
+	for size := 1; size <= 6; size++ {
+		for n := range 14 {
+			parameters := `{"tool":"ships","size":` + strconv.Itoa(size) + `}`
+			steps, tools := stepsOf(t, []Condition{{Name: "out.truncated", Parameters: json.RawMessage(parameters)}}, in)
+			whole := Payload{Result: &universe.Result{Columns: []string{"n"}}, Columns: []universe.Column{{Name: "n", Type: "integer"}}}
+			for i := range n {
+				whole.Result.Rows = append(whole.Result.Rows, universe.Row{int64(i)})
+			}
+			var divider PageStep
+			var companion Companion
+			for _, s := range steps {
+				if x, ok := s.(PageStep); ok {
+					divider = x
+				}
+				if x, ok := s.(Companion); ok {
+					companion = x
+				}
+			}
+			p, decision := divider.Divide(&Call{Tool: in.Tools[0], Label: "call_1"}, whole)
+			if decision.Applied != (n > size) {
+				t.Errorf("%d rows in pages of %d: applied %t", n, size, decision.Applied)
+			}
+			var rows []universe.Row
+			for {
+				r := readPayload(t, p)
+				rows = append(rows, r.rows...)
+				cursor, more := r.whole[fieldCursor].(string)
+				if !more {
+					break
+				}
+				var mistake *universe.ToolError
+				call := &Call{Tool: tools[0], Label: "next", Arguments: map[string]any{"cursor": cursor}}
+				p, mistake, _ = companion.Answer(call, func(label string) (string, Payload, bool) { return "ships", whole, label == "call_1" })
+				if mistake != nil {
+					t.Fatal(mistake)
+				}
+			}
+			if got := (&universe.Result{Rows: rows}).Digest(true); got != whole.Result.Digest(true) {
+				t.Errorf("%d rows in pages of %d: %v", n, size, rows)
+			}
+		}
+	}
+}
+
+// TestConflictEvidence reads what the sources of a conflict say, as an agent would, and finds the right one in the fault,
+// in the mirror and in the look-alike alike.
+func TestConflictEvidence(t *testing.T) {
+	right := Payload{Result: &universe.Result{Columns: []string{"name", "length", "crew"}, Rows: []universe.Row{
+		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
+	}}, Columns: []universe.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+	choose := map[string]func(sources []read) int{
+		"conflict.stale": func(sources []read) int {
+			if sources[0].whole[fieldAsOf].(string) > sources[1].whole[fieldAsOf].(string) {
+				return 0
+			}
+			return 1
+		},
+		"conflict.corrupted": func(sources []read) int {
+			for i, s := range sources {
+				fits := s.whole[fieldRowCount] == int64(len(s.rows))
+				for column := range s.names {
+					if total, ok := s.inField(fieldSum, column); ok {
+						fits = fits && total == sum(&universe.Result{Rows: s.rows}, column)
+					}
+				}
+				if fits {
+					return i
+				}
+			}
+			return -1
+		},
+		"conflict.minority": func(sources []read) int {
+			votes := map[string]int{}
+			for _, s := range sources {
+				votes[(&universe.Result{Rows: s.rows}).Digest(false)]++
+			}
+			for i, s := range sources {
+				if votes[(&universe.Result{Rows: s.rows}).Digest(false)] > 1 {
+					return i
+				}
+			}
+			return -1
+		},
+		"conflict.pair": func(sources []read) int {
+			return slices.IndexFunc(sources, func(s read) bool { return s.whole[fieldAssembly] == assemblyRecords })
+		},
+	}
+	changed := 0
+	for kind, pick := range choose {
+		for _, variant := range []string{VariantFault, VariantMirror, VariantLookalike} {
+			for seed := range uint64(20) {
+				in := seaTask()
+				in.Seed = seed
+				in.Task.Plans = in.Task.Plans[:1] // a replica is the other source
+				conditions, refused, err := Place(Fault{Kind: kind}, variant, in)
+				if err != nil || refused != nil {
+					t.Fatal(kind, refused, err)
+				}
+				steps, tools := stepsOf(t, conditions, in)
+				var sources []read
+				for _, tool := range append([]*universe.Tool{in.Tools[0]}, tools...) {
+					p, decision := steps[0].(ResultStep).ChangeResult(&Call{Tool: tool, Label: "call_1", Attempt: 1}, right)
+					if decision.Applied && variant != VariantLookalike {
+						changed++
+					}
+					sources = append(sources, readPayload(t, p))
+				}
+				at := pick(sources)
+				if at < 0 || (&universe.Result{Rows: sources[at].rows}).Digest(true) != right.Result.Digest(true) {
+					t.Errorf("%s~%s: source %d is chosen of %v", kind, variant, at, sources)
+				}
+			}
+		}
+	}
+	if changed != 4*2*20 {
+		t.Errorf("%d sources were wrong, want one in each fault and mirror", changed)
+	}
+}

@@ -1,0 +1,564 @@
+package condition
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// faultKinds lists the names of the kinds in the order in which they apply.
+func faultKinds() []string {
+	var kinds []string
+	for _, info := range Catalogue() {
+		if info.Kind == KindEnvironment {
+			kinds = append(kinds, info.Name)
+		}
+	}
+	return kinds
+}
+
+// seaTool makes a tool of the func style with these arguments and columns, each as name:type.
+func seaTool(name string, arguments, columns []string) *universe.Tool {
+	t := &universe.Tool{
+		Name: name, Description: "About " + name + ".", Style: universe.StyleFunc, Database: "sea",
+		Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
+		Body:       &universe.Body{Engine: universe.EngineSQLite},
+		Returns:    &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}}},
+	}
+	for _, a := range arguments {
+		argument, kind, _ := strings.Cut(a, ":")
+		b := universe.Binding{Argument: argument, Kind: universe.BindValue, Type: kind, Role: universe.RoleEqual}
+		if element, isList := strings.CutPrefix(kind, "list of "); isList {
+			b.Kind, b.Type = universe.BindList, element
+		}
+		t.Body.Bindings = append(t.Body.Bindings, b)
+		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: argument, Schema: &universe.Schema{}})
+		t.Parameters.Required = append(t.Parameters.Required, argument)
+	}
+	for _, c := range columns {
+		column, kind, _ := strings.Cut(c, ":")
+		t.Body.Columns = append(t.Body.Columns, universe.Column{Name: column, Type: kind})
+		t.Returns.Items.Properties = append(t.Returns.Items.Properties, universe.Property{Name: column, Schema: &universe.Schema{}})
+	}
+	return t
+}
+
+// seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other plan.
+func seaTask() PlaceInput {
+	tools := []*universe.Tool{
+		seaTool("ships", []string{"port:text", "since:integer"}, []string{"name:text", "length:number", "crew:integer"}),
+		seaTool("ids", []string{"port:text"}, []string{"id:integer"}),
+		seaTool("by_ids", []string{"ids:list of integer"}, []string{"name:text", "length:number", "crew:integer"}),
+		seaTool("storms", nil, []string{"name:text"}),
+	}
+	task := &universe.Task{
+		ID: "sea-1", Database: "sea", Style: universe.StyleFunc, Proof: universe.ProofExecuted,
+		Gold: universe.Gold{
+			Kind: universe.GoldRows,
+			Columns: []universe.Column{
+				{Name: "name", Type: universe.TypeText}, {Name: "length", Type: universe.TypeNumber}, {Name: "crew", Type: universe.TypeInteger},
+			},
+			Rows: []universe.Row{
+				{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)},
+			},
+			Blocks: []int{1, 1, 1, 1},
+		},
+		Plans: []universe.Plan{
+			{Kind: universe.PlanDirect, Workflow: universe.WorkflowSingle, Answer: "call_1", Calls: []universe.Call{
+				{Label: "call_1", Tool: "ships", Arguments: map[string]any{"port": "Bergen", "since": int64(1990)}},
+			}, Evidence: []universe.CallEvidence{{Digest: "d", Rows: 4}}},
+			{Kind: universe.PlanComposed, Workflow: universe.WorkflowSequential, Answer: "call_2", Calls: []universe.Call{
+				{Label: "call_1", Tool: "ids", Arguments: map[string]any{"port": "Bergen"}},
+				{Label: "call_2", Tool: "by_ids", Arguments: map[string]any{"ids": "$call_1$"}},
+			}, Evidence: []universe.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
+		},
+	}
+	return PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7}
+}
+
+// placed places a kind with the first plan that lets it.
+func placed(tb testing.TB, f Fault, variant string) ([]Condition, PlaceInput) {
+	tb.Helper()
+	in := seaTask()
+	var last *Refusal
+	for i := range in.Task.Plans {
+		in.Plan = &in.Task.Plans[i]
+		conditions, refused, err := Place(f, variant, in)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if refused == nil {
+			return conditions, in
+		}
+		last = refused
+	}
+	tb.Fatalf("%s~%s is refused: %s", f, variant, last.Reason)
+	return nil, in
+}
+
+func stepsOf(tb testing.TB, conditions []Condition, in PlaceInput) ([]Step, []*universe.Tool) {
+	tb.Helper()
+	steps, tools, err := Faults(conditions, FaultInput{Task: in.Task, Tools: in.Tools})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return steps, tools
+}
+
+// TestPlace places every variant of every kind, twice, and reads what was written.
+func TestPlace(t *testing.T) {
+	n := 0
+	for _, kind := range faultKinds() {
+		for _, variant := range Variants(kind) {
+			n++
+			conditions, in := placed(t, Fault{Kind: kind}, variant)
+			again, _ := placed(t, Fault{Kind: kind}, variant)
+			steps, tools := stepsOf(t, conditions, in)
+			for i, c := range conditions {
+				if string(c.Parameters) != string(again[i].Parameters) {
+					t.Errorf("%s: placed as %s and as %s", c, c.Parameters, again[i].Parameters)
+				}
+				if c.Variant() != variant || c.Name != kind {
+					t.Errorf("%s~%s is placed as %s", kind, variant, c)
+				}
+			}
+			info := catalogue[find(kind)].Info
+			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict {
+				t.Errorf("%s: the control adds no tool", kind)
+			}
+			if len(tools) > 0 && info.Survival.Companions == "" {
+				t.Errorf("%s adds tools and does not say so", kind)
+			}
+			if variant == VariantControl {
+				continue
+			}
+			if len(steps) == 0 {
+				t.Errorf("%s~%s does nothing", kind, variant)
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("%d variants placed, want at least 80", n)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	for _, c := range []struct{ kind, variant, role string }{
+		{"exec.timeout", VariantFault, RoleFault},
+		{"exec.timeout", VariantLookalike, RoleLookalike},
+		{"exec.slow", VariantLookalike, RoleLookalike},
+		{"exec.all-unavailable", VariantFault, RoleHopeless},
+		{"exec.all-unavailable", VariantLookalike, RoleLookalike},
+		{"conflict.stale", VariantMirror, RoleFault},
+		{"call.session", VariantControl, RoleClean},
+	} {
+		conditions, _ := placed(t, Fault{Kind: c.kind}, c.variant)
+		if role := conditions[0].Role(); role != c.role {
+			t.Errorf("%s has the role %s, want %s", conditions[0], role, c.role)
+		}
+	}
+}
+
+// TestPoints holds failpoints to their number: they go to other tools while there are any, then to more attempts.
+func TestPoints(t *testing.T) {
+	in := seaTask()
+	in.Plan = &in.Task.Plans[1]
+	times := func(conditions []Condition) string {
+		var parts []string
+		for _, c := range conditions {
+			var f struct{ Times int }
+			if err := json.Unmarshal(c.Parameters, &f); err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, fmt.Sprint(f.Times))
+		}
+		return strings.Join(parts, " ")
+	}
+	for points, want := range map[int]string{1: "1", 2: "1 1", 3: "2 1", 8: "4 4"} {
+		conditions, refused, err := Place(Fault{"exec.io", points}, VariantFault, in)
+		if err != nil || refused != nil {
+			t.Fatal(refused, err)
+		}
+		if got := times(conditions); got != want {
+			t.Errorf("%d failpoints: times %s, want %s", points, got, want)
+		}
+	}
+	seen := map[string]bool{}
+	for seed := range uint64(20) {
+		in.Seed = seed
+		conditions, _, err := Place(Fault{Kind: "exec.io"}, VariantFault, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[times(conditions)] = true
+	}
+	if !seen["1"] || !seen["2"] || len(seen) != 2 {
+		t.Errorf("times that were drawn: %v", seen)
+	}
+	if _, refused, _ := Place(Fault{"spec.param-added", 3}, VariantFault, in); refused == nil || refused.Reason != reasonFewCalls {
+		t.Errorf("three failpoints in two calls: %v", refused)
+	}
+}
+
+// TestPlaceRefuses changes the task so that a kind makes no sense there.
+func TestPlaceRefuses(t *testing.T) {
+	for _, c := range []struct {
+		kind, reason string
+		change       func(in *PlaceInput)
+	}{
+		{"exec.timeout", reasonNoCall, func(in *PlaceInput) { in.Plan = nil }},
+		{"exec.timeout", reasonNotExecuted, func(in *PlaceInput) { in.Task.Proof = universe.ProofStatic }},
+		{"exec.unavailable", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
+		{"exec.first-tried", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
+		{"exec.first-tried", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = universe.StyleSel }},
+		{"exec.all-unavailable", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = universe.StyleSlot }},
+		{"spec.param-renamed", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
+		{"call.coerced-argument", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
+		{"spec.result-reshaped", reasonNoRows, func(in *PlaceInput) { in.Plan.Answer = "call_9" }},
+		{"exec.crash", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
+		{"out.truncated", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
+		{"out.reordered", reasonOrderFree, func(in *PlaceInput) { in.Task.Gold.Blocks = nil }},
+		{"out.null-sentinel", reasonNoMissing, func(in *PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
+		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, nil}} }},
+		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, int64(0)}} }},
+		{"out.number-format", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, int64(999)}} }},
+		{"out.alias", reasonNoColumn, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{nil, nil, nil}} }},
+		{"spec.result-renamed", reasonNoReference, func(*PlaceInput) {}},
+		{"spec.result-retyped", reasonNoReference, func(*PlaceInput) {}},
+		{"conflict.pair", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
+		{"call.session:2", "", func(*PlaceInput) {}},
+	} {
+		in := seaTask()
+		c.change(&in)
+		combinations, err := ParseFaults([]string{c.kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, refused, err := Place(combinations[0][0], VariantFault, in)
+		reason := ""
+		if refused != nil {
+			reason = refused.Reason
+		}
+		if err != nil || reason != c.reason {
+			t.Errorf("%s: refused for %q (%v), want %q", c.kind, reason, err, c.reason)
+		}
+		if refused != nil && Refusals()[reason] == "" {
+			t.Errorf("%s: the reason %q is not listed", c.kind, reason)
+		}
+	}
+	if _, refused, _ := Place(Fault{Kind: "exec.timeout"}, VariantMirror, seaTask()); refused == nil || refused.Reason != reasonNoVariant {
+		t.Errorf("a mirror of a timeout: %v", refused)
+	}
+}
+
+// TestFirstTriedPaths tells the step of more right paths than the task has plans.
+func TestFirstTriedPaths(t *testing.T) {
+	in := seaTask()
+	in.Paths = [][]string{{"storms", "ids"}, {"by_ids", "ids"}}
+	conditions, refused, err := Place(Fault{Kind: "exec.first-tried"}, VariantFault, in)
+	if err != nil || refused != nil {
+		t.Fatal(refused, err)
+	}
+	if want := `{"tool":"ships","paths":[["ships"],["by_ids","ids"],["ids","storms"]]}`; string(conditions[0].Parameters) != want {
+		t.Errorf("parameters %s, want %s", conditions[0].Parameters, want)
+	}
+}
+
+func TestParseFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"exec.timeout":                           "exec.timeout",
+		"exec.timeout:2":                         "exec.timeout:2",
+		"spec.result-renamed+exec.timeout:3":     "exec.timeout:3+spec.result-renamed",
+		"out.truncated+spec.unit+conflict.stale": "conflict.stale+spec.unit+out.truncated",
+		"exec.timeout:0":                         "fault exec.timeout: 0 is out of range",
+		"exec.timeout:9":                         "fault exec.timeout: 9 is out of range",
+		"exec.timeout:x":                         `fault exec.timeout: "x" is not a whole number`,
+		"exec.first-tried:2":                     "fault exec.first-tried strikes at one point",
+		"exec.timeout+exec.timeout":              "names fault exec.timeout twice",
+		"conflict.stale+conflict.pair":           "exclude each other",
+		"exec.timeuot":                           `unknown fault "exec.timeuot"`,
+		"obfuscate":                              `unknown fault "obfuscate"`,
+		"":                                       `unknown fault ""`,
+		"out.labelled+exec.slow+call.rejected+out.null": `unknown fault "out.null"`,
+	} {
+		combinations, err := ParseFaults([]string{text})
+		if err != nil {
+			var mistake *diag.Error
+			if !errors.As(err, &mistake) || mistake.Exit != diag.ExitUsage || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q", text, err, want)
+			}
+			continue
+		}
+		if got := FaultSpecification(combinations[0]); got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
+	all, err := ParseFaults([]string{"all", "exec.timeout:2"})
+	if err != nil || len(all) != len(faultKinds())+1 {
+		t.Errorf("all gives %d combinations: %v", len(all), err)
+	}
+	if _, err := ParseFaults([]string{"all", "exec.timeout"}); err == nil {
+		t.Error("all and one of it are not the same")
+	}
+	if _, err := ParseCombination("exec.timeout"); err == nil || !strings.Contains(diag.Render(err), "--fault exec.timeout") {
+		t.Errorf("a fault as a condition: %v", err)
+	}
+}
+
+// TestFaultCatalogue holds the table to the order in which faults apply, and to what it says of each kind.
+func TestFaultCatalogue(t *testing.T) {
+	hazards := map[string]int{}
+	for _, kind := range faultKinds() {
+		e := &catalogue[find(kind)]
+		s := e.Survival
+		hazards[s.Hazard]++
+		if s.Visible == "" || s.By == "" || s.Parameters == "" || s.Lookalike == "" || e.points < 1 || e.points > maxPoints {
+			t.Errorf("%s: %+v", kind, s)
+		}
+		if (s.Hazard == HazardConflict) != (s.Mirror != "") {
+			t.Errorf("%s: hazard %s, mirror %q", kind, s.Hazard, s.Mirror)
+		}
+		parameters := json.RawMessage(`{}`)
+		if written, err := universe.Marshal(e.fault()); err == nil {
+			parameters = written
+		}
+		fields := map[string]any{}
+		if err := json.Unmarshal(parameters, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for name := range fields {
+			if !strings.Contains(s.Parameters, name) && name != "replicas" {
+				t.Errorf("%s does not speak of its parameter %s", kind, name)
+			}
+		}
+	}
+	if len(hazards) != 5 || len(faultKinds()) < 30 {
+		t.Errorf("%d kinds, by hazard %v", len(faultKinds()), hazards)
+	}
+	order := []string{
+		"exec.unavailable", "call.session", "call.rate-limit", "call.rejected", "exec.timeout", "call.coerced-argument",
+		"conflict.stale", "spec.result-reshaped", "spec.unit", "out.labelled", "out.truncated", "exec.slow",
+	}
+	for i := range order[1:] {
+		if find(order[i]) >= find(order[i+1]) {
+			t.Errorf("%s applies before %s", order[i+1], order[i])
+		}
+	}
+}
+
+// TestFaultsOrder makes the same steps of conditions whatever their order, and none of no condition.
+func TestFaultsOrder(t *testing.T) {
+	var conditions []Condition
+	in := seaTask()
+	for _, kind := range []string{"exec.timeout", "spec.param-renamed", "call.coerced-argument", "conflict.stale", "spec.unit", "out.truncated", "exec.slow"} {
+		variant := VariantFault
+		if kind == "exec.slow" {
+			variant = VariantLookalike
+		}
+		list, refused, err := Place(Fault{Kind: kind}, variant, in)
+		if err != nil || refused != nil {
+			t.Fatal(kind, refused, err)
+		}
+		conditions = append(conditions, list...)
+	}
+	names := func(list []Condition) string {
+		steps, tools := stepsOf(t, list, in)
+		var parts []string
+		for _, s := range steps {
+			parts = append(parts, s.Name())
+		}
+		for _, tool := range tools {
+			parts = append(parts, tool.Name)
+		}
+		return strings.Join(parts, " ")
+	}
+	want := "exec.timeout spec.param-renamed call.coerced-argument conflict.stale spec.unit out.truncated out.truncated exec.slow get_info " +
+		"ships_strict next_page get_info"
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		r.Shuffle(len(conditions), func(i, j int) { conditions[i], conditions[j] = conditions[j], conditions[i] })
+		if got := names(conditions); got != want {
+			t.Fatalf("steps and tools %s\nwant            %s", got, want)
+		}
+	}
+	steps, tools := stepsOf(t, []Condition{{Name: "obfuscate"}}, in)
+	if steps != nil || tools != nil {
+		t.Errorf("without a fault there are %d steps and %d tools", len(steps), len(tools))
+	}
+}
+
+// TestFaultsRefuse gives parameters that nothing can have written.
+func TestFaultsRefuse(t *testing.T) {
+	in := seaTask()
+	for _, c := range []Condition{
+		{Name: "exec.timeout"},
+		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships"}`)},
+		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","times":1,"more":2}`)},
+		{Name: "exec.timeout", Parameters: json.RawMessage(`{"times":1,"tool":"ships"}`)},
+		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","variant":"mirror","times":1}`)},
+		{Name: "exec.tmeout", Parameters: json.RawMessage(`{"tool":"ships","times":1}`)},
+		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"none","argument":"a","strict":"b"}`)},
+		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"ids","argument":"port","strict":"ships"}`)},
+	} {
+		if _, _, err := Faults([]Condition{c}, FaultInput{Task: in.Task, Tools: in.Tools}); err == nil {
+			t.Errorf("%s %s gives steps", c.Name, c.Parameters)
+		}
+	}
+}
+
+// someCalls makes calls to the tools of the task and to those that conditions add.
+func someCalls(in PlaceInput, tools []*universe.Tool) []*Call {
+	var calls []*Call
+	var earlier []string
+	var turns []int
+	attempts := map[string]int{}
+	r := rand.New(rand.NewPCG(3, 4))
+	all := slices.Concat(in.Tools, tools)
+	for n := range 60 {
+		t := all[r.IntN(len(all))]
+		attempts[t.Name]++
+		calls = append(calls, &Call{
+			Tool: t, Label: fmt.Sprintf("call_%d", n+1), Turn: n/3 + 1, Number: n + 1, Attempt: attempts[t.Name],
+			Arguments: map[string]any{"port": "Bergen", "since": int64(1990)},
+			Earlier:   slices.Clone(earlier), Turns: slices.Clone(turns),
+		})
+		earlier, turns = append(earlier, t.Name), append(turns, n/3+1)
+	}
+	return calls
+}
+
+// act asks a step everything that it can answer about a call and writes it down.
+func act(s Step, c *Call) string {
+	var b strings.Builder
+	said := func(d *Decision) {
+		if d != nil {
+			fmt.Fprintf(&b, " [%t %s]", d.Applied, d.Detail)
+		}
+	}
+	if x, ok := s.(Refuser); ok {
+		refused, d := x.Refuse(c)
+		fmt.Fprint(&b, "refuse ", refused)
+		said(d)
+	}
+	if x, ok := s.(ArgumentStep); ok {
+		arguments, refused, d := x.ChangeArguments(c, c.Arguments)
+		fmt.Fprint(&b, "arguments ", arguments, refused)
+		said(d)
+	}
+	if x, ok := s.(ValueStep); ok && len(c.Tool.Body.Bindings) == 2 {
+		values, d := x.ChangeValues(c, []universe.Value{"Bergen", int64(1990)})
+		fmt.Fprint(&b, "values ", values)
+		said(d)
+	}
+	if x, ok := s.(BesideStep); ok {
+		fields, d := x.Beside(c, c.Arguments)
+		fmt.Fprint(&b, "beside ", fields)
+		said(d)
+	}
+	whole := Payload{Result: &universe.Result{
+		Columns: []string{"name", "length", "crew"},
+		Rows:    []universe.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
+	}, Columns: []universe.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+	if x, ok := s.(ResultStep); ok {
+		p, d := x.ChangeResult(c, whole)
+		fmt.Fprintf(&b, "result %s", p.AppendContent(nil))
+		said(d)
+	}
+	if x, ok := s.(PageStep); ok {
+		p, d := x.Divide(c, whole)
+		fmt.Fprintf(&b, "page %s", p.AppendContent(nil))
+		said(d)
+	}
+	if x, ok := s.(DeliveryStep); ok {
+		d, decision := x.ChangeDelivery(c, Delivery{Content: json.RawMessage(`[]`)})
+		fmt.Fprint(&b, "delivery ", d.Note)
+		said(decision)
+	}
+	return b.String()
+}
+
+// TestPure asks every step about many calls in order, then side by side and backwards: it always answers the same, and
+// never changes what it is given.
+func TestPure(t *testing.T) {
+	asked := 0
+	for _, kind := range faultKinds() {
+		for _, variant := range Variants(kind) {
+			conditions, in := placed(t, Fault{Kind: kind}, variant)
+			steps, tools := stepsOf(t, conditions, in)
+			calls := someCalls(in, tools)
+			before, err := universe.Marshal(calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range steps {
+				want := make([]string, len(calls))
+				for i, c := range calls {
+					want[i] = act(s, c)
+				}
+				var group sync.WaitGroup
+				for range 3 {
+					group.Go(func() {
+						for i := len(calls) - 1; i >= 0; i-- {
+							if got := act(s, calls[i]); got != want[i] {
+								t.Errorf("%s~%s, call %d: %s\nthen %s", kind, variant, i, want[i], got)
+							}
+						}
+					})
+				}
+				group.Wait()
+				asked += len(calls)
+			}
+			if after, _ := universe.Marshal(calls); string(before) != string(after) {
+				t.Errorf("%s~%s changes calls", kind, variant)
+			}
+		}
+	}
+	if asked < 4000 {
+		t.Errorf("%d questions asked, want at least 4000", asked)
+	}
+}
+
+// TestPassing holds failures that pass to their number: the first calls fail, no later one does, whatever else is called.
+func TestPassing(t *testing.T) {
+	for _, kind := range []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected"} {
+		conditions, in := placed(t, Fault{Kind: kind, Points: 3}, VariantFault)
+		steps, tools := stepsOf(t, conditions, in)
+		calls := someCalls(in, tools)
+		failed := 0
+		for _, c := range calls {
+			for _, s := range steps {
+				refused, _ := s.(Refuser).Refuse(c)
+				f := s.(*transient)
+				if (refused != nil) != (c.Tool.Name == f.Tool && c.Attempt <= f.Times) {
+					t.Errorf("%s: attempt %d at %s: %v", kind, c.Attempt, c.Tool.Name, refused)
+				}
+				if refused != nil {
+					failed++
+				}
+			}
+		}
+		if failed != 3 {
+			t.Errorf("%s: %d calls failed, want 3", kind, failed)
+		}
+	}
+}
+
+// TestByName spells a plan out and leaves the one given.
+func TestByName(t *testing.T) {
+	in := seaTask()
+	spelt := ByName(&in.Task.Plans[1], in.Tools)
+	if got := spelt.Calls[1].Arguments["ids"]; got != "$call_1.id$" {
+		t.Errorf("spelt out as %v", got)
+	}
+	if in.Task.Plans[1].Calls[1].Arguments["ids"] != "$call_1$" {
+		t.Error("the plan given is changed")
+	}
+}
