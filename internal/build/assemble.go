@@ -406,6 +406,7 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 			c.VariantsRefused[r.Reason]++
 		case "plan":
 			c.PlansDropped++
+		case "instance": // of a task that is published: accounted for by its conditions
 		default:
 			if style == "" && (unpublished[r.ID] || r.Style != "" && b.isPublished[r.ID]) {
 				continue

@@ -50,7 +50,7 @@ type Stage struct {
 	whole   map[[2]string]*environment.Toolkit // by style and database
 	shown   map[string]*environment.Toolkit    // by style, database and starting tables
 	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
-	settled map[string]*environment.Settled    // by database
+	settled map[string]*environment.Settled    // by database and world
 	names   map[string]*condition.Renaming     // by the key of shown and the seed
 }
 
@@ -126,7 +126,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	config.Settled = s.settledOf(task.Database)
+	config.Settled = s.settledOf(task.Database + "\n" + in.World)
 	switch at := slices.IndexFunc(in.Conditions, ofEnvironment); {
 	case at < 0:
 	case s.steps == nil:
@@ -222,13 +222,13 @@ func (s *Stage) starts(task *universe.Task) ([]environment.Start, error) {
 	return list, nil
 }
 
-func (s *Stage) settledOf(database string) *environment.Settled {
+func (s *Stage) settledOf(world string) *environment.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.settled[database]
+	known := s.settled[world]
 	if known == nil {
 		known = environment.NewSettled()
-		s.settled[database] = known
+		s.settled[world] = known
 	}
 	return known
 }

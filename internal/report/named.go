@@ -307,7 +307,11 @@ func (g *styled) line() *line {
 	l := newLine()
 	l.text("style", g.style)
 	l.text("run", g.subject.Run)
-	l.text("agent", g.subject.Agent)
+	agent := g.subject.Agent
+	if g.subject.Protocol == protocolNative {
+		agent += " (native)" // a line of its own beside the same model's with specifications in the prompt
+	}
+	l.text("agent", agent)
 	l.text("protocol", g.subject.Protocol)
 	l.text("arm", g.subject.Arm)
 	return l

@@ -15,6 +15,7 @@ import (
 // Protocols that tables tell apart. Policies have none.
 const (
 	protocolOneShot = "one-shot"
+	protocolNative  = "one-shot-native"
 	protocolTools   = "tools"
 	protocolReact   = "react"
 	protocolSQL     = "sql"
@@ -40,7 +41,7 @@ const (
 
 // directly are the protocols of direct invocation (NL2API §4.1), looping those of agents that see results (§4.3).
 var (
-	directly = []string{protocolOneShot, protocolPolicy}
+	directly = []string{protocolOneShot, protocolNative, protocolPolicy}
 	looping  = []string{protocolReact, protocolTools, protocolPolicy}
 )
 
