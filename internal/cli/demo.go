@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/spf13/cobra"
 )
 
@@ -54,6 +55,7 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 	r := runOptions{
 		suite: dir, out: filepath.Join(out, "run"), agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
 		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2, timeout: time.Minute,
+		evidence: evidenceShown, handles: environment.HandlesReference,
 	}
 	err = a.run(ctx, &r, false)
 	if temporary {
