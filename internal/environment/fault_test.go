@@ -66,12 +66,12 @@ func TestFaultsSideBySide(t *testing.T) {
 					for i := range 3 * len(tools) {
 						tool := tools[(i*7+turn)%len(tools)]
 						arguments := `{"name":"Ed"}`
-						switch {
-						case tool == "next_page":
+						switch tool {
+						case "next_page":
 							arguments = fmt.Sprintf(`{"cursor":"call_%d/1"}`, i+1)
-						case tool == "renew_session":
+						case "renew_session":
 							arguments = `{}`
-						case tool == "under" || tool == "below" || tool == "paired":
+						case "under", "below", "paired":
 							arguments = `{"from":3}`
 						}
 						step.Actions = append(step.Actions, universe.Action{
@@ -199,6 +199,22 @@ null`,
 		if text := strings.Join(got, "\n"); text != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.fault, text, c.want)
 		}
+	}
+}
+
+// TestCompanions refuses companions that bear the name of a tool, and calls to those that nobody answers.
+func TestCompanions(t *testing.T) {
+	world := openWorld(t, staffScript(1))
+	lonely := &universe.Tool{
+		Name: "lonely", Parameters: &universe.Schema{Types: []string{"object"}}, Body: &universe.Body{Engine: universe.EngineCompanion},
+	}
+	kit := newToolkit(t, []*universe.Tool{lonely})
+	if _, err := environment.New(environment.Config{Toolkit: kit, Companions: kit, World: world}); err == nil {
+		t.Error("a companion takes the name of a tool")
+	}
+	env := newEnvironment(t, environment.Config{Toolkit: newToolkit(t, staffTools()), Companions: kit, World: world})
+	if _, err := env.Step(context.Background(), universe.Turn{Actions: []universe.Action{readAction(t, "call lonely {}")}}); err == nil {
+		t.Error("a companion without a condition answers")
 	}
 }
 
