@@ -253,6 +253,16 @@ type made struct {
 	steps []Step
 	tools []*universe.Tool
 	asked bool // somebody wants get_info
+	// spent counts, by tool, the attempts that fail because of the conditions so far, as they do for an agent that does at
+	// once what the errors ask for: failures that pass come one after the other, so that none hides another.
+	spent map[string]int
+}
+
+// spend takes the next attempts at a tool, and gives how many were taken before.
+func (m *made) spend(tool string, times int) int {
+	before := m.spent[tool]
+	m.spent[tool] += times
+	return before
 }
 
 func (m *made) step(s Step) { m.steps = append(m.steps, s) }
@@ -273,7 +283,7 @@ func (m *made) companion(t *universe.Tool) bool {
 func Faults(conditions []Condition, in FaultInput) ([]Step, []*universe.Tool, error) {
 	ordered := slices.Clone(conditions)
 	slices.SortStableFunc(ordered, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
-	m := &made{}
+	m := &made{spent: map[string]int{}}
 	for _, c := range ordered {
 		e, _, err := c.decode()
 		if err != nil {

@@ -29,6 +29,7 @@ func (f *rateLimit) make(_ FaultInput, m *made) error {
 		m.step(&remark{target: &f.target, note: "Quota of this tool: 1 of 2 calls left in this window."})
 		return nil
 	}
+	m.spend(f.Tool, 1)
 	m.step(f)
 	return nil
 }

@@ -35,6 +35,7 @@ func (f *session) make(in FaultInput, m *made) error {
 	case VariantLookalike:
 		m.step(&remark{target: &f.target, note: "The session is nearly as old as it may become; it is still valid."})
 	case VariantFault:
+		m.spend(f.Tool, f.Renewals)
 		m.step(f)
 	}
 	return nil

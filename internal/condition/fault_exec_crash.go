@@ -8,6 +8,8 @@ type crash struct {
 	target
 	From  int `json:"from"` // the first attempt that crashes
 	Times int `json:"times"`
+
+	after int // attempts that fail for other reasons first
 }
 
 func (f *crash) place(p *placement) *Refusal {
@@ -43,6 +45,7 @@ func (f *crash) make(_ FaultInput, m *made) error {
 		}})
 		return nil
 	}
+	f.after = m.spend(f.Tool, f.Times)
 	m.step(f)
 	return nil
 }
@@ -52,7 +55,8 @@ func (f *crash) Divide(c *Call, whole Payload) (Payload, *Decision) {
 	if !f.hits(c) {
 		return whole, nil
 	}
-	if c.Attempt < f.From || c.Attempt >= f.From+f.Times || len(whole.Result.Rows) == 0 {
+	attempt := c.Attempt - f.after
+	if attempt < f.From || attempt >= f.From+f.Times || len(whole.Result.Rows) == 0 {
 		return whole, &Decision{}
 	}
 	n := len(whole.Result.Rows) / 2

@@ -15,12 +15,14 @@ const (
 )
 
 // transient is a failure that passes: exec.timeout, exec.connection, exec.server-error, exec.io and call.rejected. The
-// first calls to the tool fail, whatever their arguments; a retry is a later call.
+// first calls to the tool fail, whatever their arguments; a retry is a later call. Where several of these kinds hit one
+// tool, their failures come one after the other.
 type transient struct {
 	target
 	Times int `json:"times"` // how many calls fail
 
 	wording transientWording
+	after   int // attempts that fail for other reasons first
 }
 
 // transientWording is what tells the kinds apart.
@@ -67,6 +69,7 @@ func (f *transient) make(_ FaultInput, m *made) error {
 		m.step(&remark{target: &f.target, note: f.wording.note})
 		return nil
 	}
+	f.after = m.spend(f.Tool, f.Times)
 	m.step(f)
 	return nil
 }
@@ -76,9 +79,10 @@ func (f *transient) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	if !f.hits(c) {
 		return nil, nil
 	}
-	if c.Attempt > f.Times {
+	failure := c.Attempt - f.after
+	if failure < 1 || failure > f.Times {
 		return nil, &Decision{}
 	}
 	return &universe.ToolError{Code: f.wording.code, Message: f.wording.message},
-		applied(Field{"failure", number(c.Attempt)}, Field{"of", number(f.Times)})
+		applied(Field{"failure", number(failure)}, Field{"of", number(f.Times)})
 }

@@ -551,6 +551,40 @@ func TestPassing(t *testing.T) {
 	}
 }
 
+// TestPassingTogether lets failures of several kinds hit one tool: each lands, one after the other.
+func TestPassingTogether(t *testing.T) {
+	in := seaTask()
+	steps, _ := stepsOf(t, []Condition{
+		{Name: "exec.crash", Parameters: json.RawMessage(`{"tool":"ships","from":1,"times":1}`)},
+		{Name: "exec.io", Parameters: json.RawMessage(`{"tool":"ships","times":1}`)},
+		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","times":2}`)},
+		{Name: "exec.connection", Parameters: json.RawMessage(`{"tool":"ids","times":1}`)},
+	}, in)
+	whole := Payload{Result: &universe.Result{Columns: []string{"n"}, Rows: []universe.Row{{int64(1)}, {int64(2)}}}}
+	var got []string
+	for attempt := 1; attempt <= 5; attempt++ {
+		c := &Call{Tool: in.Tools[0], Attempt: attempt}
+		outcome := "rows"
+		for _, s := range steps {
+			if x, ok := s.(Refuser); ok {
+				if refused, _ := x.Refuse(c); refused != nil {
+					outcome = refused.Code
+					break
+				}
+			}
+			if x, ok := s.(PageStep); ok {
+				if p, _ := x.Divide(c, whole); len(p.Result.Rows) < 2 {
+					outcome = "part"
+				}
+			}
+		}
+		got = append(got, outcome)
+	}
+	if want := "timeout timeout io_error part rows"; strings.Join(got, " ") != want {
+		t.Errorf("attempts give %v, want %s", got, want)
+	}
+}
+
 // TestByName spells a plan out and leaves the one given.
 func TestByName(t *testing.T) {
 	in := seaTask()
