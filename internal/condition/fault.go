@@ -328,6 +328,9 @@ func (e *entry) decodeFault(c Condition) (fault, error) {
 		return nil, fmt.Errorf("condition %s has no variant %q", c.Name, variant)
 	}
 	f.common().name = c.Name
+	if bounded, ok := f.(interface{ inBounds() bool }); ok && !bounded.inBounds() {
+		return nil, fmt.Errorf("condition %s: parameters %s: a number is out of bounds", c.Name, c.Parameters)
+	}
 	return f, nil
 }
 

@@ -112,6 +112,10 @@ func planTools(plan *universe.Plan) []string {
 	return append(tools, last)
 }
 
+func (f *conflict) inBounds() bool {
+	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0
+}
+
 // sources adds the replicas.
 func (f *conflict) sources(in FaultInput, m *made) error {
 	if !f.Replicas {
@@ -416,6 +420,8 @@ func movedOn(rows []universe.Row, column int) []universe.Row {
 	}
 	return moved
 }
+
+func (f *pair) inBounds() bool { return f.conflict.inBounds() && f.Moved >= 0 }
 
 func (f *pair) make(in FaultInput, m *made) error {
 	if f.Variant != VariantControl {

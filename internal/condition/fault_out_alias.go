@@ -33,6 +33,8 @@ func (f *alias) place(p *placement) *Refusal {
 	return nil
 }
 
+func (f *alias) inBounds() bool { return f.Column >= 0 && f.Prefix != "" }
+
 func (f *alias) make(_ FaultInput, m *made) error {
 	if f.Variant == VariantLookalike {
 		m.step(&remark{target: &f.target, fields: []Field{

@@ -66,6 +66,8 @@ func (f *form) place(p *placement) *Refusal {
 	return nil
 }
 
+func (f *form) inBounds() bool { return f.Column >= 0 }
+
 func (f *form) make(_ FaultInput, m *made) error {
 	if f.Variant == VariantLookalike {
 		m.step(&remark{target: &f.target, fields: []Field{f.lookalike()}})

@@ -28,6 +28,8 @@ func (f *nullSentinel) place(p *placement) *Refusal {
 	return nil
 }
 
+func (f *nullSentinel) inBounds() bool { return f.Column >= 0 }
+
 func (f *nullSentinel) make(_ FaultInput, m *made) error {
 	if f.Variant == VariantLookalike {
 		m.step(&remark{target: &f.target, fields: []Field{{fieldMissing, detail(Field{f.Field, []byte("null")})}}})

@@ -41,6 +41,8 @@ func (f *truncated) place(p *placement) *Refusal {
 	return nil
 }
 
+func (f *truncated) inBounds() bool { return f.Size > 0 }
+
 func (f *truncated) make(in FaultInput, m *made) error {
 	m.pager(in, f)
 	switch f.Variant {

@@ -21,39 +21,37 @@ type PlaceInput struct {
 
 // Reasons why a kind makes no sense for a task, a closed list.
 const (
-	reasonNoCall       = "no_call"
-	reasonNoOtherPath  = "no_other_path"
-	reasonOpenPaths    = "open_paths"
-	reasonFewCalls     = "fewer_calls"
-	reasonNoArgument   = "no_argument"
-	reasonNoRows       = "no_rows"
-	reasonFewRows      = "too_few_rows"
-	reasonOrderFree    = "order_free"
-	reasonNoColumn     = "no_column"
-	reasonNoNumber     = "no_number"
-	reasonNoMissing    = "no_missing_value"
-	reasonNoReference  = "no_reference"
-	reasonNoVariant    = "no_variant"
-	reasonNotExecuted  = "not_executed"
-	reasonIrreversible = "irreversible"
+	reasonNoCall      = "no_call"
+	reasonNoOtherPath = "no_other_path"
+	reasonOpenPaths   = "open_paths"
+	reasonFewCalls    = "fewer_calls"
+	reasonNoArgument  = "no_argument"
+	reasonNoRows      = "no_rows"
+	reasonFewRows     = "too_few_rows"
+	reasonOrderFree   = "order_free"
+	reasonNoColumn    = "no_column"
+	reasonNoNumber    = "no_number"
+	reasonNoMissing   = "no_missing_value"
+	reasonNoReference = "no_reference"
+	reasonNoVariant   = "no_variant"
+	reasonNotExecuted = "not_executed"
 )
 
 var faultReasons = map[string]string{
-	reasonNoCall:       "the primary plan makes no call",
-	reasonNoOtherPath:  "no other path avoids the tool that fails",
-	reasonOpenPaths:    "the right paths cannot be listed: operations on data handles have too many",
-	reasonFewCalls:     "the plan calls fewer tools than there are to be failpoints",
-	reasonNoArgument:   "no call of the plan has an argument that the fault can act on",
-	reasonNoRows:       "no call of the plan hands over rows that something depends on",
-	reasonFewRows:      "no call of the plan that something depends on has enough rows",
-	reasonOrderFree:    "the order of the answer does not matter, or turning it round changes nothing",
-	reasonNoColumn:     "no column that something depends on can be changed visibly",
-	reasonNoNumber:     "no column of numbers that something depends on",
-	reasonNoMissing:    "no value of the answer is missing",
-	reasonNoReference:  "no later call refers to a column in a way that the fault would hurt",
-	reasonNoVariant:    "the kind has no such variant",
-	reasonNotExecuted:  "the tools of the task are only described",
-	reasonIrreversible: "the values could not be restored exactly",
+	reasonNoCall:      "the primary plan makes no call",
+	reasonNoOtherPath: "no other path avoids the tool that fails",
+	reasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
+	reasonFewCalls:    "the plan calls fewer tools than there are to be failpoints",
+	reasonNoArgument:  "no call of the plan has an argument that the fault can act on",
+	reasonNoRows:      "no call of the plan hands over rows that something depends on",
+	reasonFewRows:     "no call of the plan that something depends on has enough rows",
+	reasonOrderFree:   "the order of the answer does not matter, or turning it round changes nothing",
+	reasonNoColumn:    "no column that something depends on can be changed visibly",
+	reasonNoNumber:    "no column of numbers that something depends on and that can be changed visibly and restored exactly",
+	reasonNoMissing:   "no value of the answer is missing",
+	reasonNoReference: "no later call refers to a column in a way that the fault would hurt",
+	reasonNoVariant:   "the kind has no such variant",
+	reasonNotExecuted: "the tools of the task are only described",
 }
 
 // placement is one failpoint that is being placed.

@@ -96,6 +96,8 @@ func spellOut(v any, fields map[string]string) any {
 	return v
 }
 
+func (f *resultRenamed) inBounds() bool { return f.Column >= 0 }
+
 func (f *resultRenamed) make(_ FaultInput, m *made) error {
 	m.asked = true
 	if f.Variant != VariantControl {

@@ -35,6 +35,8 @@ func (f *resultRetyped) place(p *placement) *Refusal {
 	return nil
 }
 
+func (f *resultRetyped) inBounds() bool { return f.Column >= 0 }
+
 func (f *resultRetyped) make(_ FaultInput, m *made) error {
 	m.asked = true
 	if f.Variant != VariantControl {

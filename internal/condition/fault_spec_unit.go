@@ -76,6 +76,8 @@ func (f *unit) restores(v, scaled universe.Value) bool {
 	return !real || scaled.(float64)/float64(f.Factor) == x
 }
 
+func (f *unit) inBounds() bool { return f.Column >= 0 && unitWords[f.Factor] != "" }
+
 func (f *unit) make(_ FaultInput, m *made) error {
 	if f.Variant == VariantLookalike {
 		m.step(&remark{target: &f.target, fields: []Field{{fieldUnits, detail(Field{f.Field, jsonText("ones")})}}})

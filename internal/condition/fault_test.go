@@ -585,6 +585,58 @@ func TestPassingTogether(t *testing.T) {
 	}
 }
 
+// FuzzParseFaults holds whatever is read to be written and read again as the same.
+func FuzzParseFaults(f *testing.F) {
+	for _, text := range []string{
+		"exec.timeout", "exec.timeout:2", "exec.timeout+spec.result-renamed", "all", "", "+", ":", "exec.timeout:02", "out.alias:8+exec.slow",
+		"conflict.stale+conflict.pair", "obfuscate", "exec.io:\xff",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		combinations, err := ParseFaults([]string{text})
+		if err != nil {
+			var mistake *diag.Error
+			if !errors.As(err, &mistake) || mistake.Exit != diag.ExitUsage {
+				t.Fatalf("%q: %v is no mistake of the user's", text, err)
+			}
+			return
+		}
+		for _, combination := range combinations {
+			written := FaultSpecification(combination)
+			again, err := ParseFaults([]string{written})
+			if err != nil || len(again) != 1 || !slices.Equal(again[0], combination) {
+				t.Fatalf("%q is written as %q and read as %v, %v", text, written, again, err)
+			}
+		}
+	})
+}
+
+// FuzzFaults makes steps of any parameters: they are refused, or their steps can be asked about any call.
+func FuzzFaults(f *testing.F) {
+	for i, kind := range faultKinds() {
+		for _, variant := range Variants(kind) {
+			conditions, _ := placed(f, Fault{Kind: kind}, variant)
+			f.Add(uint8(i), string(conditions[0].Parameters))
+		}
+	}
+	f.Add(uint8(find("spec.unit")), `{"tool":"ships","column":-1,"field":"crew","factor":10,"sign":"name"}`)
+	kinds := faultKinds()
+	f.Fuzz(func(t *testing.T, kind uint8, parameters string) {
+		in := seaTask()
+		c := Condition{Name: kinds[int(kind)%len(kinds)], Parameters: json.RawMessage(parameters)}
+		steps, tools, err := Faults([]Condition{c}, FaultInput{Task: in.Task, Tools: in.Tools})
+		if err != nil {
+			return
+		}
+		for _, call := range someCalls(in, tools) {
+			for _, s := range steps {
+				act(s, call)
+			}
+		}
+	})
+}
+
 // TestByName spells a plan out and leaves the one given.
 func TestByName(t *testing.T) {
 	in := seaTask()
