@@ -13,6 +13,8 @@ type PolicyInput struct {
 	Primary string // the kind of the plan that the instance plays; "" means the task's first plan
 	Seed    uint64 // of the run
 	Trial   int
+	// Without lists tactics that the recovery policy must do without.
+	Without []string
 }
 
 // PolicyInfo describes a policy to a person.

@@ -127,7 +127,7 @@ func (b *builder) derive(ctx context.Context, s *suite.Suite) (map[string]suite.
 		return nil, err
 	}
 	b.done.reset(len(derived.Instances))
-	stage := episode.NewStage(s, worldsOf{b}, nil, environment.Limits{})
+	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
 	type outcome struct {
 		certificate *suite.Certificate
 		reason      string

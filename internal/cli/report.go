@@ -21,7 +21,7 @@ import (
 
 // graded reads the episodes of a run and grades them.
 func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance) error) error {
-	stage := episode.NewStage(s, nil, nil, environment.Limits{})
+	stage := episode.NewStage(s, nil, environment.Limits{})
 	instances := make(map[string]*suite.Instance, len(s.Instances))
 	for _, in := range s.Instances {
 		instances[in.ID] = in

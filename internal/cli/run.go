@@ -350,7 +350,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	worlds := verify.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
 	m := a.meter()
-	stage := episode.NewStage(s, worlds, nil, environment.Limits{})
+	stage := episode.NewStage(s, worlds, environment.Limits{})
 	stage.Show(episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles})
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,

@@ -20,11 +20,12 @@ func (f *firstTried) place(p *placement) *Refusal {
 	if p.onHandles() {
 		return refusal(reasonOpenPaths)
 	}
-	f.Paths = p.paths()
+	f.Paths = p.paths(true)
+	sound := p.paths(false)
 	f.Tool = p.Plan.Calls[0].Tool
 	for _, path := range f.Paths {
 		for _, tool := range path {
-			if !slices.ContainsFunc(f.Paths, func(other []string) bool { return !slices.Contains(other, tool) }) {
+			if !slices.ContainsFunc(sound, func(other []string) bool { return !slices.Contains(other, tool) }) {
 				return refusal(reasonNoOtherPath)
 			}
 		}
@@ -88,7 +89,7 @@ func (f *allUnavailable) place(p *placement) *Refusal {
 	if p.onHandles() {
 		return refusal(reasonOpenPaths)
 	}
-	f.Paths, f.Tool = p.paths(), p.Plan.Calls[0].Tool
+	f.Paths, f.Tool = p.paths(true), p.Plan.Calls[0].Tool
 	return nil
 }
 

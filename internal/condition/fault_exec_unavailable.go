@@ -14,7 +14,7 @@ const (
 
 func (f *unavailable) place(p *placement) *Refusal {
 	s, refused := p.choose(func(s *site) string {
-		for _, path := range p.paths() {
+		for _, path := range p.paths(false) {
 			if !crosses(path, p.taken, s.tool.Name) {
 				return ""
 			}

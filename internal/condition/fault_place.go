@@ -15,8 +15,6 @@ type PlaceInput struct {
 	Plan  *universe.Plan   // the primary plan of the instance
 	Tools []*universe.Tool // that the agent is shown; those of the task's plans are among them
 	Seed  uint64           // of the instance
-	// Paths lists right paths beside the plans of the task, each by its tools; nil where none are known.
-	Paths [][]string
 }
 
 // Reasons why a kind makes no sense for a task, a closed list.
@@ -316,23 +314,27 @@ func isNumeric(c universe.Column, values []universe.Value) bool {
 	})
 }
 
-// paths lists the right paths that are known, each by its tools: those of the task's plans first.
-func (p *placement) paths() [][]string {
-	var paths [][]string
-	for i := range p.Task.Plans {
-		var tools []string
-		for j := range p.Task.Plans[i].Calls {
-			if name := p.Task.Plans[i].Calls[j].Tool; !slices.Contains(tools, name) {
-				tools = append(tools, name)
+// paths lists the right paths that are known, each by its tools: those of the task's plans first. The others are sound or
+// accidental; of those that an agent can be expected to find sound ones alone are asked for.
+func (p *placement) paths(accidental bool) [][]string {
+	plans := p.Task.Sound()
+	if accidental {
+		for i := range p.Task.Paths {
+			if p.Task.Paths[i].Accidental {
+				plans = append(plans, &p.Task.Paths[i].Plan)
 			}
 		}
-		slices.Sort(tools)
-		paths = append(paths, tools)
 	}
-	for _, path := range p.Paths {
-		path = slices.Compact(slices.Sorted(slices.Values(path)))
-		if !slices.ContainsFunc(paths, func(known []string) bool { return slices.Equal(known, path) }) {
-			paths = append(paths, path)
+	var paths [][]string
+	for _, plan := range plans {
+		var tools []string
+		for i := range plan.Calls {
+			tools = append(tools, plan.Calls[i].Tool)
+		}
+		slices.Sort(tools)
+		tools = slices.Compact(tools)
+		if !slices.ContainsFunc(paths, func(known []string) bool { return slices.Equal(known, tools) }) {
+			paths = append(paths, tools)
 		}
 	}
 	return paths

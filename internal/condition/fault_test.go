@@ -262,7 +262,15 @@ func TestPlaceRefuses(t *testing.T) {
 // TestFirstTriedPaths tells the step of more right paths than the task has plans.
 func TestFirstTriedPaths(t *testing.T) {
 	in := seaTask()
-	in.Paths = [][]string{{"storms", "ids"}, {"by_ids", "ids"}}
+	path := func(kind string, accidental bool, tools ...string) {
+		p := universe.Path{Plan: universe.Plan{Kind: kind}, Accidental: accidental}
+		for _, tool := range tools {
+			p.Calls = append(p.Calls, universe.Call{Label: tool, Tool: tool})
+		}
+		in.Task.Paths = append(in.Task.Paths, p)
+	}
+	path("path-1", true, "storms", "ids")
+	path("path-2", false, "by_ids", "ids")
 	conditions, refused, err := Place(Fault{Kind: "exec.first-tried"}, VariantFault, in)
 	if err != nil || refused != nil {
 		t.Fatal(refused, err)

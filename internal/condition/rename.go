@@ -219,28 +219,40 @@ func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + 
 // no other name is an error.
 func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
 	shown := *t
-	shown.Plans = slices.Clone(t.Plans)
+	shown.Plans, shown.Paths = slices.Clone(t.Plans), slices.Clone(t.Paths)
 	for i := range shown.Plans {
-		plan := &shown.Plans[i]
-		plan.Calls = slices.Clone(plan.Calls)
-		for j := range plan.Calls {
-			c := &plan.Calls[j]
-			n := r.tools[c.Tool]
-			if n == nil {
-				return nil, fmt.Errorf("task %s: no other name is known for the tool %q", t.ID, c.Tool)
-			}
-			arguments := make(map[string]any, len(c.Arguments))
-			for name, value := range c.Arguments {
-				other := n.arguments[name]
-				if other == "" {
-					return nil, fmt.Errorf("task %s: the tool %q has no argument %q", t.ID, c.Tool, name)
-				}
-				arguments[other] = value
-			}
-			c.Tool, c.Arguments = n.shown, arguments
+		if err := r.rename(&shown.Plans[i]); err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.ID, err)
+		}
+	}
+	for i := range shown.Paths {
+		if err := r.rename(&shown.Paths[i].Plan); err != nil {
+			return nil, fmt.Errorf("task %s: %w", t.ID, err)
 		}
 	}
 	return &shown, nil
+}
+
+// rename puts shown names into a plan, on a copy of its calls.
+func (r *Renaming) rename(plan *universe.Plan) error {
+	plan.Calls = slices.Clone(plan.Calls)
+	for j := range plan.Calls {
+		c := &plan.Calls[j]
+		n := r.tools[c.Tool]
+		if n == nil {
+			return fmt.Errorf("no other name is known for the tool %q", c.Tool)
+		}
+		arguments := make(map[string]any, len(c.Arguments))
+		for name, value := range c.Arguments {
+			other := n.arguments[name]
+			if other == "" {
+				return fmt.Errorf("the tool %q has no argument %q", c.Tool, name)
+			}
+			arguments[other] = value
+		}
+		c.Tool, c.Arguments = n.shown, arguments
+	}
+	return nil
 }
 
 // Message puts shown names in place of old ones in what is said of a call to a tool, given by its shown name ("" or an

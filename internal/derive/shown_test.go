@@ -57,7 +57,7 @@ func TestShown(t *testing.T) {
 	}
 	worlds := verify.NewWorlds(s, 0)
 	defer worlds.Close()
-	stage := episode.NewStage(s, worlds, nil, environment.Limits{})
+	stage := episode.NewStage(s, worlds, environment.Limits{})
 	digests := map[string]string{} // of the plans' results, by task and plan
 	for _, c := range s.Certificates {
 		if task, clean := strings.CutSuffix(c.Instance, "/"+condition.RoleClean); clean {

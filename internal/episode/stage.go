@@ -21,11 +21,6 @@ type Worlds interface {
 		world environment.World, neighbours []environment.World, err error)
 }
 
-// StepMaker makes the steps of an instance's conditions, in the order in which they apply.
-type StepMaker interface {
-	Steps(in *suite.Instance, task *universe.Task) ([]condition.Step, error)
-}
-
 // Shown says what agents are shown of a task.
 type Shown struct {
 	HideEvidence bool   // keep back what the corpus says for a person to understand the question
@@ -37,7 +32,6 @@ type Shown struct {
 type Stage struct {
 	suite    *suite.Suite
 	worlds   Worlds
-	steps    StepMaker
 	limits   environment.Limits
 	tasks    map[string]*universe.Task
 	position map[string]int
@@ -54,10 +48,10 @@ type Stage struct {
 	names   map[string]*condition.Renaming     // by the key of shown and the seed
 }
 
-// NewStage makes a stage. Steps may be nil for suites without conditions: an instance with conditions is then an error.
-func NewStage(s *suite.Suite, worlds Worlds, steps StepMaker, limits environment.Limits) *Stage {
+// NewStage makes a stage.
+func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 	stage := &Stage{
-		suite: s, worlds: worlds, steps: steps, limits: limits,
+		suite: s, worlds: worlds, limits: limits,
 		tasks: s.Index(), position: make(map[string]int, len(s.Instances)),
 		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
 		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
@@ -127,12 +121,15 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
 	config.Settled = s.settledOf(task.Database + "\n" + in.World)
-	switch at := slices.IndexFunc(in.Conditions, ofEnvironment); {
-	case at < 0:
-	case s.steps == nil:
-		return nil, fmt.Errorf("instance %s: nothing can make its condition %q", in.ID, in.Conditions[at].Name)
-	default:
-		if config.Steps, err = s.steps.Steps(in, task); err != nil {
+	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
+		var tools []*universe.Tool
+		config.Steps, tools, err = condition.Faults(in.Conditions, condition.FaultInput{
+			Task: task, Tools: config.Toolkit.Specifications(),
+		})
+		if err == nil && len(tools) > 0 {
+			config.Companions, err = environment.NewToolkit(tools)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
 	}
@@ -151,7 +148,7 @@ func kindOf(c condition.Condition) string {
 
 func ofToolkit(c condition.Condition) bool { return kindOf(c) == condition.KindToolkit }
 
-// ofEnvironment says whether a condition needs steps. An unknown one does: whoever makes steps says that it is unknown.
+// ofEnvironment says whether a condition needs steps. An unknown one does: [condition.Faults] says that it is unknown.
 func ofEnvironment(c condition.Condition) bool {
 	kind := kindOf(c)
 	return kind != condition.KindToolkit && kind != condition.KindRequest

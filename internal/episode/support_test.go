@@ -37,7 +37,7 @@ func (h *harbour) Worlds(
 }
 
 func (h *harbour) stage() *episode.Stage {
-	return episode.NewStage(h.suite, h, nil, environment.Limits{})
+	return episode.NewStage(h.suite, h, environment.Limits{})
 }
 
 // openHarbour makes a suite of n instances: the i-th asks for the berths of the i-th ship.

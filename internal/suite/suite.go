@@ -36,6 +36,8 @@ const (
 	FileRejected     = "rejected.jsonl"
 	FileRecipes      = "worlds/recipes.jsonl"
 	FileSources      = "worlds/sources.jsonl" // starting tables of the slot and sel styles
+	FileTwins        = "worlds/twins.jsonl"   // worlds that no tool of an instance can tell from the published one
+	FileTranscripts  = "transcripts.jsonl"    // of the episodes that prove instances
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
 	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
 	DirTools         = "tools"
@@ -157,6 +159,45 @@ type Certificate struct {
 	Survivors  []Mutant          `json:"survivors,omitempty"`   // mutants that no neighbour tells
 	Checks     []string          `json:"checks"`                // what was checked, from a closed list
 	Transcript map[string]string `json:"transcripts,omitempty"` // digests of the proving transcripts, by policy
+	Fault      *FaultProof       `json:"fault,omitempty"`       // of an instance under conditions of the environment
+}
+
+// FaultProof is what playing an instance under conditions of the environment showed.
+type FaultProof struct {
+	// Landed says what came of the policy that plays the plan and does not look: the code of the error that ended it, or
+	// wrong_answer; "" for instances in which nothing goes wrong.
+	Landed string `json:"landed,omitempty"`
+	// Turns and Calls are what the recovery policy took to the right answer, CleanTurns and CleanCalls what the plan takes
+	// where nothing goes wrong.
+	Turns      int `json:"turns,omitempty"`
+	Calls      int `json:"calls,omitempty"`
+	CleanTurns int `json:"clean_turns,omitempty"`
+	CleanCalls int `json:"clean_calls,omitempty"`
+	// Recovered is the kind of the plan that gave the answer, and Backup whether that plan makes one call or several.
+	Recovered string `json:"recovered,omitempty"`
+	Backup    string `json:"backup,omitempty"`
+	// Twin names the world that nothing observable tells from the published one, of a hopeless instance; where there is
+	// none, Searched is how many calls and chains of calls were made in search of an answer.
+	Twin     string `json:"twin,omitempty"`
+	Searched int    `json:"searched,omitempty"`
+}
+
+// Twin is a world that agrees with the published database in all that some tools can read, and not in the answer of a
+// task. It is the published database after its statements.
+type Twin struct {
+	ID         string        `json:"id"`
+	Database   string        `json:"database"`
+	Task       string        `json:"task"`
+	Column     string        `json:"column"`     // the one that differs: table.column
+	Statements []string      `json:"statements"` // in SQLite's SQL, in order
+	Gold       universe.Gold `json:"gold"`       // of the task there
+}
+
+// Played is an episode that proves something of an instance: Lines are those of the transcript, as it is encoded.
+type Played struct {
+	Instance string            `json:"instance"`
+	Policy   string            `json:"policy"`
+	Lines    []json.RawMessage `json:"lines"`
 }
 
 // PlanProof says that a plan gave the result of the SQL.
@@ -213,6 +254,8 @@ type Suite struct {
 	Sources      []*universe.Source // in the order of their ids
 	Schemas      []*Schema
 	Written      []*json.RawMessage // as whoever asked the writer records it
+	Twins        []*Twin            // in the order of their ids
+	Transcripts  []*Played          // in the order of the instances
 	Documents    map[string][]byte  // OpenAPI documents of the rest style, by database
 }
 
@@ -402,12 +445,23 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 			return err
 		}
 	}
-	if len(s.Written) > 0 {
-		data, err := lines(s.Written)
-		if err != nil {
-			return fmt.Errorf("%s: %w", FileWritten, err)
+	for _, f := range []struct {
+		name string
+		size int
+		data func() ([]byte, error)
+	}{
+		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
+		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
+		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return lines(s.Transcripts) }},
+	} {
+		if f.size == 0 {
+			continue
 		}
-		if err := put(FileWritten, data); err != nil {
+		data, err := f.data()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if err := put(f.name, data); err != nil {
 			return err
 		}
 	}
@@ -576,6 +630,10 @@ func (s *Suite) loadFile(name string) error {
 		}
 	case name == FileWritten:
 		s.Written, err = readLines[json.RawMessage](path, data)
+	case name == FileTwins:
+		s.Twins, err = readLines[Twin](path, data)
+	case name == FileTranscripts:
+		s.Transcripts, err = readLines[Played](path, data)
 	case name == FileSchemas:
 		s.Schemas, err = readLines[Schema](path, data)
 	case strings.HasPrefix(name, DirOpenAPI+"/"):

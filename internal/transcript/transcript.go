@@ -42,6 +42,7 @@ const (
 	EventDecline  = "decline"  // the agent says that the request cannot be met
 	EventAsk      = "ask"      // the agent asks the user
 	EventDecision = "decision" // what a condition did to a call; never shown to the agent
+	EventHint     = "hint"     // advice that the agent was given, in Text
 	EventEnd      = "end"      // the last event
 )
 
@@ -98,7 +99,7 @@ type Event struct {
 	Columns []string        `json:"columns,omitempty"`
 	Result  []universe.Row  `json:"result,omitempty"`
 
-	// EventDecline and EventAsk
+	// EventDecline, EventAsk and EventHint
 	Text string `json:"text,omitempty"`
 
 	// EventDecision
@@ -188,7 +189,7 @@ func Decode(data []byte) (*Transcript, error) {
 
 func isKind(kind string) bool {
 	switch kind {
-	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventDecision, EventEnd:
+	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventDecision, EventHint, EventEnd:
 		return true
 	default:
 		return false

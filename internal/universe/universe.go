@@ -239,6 +239,7 @@ type Task struct {
 	SQL        string            `json:"sql,omitempty"`
 	Gold       Gold              `json:"gold"`
 	Plans      []Plan            `json:"plans"`
+	Paths      []Path            `json:"paths,omitempty"` // other ways to the right answer, where they were looked for
 	Literals   []Literal         `json:"literals,omitempty"`
 	Starts     []Start           `json:"starts,omitempty"` // of the slot and sel styles
 	Proof      string            `json:"proof"`
@@ -257,14 +258,43 @@ func (t *Task) Question() string {
 	return ""
 }
 
-// Plan gives the plan of that kind, or nil.
+// Plan gives the plan of that kind, or the path, or nil.
 func (t *Task) Plan(kind string) *Plan {
 	for i := range t.Plans {
 		if t.Plans[i].Kind == kind {
 			return &t.Plans[i]
 		}
 	}
+	for i := range t.Paths {
+		if t.Paths[i].Kind == kind {
+			return &t.Paths[i].Plan
+		}
+	}
 	return nil
+}
+
+// Path is a way to the right answer beside the plans of a task, of one call or two, that was found by making all calls that
+// fit (Hell or High Water §3.1 and appendix A). Its kind is path-1, path-2, …
+type Path struct {
+	Plan
+	// Accidental says that it gives a right answer on the published database and not on all of its neighbours: an agent that
+	// goes that way is right, and nobody can be expected to know it.
+	Accidental bool `json:"accidental,omitempty"`
+}
+
+// Sound lists the ways to the right answer that can be known: the plans of the task, and the paths that hold on the
+// neighbours too.
+func (t *Task) Sound() []*Plan {
+	var plans []*Plan
+	for i := range t.Plans {
+		plans = append(plans, &t.Plans[i])
+	}
+	for i := range t.Paths {
+		if !t.Paths[i].Accidental {
+			plans = append(plans, &t.Paths[i].Plan)
+		}
+	}
+	return plans
 }
 
 // Literal is a value of the request: a literal of the SQL that is an argument of the direct plan.
@@ -318,6 +348,7 @@ type Observation struct {
 	Tool    string          `json:"tool,omitempty"`
 	Content json.RawMessage `json:"content,omitempty"` // what the tool returned: a JSON list of records
 	Note    string          `json:"note,omitempty"`    // what the tool says beside its result
+	Hint    string          `json:"hint,omitempty"`    // advice on trouble with the tools, in the arms that give it when it shows
 	Error   *ToolError      `json:"error,omitempty"`
 	Done    bool            `json:"done,omitempty"` // the episode has ended
 }
@@ -351,6 +382,7 @@ const (
 type View struct {
 	Messages []Message `json:"messages"`
 	Evidence string    `json:"evidence,omitempty"`
+	Hint     string    `json:"hint,omitempty"`   // advice on trouble with the tools, in the arms that give it at the start
 	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
 	Tools    []*Tool   `json:"tools"`            // specifications; agents that are models are shown name, description and parameters alone
 	Budget   Budget    `json:"budget"`

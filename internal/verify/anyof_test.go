@@ -92,7 +92,7 @@ func TestAnyOfEndToEnd(t *testing.T) {
 	}
 	worlds := verify.NewWorlds(s, 0)
 	defer worlds.Close()
-	stage := episode.NewStage(s, worlds, nil, environment.Limits{})
+	stage := episode.NewStage(s, worlds, environment.Limits{})
 	for i, task := range s.Tasks {
 		e := examples[slices.IndexFunc(examples, func(e example) bool { return e.sql == task.SQL })]
 		checks := s.Certificates[i].Checks

@@ -251,7 +251,7 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	}
 	worlds := NewWorlds(v.suite, 0)
 	defer worlds.Close()
-	stage := episode.NewStage(v.suite, worlds, nil, environment.Limits{})
+	stage := episode.NewStage(v.suite, worlds, environment.Limits{})
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
