@@ -166,9 +166,9 @@ func TestStage(t *testing.T) {
 	}
 	bad := *h.suite.Instances[0]
 	for want, change := range map[string]func(){
-		"no task":            func() { bad.Task = "nothing" },
-		"are in the suite":   func() { bad.Toolkit = []string{"unused", "gone"} },
-		"make its condition": func() { bad.Conditions = []condition.Condition{{Name: "fog"}} },
+		"no task":                 func() { bad.Task = "nothing" },
+		"are in the suite":        func() { bad.Toolkit = []string{"unused", "gone"} },
+		`unknown condition "fog"`: func() { bad.Conditions = []condition.Condition{{Name: "fog"}} },
 	} {
 		bad = *h.suite.Instances[0]
 		change()
