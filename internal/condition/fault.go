@@ -17,7 +17,8 @@ const (
 	VariantFault     = ""          // the fault itself
 	VariantLookalike = "lookalike" // what looks like it and is harmless
 	VariantMirror    = "mirror"    // of a conflict: the source that the plan does not use is the wrong one
-	VariantControl   = "control"   // the clean arm of a kind that adds tools: they are there, and nothing goes wrong
+	// VariantControl is the clean arm of a kind that changes the toolkit: its tools are there, and nothing goes wrong.
+	VariantControl = "control"
 )
 
 // Hazards, the classes of kinds (ToolBench-X, abstract).
@@ -27,6 +28,8 @@ const (
 	HazardExecution     = "execution failure"
 	HazardOutput        = "output drift"
 	HazardConflict      = "cross-source conflict"
+	// HazardMissing is none of that paper's: the tools that would do are not there (Hell or High Water §5).
+	HazardMissing = "missing tools"
 )
 
 // Survival describes a kind of fault to a person. A condition of another kind has none.
@@ -121,6 +124,12 @@ func parseFaultCombination(text string) ([]Fault, error) {
 		faults = append(faults, f)
 	}
 	slices.SortStableFunc(faults, func(a, b Fault) int { return find(a.Kind) - find(b.Kind) })
+	for _, f := range faults {
+		if len(faults) > 1 && catalogue[find(f.Kind)].Survival.Hopeless {
+			return nil, diag.Usagef("%q: nothing survives %s, so that another fault beside it would show nothing", text, f.Kind).
+				WithHint("give each a --fault of its own")
+		}
+	}
 	for i, f := range faults {
 		for _, other := range faults[i+1:] {
 			if f.Kind == other.Kind {
@@ -176,7 +185,7 @@ func Variants(kind string) []string {
 	if s.Mirror != "" {
 		variants = append(variants, VariantMirror)
 	}
-	if s.Companions != "" {
+	if s.Companions != "" || s.Hopeless {
 		variants = append(variants, VariantControl)
 	}
 	return variants

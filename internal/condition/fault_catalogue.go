@@ -26,6 +26,13 @@ var faultConditions = []entry{
 			Parameters: "tool: that the primary plan calls first; paths: the right paths by their tools",
 			Lookalike:  "a note that the tools will be withdrawn later",
 		}, "exec.unavailable", "exec.first-tried")),
+	{
+		Info: described("distractors-only", "the right tools are gone, and similar ones that cannot answer remain", "Hell or High Water §5", Survival{
+			Hazard: HazardMissing, Visible: "the specifications of the tools that remain, and what they return",
+			By: "nothing: declining is right", Hopeless: true, Parameters: "tool: that the primary plan calls first",
+		}),
+		fault: func() fault { return &missingTools{} }, points: 1,
+	},
 	invocation("call.session", "the session has expired, and calls are refused until it is renewed", func() fault { return &session{} }, true, Survival{
 		Visible: "an error that names the tool for renewal", By: "renewing, then making the call again",
 		Parameters: "tool; renewals: how many the tool wants in the episode", Companions: toolRenew,

@@ -131,7 +131,7 @@ func TestPlace(t *testing.T) {
 				}
 			}
 			info := catalogue[find(kind)].Info
-			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict {
+			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict && !info.Survival.Hopeless {
 				t.Errorf("%s: the control adds no tool", kind)
 			}
 			if len(tools) > 0 && info.Survival.Companions == "" {
@@ -140,7 +140,7 @@ func TestPlace(t *testing.T) {
 			if variant == VariantControl {
 				continue
 			}
-			if len(steps) == 0 {
+			if len(steps) == 0 && info.Survival.Hazard != HazardMissing {
 				t.Errorf("%s~%s does nothing", kind, variant)
 			}
 		}
@@ -157,6 +157,8 @@ func TestRoles(t *testing.T) {
 		{"exec.slow", VariantLookalike, RoleLookalike},
 		{"exec.all-unavailable", VariantFault, RoleHopeless},
 		{"exec.all-unavailable", VariantLookalike, RoleLookalike},
+		{"exec.all-unavailable", VariantControl, RoleClean},
+		{"distractors-only", VariantFault, RoleHopeless},
 		{"conflict.stale", VariantMirror, RoleFault},
 		{"call.session", VariantControl, RoleClean},
 	} {
@@ -292,6 +294,7 @@ func TestParseFaults(t *testing.T) {
 		"exec.first-tried:2":                     "fault exec.first-tried strikes at one point",
 		"exec.timeout+exec.timeout":              "names fault exec.timeout twice",
 		"conflict.stale+conflict.pair":           "exclude each other",
+		"distractors-only+exec.timeout":          "nothing survives distractors-only",
 		"exec.timeuot":                           `unknown fault "exec.timeuot"`,
 		"obfuscate":                              `unknown fault "obfuscate"`,
 		"":                                       `unknown fault ""`,
@@ -328,7 +331,7 @@ func TestFaultCatalogue(t *testing.T) {
 		e := &catalogue[find(kind)]
 		s := e.Survival
 		hazards[s.Hazard]++
-		if s.Visible == "" || s.By == "" || s.Parameters == "" || s.Lookalike == "" || e.points < 1 || e.points > maxPoints {
+		if s.Visible == "" || s.By == "" || s.Parameters == "" || (s.Lookalike == "") != (s.Hazard == HazardMissing) || e.points < 1 || e.points > maxPoints {
 			t.Errorf("%s: %+v", kind, s)
 		}
 		if (s.Hazard == HazardConflict) != (s.Mirror != "") {
@@ -348,7 +351,7 @@ func TestFaultCatalogue(t *testing.T) {
 			}
 		}
 	}
-	if len(hazards) != 5 || len(faultKinds()) < 30 {
+	if len(hazards) != 6 || len(faultKinds()) < 30 {
 		t.Errorf("%d kinds, by hazard %v", len(faultKinds()), hazards)
 	}
 	order := []string{
