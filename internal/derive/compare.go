@@ -15,22 +15,31 @@ type Difference struct {
 	Message string
 }
 
-// Compare derives the instances of a suite under the combinations that it was built with again, and lists how those that
-// stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that the suite
-// refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is for
-// whoever refused it to say. Errors are those of [Instances].
-func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference, error) {
+// Compare derives the instances of a suite under the conditions and the faults that it was built with again, and lists how
+// those that stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that
+// the suite refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is
+// for whoever refused it to say. Instances that nothing survives are passed over: nothing here derives them. Errors are
+// those of [Instances] and [Faulted].
+func Compare(
+	s *suite.Suite, combinations [][]condition.Condition, faults [][]condition.Fault, o FaultOptions,
+) ([]Difference, error) {
 	derived, err := Instances(s, combinations)
 	if err != nil {
 		return nil, err
 	}
+	faulted, err := Faulted(s, faults, o)
+	if err != nil {
+		return nil, err
+	}
+	derived.Instances = append(derived.Instances, faulted.Instances...)
+	derived.Rejected = append(derived.Rejected, faulted.Rejected...)
 	var list []Difference
 	differ := func(id, format string, args ...any) {
 		list = append(list, Difference{ID: id, Message: fmt.Sprintf(format, args...)})
 	}
 	instances, refusals, dropped := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
 	for _, in := range s.Instances {
-		if len(in.Conditions) > 0 {
+		if len(in.Conditions) > 0 && !OfHopeless(in) {
 			if instances[in.ID] != nil {
 				differ(in.ID, "the instance stands in the suite twice")
 			}
@@ -40,7 +49,7 @@ func Compare(s *suite.Suite, combinations [][]condition.Condition) ([]Difference
 	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
 		switch {
-		case r.What != whatInstance:
+		case r.What != whatInstance || ofHopeless(r.ID):
 		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
 		default:

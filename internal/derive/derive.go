@@ -49,7 +49,7 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 			count := derived.Counts[specification]
 			if refusal != nil {
 				derived.Rejected = append(derived.Rejected, refusal)
-				count.Refused++
+				count.Refuse(refusal.Reason)
 			} else {
 				derived.Instances = append(derived.Instances, in)
 				count.Made++

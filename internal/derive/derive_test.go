@@ -2,6 +2,7 @@ package derive
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -101,9 +102,9 @@ func TestInstances(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for specification, want := range map[string]suite.InstanceCounts{
-		"obfuscate": {Made: 7}, "closed-world:5+obfuscate": {Made: 5, Refused: 2}, "universe-size:50": {Made: 7}, "universe-size:100": {Made: 7},
+		"obfuscate": {Made: 7}, "closed-world:5+obfuscate": {Made: 5, Refused: 2, Reasons: map[string]int{"too_few_tools": 2}}, "universe-size:50": {Made: 7}, "universe-size:100": {Made: 7},
 	} {
-		if got := d.Counts[specification]; got != want {
+		if got := d.Counts[specification]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", specification, got, want)
 		}
 	}
@@ -134,7 +135,7 @@ func TestInstancesFail(t *testing.T) {
 		if _, err := Instances(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if _, err := Compare(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -186,7 +187,7 @@ func TestCompare(t *testing.T) {
 		d := derived(t, s, texts...)
 		s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
 		test.change(s)
-		found, err := Compare(s, combinations(t, texts...))
+		found, err := Compare(s, combinations(t, texts...), nil, FaultOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

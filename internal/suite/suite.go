@@ -130,9 +130,21 @@ func (m MutantCounts) Add(n MutantCounts) MutantCounts {
 
 // InstanceCounts accounts for the instances of one condition.
 type InstanceCounts struct {
-	Made      int `json:"made"`
-	Certified int `json:"certified"`
-	Refused   int `json:"refused"`
+	Made      int            `json:"made"`
+	Certified int            `json:"certified"`
+	Refused   int            `json:"refused"`
+	NotDrawn  int            `json:"not_drawn,omitempty"` // could be made, and was left out by a limit
+	Reasons   map[string]int `json:"reasons,omitempty"`   // of those refused
+	Bounded   int            `json:"bounded,omitempty"`   // of those certified: hopeless by a search, and not by a twin
+}
+
+// Refuse counts one that is refused.
+func (c *InstanceCounts) Refuse(reason string) {
+	c.Refused++
+	if c.Reasons == nil {
+		c.Reasons = map[string]int{}
+	}
+	c.Reasons[reason]++
 }
 
 // Instance is a task in a world under zero or more conditions.

@@ -241,7 +241,7 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return nil // which is reported: nothing can be derived from it
 		}
 	}
-	differences, err := derive.Compare(v.suite, combinations)
+	differences, err := derive.Compare(v.suite, combinations, nil, derive.FaultOptions{})
 	if err != nil {
 		v.report("suite", "its instances cannot be derived again: %v", err)
 		return nil

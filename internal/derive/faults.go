@@ -1,0 +1,268 @@
+package derive
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"golang.org/x/sync/errgroup"
+)
+
+// FaultOptions say how tasks are put under faults.
+type FaultOptions struct {
+	// Limit bounds the tasks that are put under one combination: as many as it can be placed on, drawn by the seed of their
+	// clean instances. 0 is no limit.
+	Limit   int
+	Workers int // it changes nothing of what is derived
+}
+
+// variantNames gives what stands before the combination in the id of an instance.
+var variantNames = map[string]string{
+	condition.VariantFault:     "fault",
+	condition.VariantLookalike: "lookalike",
+	condition.VariantMirror:    "mirror",
+	condition.VariantControl:   "control",
+}
+
+// FaultSpecification names a combination of faults in one variant: lookalike:exec.timeout.
+func FaultSpecification(faults []condition.Fault, variant string) string {
+	return variantNames[variant] + ":" + condition.FaultSpecification(faults)
+}
+
+// Faulted puts every task of a suite under each combination of faults, and beside each fault its harmless variants: the
+// look-alike, of a conflict the mirror, of faults that add tools the control. The variants of a fault stand on the tasks
+// where the fault itself can be placed; where it cannot, the one refusal stands for all of them. Combinations that nothing
+// survives are passed over: their toolkits are chosen with an eye on the database.
+//
+// It reads the suite's tasks, tools and clean instances, and nothing else. The order is that of the tasks, within a task that
+// of the combinations, and within one that of [condition.Variants]. Counts are by [FaultSpecification]; what Limit leaves
+// out is counted as NotDrawn. The error is Seatrial's own failure.
+func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Derived, error) {
+	clean := make(map[string]*suite.Instance, len(s.Tasks))
+	for _, in := range s.Instances {
+		if in.Role == condition.RoleClean && len(in.Conditions) == 0 {
+			clean[in.Task] = in
+		}
+	}
+	combinations = slices.DeleteFunc(slices.Clone(combinations), Hopeless)
+	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
+	group, _ := errgroup.WithContext(context.Background())
+	group.SetLimit(max(o.Workers, 1))
+	for i, task := range s.Tasks {
+		if clean[task.ID] == nil {
+			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
+		}
+		group.Go(func() error {
+			tools := s.Toolkit(&suite.Instance{}, task)
+			placed[i] = make([]placedFault, len(combinations))
+			for j, combination := range combinations {
+				var err error
+				if placed[i][j], err = placeFault(clean[task.ID], task, tools, combination); err != nil {
+					return fmt.Errorf("derive: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
+	drawn := drawFaults(s, clean, combinations, placed, o.Limit)
+	for i := range s.Tasks {
+		for j := range combinations {
+			derived.take(&placed[i][j], drawn[i][j])
+		}
+	}
+	return derived, nil
+}
+
+// Hopeless says whether nothing survives a combination.
+func Hopeless(combination []condition.Fault) bool {
+	return slices.Contains(hopelessKinds, combination[0].Kind)
+}
+
+// hopelessKinds are the kinds that nothing survives. None of them is combined with another.
+var hopelessKinds = func() []string {
+	var kinds []string
+	for _, info := range condition.Catalogue() {
+		if info.Survival != nil && info.Survival.Hopeless {
+			kinds = append(kinds, info.Name)
+		}
+	}
+	return kinds
+}()
+
+// OfHopeless says whether an instance is one that nothing survives, or the clean or harmless one beside it.
+func OfHopeless(in *suite.Instance) bool {
+	return len(in.Conditions) > 0 && slices.Contains(hopelessKinds, in.Conditions[0].Name)
+}
+
+// ofHopeless says the same of the id of an instance that was refused.
+func ofHopeless(id string) bool {
+	return slices.ContainsFunc(hopelessKinds, func(kind string) bool { return strings.HasSuffix(id, ":"+kind) })
+}
+
+// placedFault is a task under one combination.
+type placedFault struct {
+	instances []*suite.Instance
+	names     []string // the specification of each
+	refused   []*suite.Rejection
+	refusedAs []string // the specification of each
+	first     bool     // the variant that the combination is for could be placed
+}
+
+// placeFault puts one task under a combination in all its variants.
+func placeFault(
+	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination []condition.Fault,
+) (placedFault, error) {
+	var placed placedFault
+	for n, variant := range variantsOf(combination) {
+		name := FaultSpecification(combination, variant)
+		in := *base
+		in.ID, in.Conditions = task.ID+"/"+name, nil
+		var refusal *condition.Refusal
+		for _, f := range combination {
+			own, plays := variantFor(f.Kind, variant)
+			if !plays {
+				continue
+			}
+			conditions, refused, err := condition.Place(f, own, condition.PlaceInput{
+				Task: task, Plan: task.Plan(base.Primary), Tools: tools, Seed: base.Seed,
+			})
+			if err != nil {
+				return placed, err
+			}
+			if refused != nil {
+				refusal = refused
+				break
+			}
+			in.Conditions = append(in.Conditions, conditions...)
+		}
+		if refusal != nil {
+			placed.refused = append(placed.refused, &suite.Rejection{
+				What: whatInstance, ID: in.ID, Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+				Reason: refusal.Reason, Message: refusal.Message,
+			})
+			placed.refusedAs = append(placed.refusedAs, name)
+			if n == 0 {
+				break
+			}
+			continue
+		}
+		in.Role = roleOf(variant)
+		placed.instances, placed.names = append(placed.instances, &in), append(placed.names, name)
+		placed.first = placed.first || n == 0
+	}
+	return placed, nil
+}
+
+// variantsOf lists the variants of a combination, what it is for first. Several faults have no mirror together: which of
+// them to mirror would be another question.
+func variantsOf(combination []condition.Fault) []string {
+	if len(combination) == 1 {
+		return condition.Variants(combination[0].Kind)
+	}
+	variants := []string{condition.VariantFault}
+	lookalike, control := true, false
+	for _, f := range combination {
+		known := condition.Variants(f.Kind)
+		lookalike = lookalike && slices.Contains(known, condition.VariantLookalike)
+		control = control || slices.Contains(known, condition.VariantControl)
+	}
+	if lookalike {
+		variants = append(variants, condition.VariantLookalike)
+	}
+	if control {
+		variants = append(variants, condition.VariantControl)
+	}
+	return variants
+}
+
+func roleOf(variant string) string {
+	switch variant {
+	case condition.VariantLookalike:
+		return condition.RoleLookalike
+	case condition.VariantControl:
+		return condition.RoleClean
+	default:
+		return condition.RoleFault
+	}
+}
+
+// variantFor gives the variant of one fault within a combination: one that has no fault of its own takes part as it is, and
+// one that adds no tools takes no part in a control.
+func variantFor(kind, variant string) (own string, plays bool) {
+	known := condition.Variants(kind)
+	switch {
+	case slices.Contains(known, variant):
+		return variant, true
+	case variant == condition.VariantControl:
+		return "", false
+	default:
+		return known[0], true
+	}
+}
+
+// drawFaults says which tasks stand under which combination: all on which it can be placed, or as many as the limit allows,
+// in the order of a hash of the task.
+func drawFaults(
+	s *suite.Suite, clean map[string]*suite.Instance, combinations [][]condition.Fault, placed [][]placedFault, limit int,
+) [][]bool {
+	drawn := make([][]bool, len(s.Tasks))
+	for i := range drawn {
+		drawn[i] = make([]bool, len(combinations))
+	}
+	for j, combination := range combinations {
+		var able []int
+		for i := range s.Tasks {
+			if placed[i][j].first {
+				able = append(able, i)
+			}
+		}
+		if limit > 0 && len(able) > limit {
+			name := condition.FaultSpecification(combination)
+			key := make(map[int]string, len(able))
+			for _, i := range able {
+				key[i] = universe.Hash(clean[s.Tasks[i].ID].Seed, "fault-limit", name, s.Tasks[i].ID)
+			}
+			slices.SortFunc(able, func(x, y int) int {
+				return cmp.Or(strings.Compare(key[x], key[y]), cmp.Compare(x, y))
+			})
+			able = able[:limit]
+		}
+		for _, i := range able {
+			drawn[i][j] = true
+		}
+	}
+	return drawn
+}
+
+// take adds a task under a combination to what is derived.
+func (d *Derived) take(p *placedFault, drawn bool) {
+	if p.first && !drawn {
+		for _, name := range p.names {
+			count := d.Counts[name]
+			count.NotDrawn++
+			d.Counts[name] = count
+		}
+		return
+	}
+	for i, in := range p.instances {
+		count := d.Counts[p.names[i]]
+		count.Made++
+		d.Counts[p.names[i]] = count
+		d.Instances = append(d.Instances, in)
+	}
+	for i, r := range p.refused {
+		count := d.Counts[p.refusedAs[i]]
+		count.Refuse(r.Reason)
+		d.Counts[p.refusedAs[i]] = count
+		d.Rejected = append(d.Rejected, r)
+	}
+}
