@@ -24,6 +24,8 @@ type Participant struct {
 	Model  bool
 	SQL    bool // the agent writes SQL: see [Seat]
 	Budget universe.Budget
+	// Scale bounds an episode by that many times the base budget of its task as well: see [BaseBudget]. 0 does not.
+	Scale float64
 	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
 }
@@ -207,8 +209,16 @@ func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Envir
 	if err != nil {
 		return nil, nil, err
 	}
+	budget := j.participant.Budget
+	if scale := j.participant.Scale; scale != 0 {
+		own, err := x.run.Stage.Task(j.instance) // under its own names, as all instances of the task share it
+		if err != nil {
+			return nil, nil, err
+		}
+		budget = TighterBudget(budget, ScaleBudget(BaseBudget(own), scale))
+	}
 	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
-		Header: j.header, Budget: j.participant.Budget, SQL: j.participant.SQL,
+		Header: j.header, Budget: budget, SQL: j.participant.SQL,
 	}); err != nil {
 		return nil, nil, err
 	}

@@ -25,7 +25,7 @@ type Header struct {
 	Task     string `json:"task"`
 	Agent    string `json:"agent"` // a policy, or PROVIDER/NAME of a model
 	Protocol string `json:"protocol,omitempty"`
-	Arm      string `json:"arm,omitempty"` // a hint arm
+	Arm      string `json:"arm,omitempty"` // what [Arm] writes
 	Trial    int    `json:"trial"`
 }
 
