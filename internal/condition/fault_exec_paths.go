@@ -115,3 +115,13 @@ func (f *allUnavailable) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	}
 	return refuseForGood()
 }
+
+// StrikesFirst lists the tools of which an adaptive fault strikes the one that is called first, in their order; nil for other
+// conditions.
+func (c Condition) StrikesFirst() []string {
+	var f firstTried
+	if c.Name != "exec.first-tried" || universe.DecodeStrict(c.Parameters, &f) != nil || f.Variant != VariantFault {
+		return nil
+	}
+	return sortedKeys(toolsOf(f.Paths))
+}

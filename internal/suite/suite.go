@@ -37,7 +37,7 @@ const (
 	FileRecipes      = "worlds/recipes.jsonl"
 	FileSources      = "worlds/sources.jsonl" // starting tables of the slot and sel styles
 	FileTwins        = "worlds/twins.jsonl"   // worlds that no tool of an instance can tell from the published one
-	FileTranscripts  = "transcripts.jsonl"    // of the episodes that prove instances
+	FileTranscripts  = "transcripts.jsonl.gz" // of the episodes that prove instances, compressed
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
 	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
 	DirTools         = "tools"
@@ -205,13 +205,6 @@ type Twin struct {
 	Gold       universe.Gold `json:"gold"`       // of the task there
 }
 
-// Played is an episode that proves something of an instance: Lines are those of the transcript, as it is encoded.
-type Played struct {
-	Instance string            `json:"instance"`
-	Policy   string            `json:"policy"`
-	Lines    []json.RawMessage `json:"lines"`
-}
-
 // PlanProof says that a plan gave the result of the SQL.
 type PlanProof struct {
 	Plan   string `json:"plan"`
@@ -267,7 +260,7 @@ type Suite struct {
 	Schemas      []*Schema
 	Written      []*json.RawMessage // as whoever asked the writer records it
 	Twins        []*Twin            // in the order of their ids
-	Transcripts  []*Played          // in the order of the instances
+	Transcripts  []byte             // of what was played, as [Pack] writes it, in the order of the instances; see Played
 	Documents    map[string][]byte  // OpenAPI documents of the rest style, by database
 }
 
@@ -464,7 +457,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	}{
 		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
 		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
-		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return lines(s.Transcripts) }},
+		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return s.Transcripts, nil }},
 	} {
 		if f.size == 0 {
 			continue
@@ -645,7 +638,7 @@ func (s *Suite) loadFile(name string) error {
 	case name == FileTwins:
 		s.Twins, err = readLines[Twin](path, data)
 	case name == FileTranscripts:
-		s.Transcripts, err = readLines[Played](path, data)
+		s.Transcripts = data
 	case name == FileSchemas:
 		s.Schemas, err = readLines[Schema](path, data)
 	case strings.HasPrefix(name, DirOpenAPI+"/"):
