@@ -60,6 +60,24 @@ func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 // episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is given
 // back.
 func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
+	return s.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit)
+}
+
+// Episode reads the episode of that id, valid or not, once it is on the disk. One that is not there is an error.
+func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
+	var found *Stored
+	err := s.each(ctx, `WHERE id = ?`, []any{id}, func(e *Stored) error {
+		found = e
+		return nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("read run %s: there is no episode %s", s.path, id)
+	}
+	return found, err
+}
+
+// each reads the episodes that a clause selects, in its order.
+func (s *Store) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
 	tx, err := s.read.BeginTx(ctx, nil) // one state of the run, though it is being written
 	if err != nil {
 		return fmt.Errorf("read run %s: %w", s.path, err)
@@ -77,8 +95,7 @@ func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
 	defer func() { _ = turns.Close() }()
 	rows, err := tx.QueryContext(ctx, `
 		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
-		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id
-		ORDER BY position, agent, protocol, arm, trial`)
+		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
 	if err != nil {
 		return fmt.Errorf("read run %s: %w", s.path, err)
 	}

@@ -28,6 +28,10 @@ type Participant struct {
 	Scale float64
 	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
+	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in the arm that
+	// [transcript.Arm] calls informed. It is played once the first episode has ended as valid and [Run.Judge] says that it
+	// failed, and is given that episode. nil for participants that try once.
+	Retry func(in *suite.Instance, task *universe.Task, trial int, failed *transcript.Transcript) (Agent, error)
 }
 
 // Run is what is to be run.
@@ -41,11 +45,14 @@ type Run struct {
 	Concurrency  int              // episodes of models side by side; at least 1
 	Now          func() time.Time // the clock; times stand outside digests
 	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
+	// Judge gives the verdict of the grader on a valid episode: whether it succeeded. It is asked where a participant has
+	// Retry, and must then be there; it must be a function of its arguments, safe for concurrent use.
+	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)
 }
 
 // Progress counts the episodes of a run.
 type Progress struct {
-	Total   int // all episodes of the run
+	Total   int // all episodes of the run; informed retries once it is known that they are called for
 	Skipped int // finished before: a resumed run does not play them again
 	Done    int // ended and on the disk
 	// Invalid counts those of Done that ended invalid, by end.
@@ -69,6 +76,8 @@ type job struct {
 	participant *Participant
 	trial       int
 	header      transcript.Header
+	kept        bool              // it ended as valid before; its informed retry is still to be decided on
+	retry       transcript.Header // of the informed retry; its ID is "" where there is none, or it is finished
 }
 
 // Execute plays every episode of the run that is not finished. An episode that fails for the provider's or Seatrial's
@@ -92,11 +101,21 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 		}
 		for i := range r.Participants {
 			for trial := range r.Trials {
-				j := r.job(in, &r.Participants[i], trial)
+				j, err := r.job(in, &r.Participants[i], trial)
+				if err != nil {
+					return Progress{}, err
+				}
 				x.progress.Total++
-				if finished[j.header.ID] {
+				if j.retry.ID != "" && finished[j.retry.ID] {
+					x.progress.Total++
 					x.progress.Skipped++
-					continue
+					j.retry = transcript.Header{}
+				}
+				if j.kept = finished[j.header.ID]; j.kept {
+					x.progress.Skipped++
+					if j.retry.ID == "" {
+						continue
+					}
 				}
 				pool := 0
 				if j.participant.Model {
@@ -126,13 +145,28 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	return x.progress, nil
 }
 
-func (r *Run) job(in *suite.Instance, p *Participant, trial int) job {
+func (r *Run) job(in *suite.Instance, p *Participant, trial int) (job, error) {
 	h := transcript.Header{
 		Format: transcript.Format, Suite: r.Store.meta.Suite, Instance: in.ID, Task: in.Task,
 		Agent: p.Agent, Protocol: p.Protocol, Arm: p.Arm, Trial: trial,
 	}
 	h.ID = transcript.EpisodeID(h)
-	return job{instance: in, participant: p, trial: trial, header: h}
+	j := job{instance: in, participant: p, trial: trial, header: h}
+	if p.Retry == nil {
+		return j, nil
+	}
+	arm, err := transcript.ParseArm(p.Arm)
+	if err != nil {
+		return j, fmt.Errorf("run: %w", err)
+	}
+	if r.Judge == nil || arm.Informed {
+		return j, fmt.Errorf("run: %s in the arm %q cannot have an informed retry", p.Agent, p.Arm)
+	}
+	arm.Informed = true
+	j.retry = h
+	j.retry.Arm = arm.String()
+	j.retry.ID = transcript.EpisodeID(j.retry)
+	return j, nil
 }
 
 // execution is a run under way.
@@ -170,22 +204,62 @@ func (x *execution) work(ctx context.Context, jobs []job, workers int) {
 	done.Wait()
 }
 
+// play plays the episode of a job, unless it is kept, and its informed retry, if it has one and the verdict calls for it.
 func (x *execution) play(ctx context.Context, j *job) {
 	if ctx.Err() != nil {
 		return // it has not begun
 	}
+	var first *transcript.Transcript
+	if j.kept {
+		stored, err := x.run.Store.Episode(ctx, j.header.ID)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			x.fail(err)
+			return
+		}
+		first = stored.Transcript
+	} else {
+		first = x.episode(ctx, j, j.header, func(task *universe.Task) (Agent, error) {
+			return j.participant.New(j.instance, task, j.trial)
+		})
+	}
+	if j.retry.ID == "" || !transcript.Valid(first.End().End) || ctx.Err() != nil {
+		return
+	}
+	success, err := x.run.Judge(j.instance, first)
+	if success && err == nil {
+		return
+	}
+	x.mu.Lock()
+	x.progress.Total++
+	x.mu.Unlock()
+	x.episode(ctx, j, j.retry, func(task *universe.Task) (Agent, error) {
+		if err != nil {
+			return nil, fmt.Errorf("verdict on episode %s: %w", first.Header.ID, err)
+		}
+		return j.participant.Retry(j.instance, task, j.trial, first)
+	})
+}
+
+// episode plays one episode and hands it to the store. The store keeps the order in which it is handed episodes, so that
+// no retry is on the disk without the episode before it.
+func (x *execution) episode(
+	ctx context.Context, j *job, header transcript.Header, seat func(*universe.Task) (Agent, error),
+) *transcript.Transcript {
 	r := x.run
 	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
-	env, agent, err := x.prepare(ctx, j)
+	env, agent, err := x.prepare(ctx, j, header, seat)
 	if err == nil {
 		timed := &timedAgent{agent: agent, now: r.Now}
 		record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
 		if err := env.Settle(context.WithoutCancel(ctx)); err != nil {
-			record.Transcript = unbegun(ctx, j.header, err) // evidence is missing: better no episode than half of one
+			record.Transcript = unbegun(ctx, header, err) // evidence is missing: better no episode than half of one
 		}
 		record.Decisions = timed.took
 	} else {
-		record.Transcript = unbegun(ctx, j.header, err)
+		record.Transcript = unbegun(ctx, header, err)
 	}
 	record.Elapsed = r.Now().Sub(record.StartedAt)
 	x.pending.Add(1)
@@ -196,10 +270,13 @@ func (x *execution) play(ctx context.Context, j *job) {
 	if err := r.Store.Put(record, durable); err != nil {
 		durable(err)
 	}
+	return record.Transcript
 }
 
 // prepare makes the environment and the agent of an episode; a panic there is that episode's failure.
-func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Environment, agent Agent, err error) {
+func (x *execution) prepare(
+	ctx context.Context, j *job, header transcript.Header, seat func(*universe.Task) (Agent, error),
+) (env *environment.Environment, agent Agent, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("prepare: panic: %v", p)
@@ -218,11 +295,11 @@ func (x *execution) prepare(ctx context.Context, j *job) (env *environment.Envir
 		budget = TighterBudget(budget, ScaleBudget(BaseBudget(own), scale))
 	}
 	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
-		Header: j.header, Budget: budget, SQL: j.participant.SQL,
+		Header: header, Budget: budget, SQL: j.participant.SQL,
 	}); err != nil {
 		return nil, nil, err
 	}
-	agent, err = j.participant.New(j.instance, task, j.trial)
+	agent, err = seat(task)
 	return env, agent, err
 }
 
@@ -237,15 +314,12 @@ func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Tr
 
 // account counts an episode that is on the disk, or stops the run because it cannot be put there.
 func (x *execution) account(end *transcript.Event, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if err != nil {
-		if x.storeErr == nil {
-			x.storeErr = err
-		}
-		x.stop(err)
+		x.fail(err)
 		return
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	p := &x.progress
 	p.Done++
 	if !transcript.Valid(end.End) {
@@ -258,6 +332,16 @@ func (x *execution) account(end *transcript.Event, err error) {
 		told.Invalid = maps.Clone(p.Invalid)
 		x.run.Progress(told)
 	}
+}
+
+// fail stops the run because of the store.
+func (x *execution) fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.storeErr == nil {
+		x.storeErr = err
+	}
+	x.stop(err)
 }
 
 // timedAgent measures how long an agent takes to decide.
