@@ -11,14 +11,11 @@ import (
 
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/openapi"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
-	"golang.org/x/sync/errgroup"
 )
 
 // assemble makes the suite of what was published.
@@ -103,6 +100,11 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
+	faults, err := b.deriveFaults(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(conditions, faults)
 	b.manifest(s, published, conditions)
 	built := &Built{Suite: s, Databases: files}
 	for _, c := range b.corpora {
@@ -110,69 +112,6 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	}
 	return built, nil
 }
-
-// derive puts every task under the conditions that were asked for, and plays its plan with what each instance shows. What
-// does not hold is refused.
-func (b *builder) derive(ctx context.Context, s *suite.Suite) (map[string]suite.InstanceCounts, error) {
-	if len(b.opts.Conditions) == 0 {
-		return nil, nil
-	}
-	combinations, err := condition.ParseCombinations(b.opts.Conditions)
-	if err != nil {
-		return nil, err
-	}
-	b.done.pass = "certify"
-	derived, err := derive.Instances(s, combinations)
-	if err != nil {
-		return nil, err
-	}
-	b.done.reset(len(derived.Instances))
-	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
-	type outcome struct {
-		certificate *suite.Certificate
-		reason      string
-	}
-	outcomes := make([]outcome, len(derived.Instances))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(b.opts.Workers, 1))
-	for i, in := range derived.Instances {
-		group.Go(func() error {
-			var err error
-			if outcomes[i].certificate, outcomes[i].reason, err = verify.Certify(ctx, stage, in); err != nil {
-				return fmt.Errorf("instance %s: %w", in.ID, err)
-			}
-			b.done.step()
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	tasks := s.Index()
-	s.Rejected = append(s.Rejected, derived.Rejected...)
-	for i, in := range derived.Instances {
-		specification := condition.Specification(in.Conditions)
-		count := derived.Counts[specification]
-		if outcomes[i].reason != "" {
-			t := tasks[in.Task]
-			count.Made--
-			count.Refused++
-			s.Rejected = append(s.Rejected, &suite.Rejection{
-				What: "instance", ID: in.ID, Corpus: t.Corpus, Database: t.Database, Style: t.Style, Reason: reasonUncertified,
-				Message: outcomes[i].reason,
-			})
-		} else {
-			count.Certified++
-			s.Instances = append(s.Instances, in)
-			s.Certificates = append(s.Certificates, outcomes[i].certificate)
-		}
-		derived.Counts[specification] = count
-	}
-	return derived.Counts, nil
-}
-
-// reasonUncertified is why an instance is refused whose plan does not give gold with what it shows.
-const reasonUncertified = "uncertified"
 
 // worldsOf gives the published databases of a build under way.
 type worldsOf struct{ b *builder }
@@ -351,7 +290,8 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
 		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), "writer": b.opts.WriterName,
-		verify.SettingCondition: strings.Join(b.opts.Conditions, ","),
+		verify.SettingCondition: strings.Join(b.opts.Conditions, ","), verify.SettingFault: strings.Join(b.opts.Faults, ","),
+		verify.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
 	m.Counts = b.count(s, published, "")
 	maps.Copy(m.Counts.Instances, conditions)

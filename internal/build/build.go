@@ -44,6 +44,8 @@ type Options struct {
 	Names              string   // of the func style: compile.NamesObscure or compile.NamesReadable
 	SlotProfile        string   // of the slot and sel styles: relation.ProfileExtended or relation.ProfilePaper
 	Conditions         []string // combinations of conditions, as condition.ParseCombination reads them: an instance of each task for each
+	Faults             []string // combinations of faults, as condition.ParseFaults reads them: instances of each task for each
+	FaultLimit         int      // tasks put under one combination of faults, drawn by the seed; 0 is all
 	Synthesize         bool     // make databases of which the corpus ships the schema alone
 	MaxRows            int      // longest answer published, in rows
 	KeepEmpty          bool     // publish empty answers too
@@ -809,6 +811,7 @@ func Reasons() map[string]string {
 	}
 	maps.Copy(reasons, compile.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())
+	maps.Copy(reasons, verify.FaultReasons())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
 	}

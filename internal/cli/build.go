@@ -60,6 +60,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Names, "names", o.Names, "names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
 	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile, "operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
 	f.StringArrayVar(&o.Conditions, "condition", nil, "put every task under a condition too, as NAME[:NUMBER], several joined by +; may be given several times")
+	f.StringArrayVar(&o.Faults, "fault", nil, "put every task under a fault too, as KIND[:POINTS], several joined by +, or `all` for each kind; may be given several times")
+	f.IntVar(&o.FaultLimit, "fault-limit", 0, "tasks put under one fault, drawn by the seed; 0 is all on which it makes sense")
 	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
@@ -116,6 +118,9 @@ func checkBuild(o build.Options) error {
 	if _, err := condition.ParseCombinations(o.Conditions); err != nil {
 		return err
 	}
+	if _, err := condition.ParseFaults(o.Faults); err != nil {
+		return err
+	}
 	for i, style := range o.Styles {
 		if slices.Contains(o.Styles[:i], style) {
 			return diag.Usagef("--style %s is given twice", style)
@@ -127,6 +132,7 @@ func checkBuild(o build.Options) error {
 	}{
 		{o.MaxRows < 1, fmt.Sprintf("--max-rows %d: at least one row is needed", o.MaxRows)},
 		{o.Augment < 0, fmt.Sprintf("--augment %d is negative", o.Augment)},
+		{o.FaultLimit < 0, fmt.Sprintf("--fault-limit %d is negative", o.FaultLimit)},
 		{o.Limit < 0, fmt.Sprintf("--limit %d is negative", o.Limit)},
 		{o.Neighbours < 1 || o.Neighbours > 1000, fmt.Sprintf("--neighbours %d: from 1 to 1000", o.Neighbours)},
 		{!(o.ValidationShare >= 0 && o.ValidationShare <= 1), fmt.Sprintf("--validation-share %g: from 0 to 1", o.ValidationShare)},
@@ -254,11 +260,7 @@ func (a *app) printBuild(r *buildResult) {
 	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
 		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
 	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
-	for _, specification := range slices.Sorted(maps.Keys(r.Instances)) {
-		if c := r.Instances[specification]; specification != condition.RoleClean {
-			a.printf("  %-10s %d instances certified, %d refused\n", specification, c.Certified, c.Refused)
-		}
-	}
+	a.printInstances(r.Instances)
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
 		a.printf(": %s", countList(r.RejectedByReason))
@@ -289,4 +291,26 @@ func countList(counts map[string]int) string {
 		names[i] = fmt.Sprintf("%s %d", name, counts[name])
 	}
 	return strings.Join(names, ", ")
+}
+
+// printInstances writes what became of tasks under conditions and faults.
+func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
+	for _, specification := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[specification]
+		if specification == condition.RoleClean {
+			continue
+		}
+		a.printf("  %-10s %d instances certified", specification, c.Certified)
+		if c.Bounded > 0 {
+			a.printf(" (%d bounded)", c.Bounded)
+		}
+		a.printf(", %d refused", c.Refused)
+		if c.Refused > 0 {
+			a.printf(": %s", countList(c.Reasons))
+		}
+		if c.NotDrawn > 0 {
+			a.printf("; %d not drawn", c.NotDrawn)
+		}
+		a.printf("\n")
+	}
 }

@@ -17,3 +17,9 @@ type Condition struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
+
+// OfEnvironment says whether a condition changes the environment, which is what faults do.
+func (c Condition) OfEnvironment() bool {
+	at := find(c.Name)
+	return at >= 0 && catalogue[at].Kind == KindEnvironment
+}

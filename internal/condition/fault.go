@@ -32,6 +32,11 @@ const (
 	HazardMissing = "missing tools"
 )
 
+// Hazards lists the hazards, in the order of that paper; missing tools stand at the end.
+func Hazards() []string {
+	return []string{HazardSpecification, HazardInvocation, HazardExecution, HazardOutput, HazardConflict, HazardMissing}
+}
+
 // Survival describes a kind of fault to a person. A condition of another kind has none.
 type Survival struct {
 	Hazard     string // one of the Hazard constants

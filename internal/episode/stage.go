@@ -155,7 +155,8 @@ func ofEnvironment(c condition.Condition) bool {
 }
 
 // Shown gives the task of an instance as its agent meets it: where a condition calls tools and arguments by other names,
-// the plans call them by those. Policies play it, and grades compare with it.
+// the plans call them by those, and where nothing can give the answer, declining is right. Policies play it, and grades
+// compare with it.
 func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 	task, err := s.Task(in)
 	if err != nil {
@@ -165,10 +166,17 @@ func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	if names == nil {
-		return task, nil
+	if names != nil {
+		if task, err = names.Task(task); err != nil {
+			return nil, err
+		}
 	}
-	return names.Task(task)
+	if in.Role == condition.RoleHopeless {
+		hopeless := *task
+		hopeless.Gold = universe.Gold{Kind: universe.GoldDecline}
+		task = &hopeless
+	}
+	return task, nil
 }
 
 // renaming gives the names under which an instance shows its tools, nil where they bear their own.

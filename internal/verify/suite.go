@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 	"golang.org/x/sync/errgroup"
 )
@@ -51,7 +53,7 @@ type Drift struct {
 func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	out := &Outcome{Suite: s.Manifest.Digest, Certificates: len(s.Certificates), Drift: []Drift{}}
 	v := &suiteVerifier{
-		suite: s, options: o, total: len(s.Tasks), drift: map[string]string{},
+		suite: s, options: o, total: len(s.Instances), drift: map[string]string{},
 		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
 	}
 	v.account()
@@ -241,7 +243,12 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return nil // which is reported: nothing can be derived from it
 		}
 	}
-	differences, err := derive.Compare(v.suite, combinations, nil, derive.FaultOptions{})
+	faults, limit, err := v.faults()
+	if err != nil {
+		v.report("suite", "its faults cannot be read: %v", err)
+		return nil
+	}
+	differences, err := derive.Compare(v.suite, combinations, faults, derive.FaultOptions{Limit: limit, Workers: v.options.Workers})
 	if err != nil {
 		v.report("suite", "its instances cannot be derived again: %v", err)
 		return nil
@@ -252,6 +259,7 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	worlds := NewWorlds(v.suite, 0)
 	defer worlds.Close()
 	stage := episode.NewStage(v.suite, worlds, environment.Limits{})
+	certifier := NewFaultCertifier(stage)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
@@ -260,10 +268,11 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			continue
 		}
 		group.Go(func() error {
-			found, reason, err := Certify(ctx, stage, in)
+			found, reason, err := v.certify(ctx, stage, certifier, in)
 			if err != nil {
 				return fmt.Errorf("instance %s: %w", in.ID, err)
 			}
+			v.step()
 			if reason != "" {
 				v.report(in.ID, "%s", reason)
 				return nil
@@ -279,11 +288,97 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return err
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return v.transcripts()
 }
 
-// SettingCondition is the setting of a suite that lists the combinations of conditions it was built with, parted by commas.
-const SettingCondition = "condition"
+// faults reads the faults that the suite was built with.
+func (v *suiteVerifier) faults() ([][]condition.Fault, int, error) {
+	settings := v.suite.Manifest.Settings
+	if settings[SettingFault] == "" {
+		return nil, 0, nil
+	}
+	faults, err := condition.ParseFaults(strings.Split(settings[SettingFault], ","))
+	if err != nil {
+		return nil, 0, err
+	}
+	limit, err := strconv.Atoi(settings[SettingFaultLimit])
+	return faults, limit, err
+}
+
+// certify certifies an instance again, as its conditions want it.
+func (v *suiteVerifier) certify(
+	ctx context.Context, stage *episode.Stage, faults *FaultCertifier, in *suite.Instance,
+) (*suite.Certificate, string, error) {
+	if !slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
+		return Certify(ctx, stage, in)
+	}
+	certified, err := faults.Certify(ctx, in, v.instances[in.Task])
+	if err != nil || certified.Reason != "" {
+		return nil, certifiedReason(certified), err
+	}
+	return certified.Certificate, "", nil
+}
+
+func certifiedReason(c *Certified) string {
+	if c == nil {
+		return ""
+	}
+	return c.Reason + ": " + c.Message
+}
+
+// transcripts compares the transcripts that the suite holds with the digests that the certificates give of them.
+func (v *suiteVerifier) transcripts() error {
+	missing := map[[2]string]bool{}
+	for _, c := range v.suite.Certificates {
+		if c.Fault != nil {
+			for policy := range c.Transcript {
+				missing[[2]string{c.Instance, policy}] = true
+			}
+		}
+	}
+	err := v.suite.Played(func(p *suite.Played) error {
+		key := [2]string{p.Instance, p.Policy}
+		if !missing[key] {
+			v.report(p.Instance, "the transcript of %s is of no certificate, or stands in the suite twice", p.Policy)
+			return nil
+		}
+		delete(missing, key)
+		var text []byte
+		for _, line := range p.Lines {
+			text = append(append(text, line...), '\n')
+		}
+		record, err := transcript.Decode(text)
+		if err != nil {
+			v.report(p.Instance, "the transcript of %s cannot be read: %v", p.Policy, err)
+			return nil
+		}
+		digest, err := record.Digest()
+		if err == nil && digest != v.certificates[p.Instance].Transcript[p.Policy] {
+			v.report(p.Instance, "the transcript of %s is not the one that the certificate speaks of", p.Policy)
+		}
+		return err
+	})
+	var corrupt *suite.CorruptError
+	if errors.As(err, &corrupt) {
+		v.report("suite", "its transcripts cannot be read: %v", err)
+		return nil
+	}
+	for key := range missing {
+		v.report(key[0], "the transcript of %s is missing", key[1])
+	}
+	return err
+}
+
+// Settings of a suite that say what its tasks were put under: combinations of conditions and of faults, parted by commas, and
+// how many tasks a combination of faults was placed on at most.
+const (
+	SettingCondition  = "condition"
+	SettingFault      = "fault"
+	SettingFaultLimit = "fault_limit"
+)
 
 // database proves the tasks of one database again.
 func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) error {
