@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -91,7 +92,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.StringSliceVar(&o.protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&o.style, "style", "", "only tasks of that style")
 	f.StringVar(&o.split, "split", "", "only tasks of that side: validation or test")
-	f.StringArrayVar(&o.conditions, "condition", nil, "only instances under that combination of conditions, or `clean`; may be given several times")
+	f.StringArrayVar(&o.conditions, "condition", nil, "only instances under that condition or fault, as `clean`, `obfuscate`, `fault:exec.timeout` or `fault:*`; may be given several times")
 	f.IntVar(&o.limit, "limit", 0, "only the first instances; 0 runs all")
 	f.IntVar(&o.trials, "trials", 1, "episodes of each instance and agent")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the policies' draws and of sampling, where the provider takes one")
@@ -272,12 +273,15 @@ func loadSuite(dir string) (*suite.Suite, error) {
 	return s, err
 }
 
-// specification names the conditions of an instance as they were asked for.
+// specification names what an instance puts its task under, as its id does: clean, obfuscate, lookalike:exec.timeout.
 func specification(in *suite.Instance) string {
-	if len(in.Conditions) == 0 {
-		return condition.RoleClean
-	}
-	return condition.Specification(in.Conditions)
+	return strings.TrimPrefix(in.ID, in.Task+"/")
+}
+
+// matches says whether a pattern of --condition means an instance.
+func matches(pattern, specification string) bool {
+	matched, err := path.Match(pattern, specification)
+	return matched && err == nil || pattern == specification
 }
 
 func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
@@ -289,14 +293,14 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 		}
 	}
 	for _, c := range o.conditions {
-		if !slices.Contains(known, c) {
+		if !slices.ContainsFunc(known, func(k string) bool { return matches(c, k) }) {
 			return nil, diag.Unknown("condition", c, known)
 		}
 	}
 	var list []*suite.Instance
 	for _, in := range s.Instances {
 		t := tasks[in.Task]
-		if len(o.conditions) > 0 && !slices.Contains(o.conditions, specification(in)) {
+		if len(o.conditions) > 0 && !slices.ContainsFunc(o.conditions, func(c string) bool { return matches(c, specification(in)) }) {
 			continue
 		}
 		if t == nil || o.split != "" && t.Split != o.split || o.style != "" && t.Style != o.style {
