@@ -56,6 +56,18 @@ func appendArgument(dst []byte, v any) ([]byte, error) {
 			}
 		}
 		return append(dst, ']'), nil
+	case object:
+		dst = append(dst, '{')
+		for i := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(append(dst, quote(v[i].name)...), ':')
+			if dst, err = appendArgument(dst, v[i].value); err != nil {
+				return nil, fmt.Errorf("%q: %w", v[i].name, err)
+			}
+		}
+		return append(dst, '}'), nil
 	case map[string]any:
 		dst = append(dst, '{')
 		for i, name := range slices.Sorted(maps.Keys(v)) {

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -32,15 +34,26 @@ type script interface {
 // policies is the table of all policies, in the order in which they are listed.
 var policies = []struct {
 	PolicyInfo
-	make func(PolicyInput) script
+	make func(PolicyInput) (script, error)
 }{
-	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, newGold},
-	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, newGoldDirect},
-	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, newGoldComposed},
-	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, newBlind},
-	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, newRandom},
-	{PolicyInfo{"mute", "stops at once without an act"}, newMute},
+	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, of(newGold)},
+	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, of(newGoldDirect)},
+	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, of(newGoldComposed)},
+	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, of(newBlind)},
+	{PolicyInfo{"retry", "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, of(newRetry)},
+	{PolicyInfo{"fallback", "goes on with another plan at each error while there is one, and is blind otherwise"}, of(newFallback)},
+	{PolicyInfo{"recover", "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, newRecover},
+	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
+	{PolicyInfo{"mute", "stops at once without an act"}, of(newMute)},
 }
+
+// of makes a policy that cannot fail to be made.
+func of(make func(PolicyInput) script) func(PolicyInput) (script, error) {
+	return func(in PolicyInput) (script, error) { return make(in), nil }
+}
+
+// recoverWithout begins the name of the recovery policy that does without the tactic that stands behind it.
+const recoverWithout = "recover-without:"
 
 // Policies lists the scripted reference agents.
 func Policies() []PolicyInfo {
@@ -59,18 +72,26 @@ type Policy struct {
 }
 
 // NewPolicy makes the policy of that name for one episode. An unknown name is an error of exit code 2 that names the
-// nearest known one.
+// nearest known one; so is an unknown tactic behind recover-without.
 func NewPolicy(name string, in PolicyInput) (*Policy, error) {
+	known := name
+	if tactic, without := strings.CutPrefix(name, recoverWithout); without {
+		known, in.Without = "recover", append(slices.Clone(in.Without), tactic)
+	}
 	for i := range policies {
-		if policies[i].Name == name {
-			return &Policy{name: name, script: policies[i].make(in)}, nil
+		if policies[i].Name == known {
+			s, err := policies[i].make(in)
+			if err != nil {
+				return nil, err
+			}
+			return &Policy{name: name, script: s}, nil
 		}
 	}
-	known := make([]string, len(policies))
+	names := make([]string, len(policies))
 	for i := range policies {
-		known[i] = policies[i].Name
+		names[i] = policies[i].Name
 	}
-	return nil, diag.Unknown("policy", name, known)
+	return nil, diag.Unknown("policy", name, names)
 }
 
 // Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -12,6 +14,7 @@ type planPlayer struct {
 	plan   *universe.Plan
 	absent string // why there is no plan, where there is none
 	heed   bool   // stop at the first error that comes back
+	byName bool   // refer to the only field of a result by its name, as people write it
 	levels [][]int
 	next   int // the level to play
 }
@@ -27,8 +30,15 @@ func newGoldComposed(in PolicyInput) script {
 	return newPlanKind(in, universe.PlanComposed)
 }
 
-// newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back.
-func newBlind(in PolicyInput) script { return newPlanPlayer(primary(in), "no plan", false) }
+// newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back. It refers to fields by
+// their names, so that a renamed one hurts it.
+func newBlind(in PolicyInput) script { return newBlindPlayer(primary(in)) }
+
+func newBlindPlayer(plan *universe.Plan) *planPlayer {
+	p := newPlanPlayer(plan, "no plan", false)
+	p.byName = true
+	return p
+}
 
 func newPlanKind(in PolicyInput, kind string) script {
 	return newPlanPlayer(in.Task.Plan(kind), "no "+kind+" plan", true)
@@ -74,9 +84,12 @@ func planLevels(calls []universe.Call) [][]int {
 	return levels
 }
 
-func (p *planPlayer) turn(_ *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (p *planPlayer) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
 	if p.plan == nil {
 		return stop("the task has " + p.absent), nil
+	}
+	if p.byName {
+		p.plan, p.byName = named(p.plan, view), false
 	}
 	if p.heed {
 		for i := range seen {
@@ -98,4 +111,71 @@ func (p *planPlayer) turn(_ *universe.View, seen []universe.Observation) (univer
 	}
 	p.next++
 	return turn, nil
+}
+
+// named gives a plan that means the same and names the field where it refers to the only field of a result: `$call_1$` is
+// `$call_1.name$`. Arguments that take records, and operations on data handles, refer to whole results. The plan given is
+// not changed.
+func named(plan *universe.Plan, view *universe.View) *universe.Plan {
+	tools := make(map[string]*universe.Tool, len(plan.Calls))
+	for i := range plan.Calls {
+		tools[plan.Calls[i].Tool] = nil
+	}
+	for _, t := range view.Tools {
+		if _, called := tools[t.Name]; called {
+			tools[t.Name] = t
+		}
+	}
+	only := map[string]string{} // the field, by label
+	spelt := *plan
+	spelt.Calls = slices.Clone(plan.Calls)
+	for i := range spelt.Calls {
+		c := &spelt.Calls[i]
+		t := tools[c.Tool]
+		if name := onlyField(t); name != "" {
+			only[c.Label] = name
+		}
+		c.Arguments = make(map[string]any, len(c.Arguments))
+		for name, v := range plan.Calls[i].Arguments {
+			if t != nil && t.Parameters != nil && takesValues(t.Parameters.Property(name)) {
+				v = nameField(v, only)
+			}
+			c.Arguments[name] = v
+		}
+	}
+	return &spelt
+}
+
+// onlyField gives the name of the only field of a tool's records, "" where there are more, or where it cannot be written
+// in a reference.
+func onlyField(t *universe.Tool) string {
+	if t == nil || t.Returns == nil || t.Returns.Items == nil || len(t.Returns.Items.Properties) != 1 {
+		return ""
+	}
+	if name := t.Returns.Items.Properties[0].Name; !strings.Contains(name, "$") {
+		return name
+	}
+	return ""
+}
+
+// takesValues says whether an argument takes a value or a list of values, and not records.
+func takesValues(s *universe.Schema) bool {
+	return s != nil && (s.Items == nil || !slices.Contains(s.Items.Types, "object"))
+}
+
+// nameField names the field in a reference, and in each of a list.
+func nameField(v any, only map[string]string) any {
+	switch v := v.(type) {
+	case string:
+		if ref, ok := universe.ParseReference(v); ok && ref.Column == "" && only[ref.Label] != "" {
+			return universe.Reference{Label: ref.Label, Column: only[ref.Label]}.String()
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = nameField(v[i], only)
+		}
+		return list
+	}
+	return v
 }
