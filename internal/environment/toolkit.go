@@ -13,14 +13,17 @@ import (
 // Toolkit is a set of tools made ready to be called: their argument tables are built once and shared by every
 // environment that uses them. It does not change after it is made and is safe for concurrent use.
 type Toolkit struct {
-	specifications []*universe.Tool
+	specifications []*universe.Tool // as agents are shown them
+	whole          []*universe.Tool // as they were given
 	tools          map[string]*tool
 }
 
 // NewToolkit makes tools ready, in the order in which agents are shown them. Two tools of one name, and bodies that no
 // interpreter can run, are errors.
 func NewToolkit(tools []*universe.Tool) (*Toolkit, error) {
-	k := &Toolkit{specifications: make([]*universe.Tool, len(tools)), tools: make(map[string]*tool, len(tools))}
+	k := &Toolkit{
+		specifications: make([]*universe.Tool, len(tools)), whole: slices.Clone(tools), tools: make(map[string]*tool, len(tools)),
+	}
 	for i, spec := range tools {
 		if k.tools[spec.Name] != nil {
 			return nil, fmt.Errorf("toolkit: two tools are called %q", spec.Name)
@@ -48,7 +51,10 @@ func withoutStatement(spec *universe.Tool) *universe.Tool {
 
 // Select gives the toolkit of the named tools, in that order. What was made ready is shared, so selecting is cheap.
 func (k *Toolkit) Select(names []string) (*Toolkit, error) {
-	s := &Toolkit{specifications: make([]*universe.Tool, len(names)), tools: make(map[string]*tool, len(names))}
+	s := &Toolkit{
+		specifications: make([]*universe.Tool, len(names)), whole: make([]*universe.Tool, len(names)),
+		tools: make(map[string]*tool, len(names)),
+	}
 	for i, name := range names {
 		t := k.tools[name]
 		if t == nil {
@@ -57,7 +63,7 @@ func (k *Toolkit) Select(names []string) (*Toolkit, error) {
 		if s.tools[name] != nil {
 			return nil, fmt.Errorf("toolkit: %q is selected twice", name)
 		}
-		s.specifications[i], s.tools[name] = t.shown, t
+		s.specifications[i], s.whole[i], s.tools[name] = t.shown, t.specification, t
 	}
 	return s, nil
 }
@@ -69,6 +75,22 @@ func (k *Toolkit) Specifications() []*universe.Tool {
 	}
 	return k.specifications
 }
+
+// Tools lists the tools in their order with all that their bodies run, for conditions that make other tools of them.
+func (k *Toolkit) Tools() []*universe.Tool {
+	if k == nil {
+		return nil
+	}
+	tools := make([]*universe.Tool, len(k.specifications))
+	for i, shown := range k.specifications {
+		tools[i] = k.tools[shown.Name].specification
+	}
+	return tools
+}
+
+// Whole lists the tools with what their bodies run: for conditions that add tools like them, and never for agents. The list
+// is shared and must not be changed.
+func (k *Toolkit) Whole() []*universe.Tool { return k.whole }
 
 func (k *Toolkit) find(name string) *tool {
 	if k == nil {
