@@ -366,5 +366,13 @@ func number(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10)
 // applied is the decision that something was done.
 func applied(fields ...Field) *Decision { return &Decision{Applied: true, Detail: detail(fields...)} }
 
+// applied is the decision that something was done. The record says of a look-alike that it is none of the faults.
+func (t *target) applied(fields ...Field) *Decision {
+	if t.Variant == VariantLookalike {
+		fields = append([]Field{{"variant", jsonText(VariantLookalike)}}, fields...)
+	}
+	return applied(fields...)
+}
+
 // errNoTool says that parameters name a tool that is not there.
 func errNoTool(name string) error { return fmt.Errorf("there is no tool called %q", name) }

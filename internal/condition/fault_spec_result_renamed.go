@@ -117,7 +117,7 @@ func (f *resultRenamed) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	names := slices.Clone(p.Result.Columns)
 	names[f.Column] = f.NewName
 	p.Result = &universe.Result{Columns: names, Rows: p.Result.Rows}
-	return p, applied(Field{"renamed", jsonText(f.Field)}, Field{"to", jsonText(f.NewName)})
+	return p, f.applied(Field{"renamed", jsonText(f.Field)}, Field{"to", jsonText(f.NewName)})
 }
 
 // Specify is that of [SpecificationStep].

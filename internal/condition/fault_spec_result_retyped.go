@@ -63,7 +63,7 @@ func (f *resultRetyped) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	}
 	p.Columns = slices.Clone(p.Columns)
 	p.Columns[f.Column].Type = universe.TypeText
-	return p, applied(Field{"field", jsonText(f.Field)}, Field{"values", number(changed)})
+	return p, f.applied(Field{"field", jsonText(f.Field)}, Field{"values", number(changed)})
 }
 
 // Specify is that of [SpecificationStep].
