@@ -265,6 +265,7 @@ func sameRows(a, b *finding) bool {
 // append adds the rows of a later page.
 func (f *finding) append(page *finding) {
 	f.rows, f.rewritten = append(f.rows, page.rows...), true
+	f.cursor, f.cursorName = page.cursor, page.cursorName
 	if len(f.names) == 0 {
 		f.names, f.given = page.names, page.given
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,8 +86,9 @@ type job struct {
 	version  int            // of what was known of the tool when the call was made
 	attempts int
 	pages    int
-	tries    map[string]int  // by the code of the error
-	literal  map[string]bool // arguments that are written out rather than referred to
+	tries    map[string]int      // by the code of the error
+	refusal  *universe.ToolError // the last one
+	literal  map[string]bool     // arguments that are written out rather than referred to
 	finding  *finding
 	others   []*job // other sources that were asked, in the order in which they are named; nil where one cannot be
 	aside    bool   // it is asked to check another
@@ -438,10 +440,8 @@ func (p *recovery) answered(q *question, o *universe.Observation) {
 			p.follows(j, r)
 		case ok:
 			p.examine(j)
-		case q.again && o.Error != nil:
-			p.refused(j, o.Error)
 		case q.again:
-			p.giveUp(j, "nothing helps against its refusal")
+			p.refused(j, j.refusal) // the answer was of no use: somebody else may know
 		default:
 			j.finding.cursor = nil
 			p.misunderstood(j, "a part of its rows is out of reach")
@@ -454,6 +454,7 @@ func (p *recovery) refused(j *job, err *universe.ToolError) {
 	if j.tries == nil {
 		j.tries = map[string]int{}
 	}
+	j.refusal = err
 	j.tries[err.Code]++
 	switch {
 	case j.version < len(p.state(j.tool).fixes):
@@ -619,11 +620,22 @@ func (p *recovery) unfit(j *job) string {
 		if len(f.doc.fields) > 0 && f.names[i] != f.doc.fields[i].name {
 			return "its records have other fields"
 		}
-		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber {
-			return "a field of numbers holds texts"
+		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber && allHoldNumber(texts) {
+			return "a field of numbers holds texts with numbers in them"
 		}
 	}
 	return ""
+}
+
+var numberPattern = regexp.MustCompile(`-?\d[\d.,]*`)
+
+// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that is
+// said to hold numbers may hold names or dates, and mean them.)
+func allHoldNumber(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		at := numberPattern.FindAllStringIndex(text, 2)
+		return len(at) != 1 || at[0][1]-at[0][0] == len(text) || at[0][0] > 0 && text[at[0][0]-1] != ' '
+	})
 }
 
 // misunderstood goes another way where a result is unfit; where there is none, it is made the best of.

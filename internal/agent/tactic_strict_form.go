@@ -9,7 +9,14 @@ import (
 )
 
 var strictFormTactic = &tactic{
-	TacticInfo: TacticInfo{"strict-form", "the arguments that a result echoes are not those that were given: calls the strict form of the tool"},
+	TacticInfo: TacticInfo{"strict-form", "other arguments are echoed than were given, or right ones refused as bad: calls the strict form of the tool"},
+	heal: func(s *sign) (remedy, bool) {
+		name, ok := "", s.err.Code == universe.CodeBadArguments
+		if ok {
+			name, ok = s.p.strictForm(s.j.tool)
+		}
+		return remedy{instead: name}, ok
+	},
 	complete: func(s *sign) (remedy, bool) {
 		if !s.j.misheard(s.f) {
 			return remedy{}, false
