@@ -76,7 +76,7 @@ func singleCalls(t *Tool, values []Value) []Call {
 	for i, b := range t.Body.Bindings {
 		choices[i].argument = b.Argument
 		for _, v := range values {
-			if written, ok := argumentOf(b, v); ok {
+			if written, ok := ArgumentOf(b, v); ok {
 				choices[i].values = append(choices[i].values, written)
 			}
 		}
@@ -168,8 +168,9 @@ func closedValues(s *Schema) []any {
 
 func isType(s *Schema, name string) bool { return len(s.Types) == 1 && s.Types[0] == name }
 
-// argumentOf writes a literal as an argument of that binding, if its type fits.
-func argumentOf(b Binding, v Value) (any, bool) {
+// ArgumentOf writes a literal as an argument of that binding, if its type fits: a list of one where the binding wants a list, and
+// nothing where it wants records.
+func ArgumentOf(b Binding, v Value) (any, bool) {
 	if b.Kind == BindTable {
 		return nil, false
 	}

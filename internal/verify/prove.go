@@ -90,6 +90,7 @@ type Prover struct {
 	domains    map[string]map[string]bool
 	proofs     map[[2]string]*Proof // by style and SQL: many questions share theirs
 	latest     *knowledge           // of the query that was proven last: its other styles come next
+	paths      map[string]*pathKit  // by style, made when paths are first asked for
 }
 
 // toolset is the tools of one style.
@@ -118,7 +119,7 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 	}
 	p := &Prover{
 		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{}, handles: map[string]*universe.Result{},
-		domains: map[string]map[string]bool{}, proofs: map[[2]string]*Proof{},
+		domains: map[string]map[string]bool{}, proofs: map[[2]string]*Proof{}, paths: map[string]*pathKit{},
 	}
 	for _, t := range c.Tools {
 		u := p.universes[t.Style]
@@ -468,7 +469,7 @@ func (p *Prover) play(
 		return nil, err
 	}
 	task := &universe.Task{ID: id, Plans: []universe.Plan{*plan}}
-	policy, err := agent.NewPolicy("gold-"+plan.Kind, agent.PolicyInput{Task: task, Primary: plan.Kind})
+	policy, err := agent.NewPolicy("gold", agent.PolicyInput{Task: task, Primary: plan.Kind})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,212 @@
+package verify
+
+import (
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// columnDomains says which columns of a database hold values of one kind: those that declared foreign keys join, directly
+// or by way of others. A domain is named by one of its columns; "" is the domain of what comes from no column.
+type columnDomains struct{ parent map[string]string }
+
+func newColumnDomains(sch *schema.Database) *columnDomains {
+	d := &columnDomains{parent: map[string]string{}}
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		for _, key := range t.ForeignKeys {
+			target := sch.Table(key.Target)
+			if target == nil {
+				continue
+			}
+			for j, at := range key.Columns {
+				d.join(columnKey(t.Name, t.Columns[at].Name), columnKey(target.Name, target.Columns[key.TargetColumns[j]].Name))
+			}
+		}
+	}
+	return d
+}
+
+func columnKey(table, column string) string {
+	return strings.ToLower(table) + "\n" + strings.ToLower(column)
+}
+
+func (d *columnDomains) root(key string) string {
+	for d.parent[key] != "" {
+		key = d.parent[key]
+	}
+	return key
+}
+
+// join puts two columns into one domain, which keeps the lesser name, so that the order of joining does not matter.
+func (d *columnDomains) join(a, b string) {
+	a, b = d.root(a), d.root(b)
+	if a > b {
+		a, b = b, a
+	}
+	if a != b {
+		d.parent[b] = a
+	}
+}
+
+// of gives the domain of a column, "" where none is named.
+func (d *columnDomains) of(table, column string) string {
+	if table == "" || column == "" {
+		return ""
+	}
+	return d.root(columnKey(table, column))
+}
+
+// pathArgument is an argument of a tool with every binding that it reaches.
+type pathArgument struct {
+	name     string
+	bindings []universe.Binding
+	domains  []string // of the bindings
+	limits   bool     // it says how many rows there are, or which: no column's values stand there
+	scalar   bool     // some binding takes one value
+}
+
+// argumentsOf lists the arguments of a tool in the order of their first bindings.
+func (d *columnDomains) argumentsOf(t *universe.Tool) []pathArgument {
+	var list []pathArgument
+	at := map[string]int{}
+	for _, b := range t.Body.Bindings {
+		i, known := at[b.Argument]
+		if !known {
+			i = len(list)
+			at[b.Argument] = i
+			list = append(list, pathArgument{name: b.Argument})
+		}
+		a := &list[i]
+		a.bindings = append(a.bindings, b)
+		a.domains = append(a.domains, d.of(b.Table, b.Column))
+		a.limits = a.limits || isLimit(b.Role)
+		a.scalar = a.scalar || b.Kind == universe.BindValue
+	}
+	return list
+}
+
+func isLimit(role string) bool { return role == universe.RoleLimit || role == universe.RoleOffset }
+
+// pathValue is a value of the request that calls can be given.
+type pathValue struct {
+	value  universe.Value
+	domain string
+	limits bool // the request gives it as a number of rows
+}
+
+// valuesOf lists the values of a request, each of each domain once. What a literal is used for is read off the direct plan.
+func (k *pathKit) valuesOf(c *Claim) []pathValue {
+	limits := map[string]bool{}
+	for i := range c.Plans {
+		if c.Plans[i].Kind != universe.PlanDirect {
+			continue
+		}
+		for _, call := range c.Plans[i].Calls {
+			if t := k.byName[call.Tool]; t != nil {
+				for j := range t.arguments {
+					limits[t.arguments[j].name] = t.arguments[j].limits
+				}
+			}
+		}
+	}
+	var values []pathValue
+	seen := map[string]bool{}
+	for _, l := range c.Literals {
+		v := pathValue{value: l.Value, domain: k.domains.of(l.Table, l.Column), limits: limits[l.Argument]}
+		key := string(universe.AppendValue(nil, v.value)) + "\n" + v.domain
+		if v.limits {
+			key += "\n"
+		}
+		if v.value != nil && !seen[key] {
+			seen[key] = true
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// accepts writes a value as the argument, if it is of the argument's domain. Where one of both comes from no column, types
+// alone decide; what counts rows goes to what counts rows.
+func (a *pathArgument) accepts(v *pathValue) (any, bool) {
+	if a.limits != v.limits {
+		return nil, false
+	}
+	var written any
+	for i, b := range a.bindings {
+		w, fits := universe.ArgumentOf(b, v.value)
+		if !fits || !sameDomain(a.domains[i], v.domain) || i > 0 && b.Kind != a.bindings[0].Kind {
+			return nil, false
+		}
+		written = w
+	}
+	return written, true
+}
+
+func sameDomain(a, b string) bool { return a == "" || b == "" || a == b }
+
+// wholeResult stands for all the columns of a result.
+const wholeResult = -1
+
+// takes says whether a result of a tool, or a column of it, can be given for the argument by what is declared: the column
+// is of the same domain, or, where one of both comes from no column, of a type that fits. Records are given whole.
+func (a *pathArgument) takes(d *columnDomains, columns []universe.Column, at int) bool {
+	if a.limits {
+		return false
+	}
+	for i, b := range a.bindings {
+		if b.Kind == universe.BindTable {
+			if at != wholeResult || len(columns) != len(b.Columns) {
+				return false
+			}
+			continue
+		}
+		if at == wholeResult {
+			return false
+		}
+		c := &columns[at]
+		domain := d.of(c.Table, c.Column)
+		if !sameDomain(a.domains[i], domain) || (a.domains[i] == "" || domain == "") && !typesFit(c.Type, b.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func typesFit(declared, wanted string) bool {
+	return declared == wanted || declared == universe.TypeAny || wanted == universe.TypeAny ||
+		declared != universe.TypeText && wanted != universe.TypeText
+}
+
+// filled lists the ways to give values of the request for all arguments of a tool but one (-1 for none), at most
+// [universe.MaxCallsPerTool], the last argument changing fastest, and how many there are beyond them.
+func (t *pathTool) filled(values []pathValue, without int) (ways []map[string]any, omitted int) {
+	choices := make([][]any, len(t.arguments))
+	total := 1
+	for i := range t.arguments {
+		if i == without {
+			continue
+		}
+		for j := range values {
+			if written, ok := t.arguments[i].accepts(&values[j]); ok {
+				choices[i] = append(choices[i], written)
+			}
+		}
+		if len(choices[i]) == 0 {
+			return nil, 0
+		}
+		total *= len(choices[i])
+	}
+	for n := range min(total, universe.MaxCallsPerTool) {
+		way := make(map[string]any, len(choices))
+		for i := len(choices) - 1; i >= 0; i-- {
+			if i != without {
+				way[t.arguments[i].name] = choices[i][n%len(choices[i])]
+				n /= len(choices[i])
+			}
+		}
+		ways = append(ways, way)
+	}
+	return ways, total - len(ways)
+}
