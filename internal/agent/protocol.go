@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -22,6 +23,9 @@ type ProtocolConfig struct {
 	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
 	native      bool     // specifications go through the provider's tool interface
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
+	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that failed
+	// attempt, its final word kept back. The grader's verdict on it is thereby used. nil for a first try.
+	Failed *transcript.Transcript
 }
 
 // ProtocolInfo describes a protocol to a person.
@@ -191,6 +195,9 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 		c.system = unique.Make(request.System)
 		request.System = c.system.Value()
 		c.request = request
+		if c.config.Failed != nil && err == nil {
+			tell(&c.request, account(view, c.config.Failed))
+		}
 		return err
 	}
 	for i := range seen {
@@ -201,6 +208,17 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 	messages, err := c.dialect.observe(seen)
 	c.request.Messages = append(c.request.Messages, messages...)
 	return err
+}
+
+// tell adds a paragraph to the last user message.
+func tell(request *model.Request, text string) {
+	for i := len(request.Messages) - 1; i >= 0; i-- {
+		if m := &request.Messages[i]; m.Role == model.RoleUser {
+			m.Content = paragraphs(m.Content, text)
+			return
+		}
+	}
+	request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Content: text})
 }
 
 // conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call
