@@ -76,18 +76,6 @@ func (k *Toolkit) Specifications() []*universe.Tool {
 	return k.specifications
 }
 
-// Tools lists the tools in their order with all that their bodies run, for conditions that make other tools of them.
-func (k *Toolkit) Tools() []*universe.Tool {
-	if k == nil {
-		return nil
-	}
-	tools := make([]*universe.Tool, len(k.specifications))
-	for i, shown := range k.specifications {
-		tools[i] = k.tools[shown.Name].specification
-	}
-	return tools
-}
-
 // Whole lists the tools with what their bodies run: for conditions that add tools like them, and never for agents. The list
 // is shared and must not be changed.
 func (k *Toolkit) Whole() []*universe.Tool { return k.whole }

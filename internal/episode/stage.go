@@ -124,7 +124,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
 		var tools []*universe.Tool
 		config.Steps, tools, err = condition.Faults(in.Conditions, condition.FaultInput{
-			Task: task, Tools: config.Toolkit.Tools(),
+			Task: task, Tools: config.Toolkit.Whole(),
 		})
 		if err == nil && len(tools) > 0 {
 			config.Companions, err = environment.NewToolkit(tools)
