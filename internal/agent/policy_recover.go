@@ -578,6 +578,10 @@ func (p *recovery) examine(j *job) {
 			return
 		}
 	}
+	if !p.readsRows(j) && !j.misheard(j.finding) {
+		p.done(j)
+		return
+	}
 	for _, t := range p.tactics {
 		if t.undo != nil && j.finding.table && t.undo(j.finding) {
 			p.note("%s: %s", j.label, t.Name)
@@ -588,6 +592,11 @@ func (p *recovery) examine(j *job) {
 		return
 	}
 	p.judge(j)
+}
+
+// readsRows says whether the rows of a result are read: where calls work on data handles, those of the answer alone are.
+func (p *recovery) readsRows(j *job) bool {
+	return len(p.view.Starts) == 0 || j.call.Label == j.run.plan.Answer || j.aside
 }
 
 // patient bounds how often a result is completed.

@@ -11,7 +11,7 @@ var nextPageTactic = &tactic{
 	TacticInfo: TacticInfo{"next-page", "a cursor stands beside the rows: asks for page after page, and puts them together"},
 	complete: func(s *sign) (remedy, bool) {
 		cursor := s.f.cursor
-		if cursor == nil || !s.f.table {
+		if cursor == nil || !s.f.table || !s.p.readsRows(s.j) {
 			return remedy{}, false
 		}
 		tool, argument := s.p.pager(s.f.cursorName)

@@ -8,7 +8,7 @@ var repeatTactic = &tactic{
 		return remedy{}, passes(s.err)
 	},
 	complete: func(s *sign) (remedy, bool) {
-		return remedy{}, isIncomplete(s.f)
+		return remedy{}, s.p.readsRows(s.j) && isIncomplete(s.f)
 	},
 }
 
