@@ -32,13 +32,9 @@ func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit fun
 		if in == nil {
 			return fmt.Errorf("episode %s: the suite has no instance %q", h.ID, h.Instance)
 		}
-		task, err := stage.Shown(in)
+		g, err := gradeOf(stage, in, e.Transcript)
 		if err != nil {
-			return fmt.Errorf("episode %s: %w", h.ID, err)
-		}
-		g, err := grade.Of(task, e.Transcript)
-		if err != nil {
-			return fmt.Errorf("episode %s: %w", h.ID, err)
+			return err
 		}
 		return visit(g, in)
 	})

@@ -52,6 +52,7 @@ type runOptions struct {
 	handles     string
 	baseURL     string
 	extra       []string
+	scaling     scaling
 
 	workers      int
 	concurrency  int
@@ -109,6 +110,7 @@ func (a *app) runCommand() *cobra.Command {
 		", or "+environment.HandlesPreview+" for keys, row count and first rows")
 	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
+	o.scaling.flags(cmd)
 	a.howFlags(cmd, &o)
 	return cmd
 }
@@ -148,7 +150,7 @@ func protocolHelp() string {
 // settings lists what decides the content of a run, flag by flag.
 func (o *runOptions) settings() map[string]string {
 	list := func(s []string) string { return strings.Join(s, ",") }
-	return map[string]string{
+	settings := map[string]string{
 		"suite": o.suite, "agent": list(o.agents), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
 		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed, 10),
 		"temperature": o.temperature, "max_tokens": strconv.Itoa(o.maxTokens), "loops": strconv.Itoa(o.loops),
@@ -157,6 +159,8 @@ func (o *runOptions) settings() map[string]string {
 		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
 		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
 	}
+	o.scaling.settings(settings)
+	return settings
 }
 
 // restore is the inverse of settings.
@@ -169,6 +173,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	}
 	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
 	o.conditions = split(s["condition"])
+	o.scaling.restore(s)
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
@@ -236,6 +241,9 @@ func (o *runOptions) check() error {
 	}
 	if o.maxCost > 0 && o.prices == "" && o.replay == "" {
 		return diag.Usagef("--max-cost needs to know what models cost").WithHint("--prices FILE")
+	}
+	if err := o.scaling.check(o.agents); err != nil {
+		return err
 	}
 	for _, list := range [][]string{o.agents, o.models, o.protocols} {
 		for i, name := range list {
@@ -358,7 +366,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	stage.Show(episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles})
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,
-		Trials: o.trials, Workers: o.workers, Concurrency: o.concurrency, Now: a.Now,
+		Trials: o.trials, Workers: o.workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),
 		Progress: func(p episode.Progress) {
 			rest := fmt.Sprintf("%d invalid", p.Failed())
 			if p.Usage.CostUSD > 0 {
@@ -473,16 +481,22 @@ func (f frugal) Next(ctx context.Context, view *universe.View, seen []universe.O
 // participants makes the agents of a run. done closes what they share; stop ends the run with a cause.
 func (a *app) participants(o *runOptions, stop context.CancelCauseFunc) (list []episode.Participant, done func() error, err error) {
 	done = func() error { return nil }
+	arms, err := o.scaling.arms()
+	if err != nil {
+		return nil, done, err
+	}
 	for _, name := range o.agents {
 		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}}); err != nil {
 			return nil, done, err
 		}
-		list = append(list, episode.Participant{
-			Agent: name, Budget: o.budget,
-			New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
-				return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: o.seed, Trial: trial})
-			},
-		})
+		for _, arm := range arms {
+			list = append(list, episode.Participant{
+				Agent: name, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
+				New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
+					return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: o.seed, Trial: trial})
+				},
+			})
+		}
 	}
 	if len(o.models) == 0 {
 		return list, done, nil
@@ -513,7 +527,11 @@ func (a *app) modelParticipants(
 	if err != nil {
 		return nil, err
 	}
-	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.loops, Specs: new(agent.Specs), Client: client}
+	arms, err := o.scaling.arms()
+	if err != nil {
+		return nil, err
+	}
+	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.scaling.loops(o.loops), Specs: new(agent.Specs), Client: client}
 	if o.temperature != "default" {
 		t, err := strconv.ParseFloat(o.temperature, 64)
 		if err != nil || !(t >= 0) {
@@ -533,19 +551,35 @@ func (a *app) modelParticipants(
 		if budget.Turns == 0 {
 			budget.Turns = conversation.Turns()
 		}
-		list = append(list, episode.Participant{
-			Agent: spec, Protocol: protocol, Model: true, SQL: protocol == agent.SQL, Budget: budget,
-			New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
+		for _, arm := range arms {
+			converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent, error) {
 				c := config
-				c.Client = model.Scoped(client, strings.Join([]string{in.ID, protocol, strconv.Itoa(trial)}, " "))
+				c.Client = model.Scoped(client, exchange(in, protocol, trial, arm))
+				c.Failed = failed
 				if o.trials > 1 {
 					seed := int64(o.seed) + int64(trial)
 					c.Seed = &seed
 				}
 				conversation, err := agent.NewProtocol(protocol, c)
 				return frugal{conversation, stop}, err
-			},
-		})
+			}
+			p := episode.Participant{
+				Agent: spec, Protocol: protocol, Arm: arm.String(), Model: true, SQL: protocol == agent.SQL, Budget: budget, Scale: arm.Budget,
+				New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
+					return converse(in, trial, arm, nil)
+				},
+			}
+			if o.scaling.informed {
+				again := arm
+				again.Informed = true
+				p.Retry = func(
+					in *suite.Instance, _ *universe.Task, trial int, failed *transcript.Transcript,
+				) (episode.Agent, error) {
+					return converse(in, trial, again, failed)
+				}
+			}
+			list = append(list, p)
+		}
 	}
 	return list, nil
 }
