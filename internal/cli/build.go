@@ -293,24 +293,63 @@ func countList(counts map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// printInstances writes what became of tasks under conditions and faults.
+// printInstances writes what became of tasks under conditions, and then in a table what became of them under faults.
 func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
+	var faults []string
 	for _, specification := range slices.Sorted(maps.Keys(counts)) {
-		c := counts[specification]
-		if specification == condition.RoleClean {
+		variant, fault, isFault := strings.Cut(specification, ":")
+		if _, known := faultColumns[variant]; known && isFault {
+			if !slices.Contains(faults, fault) {
+				faults = append(faults, fault)
+			}
 			continue
 		}
-		a.printf("  %-10s %d instances certified", specification, c.Certified)
-		if c.Bounded > 0 {
-			a.printf(" (%d bounded)", c.Bounded)
+		if c := counts[specification]; specification != condition.RoleClean {
+			a.printf("  %-10s %d instances certified, %d refused", specification, c.Certified, c.Refused)
+			if c.Refused > 0 {
+				a.printf(": %s", countList(c.Reasons))
+			}
+			a.printf("\n")
 		}
-		a.printf(", %d refused", c.Refused)
-		if c.Refused > 0 {
-			a.printf(": %s", countList(c.Reasons))
+	}
+	if len(faults) == 0 {
+		return
+	}
+	slices.Sort(faults)
+	width := len("certified under")
+	for _, fault := range faults {
+		width = max(width, len(fault))
+	}
+	a.printf("  %-*s  faults  look-alikes  mirrors  controls  no place, or no certificate\n", width, "certified under")
+	for _, fault := range faults {
+		cell := func(variant string) string {
+			c, made := counts[variant+":"+fault]
+			if !made {
+				return "–"
+			}
+			return fmt.Sprint(c.Certified)
 		}
-		if c.NotDrawn > 0 {
-			a.printf("; %d not drawn", c.NotDrawn)
+		first := counts["fault:"+fault]
+		if first.Made+first.Refused+first.NotDrawn == 0 {
+			first = counts["lookalike:"+fault]
+		}
+		a.printf("  %-*s  %6s  %11s  %7s  %8s", width, fault, cell("fault"), cell("lookalike"), cell("mirror"), cell("control"))
+		var rest []string
+		if first.Bounded > 0 {
+			rest = append(rest, fmt.Sprintf("%d of them bounded", first.Bounded))
+		}
+		if first.Refused > 0 {
+			rest = append(rest, countList(first.Reasons))
+		}
+		if first.NotDrawn > 0 {
+			rest = append(rest, fmt.Sprintf("not drawn %d", first.NotDrawn))
+		}
+		if len(rest) > 0 {
+			a.printf("  %s", strings.Join(rest, ", "))
 		}
 		a.printf("\n")
 	}
 }
+
+// faultColumns are the variants of faults, as they stand before a colon in what instances are counted by.
+var faultColumns = map[string]bool{"fault": true, "lookalike": true, "mirror": true, "control": true}
