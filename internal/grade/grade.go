@@ -11,8 +11,9 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it.
-const Format = "seatrial.grade/2"
+// Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it; those
+// of the second had nothing from Reaction on, and counted what look-alikes did as landed.
+const Format = "seatrial.grade/3"
 
 // Outcomes of an episode.
 const (
@@ -65,7 +66,9 @@ type Grade struct {
 	// Difference is how the answer differs from gold, whatever the cause: a Diff constant of the universe package.
 	Difference string `json:"difference,omitempty"`
 	RightSeen  bool   `json:"right_seen,omitempty"` // a call returned gold
-	Landed     bool   `json:"landed,omitempty"`     // a condition was applied to some call
+	Landed     bool   `json:"landed,omitempty"`     // a fault changed or refused some call
+	Lookalike  bool   `json:"lookalike,omitempty"`  // trouble that is none showed on some call
+	Hints      int    `json:"hints,omitempty"`      // pieces of advice that the agent was given
 
 	Turns        int     `json:"turns"`
 	Calls        int     `json:"calls"`
@@ -86,6 +89,13 @@ type Grade struct {
 	Stuck        bool `json:"stuck,omitempty"`                // two consecutive calls of one function, as the paper counts
 	StuckSame    bool `json:"stuck_same_arguments,omitempty"` // two such calls with the same arguments too
 	Unclassified bool `json:"unclassified,omitempty"`
+
+	// Reaction is there for valid episodes in which a fault struck.
+	Reaction *Reaction `json:"reaction,omitempty"`
+	// Alarms over nothing, of valid episodes: calls made again though they had gone through, and changes to another way to the
+	// answer though all was well. Declining is in Outcome.
+	NeedlessRetries  int `json:"needless_retries,omitempty"`
+	NeedlessSwitches int `json:"needless_switches,omitempty"`
 }
 
 // episode is what scorers read.
@@ -117,6 +127,7 @@ func scorers() []scorer {
 		{"calling", scoreCalling},
 		{"error class", scoreErrorClass},
 		{"loops", scoreLoops},
+		{"reaction", scoreReaction},
 	}
 }
 

@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -208,7 +209,7 @@ func TestOutcomesAndCauses(t *testing.T) {
 			t.Errorf("%s: outcome %s (%s), cause %q; want %s (%s), %q",
 				test.name, g.Outcome, g.Budget+g.Invalid, g.Cause, test.outcome, test.detail, test.cause)
 		}
-		if problem := inconsistency(g); problem != "" {
+		if problem := cmp.Or(inconsistency(g), reactionProblem(&g, &test.gold)); problem != "" {
 			t.Errorf("%s: %s: %+v", test.name, problem, g)
 		}
 	}
@@ -341,7 +342,7 @@ func TestRegradingGivesTheSame(t *testing.T) {
 		if first.Success {
 			successes++
 		}
-		if problem := inconsistency(first); problem != "" {
+		if problem := cmp.Or(inconsistency(first), reactionProblem(&first, &task.Gold)); problem != "" {
 			t.Fatalf("seed %d: %s: %+v", seed, problem, first)
 		}
 		data, err := tr.Encode()
@@ -363,8 +364,12 @@ func TestRegradingGivesTheSame(t *testing.T) {
 
 func FuzzOf(f *testing.F) {
 	for seed := range uint64(20) {
-		if data, err := randomTranscript(universe.Draw(seed, "corpus")).Encode(); err == nil {
-			f.Add(data, uint8(seed))
+		for _, tr := range []*transcript.Transcript{
+			randomTranscript(universe.Draw(seed, "corpus")), play(randomWords(universe.Draw(seed, "corpus"))...),
+		} {
+			if data, err := tr.Encode(); err == nil {
+				f.Add(data, uint8(seed))
+			}
 		}
 	}
 	golds := []universe.Gold{
@@ -391,7 +396,7 @@ func FuzzOf(f *testing.F) {
 			}
 			return
 		}
-		if problem := inconsistency(g); problem != "" {
+		if problem := cmp.Or(inconsistency(g), reactionProblem(&g, &task.Gold)); problem != "" {
 			t.Errorf("%s: %+v", problem, g)
 		}
 	})

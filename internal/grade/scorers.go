@@ -44,31 +44,43 @@ func scoreEffort(e *episode, g *Grade) error {
 	return nil
 }
 
+// scoreConditions says what conditions did to calls, and how often the agent was given advice.
 func scoreConditions(e *episode, g *Grade) error {
-	g.Landed = slices.ContainsFunc(e.t.Events, func(ev transcript.Event) bool {
-		return ev.Kind == transcript.EventDecision && ev.Applied
-	})
+	for i := range e.t.Events {
+		switch ev := &e.t.Events[i]; {
+		case ev.Kind == transcript.EventHint:
+			g.Hints++
+		case ev.Kind != transcript.EventDecision || !ev.Applied:
+		case harmless(ev):
+			g.Lookalike = true
+		default:
+			g.Landed = true
+		}
+	}
 	return nil
 }
 
 // scoreEvidence looks for a call that returned gold.
 func scoreEvidence(e *episode, g *Grade) error {
-	gold := &e.task.Gold
-	digests := gold.Digests()
+	digests := e.task.Gold.Digests()
 	for i := range e.t.Events {
-		ev := &e.t.Events[i]
-		if ev.Kind != transcript.EventCall || ev.Error != nil {
-			continue
-		}
-		// Of a data handle that nobody read, the agent saw no row: its digest alone says what it gives.
-		unread := ev.Handle != "" && len(ev.Content) > 0 && ev.Content[0] == '{'
-		if ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
-			len(ev.Content) > 0 && !unread && gold.Accepts(universe.Answer{JSON: ev.Content}).Strict {
+		if ev := &e.t.Events[i]; ev.Kind == transcript.EventCall && e.gaveGold(ev, digests, false) {
 			g.RightSeen = true
 			return nil
 		}
 	}
 	return nil
+}
+
+// gaveGold says whether a call returned gold. Of one that a fault touched, what the agent saw decides alone.
+func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) bool {
+	if ev.Error != nil {
+		return false
+	}
+	// Of a data handle that nobody read, the agent saw no row: its digest alone says what it gives.
+	unread := ev.Handle != "" && len(ev.Content) > 0 && ev.Content[0] == '{'
+	return !struck && ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
+		len(ev.Content) > 0 && !unread && e.task.Gold.Accepts(universe.Answer{JSON: ev.Content}).Strict
 }
 
 // scoreOutcome decides what came of the episode.
