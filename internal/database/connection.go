@@ -45,8 +45,9 @@ type connection struct {
 	scratch    uintptr // room for two pointers that SQLite writes to
 	statements statementCache
 	guard      guard
-	buffer     uintptr // C memory for the texts and blobs that are bound
-	capacity   int     // of the buffer
+	buffer     uintptr    // C memory for the texts and blobs that are bound
+	capacity   int        // of the buffer
+	oversight  *oversight // of a copy
 }
 
 // guard is what the progress handler looks at. It runs on the goroutine that steps the statement.
@@ -323,13 +324,7 @@ func (c *connection) query(ctx context.Context, sql string, args []universe.Valu
 			Message: fmt.Sprintf("the statement has %d parameters, but %d values are given", s.parameters, len(args)),
 		}
 	}
-	c.guard = guard{}
-	if l.time > 0 {
-		c.guard.deadline = time.Now().Add(l.time)
-	}
-	if ctx.Done() != nil {
-		c.guard.ctx = ctx
-	}
+	c.arm(ctx, l)
 	defer func() {
 		c.guard.ctx = nil
 		c.release(s, args)
@@ -338,6 +333,17 @@ func (c *connection) query(ctx context.Context, sql string, args []universe.Valu
 		return nil, err
 	}
 	return c.collect(ctx, s, l)
+}
+
+// arm sets the guard for a statement.
+func (c *connection) arm(ctx context.Context, l limits) {
+	c.guard = guard{}
+	if l.time > 0 {
+		c.guard.deadline = time.Now().Add(l.time)
+	}
+	if ctx.Done() != nil {
+		c.guard.ctx = ctx
+	}
 }
 
 // bind binds args[i] to parameter i+1. Texts and blobs are copied to the connection's buffer, where they stay until the
