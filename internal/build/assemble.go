@@ -199,6 +199,9 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Proof: universe.ProofExecuted, Chance: f.proof.Chance,
 		Facets: compile.Facets(it.query),
 	}
+	if f.found != nil {
+		t.Paths = f.found.Paths
+	}
 	if t.Variant != "" {
 		t.Variant += "." + f.style
 	}
@@ -323,6 +326,11 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 		if !slices.ContainsFunc(it.published(), of) {
 			continue
 		}
+		for _, f := range it.published() {
+			if of(f) && f.found != nil {
+				c.PathsOmitted += f.found.Omitted
+			}
+		}
 		if it.variantOf == "" {
 			c.Published++
 		} else {
@@ -362,6 +370,9 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 		c.Tasks++
 		if len(t.Plans) > 1 {
 			c.TasksWithAlternative++
+		}
+		if len(t.Paths) > 0 {
+			c.TasksWithPaths++
 		}
 		if slices.Contains(t.Flags, universe.FlagWeak) {
 			c.Weak++

@@ -109,6 +109,7 @@ type form struct {
 	style     string
 	draft     draft // nil where the style cannot express the query
 	proof     *verify.Proof
+	found     *verify.FoundPaths // other right ways, where faults need to know them
 	rejection *suite.Rejection
 }
 
@@ -145,12 +146,18 @@ type builder struct {
 	written  []compile.Written           // by the writer
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
+	needPaths   bool // some fault needs to know every right way
 	done        progressCounter
 }
 
 // Run builds. Errors are [*diag.Error] where the input is at fault.
 func Run(ctx context.Context, opts Options) (*Built, error) {
 	b := &builder{opts: opts, byName: map[string]*source{}}
+	faults, err := condition.ParseFaults(opts.Faults)
+	if err != nil {
+		return nil, err
+	}
+	b.needPaths = condition.NeedPaths(faults)
 	b.done.report = opts.Progress
 	defer b.close()
 	for _, style := range opts.Styles {
@@ -751,17 +758,23 @@ func (b *builder) proveForm(ctx context.Context, p *verify.Prover, it *item, f *
 	if f.draft == nil {
 		return nil // rejected when it was compiled
 	}
-	proof, err := p.Prove(ctx, &verify.Claim{
+	claim := &verify.Claim{
 		Style: f.style, Query: it.query, Columns: it.columns, Plans: f.draft.Plans(),
 		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Finding: it.found,
-	})
+	}
+	proof, err := p.Prove(ctx, claim)
+	if err == nil {
+		b.judge(it, f, proof)
+		if b.needPaths && f.rejection == nil && verify.HasPaths(f.style) {
+			f.found, err = p.Paths(ctx, claim, proof)
+		}
+	}
 	if err != nil {
 		if limit := b.timeLimit(it, err); limit != nil {
 			return limit
 		}
 		return fmt.Errorf("example %s: %w", it.id, err)
 	}
-	b.judge(it, f, proof)
 	return nil
 }
 

@@ -196,6 +196,20 @@ func Variants(kind string) []string {
 	return variants
 }
 
+// NeedPaths says whether some fault can only be placed by who knows every right way of a task: see [universe.Task.Paths].
+func NeedPaths(combinations [][]Fault) bool {
+	return slices.ContainsFunc(combinations, func(faults []Fault) bool {
+		return slices.ContainsFunc(faults, func(f Fault) bool {
+			switch catalogue[find(f.Kind)].fault().(type) {
+			case *unavailable, *firstTried, *allUnavailable, *missingTools:
+				return true
+			default:
+				return false
+			}
+		})
+	})
+}
+
 // Variant gives the variant that the parameters of a condition of the environment state.
 func (c Condition) Variant() string {
 	var target struct {

@@ -42,6 +42,9 @@ const (
 	CheckClean    = "clean_pair_gives_gold" // the recovery policy gives gold on the task under no condition
 )
 
+// HasPaths says whether right ways beside the plans can be looked for in a style: operations on data handles have too many.
+func HasPaths(style string) bool { return style == universe.StyleFunc || style == universe.StyleRest }
+
 // Names of the policies that prove.
 const (
 	policyBlind   = "blind"

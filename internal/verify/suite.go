@@ -57,6 +57,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
 	}
 	v.account()
+	v.settings()
 	byDatabase := map[string][]int{}
 	var names []string
 	for i, t := range s.Tasks {
@@ -121,6 +122,11 @@ type suiteVerifier struct {
 
 	instances    map[string]*suite.Instance    // the clean one, by task
 	certificates map[string]*suite.Certificate // by instance
+
+	combinations [][]condition.Condition
+	faults       [][]condition.Fault
+	limit        int  // tasks under one combination of faults
+	needPaths    bool // some fault needs to know every right way
 }
 
 func (v *suiteVerifier) report(instance, format string, args ...any) {
@@ -229,26 +235,12 @@ func isClean(in *suite.Instance) bool {
 
 // conditions derives the instances under conditions again, plays their plans with what they show, and compares.
 func (v *suiteVerifier) conditions(ctx context.Context) error {
-	var texts []string
-	if text := v.suite.Manifest.Settings[SettingCondition]; text != "" {
-		texts = strings.Split(text, ",")
-	}
-	combinations, err := condition.ParseCombinations(texts)
-	if err != nil {
-		v.report("suite", "its conditions cannot be read: %v", err)
-		return nil
-	}
 	for _, t := range v.suite.Tasks {
 		if v.instances[t.ID] == nil {
 			return nil // which is reported: nothing can be derived from it
 		}
 	}
-	faults, limit, err := v.faults()
-	if err != nil {
-		v.report("suite", "its faults cannot be read: %v", err)
-		return nil
-	}
-	differences, err := derive.Compare(v.suite, combinations, faults, derive.FaultOptions{Limit: limit, Workers: v.options.Workers})
+	differences, err := derive.Compare(v.suite, v.combinations, v.faults, derive.FaultOptions{Limit: v.limit, Workers: v.options.Workers})
 	if err != nil {
 		v.report("suite", "its instances cannot be derived again: %v", err)
 		return nil
@@ -294,18 +286,25 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	return v.transcripts()
 }
 
-// faults reads the faults that the suite was built with.
-func (v *suiteVerifier) faults() ([][]condition.Fault, int, error) {
+// settings reads what the suite was built with.
+func (v *suiteVerifier) settings() {
 	settings := v.suite.Manifest.Settings
-	if settings[SettingFault] == "" {
-		return nil, 0, nil
+	list := func(name string) []string {
+		if settings[name] == "" {
+			return nil
+		}
+		return strings.Split(settings[name], ",")
 	}
-	faults, err := condition.ParseFaults(strings.Split(settings[SettingFault], ","))
-	if err != nil {
-		return nil, 0, err
+	var errs [3]error
+	v.combinations, errs[0] = condition.ParseCombinations(list(SettingCondition))
+	v.faults, errs[1] = condition.ParseFaults(list(SettingFault))
+	if len(v.faults) > 0 {
+		v.limit, errs[2] = strconv.Atoi(settings[SettingFaultLimit])
 	}
-	limit, err := strconv.Atoi(settings[SettingFaultLimit])
-	return faults, limit, err
+	if err := errors.Join(errs[:]...); err != nil {
+		v.report("suite", "its settings cannot be read: %v", err)
+	}
+	v.needPaths = condition.NeedPaths(v.faults)
 }
 
 // certify certifies an instance again, as its conditions want it.
@@ -476,9 +475,10 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		v.report(in.ID, "%s: %s", found.Reason, found.Message)
 		return nil
 	}
-	proof, err := p.Prove(ctx, &Claim{
+	claim := &Claim{
 		Style: t.Style, Query: q, Columns: columns, Plans: t.Plans, Literals: t.Literals, Starts: t.Starts, Finding: found,
-	})
+	}
+	proof, err := p.Prove(ctx, claim)
 	if err != nil {
 		return err
 	}
@@ -487,12 +487,19 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		return nil
 	}
 	proof.Certificate.Instance = in.ID
+	paths := &FoundPaths{}
+	if v.needPaths && HasPaths(t.Style) {
+		if paths, err = p.Paths(ctx, claim, proof); err != nil {
+			return err
+		}
+	}
 	for _, c := range []struct {
 		what       string
 		was, found any
 	}{
 		{"gold", &t.Gold, &proof.Gold},
 		{"the plans", t.Plans, proof.Plans},
+		{"the list of other right ways", t.Paths, paths.Paths},
 		{"the chance level", t.Chance, proof.Chance},
 		{"the certificate", cert, &proof.Certificate},
 	} {
