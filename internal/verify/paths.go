@@ -89,6 +89,7 @@ type pathKit struct {
 type pathTool struct {
 	*universe.Tool
 	names     []string
+	domains   []string // of the columns of its result
 	arguments []pathArgument
 	sources   [][]feed // by argument: what it can be given
 	mixed     bool     // its rows may hold what an argument brought
@@ -120,7 +121,10 @@ func (p *Prover) pathKit(style string) (*pathKit, error) {
 		if t.Body == nil || t.Body.Engine != universe.EngineSQLite {
 			continue
 		}
-		one := &pathTool{Tool: t, arguments: k.domains.argumentsOf(t), mixed: fromArguments(t.Body.Statement)}
+		one := &pathTool{
+			Tool: t, arguments: k.domains.argumentsOf(t), mixed: fromArguments(t.Body.Statement),
+			domains: k.domains.resultsOf(t, p.config.Schema),
+		}
 		for i := range t.Body.Columns {
 			one.names = append(one.names, t.Body.Columns[i].Name)
 		}
@@ -132,7 +136,7 @@ func (p *Prover) pathKit(style string) (*pathKit, error) {
 		for i := range t.arguments {
 			for _, from := range k.tools {
 				for at := wholeResult; at < len(from.names); at++ {
-					if _, ok := referenceTo(from, at); ok && t.arguments[i].takes(k.domains, from.Body.Columns, at) {
+					if _, ok := referenceTo(from, at); ok && t.arguments[i].takes(k.domains, from, at) {
 						t.sources[i] = append(t.sources[i], feed{from, at})
 					}
 				}
@@ -182,7 +186,7 @@ func (s *pathSearch) search(ctx context.Context) error {
 	s.calls = make(map[*pathTool][]universe.Call, len(s.kit.tools))
 	var able []*pathTool
 	for _, t := range s.kit.tools {
-		ways, omitted := t.filled(s.values, -1)
+		ways, omitted := t.filled(s.kit.domains, s.values, -1)
 		s.found.Omitted += omitted
 		for _, arguments := range ways {
 			s.calls[t] = append(s.calls[t], universe.Call{Label: firstLabel, Tool: t.Name, Arguments: arguments})
@@ -230,7 +234,7 @@ func (s *pathSearch) seconds(ctx context.Context, t *pathTool, at int) error {
 	if len(t.sources[at]) == 0 {
 		return nil
 	}
-	others, omitted := t.filled(s.values, at)
+	others, omitted := t.filled(s.kit.domains, s.values, at)
 	if len(others) == 0 {
 		return nil
 	}
@@ -415,7 +419,7 @@ func (s *pathSearch) choose(ctx context.Context) error {
 // best gives the first sound one of ways through the same tools, else the first; nil where ways that are kept already say
 // as much.
 func (s *pathSearch) best(ctx context.Context, same, kept []*way) (*way, error) {
-	within, known := false, false // there is a right way through some, or all, of these tools
+	within := false // there is an accidental way through some of these tools
 	for _, k := range kept {
 		if !containsAll(same[0].tools, k.tools) {
 			continue
@@ -423,11 +427,7 @@ func (s *pathSearch) best(ctx context.Context, same, kept []*way) (*way, error) 
 		if k.sound {
 			return nil, nil
 		}
-		within = within || len(k.tools) < len(same[0].tools)
-		known = known || len(k.tools) == len(same[0].tools)
-	}
-	if known {
-		return nil, nil
+		within = true
 	}
 	for i, w := range same {
 		if i == maxChecksPerTools {

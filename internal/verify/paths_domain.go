@@ -1,18 +1,25 @@
 package verify
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/sqlc-dev/meyer/ast"
 )
 
 // columnDomains says which columns of a database hold values of one kind: those that declared foreign keys join, directly
 // or by way of others. A domain is named by one of its columns; "" is the domain of what comes from no column.
-type columnDomains struct{ parent map[string]string }
+type columnDomains struct {
+	parent map[string]string
+	keys   map[string]bool // domains that name the rows of a table: nothing that comes from no column is of them
+}
 
 func newColumnDomains(sch *schema.Database) *columnDomains {
-	d := &columnDomains{parent: map[string]string{}}
+	d := &columnDomains{parent: map[string]string{}, keys: map[string]bool{}}
+	defer d.nameKeys(sch)
 	for i := range sch.Tables {
 		t := &sch.Tables[i]
 		for _, key := range t.ForeignKeys {
@@ -26,6 +33,21 @@ func newColumnDomains(sch *schema.Database) *columnDomains {
 		}
 	}
 	return d
+}
+
+// nameKeys finds the domains of keys, when all columns are joined.
+func (d *columnDomains) nameKeys(sch *schema.Database) {
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if len(t.PrimaryKey) == 1 {
+			d.keys[d.of(t.Name, t.Columns[t.PrimaryKey[0]].Name)] = true
+		}
+		for _, key := range t.ForeignKeys {
+			for _, at := range key.Columns {
+				d.keys[d.of(t.Name, t.Columns[at].Name)] = true
+			}
+		}
+	}
 }
 
 func columnKey(table, column string) string {
@@ -56,6 +78,48 @@ func (d *columnDomains) of(table, column string) string {
 		return ""
 	}
 	return d.root(columnKey(table, column))
+}
+
+// counted is the domain of counts: no column holds them, so that they go only to what is compared with no column.
+const counted = "\n"
+
+// placeholder is a parameter of a tool's statement.
+var placeholder = regexp.MustCompile(`\?\d+`)
+
+// resultsOf gives the domain of each column of a tool's result. The least, the greatest, the sum and the mean of a column
+// are of its domain, counts are of their own.
+func (d *columnDomains) resultsOf(t *universe.Tool, sch *schema.Database) []string {
+	domains := make([]string, len(t.Body.Columns))
+	aggregated := false
+	for i := range t.Body.Columns {
+		domains[i] = d.of(t.Body.Columns[i].Table, t.Body.Columns[i].Column)
+		aggregated = aggregated || domains[i] == ""
+	}
+	if !aggregated {
+		return domains
+	}
+	q, err := sqlast.Parse(placeholder.ReplaceAllString(t.Body.Statement, "1"), sch)
+	if err != nil || len(q.Stmt.Cores) != 1 {
+		return domains // rows of what other tools returned, say: nothing more is known
+	}
+	core, ok := q.Stmt.Cores[0].(*ast.SelectQuery)
+	if !ok {
+		return domains
+	}
+	for i, item := range q.Expand(core) {
+		call, ok := item.Expr.(*ast.FuncCall)
+		if !ok || i >= len(domains) || domains[i] != "" {
+			continue
+		}
+		switch name := strings.ToLower(call.Name.Name); {
+		case name == "count":
+			domains[i] = counted
+		case len(call.Args) == 1 && (name == "min" || name == "max" || name == "sum" || name == "total" || name == "avg"):
+			of := q.Describe(call.Args[0])
+			domains[i] = d.of(of.Table, of.Column)
+		}
+	}
+	return domains
 }
 
 // pathArgument is an argument of a tool with every binding that it reaches.
@@ -128,15 +192,17 @@ func (k *pathKit) valuesOf(c *Claim) []pathValue {
 }
 
 // accepts writes a value as the argument, if it is of the argument's domain. Where one of both comes from no column, types
-// alone decide; what counts rows goes to what counts rows.
-func (a *pathArgument) accepts(v *pathValue) (any, bool) {
+// alone decide, but that no such value names a row; what counts rows goes to what counts rows, and a list that is known
+// only as what another tool returned takes no value of the request.
+func (a *pathArgument) accepts(d *columnDomains, v *pathValue) (any, bool) {
 	if a.limits != v.limits {
 		return nil, false
 	}
 	var written any
 	for i, b := range a.bindings {
 		w, fits := universe.ArgumentOf(b, v.value)
-		if !fits || !sameDomain(a.domains[i], v.domain) || i > 0 && b.Kind != a.bindings[0].Kind {
+		returned := b.Role == universe.RoleSource && b.Kind == universe.BindList && a.domains[i] == ""
+		if !fits || returned || !d.fit(v.domain, a.domains[i]) || b.Kind != a.bindings[0].Kind {
 			return nil, false
 		}
 		written = w
@@ -144,20 +210,26 @@ func (a *pathArgument) accepts(v *pathValue) (any, bool) {
 	return written, true
 }
 
-func sameDomain(a, b string) bool { return a == "" || b == "" || a == b }
+// fit says whether a value of one domain can be given where one of another is wanted.
+func (d *columnDomains) fit(value, wanted string) bool {
+	if value == "" {
+		return !d.keys[wanted]
+	}
+	return wanted == "" || value == wanted
+}
 
 // wholeResult stands for all the columns of a result.
 const wholeResult = -1
 
 // takes says whether a result of a tool, or a column of it, can be given for the argument by what is declared: the column
 // is of the same domain, or, where one of both comes from no column, of a type that fits. Records are given whole.
-func (a *pathArgument) takes(d *columnDomains, columns []universe.Column, at int) bool {
+func (a *pathArgument) takes(d *columnDomains, from *pathTool, at int) bool {
 	if a.limits {
 		return false
 	}
 	for i, b := range a.bindings {
 		if b.Kind == universe.BindTable {
-			if at != wholeResult || len(columns) != len(b.Columns) {
+			if at != wholeResult || len(from.names) != len(b.Columns) {
 				return false
 			}
 			continue
@@ -165,9 +237,9 @@ func (a *pathArgument) takes(d *columnDomains, columns []universe.Column, at int
 		if at == wholeResult {
 			return false
 		}
-		c := &columns[at]
-		domain := d.of(c.Table, c.Column)
-		if !sameDomain(a.domains[i], domain) || (a.domains[i] == "" || domain == "") && !typesFit(c.Type, b.Type) {
+		domain := from.domains[at]
+		known := domain != "" && domain == a.domains[i]
+		if !d.fit(domain, a.domains[i]) || !known && !typesFit(from.Body.Columns[at].Type, b.Type) {
 			return false
 		}
 	}
@@ -181,7 +253,7 @@ func typesFit(declared, wanted string) bool {
 
 // filled lists the ways to give values of the request for all arguments of a tool but one (-1 for none), at most
 // [universe.MaxCallsPerTool], the last argument changing fastest, and how many there are beyond them.
-func (t *pathTool) filled(values []pathValue, without int) (ways []map[string]any, omitted int) {
+func (t *pathTool) filled(d *columnDomains, values []pathValue, without int) (ways []map[string]any, omitted int) {
 	choices := make([][]any, len(t.arguments))
 	total := 1
 	for i := range t.arguments {
@@ -189,7 +261,7 @@ func (t *pathTool) filled(values []pathValue, without int) (ways []map[string]an
 			continue
 		}
 		for j := range values {
-			if written, ok := t.arguments[i].accepts(&values[j]); ok {
+			if written, ok := t.arguments[i].accepts(d, &values[j]); ok {
 				choices[i] = append(choices[i], written)
 			}
 		}
