@@ -2,6 +2,7 @@ package condition
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,22 +26,50 @@ type paramRetyped struct {
 
 func (f *paramRetyped) place(p *placement) *Refusal {
 	s, refused := p.choose(func(s *site) string {
-		if len(p.literals(s)) == 0 {
-			return reasonNoArgument
+		if f.chooseArgument(p, s) {
+			return ""
 		}
-		return ""
+		return reasonNoArgument
 	})
 	if refused != nil {
 		return refused
 	}
-	given := p.literals(s)[0]
-	f.Tool, f.Argument, f.Wants = s.tool.Name, given.name, retypedList
-	if year, ok := given.value.(int64); ok && isYear(year) {
-		f.Wants = p.pick("type", retypedDate, retypedText)
-	} else if _, isText := given.value.(string); !isText {
-		f.Wants = p.pick("type", retypedText, retypedList)
-	}
+	f.Tool = s.tool.Name
 	return nil
+}
+
+// chooseArgument chooses a literal of a call, and a type that every call of the plan to that tool can give it in.
+func (f *paramRetyped) chooseArgument(p *placement, s *site) bool {
+	for _, given := range p.literals(s) {
+		f.Argument, f.Wants = given.name, retypedList
+		if year, ok := given.value.(int64); ok && isYear(year) {
+			f.Wants = p.pick("type", retypedDate, retypedText)
+		} else if _, isText := given.value.(string); !isText {
+			f.Wants = p.pick("type", retypedText, retypedList)
+		}
+		if !slices.ContainsFunc(p.Plan.Calls, func(c universe.Call) bool { return c.Tool == s.tool.Name && !f.convertible(c.Arguments) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// convertible says whether what a call gives for the argument, if anything, can be given in the new type.
+func (f *paramRetyped) convertible(arguments map[string]any) bool {
+	switch v := arguments[f.Argument].(type) {
+	case nil:
+		_, given := arguments[f.Argument]
+		return !given
+	case string:
+		_, refers := universe.ParseReference(v)
+		return refers || f.Wants == retypedList
+	case int64:
+		return f.Wants != retypedDate || isYear(v)
+	case float64:
+		return f.Wants != retypedDate
+	default:
+		return false
+	}
 }
 
 func isYear(n int64) bool { return n >= 1000 && n <= 2999 }
