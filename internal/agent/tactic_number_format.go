@@ -16,12 +16,11 @@ var numberFormatTactic = &tactic{
 		if !ok {
 			return false
 		}
-		return f.eachColumn(func(column int) bool {
+		undo := func(column int, known bool) bool {
 			texts, plain := f.texts(column)
-			if plain || f.kind(column) == kindText {
+			if plain {
 				return false
 			}
-			known := f.kind(column) == kindNumber
 			for _, text := range texts {
 				if _, ok := localNumber(text, groups, point); !ok && !known {
 					return false
@@ -35,7 +34,14 @@ var numberFormatTactic = &tactic{
 				}
 				return v
 			})
-		})
+		}
+		if f.eachColumn(func(column int) bool {
+			return f.kind(column) != kindText && undo(column, f.kind(column) == kindNumber)
+		}) {
+			return true
+		}
+		// The locale is there for a reason: what is documented as text may hold numbers all the same.
+		return f.eachColumn(func(column int) bool { return f.kind(column) == kindText && undo(column, false) })
 	},
 }
 
