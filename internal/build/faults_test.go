@@ -1,0 +1,199 @@
+package build
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+)
+
+// faultOptions put the beginning of the bundled corpus under every kind, and under two combinations.
+func faultOptions(dir string, workers int) Options {
+	o := Defaults()
+	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours, o.Workers = []string{"demo"}, 7, dir, 20, 3, workers
+	o.Styles = Styles()
+	o.Faults = []string{"all", "exec.timeout+spec.result-renamed", "call.session+conflict.stale+out.labelled", "exec.io:3"}
+	return o
+}
+
+// TestFaultsSameBytes builds a suite under every kind of fault by one worker, two and sixteen: instances, events and
+// transcripts are the same, byte for byte. What is published holds both certificates, and `verify` agrees.
+func TestFaultsSameBytes(t *testing.T) {
+	var first string
+	for _, workers := range []int{1, 2, 16} {
+		built, err := Run(t.Context(), faultOptions(t.TempDir(), workers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "suite")
+		if err := suite.Write(dir, built.Suite, built.Databases); err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = dir
+			continue
+		}
+		if n := compareFolders(t, first, dir); n < 10 {
+			t.Errorf("%d workers: only %d files were compared", workers, n)
+		}
+	}
+	s, err := suite.Load(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificates := map[string]*suite.Certificate{}
+	for _, c := range s.Certificates {
+		certificates[c.Instance] = c
+	}
+	faulted := 0
+	for _, in := range s.Instances {
+		c := certificates[in.ID]
+		switch {
+		case c == nil:
+			t.Errorf("%s has no certificate", in.ID)
+		case in.Role == condition.RoleFault && !strings.Contains(in.ID, "/mirror:"):
+			faulted++
+			if c.Fault.Landed == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, verify.CheckLands) ||
+				!slices.Contains(c.Checks, verify.CheckSurvived) || c.Transcript["blind"] == "" || c.Transcript["recover"] == "" {
+				t.Errorf("%s: %+v %+v", in.ID, c, c.Fault)
+			}
+		}
+	}
+	if faulted < 1000 {
+		t.Errorf("%d instances under faults, want more than a thousand", faulted)
+	}
+	played := 0
+	if err := s.Played(func(p *suite.Played) error {
+		played++
+		if certificates[p.Instance] == nil {
+			t.Errorf("the transcript of %s on %s is of no instance", p.Policy, p.Instance)
+		}
+		return nil
+	}); err != nil || played < 2*faulted {
+		t.Errorf("%d transcripts of %d instances under faults: %v", played, faulted, err)
+	}
+	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range outcome.Drift {
+		t.Errorf("%s: %s", d.Instance, d.Message)
+	}
+}
+
+// TestFaultDrift changes what a suite says of its faulted instances in one place at a time: verify finds each.
+func TestFaultDrift(t *testing.T) {
+	o := faultOptions(t.TempDir(), 2)
+	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled"}
+	built, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "suite")
+	if err := suite.Write(dir, built.Suite, built.Databases); err != nil {
+		t.Fatal(err)
+	}
+	of := func(s *suite.Suite, suffix string) int {
+		return slices.IndexFunc(s.Instances, func(in *suite.Instance) bool { return strings.HasSuffix(in.ID, suffix) })
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *suite.Suite)
+		want   string
+	}{
+		{"nothing", func(*suite.Suite) {}, ""},
+		{"a parameter", func(s *suite.Suite) {
+			in := s.Instances[of(s, "/fault:exec.timeout")]
+			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"times":`, `"times":4`, 1))
+		}, "the instance is another one when it is derived again"},
+		{"what landed", func(s *suite.Suite) { s.Certificates[of(s, "/fault:exec.timeout")].Fault.Landed = "wrong_answer" },
+			"the certificate was"},
+		{"a digest", func(s *suite.Suite) {
+			c := s.Certificates[of(s, "/fault:out.labelled")]
+			c.Transcript["recover"] = strings.Repeat("0", len(c.Transcript["recover"]))
+		}, "the certificate was"},
+		{"no transcripts", func(s *suite.Suite) { s.Transcripts = nil }, "is missing"},
+		{"another transcript", func(s *suite.Suite) {
+			var played []*suite.Played
+			if err := s.Played(func(p *suite.Played) error {
+				played = append(played, p)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			var text []byte
+			for _, line := range played[0].Lines {
+				text = append(append(text, line...), '\n')
+			}
+			record, err := transcript.Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record.Header.Agent = "somebody"
+			played[0].Lines = nil
+			if text, err = record.Encode(); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				played[0].Lines = append(played[0].Lines, []byte(strings.TrimSuffix(line, "\n")))
+			}
+			if s.Transcripts, err = suite.Pack(played); err != nil {
+				t.Fatal(err)
+			}
+		}, "is not the one that the certificate speaks of"},
+		{"a path", func(s *suite.Suite) {
+			for _, task := range s.Tasks {
+				task.Paths = append(task.Paths, universe.Path{Plan: universe.Plan{Kind: "path-9"}})
+			}
+		}, "the list of other right ways was"},
+	} {
+		s, err := suite.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.change(s)
+		outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, d := range outcome.Drift {
+			lines = append(lines, d.Instance+": "+d.Message)
+		}
+		got := strings.Join(lines, "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: verify says %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// BenchmarkFaults puts the bundled corpus under every kind of fault and certifies each instance. It reports the instances
+// certified a second, and how long five thousand take.
+func BenchmarkFaults(b *testing.B) {
+	o := Defaults()
+	o.Corpora, o.Seed, o.WorkDir, o.Faults = []string{"demo"}, 7, b.TempDir(), []string{"all"}
+	clean := o
+	clean.Faults = nil
+	for b.Loop() {
+		began := b.Elapsed()
+		if _, err := Run(b.Context(), clean); err != nil {
+			b.Fatal(err)
+		}
+		between := b.Elapsed()
+		built, err := Run(b.Context(), o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		instances := len(built.Suite.Instances) - len(built.Suite.Tasks)
+		extra := (b.Elapsed() - between) - (between - began)
+		b.ReportMetric(float64(instances)/extra.Seconds(), "instances/s")
+		b.ReportMetric(5000*extra.Seconds()/float64(instances), "s/5000")
+		b.ReportMetric(float64(instances), "instances")
+	}
+}
