@@ -15,12 +15,15 @@ import (
 	"github.com/seatrial/seatrial/internal/grade"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/spf13/cobra"
 )
 
 // graded reads the episodes of a run and grades them.
-func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance) error) error {
+func graded(
+	ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance, *transcript.Transcript) error,
+) error {
 	stage := episode.NewStage(s, nil, environment.Limits{})
 	instances := make(map[string]*suite.Instance, len(s.Instances))
 	for _, in := range s.Instances {
@@ -36,14 +39,14 @@ func graded(ctx context.Context, s *suite.Suite, store *episode.Store, visit fun
 		if err != nil {
 			return err
 		}
-		return visit(g, in)
+		return visit(g, in, e.Transcript)
 	})
 }
 
 // gradeStore grades every episode of a run and writes the grades beside them.
 func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error {
 	grades := map[string]json.RawMessage{}
-	err := graded(ctx, s, store, func(g grade.Grade, _ *suite.Instance) error {
+	err := graded(ctx, s, store, func(g grade.Grade, _ *suite.Instance, _ *transcript.Transcript) error {
 		text, err := universe.Marshal(g)
 		grades[g.Episode] = text
 		return err
@@ -56,8 +59,10 @@ func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error
 
 func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
 	var rows []report.Row
-	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance) error {
-		rows = append(rows, report.RowOf(g, in))
+	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
+		row := report.RowOf(g, in)
+		row.Sample = report.SampleOf(t)
+		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
@@ -149,6 +154,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var suiteDir, format string
 	var options report.Options
 	var tables []string
+	var vote bool
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Say what runs show; several runs are paired by task",
@@ -161,6 +167,9 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			if options.Resamples < 1 {
 				return diag.Usagef("--resamples %d: at least one is needed", options.Resamples)
+			}
+			if vote && !slices.Contains(tables, tableVotes) {
+				tables = append(tables, tableVotes)
 			}
 			for _, name := range tables {
 				if _, err := report.BuildTable(name, report.Input{}); err != nil {
@@ -196,6 +205,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
 	cmd.Flags().StringSliceVar(&tables, "table", nil, "print that table in place of the report; may be given several times")
+	cmd.Flags().BoolVar(&vote, "vote", false, "print what votes over repeated trials and informed retries are worth: --table "+tableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")

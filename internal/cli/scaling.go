@@ -21,6 +21,9 @@ type scaling struct {
 	informed bool     // a second try after a failure, told of it
 }
 
+// tableVotes is the table of what several tries are worth.
+const tableVotes = "tts"
+
 // maxScale bounds the scale of a budget.
 const maxScale = 1000
 

@@ -68,6 +68,9 @@ var namedTables = []namedTable{
 		"episodes with and without the condition obfuscate"}, (*material).obfuscationTable},
 	{NamedTable{"nl2api-fig4", "Completion by the share of the universe that is shown (NL2API, figure 4)",
 		"episodes with and without the condition universe-size"}, (*material).universeSizeTable},
+	{NamedTable{"tts", "Test-time scaling: votes over repeated trials, and informed retries",
+		"repeated trials (--trials) or informed retries (--informed-retry)"}, (*material).scalingTable},
+	{NamedTable{"budgets", "Success by the scale of the budget", "episodes of several budgets (--budgets)"}, (*material).budgetTable},
 }
 
 // Tables lists the tables that [BuildTable] makes.

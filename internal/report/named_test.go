@@ -121,7 +121,8 @@ func checkTable(t *testing.T, table *Table) {
 				t.Errorf("%s: %s is %v, missing because %q", table.Name, key, v, reason)
 			}
 			f, isShare := v.(float64)
-			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && key != "loops" && key != "sequence_length" && key != "slots_per_call" {
+			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") &&
+				!slices.Contains([]string{"loops", "sequence_length", "slots_per_call", "budget", "turns", "calls", "tokens", "cost_usd"}, key) {
 				if strings.HasPrefix(key, "paired_difference") {
 					low = -1
 				}
@@ -256,7 +257,8 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 			for i, protocol := range []string{"one-shot", "react", "sql", "tools"} {
 				line := fmt.Sprintf("%s style=%s protocol=%s n=12 right=%d intent=1/2/3 slots=1/3/3 proven=2/3/3 class=value_error stuck=2 same=1 budget=1",
 					agent, style, protocol, 3+i)
-				lines = append(lines, line, line+" condition=obfuscate", line+" condition=universe-size:25", line+" condition=universe-size:50")
+				lines = append(lines, line, line+" condition=obfuscate", line+" condition=universe-size:25", line+" condition=universe-size:50",
+					line+" arm=budget=0.5", line+" arm=start", line+" arm=start trial=1")
 			}
 		}
 	}
@@ -266,7 +268,7 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 	for i, line := range lines {
 		rows := callingRows(t, line)
 		one.Rows = append(one.Rows, rows...)
-		if i%4 == 0 {
+		if i%7 == 0 {
 			spread = append(spread, Set{Name: fmt.Sprint("run", i), Suite: s})
 		}
 		last := &spread[len(spread)-1]

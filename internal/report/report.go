@@ -25,6 +25,7 @@ type Row struct {
 	Role      string // of the instance
 	Condition string // the instance's conditions as they are written on the command line; "" where it has none
 	Workflow  string // of the instance's primary plan
+	Sample    Sample // what votes need; only the tables about repeated tries read it
 }
 
 // RowOf pairs a grade with its instance.
