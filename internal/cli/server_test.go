@@ -27,10 +27,12 @@ type modelServer struct {
 //	broken       fails every request
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
 //	writer       gives every endpoint of the rest style another name, and a sentence
+//	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
+//	             judged wrong; and, where it is given one, under every third sampling seed
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|novice|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -55,6 +57,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		script = func(c modeltest.Chat) modeltest.Response { return fly(s, c) }
 	case "writer":
 		script = rewrite
+	case "novice":
+		script = novice(ts)
 	case "hold":
 		usage(ts, len(args) != 2, "modelserver hold N")
 		most, err := strconv.Atoi(args[1])
@@ -103,6 +107,41 @@ func oracle(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
 		default:
 			return modeltest.Say(fmt.Sprintf(`[{"name": %q, "arguments": %s, "label": "all"}]`, call.Tool, arguments))
 		}
+	}
+}
+
+// atlantis is the novice's wrong answer. It never asks about it, so nothing may tell it of it.
+const atlantis = "Atlantis"
+
+// novice errs, as [serve] says.
+func novice(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
+	know := oracle(ts)
+	return func(c modeltest.Chat) modeltest.Response {
+		var request string
+		for _, m := range c.Messages {
+			if m.Role == "user" && request == "" {
+				request = m.Content
+			}
+			if m.Role != "assistant" && strings.Contains(m.Content, atlantis) {
+				return modeltest.Fail(400, "invalid_request_error", "the answer was told")
+			}
+		}
+		question, account, again := strings.Cut(request, "\n\nAn earlier attempt at this request was judged wrong.")
+		if again && !strings.Contains(account, "call_1 = ") {
+			return modeltest.Fail(400, "invalid_request_error", "the account tells of no call")
+		}
+		err := len(question)%2 == 1 && !again
+		if c.Seed != nil {
+			err = *c.Seed%3 == 0
+		}
+		reply := know(c)
+		if !err || c.Turn() == 0 {
+			return reply
+		}
+		if len(c.Tools) > 0 {
+			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: fmt.Sprintf(`{"answer":%q}`, atlantis)})
+		}
+		return modeltest.Say("Thought: It must be " + atlantis + ".\nFinal Answer: \"" + atlantis + "\"")
 	}
 }
 

@@ -291,7 +291,9 @@ func (m *material) budgetTable() *Table {
 					spent++
 				}
 			}
-			l := g.line()
+			plain := *g
+			plain.subject.Arm = arm.Hint // the scale has a column of its own
+			l := plain.line()
 			l.text("role", role)
 			l.cell(strconv.FormatFloat(arm.Budget, 'g', -1, 64))
 			l.record["budget"] = arm.Budget
