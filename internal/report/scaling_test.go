@@ -397,6 +397,19 @@ func TestInformedRetriesInATable(t *testing.T) {
 	}
 }
 
+// TestInformedArmsAreLabelled: where second tries have lines of their own, the report says what they are.
+func TestInformedArmsAreLabelled(t *testing.T) {
+	for arm, want := range map[string]bool{"": false, "start": false, "informed": true, "start,budget=2,informed": true} {
+		r, err := Build([]Run{{Name: "r", Rows: []Row{tryOf("a", 0, arm, "y", true)}}}, Options{Resamples: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(r.Markdown(), "verdict of the grader"); got != want {
+			t.Errorf("arm %q: the verdict is named: %v, want %v", arm, got, want)
+		}
+	}
+}
+
 func TestBudgetsInATable(t *testing.T) {
 	var rows []Row
 	for _, scale := range []float64{16, 2, 0.5, 1} {

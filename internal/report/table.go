@@ -38,6 +38,8 @@ const (
 	wilsonMark = "*"
 	wilsonNote = "* All tasks came out alike, so a bootstrap would show no spread: the interval allows for unseen tasks " +
 		"by Wilson's score bound."
+	informedNote = "Arms that are informed hold second tries after a failure alone, chosen by the verdict of the grader: their rates " +
+		"do not compare with others. The table tts counts both tries."
 )
 
 // Tables gives the report as tables, in their order.
@@ -116,6 +118,9 @@ func (r *Report) agentTable() Table {
 		if note := invalidNote(a.Subject.String(), &a.Summary); note != "" {
 			t.Notes = append(t.Notes, note)
 		}
+	}
+	if slices.ContainsFunc(r.Agents, func(a Agent) bool { return armOf(a.Arm).Informed }) {
+		t.Notes = append(t.Notes, informedNote)
 	}
 	return t.starred(starred)
 }
