@@ -38,6 +38,7 @@ var layout = []struct {
 	{"suite", "condition transcript universe"},
 	{"derive", "condition suite universe"},
 	{"environment", "condition database relation transcript universe"},
+	{"twin", "database environment schema sqlast suite universe witness"},
 	{"model", "diag universe"},
 	{"model/modeltest", "model universe"},
 	{"agent", "diag model transcript universe"},
@@ -45,7 +46,7 @@ var layout = []struct {
 	{"grade", "transcript universe"},
 	{"verify", "agent condition database derive diag environment episode grade relation schema sqlast suite transcript universe witness"},
 	{"build", "compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize universe verify witness"},
-	{"report", "diag grade suite transcript universe"},
+	{"report", "condition diag grade suite transcript universe"},
 	{"cli", "*"},
 }
 

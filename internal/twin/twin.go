@@ -1,0 +1,471 @@
+// Package twin chooses the toolkits of hopeless instances and proves that nothing in them can be known. The tools left are
+// the most similar ones that do not read one column of the right answer; a twin of the database, in which only values of
+// that column differ, gives them the same results for any arguments and the question another answer (Hell or High Water
+// §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions or how tools
+// were made, and a time limit never decides what it finds.
+package twin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Minimum is the least number of tools that a toolkit of wrong tools holds: with fewer there is nothing to be misled by.
+// Databases whose remaining tools are fewer than asked for, and not fewer than this, show all that remain.
+const Minimum = 3
+
+// maxRounds bounds how often tools through which a search reached the answer give way to others.
+const maxRounds = 8
+
+// Search looks for an answer of a task among tools, by all single calls and chains of two. It names the tools of a way that
+// it found, none where there is none, and how many calls and chains it made.
+type Search func(ctx context.Context, task *universe.Task, tools []*universe.Tool) (found []string, searched int, err error)
+
+// Config is what a database's hopeless instances are made of.
+type Config struct {
+	Database string
+	World    *database.World  // opened from the file of the suite
+	Tools    []*universe.Tool // of every style, in the suite's order; those of other databases are passed over
+	Seed     uint64
+	Search   Search // nil: where no twin exists, a task is refused
+}
+
+// Choice is a toolkit from which the right answer cannot be known.
+type Choice struct {
+	Toolkit []string    // the wrong tools that are left, in the suite's order
+	Gold    []string    // the tools of the task's plans, in the suite's order: with them the clean pair's toolkit is whole
+	Twin    *suite.Twin // nil where the instance is bounded by a search
+	// Searched is how many calls and chains of calls found no way to the answer, where there is no twin.
+	Searched int
+}
+
+// Refusal says why no toolkit was chosen.
+type Refusal struct {
+	Reason  string // from the closed list of [Refusals]
+	Message string
+}
+
+// Reasons of refusals, a closed list.
+const (
+	reasonStyle   = "tools_read_anything"
+	reasonFew     = "too_few_wrong_tools"
+	reasonNoTwin  = "no_twin"
+	reasonReached = "answer_reached"
+)
+
+// Refusals lists the reasons of refusals with their explanations.
+func Refusals() map[string]string {
+	return map[string]string{
+		reasonStyle:   "the tools of the style read any column: what remains of them can serve every request",
+		reasonFew:     fmt.Sprintf("fewer than %d tools remain beside those that can serve the request", Minimum),
+		reasonNoTwin:  "no column of the answer is unread by enough tools, or no change of it changes the answer",
+		reasonReached: "calls to the tools that remain, or chains of two, reach the answer",
+	}
+}
+
+// Finder chooses toolkits and finds twins for the tasks of one database. It remembers what its tools read. It is not safe
+// for concurrent use.
+type Finder struct {
+	config  Config
+	copy    *database.Copy
+	schema  *schema.Database
+	kits    map[string]*kit             // by style
+	queries map[string]*facts           // by SQL
+	cells   map[column]*cells           // what is known of a column's values
+	changes map[changeKey]*change       // nil where none was found
+	sound   map[string][]string         // what is wrong with a table as published
+	domains map[column][]universe.Value // for drawn arguments
+}
+
+// column is a column of a table, both as the schema writes them.
+type column = database.ColumnRead
+
+type changeKey struct {
+	sql    string
+	column column
+}
+
+// kit is the tools of one style.
+type kit struct {
+	tools   []*tool
+	byName  map[string]*tool
+	toolkit *environment.Toolkit
+}
+
+// tool is a tool with what it reads and what is said of it.
+type tool struct {
+	*universe.Tool
+	place  int // in the suite's order
+	reads  map[column]bool
+	opaque bool // what it reads is decided by its arguments
+	words  document
+}
+
+// facts is what is known of a query.
+type facts struct {
+	columns []column // that it reads and that may change, in the order of their names
+	behind  map[string][]int64
+	looked  bool // for the rows behind it
+}
+
+// NewFinder copies the database into memory and lists what each of the tools' statements reads.
+func NewFinder(ctx context.Context, c Config) (*Finder, error) {
+	twin, err := database.Copied(ctx, c.World)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finder{
+		config: c, copy: twin, kits: map[string]*kit{}, queries: map[string]*facts{}, cells: map[column]*cells{},
+		changes: map[changeKey]*change{}, sound: map[string][]string{}, domains: map[column][]universe.Value{},
+	}
+	if f.schema, err = twin.Schema(ctx); err == nil {
+		err = f.equip(ctx)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("twins of %s: %w", c.Database, err)
+	}
+	return f, nil
+}
+
+// Close frees the copy. The world stays open.
+func (f *Finder) Close() { _ = f.copy.Close() } // in memory: nothing can be lost
+
+// equip makes the tools of each style ready.
+func (f *Finder) equip(ctx context.Context) error {
+	byStyle := map[string][]*universe.Tool{}
+	var styles []string
+	for _, t := range f.config.Tools {
+		if t.Database != f.config.Database || !closed(t.Style) {
+			continue
+		}
+		if byStyle[t.Style] == nil {
+			styles = append(styles, t.Style)
+		}
+		byStyle[t.Style] = append(byStyle[t.Style], t)
+	}
+	for _, style := range styles {
+		k := &kit{byName: map[string]*tool{}}
+		var err error
+		if k.toolkit, err = environment.NewToolkit(byStyle[style]); err != nil {
+			return err
+		}
+		for i, t := range byStyle[style] {
+			one := &tool{Tool: t, place: i}
+			if one.reads, one.opaque, err = f.readsOf(ctx, t); err != nil {
+				return fmt.Errorf("tool %s: %w", t.Name, err)
+			}
+			k.tools, k.byName[t.Name] = append(k.tools, one), one
+		}
+		describe(k.tools)
+		f.kits[style] = k
+	}
+	return nil
+}
+
+// closed says whether what a tool of the style reads is fixed by its statement.
+func closed(style string) bool { return style == universe.StyleFunc || style == universe.StyleRest }
+
+// readsOf lists the columns of tables that show in what a tool gives: those that its statement reads, and those whose
+// values the environment names where an argument matches none of them.
+func (f *Finder) readsOf(ctx context.Context, t *universe.Tool) (map[column]bool, bool, error) {
+	reads := map[column]bool{}
+	if t.Body == nil {
+		return reads, false, nil // it only says that it cannot be run
+	}
+	if t.Body.Engine != universe.EngineSQLite {
+		return nil, true, nil
+	}
+	statements := []string{t.Body.Statement}
+	for i := range t.Body.Bindings {
+		if b := &t.Body.Bindings[i]; b.Table != "" && b.Column != "" {
+			if table := f.schema.Table(b.Table); table != nil && table.Column(b.Column) >= 0 {
+				statements = append(statements, fmt.Sprintf("SELECT x.%s FROM %s AS x", sqlast.Quote(b.Column), sqlast.Quote(b.Table)))
+			}
+		}
+	}
+	for _, statement := range statements {
+		list, err := f.copy.Reads(ctx, statement)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, r := range list {
+			reads[r] = true
+		}
+	}
+	return reads, false, nil
+}
+
+// Find chooses a toolkit in which a task is hopeless: at most size of the tools that are most similar to those of its
+// plans, none of them in the plans or in avoid (the tools of all ways that are known to reach the answer), and none of
+// which gives the answer in one call with the request's literals.
+//
+// Of the columns that the query reads and that are in no key, that one is taken which leaves the most similar tools
+// without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar tools
+// are searched for a way to the answer instead, if the finder has a search, and tools of a way that is found give way to
+// the next. Each of the plans' tools in turn brings the most similar tool that is left, so that a size of as many as the
+// plans call replaces each by its own.
+//
+// The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+func (f *Finder) Find(
+	ctx context.Context, task *universe.Task, query *sqlast.Query, avoid []string, size int,
+) (*Choice, *Refusal, error) {
+	k := f.kits[task.Style]
+	if !closed(task.Style) {
+		return nil, &Refusal{reasonStyle, fmt.Sprintf("tools of the style %s work on any table", task.Style)}, nil
+	}
+	if k == nil {
+		return nil, nil, fmt.Errorf("twin of task %s: its database has no tools of the style %q", task.ID, task.Style)
+	}
+	choice, refusal, err := f.find(ctx, k, task, query, avoid, size)
+	if err != nil {
+		return nil, nil, fmt.Errorf("twin of task %s: %w", task.ID, err)
+	}
+	return choice, refusal, nil
+}
+
+func (f *Finder) find(
+	ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, avoid []string, size int,
+) (*Choice, *Refusal, error) {
+	gold, left, err := k.part(task, avoid)
+	if err != nil {
+		return nil, nil, err
+	}
+	size = max(size, Minimum)
+	ranked := rank(gold, left)
+	few := &Refusal{reasonFew, fmt.Sprintf("%d tools remain", len(left))}
+	if len(left) < Minimum {
+		return nil, few, nil
+	}
+	columns, err := f.columns(ctx, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	var options []option
+	for _, c := range columns {
+		o := option{column: c}
+		unread := func(t *tool) bool { return !t.reads[c] }
+		if o.tools = ranked.pick(size, unread); len(o.tools) >= Minimum {
+			o.score = ranked.score(o.tools)
+			options = append(options, o)
+		}
+	}
+	slices.SortStableFunc(options, func(a, b option) int { return cmp.Compare(b.score, a.score) })
+	hits := map[*tool]bool{}
+	for i := range options {
+		o := &options[i]
+		found, err := f.change(ctx, task, query, o.column)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found == nil {
+			continue
+		}
+		tools, err := f.harmless(ctx, k, task, ranked, size, hits, func(t *tool) bool { return !t.reads[o.column] })
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(tools) >= Minimum {
+			return &Choice{Toolkit: names(tools), Gold: names(gold), Twin: f.publish(task, o.column, found)}, nil, nil
+		}
+	}
+	return f.bounded(ctx, k, task, gold, ranked, size, hits)
+}
+
+// option is a column that a twin could be made by, and the tools that do not read it.
+type option struct {
+	column column
+	tools  []*tool
+	score  float64
+}
+
+// part gives the tools of a task's plans, and those that are left without them and without those to be avoided.
+func (k *kit) part(task *universe.Task, avoid []string) (gold, left []*tool, err error) {
+	out := map[string]bool{}
+	for _, name := range avoid {
+		out[name] = true
+	}
+	own := map[string]bool{}
+	for i := range task.Plans {
+		for j := range task.Plans[i].Calls {
+			name := task.Plans[i].Calls[j].Tool
+			if k.byName[name] == nil {
+				return nil, nil, fmt.Errorf("there is no tool %q, which its plans call", name)
+			}
+			own[name] = true
+		}
+	}
+	for _, t := range k.tools {
+		switch {
+		case own[t.Name]:
+			gold = append(gold, t)
+		case !out[t.Name] && !t.opaque:
+			left = append(left, t)
+		}
+	}
+	return gold, left, nil
+}
+
+// names lists tools in the suite's order.
+func names(tools []*tool) []string {
+	ordered := slices.SortedFunc(slices.Values(tools), func(a, b *tool) int { return cmp.Compare(a.place, b.place) })
+	list := make([]string, len(ordered))
+	for i, t := range ordered {
+		list[i] = t.Name
+	}
+	return list
+}
+
+// columns lists the columns that a query reads and that may change, in the order of their names.
+func (f *Finder) columns(ctx context.Context, query *sqlast.Query) ([]column, error) {
+	facts, err := f.factsOf(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return facts.columns, nil
+}
+
+func (f *Finder) factsOf(ctx context.Context, query *sqlast.Query) (*facts, error) {
+	if known := f.queries[query.Source]; known != nil {
+		return known, nil
+	}
+	reads, err := f.copy.Reads(ctx, query.Source)
+	if err != nil {
+		return nil, err
+	}
+	found := &facts{}
+	for _, r := range reads {
+		if r.Column != "" && f.copy.Tied(r.Table, r.Column) == "" {
+			found.columns = append(found.columns, r)
+		}
+	}
+	slices.SortFunc(found.columns, func(a, b column) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Column, b.Column))
+	})
+	found.columns = slices.Compact(found.columns)
+	f.queries[query.Source] = found
+	return found, nil
+}
+
+// harmless picks tools of which none gives the answer in one call. What hits is remembered.
+func (f *Finder) harmless(
+	ctx context.Context, k *kit, task *universe.Task, ranked *ranking, size int, hits map[*tool]bool, fits func(*tool) bool,
+) ([]*tool, error) {
+	for {
+		tools := ranked.pick(size, func(t *tool) bool { return !hits[t] && fits(t) })
+		clean := true
+		for _, t := range tools {
+			hit, known := hits[t]
+			if !known {
+				var err error
+				if hit, err = f.hits(ctx, k, task, t); err != nil {
+					return nil, err
+				}
+				hits[t] = hit
+			}
+			clean = clean && !hit
+		}
+		if clean {
+			return tools, nil
+		}
+	}
+}
+
+// hits says whether one call to a tool, with literals of the request, gives the answer.
+func (f *Finder) hits(ctx context.Context, k *kit, task *universe.Task, t *tool) (bool, error) {
+	if t.Body == nil || !slices.ContainsFunc(task.Gold.Answers(), func(a *universe.Gold) bool {
+		return len(a.Columns) == len(t.Body.Columns) && (!t.Body.SingleRow || len(a.Rows) == 1)
+	}) {
+		return false, nil
+	}
+	world := f.config.World.WithRows(max(task.Gold.Longest(), 1))
+	var columns []string
+	for i := range t.Body.Columns {
+		columns = append(columns, t.Body.Columns[i].Name)
+	}
+	for _, call := range universe.SingleCalls([]*universe.Tool{t.Tool}, nil, task.Literals) {
+		values, mistake, err := k.toolkit.Values(&call, nil)
+		if err != nil {
+			return false, err
+		}
+		if mistake != nil {
+			continue
+		}
+		r, err := world.Query(ctx, t.Body.Statement, values)
+		if judged(err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("call of %s: %w", t.Name, err)
+		}
+		if task.Gold.Accepts(universe.Answer{Result: &universe.Result{Columns: columns, Rows: r.Rows}}).Strict {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// bounded picks the most similar tools of all that are left and searches them.
+func (f *Finder) bounded(
+	ctx context.Context, k *kit, task *universe.Task, gold []*tool, ranked *ranking, size int, hits map[*tool]bool,
+) (*Choice, *Refusal, error) {
+	if f.config.Search == nil {
+		return nil, &Refusal{reasonNoTwin, "the finder makes no search in its place"}, nil
+	}
+	all := func(*tool) bool { return true }
+	for range maxRounds {
+		tools, err := f.harmless(ctx, k, task, ranked, size, hits, all)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(tools) < Minimum {
+			return nil, &Refusal{reasonFew, fmt.Sprintf("%d tools remain that do not reach the answer", len(tools))}, nil
+		}
+		toolkit := names(tools)
+		found, searched, err := f.config.Search(ctx, task, k.specifications(toolkit))
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(found) == 0 {
+			return &Choice{Toolkit: toolkit, Gold: names(gold), Searched: searched}, nil, nil
+		}
+		for _, name := range found {
+			if t := k.byName[name]; t != nil {
+				hits[t] = true
+			}
+		}
+	}
+	return nil, &Refusal{reasonReached, fmt.Sprintf("after %d rounds in which tools gave way to others", maxRounds)}, nil
+}
+
+// specifications lists tools by name.
+func (k *kit) specifications(names []string) []*universe.Tool {
+	tools := make([]*universe.Tool, len(names))
+	for i, name := range names {
+		tools[i] = k.byName[name].Tool
+	}
+	return tools
+}
+
+// publish writes a change as a twin.
+func (f *Finder) publish(task *universe.Task, c column, made *change) *suite.Twin {
+	t := &suite.Twin{
+		Database: f.config.Database, Task: task.ID, Column: c.Table + "." + c.Column, Statements: made.statements, Gold: made.gold,
+	}
+	t.ID = identify(t)
+	return t
+}
+
+// identify gives the id of a twin: a hash of what it is made of.
+func identify(t *suite.Twin) string {
+	return universe.Hash(0, append([]string{"twin", t.Database, t.Task, t.Column}, t.Statements...)...)
+}
