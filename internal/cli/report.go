@@ -58,9 +58,13 @@ func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error
 }
 
 func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
+	certificates := make(map[string]*suite.Certificate, len(s.Certificates))
+	for _, c := range s.Certificates {
+		certificates[c.Instance] = c
+	}
 	var rows []report.Row
 	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
-		row := report.RowOf(g, in)
+		row := report.RowOf(g, in, certificates[in.ID])
 		row.Sample = report.SampleOf(t)
 		rows = append(rows, row)
 		return nil

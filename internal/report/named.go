@@ -52,6 +52,7 @@ const (
 	needsDirect = "episodes without conditions, under the protocol one-shot or of a policy"
 	needsLoops  = "episodes without conditions, under the protocols react and tools or of a policy"
 	needsSuites = "the suite alone"
+	needsFaults = "episodes under faults"
 )
 
 // namedTables is the registry, in the order in which tables are listed.
@@ -68,6 +69,15 @@ var namedTables = []namedTable{
 		"episodes with and without the condition obfuscate"}, (*material).obfuscationTable},
 	{NamedTable{"nl2api-fig4", "Completion by the share of the universe that is shown (NL2API, figure 4)",
 		"episodes with and without the condition universe-size"}, (*material).universeSizeTable},
+	{NamedTable{"tbx-1", "Success by hazard and workflow, clean and faulted (ToolBench-X)", needsFaults}, (*material).hazardTable},
+	{NamedTable{"tbx-2", "What hints are worth (ToolBench-X)", needsFaults + " in several arms (--hints)"}, (*material).hintGainTable},
+	{NamedTable{"tbx-3", "What came of faults that landed, by hazard (ToolBench-X)", needsFaults}, (*material).reactionsTable},
+	{NamedTable{"tbx-4", "Success against calls, failpoints and budget (ToolBench-X)", needsFaults}, (*material).volumesTable},
+	{NamedTable{"tbx-5", "Success by kind of fault", needsFaults}, (*material).kindTable},
+	{NamedTable{"tbx-6", "False alarms at look-alikes, mirrors and controls", needsFaults}, (*material).alarmTable},
+	{NamedTable{"tbx-7", "Giving up where it is right (Hell or High Water, section 5)", "hopeless instances"}, (*material).givingUpTable},
+	{NamedTable{"tbx-8", "The recovery policy with one tactic left out", "episodes of " + policyRecover + " and " + recoverWithout + "TACTIC"},
+		(*material).leaveOutTable},
 	{NamedTable{"tts", "Test-time scaling: votes over repeated trials, and informed retries",
 		"repeated trials (--trials) or informed retries (--informed-retry)"}, (*material).scalingTable},
 	{NamedTable{"budgets", "Success by the scale of the budget", "episodes of several budgets (--budgets)"}, (*material).budgetTable},

@@ -102,19 +102,11 @@ func pair(a, b *group, o Options) Pair {
 // countDiscordant compares the first trial that both have a valid episode of. Rows are in the order of their trials
 // within an instance.
 func (p *Pair) countDiscordant(a, b []Row) {
-	for i := range a {
-		for j := range b {
-			g, h := &a[i].Grade, &b[j].Grade
-			if !g.Valid || !h.Valid || g.Trial != h.Trial {
-				continue
-			}
-			switch {
-			case g.Success && !h.Success:
-				p.AOnly++
-			case h.Success && !g.Success:
-				p.BOnly++
-			}
-			return
-		}
+	switch first, second, ok := firstShared(a, b); {
+	case !ok || first == second:
+	case first:
+		p.AOnly++
+	default:
+		p.BOnly++
 	}
 }

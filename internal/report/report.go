@@ -22,19 +22,26 @@ const roleClean = "clean"
 // Row is one graded episode with what its instance says of it.
 type Row struct {
 	Grade     grade.Grade
-	Role      string // of the instance
-	Condition string // the instance's conditions as they are written on the command line; "" where it has none
-	Workflow  string // of the instance's primary plan
-	Sample    Sample // what votes need; only the tables about repeated tries read it
+	Role      string  // of the instance
+	Condition string  // the instance's conditions as they are written on the command line; "" where it has none
+	Workflow  string  // of the instance's primary plan
+	Sample    Sample  // what votes need; only the tables about repeated tries read it
+	Strike    *Strike // nil where no condition of the instance is of the environment
 }
 
-// RowOf pairs a grade with its instance.
-func RowOf(g grade.Grade, in *suite.Instance) Row {
+// RowOf pairs a grade with its instance and, where it has one, that one's certificate.
+func RowOf(g grade.Grade, in *suite.Instance, c *suite.Certificate) Row {
 	names := make([]string, len(in.Conditions))
 	for i := range in.Conditions {
 		names[i] = in.Conditions[i].String()
 	}
-	return Row{Grade: g, Role: in.Role, Condition: strings.Join(names, "+"), Workflow: in.Workflow}
+	row := Row{
+		Grade: g, Role: in.Role, Condition: strings.Join(names, "+"), Workflow: in.Workflow, Strike: strikeOf(in.Conditions),
+	}
+	if row.Strike != nil && c != nil {
+		row.Strike.Proof = c.Fault
+	}
+	return row
 }
 
 // Run is the episodes of one run. Name tells runs apart where there are several.
@@ -58,8 +65,9 @@ type Report struct {
 	Resamples  int         `json:"resamples"`
 	Agents     []Agent     `json:"agents"`
 	Workflows  []Workflow  `json:"workflows"`
-	Conditions []Condition `json:"conditions,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"` // those of the environment are in Robustness
 	Pairs      []Pair      `json:"pairs,omitempty"`
+	Robustness *Robustness `json:"robustness,omitempty"` // nil where no instance is under conditions of the environment
 }
 
 // Subject is what is measured: an agent under a protocol, in a hint arm. Run is empty where there is one run alone.
@@ -181,11 +189,16 @@ func Build(runs []Run, o Options) (*Report, error) {
 	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {
 		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Role, b.Role))
 	})
+	var benches []*bench
 	for i := range groups {
+		for j := range groups[i] {
+			benches = append(benches, newBench("", runs[i].Name, groups[i][j], o))
+		}
 		for j := i + 1; j < len(groups); j++ {
 			r.Pairs = append(r.Pairs, paired(groups[i], groups[j], o)...)
 		}
 	}
+	r.Robustness = robustnessOf(benches)
 	return r, nil
 }
 
@@ -337,7 +350,7 @@ func (g *group) conditions(o Options) []Condition {
 	_, byCondition := partition(g.rows, func(r *Row) string { return r.Condition })
 	var list []Condition
 	for condition, rows := range byCondition {
-		if condition == "" {
+		if condition == "" || rows[0].Strike != nil {
 			continue
 		}
 		_, byRole := partition(rows, func(r *Row) string { return r.Role })
@@ -388,7 +401,7 @@ func baseline(rows []Row, condition string) []Row {
 		switch {
 		case r.Condition == "":
 			without = append(without, r)
-		case r.Condition != condition && r.Role == roleClean:
+		case r.Condition != condition && r.Role == roleClean && r.Strike == nil:
 			clean = append(clean, r)
 		}
 	}

@@ -135,8 +135,9 @@ func TestRowOf(t *testing.T) {
 	in := &suite.Instance{
 		Role: "fault", Workflow: "mixed", Conditions: []condition.Condition{{Name: "exec.timeout"}, {Name: "spec.renamed"}},
 	}
-	got := RowOf(grade.Grade{Episode: "e"}, in)
-	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed"}
+	got := RowOf(grade.Grade{Episode: "e"}, in, nil)
+	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed",
+		Strike: &Strike{Kinds: []string{"exec.timeout"}, Points: 1, Beside: "spec.renamed"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -201,16 +200,6 @@ func betweenTrials(rows []Row) *float64 {
 	slices.Sort(rates)
 	v := stat.Variance(rates, nil)
 	return &v
-}
-
-// mcnemar gives the two-sided p of McNemar's exact test (McNemar 1947, with the binomial in place of the chi-square):
-// a and b count the pairs in which one side alone succeeded.
-func mcnemar(a, b int) float64 {
-	if a+b == 0 {
-		return 1
-	}
-	tail := distuv.Binomial{N: float64(a + b), P: 0.5}.CDF(float64(min(a, b)))
-	return math.Min(1, 2*tail)
 }
 
 func workflowOrder(workflow string) int {

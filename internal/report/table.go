@@ -48,6 +48,9 @@ func (r *Report) Tables() []Table {
 	if len(r.Conditions) > 0 {
 		tables = append(tables, r.conditionTable())
 	}
+	if r.Robustness != nil {
+		tables = append(tables, r.Robustness.robustTables()...)
+	}
 	if t := r.trialTable(); len(t.Cells) > 0 {
 		tables = append(tables, t)
 	}

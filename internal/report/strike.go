@@ -1,0 +1,155 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+)
+
+// Strike is what an instance's conditions of the environment come to.
+type Strike struct {
+	Kinds   []string // a name for each condition, in their order
+	Variant string   // the first that is none of the fault itself, else condition.VariantFault
+	Points  int      // failpoints
+	Beside  string   // the other conditions of the instance, as they are written on the command line
+	Proof   *suite.FaultProof
+}
+
+// Parts of what is tried: a role and a variant.
+const (
+	PartClean     = "clean"      // no condition of the environment
+	PartControl   = "control"    // the tools that a fault adds, and nothing goes wrong
+	PartFault     = "fault"      // a fault that can be survived
+	PartMirror    = "mirror"     // of a conflict: the source that the plan does not use is the wrong one
+	PartLookalike = "look-alike" // trouble that is none
+	PartHopeless  = "hopeless"   // declining is right
+)
+
+// hazardSeveral is the hazard of faults of several hazards that strike together.
+const hazardSeveral = "several hazards"
+
+// kindInfo is what the catalogue says of a kind.
+type kindInfo struct {
+	hazard  string
+	place   int
+	control bool // it has a control variant
+}
+
+var kinds = func() map[string]kindInfo {
+	known := map[string]kindInfo{}
+	for i, info := range condition.Catalogue() {
+		if info.Survival != nil {
+			known[info.Name] = kindInfo{
+				hazard: info.Survival.Hazard, place: i,
+				control: slices.Contains(condition.Variants(info.Name), condition.VariantControl),
+			}
+		}
+	}
+	return known
+}()
+
+// hazards are the hazards in the order of reports.
+var hazards = []string{
+	condition.HazardSpecification, condition.HazardInvocation, condition.HazardExecution, condition.HazardOutput,
+	condition.HazardConflict, condition.HazardMissing, hazardSeveral,
+}
+
+// strikeOf reads the conditions of an instance; nil where none is of the environment.
+func strikeOf(conditions []condition.Condition) *Strike {
+	s := &Strike{}
+	var beside []string
+	renewals := 0 // conditions before that count renewals
+	for _, c := range conditions {
+		if _, known := kinds[c.Name]; !known {
+			beside = append(beside, c.String())
+			continue
+		}
+		s.Kinds = append(s.Kinds, c.Name)
+		if s.Variant == condition.VariantFault {
+			s.Variant = c.Variant()
+		}
+		var counted struct {
+			Times    int `json:"times"`
+			Renewals int `json:"renewals"`
+		}
+		points := 1
+		if json.Unmarshal(c.Parameters, &counted) == nil {
+			points = max(points, counted.Times, counted.Renewals-renewals)
+		}
+		if counted.Renewals > 0 {
+			renewals++ // the second tool wants one renewal more than the first, and is one failpoint all the same
+		}
+		s.Points += points
+	}
+	if s.Kinds == nil {
+		return nil
+	}
+	s.Beside = strings.Join(beside, "+")
+	return s
+}
+
+// kind names the kinds that strike together, each once.
+func (s *Strike) kind() string { return strings.Join(slices.Compact(slices.Clone(s.Kinds)), "+") }
+
+// hazard is that of the kinds.
+func (s *Strike) hazard() string {
+	hazard := kinds[s.Kinds[0]].hazard
+	for _, k := range s.Kinds[1:] {
+		if kinds[k].hazard != hazard {
+			return hazardSeveral
+		}
+	}
+	return hazard
+}
+
+// control names the kinds whose tools stand in the control variant too: those for which there is one.
+func (s *Strike) control() string {
+	var named []string
+	for _, k := range s.Kinds {
+		if kinds[k].control {
+			named = append(named, k)
+		}
+	}
+	return strings.Join(named, "+")
+}
+
+// part says what a row is of; "" for instances that the robustness section is not about.
+func (r *Row) part() string {
+	switch {
+	case r.Strike == nil && r.Role == roleClean:
+		return PartClean
+	case r.Strike == nil:
+		return ""
+	case r.Role == condition.RoleClean:
+		return PartControl
+	case r.Role == condition.RoleLookalike:
+		return PartLookalike
+	case r.Role == condition.RoleHopeless:
+		return PartHopeless
+	case r.Strike.Variant == condition.VariantMirror:
+		return PartMirror
+	default:
+		return PartFault
+	}
+}
+
+func hazardOrder(hazard string) int { return slices.Index(hazards, hazard) }
+
+// compareKinds orders kinds as the catalogue does, those that strike together behind.
+func compareKinds(a, b string) int {
+	place := func(kind string) int {
+		switch info, known := kinds[kind]; {
+		case kind == "":
+			return -1 // all of them
+		case known:
+			return info.place
+		default:
+			return 1 << 20
+		}
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+}
