@@ -2,6 +2,7 @@ package agent
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,14 +24,15 @@ var argumentNameTactic = &tactic{
 	},
 }
 
+var acceptsPattern = regexp.MustCompile(`(?i)accept`)
+
 // namesIn reads the arguments that an error refuses, and those that it says are accepted.
 func namesIn(message string) (unknown, accepted []string) {
-	lower := strings.ToLower(message)
-	at := strings.Index(lower, "accept")
-	if at < 0 || !holds(message, "unknown", "unexpected", "not known", "unrecogni") || len(lower) != len(message) {
+	at := acceptsPattern.FindStringIndex(message)
+	if at == nil || !holds(message, "unknown", "unexpected", "not known", "unrecogni") {
 		return nil, nil
 	}
-	return quotedNames(message[:at]), quotedNames(message[at:])
+	return quotedNames(message[:at[0]]), quotedNames(message[at[0]:])
 }
 
 // renamedTo finds the new name of an argument among those that are accepted and not given: the only one, the one that

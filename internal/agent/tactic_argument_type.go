@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -23,18 +24,16 @@ var argumentTypeTactic = &tactic{
 	},
 }
 
+var expectedPattern = regexp.MustCompile(`(?is)expected (.*?)(?: but got|$)`)
+
 // typeIn reads the argument that an error speaks of, and what it is expected to be.
 func typeIn(message string) (argument, wanted string, ok bool) {
-	at := strings.Index(strings.ToLower(message), "expected ")
+	m := expectedPattern.FindStringSubmatch(message)
 	names := quotedNames(message)
-	if at < 0 || len(names) == 0 || at >= len(message) {
+	if m == nil || len(names) == 0 {
 		return "", "", false
 	}
-	wanted = message[at+len("expected "):]
-	if cut := strings.Index(wanted, " but got"); cut >= 0 {
-		wanted = wanted[:cut]
-	}
-	return names[len(names)-1], wanted, true
+	return names[len(names)-1], m[1], true
 }
 
 // converter gives the conversion to what is wanted, nil where that is not understood. References stay as they are.

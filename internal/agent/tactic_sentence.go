@@ -58,6 +58,9 @@ func valueInSentence(text string) (lead string, value any, ok bool) {
 			continue
 		}
 		rest := body[from:]
+		if strings.Count(body[:from], " ") < minLead {
+			continue
+		}
 		if rest == "" || rest[0] != '"' && rest[0] != '-' && !isDigit(rest[0]) {
 			continue
 		}
@@ -66,6 +69,9 @@ func valueInSentence(text string) (lead string, value any, ok bool) {
 		}
 	}
 }
+
+// minLead is the number of words from which what leads up to a value is a sentence, and no label.
+const minLead = 4
 
 func lastWord(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
 
