@@ -29,6 +29,8 @@ func (f *plantedFatal) make(_ FaultInput, m *made) error {
 	return nil
 }
 
+func (*plantedFatal) hint(*adviser) (string, error) { return "Nothing helps.", nil }
+
 func (f *plantedFatal) Refuse(*Call) (*universe.ToolError, *Decision) { return refuseForGood() }
 
 // plantedNothing never lands, and says that it was applied.
@@ -50,3 +52,5 @@ func (f *plantedNothing) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	}
 	return p, applied()
 }
+
+func (*plantedNothing) hint(*adviser) (string, error) { return "Nothing happens.", nil }

@@ -242,6 +242,8 @@ type fault interface {
 	place(p *placement) *Refusal
 	// make adds the steps and tools that the parameters stand for.
 	make(in FaultInput, m *made) error
+	// hint gives advice from the parameters: see [Hint]. It must be the same for every variant.
+	hint(a *adviser) (string, error)
 	// common gives the parameters that every kind has.
 	common() *target
 }
