@@ -33,6 +33,8 @@ type call struct {
 	resolved  bool
 	timeouts  int
 	handle    string // the identity of the data handle that the call made
+	altered   bool   // a condition altered its arguments or values
+	anomaly   bool   // the agent sees that a condition had a hand in it: see [Hint]
 }
 
 // runCalls runs the bodies of a step's calls side by side, those that refer to others of the step after them. The error
@@ -110,6 +112,7 @@ func (e *Environment) run(ctx context.Context, c *call) error {
 	}
 	if mistake != nil {
 		c.delivery = condition.Delivery{Error: mistake}
+		c.anomaly = c.anomaly || c.altered
 	}
 	if c.tool != nil {
 		e.stages.changeDelivery(c)

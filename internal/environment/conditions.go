@@ -67,6 +67,7 @@ func (s *stages) refuse(c *call) *universe.ToolError {
 		refusal, decision := r.step.Refuse(&c.about)
 		c.decided(r.name, decision)
 		if refusal != nil {
+			c.anomaly = true
 			return refusal
 		}
 	}
@@ -78,8 +79,10 @@ func (s *stages) changeArguments(c *call) *universe.ToolError {
 		changed, refusal, decision := a.step.ChangeArguments(&c.about, c.arguments)
 		c.decided(a.name, decision)
 		if refusal != nil {
+			c.anomaly = true
 			return refusal
 		}
+		c.altered = c.altered || decision != nil && decision.Applied
 		c.arguments = changed
 	}
 	return nil
@@ -92,6 +95,7 @@ func (s *stages) changeValues(c *call, values []universe.Value, world int) []uni
 		changed, decision := v.step.ChangeValues(&c.about, values)
 		if world == 0 {
 			c.decided(v.name, decision)
+			c.altered = c.altered || decision != nil && decision.Applied
 		}
 		values = changed
 	}
@@ -112,6 +116,7 @@ func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed c
 			c.decided(name, d)
 		}
 	}
+	before := p
 	for _, r := range s.results {
 		changed, decision := r.step.ChangeResult(&c.about, p)
 		decide(r.name, decision)
@@ -127,6 +132,7 @@ func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed c
 		}
 		p = part
 	}
+	c.anomaly = c.anomaly || world == 0 && differs(&before, &p)
 	return p, whole
 }
 
@@ -155,6 +161,7 @@ func (s *stages) changeDelivery(c *call) {
 	for _, step := range s.deliveries {
 		changed, decision := step.step.ChangeDelivery(&c.about, c.delivery)
 		c.decided(step.name, decision)
+		c.anomaly = c.anomaly || redelivered(&c.delivery, &changed)
 		c.delivery = changed
 	}
 }

@@ -73,6 +73,7 @@ type Config struct {
 	Neighbours []World
 	Limits     Limits
 	Steps      []condition.Step // the conditions at work, in the order in which they apply
+	Hint       Hint             // advice on them, and when it is given
 	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
 	// byte of what comes out.
 	Parallelism int
@@ -111,6 +112,7 @@ type Environment struct {
 	attempts map[string]int
 	called   []string // the tools named so far, in the order of the calls
 	calledIn []int    // the turns of these calls
+	hinted   bool     // the advice that waits for an anomaly was given
 	turns    int
 	calls    int
 	usage    universe.Usage
@@ -147,6 +149,9 @@ func New(config Config) (*Environment, error) {
 	default:
 		return nil, fmt.Errorf("environment %s: data handles cannot be shown as %q", config.Header.Instance, config.Handles)
 	}
+	if err := config.Hint.check(); err != nil {
+		return nil, fmt.Errorf("environment %s: %w", config.Header.Instance, err)
+	}
 	config.Header.Format = transcript.Format
 	e := &Environment{
 		config:   config,
@@ -158,6 +163,7 @@ func New(config Config) (*Environment, error) {
 	for _, s := range config.Starts {
 		e.outcomes[s.Label] = &outcome{handle: s.Handle}
 	}
+	e.hintAtStart()
 	return e, nil
 }
 
@@ -171,6 +177,9 @@ func (e *Environment) View() *universe.View {
 	}
 	for _, s := range e.config.Starts {
 		view.Starts = append(view.Starts, s.Table)
+	}
+	if e.config.Hint.When == HintStart {
+		view.Hint = e.config.Hint.Text
 	}
 	return view
 }

@@ -169,6 +169,7 @@ func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle
 	content, err := universe.Marshal(shown)
 	if err == nil && len(e.stages.besides) > 0 {
 		beside := e.stages.beside(c, c.decided)
+		c.anomaly = c.anomaly || len(beside) > 0
 		content = append(condition.AppendBeside(content[:len(content)-1], beside), '}')
 	}
 	return content, nil, err

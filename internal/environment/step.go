@@ -55,6 +55,7 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 		return nil, fmt.Errorf("turn %d: %w", e.turns, err)
 	}
 	e.endOnBudget(ctx)
+	e.hintOnAnomaly(s, observations)
 	if n := len(observations); e.ended && n > 0 {
 		observations[n-1].Done = true
 	}

@@ -73,7 +73,7 @@ func Valid(end string) bool {
 type Event struct {
 	Seq  int    `json:"seq"`  // from 1
 	Kind string `json:"kind"` // one of the Event constants
-	Turn int    `json:"turn"` // from 1; the turn in which it happened
+	Turn int    `json:"turn"` // from 1; the turn in which it happened, 0 for what was before the first
 
 	// EventTurn
 	Decision *universe.Turn `json:"decision,omitempty"` // without Actions, which follow as events
