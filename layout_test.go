@@ -44,8 +44,8 @@ var layout = []struct {
 	{"agent", "diag model transcript universe"},
 	{"episode", "condition environment relation suite transcript universe"},
 	{"grade", "transcript universe"},
-	{"verify", "agent condition database derive diag environment episode grade relation schema sqlast suite transcript universe witness"},
-	{"build", "compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize universe verify witness"},
+	{"verify", "agent condition database derive diag environment episode grade relation schema sqlast suite transcript twin universe witness"},
+	{"build", "compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize twin universe verify witness"},
 	{"report", "condition diag grade suite transcript universe"},
 	{"cli", "*"},
 }

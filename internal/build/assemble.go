@@ -200,7 +200,7 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 		Facets: compile.Facets(it.query),
 	}
 	if f.found != nil {
-		t.Paths = f.found.Paths
+		t.Paths, b.ways[t.ID] = f.found.Paths, f.found
 	}
 	if t.Variant != "" {
 		t.Variant += "." + f.style

@@ -28,6 +28,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/synthesize"
+	"github.com/seatrial/seatrial/internal/twin"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 	"golang.org/x/sync/errgroup"
@@ -146,13 +147,14 @@ type builder struct {
 	written  []compile.Written           // by the writer
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
-	needPaths   bool // some fault needs to know every right way
+	ways        map[string]*verify.FoundPaths // by task, where they were looked for
+	needPaths   bool                          // some fault needs to know every right way
 	done        progressCounter
 }
 
 // Run builds. Errors are [*diag.Error] where the input is at fault.
 func Run(ctx context.Context, opts Options) (*Built, error) {
-	b := &builder{opts: opts, byName: map[string]*source{}}
+	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*verify.FoundPaths{}}
 	faults, err := condition.ParseFaults(opts.Faults)
 	if err != nil {
 		return nil, err
@@ -825,6 +827,7 @@ func Reasons() map[string]string {
 	maps.Copy(reasons, compile.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())
 	maps.Copy(reasons, verify.FaultReasons())
+	maps.Copy(reasons, twin.Refusals())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
 	}

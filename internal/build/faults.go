@@ -3,12 +3,17 @@ package build
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 	"golang.org/x/sync/errgroup"
 )
@@ -23,29 +28,29 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	derived, err := derive.Faulted(s, combinations, derive.FaultOptions{Limit: b.opts.FaultLimit, Workers: b.opts.Workers})
-	if err != nil {
-		return nil, err
-	}
-	b.done.pass = "certify"
-	b.done.reset(len(derived.Instances))
 	clean := map[string]*suite.Instance{}
 	for _, in := range s.Instances {
 		if in.Role == condition.RoleClean && len(in.Conditions) == 0 {
 			clean[in.Task] = in
 		}
 	}
+	derived, err := derive.Faulted(s, combinations, derive.FaultOptions{Limit: b.opts.FaultLimit, Workers: b.opts.Workers})
+	if err != nil {
+		return nil, err
+	}
+	b.done.pass = "certify"
+	b.done.reset(len(derived.Instances))
 	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
 	certifier := verify.NewFaultCertifier(stage)
 	groups := byTask(derived.Instances)
 	proven := make([]provenFaults, len(groups))
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(b.opts.Workers, 1))
 	for i, instances := range groups {
 		group.Go(func() error {
 			var played []*suite.Played
 			for _, in := range instances {
-				certified, err := certifier.Certify(ctx, in, clean[in.Task])
+				certified, err := certifier.Certify(groupCtx, in, clean[in.Task])
 				if err != nil {
 					return fmt.Errorf("instance %s: %w", in.ID, err)
 				}
@@ -85,7 +90,83 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 		}
 		s.Transcripts = append(s.Transcripts, proven[i].packed...)
 	}
+	if kinds := derive.HopelessKinds(combinations); len(kinds) > 0 {
+		account, err := b.makeHopeless(ctx, s, clean, kinds, certifier)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(derived.Counts, account.Counts)
+		return derived.Counts, takeHopeless(s, account)
+	}
 	return derived.Counts, nil
+}
+
+// makeHopeless puts every task under the kinds that nothing survives.
+func (b *builder) makeHopeless(
+	ctx context.Context, s *suite.Suite, clean map[string]*suite.Instance, kinds []string, certifier *verify.FaultCertifier,
+) (*verify.HopelessAccount, error) {
+	made := make([]*verify.HopelessMade, len(s.Tasks))
+	b.done.reset(len(s.Tasks))
+	var tools []*universe.Tool
+	for _, style := range b.opts.Styles {
+		tools = append(tools, s.Tools[style]...)
+	}
+	err := b.each(ctx, func(ctx context.Context, src *source) error {
+		if src.world == nil {
+			return nil
+		}
+		maker, err := verify.NewHopelessMaker(ctx, verify.HopelessConfig{
+			Database: src.name, World: src.world, Tools: tools, Seed: b.opts.Seed, Kinds: kinds, Faults: certifier,
+		})
+		if err != nil {
+			return err
+		}
+		defer maker.Close()
+		for i, task := range s.Tasks {
+			if task.Database != src.name {
+				continue
+			}
+			query, err := sqlast.Parse(task.SQL, src.schema)
+			if err != nil {
+				return fmt.Errorf("task %s: %w", task.ID, err)
+			}
+			shown := s.Toolkit(&suite.Instance{}, task)
+			if made[i], err = maker.Make(ctx, task, query, clean[task.ID], b.ways[task.ID], shown); err != nil {
+				return fmt.Errorf("task %s: %w", task.ID, err)
+			}
+			b.done.step()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return verify.AccountHopeless(inOrder(s.Tasks, clean), made, kinds, b.opts.FaultLimit), nil
+}
+
+// inOrder lists the clean instances in the order of their tasks.
+func inOrder(tasks []*universe.Task, clean map[string]*suite.Instance) []*suite.Instance {
+	list := make([]*suite.Instance, len(tasks))
+	for i, t := range tasks {
+		list[i] = clean[t.ID]
+	}
+	return list
+}
+
+// takeHopeless adds hopeless instances to the suite.
+func takeHopeless(s *suite.Suite, account *verify.HopelessAccount) error {
+	s.Rejected = append(s.Rejected, account.Refused...)
+	s.Twins = account.Twins
+	var played []*suite.Played
+	for i, in := range account.Instances {
+		s.Instances = append(s.Instances, in)
+		s.Certificates = append(s.Certificates, account.Certified[i].Certificate)
+		played = append(played, account.Certified[i].Played...)
+	}
+	slices.SortFunc(s.Twins, func(x, y *suite.Twin) int { return strings.Compare(x.ID, y.ID) })
+	packed, err := suite.Pack(played)
+	s.Transcripts = append(s.Transcripts, packed...)
+	return err
 }
 
 // provenFaults is what came of the instances of one task.

@@ -90,7 +90,7 @@ func TestFaultsSameBytes(t *testing.T) {
 // TestFaultDrift changes what a suite says of its faulted instances in one place at a time: verify finds each.
 func TestFaultDrift(t *testing.T) {
 	o := faultOptions(t.TempDir(), 2)
-	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled"}
+	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled", "distractors-only"}
 	built, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +147,15 @@ func TestFaultDrift(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "is not the one that the certificate speaks of"},
+		{"a twin", func(s *suite.Suite) { s.Twins[0].Statements = nil }, "its twin worlds are not those that are found again"},
+		{"a tool in a hopeless toolkit", func(s *suite.Suite) {
+			in := s.Instances[of(s, "/hopeless:distractors-only")]
+			in.Toolkit = append(in.Toolkit, s.Instances[of(s, "/control:distractors-only")].Toolkit...)
+		}, "/hopeless:distractors-only: instance and certificate were"},
+		{"no hopeless instance", func(s *suite.Suite) {
+			at := of(s, "/hopeless:distractors-only")
+			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
+		}, "the instance is not in the suite"},
 		{"a path", func(s *suite.Suite) {
 			for _, task := range s.Tasks {
 				task.Paths = append(task.Paths, universe.Path{Plan: universe.Plan{Kind: "path-9"}})

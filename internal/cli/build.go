@@ -329,11 +329,17 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 			}
 			return fmt.Sprint(c.Certified)
 		}
-		first := counts["fault:"+fault]
-		if first.Made+first.Refused+first.NotDrawn == 0 {
-			first = counts["lookalike:"+fault]
+		main := "fault"
+		for _, variant := range []string{"hopeless", "lookalike"} {
+			if _, made := counts[main+":"+fault]; !made {
+				main = variant
+			}
 		}
-		a.printf("  %-*s  %6s  %11s  %7s  %8s", width, fault, cell("fault"), cell("lookalike"), cell("mirror"), cell("control"))
+		first, faults := counts[main+":"+fault], "–"
+		if main != "lookalike" {
+			faults = cell(main)
+		}
+		a.printf("  %-*s  %6s  %11s  %7s  %8s", width, fault, faults, cell("lookalike"), cell("mirror"), cell("control"))
 		var rest []string
 		if first.Bounded > 0 {
 			rest = append(rest, fmt.Sprintf("%d of them bounded", first.Bounded))
@@ -352,4 +358,4 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 }
 
 // faultColumns are the variants of faults, as they stand before a colon in what instances are counted by.
-var faultColumns = map[string]bool{"fault": true, "lookalike": true, "mirror": true, "control": true}
+var faultColumns = map[string]bool{"fault": true, "hopeless": true, "lookalike": true, "mirror": true, "control": true}

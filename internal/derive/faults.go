@@ -82,6 +82,17 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 	return derived, nil
 }
 
+// HopelessKinds lists the kinds among combinations that nothing survives, in their order.
+func HopelessKinds(combinations [][]condition.Fault) []string {
+	var kinds []string
+	for _, combination := range combinations {
+		if Hopeless(combination) {
+			kinds = append(kinds, combination[0].Kind)
+		}
+	}
+	return kinds
+}
+
 // Hopeless says whether nothing survives a combination.
 func Hopeless(combination []condition.Fault) bool {
 	return slices.Contains(hopelessKinds, combination[0].Kind)
@@ -219,28 +230,36 @@ func drawFaults(
 		drawn[i] = make([]bool, len(combinations))
 	}
 	for j, combination := range combinations {
-		var able []int
-		for i := range s.Tasks {
+		var able []*suite.Instance
+		for i, task := range s.Tasks {
 			if placed[i][j].first {
-				able = append(able, i)
+				able = append(able, clean[task.ID])
 			}
 		}
-		if limit > 0 && len(able) > limit {
-			name := condition.FaultSpecification(combination)
-			key := make(map[int]string, len(able))
-			for _, i := range able {
-				key[i] = universe.Hash(clean[s.Tasks[i].ID].Seed, "fault-limit", name, s.Tasks[i].ID)
-			}
-			slices.SortFunc(able, func(x, y int) int {
-				return cmp.Or(strings.Compare(key[x], key[y]), cmp.Compare(x, y))
-			})
-			able = able[:limit]
-		}
-		for _, i := range able {
-			drawn[i][j] = true
+		chosen := Draw(able, condition.FaultSpecification(combination), limit)
+		for i, task := range s.Tasks {
+			drawn[i][j] = chosen[task.ID]
 		}
 	}
 	return drawn
+}
+
+// Draw chooses which tasks stand under a combination of faults, of those on which it can be placed, each given by its clean
+// instance: all, or as many as the limit allows, in the order of a hash. 0 is no limit.
+func Draw(able []*suite.Instance, combination string, limit int) map[string]bool {
+	if limit > 0 && len(able) > limit {
+		key := func(in *suite.Instance) string { return universe.Hash(in.Seed, "fault-limit", combination, in.Task) }
+		able = slices.Clone(able)
+		slices.SortFunc(able, func(x, y *suite.Instance) int {
+			return cmp.Or(strings.Compare(key(x), key(y)), strings.Compare(x.Task, y.Task))
+		})
+		able = able[:limit]
+	}
+	chosen := make(map[string]bool, len(able))
+	for _, in := range able {
+		chosen[in.Task] = true
+	}
+	return chosen
 }
 
 // take adds a task under a combination to what is derived.

@@ -22,6 +22,7 @@ const (
 	ReasonNotLanded   = "not_landed"
 	ReasonNotSurvived = "not_survived"
 	ReasonNotClean    = "not_clean"
+	ReasonNotHopeless = "not_hopeless"
 )
 
 // FaultReasons explains them.
@@ -30,6 +31,7 @@ func FaultReasons() map[string]string {
 		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
+		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not decline",
 	}
 }
 
@@ -85,6 +87,7 @@ func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
 // base budget (invariants: faults land, and can be survived). Of a fault the first has to fail, after the fault struck one of
 // its calls, and the second to give gold. Of what is harmless both have to give gold, and of a mirror the second at least, as
 // what goes wrong there is no part of the plan. An adaptive fault is played once more for each tool that it can strike first.
+// Where declining is right, the second has to decline: a [HopelessMaker] proves that it is.
 // Clean is the instance of the task under no condition: there the recovery policy has to give gold, too. The error is
 // Seatrial's own failure.
 func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
@@ -118,6 +121,9 @@ func (c *certification) refuse(reason, format string, args ...any) *Certified {
 }
 
 func (c *certification) certify(ctx context.Context) (*Certified, error) {
+	if c.in.Role == condition.RoleHopeless {
+		return c.declines(ctx)
+	}
 	blind, record, err := c.play(ctx, policyBlind, "")
 	if err != nil {
 		return nil, err
@@ -160,6 +166,21 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 		}
 	}
 	cert.Checks = append(cert.Checks, CheckClean)
+	return c.out, nil
+}
+
+// declines plays an instance in which declining is right. That nothing else is, others prove.
+func (c *certification) declines(ctx context.Context) (*Certified, error) {
+	g, _, err := c.play(ctx, policyRecover, "")
+	if err != nil {
+		return nil, err
+	}
+	if !g.Success {
+		return c.refuse(ReasonNotHopeless, "the recovery policy ends with %s", outcome(&g)), nil
+	}
+	cert := c.out.Certificate
+	cert.Fault.Turns, cert.Fault.Calls = g.Turns, g.Calls
+	cert.Checks = append(cert.Checks, CheckDeclines, CheckClean)
 	return c.out, nil
 }
 

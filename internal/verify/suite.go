@@ -55,7 +55,12 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	v := &suiteVerifier{
 		suite: s, options: o, total: len(s.Instances), drift: map[string]string{},
 		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
+		hopeless: map[int]*HopelessMade{}, ways: map[string]*FoundPaths{},
 	}
+	worlds := NewWorlds(s, 0)
+	defer worlds.Close()
+	v.stage = episode.NewStage(s, worlds, environment.Limits{})
+	v.faulty = NewFaultCertifier(v.stage)
 	v.account()
 	v.settings()
 	byDatabase := map[string][]int{}
@@ -127,6 +132,12 @@ type suiteVerifier struct {
 	faults       [][]condition.Fault
 	limit        int  // tasks under one combination of faults
 	needPaths    bool // some fault needs to know every right way
+
+	stage    *episode.Stage
+	faulty   *FaultCertifier
+	kinds    []string               // that nothing survives
+	hopeless map[int]*HopelessMade  // by the position of the task
+	ways     map[string]*FoundPaths // by task
 }
 
 func (v *suiteVerifier) report(instance, format string, args ...any) {
@@ -248,19 +259,16 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	for _, d := range differences {
 		v.report(d.ID, "%s", d.Message)
 	}
-	worlds := NewWorlds(v.suite, 0)
-	defer worlds.Close()
-	stage := episode.NewStage(v.suite, worlds, environment.Limits{})
-	certifier := NewFaultCertifier(stage)
+	v.compareHopeless()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
 		was := v.certificates[in.ID]
-		if isClean(in) || was == nil {
+		if isClean(in) || was == nil || derive.OfHopeless(in) {
 			continue
 		}
 		group.Go(func() error {
-			found, reason, err := v.certify(ctx, stage, certifier, in)
+			found, reason, err := v.certify(ctx, in)
 			if err != nil {
 				return fmt.Errorf("instance %s: %w", in.ID, err)
 			}
@@ -304,17 +312,15 @@ func (v *suiteVerifier) settings() {
 	if err := errors.Join(errs[:]...); err != nil {
 		v.report("suite", "its settings cannot be read: %v", err)
 	}
-	v.needPaths = condition.NeedPaths(v.faults)
+	v.needPaths, v.kinds = condition.NeedPaths(v.faults), derive.HopelessKinds(v.faults)
 }
 
 // certify certifies an instance again, as its conditions want it.
-func (v *suiteVerifier) certify(
-	ctx context.Context, stage *episode.Stage, faults *FaultCertifier, in *suite.Instance,
-) (*suite.Certificate, string, error) {
+func (v *suiteVerifier) certify(ctx context.Context, in *suite.Instance) (*suite.Certificate, string, error) {
 	if !slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
-		return Certify(ctx, stage, in)
+		return Certify(ctx, v.stage, in)
 	}
-	certified, err := faults.Certify(ctx, in, v.instances[in.Task])
+	certified, err := v.faulty.Certify(ctx, in, v.instances[in.Task])
 	if err != nil || certified.Reason != "" {
 		return nil, certifiedReason(certified), err
 	}
@@ -437,6 +443,9 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 		}
 		v.step()
 	}
+	if len(v.kinds) > 0 {
+		return v.makeHopeless(ctx, w, sch, tools, tasks)
+	}
 	return nil
 }
 
@@ -492,6 +501,9 @@ func (v *suiteVerifier) task(ctx context.Context, x *Examiner, p *Prover, i int)
 		if paths, err = p.Paths(ctx, claim, proof); err != nil {
 			return err
 		}
+		v.mu.Lock()
+		v.ways[t.ID] = paths
+		v.mu.Unlock()
 	}
 	for _, c := range []struct {
 		what       string

@@ -1,0 +1,111 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// makeHopeless makes the hopeless instances of one database again.
+func (v *suiteVerifier) makeHopeless(
+	ctx context.Context, w *database.World, sch *schema.Database, tools []*universe.Tool, tasks []int,
+) error {
+	maker, err := NewHopelessMaker(ctx, HopelessConfig{
+		Database: sch.Name, World: w, Tools: tools, Seed: v.suite.Manifest.Seed, Kinds: v.kinds, Faults: v.faulty,
+	})
+	if err != nil {
+		return err
+	}
+	defer maker.Close()
+	for _, i := range tasks {
+		t := v.suite.Tasks[i]
+		query, err := sqlast.Parse(t.SQL, sch)
+		if err != nil || v.instances[t.ID] == nil {
+			continue // which is reported
+		}
+		v.mu.Lock()
+		ways := v.ways[t.ID]
+		v.mu.Unlock()
+		made, err := maker.Make(ctx, t, query, v.instances[t.ID], ways, v.suite.Toolkit(&suite.Instance{}, t))
+		if err != nil {
+			return fmt.Errorf("task %s: %w", t.ID, err)
+		}
+		v.mu.Lock()
+		v.hopeless[i] = made
+		v.mu.Unlock()
+	}
+	return nil
+}
+
+// compareHopeless compares the hopeless instances that were made again with those of the suite: instances, certificates,
+// twins and refusals.
+func (v *suiteVerifier) compareHopeless() {
+	if len(v.kinds) == 0 {
+		return
+	}
+	clean := make([]*suite.Instance, len(v.suite.Tasks))
+	made := make([]*HopelessMade, len(v.suite.Tasks))
+	for i, t := range v.suite.Tasks {
+		clean[i], made[i] = v.instances[t.ID], v.hopeless[i]
+	}
+	account := AccountHopeless(clean, made, v.kinds, v.limit)
+	want := map[string]string{}
+	for i, in := range account.Instances {
+		want[in.ID] = written(in, account.Certified[i].Certificate)
+	}
+	for _, in := range v.suite.Instances {
+		if !derive.OfHopeless(in) {
+			continue
+		}
+		if again, known := want[in.ID]; !known {
+			v.report(in.ID, "nothing that the suite was built with gives the instance")
+		} else if is := written(in, v.certificates[in.ID]); is != again {
+			v.report(in.ID, "instance and certificate were %s and are %s", shorten([]byte(is)), shorten([]byte(again)))
+		}
+		delete(want, in.ID)
+	}
+	for id := range want {
+		v.report(id, "the instance is not in the suite")
+	}
+	twins := account.Twins
+	slices.SortFunc(twins, func(x, y *suite.Twin) int { return strings.Compare(x.ID, y.ID) })
+	if written(v.suite.Twins) != written(twins) {
+		v.report("suite", "its twin worlds are not those that are found again")
+	}
+	refused := map[string]string{}
+	for _, r := range account.Refused {
+		refused[r.ID] = r.Reason
+	}
+	for _, r := range v.suite.Rejected {
+		if reason, known := refused[r.ID]; known && r.What == "instance" {
+			if reason != r.Reason {
+				v.report(r.ID, "the instance is refused as %s, not as %s", reason, r.Reason)
+			}
+			delete(refused, r.ID)
+		}
+	}
+	for id, reason := range refused {
+		v.report(id, "the instance is refused as %s, and the suite does not say so", reason)
+	}
+}
+
+// written is how things stand in a suite, for comparing them.
+func written(things ...any) string {
+	var b strings.Builder
+	for _, thing := range things {
+		text, err := universe.Marshal(thing)
+		if err != nil {
+			return err.Error() // what cannot be written was never in a suite
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
