@@ -134,12 +134,15 @@ func ways(list [][]string) string {
 	return strings.Join(parts, "; or ")
 }
 
-// sound lists the ways to the right answer that an agent can be expected to find, each by its tools in the order of their
-// first calls, those with fewer tools first.
+// sound lists the ways to the right answer that an agent can be expected to find with the tools that it is shown, each by
+// its tools in the order of their first calls, those with fewer tools first.
 func (a *adviser) sound() [][]string {
 	var list [][]string
 	for _, plan := range a.Task.Sound() {
 		tools := calledTools(plan)
+		if slices.ContainsFunc(tools, func(name string) bool { return a.tool(name) == nil }) {
+			continue
+		}
 		if !slices.ContainsFunc(list, func(known []string) bool { return slices.Equal(known, tools) }) {
 			list = append(list, tools)
 		}
@@ -163,7 +166,7 @@ func calledTools(plan *universe.Plan) []string {
 func (a *adviser) around() ([][]string, error) {
 	all := a.sound()
 	if len(all) == 0 {
-		return nil, fmt.Errorf("the task has no plan")
+		return nil, fmt.Errorf("no way is left with the tools that are shown")
 	}
 	chosen := all[:1:1]
 	for _, tool := range all[0] {

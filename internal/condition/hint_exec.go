@@ -37,6 +37,9 @@ const maxHintWays = 3
 
 func (f *allUnavailable) hint(a *adviser) (string, error) {
 	list := a.sound()
+	if len(list) == 0 {
+		return "", errNoTool(f.Tool)
+	}
 	return "Tools may fail with the error " + code(CodeUnavailable) + ", which does not pass: calling again does not help. Ways " +
 		"that could serve the request are: " + ways(list[:min(len(list), maxHintWays)]) + ". When a tool of one fails so, " +
 		"switch to another way, and check by the specifications whether any other tool covers the request. Once every way has " +

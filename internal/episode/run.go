@@ -18,7 +18,7 @@ import (
 type Participant struct {
 	Agent    string // a policy, or PROVIDER/NAME of a model
 	Protocol string
-	Arm      string
+	Arm      string // what [transcript.Arm] writes; its part Hint is one of [Hints], "" for none
 	// Model says that the agent waits for a provider more than it computes: its episodes are bounded by Concurrency
 	// instead of Workers.
 	Model  bool
@@ -151,6 +151,9 @@ func (r *Run) job(in *suite.Instance, p *Participant, trial int) (job, error) {
 		Agent: p.Agent, Protocol: p.Protocol, Arm: p.Arm, Trial: trial,
 	}
 	h.ID = transcript.EpisodeID(h)
+	if _, err := hintOf(&h); err != nil {
+		return job{}, fmt.Errorf("run: %s: %w", p.Agent, err)
+	}
 	j := job{instance: in, participant: p, trial: trial, header: h}
 	if p.Retry == nil {
 		return j, nil

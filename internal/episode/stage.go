@@ -83,7 +83,7 @@ func (s *Stage) Task(in *suite.Instance) (*universe.Task, error) {
 
 // Seat is the place of one agent in an episode.
 type Seat struct {
-	Header transcript.Header
+	Header transcript.Header // whose arm says which advice the agent gets: see [Hints]
 	Budget universe.Budget
 	// SQL gives the agent one tool that runs SQL, with the schema in its description, in place of the instance's tools: the
 	// baseline of NL2API §4.2.
@@ -95,6 +95,10 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	task, err := s.Task(in)
 	if err != nil {
 		return nil, err
+	}
+	hint, err := hintOf(&seat.Header)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
 	config := environment.Config{
 		Header: seat.Header, Messages: task.Messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
@@ -123,11 +127,13 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	config.Settled = s.settledOf(task.Database + "\n" + in.World)
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
 		var tools []*universe.Tool
-		config.Steps, tools, err = condition.Faults(in.Conditions, condition.FaultInput{
-			Task: task, Tools: config.Toolkit.Whole(),
-		})
+		input := condition.FaultInput{Task: task, Tools: config.Toolkit.Whole()}
+		config.Steps, tools, err = condition.Faults(in.Conditions, input)
 		if err == nil && len(tools) > 0 {
 			config.Companions, err = environment.NewToolkit(tools)
+		}
+		if err == nil {
+			config.Hint, err = advise(hint, in.Conditions, input)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
