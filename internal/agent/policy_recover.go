@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 // an error until one knows what to do; a result first to those that complete it, then to those that read values back, then
 // to those that judge its source. Results that are as documented go on by reference; of others the values are written out.
 type recovery struct {
-	in      PolicyInput
 	view    *universe.View
 	tactics []*tactic
 
@@ -106,7 +104,7 @@ func newRecover(in PolicyInput) (script, error) {
 		return nil, err
 	}
 	p := &recovery{
-		in: in, tactics: known, known: map[string]*universe.Tool{}, states: map[string]*toolState{}, labels: map[string]bool{},
+		tactics: known, known: map[string]*universe.Tool{}, states: map[string]*toolState{}, labels: map[string]bool{},
 	}
 	if first := primary(in); first != nil {
 		p.plans = append(p.plans, first)
@@ -128,9 +126,7 @@ func (p *recovery) turn(view *universe.View, seen []universe.Observation) (unive
 		p.begin()
 	}
 	p.turns++
-	if err := p.hear(seen); err != nil {
-		return universe.Turn{}, err
-	}
+	p.hear(seen)
 	switch {
 	case p.current == nil:
 		return p.decline(), nil
@@ -157,10 +153,8 @@ func (p *recovery) begin() {
 	p.changePlan("")
 }
 
-// note keeps what was noticed, for whoever reads the transcript.
-func (p *recovery) note(format string, args ...any) {
-	p.why = append(p.why, fmt.Sprintf(format, args...))
-}
+// note keeps which tactic saw its sign, for whoever reads the transcript.
+func (p *recovery) note(j *job, t *tactic) { p.why = append(p.why, j.label+": "+t.Name) }
 
 func (p *recovery) decline() universe.Turn {
 	reason := cmp.Or(p.reason, "none of the tools that lead to the answer is there")
@@ -252,81 +246,6 @@ func (p *recovery) informant() (tool, argument string) {
 	return "", ""
 }
 
-// changePlan goes on with the first plan whose tools are all there and none of which has been given up; with a preferred
-// one where a source has been named. Where there is none, none is played any more. It says whether there is one.
-func (p *recovery) changePlan(preferred string) bool {
-	var best *universe.Plan
-	for _, plan := range p.plans {
-		if !p.open(plan) {
-			continue
-		}
-		if best == nil || preferred != "" && endTool(plan) == preferred && endTool(best) != preferred {
-			best = plan
-		}
-	}
-	for _, r := range p.runs {
-		r.aside = false
-	}
-	p.current = nil
-	if best != nil {
-		p.current = p.runOf(best)
-	}
-	return best != nil
-}
-
-// open says whether a plan can still lead to the answer.
-func (p *recovery) open(plan *universe.Plan) bool {
-	for i := range plan.Calls {
-		name := plan.Calls[i].Tool
-		if p.tool(name) == nil || p.states[name] != nil && p.states[name].dead != "" {
-			return false
-		}
-	}
-	at := slices.IndexFunc(p.runs, func(r *run) bool { return r.plan == plan })
-	return at < 0 || !p.runs[at].failed
-}
-
-// another says whether there is an open plan beside that of a run.
-func (p *recovery) another(than *run) bool {
-	return slices.ContainsFunc(p.plans, func(plan *universe.Plan) bool { return plan != than.plan && p.open(plan) })
-}
-
-func endTool(plan *universe.Plan) string {
-	for i := range plan.Calls {
-		if plan.Calls[i].Label == plan.Answer {
-			return plan.Calls[i].Tool
-		}
-	}
-	return ""
-}
-
-// runOf gives the run of a plan, begun where it has not been.
-func (p *recovery) runOf(plan *universe.Plan) *run {
-	for _, r := range p.runs {
-		if r.plan == plan {
-			return r
-		}
-	}
-	r := &run{plan: plan, jobs: make([]*job, len(plan.Calls))}
-	for i := range plan.Calls {
-		r.jobs[i] = &job{run: r, call: &plan.Calls[i]}
-	}
-	p.runs = append(p.runs, r)
-	return r
-}
-
-// answer gives the job whose result is the answer, nil where the plan calls nothing of that label.
-func (r *run) answer() *job { return r.job(r.plan.Answer) }
-
-func (r *run) job(label string) *job {
-	for _, j := range r.jobs {
-		if j.call.Label == label {
-			return j
-		}
-	}
-	return nil
-}
-
 // fresh gives a label that nothing bears: the wanted one, or that with a number.
 func (p *recovery) fresh(wanted string) string {
 	label := wanted
@@ -345,7 +264,7 @@ func (p *recovery) act() ([]universe.Action, error) {
 	var actions []universe.Action
 	p.errands = p.errands[:0]
 	for _, q := range p.questions {
-		action, err := callAction(&universe.Call{Label: p.fresh("ask_" + q.tool), Tool: q.tool, Arguments: q.arguments})
+		action, err := callAction(&universe.Call{Label: p.fresh("ask"), Tool: q.tool, Arguments: q.arguments})
 		if err != nil {
 			return nil, err
 		}
@@ -406,7 +325,7 @@ func (p *recovery) make(j *job) (universe.Action, error) {
 }
 
 // hear hands what came back to those who wait for it.
-func (p *recovery) hear(seen []universe.Observation) error {
+func (p *recovery) hear(seen []universe.Observation) {
 	for i, e := range p.errands {
 		if i >= len(seen) {
 			break
@@ -421,7 +340,6 @@ func (p *recovery) hear(seen []universe.Observation) error {
 		}
 	}
 	p.errands = p.errands[:0]
-	return nil
 }
 
 func (p *recovery) answered(q *question, o *universe.Observation) {
@@ -470,7 +388,7 @@ func (p *recovery) refused(j *job, err *universe.ToolError) {
 			continue
 		}
 		if r, ok := t.heal(s); ok {
-			p.note("%s: %s", j.label, t.Name)
+			p.note(j, t)
 			p.follows(j, r)
 			return
 		}
@@ -535,7 +453,7 @@ func (p *recovery) lose(j *job, why string) {
 	}
 	p.current = nil
 	if p.uses(otherPlanTactic) && p.changePlan("") {
-		p.note("%s: %s", j.label, otherPlanTactic.Name)
+		p.note(j, otherPlanTactic)
 	}
 }
 
@@ -573,7 +491,7 @@ func (p *recovery) examine(j *job) {
 			continue
 		}
 		if r, ok := t.complete(s); ok && p.patient(j, r) {
-			p.note("%s: %s", j.label, t.Name)
+			p.note(j, t)
 			p.follows(j, r)
 			return
 		}
@@ -584,7 +502,7 @@ func (p *recovery) examine(j *job) {
 	}
 	for _, t := range p.tactics {
 		if t.undo != nil && j.finding.table && t.undo(j.finding) {
-			p.note("%s: %s", j.label, t.Name)
+			p.note(j, t)
 		}
 	}
 	if why := p.unfit(j); why != "" {
@@ -606,228 +524,4 @@ func (p *recovery) patient(j *job, r remedy) bool {
 		return j.pages <= maxPagesTaken
 	}
 	return j.attempts <= maxTries
-}
-
-// unfit says in what a result is still not what the tool's documentation and the call promise; "" where it is.
-func (p *recovery) unfit(j *job) string {
-	f := j.finding
-	switch {
-	case j.misheard(f):
-		return "it answered another question"
-	case f.handle:
-		return ""
-	case isIncomplete(f), f.cursor != nil:
-		return "some of its rows are missing"
-	case !f.doc.rows:
-		return ""
-	case !f.table:
-		return "its rows cannot be found"
-	case len(f.doc.fields) > 0 && len(f.doc.fields) != len(f.names):
-		return "its records have other fields"
-	}
-	for i := range f.names {
-		if len(f.doc.fields) > 0 && f.names[i] != f.doc.fields[i].name {
-			return "its records have other fields"
-		}
-		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber && allHoldNumber(texts) {
-			return "a field of numbers holds texts with numbers in them"
-		}
-	}
-	return ""
-}
-
-var numberPattern = regexp.MustCompile(`-?\d[\d.,]*`)
-
-// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that is
-// said to hold numbers may hold names or dates, and mean them.)
-func allHoldNumber(texts []string) bool {
-	return !slices.ContainsFunc(texts, func(text string) bool {
-		at := numberPattern.FindAllStringIndex(text, 2)
-		return len(at) != 1 || at[0][1]-at[0][0] == len(text) || at[0][0] > 0 && text[at[0][0]-1] != ' '
-	})
-}
-
-// misunderstood goes another way where a result is unfit; where there is none, it is made the best of.
-func (p *recovery) misunderstood(j *job, why string) {
-	if p.uses(otherPlanTactic) && !j.aside && p.another(j.run) && j.run == p.current {
-		j.state, j.run.failed = jobFailed, true
-		p.lose(j, fmt.Sprintf("`%s`: %s", j.tool, why))
-		return
-	}
-	p.judge(j)
-}
-
-func (p *recovery) uses(t *tactic) bool { return slices.Contains(p.tactics, t) }
-
-// judge asks whether the source of a result is right.
-func (p *recovery) judge(j *job) {
-	if j.aside || j.run.aside {
-		p.done(j)
-		return
-	}
-	s := &sign{p: p, j: j, f: j.finding}
-	for _, t := range p.tactics {
-		if t.judge == nil || !j.finding.table {
-			continue
-		}
-		v, ok := t.judge(s)
-		if !ok {
-			continue
-		}
-		switch {
-		case v.ask != "":
-			p.note("%s: %s", j.label, t.Name)
-			j.state = jobJudging
-			return
-		case v.take != nil:
-			p.note("%s: %s", j.label, t.Name)
-			j.finding = v.take.finding
-		case v.doubt != "" && p.uses(otherPlanTactic) && p.another(j.run):
-			p.note("%s: %s", j.label, t.Name)
-			j.state, j.run.failed = jobFailed, true
-			preferred := ""
-			if names := j.finding.sources(); len(names) > 0 {
-				preferred = names[0]
-			}
-			if p.changePlan(preferred) {
-				p.reason = fmt.Sprintf("`%s`: %s", j.tool, v.doubt)
-			}
-			return
-		}
-		break
-	}
-	p.done(j)
-}
-
-// done settles a call, and has those look again that waited for it as another source.
-func (p *recovery) done(j *job) {
-	j.state = jobDone
-	p.judgeAgain(j)
-}
-
-// judgeAgain has the call look again for which this one was another source.
-func (p *recovery) judgeAgain(source *job) {
-	for _, r := range p.runs {
-		for _, j := range r.jobs {
-			if j.state == jobJudging && slices.Contains(j.others, source) {
-				p.judge(j)
-			}
-		}
-	}
-}
-
-// second gives the n-th other source of a result, once it has answered: nil and a question to be asked before, or nil and
-// nothing where it cannot be asked or has failed.
-func (p *recovery) second(s *sign, n int) (*job, verdict) {
-	names := s.f.sources()
-	if n >= len(names) {
-		return nil, verdict{}
-	}
-	for len(s.j.others) <= n {
-		s.j.others = append(s.j.others, p.source(s.j, names[len(s.j.others)]))
-	}
-	switch other := s.j.others[n]; {
-	case other == nil || other.state == jobFailed:
-		return nil, verdict{}
-	case other.state == jobDone && other.finding.table:
-		return other, verdict{}
-	case other.state == jobDone:
-		return nil, verdict{}
-	default:
-		return nil, verdict{ask: names[n]}
-	}
-}
-
-// source has another source asked for what a call asks: the plan that ends with its tool where there is one, else the tool
-// itself with the same arguments. It is nil where neither can be.
-func (p *recovery) source(j *job, tool string) *job {
-	for _, plan := range p.plans {
-		if plan == j.run.plan || endTool(plan) != tool || !p.open(plan) {
-			continue
-		}
-		if j != j.run.answer() {
-			return nil // it speaks of the end of the plan, not of this step
-		}
-		r := p.runOf(plan)
-		if r != p.current {
-			r.aside = true
-		}
-		return r.answer()
-	}
-	own, other := p.tool(j.call.Tool), p.tool(tool)
-	if own == nil || other == nil || !slices.Equal(parameterNames(own), parameterNames(other)) {
-		return nil
-	}
-	return &job{run: j.run, aside: true, call: &universe.Call{Label: j.call.Label + "_other", Tool: tool, Arguments: j.call.Arguments}}
-}
-
-// resolve gives the arguments of a call with its references to what they stand for by now: a label of this episode, or the
-// values themselves where a result had to be read back.
-func (p *recovery) resolve(j *job) map[string]any {
-	if len(j.call.Arguments) == 0 {
-		return j.call.Arguments
-	}
-	resolved := make(map[string]any, len(j.call.Arguments))
-	t := p.tool(j.call.Tool)
-	for name, v := range j.call.Arguments {
-		var wants *universe.Schema
-		if t != nil && t.Parameters != nil {
-			wants = t.Parameters.Property(name)
-		}
-		resolved[name] = p.resolveValue(j, v, wants, j.literal[name])
-	}
-	return resolved
-}
-
-func (p *recovery) resolveValue(j *job, v any, wants *universe.Schema, literal bool) any {
-	switch v := v.(type) {
-	case string:
-		ref, refers := universe.ParseReference(v)
-		if !refers {
-			return v
-		}
-		used := j.run.job(ref.Label)
-		if used == nil || used.finding == nil {
-			return v
-		}
-		f := used.finding
-		if f.table && len(p.view.Starts) == 0 && (f.rewritten || literal) {
-			if written, ok := f.written(ref.Column, wants); ok {
-				return written
-			}
-		}
-		return universe.Reference{Label: f.label, Column: f.delivered(ref.Column)}.String()
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			var element *universe.Schema
-			if wants != nil {
-				element = wants.Items
-			}
-			list[i] = p.resolveValue(j, v[i], element, literal)
-		}
-		return list
-	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for name := range v {
-			fields[name] = p.resolveValue(j, v[name], nil, literal)
-		}
-		return fields
-	default:
-		return v
-	}
-}
-
-// writeOut says that an argument that refers to a result is to be written out from now on; it is false where it is already,
-// or refers to nothing.
-func (p *recovery) writeOut(j *job, argument string) bool {
-	text, _ := j.given[argument].(string)
-	if _, refers := universe.ParseReference(text); !refers || j.literal[argument] {
-		return false
-	}
-	if j.literal == nil {
-		j.literal = map[string]bool{}
-	}
-	j.literal[argument] = true
-	return true
 }

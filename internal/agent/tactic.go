@@ -96,7 +96,6 @@ type remedy struct {
 	ask     *question // to be asked before anything else
 	instead string    // a tool to be called in place of this one, now and later
 	give    string    // why no further call of this tool will help
-	lasting bool      // with give: the tool itself says so
 }
 
 // question is a call beside the plan: its answer says how to go on.
