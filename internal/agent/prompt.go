@@ -39,6 +39,9 @@ const (
 		`declining. Declining ends the task; saying nothing does not count as declining.`
 
 	promptErrors = `A call may come back with an error in place of a result. Decide for yourself what to do then.`
+
+	// promptAdvice marks advice, wherever it is given, as none of the request's words and none of a tool's.
+	promptAdvice = `Advice on trouble with the tools, from whoever gave you this task: `
 )
 
 // promptOf says what results are and how they are referred to, and with which tables the episode begins.
@@ -133,7 +136,7 @@ func freeName(name string, tools []*universe.Tool) string {
 }
 
 // conversationOf writes the request as chat messages. System messages of the request join the system prompt; the
-// evidence stands behind the last user message.
+// evidence stands behind the last user message, and the advice, where there is any, behind that.
 func conversationOf(view *universe.View, system string) (string, []model.Message) {
 	var messages []model.Message
 	last := -1
@@ -153,6 +156,9 @@ func conversationOf(view *universe.View, system string) (string, []model.Message
 	}
 	if view.Evidence != "" {
 		messages[last].Content = strings.TrimLeft(messages[last].Content+"\n\nGood to know: "+view.Evidence, "\n")
+	}
+	if view.Hint != "" {
+		messages[last].Content = paragraphs(messages[last].Content, promptAdvice+view.Hint)
 	}
 	return system, messages
 }
@@ -192,11 +198,15 @@ type shown struct {
 	Error  *universe.ToolError `json:"error,omitempty"`
 }
 
-// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message.
+// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message. Advice
+// that comes with it stands on the lines after.
 func render(o *universe.Observation) (string, error) {
 	text, err := universe.Marshal(shown{Label: o.Label, Tool: o.Tool, Result: o.Content, Note: o.Note, Error: o.Error})
 	if err != nil {
 		return "", fmt.Errorf("observation of %s: %w", o.Label, err)
+	}
+	if o.Hint != "" {
+		return string(text) + "\n" + promptAdvice + o.Hint, nil
 	}
 	return string(text), nil
 }
