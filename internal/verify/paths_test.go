@@ -323,6 +323,20 @@ func TestDeclaredTypesDecide(t *testing.T) {
 	}
 }
 
+// TestRowsFromArguments: what an argument brought need not stand in the column that a tool names.
+func TestRowsFromArguments(t *testing.T) {
+	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER, y INTEGER); INSERT INTO t VALUES (1, 5);"), database.Options{})
+	x := universe.Column{Name: "x", Type: universe.TypeInteger, Table: "t", Column: "x"}
+	y := universe.Column{Name: "y", Type: universe.TypeInteger, Table: "t", Column: "y"}
+	found := searchTools(t, w, sch, "SELECT max(y) FROM t", int64(5),
+		tool("direct", "SELECT max(t1.y) FROM t AS t1", false, universe.Column{Name: "n", Type: universe.TypeInteger}),
+		tool("again", "SELECT t1.c1 FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, x),
+		tool("both", "SELECT t1.x, t1.y FROM t AS t1", false, x, y))
+	if len(found.Paths) != 1 || !found.Paths[0].Accidental || found.Paths[0].Calls[1].Arguments["list"] != "$call_1.y$" {
+		t.Errorf("found %+v", found.Paths)
+	}
+}
+
 // TestLargeResultsFeedNothing: an environment shows no result of more than so many rows, so no call can be given it.
 func TestLargeResultsFeedNothing(t *testing.T) {
 	for rows, want := range map[int]int{environment.DefaultRows: 1, environment.DefaultRows + 1: 0} {
@@ -336,7 +350,7 @@ func TestLargeResultsFeedNothing(t *testing.T) {
 			tool("how_many", "SELECT count(t1.c1) FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, count),
 		}
 		found := searchTools(t, w, sch, "SELECT count(x) FROM t", int64(rows), tools...)
-		if len(found.Paths) != want || want == 1 && found.Paths[0].Accidental {
+		if len(found.Paths) != want || found.Dropped > 0 || want == 1 && found.Paths[0].Accidental {
 			t.Errorf("%d rows: paths %+v, want %d", rows, found.Paths, want)
 		}
 	}
