@@ -17,6 +17,7 @@ import (
 
 // scaling are the flags of `run` that give agents more, or less, to work with.
 type scaling struct {
+	hints    []string // arms of hints
 	budgets  []string // scales of the base budget; every one is an arm
 	informed bool     // a second try after a failure, told of it
 }
@@ -29,6 +30,8 @@ const maxScale = 1000
 
 func (s *scaling) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.StringSliceVar(&s.hints, "hints", nil,
+		"run once with each kind of advice on faults, as arms: "+strings.Join(episode.Hints(), ","))
 	f.StringSliceVar(&s.budgets, "budgets", nil,
 		"run once with each multiple of the task's base budget of turns and calls, as arms: 0.5,1,2,4")
 	f.BoolVar(&s.informed, "informed-retry", false,
@@ -37,6 +40,9 @@ func (s *scaling) flags(cmd *cobra.Command) {
 
 // settings adds what decides the content of a run, where it is not as it is without these flags.
 func (s *scaling) settings(into map[string]string) {
+	if len(s.hints) > 0 {
+		into["hints"] = strings.Join(s.hints, ",")
+	}
 	if len(s.budgets) > 0 {
 		into["budgets"] = strings.Join(s.budgets, ",")
 	}
@@ -47,7 +53,10 @@ func (s *scaling) settings(into map[string]string) {
 
 // restore is the inverse of settings.
 func (s *scaling) restore(from map[string]string) {
-	s.budgets = nil
+	s.hints, s.budgets = nil, nil
+	if text := from["hints"]; text != "" {
+		s.hints = strings.Split(text, ",")
+	}
 	if text := from["budgets"]; text != "" {
 		s.budgets = strings.Split(text, ",")
 	}
@@ -55,6 +64,14 @@ func (s *scaling) restore(from map[string]string) {
 }
 
 func (s *scaling) check(policies []string) error {
+	for i, hint := range s.hints {
+		if !slices.Contains(episode.Hints(), hint) {
+			return diag.Unknown("kind of hint", hint, episode.Hints())
+		}
+		if slices.Contains(s.hints[:i], hint) {
+			return diag.Usagef("--hints: %s is given twice", hint)
+		}
+	}
 	scales, err := s.scales()
 	if err != nil {
 		return err
@@ -85,15 +102,27 @@ func (s *scaling) scales() ([]float64, error) {
 	return scales, nil
 }
 
-// arms lists the arms that every agent of the run takes part in.
+// arms lists the arms that every agent of the run takes part in: each hint with each budget.
 func (s *scaling) arms() ([]transcript.Arm, error) {
 	scales, err := s.scales()
-	if len(scales) == 0 {
-		return []transcript.Arm{{}}, err
+	if err != nil {
+		return nil, err
 	}
-	arms := make([]transcript.Arm, len(scales))
-	for i, scale := range scales {
-		arms[i].Budget = scale
+	if len(scales) == 0 {
+		scales = []float64{0}
+	}
+	hints := s.hints
+	if len(hints) == 0 {
+		hints = []string{episode.HintNone}
+	}
+	var arms []transcript.Arm
+	for _, hint := range hints {
+		if hint == episode.HintNone {
+			hint = ""
+		}
+		for _, scale := range scales {
+			arms = append(arms, transcript.Arm{Hint: hint, Budget: scale})
+		}
 	}
 	return arms, nil
 }
