@@ -154,6 +154,18 @@ type builder struct {
 
 // Run builds. Errors are [*diag.Error] where the input is at fault.
 func Run(ctx context.Context, opts Options) (*Built, error) {
+	b, err := newBuilder(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	if err := b.passes(ctx); err != nil {
+		return nil, err
+	}
+	return b.assemble(ctx)
+}
+
+func newBuilder(opts Options) (*builder, error) {
 	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*verify.FoundPaths{}}
 	faults, err := condition.ParseFaults(opts.Faults)
 	if err != nil {
@@ -161,12 +173,16 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 	}
 	b.needPaths = condition.NeedPaths(faults)
 	b.done.report = opts.Progress
-	defer b.close()
 	for _, style := range opts.Styles {
 		if !slices.Contains(Styles(), style) {
 			return nil, diag.Unknown("style", style, Styles())
 		}
 	}
+	return b, nil
+}
+
+// passes runs the passes from the corpora to the proofs, in order.
+func (b *builder) passes(ctx context.Context) error {
 	for _, pass := range []struct {
 		name string
 		run  func(context.Context) error
@@ -179,10 +195,10 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 	} {
 		b.done.pass = pass.name
 		if err := pass.run(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return b.assemble(ctx)
+	return nil
 }
 
 func (b *builder) close() {

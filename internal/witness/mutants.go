@@ -57,6 +57,9 @@ type Mutant struct {
 	// the outermost SELECT orders its rows, where the query is determinate. Why is the rule that proves it.
 	Equivalent bool
 	Why        string
+	// Start and End are byte offsets in the query's source, between which the mutant has Text.
+	Start, End int
+	Text       string
 }
 
 // edit is a change of the source text.
@@ -106,7 +109,9 @@ func Mutants(q *sqlast.Query) []Mutant {
 			if e.why != "" {
 				equivalent++
 			}
-			out = append(out, Mutant{Kind: kind, SQL: text, Join: join, Equivalent: e.why != "", Why: e.why})
+			out = append(out, Mutant{
+				Kind: kind, SQL: text, Join: join, Equivalent: e.why != "", Why: e.why, Start: e.start, End: e.end, Text: e.text,
+			})
 		}
 	}
 	return out
