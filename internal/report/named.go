@@ -366,14 +366,7 @@ func (t *Table) CSV() (string, error) {
 	for _, record := range t.Records {
 		fields := make([]string, len(keys)+1)
 		for i, key := range keys {
-			switch v := record[key].(type) {
-			case string:
-				fields[i] = v
-			case int:
-				fields[i] = strconv.Itoa(v)
-			case float64:
-				fields[i] = exact(&v)
-			}
+			fields[i] = csvText(record[key])
 		}
 		if missing, ok := record[missingKey].(map[string]string); ok {
 			var reasons []string

@@ -121,9 +121,12 @@ func checkTable(t *testing.T, table *Table) {
 				t.Errorf("%s: %s is %v, missing because %q", table.Name, key, v, reason)
 			}
 			f, isShare := v.(float64)
-			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") &&
-				!slices.Contains([]string{"loops", "sequence_length", "slots_per_call", "budget", "turns", "calls", "tokens", "cost_usd"}, key) {
-				if strings.HasPrefix(key, "paired_difference") {
+			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && !strings.HasPrefix(key, "extra_") &&
+				!slices.Contains([]string{
+					"loops", "sequence_length", "slots_per_call", "budget", "turns", "calls", "tokens", "cost_usd",
+					"retries", "adaptations", "switches", "probes", "waits",
+				}, key) {
+				if strings.HasPrefix(key, "paired_difference") || strings.HasPrefix(key, "gain") {
 					low = -1
 				}
 				if f < low || f > 1 || math.IsNaN(f) {

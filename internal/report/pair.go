@@ -94,7 +94,7 @@ func pair(a, b *group, o Options) Pair {
 	p.Tasks = len(byTask)
 	p.RateA, p.RateB, p.Difference = share(sumA, p.Units), share(sumB, p.Units), ratio(byTask)
 	names := append(a.subject.names("pair"), b.subject.names()...)
-	p.CI95, p.Method = interval(byTask, -1, 1, o, names)
+	p.CI95, p.Method = interval(byTask, -1, o, names)
 	p.McNemarP = mcnemar(p.AOnly, p.BOnly)
 	return p
 }

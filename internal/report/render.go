@@ -289,14 +289,20 @@ var csvHeader = []string{
 }
 
 // CSV writes every number of the report, unrounded, one line a row of JSON's lists (and one for each pass^k). Fields
-// that a line does not have are empty.
+// that a line does not have are empty. Where there are faults, further columns follow those of every report.
 func (r *Report) CSV() (string, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	if err := w.Write(csvHeader); err != nil {
+	header := csvHeader
+	var lines, struck []map[string]string
+	if r.Robustness != nil {
+		var columns []string
+		struck, columns = r.Robustness.csvLines()
+		header = slices.Concat(csvHeader, columns)
+	}
+	if err := w.Write(header); err != nil {
 		return "", fmt.Errorf("report: %w", err)
 	}
-	var lines []map[string]string
 	for i := range r.Agents {
 		lines = append(lines, r.Agents[i].csvLines()...)
 	}
@@ -312,9 +318,9 @@ func (r *Report) CSV() (string, error) {
 	for i := range r.Pairs {
 		lines = append(lines, r.Pairs[i].csvLine())
 	}
-	for _, l := range lines {
-		record := make([]string, len(csvHeader))
-		for i, name := range csvHeader {
+	for _, l := range append(lines, struck...) {
+		record := make([]string, len(header))
+		for i, name := range header {
 			record[i] = l[name]
 		}
 		if err := w.Write(record); err != nil {

@@ -56,6 +56,8 @@ const defaultResamples = 10_000
 type Options struct {
 	Seed      uint64
 	Resamples int // of the bootstrap; 0 means 10,000
+	// exact does without resamples where a bootstrap can be computed. The many small groups of the robustness section do.
+	exact bool
 }
 
 // Report is what runs show. Lists are sorted by run, agent, protocol and arm.
@@ -278,7 +280,7 @@ func summarise(rows []Row, o Options, names []string) Summary {
 	s.LenientRate = share(float64(lenient), s.Valid)
 	s.Turns, s.Calls = share(float64(turns), s.Valid), share(float64(calls), s.Valid)
 	s.Tokens, s.CostUSD = share(float64(tokens), s.Valid), share(cost, s.Valid)
-	s.CI95, s.Method = interval(byTask, 0, 1, o, append(names, "rate"))
+	s.CI95, s.Method = interval(byTask, 0, o, append(names, "rate"))
 	return s
 }
 
@@ -390,7 +392,7 @@ func (g *group) condition(condition, role string, rows []Row, byTask map[string]
 	}
 	c.PairedTasks = len(differences)
 	c.PairedDifference = ratio(differences)
-	c.PairedCI95, c.PairedMethod = interval(differences, -1, 1, o, append(names, "paired difference"))
+	c.PairedCI95, c.PairedMethod = interval(differences, -1, o, append(names, "paired difference"))
 	return c
 }
 

@@ -217,6 +217,7 @@ type bench struct {
 }
 
 func newBench(style, run string, g group, o Options) *bench {
+	o.exact = true
 	b := &bench{style: style, run: run, subject: g.subject, rows: g.rows, options: o, parts: map[string][]Row{}, base: map[string][]Row{}}
 	for i := range g.rows {
 		r := &g.rows[i]
@@ -325,7 +326,7 @@ func compare(units []unit, o Options, names []string) compared {
 	n := len(c.units)
 	c.tasks, c.base, c.rate, c.extraCost = len(byTask), share(base, n), share(rate, n), share(cost, n)
 	c.difference = ratio(byTask)
-	c.ci, c.method = interval(byTask, -1, 1, o, names)
+	c.ci, c.method = interval(byTask, -1, o, names)
 	c.discordants = discordant(c.units, o.Seed)
 	return c
 }
@@ -442,7 +443,7 @@ func (b *bench) faultedOf(a Aspect, rows []Row) Faulted {
 		byTask[g.Task] = k
 	}
 	f.LandedRate, f.RecoveryRate = share(float64(f.Landed), f.Valid), share(float64(f.Recovered), f.Landed)
-	f.RecoveryCI95, f.RecoveryMethod = interval(byTask, 0, 1, b.options, names("recovery"))
+	f.RecoveryCI95, f.RecoveryMethod = interval(byTask, 0, b.options, names("recovery"))
 	f.Retries, f.Adapted, f.Switches = share(float64(retries), f.Landed), share(float64(adapted), f.Landed), share(float64(switches), f.Landed)
 	f.Probes, f.Waits = share(float64(probes), f.Landed), share(float64(waits), f.Landed)
 	f.ExtraTurns, f.ExtraCalls = share(float64(turns), known), share(float64(calls), known)
@@ -741,7 +742,9 @@ func budgets(benches []*bench) []Volume {
 		if len(arms[k]) < 2 {
 			continue
 		}
-		slices.SortStableFunc(arms[k], func(x, y scaled) int { return cmp.Compare(x.scale, y.scale) })
+		slices.SortStableFunc(arms[k], func(x, y scaled) int {
+			return cmp.Compare(cmp.Or(x.scale, 1), cmp.Or(y.scale, 1))
+		})
 		for _, s := range arms[k] {
 			value := "×" + strconv.FormatFloat(s.scale, 'g', -1, 64)
 			if s.scale == 0 {

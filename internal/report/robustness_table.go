@@ -29,6 +29,16 @@ func (l *line) mean(key string, v *float64, digits int, why string) {
 	l.value(key, v, func(v *float64) string { return mean(v, digits) }, why)
 }
 
+// cost adds US dollars; where there are none to be paid the cell is empty.
+func (l *line) cost(key string, v *float64, why string) {
+	l.value(key, v, func(v *float64) string {
+		if *v == 0 {
+			return ""
+		}
+		return mean(v, 4)
+	}, why)
+}
+
 // part adds a count with what share of a whole it is, in one cell.
 func (l *line) part(key string, n, whole int, why string) {
 	l.record[key] = n
@@ -57,25 +67,32 @@ func robustLine(style string, s Subject) *line {
 	return l
 }
 
-// rated adds the valid episodes, all episodes, and the rate of successes.
-func (l *line) rated(s *Summary, starred *bool) {
+// counted adds the valid episodes, and all of them.
+func (l *line) counted(s *Summary) {
 	l.count("valid", s.Valid)
 	l.count("episodes", s.Episodes)
+}
+
+func countedColumns() []Column {
+	return []Column{column("valid", 0, "valid"), column("episodes", 9, "episodes")}
+}
+
+// rated adds the rate of successes.
+func (l *line) rated(s *Summary, starred *bool) {
 	l.share("rate", s.Rate, whyNoEpisode)
 	l.interval("rate_ci95", s.CI95, s.Method, plain)
 	*starred = *starred || s.Method == MethodWilson
 }
 
 func ratedColumns(name string) []Column {
-	return []Column{
-		column("valid", 0, "valid"), column("episodes", 9, "episodes"), column(name, 0, "rate"),
-		column("95 % interval", 6, intervalKeys("rate_ci95")...),
-	}
+	return []Column{column(name, 0, "rate"), column("95 % interval", 6, intervalKeys("rate_ci95")...)}
 }
 
-// contrasted adds the comparison with clean pairs.
-func (l *line) contrasted(c *Contrast, why string, starred *bool) {
+// contrasted adds the rate of successes, and the comparison with clean pairs.
+func (l *line) contrasted(s *Summary, c *Contrast, why string, starred *bool) {
+	l.counted(s)
 	l.share("clean_rate", c.CleanRate, why)
+	l.rated(s, starred)
 	l.value("paired_difference", c.Difference, points, why)
 	l.interval("paired_difference_ci95", c.DifferenceCI95, c.Method, points)
 	l.count("paired_instances", c.PairedInstances)
@@ -83,11 +100,11 @@ func (l *line) contrasted(c *Contrast, why string, starred *bool) {
 	*starred = *starred || c.Method == MethodWilson
 }
 
-func contrastColumns() []Column {
-	return append([]Column{
-		column("clean", 0, "clean_rate"), column("less clean", 1, "paired_difference"),
-		column("95 % interval", 4, intervalKeys("paired_difference_ci95")...), column("paired", 8, "paired_instances"),
-	}, testColumns("clean alone", "clean_only", "faulted alone", "faulted_only")...)
+func contrastColumns(name string) []Column {
+	return slices.Concat(countedColumns(), []Column{column("clean", 0, "clean_rate")}, ratedColumns(name), []Column{
+		column("less clean", 1, "paired_difference"), column("95 % interval", 4, intervalKeys("paired_difference_ci95")...),
+		column("paired", 8, "paired_instances"),
+	}, testColumns("clean alone", "clean_only", "faulted alone", "faulted_only"))
 }
 
 // tested adds the exact test.
@@ -145,7 +162,7 @@ func (a Aspect) values() map[string]string {
 func faultedTable(title string, list []Faulted, by ...string) Table {
 	t := Table{
 		Title: title,
-		Columns: slices.Concat(groupColumns(), aspectColumns(by...), ratedColumns("faulted"), contrastColumns(), []Column{
+		Columns: slices.Concat(groupColumns(), aspectColumns(by...), contrastColumns("faulted"), []Column{
 			partColumn("landed", 2, "landed"), column("recovered", 0, "recovery_rate"),
 			column("95 % interval", 6, intervalKeys("recovery_rate_ci95")...),
 			column("right, not struck", 5, "unlanded_successes"), column("+ turns", 5, "extra_turns"),
@@ -158,8 +175,7 @@ func faultedTable(title string, list []Faulted, by ...string) Table {
 		f := &list[i]
 		l := robustLine(f.Style, f.Subject)
 		l.aspect(by, f.values())
-		l.rated(&f.Summary, &starred)
-		l.contrasted(&f.Contrast, whyNoPair, &starred)
+		l.contrasted(&f.Summary, &f.Contrast, whyNoPair, &starred)
 		l.part("landed", f.Landed, f.Valid, whyNoEpisode)
 		l.share("recovery_rate", f.RecoveryRate, whyNoLanding)
 		l.interval("recovery_rate_ci95", f.RecoveryCI95, f.RecoveryMethod, plain)
@@ -171,7 +187,7 @@ func faultedTable(title string, list []Faulted, by ...string) Table {
 		}
 		l.mean("extra_turns", f.ExtraTurns, 1, why)
 		l.mean("extra_calls", f.ExtraCalls, 1, why)
-		l.mean("extra_cost_usd", f.ExtraCostUSD, 4, whyNoPair)
+		l.cost("extra_cost_usd", f.ExtraCostUSD, whyNoPair)
 		t.add(l)
 		t.leftOut(f.Style, f.Subject, f.Aspect == Aspect{By: f.By}, &f.Summary)
 	}
@@ -229,8 +245,8 @@ func reactionTable(title string, list []Faulted, by ...string) Table {
 func harmlessTable(title string, list []Harmless, by ...string) Table {
 	t := Table{
 		Title: title,
-		Columns: slices.Concat(groupColumns(), []Column{nameColumn("part", "part")}, aspectColumns(by...), ratedColumns("success"),
-			contrastColumns(), []Column{
+		Columns: slices.Concat(groupColumns(), []Column{nameColumn("part", "part")}, aspectColumns(by...),
+			contrastColumns("success"), []Column{
 				column("shown", 5, "shown"), column("retried", 2, "retried"), column("switched", 2, "switched"),
 				column("declined", 2, "declined"), partColumn("false alarms", 0, "alarmed"),
 			}),
@@ -247,12 +263,11 @@ func harmlessTable(title string, list []Harmless, by ...string) Table {
 		l := robustLine(h.Style, h.Subject)
 		l.text("part", h.Part)
 		l.aspect(by, map[string]string{ByHazard: h.Hazard, ByKind: h.Kind})
-		l.rated(&h.Summary, &starred)
 		why := whyNoPair
 		if h.Part == PartClean || h.Part == PartControl {
 			why = whyNotCompared
 		}
-		l.contrasted(&h.Contrast, why, &starred)
+		l.contrasted(&h.Summary, &h.Contrast, why, &starred)
 		l.count("shown", h.Shown)
 		l.count("retried", h.Retried)
 		l.count("switched", h.Switched)
@@ -268,11 +283,12 @@ func harmlessTable(title string, list []Harmless, by ...string) Table {
 func hopelessTable(title string, list []Hopeless) Table {
 	t := Table{
 		Title: title,
-		Columns: slices.Concat(groupColumns(), aspectColumns(ByKind), []Column{nameColumn("proof", "proof")}, ratedColumns("declined"), []Column{
-			partColumn("answered", 0, "answered"), partColumn("out of budget", 0, "out_of_budget"), partColumn("other", 3, "other"),
-			column("turns", 4, "turns"), column("calls", 4, "calls"), column("pairs", 5, "paired_instances"),
-			column("clean right", 1, "clean_rate"), column("clean declined", 2, "clean_declined_rate"), column("both right", 1, "both_rate"),
-		}),
+		Columns: slices.Concat(groupColumns(), aspectColumns(ByKind), []Column{nameColumn("proof", "proof")}, countedColumns(),
+			ratedColumns("declined"), []Column{
+				partColumn("answered", 0, "answered"), partColumn("out of budget", 0, "out_of_budget"), partColumn("other", 3, "other"),
+				column("turns", 4, "turns"), column("calls", 4, "calls"), column("pairs", 5, "paired_instances"),
+				column("clean right", 1, "clean_rate"), column("clean declined", 2, "clean_declined_rate"), column("both right", 1, "both_rate"),
+			}),
 		Notes: []string{
 			"Declining is right. clean: the same tools with the right ones among them; both right: pairs of which one was declined and the " +
 				"other solved. twin: another world in which all that can be observed is the same gives another answer; bounded: a search " +
@@ -284,6 +300,7 @@ func hopelessTable(title string, list []Hopeless) Table {
 		h := &list[i]
 		l := robustLine(h.Style, h.Subject)
 		l.aspect([]string{ByKind, "proof"}, map[string]string{ByKind: h.Kind, "proof": h.Proof})
+		l.counted(&h.Summary)
 		l.rated(&h.Summary, &starred)
 		l.part("answered", h.Answered, h.Valid, whyNoEpisode)
 		l.part("out_of_budget", h.OutOfBudget, h.Valid, whyNoEpisode)
@@ -333,7 +350,7 @@ func hintTable(title string, list []HintGain) Table {
 		l.count("won", h.Won)
 		l.count("regressions", h.Regressions)
 		l.tested(&h.Test, "base_only", "with_only", whyNoBase)
-		l.mean("extra_cost_usd", h.ExtraCost, 4, whyNoBase)
+		l.cost("extra_cost_usd", h.ExtraCost, whyNoBase)
 		t.add(l)
 	}
 	return t.starred(starred)
@@ -346,8 +363,8 @@ func volumeTable(title string, list []Volume) Table {
 		Columns: slices.Concat(groupColumns(), []Column{
 			nameColumn("against", "against"), column("value", 0, "value"), column("valid", 0, "valid"), column("success", 0, "rate"),
 			column("95 % interval", 2, intervalKeys("rate_ci95")...), column("landed", 4, "landed"), column("recovered", 1, "recovery_rate"),
-			column("acted", 1, "acted"), column("success", 0, "acted_rate"), column("passive", 1, "passive"),
-			column("success", 0, "passive_rate"), column("out of budget", 3, "out_of_budget"),
+			column("acted", 1, "acted"), column("success, acted", 0, "acted_rate"), column("passive", 1, "passive"),
+			column("success, passive", 0, "passive_rate"), column("out of budget", 3, "out_of_budget"),
 		}),
 		Notes: []string{
 			"Episodes under faults. acted: landed episodes in which the agent did anything about the trouble; passive: the others. Where " +

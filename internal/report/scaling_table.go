@@ -69,7 +69,7 @@ func (t *tally) write(l *line, o Options, names []string) {
 	l.count("units", t.units)
 	l.count("left_out", t.left)
 	l.value("success", ratio(t.byTask), percent, whyNoEpisode)
-	ci, method := interval(t.byTask, 0, 1, o, names)
+	ci, method := interval(t.byTask, 0, o, names)
 	l.interval("success_ci95", ci, method, percent)
 	per := func(key string, sum float64, digits int) {
 		l.value(key, share(sum, t.units), func(v *float64) string { return mean(v, digits) }, whyNoEpisode)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -61,8 +62,8 @@ func kindsOf(clusters map[string]cluster) []kind {
 	return kinds
 }
 
-// interval gives a 95 % interval of the ratio of clusters, whose single values lie between low and high.
-func interval(clusters map[string]cluster, low, high float64, o Options, names []string) (*[2]float64, string) {
+// interval gives a 95 % interval of the ratio of clusters, whose single values lie between low and 1.
+func interval(clusters map[string]cluster, low float64, o Options, names []string) (*[2]float64, string) {
 	value := ratio(clusters)
 	if value == nil {
 		return nil, ""
@@ -73,7 +74,12 @@ func interval(clusters map[string]cluster, low, high float64, o Options, names [
 		alike = alike && k.sum*kinds[0].weight == kinds[0].sum*k.weight
 	}
 	if alike {
-		return unseen(*value, len(clusters), low, high), MethodWilson
+		return unseen(*value, len(clusters), low), MethodWilson
+	}
+	if o.exact {
+		if ci := exactBootstrap(kinds, len(clusters)); ci != nil {
+			return ci, MethodBootstrap
+		}
 	}
 	resampled := bootstrap(kinds, len(clusters), o, names)
 	slices.Sort(resampled)
@@ -112,11 +118,54 @@ func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
 	return resampled
 }
 
+// maxConvolution bounds the additions that an exact bootstrap may take: about as many as resamples cost.
+const maxConvolution = 1 << 22
+
+// exactBootstrap gives the interval that ever more resamples would come to, without drawing any: where all tasks weigh the
+// same and their sums are whole numbers, the sum of n drawn tasks has a distribution that n convolutions give. It is nil where
+// they do not, or where that would take longer.
+func exactBootstrap(kinds []kind, n int) *[2]float64 {
+	least, most := kinds[0].sum, kinds[len(kinds)-1].sum // kinds are sorted by their sums
+	for _, k := range kinds {
+		if k.weight != kinds[0].weight || k.sum != math.Trunc(k.sum) {
+			return nil
+		}
+	}
+	span := int(most - least)
+	if span*n*n*len(kinds) > 2*maxConvolution {
+		return nil
+	}
+	chances, next := make([]float64, span*n+1), make([]float64, span*n+1) // of the sum less n times the least
+	chances[0] = 1
+	for drawn := range n {
+		reached := next[:span*(drawn+1)+1]
+		clear(reached)
+		for _, k := range kinds {
+			p, shift := float64(k.count)/float64(n), int(k.sum-least)
+			for i, c := range chances[:span*drawn+1] {
+				reached[i+shift] += p * c
+			}
+		}
+		chances, next = next, chances
+	}
+	const rounding = 1e-12
+	value := func(p float64) float64 {
+		sum, at := 0.0, 0
+		for ; at < len(chances)-1; at++ {
+			if sum += chances[at]; sum >= p-rounding {
+				break
+			}
+		}
+		return (least*float64(n) + float64(at)) / (kinds[0].weight * float64(n))
+	}
+	return &[2]float64{value(0.025), value(0.975)}
+}
+
 // unseen gives the interval where n tasks all gave the same value.
-func unseen(value float64, n int, low, high float64) *[2]float64 {
+func unseen(value float64, n int, low float64) *[2]float64 {
 	z := distuv.UnitNormal.Quantile(0.975)
 	u := z * z / (float64(n) + z*z)
-	ci := [2]float64{value*(1-u) + low*u, value*(1-u) + high*u}
+	ci := [2]float64{value*(1-u) + low*u, value*(1-u) + u}
 	ci[0], ci[1] = min(ci[0], value), max(ci[1], value) // rounding
 	return &ci
 }

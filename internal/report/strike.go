@@ -39,7 +39,7 @@ type kindInfo struct {
 	control bool // it has a control variant
 }
 
-var kinds = func() map[string]kindInfo {
+var faultKinds = func() map[string]kindInfo {
 	known := map[string]kindInfo{}
 	for i, info := range condition.Catalogue() {
 		if info.Survival != nil {
@@ -64,7 +64,7 @@ func strikeOf(conditions []condition.Condition) *Strike {
 	var beside []string
 	renewals := 0 // conditions before that count renewals
 	for _, c := range conditions {
-		if _, known := kinds[c.Name]; !known {
+		if _, known := faultKinds[c.Name]; !known {
 			beside = append(beside, c.String())
 			continue
 		}
@@ -97,9 +97,9 @@ func (s *Strike) kind() string { return strings.Join(slices.Compact(slices.Clone
 
 // hazard is that of the kinds.
 func (s *Strike) hazard() string {
-	hazard := kinds[s.Kinds[0]].hazard
+	hazard := faultKinds[s.Kinds[0]].hazard
 	for _, k := range s.Kinds[1:] {
-		if kinds[k].hazard != hazard {
+		if faultKinds[k].hazard != hazard {
 			return hazardSeveral
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Strike) hazard() string {
 func (s *Strike) control() string {
 	var named []string
 	for _, k := range s.Kinds {
-		if kinds[k].control {
+		if faultKinds[k].control {
 			named = append(named, k)
 		}
 	}
@@ -142,7 +142,7 @@ func hazardOrder(hazard string) int { return slices.Index(hazards, hazard) }
 // compareKinds orders kinds as the catalogue does, those that strike together behind.
 func compareKinds(a, b string) int {
 	place := func(kind string) int {
-		switch info, known := kinds[kind]; {
+		switch info, known := faultKinds[kind]; {
 		case kind == "":
 			return -1 // all of them
 		case known:

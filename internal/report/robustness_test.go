@@ -1,0 +1,776 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other.
+func seaTask() condition.PlaceInput {
+	tool := func(name string, columns []universe.Column, arguments ...universe.Binding) *universe.Tool {
+		t := &universe.Tool{
+			Name: name, Style: universe.StyleFunc, Database: "sea", Body: &universe.Body{Engine: universe.EngineSQLite, Columns: columns, Bindings: arguments},
+			Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
+			Returns:    &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}}},
+		}
+		for _, a := range arguments {
+			t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: a.Argument, Schema: &universe.Schema{}})
+		}
+		for _, c := range columns {
+			t.Returns.Items.Properties = append(t.Returns.Items.Properties, universe.Property{Name: c.Name, Schema: &universe.Schema{}})
+		}
+		return t
+	}
+	ships := []universe.Column{
+		{Name: "name", Type: universe.TypeText}, {Name: "length", Type: universe.TypeNumber}, {Name: "crew", Type: universe.TypeInteger},
+	}
+	ids := []universe.Column{{Name: "id", Type: universe.TypeInteger}}
+	value := func(name, kind string) universe.Binding {
+		return universe.Binding{Argument: name, Kind: universe.BindValue, Type: kind, Role: universe.RoleEqual}
+	}
+	list := universe.Binding{Argument: "ids", Kind: universe.BindList, Type: universe.TypeInteger, Role: universe.RoleEqual}
+	task := &universe.Task{
+		ID: "sea-1", Database: "sea", Style: universe.StyleFunc, Proof: universe.ProofExecuted,
+		Gold: universe.Gold{
+			Kind: universe.GoldRows, Columns: ships, Blocks: []int{1, 1, 1, 1},
+			Rows: []universe.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)}},
+		},
+		Plans: []universe.Plan{
+			{Kind: universe.PlanDirect, Answer: "call_1", Calls: []universe.Call{
+				{Label: "call_1", Tool: "ships", Arguments: map[string]any{"port": "Bergen", "since": int64(1990)}},
+			}, Evidence: []universe.CallEvidence{{Digest: "d", Rows: 4}}},
+			{Kind: universe.PlanComposed, Answer: "call_2", Calls: []universe.Call{
+				{Label: "call_1", Tool: "ids", Arguments: map[string]any{"port": "Bergen"}},
+				{Label: "call_2", Tool: "by_ids", Arguments: map[string]any{"ids": "$call_1$"}},
+			}, Evidence: []universe.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
+		},
+	}
+	return condition.PlaceInput{Task: task, Seed: 7, Tools: []*universe.Tool{
+		tool("ships", ships, value("port", universe.TypeText), value("since", universe.TypeInteger)),
+		tool("ids", ids, value("port", universe.TypeText)), tool("by_ids", ships, list),
+	}}
+}
+
+// place places a combination of faults, written as on the command line, in a variant.
+func place(tb testing.TB, faults, variant string) []condition.Condition {
+	tb.Helper()
+	combinations, err := condition.ParseFaults([]string{faults})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var conditions []condition.Condition
+	for _, f := range combinations[0] {
+		known := condition.Variants(f.Kind)
+		own := variant
+		switch {
+		case slices.Contains(known, variant):
+		case variant == condition.VariantControl:
+			continue
+		default:
+			own = known[0]
+		}
+		placed, refused := []condition.Condition(nil), (*condition.Refusal)(nil)
+		in := seaTask()
+		for i := range in.Task.Plans {
+			in.Plan = &in.Task.Plans[i]
+			if placed, refused, err = condition.Place(f, own, in); err != nil {
+				tb.Fatal(err)
+			}
+			if refused == nil {
+				break
+			}
+		}
+		if refused != nil {
+			tb.Fatalf("%s~%s is refused: %s", f, own, refused.Reason)
+		}
+		conditions = append(conditions, placed...)
+	}
+	return conditions
+}
+
+// Failpoints that were asked for are those that are counted.
+func TestPointsAreThoseAskedFor(t *testing.T) {
+	counted := 0
+	for _, info := range condition.Catalogue() {
+		if info.Survival == nil {
+			continue
+		}
+		for points := 1; points <= 8; points++ {
+			fault := fmt.Sprintf("%s:%d", info.Name, points)
+			if combinations, err := condition.ParseFaults([]string{fault}); err != nil {
+				break // it strikes at fewer points
+			} else if _, refused, err := condition.Place(combinations[0][0], condition.Variants(info.Name)[0], func() condition.PlaceInput {
+				in := seaTask()
+				in.Plan = &in.Task.Plans[1]
+				return in
+			}()); err != nil || refused != nil {
+				break // the plan is too short for them
+			} else {
+				in := seaTask()
+				in.Plan = &in.Task.Plans[1]
+				conditions, _, _ := condition.Place(combinations[0][0], condition.Variants(info.Name)[0], in)
+				want := points
+				if info.Name == "call.rate-limit" {
+					want = len(conditions) // a longer wait is no failpoint more
+				}
+				if s := strikeOf(conditions); s.Points != want || s.kind() != info.Name || s.hazard() != info.Survival.Hazard {
+					t.Errorf("%s: %+v of %v", fault, s, conditions)
+				}
+				counted++
+			}
+		}
+	}
+	if counted < 60 {
+		t.Errorf("only %d were counted", counted)
+	}
+}
+
+func TestStrikes(t *testing.T) {
+	if s := strikeOf([]condition.Condition{{Name: "obfuscate"}}); s != nil {
+		t.Errorf("a condition of the toolkit: %+v", s)
+	}
+	for _, test := range []struct {
+		faults, variant              string
+		kind, hazard, control, state string
+	}{
+		{"exec.timeout", condition.VariantFault, "exec.timeout", condition.HazardExecution, "", PartFault},
+		{"exec.timeout", condition.VariantLookalike, "exec.timeout", condition.HazardExecution, "", PartLookalike},
+		{"spec.param-renamed", condition.VariantControl, "spec.param-renamed", condition.HazardSpecification, "spec.param-renamed", PartControl},
+		{"conflict.stale", condition.VariantMirror, "conflict.stale", condition.HazardConflict, "conflict.stale", PartMirror},
+		{"exec.timeout+call.session", condition.VariantFault, "call.session+exec.timeout", hazardSeveral, "call.session", PartFault},
+		{"exec.timeout+exec.io", condition.VariantFault, "exec.timeout+exec.io", condition.HazardExecution, "", PartFault},
+		{"exec.timeout+conflict.stale", condition.VariantMirror, "exec.timeout+conflict.stale", hazardSeveral, "conflict.stale", PartMirror},
+		{"exec.all-unavailable", condition.VariantFault, "exec.all-unavailable", condition.HazardExecution, "exec.all-unavailable", PartHopeless},
+		{"exec.slow", condition.VariantLookalike, "exec.slow", condition.HazardExecution, "", PartLookalike},
+		{"spec.param-renamed:2", condition.VariantFault, "spec.param-renamed", condition.HazardSpecification, "spec.param-renamed+spec.param-renamed", PartFault},
+	} {
+		conditions := place(t, test.faults, test.variant)
+		row := RowOf(grade.Grade{}, &suite.Instance{Role: roleOf(test.faults, test.variant), Conditions: append(conditions, condition.Condition{Name: "obfuscate"})}, nil)
+		s := row.Strike
+		if s.kind() != test.kind || s.hazard() != test.hazard || s.control() != test.control || row.part() != test.state || s.Beside != "obfuscate" {
+			t.Errorf("%s~%s: %+v is a %s of %s (%s), its control %s", test.faults, test.variant, s, row.part(), s.kind(), s.hazard(), s.control())
+		}
+	}
+}
+
+func roleOf(faults, variant string) string {
+	switch {
+	case variant == condition.VariantLookalike:
+		return condition.RoleLookalike
+	case variant == condition.VariantControl || faults == "":
+		return condition.RoleClean
+	case strings.HasPrefix(faults, "exec.all-unavailable") || strings.HasPrefix(faults, "distractors-only"):
+		return condition.RoleHopeless
+	default:
+		return condition.RoleFault
+	}
+}
+
+// struckRows makes rows of a line as rowsOf does, of instances under `kind=` in `variant=`. `backup=` and `twin=` (a name, or
+// `bounded`) go into the certificate, with a plan of one call and two turns. Of the failures whose fault landed the first
+// `unnoticed=`, then `noticed=`, `unfinished=` and `misreported=` have that class; `acts=` is how many retries each landed episode
+// made. `hinted=`, `retried=`, `switched=`, `declined=` and `budget=` count episodes from the last: of these, declined and out
+// of budget are outcomes of failures (of successes where declining is right).
+func struckRows(t *testing.T, line string) []Row {
+	_, values := fieldsOf(line)
+	number := func(key string) int {
+		n, _ := strconv.Atoi("0" + values[key])
+		return n
+	}
+	rows := rowsOf(t, line)
+	var strike *Strike
+	if kind := values["kind"]; kind != "" {
+		strike = strikeOf(place(t, kind, values["variant"]))
+		if values["backup"] != "" || values["twin"] != "" {
+			strike.Proof = &suite.FaultProof{Backup: values["backup"], CleanTurns: 2, CleanCalls: 1}
+			switch twin := values["twin"]; twin {
+			case "":
+			case "bounded":
+				strike.Proof.Searched = 9
+			default:
+				strike.Proof.Twin = twin
+			}
+		}
+	}
+	var classes []string
+	for _, class := range grade.ReactionClasses() {
+		classes = append(classes, slices.Repeat([]string{class}, number(class))...)
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.Role = roleOf(values["kind"], values["variant"])
+		r.Strike = strike
+		g := &r.Grade
+		g.Instance = fmt.Sprintf("%s/%s:%s", g.Task, values["variant"], values["kind"])
+		g.Episode = fmt.Sprintf("%s|%s|%s|%s|%d", g.Agent, g.Protocol, g.Arm, g.Instance, g.Trial)
+		if strike != nil {
+			for _, k := range strike.Kinds {
+				r.Condition += k
+			}
+		}
+		if !g.Valid {
+			continue
+		}
+		last := func(key string) bool { return i >= len(rows)-number(key) }
+		g.Hints = one(last("hinted"))
+		g.NeedlessRetries, g.NeedlessSwitches = one(last("retried")), one(last("switched"))
+		g.Lookalike = r.Role == condition.RoleLookalike
+		switch {
+		case last("declined"):
+			g.Outcome = grade.OutcomeDeclined
+		case last("budget"):
+			g.Outcome = grade.OutcomeOutOfBudget
+		}
+		if g.Landed {
+			g.Reaction = &grade.Reaction{Retries: number("acts")}
+			if !g.Success && len(classes) > 0 {
+				g.Reaction.Class, classes = classes[0], classes[1:]
+			}
+		}
+	}
+	return rows
+}
+
+// TestRobustnessGoldens replays testdata/robust: a `run` block adds the rows of its lines, by struckRows; `report` prints the
+// tables about faults of the report, `csv` and `json` those parts of it, and `table NAME` a named table.
+func TestRobustnessGoldens(t *testing.T) {
+	datadriven.Walk(t, "testdata/robust", func(t *testing.T, path string) {
+		var rows []Row
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			options := Options{Seed: 7, Resamples: 500}
+			switch d.Cmd {
+			case "run":
+				for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+					rows = append(rows, struckRows(t, line)...)
+				}
+				return fmt.Sprintf("%d episodes\n", len(rows))
+			case "table":
+				return printTable(t, d, Input{Options: options, Sets: []Set{{Name: "run", Suite: tasksOf(rows), Rows: rows}}})
+			}
+			r, err := Build([]Run{{Rows: rows}}, options)
+			if err != nil {
+				return err.Error() + "\n"
+			}
+			switch d.Cmd {
+			case "report":
+				var b strings.Builder
+				terminal := Terminal{}
+				if d.HasArg("width") {
+					d.ScanArgs(t, "width", &terminal.Width)
+				}
+				for _, table := range r.Robustness.robustTables() {
+					checkTable(t, &table)
+					table.text(&b, terminal)
+					b.WriteByte('\n')
+				}
+				return b.String()
+			case "csv":
+				text, err := r.CSV()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return text
+			case "json":
+				data, err := json.MarshalIndent(r.Robustness, "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(data) + "\n"
+			default:
+				t.Fatalf("unknown command %s", d.Cmd)
+				return ""
+			}
+		})
+	})
+}
+
+// tasksOf makes a suite of the tasks of rows.
+func tasksOf(rows []Row) *suite.Suite {
+	s := &suite.Suite{Manifest: suite.Manifest{Digest: "robust"}}
+	seen := map[string]bool{}
+	for i := range rows {
+		if id := rows[i].Grade.Task; !seen[id] {
+			seen[id] = true
+			s.Tasks = append(s.Tasks, &universe.Task{ID: id, Style: universe.StyleFunc})
+		}
+	}
+	return s
+}
+
+// exactMcNemar sums the binomial in whole numbers.
+func exactMcNemar(a, b int) float64 {
+	sum := new(big.Int)
+	for k := 0; k <= min(a, b); k++ {
+		sum.Add(sum, new(big.Int).Binomial(int64(a+b), int64(k)))
+	}
+	sum.Lsh(sum, 1)
+	all := new(big.Int).Lsh(big.NewInt(1), uint(a+b))
+	if sum.Cmp(all) > 0 {
+		sum = all
+	}
+	p, _ := new(big.Rat).SetFrac(sum, all).Float64()
+	return p
+}
+
+func TestMcNemarAgreesWithTheBinomialSum(t *testing.T) {
+	for n := 0; n <= 400; n += 1 + n/9 {
+		for a := 0; a <= n; a += 1 + n/23 {
+			got, want := mcnemar(a, n-a), exactMcNemar(a, n-a)
+			if math.Abs(got-want) > 1e-9*math.Max(want, 1e-3) {
+				t.Errorf("%d and %d alone: p = %v, want %v", a, n-a, got, want)
+			}
+		}
+	}
+}
+
+// The exact bootstrap gives what many resamples come to.
+func TestExactBootstrapAgreesWithResamples(t *testing.T) {
+	exact, left := 0, 0
+	for seed := range uint64(60) {
+		r := universe.Draw(seed, "exact")
+		clusters := map[string]cluster{}
+		n, weight := 2+r.IntN(60), float64(1+r.IntN(3))
+		for i := range n {
+			clusters[fmt.Sprint(i)] = cluster{sum: float64(r.IntN(5) - 2), weight: weight}
+		}
+		if seed%10 == 0 {
+			clusters["0"] = cluster{sum: 0.5, weight: weight}
+		}
+		kinds := kindsOf(clusters)
+		ci := exactBootstrap(kinds, n)
+		if ci == nil {
+			left++
+			continue
+		}
+		exact++
+		resampled := bootstrap(kinds, n, Options{Seed: seed, Resamples: 40_000}, []string{"exact"})
+		slices.Sort(resampled)
+		step := 1 / (weight * float64(n))
+		for side, p := range []float64{0.025, 0.975} {
+			// The quantile is where the exact distribution passes p: the drawn one passes p a little before or behind.
+			low, high := resampled[int((p-0.005)*40_000)], resampled[int((p+0.005)*40_000)]
+			if ci[side] < low-step/2 || ci[side] > high+step/2 {
+				t.Errorf("seed %d: %v at %v, where resamples go from %v to %v", seed, ci[side], p, low, high)
+			}
+		}
+	}
+	if exact < 40 || left < 3 {
+		t.Errorf("%d were exact, %d left", exact, left)
+	}
+}
+
+// Of every task one pair counts, whatever the order, and it is one of its own.
+func TestDiscordantTakesOnePairOfEachTask(t *testing.T) {
+	drawn := map[string]bool{}
+	for seed := range uint64(200) {
+		r := universe.Draw(seed, "units")
+		var units []unit
+		possible := map[string]map[[2]bool]bool{}
+		for task := range 1 + r.IntN(12) {
+			for instance := range 1 + r.IntN(4) {
+				u := unit{task: fmt.Sprint(task), instance: fmt.Sprint(task, "/", instance)}
+				trial := r.IntN(3)
+				row := func(valid, success bool, trial int) Row {
+					return Row{Grade: grade.Grade{Valid: valid, Success: success, Trial: trial}}
+				}
+				x, y, valid := r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(5) > 0
+				u.base = []Row{row(false, true, 0), row(true, x, trial), row(true, !x, 3)}
+				u.rows = []Row{row(true, !y, 7), row(valid, y, trial)}
+				units = append(units, u)
+				if valid {
+					if possible[u.task] == nil {
+						possible[u.task] = map[[2]bool]bool{}
+					}
+					possible[u.task][[2]bool{x, y}] = true
+				}
+			}
+		}
+		d := discordant(units, seed)
+		least, most := [2]int{}, [2]int{}
+		for _, outcomes := range possible {
+			for side, o := range [][2]bool{{true, false}, {false, true}} {
+				most[side] += one(outcomes[o])
+				least[side] += one(outcomes[o] && len(outcomes) == 1)
+			}
+		}
+		if d.Pairs != len(possible) || d.BaseOnly < least[0] || d.BaseOnly > most[0] || d.Only < least[1] || d.Only > most[1] ||
+			d.P != mcnemar(d.BaseOnly, d.Only) {
+			t.Fatalf("seed %d: %+v of %v", seed, d, possible)
+		}
+		r.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
+		if again := discordant(units, seed); again != d {
+			t.Fatalf("seed %d: %+v, in another order %+v", seed, d, again)
+		}
+		other := discordant(units, seed+1)
+		drawn[fmt.Sprint(d == other)] = true
+	}
+	if len(drawn) != 2 {
+		t.Error("the seed does not matter to which pairs are drawn")
+	}
+}
+
+// Instances are compared with the control of their kinds where there is one, and else with the task as it is.
+func TestPairsShowTheSameTools(t *testing.T) {
+	lines := []string{
+		"a n=1", "a n=1 kind=spec.param-renamed variant=control", "a n=1 kind=spec.param-renamed:2 variant=control",
+		"a n=1 kind=call.session+spec.param-renamed variant=control", "a n=2 from=2",
+	}
+	faults := []struct{ line, pair string }{
+		{"a n=1 kind=exec.timeout", "t1/:"},
+		{"a n=1 kind=spec.param-renamed", "t1/control:spec.param-renamed"},
+		{"a n=1 kind=spec.param-renamed variant=lookalike", "t1/control:spec.param-renamed"},
+		{"a n=1 kind=spec.param-renamed:2", "t1/control:spec.param-renamed:2"},
+		{"a n=1 kind=exec.timeout+spec.param-renamed", "t1/control:spec.param-renamed"},
+		{"a n=1 kind=exec.timeout+call.session+spec.param-renamed", "t1/control:call.session+spec.param-renamed"},
+		{"a n=1 kind=conflict.stale", "t1/:"}, // no control of it
+		{"a n=1 from=2 kind=spec.param-renamed", "t2/:"},
+		{"a n=1 from=9 kind=exec.timeout", ""},
+	}
+	var rows []Row
+	for _, l := range lines {
+		rows = append(rows, struckRows(t, l)...)
+	}
+	for _, f := range faults {
+		rows = append(rows, struckRows(t, f.line)...)
+	}
+	b := newBench("", "", group{rows: rows}, Options{})
+	for _, f := range faults {
+		row := struckRows(t, f.line)[0]
+		pair := b.pairOf(&row)
+		got := ""
+		if len(pair) > 0 {
+			got = pair[0].Grade.Instance
+		}
+		if got != f.pair || len(pair) > 1 {
+			t.Errorf("%s is compared with %q, want %q", f.line, got, f.pair)
+		}
+	}
+	row := struckRows(t, "a n=1 kind=exec.timeout")[0]
+	row.Strike = &Strike{Kinds: row.Strike.Kinds, Beside: "obfuscate"}
+	if pair := b.pairOf(&row); pair != nil {
+		t.Errorf("an instance under another condition of the toolkit is compared with %+v", pair)
+	}
+}
+
+// randomStruck draws episodes of several agents and arms on clean, faulted, harmless and hopeless instances.
+func randomStruck(t *testing.T, r *rand.Rand) []Row {
+	sorts := []string{
+		"", "kind=exec.timeout backup=single", "kind=exec.timeout:3 backup=single", "kind=spec.unit backup=single", "kind=conflict.stale backup=multi",
+		"kind=spec.param-renamed", "kind=spec.param-renamed variant=control", "kind=conflict.stale variant=mirror",
+		"kind=exec.timeout variant=lookalike", "kind=exec.all-unavailable twin=w1", "kind=exec.all-unavailable variant=control",
+		"kind=exec.timeout+spec.unit",
+	}
+	agents := []string{"a", "b", "recover", "recover-without:repeat"}
+	var rows []Row
+	for _, agent := range agents[:2+r.IntN(3)] {
+		for _, arm := range []string{"", "start", "budget=2", "start,budget=2"}[:1+r.IntN(4)] {
+			for _, sort := range sorts {
+				for trial := range 1 + r.IntN(2) {
+					line := fmt.Sprintf("%s protocol=react arm=%s trial=%d n=%d calls=%d workflow=%s acts=%d %s", agent, arm, trial, 1+r.IntN(6),
+						r.IntN(12), []string{"single", "mixed"}[r.IntN(2)], r.IntN(2), sort)
+					rows = append(rows, struckRows(t, line)...)
+				}
+			}
+		}
+	}
+	ends := []string{grade.OutcomeWrong, grade.OutcomeDeclined, grade.OutcomeOutOfBudget, grade.OutcomeSilent}
+	for i := range rows {
+		g := &rows[i].Grade
+		g.Valid, g.CostUSD = r.IntN(8) > 0, r.Float64()
+		g.Success = g.Valid && r.IntN(2) == 0
+		g.Landed = rows[i].part() != PartClean && rows[i].part() != PartControl && r.IntN(4) > 0
+		g.Outcome, g.Reaction, g.Invalid = grade.OutcomeSuccess, nil, ""
+		switch {
+		case !g.Valid:
+			g.Outcome, g.Invalid = grade.OutcomeInvalid, "provider"
+		case !g.Success:
+			g.Outcome = ends[r.IntN(len(ends))]
+		}
+		g.NeedlessRetries, g.NeedlessSwitches = r.IntN(4)/3, r.IntN(4)/3
+		if g.Valid && g.Landed {
+			g.Reaction = &grade.Reaction{Retries: r.IntN(2), Switches: r.IntN(2)}
+			if !g.Success {
+				g.Reaction.Class = grade.ReactionClasses()[r.IntN(4)]
+			}
+		}
+	}
+	return rows
+}
+
+// The lists agree with counts made in the plainest way, whatever the order of the rows.
+func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
+	checked := map[string]int{}
+	for seed := range uint64(25) {
+		r := universe.Draw(seed, "robustness")
+		rows := randomStruck(t, r)
+		report, err := Build([]Run{{Rows: rows}}, Options{Seed: seed, Resamples: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := report.Robustness
+		count := func(s Subject, is func(*Row) bool) (n int) {
+			for i := range rows {
+				if g := &rows[i].Grade; g.Agent == s.Agent && g.Arm == s.Arm && is(&rows[i]) {
+					n++
+				}
+			}
+			return n
+		}
+		fail := func(what string, v any) { t.Errorf("seed %d: %s: %+v", seed, what, v) }
+		sums := map[string][4]int{}
+		for _, f := range x.Faults {
+			in := func(row *Row) bool {
+				return row.part() == PartFault && (f.Hazard == "" || row.Strike.hazard() == f.Hazard) && (f.Kind == "" || row.Strike.kind() == f.Kind) &&
+					(f.Workflow == "" || row.Workflow == f.Workflow) && (f.Backup == "" || row.Strike.Proof != nil && row.Strike.Proof.Backup == f.Backup)
+			}
+			valid := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid })
+			landed := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid && row.Grade.Landed })
+			recovered := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success && row.Grade.Landed })
+			right := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success })
+			if f.Valid != valid || f.Landed != landed || f.Recovered != recovered || f.Successes != right || f.UnlandedSuccesses != right-recovered ||
+				f.Episodes != count(f.Subject, in) {
+				fail(fmt.Sprintf("want %d valid, %d landed, %d recovered, %d right", valid, landed, recovered, right), f)
+			}
+			classes, ends := 0, 0
+			for class, n := range f.Reactions {
+				classes += n
+				if want := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Reaction != nil && row.Grade.Reaction.Class == class }); n != want {
+					fail(fmt.Sprintf("want %d of the class %s", want, class), f)
+				}
+			}
+			for _, n := range f.Failures {
+				ends += n
+			}
+			if classes != landed-recovered || ends != classes {
+				fail("every landed failure has one class and one outcome", f)
+			}
+			if f.PairedInstances > 0 && math.Abs(*f.PairedRate-*f.CleanRate-*f.Difference) > 1e-9 || f.Test.Pairs > f.PairedTasks {
+				fail("the difference is not that of the rates", f.Contrast)
+			}
+			if f.By != ByBackup {
+				key := f.By + f.String()
+				sum := sums[key]
+				sums[key] = [4]int{sum[0] + f.Episodes, sum[1] + f.Landed, sum[2] + f.Recovered, sum[3] + f.UnlandedSuccesses}
+			}
+			checked[f.By]++
+		}
+		for key, sum := range sums {
+			for _, by := range []string{ByHazard, ByKind, ByWorkflow} {
+				if s, found := strings.CutPrefix(key, by); found && sums[ByAll+s] != sum {
+					fail("the parts do not add up", key)
+				}
+			}
+		}
+		for _, h := range x.Harmless {
+			in := func(row *Row) bool {
+				return row.part() == h.Part && row.Grade.Valid && (h.Kind == "" || row.Strike.kind() == h.Kind)
+			}
+			alarmed := count(h.Subject, func(row *Row) bool {
+				g := &row.Grade
+				return in(row) && (g.NeedlessRetries+g.NeedlessSwitches > 0 || g.Outcome == grade.OutcomeDeclined)
+			})
+			retried := count(h.Subject, func(row *Row) bool { return in(row) && row.Grade.NeedlessRetries > 0 })
+			if h.Valid != count(h.Subject, in) || h.Alarmed != alarmed || h.Retried != retried {
+				fail(fmt.Sprintf("want %d alarmed, %d retried", alarmed, retried), h)
+			}
+			checked[h.Part]++
+		}
+		for _, h := range x.Hopeless {
+			if h.Successes+h.Answered+h.OutOfBudget+h.Other != h.Valid || h.BothRate != nil && *h.BothRate > 1 {
+				fail("declined, answered, out of budget and the rest are not all", h)
+			}
+			checked["hopeless"]++
+		}
+		for _, h := range x.Hints {
+			won, lost := plainHint(rows, &h)
+			if h.Won != won || h.Regressions != lost {
+				fail(fmt.Sprintf("want %d won and %d lost", won, lost), h)
+			}
+			checked["hints"]++
+		}
+		for _, v := range x.Volume {
+			if v.Against != AgainstBudget && v.Landed != v.Acted+v.Passive {
+				fail("acted and passive are not all that landed", v)
+			}
+			checked[v.Against]++
+		}
+		for _, v := range x.Tactics {
+			checked["tactics"]++
+			if v.Kind != "" && v.Lost+v.Won == 0 || v.Kind == "" && v.Kinds+v.Unchanged == 0 {
+				fail("a kind that did not change", v)
+			}
+		}
+		want, err := report.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		again, err := Build([]Run{{Rows: rows}}, Options{Seed: seed, Resamples: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := again.JSON(); !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: another order of rows gave another report", seed)
+		}
+	}
+	for _, what := range []string{
+		ByAll, ByHazard, ByKind, ByWorkflow, ByBackup, PartClean, PartControl, PartMirror, PartLookalike, "hopeless", "hints", "tactics",
+		AgainstCalls, AgainstFailpoints, AgainstBudget,
+	} {
+		if checked[what] < 20 {
+			t.Errorf("only %d of %s were checked", checked[what], what)
+		}
+	}
+}
+
+// plainHint counts, by every pair of rows, the instances that the first shared trial tells apart.
+func plainHint(rows []Row, h *HintGain) (won, lost int) {
+	first := map[string][3]int{} // by instance: trial, without, with
+	for i := range rows {
+		for j := range rows {
+			x, y := &rows[i].Grade, &rows[j].Grade
+			if x.Instance != y.Instance || x.Agent != h.Agent || y.Agent != h.Agent || x.Arm != h.Base || y.Arm != h.Arm || x.Trial != y.Trial ||
+				!x.Valid || !y.Valid || rows[i].part() != h.Part || h.Hazard != "" && rows[i].Strike.hazard() != h.Hazard {
+				continue
+			}
+			if known, any := first[x.Instance]; !any || x.Trial < known[0] {
+				first[x.Instance] = [3]int{x.Trial, one(x.Success), one(y.Success)}
+			}
+		}
+	}
+	for _, f := range first {
+		won += one(f[2] > f[1])
+		lost += one(f[1] > f[2])
+	}
+	return won, lost
+}
+
+// Named tables do not depend on how subjects are spread over runs, and every one has rows.
+func TestRobustTablesDoNotDependOnRuns(t *testing.T) {
+	var rows []Row
+	for seed := uint64(0); len(rows) == 0 || !slices.ContainsFunc(rows, func(r Row) bool { return strings.HasPrefix(r.Grade.Agent, recoverWithout) }) ||
+		!slices.ContainsFunc(rows, func(r Row) bool { return r.Grade.Arm == "start,budget=2" && r.Grade.Agent == "a" }); seed++ {
+		rows = randomStruck(t, universe.Draw(seed, "spread"))
+	}
+	s := tasksOf(rows)
+	one := []Set{{Name: "one", Suite: s, Rows: rows}}
+	bySubject := map[string][]Row{}
+	for _, r := range rows {
+		key := r.Grade.Agent + "|" + r.Grade.Arm
+		bySubject[key] = append(bySubject[key], r)
+	}
+	var spread []Set
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(bySubject))) {
+		spread = append(spread, Set{Name: "run " + key, Suite: s, Rows: bySubject[key]})
+	}
+	tables := 0
+	for _, named := range Tables() {
+		if !strings.HasPrefix(named.Name, "tbx-") {
+			continue
+		}
+		tables++
+		var records []any
+		for _, sets := range [][]Set{one, spread} {
+			table, err := BuildTable(named.Name, Input{Sets: sets, Options: Options{Resamples: 100}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTable(t, table)
+			if len(table.Records) == 0 {
+				t.Errorf("%s has no rows", named.Name)
+			}
+			records = append(records, table.Records)
+		}
+		if !reflect.DeepEqual(records[0], records[1]) {
+			t.Errorf("%s: one run gives\n%v\nand many give\n%v", named.Name, records[0], records[1])
+		}
+	}
+	if tables != 8 {
+		t.Errorf("%d tables", tables)
+	}
+}
+
+// The CSV of a report has all that its tables about faults hold, and no more columns than before without faults.
+func TestCSVHoldsTheTablesAboutFaults(t *testing.T) {
+	rows := randomStruck(t, universe.Draw(3, "csv"))
+	r := build(t, Run{Rows: rows})
+	text, err := r.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := lines[0]
+	if !slices.Equal(header[:len(csvHeader)], csvHeader) || len(header) <= len(csvHeader) {
+		t.Errorf("the columns %q", header)
+	}
+	sorted := slices.Sorted(slices.Values(header))
+	if len(slices.Compact(sorted)) != len(header) {
+		t.Errorf("a column stands twice in %q", header)
+	}
+	byTable := map[string]int{}
+	for _, l := range lines[1:] {
+		byTable[l[0]]++
+	}
+	if byTable["faults"] != len(r.Robustness.Faults) || byTable["harmless"] != len(r.Robustness.Harmless) ||
+		byTable["hopeless"] != len(r.Robustness.Hopeless) || byTable["hints"] != len(r.Robustness.Hints) ||
+		byTable["volume"] != len(r.Robustness.Volume) || byTable["tactics"] != len(r.Robustness.Tactics) || byTable["faults"] == 0 {
+		t.Errorf("lines by table: %v", byTable)
+	}
+	plain, err := build(t, Run{Rows: rowsOf(t, "a n=3 right=1")}).CSV()
+	if err != nil || !strings.HasPrefix(plain, strings.Join(csvHeader, ",")+"\n") {
+		t.Errorf("without faults: %q, %v", plain, err)
+	}
+}
+
+func BenchmarkRobustness(b *testing.B) {
+	var rows []Row
+	kinds := slices.Sorted(maps.Keys(faultKinds))
+	for _, agent := range []string{"a", "b", "c"} {
+		for task := range 120 {
+			r := universe.Draw(uint64(task), "bench", agent)
+			add := func(role string, s *Strike) {
+				g := grade.Grade{
+					Agent: agent, Task: fmt.Sprint(task), Instance: fmt.Sprint(task, role, s), Valid: true, Success: r.IntN(3) > 0, Landed: s != nil,
+					Calls: r.IntN(9),
+				}
+				g.Episode = agent + g.Instance
+				if s != nil {
+					g.Reaction = &grade.Reaction{}
+				}
+				rows = append(rows, Row{Grade: g, Role: role, Strike: s, Workflow: []string{"single", "mixed"}[task%2]})
+			}
+			add(condition.RoleClean, nil)
+			for _, kind := range kinds {
+				add(condition.RoleFault, &Strike{Kinds: []string{kind}, Points: 1})
+				add(condition.RoleLookalike, &Strike{Kinds: []string{kind}, Points: 1, Variant: condition.VariantLookalike})
+			}
+		}
+	}
+	b.ReportMetric(float64(len(rows)), "rows")
+	for b.Loop() {
+		if _, err := Build([]Run{{Rows: rows}}, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
