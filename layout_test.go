@@ -27,6 +27,7 @@ var layout = []struct {
 	{"corpus/demo", ""},
 	{"corpus", "corpus/demo diag schema"},
 	{"universe", ""},
+	{"callcheck", "diag universe"},
 	{"openapi", "universe"},
 	{"relation", "universe"},
 	{"database", "schema universe"},

@@ -1,0 +1,235 @@
+// Package callcheck judges tool calls by possible answers, as the Berkeley Function Calling Leaderboard does: it reads the
+// leaderboard's function documents and possible answers, and says of calls whether they are right, strictly (the official
+// rules and their oddities) and leniently (listed rules for other spellings of one value). It must never know how an agent
+// came to its calls, and asks no model.
+package callcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+)
+
+// Category says how the calls of an entry are compared with its possible answers.
+type Category string
+
+// Categories of the leaderboard.
+const (
+	Simple      Category = "simple"      // one function, one call
+	Multiple    Category = "multiple"    // several functions, one call
+	Parallel    Category = "parallel"    // several calls in any order, of one or more functions
+	Irrelevance Category = "irrelevance" // no function serves the request: right is to call none
+	Relevance   Category = "relevance"   // some function serves the request: right is to call any
+)
+
+// CategoryOf reads the category off the name of a test category or the id of an entry: live_parallel_multiple and
+// parallel_multiple_3 are both [Parallel]. What names none of the others is [Simple], as in the official checker.
+func CategoryOf(test string) Category {
+	for _, c := range []Category{Irrelevance, Relevance, Parallel, Multiple} {
+		if strings.Contains(test, string(c)) {
+			return c
+		}
+	}
+	return Simple
+}
+
+// ErrorType says why calls are wrong, by the name that the leaderboard gives it.
+type ErrorType string
+
+// The error types of the leaderboard.
+const (
+	DecoderFailed      ErrorType = "ast_decoder:decoder_failed"
+	DecoderWrongFormat ErrorType = "ast_decoder:decoder_wrong_output_format"
+	CalledIrrelevant   ErrorType = "irrelevance_error:decoder_success"
+	CalledNothing      ErrorType = "relevance_error:decoder_failed"
+
+	SimpleWrongCount   ErrorType = "simple_function_checker:wrong_count"
+	MultipleWrongCount ErrorType = "multiple_function_checker:wrong_count"
+	ParallelWrongCount ErrorType = "parallel_function_checker_no_order:wrong_count"
+	NoMatch            ErrorType = "parallel_function_checker_no_order:cannot_find_match"
+
+	WrongName       ErrorType = "simple_function_checker:wrong_func_name"
+	MissingRequired ErrorType = "simple_function_checker:missing_required"
+	MissingOptional ErrorType = "simple_function_checker:missing_optional"
+	Unexpected      ErrorType = "simple_function_checker:unexpected_param"
+
+	WrongType       ErrorType = "type_error:simple"
+	WrongNestedType ErrorType = "type_error:nested"
+	WrongText       ErrorType = "value_error:string"
+	WrongList       ErrorType = "value_error:list/tuple"
+	WrongKey        ErrorType = "value_error:dict_key"
+	WrongField      ErrorType = "value_error:dict_value"
+	WrongDictCount  ErrorType = "value_error:list_dict_count"
+	WrongValue      ErrorType = "value_error:others"
+	Unclear         ErrorType = "dict_checker:unclear"
+
+	// Exception has no name there: the official checker stops with a Python exception, so no verdict exists. Here the
+	// call is wrong.
+	Exception ErrorType = "exception"
+)
+
+// Class is the kind of a mistake in the breakdown of RFC §3.2, table 2.
+type Class string
+
+// Classes of mistakes.
+const (
+	ClassSyntax    Class = "syntax"
+	ClassFunction  Class = "function"
+	ClassCount     Class = "count"
+	ClassParameter Class = "parameter"
+)
+
+// Class gives the kind of mistake that an error type is, "" for none. That of [NoMatch] is that of its cause.
+func (e ErrorType) Class() Class {
+	switch e {
+	case "", NoMatch:
+		return ""
+	case DecoderFailed, DecoderWrongFormat:
+		return ClassSyntax
+	case SimpleWrongCount, MultipleWrongCount, ParallelWrongCount, CalledIrrelevant, CalledNothing:
+		return ClassCount
+	case WrongName:
+		return ClassFunction
+	default:
+		return ClassParameter
+	}
+}
+
+// Verdict is what is said of the calls of one entry.
+type Verdict struct {
+	Right bool
+	Error ErrorType // "" where the calls are right
+	// Cause is what is wrong with a single call: Error itself, and for [NoMatch] the mistake of the first call that names
+	// the right function, or else [WrongName].
+	Cause     ErrorType
+	Parameter string // the argument that is wrong, missing or unexpected, "" where the mistake is none of one argument
+	Rules     Rules  // the rules of lenient matching without which the calls would be wrong
+}
+
+// Class gives the kind of the mistake, "" where the calls are right.
+func (v Verdict) Class() Class {
+	if c := v.Error.Class(); c != "" {
+		return c
+	}
+	return v.Cause.Class()
+}
+
+var right = Verdict{Right: true}
+
+func wrong(e ErrorType, parameter string) Verdict {
+	return Verdict{Error: e, Cause: e, Parameter: parameter}
+}
+
+// Entry is an entry of the leaderboard made ready for grading. Grading changes nothing in it, so any number of goroutines
+// can grade by one.
+type Entry struct {
+	category Category
+	count    int // calls expected
+	targets  []target
+}
+
+// Prepare makes an entry ready for grading. With underscored, models write the dots of function names as underscores, as
+// providers want whose names hold no dots.
+//
+// In the simple category the first function is the one that is asked for, whatever the answer calls it; in the others the
+// answer names it. An answer that names no function, and an entry without answers where calls are expected, are errors.
+func Prepare(c Category, functions []*Function, answers []Answer, underscored bool) (*Entry, error) {
+	e := &Entry{category: c, count: len(answers)}
+	switch c {
+	case Irrelevance, Relevance:
+		return e, nil
+	case Simple, Multiple, Parallel:
+	default:
+		return nil, diag.Unknown("category", string(c),
+			[]string{string(Simple), string(Multiple), string(Parallel), string(Irrelevance), string(Relevance)})
+	}
+	if len(answers) == 0 && c != Parallel {
+		return nil, fmt.Errorf("an entry of the category %s has no possible answer", c)
+	}
+	if c != Parallel {
+		answers = answers[:1]
+	}
+	for i := range answers {
+		f, err := named(functions, answers[i].Function, c)
+		if err != nil {
+			return nil, err
+		}
+		e.targets = append(e.targets, compile(f, &answers[i], underscored))
+	}
+	if c == Simple {
+		e.count = 1
+	}
+	return e, nil
+}
+
+func named(functions []*Function, name string, c Category) (*Function, error) {
+	if c == Simple && len(functions) > 0 {
+		return functions[0], nil
+	}
+	i := slices.IndexFunc(functions, func(f *Function) bool { return f.Name == name })
+	if i < 0 {
+		names := make([]string, len(functions))
+		for i, f := range functions {
+			names[i] = f.Name
+		}
+		return nil, diag.Unknown("function", name, names)
+	}
+	return functions[i], nil
+}
+
+// countError gives the error of another number of calls than is expected, "" where the number is right.
+func (e *Entry) countError(calls int) ErrorType {
+	switch e.category {
+	case Irrelevance:
+		if calls > 0 {
+			return CalledIrrelevant
+		}
+		return ""
+	case Relevance:
+		if calls == 0 {
+			return CalledNothing
+		}
+		return ""
+	}
+	if calls == e.count {
+		return ""
+	}
+	switch e.category {
+	case Multiple:
+		return MultipleWrongCount
+	case Parallel:
+		return ParallelWrongCount
+	default:
+		return SimpleWrongCount
+	}
+}
+
+// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). Parallel calls are matched as the
+// official checker does: each possible answer takes the first call left that fits it.
+func (e *Entry) Strict(calls []Call) Verdict { return e.judge(calls, (*target).strict, false) }
+
+// Matched is Strict with a real assignment of parallel calls to possible answers: the calls are right if any assignment
+// makes every pair right.
+func (e *Entry) Matched(calls []Call) Verdict { return e.judge(calls, (*target).strict, true) }
+
+// Lenient judges calls by the official rules and, where those say no, by the rules of [LenientRules]. What Strict or Matched
+// finds right, Lenient does.
+func (e *Entry) Lenient(calls []Call) Verdict { return e.judge(calls, (*target).lenient, true) }
+
+func (e *Entry) judge(calls []Call, check func(*target, *Call) Verdict, assign bool) Verdict {
+	if err := e.countError(len(calls)); err != "" {
+		return wrong(err, "")
+	}
+	switch {
+	case len(e.targets) == 0:
+		return right
+	case e.category != Parallel:
+		return check(&e.targets[0], &calls[0])
+	case assign:
+		return e.assign(calls, check)
+	default:
+		return e.greedy(calls, check)
+	}
+}

@@ -1,0 +1,68 @@
+package callcheck
+
+// Gold gives calls that the possible answers of an entry ask for: of each argument that may not be left out, the first
+// value listed, dicts with the first value of each field that may not be left out. What an entry asks for no calls of has
+// none. An argument without any listed value is left out.
+//
+// The official checker refuses some of its own answers ([Oddities] says why); Lenient refuses none.
+func (e *Entry) Gold() []Call {
+	calls := make([]Call, len(e.targets))
+	for i := range e.targets {
+		t := &e.targets[i]
+		calls[i].Name = t.name
+		for _, at := range t.expected {
+			if p := &t.parameters[at]; len(p.answers) > 0 {
+				calls[i].Arguments = append(calls[i].Arguments, Argument{p.name, p.chosen(&p.answers[0])})
+			}
+		}
+		for _, at := range t.required {
+			if p := &t.parameters[at]; p.optional {
+				calls[i].Arguments = append(calls[i].Arguments, Argument{p.name, p.chosen(firstOf(p.answers))})
+			}
+		}
+	}
+	return calls
+}
+
+// firstOf gives the first value that is not the empty text, or that.
+func firstOf(values []Value) *Value {
+	for i := range values {
+		if !values[i].isEmpty() {
+			return &values[i]
+		}
+	}
+	return &values[0]
+}
+
+// chosen makes a value of a possible one.
+func (p *parameter) chosen(v *Value) Value {
+	switch {
+	case p.kind == kindDict:
+		return chosenFields(v)
+	case p.kind == kindList && p.nested == kindDict && v.kind == kindList:
+		list := Value{kind: kindList, items: make([]Value, len(v.items))}
+		for i := range v.items {
+			list.items[i] = chosenFields(&v.items[i])
+		}
+		return list
+	default:
+		return *v
+	}
+}
+
+func chosenFields(v *Value) Value {
+	if v.kind != kindDict {
+		return *v
+	}
+	dict := Value{kind: kindDict}
+	for i := range v.items {
+		options := &v.items[i]
+		switch {
+		case options.kind != kindList:
+			dict.keys, dict.items = append(dict.keys, v.keys[i]), append(dict.items, *options)
+		case len(options.items) > 0 && !mayBeEmpty(options):
+			dict.keys, dict.items = append(dict.keys, v.keys[i]), append(dict.items, options.items[0])
+		}
+	}
+	return dict
+}

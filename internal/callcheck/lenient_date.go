@@ -1,0 +1,297 @@
+package callcheck
+
+import (
+	"strings"
+	"unicode"
+)
+
+// moment is a date, a time of day, or both. What is not said is 0, or -1 for seconds.
+type moment struct {
+	year, month, day int
+	seconds          int // of the day
+	zone             string
+}
+
+var months = map[string]int{}
+
+var weekdays = map[string]bool{}
+
+func init() {
+	for i, name := range strings.Fields("january february march april may june july august september october november december") {
+		months[name], months[name[:3]] = i+1, i+1
+	}
+	months["sept"] = 9
+	for _, name := range strings.Fields("monday tuesday wednesday thursday friday saturday sunday") {
+		weekdays[name], weekdays[name[:3]] = true, true
+	}
+	for _, name := range strings.Fields("tues thur thurs") {
+		weekdays[name] = true
+	}
+}
+
+// piece is a run of digits, a run of letters, or one other sign of a text.
+type piece struct {
+	text   string
+	number int // -1 for what is none
+}
+
+func pieces(s string) []piece {
+	var all []piece
+	letters := []rune(s)
+	for i := 0; i < len(letters); {
+		j, r := i+1, letters[i]
+		kind := func(r rune) int {
+			switch {
+			case r >= '0' && r <= '9':
+				return 1
+			case unicode.IsLetter(r):
+				return 2
+			default:
+				return 0
+			}
+		}
+		for j < len(letters) && kind(r) != 0 && kind(letters[j]) == kind(r) {
+			j++
+		}
+		p := piece{text: string(letters[i:j]), number: -1}
+		if kind(r) == 1 && j-i <= 8 {
+			p.number = 0
+			for _, d := range p.text {
+				p.number = p.number*10 + int(d-'0')
+			}
+		}
+		if !unicode.IsSpace(r) {
+			all = append(all, p)
+		}
+		i = j
+	}
+	return all
+}
+
+// parser reads a moment from the left.
+type parser struct {
+	rest     []piece
+	dayFirst bool
+}
+
+func (p *parser) at(i int) piece {
+	if i < len(p.rest) {
+		return p.rest[i]
+	}
+	return piece{number: -1}
+}
+
+func (p *parser) skip(n int) { p.rest = p.rest[min(n, len(p.rest)):] }
+
+func (p *parser) drop(texts ...string) {
+	for again := true; again; {
+		again = false
+		for _, t := range texts {
+			if p.at(0).text == t {
+				p.skip(1)
+				again = true
+			}
+		}
+	}
+}
+
+// parseMoment reads the whole of a text as a date, a time of day, or a date with a time.
+func parseMoment(s string, dayFirst bool) (moment, bool) {
+	p := parser{pieces(folded(strings.TrimSpace(s))), dayFirst}
+	m := moment{seconds: -1}
+	if weekdays[p.at(0).text] && len(p.rest) > 1 {
+		p.skip(1)
+	}
+	p.drop(",", ".", "the")
+	dated := p.date(&m)
+	if dated && len(p.rest) > 0 {
+		p.drop(",", "t", "at")
+	}
+	timed := len(p.rest) > 0 && p.time(&m)
+	return m, (dated || timed) && len(p.rest) == 0
+}
+
+func (p *parser) date(m *moment) bool {
+	a, b, c := p.at(0), p.at(2), p.at(4)
+	separator := p.at(1).text
+	switch numeric := separator != "" && strings.Contains("-/.\\", separator) && a.number >= 0 && b.number >= 0; {
+	case numeric && p.at(3).text == separator && c.number >= 0:
+		m.year, m.month, m.day = p.order(a, b, c, separator)
+		p.skip(5)
+	case numeric && separator != "." && len(a.text) == 4 && len(b.text) == 2:
+		m.year, m.month = a.number, b.number
+		p.skip(3)
+	case numeric && separator != "." && len(b.text) == 4 && len(a.text) <= 2:
+		m.year, m.month = b.number, a.number
+		p.skip(3)
+	case len(a.text) == 8 && a.number > 0:
+		m.year, m.month, m.day = a.number/10000, a.number/100%100, a.number%100
+		p.skip(1)
+	case months[a.text] > 0:
+		m.month = months[a.text]
+		p.skip(1)
+		p.drop(".", "of", ",")
+		p.day(m)
+		p.drop(",", "of", ".")
+		p.year(m)
+		return m.day > 0 && m.day <= 31 || m.year > 0
+	case a.number > 0:
+		return p.dayMonth(m)
+	default:
+		return false
+	}
+	return m.month >= 1 && m.month <= 12 && m.day <= 31 && m.year >= 1000 && m.year <= 9999
+}
+
+// order gives the year, month and day that three numbers stand for.
+func (p *parser) order(a, b, c piece, separator string) (year, month, day int) {
+	if len(a.text) == 4 {
+		return a.number, b.number, c.number
+	}
+	if len(c.text) != 4 {
+		return 0, 0, 0
+	}
+	if (p.dayFirst || separator == "." || a.number > 12) && b.number <= 12 {
+		return c.number, b.number, a.number
+	}
+	return c.number, a.number, b.number
+}
+
+func (p *parser) day(m *moment) {
+	if d := p.at(0); d.number > 0 && len(d.text) <= 2 && p.at(1).text != ":" {
+		m.day = d.number
+		p.skip(1)
+		p.ordinal()
+	}
+}
+
+func (p *parser) ordinal() {
+	switch p.at(0).text {
+	case "st", "nd", "rd", "th":
+		p.skip(1)
+	}
+}
+
+func (p *parser) year(m *moment) {
+	if y := p.at(0); y.number >= 1000 && len(y.text) == 4 {
+		m.year = y.number
+		p.skip(1)
+	}
+}
+
+func (p *parser) dayMonth(m *moment) bool {
+	before := *p
+	p.day(m)
+	p.drop("of", "-", ".")
+	month := months[p.at(0).text]
+	if m.day == 0 || m.day > 31 || month == 0 {
+		*p, m.day = before, 0
+		return false
+	}
+	m.month = month
+	p.skip(1)
+	p.drop(",", ".", "-", "of")
+	p.year(m)
+	return true
+}
+
+func (p *parser) time(m *moment) bool {
+	switch p.at(0).text {
+	case "noon", "midday":
+		m.seconds = 12 * 3600
+		p.skip(1)
+		return true
+	case "midnight":
+		m.seconds = 0
+		p.skip(1)
+		return true
+	}
+	hour, clock := p.at(0), false
+	if hour.number < 0 || len(hour.text) > 2 {
+		return false
+	}
+	p.skip(1)
+	m.seconds = hour.number * 3600
+	for _, unit := range []int{60, 1} {
+		if p.at(0).text == ":" && p.at(1).number >= 0 && p.at(1).number < 60 {
+			m.seconds += p.at(1).number * unit
+			p.skip(2)
+			clock = true
+		}
+	}
+	if p.at(0).text == "." && strings.Trim(p.at(1).text, "0") == "" && p.at(1).number == 0 {
+		p.skip(2) // no fraction of a second
+	}
+	half := p.half()
+	if half != "" && (hour.number < 1 || hour.number > 12) || !clock && half == "" || m.seconds >= 24*3600 {
+		return false
+	}
+	switch {
+	case half == "p" && hour.number < 12:
+		m.seconds += 12 * 3600
+	case half == "a" && hour.number == 12:
+		m.seconds -= 12 * 3600
+	}
+	m.zone = p.offset()
+	return true
+}
+
+// half reads am, pm, a.m. or p.m. and gives a, p or nothing.
+func (p *parser) half() string {
+	switch p.at(0).text {
+	case "am", "pm":
+		half := p.at(0).text[:1]
+		p.skip(1)
+		return half
+	case "a", "p":
+		if p.at(1).text == "." && p.at(2).text == "m" {
+			half := p.at(0).text
+			p.skip(3)
+			p.drop(".")
+			return half
+		}
+	}
+	return ""
+}
+
+// offset reads what is left as an offset from universal time: nothing, Z, or ±hh:mm.
+func (p *parser) offset() string {
+	switch p.at(0).text {
+	case "z", "utc", "gmt":
+		p.skip(1)
+		return "+00:00"
+	case "+", "-":
+		if h, m := p.at(1), p.at(3); len(h.text) == 2 && h.number >= 0 && p.at(2).text == ":" && len(m.text) == 2 && m.number >= 0 {
+			zone := p.at(0).text + h.text + ":" + m.text
+			p.skip(4)
+			return strings.Replace(zone, "-00:00", "+00:00", 1)
+		}
+	}
+	return ""
+}
+
+func moments(given, wanted *Value, p *parameter) (a, b moment, ok bool) {
+	if !bothTexts(given, wanted) {
+		return a, b, false
+	}
+	if b, ok = parseMoment(wanted.text, p.is(topicDayFirst)); !ok {
+		return a, b, false
+	}
+	a, ok = parseMoment(given.text, p.is(topicDayFirst))
+	return a, b, ok
+}
+
+// sameZone lets a moment without an offset stand for one with any.
+func sameZone(a, b moment) bool { return a.zone == b.zone || a.zone == "" || b.zone == "" }
+
+// dateForm compares dates; midnight stands for no time of day.
+func dateForm(given, wanted *Value, p *parameter) bool {
+	a, b, ok := moments(given, wanted, p)
+	return ok && a.month > 0 && a.year == b.year && a.month == b.month && a.day == b.day &&
+		max(a.seconds, 0) == max(b.seconds, 0) && sameZone(a, b)
+}
+
+func timeForm(given, wanted *Value, p *parameter) bool {
+	a, b, ok := moments(given, wanted, p)
+	return ok && a.month == 0 && b.month == 0 && a.seconds == b.seconds && sameZone(a, b)
+}

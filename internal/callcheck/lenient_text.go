@@ -1,0 +1,213 @@
+package callcheck
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// calculating are the signs that make a text more than words: it keeps its punctuation, for (a+b)*c is not a+b*c.
+const calculating = "+*^=<>|~\\"
+
+// plainLetters writes letters as Latin ones that no Unicode form takes apart.
+var plainLetters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i",
+	"’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "−", "-")
+
+// escapedLetter is a letter that stands in a text as JSON would write it.
+var escapedLetter = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
+
+// folded writes a text in small letters without diacritics, in one Unicode form.
+func folded(s string) string {
+	if strings.Contains(s, `\u`) {
+		s = escapedLetter.ReplaceAllStringFunc(s, func(e string) string {
+			n, err := strconv.ParseUint(e[2:], 16, 32)
+			if err != nil {
+				return e
+			}
+			return string(rune(n))
+		})
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(strings.ToLower(s)) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(r)
+		}
+	}
+	return norm.NFC.String(plainLetters.Replace(b.String()))
+}
+
+// words parts a folded text at everything that is no letter, digit or sign that counts. A point, comma, colon, slash or
+// hyphen counts between digits, a hyphen also before the first digit of a word; an apostrophe joins.
+func words(s string) []string {
+	letters := []rune(folded(s))
+	at := func(i int) rune {
+		if i < 0 || i >= len(letters) {
+			return ' '
+		}
+		return letters[i]
+	}
+	var all []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			all = append(all, word.String())
+			word.Reset()
+		}
+	}
+	for i, r := range letters {
+		before, after := at(i-1), at(i+1)
+		switch {
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			word.WriteRune(r)
+		case r == '\'':
+		case strings.ContainsRune(".,:/-", r) && unicode.IsDigit(before) && unicode.IsDigit(after):
+			word.WriteRune(r)
+		case r == '-' && unicode.IsDigit(after) && unicode.IsSpace(before):
+			end()
+			word.WriteRune(r)
+		case strings.ContainsRune("%&#@°", r) || unicode.Is(unicode.Sc, r):
+			end()
+			word.WriteRune(r)
+			end()
+		default:
+			end()
+		}
+	}
+	end()
+	return all
+}
+
+func bothTexts(given, wanted *Value) bool { return given.kind == kindText && wanted.kind == kindText }
+
+// sameWords compares two texts word by word after a change of each list; texts that calculate never are the same.
+func sameWords(given, wanted *Value, change func([]string) []string) bool {
+	if !bothTexts(given, wanted) || strings.ContainsAny(given.text+wanted.text, calculating) {
+		return false
+	}
+	a, b := strings.Join(change(words(given.text)), ""), strings.Join(change(words(wanted.text)), "")
+	return a == b && a != ""
+}
+
+func spelling(given, wanted *Value, _ *parameter) bool {
+	if sameWords(given, wanted, func(w []string) []string { return w }) {
+		return true
+	}
+	if !bothTexts(given, wanted) {
+		return false
+	}
+	a, b := strings.Fields(folded(given.text)), strings.Fields(folded(wanted.text))
+	return len(a) > 0 && strings.Join(a, "") == strings.Join(b, "")
+}
+
+// shortWords are common short forms of words, long.
+var shortWords = map[string]string{
+	"&": "and", "st": "saint", "mt": "mount", "ft": "fort", "vs": "versus", "dept": "department", "univ": "university",
+	"intl": "international", "dr": "doctor", "mr": "mister", "jr": "junior", "sr": "senior", "prof": "professor",
+}
+
+func unabbreviated(all []string) []string {
+	out := make([]string, 0, len(all))
+	for i, w := range all {
+		if w == "the" || i == 0 && len(all) > 1 && (w == "a" || w == "an") {
+			continue
+		}
+		if long, ok := shortWords[w]; ok {
+			w = long
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func wording(given, wanted *Value, _ *parameter) bool { return sameWords(given, wanted, unabbreviated) }
+
+// plurals are words whose last s is none of a plural, by their ends.
+var singularEnds = []string{"ss", "us", "is", "ics", "news", "series", "species", "means"}
+
+func singular(w string) string {
+	if len(w) < 4 || !strings.HasSuffix(w, "s") {
+		return w
+	}
+	for _, end := range singularEnds {
+		if strings.HasSuffix(w, end) {
+			return w
+		}
+	}
+	for _, end := range []string{"sses", "xes", "ches", "shes", "zzes", "oes"} {
+		if strings.HasSuffix(w, end) {
+			return w[:len(w)-2]
+		}
+	}
+	if stem, ok := strings.CutSuffix(w, "ies"); ok && len(stem) > 1 {
+		return stem + "y"
+	}
+	return w[:len(w)-1]
+}
+
+func plural(given, wanted *Value, _ *parameter) bool {
+	return sameWords(given, wanted, func(all []string) []string {
+		all = unabbreviated(all)
+		for i := range all {
+			all[i] = singular(all[i])
+		}
+		return all
+	})
+}
+
+var truths = map[string]bool{"true": true, "yes": true, "on": true, "false": false, "no": false, "off": false}
+
+func truthForm(given, wanted *Value, _ *parameter) bool {
+	truth, text := given, wanted
+	if truth.kind == kindText {
+		truth, text = text, truth
+	}
+	if truth.kind != kindBool || text.kind != kindText {
+		return false
+	}
+	is, known := truths[strings.ToLower(strings.TrimSpace(text.text))]
+	return known && is == (truth.bits == 1)
+}
+
+var legalForms = map[string]bool{
+	"inc": true, "incorporated": true, "corp": true, "corporation": true, "co": true, "company": true, "ltd": true,
+	"limited": true, "llc": true, "plc": true, "ag": true, "gmbh": true, "sa": true, "nv": true, "spa": true,
+}
+
+func companyForm(given, wanted *Value, p *parameter) bool {
+	if !p.is(topicCompany) {
+		return false
+	}
+	return sameWords(given, wanted, func(all []string) []string {
+		all = unabbreviated(all)
+		for len(all) > 1 && legalForms[all[len(all)-1]] {
+			all = all[:len(all)-1]
+		}
+		return all
+	})
+}
+
+var (
+	formulaHead = regexp.MustCompile(`^(lambda\w+:|\w\(\w\)=|y=|return)`)
+	factorSign  = regexp.MustCompile(`(\d)\*([a-z(])`)
+	powerDigits = strings.NewReplacer("²", "^2", "³", "^3", "⁴", "^4", "⁵", "^5", "**", "^", "·", "*", "×", "*", "−", "-")
+	moduleNames = strings.NewReplacer("math.", "", "np.", "", "numpy.", "")
+)
+
+// formula writes an expression in one form: without its head, with ^ for powers, without signs that a product can do
+// without. The order of terms stays, and so does case: x and X are two variables.
+func formula(s string) string {
+	s = strings.Join(strings.Fields(powerDigits.Replace(s)), "")
+	s = moduleNames.Replace(formulaHead.ReplaceAllString(s, ""))
+	return factorSign.ReplaceAllString(s, "$1$2")
+}
+
+func formulaForm(given, wanted *Value, _ *parameter) bool {
+	if !bothTexts(given, wanted) || !strings.ContainsAny(wanted.text, "0123456789+-*/^=()") {
+		return false
+	}
+	a := formula(given.text)
+	return a != "" && a == formula(wanted.text)
+}

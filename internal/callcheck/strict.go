@@ -1,0 +1,486 @@
+package callcheck
+
+import (
+	"slices"
+	"strings"
+)
+
+// Oddity is something in the official rules that one would not expect, with what follows from it. Strict follows them all.
+type Oddity struct {
+	Name, Rule, Effect string
+}
+
+// Oddities lists what may surprise in the official rules. The tests derive expected verdicts from these rows.
+var Oddities = []Oddity{
+	{"first-answer-type", "The possible answers of an argument are taken to have the type of the first that is not the empty text.",
+		"An answer of another type further on is a wrong type, unless that is the documented type."},
+	{"variable", "Where that type is not the documented one, the value is taken for a variable.",
+		"It must equal a possible answer to the letter: texts are not normalised, dicts not compared field by field."},
+	{"optional-text", "The empty text among possible answers says that the argument may be left out.",
+		"A text that normalises to nothing, such as a full stop, is right where it stands."},
+	{"optional-list", "In the comparison of lists the empty text is an empty list.",
+		"An empty list is right for a list, or list of dicts, that may be left out; its elements' types are not looked at."},
+	{"optional-dict", "Dicts are compared with possible answers other than the empty text alone.",
+		"Where there is none but that, any dict is wrong, as is any value of an argument with no possible answer at all."},
+	{"elements-stay", "A whole number is taken for a real one as an argument, never inside a list or a dict.",
+		"[1, 2] has a wrong type for a list of floats, unless the possible answer has a whole number first."},
+	{"shallow-texts", "Texts are normalised as arguments, as elements of a list and as fields of a dict, no deeper.",
+		"In a list within a list another case is a wrong value."},
+	{"numbers-equal", "Values are compared as Python compares them: True is 1, 1 is 1.0.",
+		"Inside lists of mixed types and in fields of dicts, truth values and numbers stand for each other."},
+	{"missing-key-last", "A key that is missing from a dict is looked for after a wrong one was found.",
+		"It replaces the error type of the wrong one."},
+	{"last-answer-speaks", "Of several possible dicts, or lists of dicts, the last one gives the error type.", ""},
+	{"signs-vanish", "The normalisation of texts removes the space and , . / - _ * ^.",
+		"-5 and 5, 1.5 and 15, x^2 and x2 are the same text; tabs and other spaces are not removed."},
+	{"text-as-list", "A text among the possible lists is a list of its characters.",
+		"It matters where a text other than the empty one is listed behind a list."},
+	{"any-is-text", "The type any means a text.", "A number for it has a wrong type."},
+	{"dots-first-function", "In the simple category the function is the first one documented, whatever the answer calls it.", ""},
+	{"multiple-first-answer", "In the category of several functions the first call is compared with the first answer.",
+		"Others are counted and not looked at."},
+	{"greedy", "Of parallel calls each possible answer takes the first that fits.",
+		"Right calls are wrong where an answer takes a call that only a later one could use; Matched has no such case."},
+	{"no-verdict", "Some values stop the official checker with an exception.",
+		"They are wrong, with the error type exception: what is no dict in a list of dicts, an integer beyond the range of a real " +
+			"number, an argument of a type that Python's table does not hold, a list without the type of its elements."},
+	{"one-sequence", "A tuple and a list are two types in source code and one in JSON.",
+		"Calls are JSON here, so a tuple where a list is wanted is right, as for models that call functions natively."},
+}
+
+// target is a possible answer made ready, with the function that it calls.
+type target struct {
+	name       string
+	parameters []parameter
+	required   []int // of parameters
+	expected   []int // parameters of the answer that may not be left out, in its order
+	function   *Function
+}
+
+// parameter is an argument that a call of the target may have.
+type parameter struct {
+	name       string
+	documented bool // by the function
+	answered   bool // by the answer
+	typed      bool // its type stands in Python's table, and that of its elements where it needs one
+	real       bool // documented as float: a whole number is taken for a real one
+	optional   bool // the answer lets it be left out
+	kind       kind
+	nested     kind // of a list's elements, kindNone where they are not looked at
+	first      kind // of the possible answers
+	answers    []Value
+	forms      []form
+	declared   *declared
+	topics     topic
+}
+
+// form is a possible answer as the comparison with a value of the documented type needs it.
+type form struct {
+	text     string // a text's normal form
+	first    kind   // of a list: the type of its first element that is not the empty text
+	elements []element
+	fields   []field // of a dict
+	dicts    []form  // of a list of dicts, one an element
+	// fails says that the official checker stops when it comes to this answer.
+	fails bool
+}
+
+// element is a value whose text, if it is one, is in normal form.
+type element struct {
+	value    *Value
+	standard string
+}
+
+// field is a key of a possible dict with its possible values.
+type field struct {
+	name     string
+	optional bool
+	values   []element
+	fails    bool // no list of values: the official checker stops when it reads them
+	opaque   bool // neither list, text nor dict: it stops too when the key is missing
+}
+
+func compile(f *Function, a *Answer, underscored bool) target {
+	t := target{name: f.Name, function: f}
+	if underscored {
+		t.name = strings.ReplaceAll(f.Name, ".", "_")
+	}
+	for i := range f.declared {
+		t.parameters = append(t.parameters, declaredParameter(&f.declared[i]))
+	}
+	for _, p := range a.Parameters {
+		at := t.find(p.Name)
+		if at < 0 {
+			at = len(t.parameters)
+			t.parameters = append(t.parameters, parameter{name: p.Name})
+		}
+		t.parameters[at].answer(p.Values)
+		if !t.parameters[at].optional {
+			t.expected = append(t.expected, at)
+		}
+	}
+	for _, name := range f.required {
+		at := t.find(name)
+		if at < 0 {
+			at = len(t.parameters)
+			t.parameters = append(t.parameters, parameter{name: name})
+		}
+		t.required = append(t.required, at)
+	}
+	return t
+}
+
+func (t *target) find(name string) int {
+	for i := range t.parameters {
+		if t.parameters[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// pythonKinds are the types of the dialect that the official checker knows in Python.
+var pythonKinds = map[string]kind{
+	"string": kindText, "integer": kindInt, "float": kindFloat, "boolean": kindBool, "array": kindList, "tuple": kindList,
+	"dict": kindDict, "any": kindText,
+}
+
+func declaredParameter(d *declared) parameter {
+	p := parameter{name: d.name, documented: true, declared: d, real: d.typeName == "float", topics: topicsOf(d)}
+	p.kind, p.typed = pythonKinds[d.typeName]
+	if d.typeName == "array" || d.typeName == "tuple" {
+		p.nested, p.typed = pythonKinds[d.itemType]
+	}
+	return p
+}
+
+func (p *parameter) answer(values []Value) {
+	p.answered = true
+	p.answers = values
+	p.optional = slices.ContainsFunc(values, func(v Value) bool { return v.isEmpty() })
+	p.first = answerType(values)
+	p.forms = make([]form, len(values))
+	for i := range values {
+		v, f := &values[i], &p.forms[i]
+		switch {
+		case p.kind == kindText && v.kind == kindText:
+			f.text = standard(v.text)
+		case p.kind == kindDict:
+			*f = dictForm(v)
+		case p.kind == kindList && p.nested == kindDict:
+			*f = dictsForm(v)
+		case p.kind == kindList:
+			*f = listForm(v)
+		}
+		if v.kind == kindList {
+			f.first = answerType(v.items)
+		}
+	}
+}
+
+func elementOf(v *Value) element {
+	e := element{value: v}
+	if v.kind == kindText {
+		e.standard = standard(v.text)
+	}
+	return e
+}
+
+// sequence gives what Python finds at the places 0, 1, … of a value; ok is false where it stops instead.
+func sequence(v *Value) (elements []element, ok bool) {
+	switch v.kind {
+	case kindList:
+		for i := range v.items {
+			elements = append(elements, elementOf(&v.items[i]))
+		}
+		return elements, true
+	case kindText:
+		for _, letter := range v.text {
+			elements = append(elements, elementOf(&Value{kind: kindText, text: string(letter)}))
+		}
+		return elements, true
+	default:
+		return nil, v.kind == kindDict && len(v.items) == 0
+	}
+}
+
+func listForm(v *Value) form {
+	elements, ok := sequence(v)
+	return form{elements: elements, fails: !ok}
+}
+
+func dictForm(v *Value) form {
+	if v.kind != kindDict {
+		return form{fails: true}
+	}
+	f := form{fields: make([]field, len(v.items))}
+	for i := range v.items {
+		values, ok := sequence(&v.items[i])
+		f.fields[i] = field{name: v.keys[i], values: values, fails: !ok}
+		switch item := &v.items[i]; item.kind {
+		case kindList:
+			f.fields[i].optional = slices.ContainsFunc(item.items, func(v Value) bool { return v.isEmpty() })
+		case kindText:
+			f.fields[i].optional = true // the empty text is part of every text
+		case kindDict:
+			f.fields[i].optional = item.field("") != nil
+		default:
+			f.fields[i].opaque = true
+		}
+	}
+	return f
+}
+
+func dictsForm(v *Value) form {
+	f := form{}
+	switch v.kind {
+	case kindList:
+		for i := range v.items {
+			f.dicts = append(f.dicts, dictForm(&v.items[i]))
+		}
+	case kindText:
+		for range v.text {
+			f.dicts = append(f.dicts, form{fails: true})
+		}
+	case kindDict:
+		for range v.items {
+			f.dicts = append(f.dicts, form{fails: true})
+		}
+	default:
+		f.fails = true
+	}
+	return f
+}
+
+// strict judges one call by the official rules: the name, required arguments, then each argument in the order of the call,
+// then arguments that the answer does not let be left out.
+func (t *target) strict(c *Call) Verdict {
+	if c.Name != t.name {
+		return wrong(WrongName, "")
+	}
+	var array [64]bool
+	given := array[:]
+	if len(t.parameters) > len(array) {
+		given = make([]bool, len(t.parameters))
+	}
+	for i := range c.Arguments {
+		if at := t.find(c.Arguments[i].Name); at >= 0 {
+			given[at] = true
+		}
+	}
+	for _, at := range t.required {
+		if !given[at] {
+			return wrong(MissingRequired, t.parameters[at].name)
+		}
+	}
+	for i := range c.Arguments {
+		a := &c.Arguments[i]
+		at := t.find(a.Name)
+		if at < 0 || !t.parameters[at].documented || !t.parameters[at].answered {
+			return wrong(Unexpected, a.Name)
+		}
+		if err := t.parameters[at].check(&a.Value); err != "" {
+			return wrong(err, a.Name)
+		}
+	}
+	for _, at := range t.expected {
+		if !given[at] {
+			return wrong(MissingOptional, t.parameters[at].name)
+		}
+	}
+	return right
+}
+
+// check judges the value of an argument; "" says that it is right.
+func (p *parameter) check(v *Value) ErrorType {
+	if !p.typed {
+		return Exception
+	}
+	var real Value
+	if p.real && v.kind == kindInt {
+		var ok bool
+		if real, ok = v.asFloat(); !ok {
+			return Exception
+		}
+		v = &real
+	}
+	variable := p.first != kindNone && p.first != p.kind
+	if err := p.checkType(v); err != "" {
+		return err
+	}
+	if v.kind != p.kind || variable {
+		return p.checkEqual(v)
+	}
+	switch {
+	case p.kind == kindDict:
+		return p.checkDict(v)
+	case p.kind == kindList && p.nested == kindDict:
+		return p.checkDicts(v)
+	case p.kind == kindText:
+		return p.checkText(v)
+	case p.kind == kindList:
+		return p.checkList(v)
+	default:
+		return p.checkEqual(v)
+	}
+}
+
+// checkType asks for the documented type, with that of a list's elements, or else for the type of the possible answers.
+func (p *parameter) checkType(v *Value) ErrorType {
+	if v.kind == p.kind {
+		if p.nested == kindNone {
+			return ""
+		}
+		for i := range p.answers {
+			if p.answers[i].kind != kindList || p.nestedTypes(v, p.forms[i].first) {
+				return ""
+			}
+		}
+		if v.kind == p.first {
+			return WrongNestedType
+		}
+		return WrongType
+	}
+	if p.first != kindNone && v.kind == p.first {
+		return ""
+	}
+	return WrongType
+}
+
+func (p *parameter) nestedTypes(v *Value, first kind) bool {
+	for i := range v.items {
+		if k := v.items[i].kind; k != p.nested && k != first {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parameter) checkEqual(v *Value) ErrorType {
+	for i := range p.answers {
+		if equal(v, &p.answers[i]) {
+			return ""
+		}
+	}
+	return WrongValue
+}
+
+func (p *parameter) checkText(v *Value) ErrorType {
+	for i := range p.answers {
+		if p.answers[i].kind == kindText && hasStandard(v.text, p.forms[i].text) {
+			return ""
+		}
+	}
+	return WrongText
+}
+
+// same compares an element of a list, or a field of a dict, with a possible one.
+func (e *element) same(v *Value) bool {
+	if v.kind == kindText {
+		return e.value.kind == kindText && hasStandard(v.text, e.standard)
+	}
+	return equal(v, e.value)
+}
+
+func (p *parameter) checkList(v *Value) ErrorType {
+	for i := range p.forms {
+		if p.forms[i].fails {
+			return Exception // all possible answers are normalised before any is compared
+		}
+	}
+	for i := range p.forms {
+		elements := p.forms[i].elements
+		if len(elements) != len(v.items) {
+			continue
+		}
+		same := true
+		for j := range elements {
+			if !elements[j].same(&v.items[j]) {
+				same = false
+				break
+			}
+		}
+		if same {
+			return ""
+		}
+	}
+	return WrongList
+}
+
+func (p *parameter) checkDict(v *Value) ErrorType {
+	err := Unclear
+	for i := range p.forms {
+		if p.answers[i].isEmpty() {
+			continue
+		}
+		if err = p.forms[i].checkDict(v); err == "" || err == Exception {
+			return err
+		}
+	}
+	return err
+}
+
+// checkDict compares a value with one possible dict.
+func (f *form) checkDict(v *Value) ErrorType {
+	if f.fails || v.kind != kindDict {
+		return Exception
+	}
+	err := f.checkFields(v)
+	if err == Exception {
+		return err
+	}
+	for i := range f.fields {
+		switch missing := v.field(f.fields[i].name) == nil; {
+		case missing && f.fields[i].opaque:
+			return Exception
+		case missing && !f.fields[i].optional:
+			return WrongKey
+		}
+	}
+	return err
+}
+
+func (f *form) checkFields(v *Value) ErrorType {
+	for i, key := range v.keys {
+		at := slices.IndexFunc(f.fields, func(known field) bool { return known.name == key })
+		switch {
+		case at < 0:
+			return WrongKey
+		case f.fields[at].fails:
+			return Exception
+		case !slices.ContainsFunc(f.fields[at].values, func(e element) bool { return e.same(&v.items[i]) }):
+			return WrongField
+		}
+	}
+	return ""
+}
+
+// checkDicts compares a list of dicts with each possible one, element by element.
+func (p *parameter) checkDicts(v *Value) ErrorType {
+	err := Unclear
+	for i := range p.forms {
+		switch err = p.forms[i].checkDicts(v, &p.answers[i]); err {
+		case "", Exception:
+			return err
+		}
+	}
+	return err
+}
+
+func (f *form) checkDicts(v, answer *Value) ErrorType {
+	if f.fails {
+		return Exception
+	}
+	if len(v.items) != len(f.dicts) {
+		return WrongDictCount
+	}
+	for i := range v.items {
+		if answer.kind == kindList && answer.items[i].isEmpty() {
+			return Unclear
+		}
+		if err := f.dicts[i].checkDict(&v.items[i]); err != "" {
+			return err
+		}
+	}
+	return ""
+}

@@ -1,0 +1,78 @@
+package callcheck
+
+import (
+	"strings"
+	"unicode"
+)
+
+// topic is what an argument is about, as far as rules ask: some hold for places, units or companies alone.
+type topic uint8
+
+const (
+	topicPlace topic = 1 << iota
+	topicUnit
+	topicLanguage
+	topicCompany
+	topicName     // digits in it name something rather than count it
+	topicDayFirst // it is documented to write the day of a date before the month
+)
+
+// topicWords are the words that tell a topic in the name of an argument and in its description.
+var topicWords = []struct {
+	topic                 topic
+	inName, inDescription string
+}{
+	{topicPlace, "location loc city place country state region province county area town address destination origin " +
+		"departure arrival venue where source start end from to nation territory hometown capital market district zone",
+		"location city country place region address destination town province"},
+	{topicUnit, "unit scale currency measure measurement metric system from to", "unit scale currency"},
+	{topicLanguage, "language lang locale from to source target", "language"},
+	{topicCompany, companyWords, companyWords},
+	{topicName, "id identifier code number zip postal phone isbn uuid serial version key account", ""},
+}
+
+const companyWords = "company organization organisation corporation firm employer stock brand manufacturer business party " +
+	"plaintiff defendant"
+
+func (p *parameter) is(t topic) bool { return p.topics&t != 0 }
+
+func topicsOf(d *declared) topic {
+	var all topic
+	name, description := words(spaced(d.name)), words(d.description)
+	for _, w := range topicWords {
+		if hasWord(name, w.inName) || hasWord(description, w.inDescription) {
+			all |= w.topic
+		}
+	}
+	lower := strings.ToLower(d.description)
+	if strings.Contains(lower, "dd/mm") || strings.Contains(lower, "dd-mm") || strings.Contains(lower, "dd.mm") {
+		all |= topicDayFirst
+	}
+	return all
+}
+
+// spaced parts a name in camel case and with underscores into words.
+func spaced(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		if r == '_' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func hasWord(all []string, wanted string) bool {
+	for _, w := range all {
+		for one := range strings.FieldsSeq(wanted) {
+			if w == one || singular(w) == one {
+				return true
+			}
+		}
+	}
+	return false
+}
