@@ -1,8 +1,10 @@
 package callcheck
 
+import "slices"
+
 // Gold gives calls that the possible answers of an entry ask for: of each argument that may not be left out, the first
 // value listed, dicts with the first value of each field that may not be left out. What an entry asks for no calls of has
-// none. An argument without any listed value is left out.
+// none. An argument without any listed value is left out, or empty where the function requires it.
 //
 // The official checker refuses some of its own answers ([Oddities] says why); Lenient refuses none.
 func (e *Entry) Gold() []Call {
@@ -11,8 +13,12 @@ func (e *Entry) Gold() []Call {
 		t := &e.targets[i]
 		calls[i].Name = t.name
 		for _, at := range t.expected {
-			if p := &t.parameters[at]; len(p.answers) > 0 {
+			p := &t.parameters[at]
+			switch {
+			case len(p.answers) > 0:
 				calls[i].Arguments = append(calls[i].Arguments, Argument{p.name, p.chosen(&p.answers[0])})
+			case slices.Contains(t.required, at):
+				calls[i].Arguments = append(calls[i].Arguments, Argument{p.name, Value{kind: p.kind}})
 			}
 		}
 		for _, at := range t.required {

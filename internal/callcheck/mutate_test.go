@@ -87,6 +87,10 @@ func (e *item) whole(a *Answer, nth int, optional bool) Call {
 	c := Call{Name: f.Name}
 	for _, p := range a.Parameters {
 		may := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return v.isEmpty() })
+		if len(p.Values) == 0 && slices.Contains(f.required, p.Name) {
+			c.Arguments = append(c.Arguments, Argument{p.Name, dictValue(nil)})
+			continue
+		}
 		if len(may) == 0 || !optional && len(may) < len(p.Values) && !slices.Contains(f.required, p.Name) {
 			continue
 		}
