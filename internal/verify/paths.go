@@ -82,7 +82,6 @@ type pathKit struct {
 	numbers   map[[32]byte]int            // of what is offered
 	seconds   map[string]*universe.Result // what calls that refer to others give where it is short enough, by what they see
 	found     map[string]*FoundPaths      // by SQL
-	made      int                         // statements run
 }
 
 // pathTool is a tool with what the search reads off it.

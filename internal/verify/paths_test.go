@@ -282,6 +282,14 @@ func searchTools(
 	t *testing.T, w *database.World, sch *schema.Database, query string, gold universe.Value, tools ...*universe.Tool,
 ) *verify.FoundPaths {
 	t.Helper()
+	return searchValues(t, w, sch, query, gold, nil, tools)
+}
+
+func searchValues(
+	t *testing.T, w *database.World, sch *schema.Database, query string, gold universe.Value, literals []universe.Literal,
+	tools []*universe.Tool,
+) *verify.FoundPaths {
+	t.Helper()
 	q := parse(t, query, sch)
 	p, err := verify.NewProver(t.Context(), verify.ProverConfig{
 		Database: "small", World: w, Schema: sch, Tools: tools, Recipe: []*sqlast.Query{q}, Seed: seed, Neighbours: 6,
@@ -291,7 +299,7 @@ func searchTools(
 	}
 	defer p.Close()
 	columns := []universe.Column{{Name: "n", Type: universe.TypeInteger}}
-	found, err := p.Paths(t.Context(), &verify.Claim{Query: q, Columns: columns}, &verify.Proof{
+	found, err := p.Paths(t.Context(), &verify.Claim{Query: q, Columns: columns, Literals: literals}, &verify.Proof{
 		Gold: universe.Gold{Kind: universe.GoldRows, Columns: columns, Rows: []universe.Row{{gold}}},
 		Plans: []universe.Plan{{
 			Kind: universe.PlanDirect, Workflow: universe.WorkflowSingle, Answer: "call_1",
@@ -353,6 +361,28 @@ func TestLargeResultsFeedNothing(t *testing.T) {
 		if len(found.Paths) != want || found.Dropped > 0 || want == 1 && found.Paths[0].Accidental {
 			t.Errorf("%d rows: paths %+v, want %d", rows, found.Paths, want)
 		}
+	}
+}
+
+// TestBoundsAreCounted: what bounds leave out is counted.
+func TestBoundsAreCounted(t *testing.T) {
+	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER); INSERT INTO t VALUES (1);"), database.Options{})
+	n := universe.Column{Name: "n", Type: universe.TypeInteger}
+	three := tool("three", "SELECT ?1 + ?2 + ?3 - 1000", false, n)
+	for _, name := range []string{"a", "b", "c"} {
+		three.Body.Bindings = append(three.Body.Bindings, universe.Binding{
+			Argument: name, Kind: universe.BindValue, Type: universe.TypeInteger, Role: universe.RoleCompare,
+		})
+	}
+	var literals []universe.Literal
+	for i := range int64(10) {
+		literals = append(literals, universe.Literal{Value: i})
+	}
+	direct := tool("direct", "SELECT 0 + max(t1.x) FROM t AS t1", false, n)
+	found := searchValues(t, w, sch, "SELECT max(x) FROM t", int64(1), literals, []*universe.Tool{direct, three})
+	// One call and 10·10·10 of three arguments, of which 256 are made; each of the 257 is given to each argument beside 10·10 values.
+	if tried, want := found.Tried+found.Omitted, 1+1000+257*3*100; tried != want || found.Tried < 20_000 || found.Omitted < 744 {
+		t.Errorf("%d were tried and %d left out, of %d", found.Tried, found.Omitted, want)
 	}
 }
 
