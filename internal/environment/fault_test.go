@@ -104,10 +104,10 @@ func TestFaultsSideBySide(t *testing.T) {
 	}
 }
 
-// TestFaultsOnHandles plays faults on operations on data handles: refusals and arguments on any, rows where they are
-// delivered.
-func TestFaultsOnHandles(t *testing.T) {
-	world := openWorld(t, `CREATE TABLE city (name TEXT, area REAL, country TEXT);
+// onHandles makes an environment of the slot style over a table of cities, under one condition.
+func onHandles(tb testing.TB, fault string, hint environment.Hint) *environment.Environment {
+	tb.Helper()
+	world := openWorld(tb, `CREATE TABLE city (name TEXT, area REAL, country TEXT);
 INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'), ('Oslo', 454.0, 'Norway');`)
 	source := &universe.Source{ID: "s", From: "city AS t1", Keys: []universe.Key{
 		{Name: "city_name", Expression: "t1.name", Table: "city", Column: "name", Type: "text"},
@@ -115,6 +115,21 @@ INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'
 		{Name: "city_country", Expression: "t1.country", Table: "city", Column: "country", Type: "text"},
 	}}
 	tools := relation.Tools(universe.StyleSlot, relation.ProfileExtended)
+	steps, companions, err := condition.Faults(readFaults(tb, fault), condition.FaultInput{
+		Task: &universe.Task{ID: "cities", Style: universe.StyleSlot}, Tools: tools,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return newEnvironment(tb, environment.Config{
+		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, companions), World: world, Steps: steps, Hint: hint,
+		Starts: []environment.Start{{Label: "starting_table", Handle: relation.Open(source), Table: relation.Describe("starting_table", source)}},
+	})
+}
+
+// TestFaultsOnHandles plays faults on operations on data handles: refusals and arguments on any, rows where they are
+// delivered.
+func TestFaultsOnHandles(t *testing.T) {
 	const filter = `call filter_data {"data_source":"$starting_table$","key_name":"city_country","condition":"equal_to","value":"Norway"}`
 	const rows = `call retrieve_data {"data_source":"$call_1$","key_name":["city_name","city_area"]}`
 	for _, c := range []struct {
@@ -166,16 +181,7 @@ null`,
 [["Oslo",454.0]]`,
 		},
 	} {
-		steps, companions, err := condition.Faults(readFaults(t, c.fault), condition.FaultInput{
-			Task: &universe.Task{ID: "cities", Style: universe.StyleSlot}, Tools: tools,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		env := newEnvironment(t, environment.Config{
-			Toolkit: newToolkit(t, tools), Companions: newToolkit(t, companions), World: world, Steps: steps,
-			Starts: []environment.Start{{Label: "starting_table", Handle: relation.Open(source), Table: relation.Describe("starting_table", source)}},
-		})
+		env := onHandles(t, c.fault, environment.Hint{})
 		var got []string
 		for _, line := range c.turns {
 			seen, err := env.Step(context.Background(), universe.Turn{Actions: []universe.Action{readAction(t, line)}})
