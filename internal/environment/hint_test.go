@@ -152,6 +152,8 @@ func TestHintWaitsForAnAnomaly(t *testing.T) {
 		{`out.truncated {"tool":"bosses","size":1}`, []string{ids, bosses}, "2.1"},
 		{`spec.unit {"tool":"bosses","column":0,"field":"boss","factor":10,"sign":"name"}`, []string{ids, bosses}, "2.1"},
 		{`spec.result-reshaped {"tool":"bosses","shape":"columns"}`, []string{ids, bosses}, "2.1"},
+		// The type of the default that took the value's place is refused: the agent gave none such.
+		{`call.default-argument {"tool":"under","argument":"from","strict":"under_strict","default":"standard"}`, []string{bosses, `call under {"from":3}`}, "2.1"},
 		{`distractors-only {"tool":"ids"}`, []string{ids, bosses}, ""},
 		{`exec.timeout {"tool":"ids","times":9}`, []string{ids + "\nanswer 1"}, ""}, // nobody would read it
 	} {
