@@ -198,8 +198,29 @@ func TestFaultsOfATable(t *testing.T) {
 	if faults, err := broken.Faults(ctx, "ship"); err != nil || len(faults) != 1 {
 		t.Errorf("a ship without a port: %v, %v", faults, err)
 	}
+	_, odd := copied(t, harbour+"CREATE TABLE flag (port TEXT REFERENCES port (country), colour TEXT);")
+	if faults, err := odd.Faults(ctx, "flag"); err != nil || len(faults) != 1 || !strings.Contains(faults[0], "mismatch") {
+		t.Errorf("a foreign key to what is no key: %v, %v", faults, err)
+	}
+	if err := odd.Change(ctx, "flag", "colour", []string{"UPDATE flag SET colour = 'red'"}); err != nil {
+		t.Error(err)
+	}
 	if _, err := c.Query(ctx, "SELECT * FROM pragma_foreign_key_check", nil); err == nil {
 		t.Error("the checks are open to queries")
+	}
+}
+
+// TestWriteAheadFilesAreCopied copies a file that was written with a write-ahead log: memory can keep none.
+func TestWriteAheadFilesAreCopied(t *testing.T) {
+	w, c := copied(t, "PRAGMA journal_mode=WAL;"+harbour)
+	if err := c.Change(context.Background(), "ship", "flag", []string{"UPDATE ship SET flag = 'x'"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(query(t, c.World, "SELECT * FROM ship WHERE flag = 'x'").Rows); n != 3 {
+		t.Errorf("%d rows changed", n)
+	}
+	if n := len(query(t, w, "SELECT * FROM ship WHERE flag = 'x'").Rows); n != 0 {
+		t.Errorf("%d rows of the file changed", n)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 
 // Bounds of what is tried for one query and column, and of what is looked at for it.
 const (
-	maxTries   = 96
-	maxPerKind = 16
+	maxTries   = 48
+	maxPerKind = 8
 	maxBehind  = 6      // rows behind each SELECT's first results
 	sampleRows = 48     // from either end of a table
 	wholeTable = 20_000 // rows of the largest table whose every row may change
@@ -274,10 +274,10 @@ type writer struct {
 
 // write lists the statements: the first of each kind, then the second of each. First come those that keep what values
 // the column has and how often: two rows that change values, two values that change places; then those that give a row
-// or all rows of a value another value of the column, that leave a value out, or that turn numbers round between their
-// extremes.
+// or all rows of a value another value of the column, that turn whole numbers round between their extremes, leave a
+// value out, or put a new value in the place of every one.
 func (w *writer) write() []string {
-	kinds := [][]string{w.swapRows(), w.swapValues(), w.setRows(), w.merge(), w.cycle(), w.mirror(), w.leaveOut()}
+	kinds := [][]string{w.swapRows(), w.swapValues(), w.setRows(), w.merge(), w.cycle(), w.mirror(), w.leaveOut(), w.renew()}
 	seen := map[string]bool{}
 	var list []string
 	for n := range maxPerKind {
@@ -453,6 +453,20 @@ func (w *writer) leaveOut() []string {
 		}
 	}
 	return list
+}
+
+// renew puts new values in the place of all, one for one: where every value of the column is a right answer, only these
+// are others.
+func (w *writer) renew() []string {
+	if w.sample.total > wholeTable {
+		return nil
+	}
+	name := sqlast.Quote(w.column.Column)
+	if low, ok := w.extreme(-1); ok && len(w.sample.values) > 0 {
+		high, _ := w.extreme(1)
+		return []string{w.update(fmt.Sprintf("%s + %s - %s + 1", name, high, low), fmt.Sprintf("typeof(%s) = 'integer'", name))}
+	}
+	return []string{w.update(name+" || ' II'", fmt.Sprintf("typeof(%s) = 'text'", name))}
 }
 
 // extreme gives the sample's least (-1) or greatest (1) value, if all its values are whole numbers.

@@ -11,19 +11,29 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// document is the words of a tool's specification with their weights, as a vector of length 1.
-type document map[string]float64
+// document is the words of a tool's specification with their weights, in the words' order, as a vector of length 1.
+type document []term
+
+type term struct {
+	word   int // its number in the order of the words of all tools
+	weight float64
+}
 
 // similarity says how similar two tools are, from 0 to 1: the cosine of the words of their names, descriptions, parameters
 // and results, each word weighted by how few tools of the database and style have it. It is symmetric, and depends on
 // specifications alone.
 func similarity(a, b *tool) float64 {
-	if len(b.words) < len(a.words) {
-		a, b = b, a
-	}
 	sum := 0.0
-	for _, word := range slices.Sorted(maps.Keys(a.words)) { // the order of the sum decides its last digit
-		sum += a.words[word] * b.words[word]
+	for x, y := a.words, b.words; len(x) > 0 && len(y) > 0; {
+		switch {
+		case x[0].word < y[0].word:
+			x = x[1:]
+		case x[0].word > y[0].word:
+			y = y[1:]
+		default:
+			sum += x[0].weight * y[0].weight
+			x, y = x[1:], y[1:]
+		}
 	}
 	return sum
 }
@@ -38,16 +48,19 @@ func describe(tools []*tool) {
 			having[word]++
 		}
 	}
+	numbers := map[string]int{}
+	for i, word := range slices.Sorted(maps.Keys(having)) {
+		numbers[word] = i
+	}
 	for i, t := range tools {
-		t.words = document{}
 		sum := 0.0
 		for _, word := range slices.Sorted(maps.Keys(counts[i])) {
 			weight := (1 + math.Log(float64(counts[i][word]))) * math.Log(1+float64(len(tools))/float64(having[word]))
-			t.words[word] = weight
+			t.words = append(t.words, term{numbers[word], weight})
 			sum += weight * weight
 		}
-		for word := range t.words {
-			t.words[word] /= math.Sqrt(sum)
+		for j := range t.words {
+			t.words[j].weight /= math.Sqrt(sum)
 		}
 	}
 }

@@ -8,6 +8,7 @@ package twin
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -78,12 +79,13 @@ type Finder struct {
 	config  Config
 	copy    *database.Copy
 	schema  *schema.Database
-	kits    map[string]*kit             // by style
-	queries map[string]*facts           // by SQL
-	cells   map[column]*cells           // what is known of a column's values
-	changes map[changeKey]*change       // nil where none was found
-	sound   map[string][]string         // what is wrong with a table as published
-	domains map[column][]universe.Value // for drawn arguments
+	kits    map[string]*kit               // by style
+	queries map[string]*facts             // by SQL
+	cells   map[column]*cells             // what is known of a column's values
+	changes map[changeKey]*change         // nil where none was found
+	sound   map[string][]string           // what is wrong with a table as published
+	domains map[column][]universe.Value   // for drawn arguments
+	seen    map[seenKey][sha256.Size]byte // what calls show on the published database
 }
 
 // column is a column of a table, both as the schema writes them.
@@ -125,7 +127,7 @@ func NewFinder(ctx context.Context, c Config) (*Finder, error) {
 	}
 	f := &Finder{
 		config: c, copy: twin, kits: map[string]*kit{}, queries: map[string]*facts{}, cells: map[column]*cells{},
-		changes: map[changeKey]*change{}, sound: map[string][]string{}, domains: map[column][]universe.Value{},
+		changes: map[changeKey]*change{}, sound: map[string][]string{}, domains: map[column][]universe.Value{}, seen: map[seenKey][sha256.Size]byte{},
 	}
 	if f.schema, err = twin.Schema(ctx); err == nil {
 		err = f.equip(ctx)
