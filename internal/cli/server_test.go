@@ -29,10 +29,11 @@ type modelServer struct {
 //	writer       gives every endpoint of the rest style another name, and a sentence
 //	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
 //	             judged wrong; and, where it is given one, under every third sampling seed
+//	restless     is an oracle that makes the first call again and again
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|novice|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|novice|restless|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -59,6 +60,12 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		script = rewrite
 	case "novice":
 		script = novice(ts)
+	case "restless":
+		know := oracle(ts)
+		script = func(c modeltest.Chat) modeltest.Response {
+			c.Messages = c.Messages[:1] // as if it were the first turn
+			return know(c)
+		}
 	case "hold":
 		usage(ts, len(args) != 2, "modelserver hold N")
 		most, err := strconv.Atoi(args[1])
