@@ -106,6 +106,7 @@ type episode struct {
 	act  *transcript.Event // the answer or decline that ended the episode; nil where nothing did
 
 	calls    []invocation
+	struck   []bool    // by call: a fault changed or refused it
 	matching *matching // what scoreCalling found; nil where calls cannot be compared with plans
 }
 
@@ -153,6 +154,7 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
 	}
 	e := &episode{task: task, t: t, end: t.End(), calls: made(t)}
+	e.struck = strikes(t, len(e.calls))
 	if e.end == nil {
 		e.end = &transcript.Event{Kind: transcript.EventEnd, End: transcript.EndInterrupted}
 		return e, nil

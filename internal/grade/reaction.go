@@ -79,9 +79,8 @@ type trail struct {
 }
 
 func newTrail(e *episode) *trail {
-	w := &trail{calls: e.calls, plans: e.task.Sound(), struck: make([]bool, len(e.calls)), landing: -1}
+	w := &trail{calls: e.calls, plans: e.task.Sound(), struck: e.struck, landing: -1}
 	at := 0
-	pending := map[string]bool{} // tools of which the next call is struck: decisions stand before the call they are of
 	w.moves = append(w.moves, move{})
 	for i := range e.t.Events {
 		ev := &e.t.Events[i]
@@ -90,15 +89,10 @@ func newTrail(e *episode) *trail {
 		case transcript.EventTurn:
 			w.moves = append(w.moves, move{turn: ev, first: at, last: at})
 		case transcript.EventDecision:
-			if ev.Applied && !harmless(ev) {
-				pending[ev.Tool] = true
-				if w.landing < 0 {
-					w.landing, w.first = len(w.moves)-1, ev.Condition
-				}
+			if w.landing < 0 && ev.Applied && !harmless(ev) {
+				w.landing, w.first = len(w.moves)-1, ev.Condition
 			}
 		case transcript.EventCall:
-			w.struck[at] = pending[ev.Tool]
-			clear(pending)
 			at++
 			m.last, m.acts = at, true
 		case transcript.EventAsk:
@@ -109,6 +103,22 @@ func newTrail(e *episode) *trail {
 		}
 	}
 	return w
+}
+
+// strikes says which calls a fault changed or refused, by their number. Decisions stand before the call that they are of.
+func strikes(t *transcript.Transcript, calls int) []bool {
+	struck := make([]bool, 0, calls)
+	var tools []string // of which the next call is struck
+	for i := range t.Events {
+		switch ev := &t.Events[i]; {
+		case ev.Kind == transcript.EventDecision && ev.Applied && !harmless(ev):
+			tools = append(tools, ev.Tool)
+		case ev.Kind == transcript.EventCall:
+			struck = append(struck, slices.Contains(tools, ev.Tool))
+			tools = tools[:0]
+		}
+	}
+	return struck
 }
 
 // harmless says whether a decision is of a look-alike: trouble that is none.
@@ -219,22 +229,39 @@ func fitsCall(c *invocation, p *universe.Call) bool {
 	return true
 }
 
-// pointedTo says whether something named a tool to the agent: a note or an error, or what stood beside the records of a tool
-// on a way to the answer. Lists of tools that the agent searched for are nothing of the kind.
+// pointedTo says whether something named a tool to the agent, or another tool of a way to the answer on which it stands: a
+// note or an error did, or what stood beside the records of a tool on a way to the answer. Lists of tools that the agent
+// searched for are nothing of the kind.
 func (w *trail) pointedTo(tool string, start int) bool {
+	if w.named(tool, start) {
+		return true
+	}
+	for _, plan := range w.plans {
+		on := slices.ContainsFunc(plan.Calls, func(c universe.Call) bool { return c.Tool == tool })
+		if on && slices.ContainsFunc(plan.Calls, func(c universe.Call) bool { return c.Tool != tool && w.named(c.Tool, start) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *trail) named(tool string, start int) bool {
 	for j := range w.calls[:start] {
 		ev := w.calls[j].event
 		if names(ev.Note, tool) || ev.Error != nil && ev.Error.Code != universe.CodeUnknownTool && names(ev.Error.Message, tool) {
 			return true
 		}
-		planned := slices.ContainsFunc(w.plans, func(p *universe.Plan) bool {
-			return slices.ContainsFunc(p.Calls, func(c universe.Call) bool { return c.Tool == ev.Tool })
-		})
-		if planned && names(string(ev.Content), tool) {
+		if names(string(ev.Content), tool) && w.isPlanned(ev.Tool) {
 			return true
 		}
 	}
 	return false
+}
+
+func (w *trail) isPlanned(tool string) bool {
+	return slices.ContainsFunc(w.plans, func(p *universe.Plan) bool {
+		return slices.ContainsFunc(p.Calls, func(c universe.Call) bool { return c.Tool == tool })
+	})
 }
 
 // names says whether a text holds the name, not as a part of a longer one.
@@ -307,7 +334,7 @@ func scoreReaction(e *episode, g *Grade) error {
 	}
 	g.Reaction = r
 	if !g.Success && e.task.Gold.Kind != universe.GoldDecline {
-		r.Class = w.classify(e, g, begun)
+		r.Class = classify(g, begun)
 	}
 	return nil
 }
@@ -355,11 +382,11 @@ func (r *Reaction) count(meaning int) bool {
 }
 
 // classify names the class of a failure: the first of these that applies, the last where none does.
-func (w *trail) classify(e *episode, g *Grade, begun bool) string {
+func classify(g *Grade, begun bool) string {
 	r := g.Reaction
 	gaveUp := g.Outcome == OutcomeDeclined || g.Outcome == OutcomeSilent
 	switch {
-	case g.Outcome == OutcomeWrong && (g.Lenient || w.hadRight(e)):
+	case g.Outcome == OutcomeWrong && (g.Lenient || g.RightSeen):
 		return ReactionMisreported
 	case begun:
 		return ReactionUnfinished
@@ -368,16 +395,4 @@ func (w *trail) classify(e *episode, g *Grade, begun bool) string {
 	default:
 		return ReactionUnnoticed
 	}
-}
-
-// hadRight says whether the agent was given the right result. What a fault touched counts only if what the agent saw of it is
-// right as it stands: digests are of what the tool returned before.
-func (w *trail) hadRight(e *episode) bool {
-	digests := e.task.Gold.Digests()
-	for i := range w.calls {
-		if e.gaveGold(w.calls[i].event, digests, w.struck[i]) {
-			return true
-		}
-	}
-	return false
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
@@ -27,7 +28,7 @@ func twoWays() *universe.Task {
 }
 
 // play writes a transcript from words, a turn each: calls separated by blanks, or an act. A call is TOOL or TOOL:ARGUMENTS
-// with JSON arguments ({"v":1} where there are none); behind it ! stands for a fault that strikes it, ? for a look-alike,
+// with JSON arguments ({"v":1} where there are none), behind @ what it hands over, if that matters; behind it ! stands for a fault that strikes it, ? for a look-alike,
 // ~ for an error of the agent's own, * for a fault that refuses it, = for the right result.
 func play(words ...[]string) *transcript.Transcript {
 	var events []transcript.Event
@@ -82,6 +83,9 @@ func played1(word string) []transcript.Event {
 		case '=':
 			ev.Digest = singers.Digests()[0]
 		default:
+			if before, content, given := strings.Cut(word, "@"); given {
+				word, ev.Content = before, json.RawMessage(content)
+			}
 			ev.Tool = word
 			for i := range word {
 				if word[i] == ':' {
@@ -209,6 +213,9 @@ func TestAlarms(t *testing.T) {
 		{"another way after an error", turns("whole~", "part", "answer"), 0, 0},
 		{"another way after a fault", turns("whole!", "part", "answer"), 0, 0},
 		{"another way after a pause", turns("whole", "wait", "part", "answer"), 0, 1},
+		{"a source that was named", turns(`whole@["part"]`, "part", "answer"), 0, 0},
+		{"a way of which the last tool was named", turns(`whole@["join"]`, "part", `join:{"of":"$a$","kind":"left"}`, "answer"), 0, 0},
+		{"a tool that shares the beginning of a name", turns(`whole@["join_2"]`, "part", "answer"), 0, 1},
 		{"a companion", turns("whole?", `get_info:{"tool":"whole"}`, "answer"), 0, 0},
 		{"there and back", turns("whole", "part", "whole", "answer"), 1, 1},
 	} {

@@ -63,8 +63,8 @@ func scoreConditions(e *episode, g *Grade) error {
 // scoreEvidence looks for a call that returned gold.
 func scoreEvidence(e *episode, g *Grade) error {
 	digests := e.task.Gold.Digests()
-	for i := range e.t.Events {
-		if ev := &e.t.Events[i]; ev.Kind == transcript.EventCall && e.gaveGold(ev, digests, false) {
+	for i := range e.calls {
+		if e.gaveGold(e.calls[i].event, digests, e.struck[i]) {
 			g.RightSeen = true
 			return nil
 		}
@@ -72,7 +72,8 @@ func scoreEvidence(e *episode, g *Grade) error {
 	return nil
 }
 
-// gaveGold says whether a call returned gold. Of one that a fault touched, what the agent saw decides alone.
+// gaveGold says whether a call returned gold. Of one that a fault touched, what the agent saw decides alone: digests are of
+// what the tool returned before.
 func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) bool {
 	if ev.Error != nil {
 		return false
