@@ -47,6 +47,7 @@ var layout = []struct {
 	{"grade", "transcript universe"},
 	{"verify", "agent condition database derive diag environment episode grade relation schema sqlast suite transcript twin universe witness"},
 	{"build", "compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize twin universe verify witness"},
+	{"audit", "build compile corpus database diag schema sqlast universe verify witness"},
 	{"report", "condition diag grade suite transcript universe"},
 	{"cli", "*"},
 }

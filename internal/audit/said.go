@@ -1,0 +1,422 @@
+package audit
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/universe"
+	"golang.org/x/text/unicode/norm"
+)
+
+// given is a literal that whoever asks has to give, and how it is given.
+type given struct {
+	compile.Given
+	literal any // as it is written in the SQL: a string, int64 or float64
+	said    saying
+	// other is another value of its column, which the question gives where it does not give this one, "" for none.
+	other    string
+	mistyped bool // it is compared with values of another type
+}
+
+// saying is how a value is given in the texts of an example.
+type saying struct {
+	exact bool   // it stands there as it is, or need not be said
+	near  string // what stands in its place, "" for nothing
+	where string // in words
+}
+
+// given says whether a value is given at all.
+func (s saying) given() bool { return s.exact || s.near != "" }
+
+// say finds how a literal is given: as it is, spelled otherwise, or in what is written about its column.
+func (s *subject) say(g *compile.Given) saying {
+	if implied(g) {
+		return saying{exact: true}
+	}
+	texts := []struct{ text, where string }{
+		{s.Example.Question, "the question"}, {s.Example.Evidence, "the evidence"},
+	}
+	for _, t := range texts {
+		if stands(t.text, g) {
+			return saying{exact: true}
+		}
+	}
+	for _, t := range texts {
+		if near := nearSpelling(t.text, g); near != "" {
+			return saying{near: near, where: t.where}
+		}
+	}
+	column := s.column(g)
+	if column == nil {
+		return saying{}
+	}
+	if near := flagged(s.Example.Question, column, g.Value); near != "" {
+		return saying{near: near, where: "the question, which is what the column says"}
+	}
+	for _, text := range []string{column.Values, column.Description} {
+		if stands(text, g) {
+			return saying{near: excerpt(text), where: "the description of the column"}
+		}
+	}
+	return saying{}
+}
+
+// column gives the column that a literal is compared with, or nil.
+func (s *subject) column(g *compile.Given) *schema.Column {
+	t := s.Schema.Table(g.Table)
+	if t == nil {
+		return nil
+	}
+	if i := t.Column(g.Column); i >= 0 {
+		return &t.Columns[i]
+	}
+	return nil
+}
+
+// implied says whether nobody would say a literal: a bound of 0 or 1 on what is computed (more than one, any at all).
+func implied(g *compile.Given) bool {
+	v, ok := number(g.Value)
+	return ok && g.Column == "" && g.Role == universe.RoleCompare && (v == 0 || v == 1)
+}
+
+// number reads a value as a number, where it is one or spells one.
+func number(v universe.Value) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+// stands says whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
+func stands(text string, g *compile.Given) bool {
+	pattern, ok := g.Value.(string)
+	if !ok || g.Role != universe.RoleLike {
+		return len(compile.Mentions(text, g.Value)) > 0
+	}
+	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
+	for _, part := range parts {
+		// Inside a word counts: a pattern asks for a part of one.
+		if !strings.Contains(text, strings.TrimSpace(part)) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearSpelling gives what a text says in place of a literal, or "".
+func nearSpelling(text string, g *compile.Given) string {
+	if text == "" {
+		return ""
+	}
+	if v, ok := number(g.Value); ok {
+		if near := nearNumber(text, v, g.Role); near != "" {
+			return near
+		}
+	}
+	if value, ok := g.Value.(string); ok {
+		if near := nearDate(text, value); near != "" {
+			return near
+		}
+		return nearText(text, strings.Trim(value, "%"))
+	}
+	return ""
+}
+
+// nearNumber finds a number in words, with separators or with a unit, and for bounds of whole numbers the neighbour: at
+// least 3 is > 2.
+func nearNumber(text string, v float64, role string) string {
+	list := numerals(text)
+	for i := range list {
+		if n := &list[i]; n.means(v) {
+			return text[n.start:n.end]
+		}
+	}
+	whole := v == math.Trunc(v)
+	for i := range list {
+		n := &list[i]
+		switch {
+		case whole && role == universe.RoleCompare && (n.means(v-1) || n.means(v+1)),
+			role == universe.RoleOffset && n.means(v+1): // the third skips two
+			return text[n.start:n.end]
+		}
+	}
+	return ""
+}
+
+var (
+	dateText = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
+	months   = []string{
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+	}
+)
+
+// nearDate finds a date by its parts, those left out that begin or end a year or a month.
+func nearDate(text, value string) string {
+	if len(value) == 2 { // a month as strftime gives it
+		if m, err := strconv.Atoi(value); err == nil && m >= 1 && m <= 12 {
+			return monthIn(text, m)
+		}
+	}
+	parts := dateText.FindStringSubmatch(value)
+	if parts == nil {
+		return ""
+	}
+	list := numerals(text)
+	find := func(v int, from int) string {
+		for i := range list {
+			if list[i].means(float64(v)) && (from < 100 || list[i].digits) {
+				return text[list[i].start:list[i].end]
+			}
+		}
+		return ""
+	}
+	year, _ := strconv.Atoi(parts[1]) // digits, by the expression
+	near := find(year, 1000)
+	if near == "" {
+		return ""
+	}
+	if parts[2] != "" {
+		month, _ := strconv.Atoi(parts[2])
+		name := monthIn(text, month)
+		if name == "" && find(month, 0) == "" && month != 1 && month != 12 {
+			return ""
+		}
+		if name != "" {
+			near = name + " " + near
+		}
+	}
+	if parts[3] != "" {
+		day, _ := strconv.Atoi(parts[3])
+		if find(day, 0) == "" && day != 1 && day < 28 {
+			return ""
+		}
+	}
+	return near
+}
+
+func monthIn(text string, month int) string {
+	if month < 1 || month > 12 {
+		return ""
+	}
+	for _, w := range words(text) {
+		if w.folded == months[month-1] || w.folded == months[month-1][:3] {
+			return text[w.start:w.end]
+		}
+	}
+	return ""
+}
+
+// word is a run of letters and digits.
+type word struct {
+	folded     string
+	start, end int
+}
+
+// words splits a text into its words, folded.
+func words(text string) []word {
+	var list []word
+	start := -1
+	for i, r := range text {
+		switch in := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r); {
+		case in && start < 0:
+			start = i
+		case !in && start >= 0:
+			list = append(list, word{fold(text[start:i]), start, i})
+			start = -1
+		}
+	}
+	if start >= 0 {
+		list = append(list, word{fold(text[start:]), start, len(text)})
+	}
+	return list
+}
+
+// fold takes case and diacritics off.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r = unicode.ToLower(r); {
+		case unicode.Is(unicode.Mn, r):
+			return -1
+		case r == 'ø':
+			return 'o'
+		case r == 'ł':
+			return 'l'
+		default:
+			return r
+		}
+	}, norm.NFD.String(s))
+}
+
+// joiners stand between the words of a name without a letter in its initials.
+var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
+
+// longestName is the number of words of a text that are held against a value.
+const longestName = 8
+
+// nearText gives the words of a text that spell a value otherwise: in another case or inflection, closed up or apart, with
+// a letter changed, in full where the value is an abbreviation.
+func nearText(text, value string) string {
+	want := words(value)
+	if len(want) == 0 {
+		return ""
+	}
+	joined := ""
+	for _, w := range want {
+		joined += w.folded
+	}
+	have := words(text)
+	at := func(from, n int) string { return text[have[from].start:have[from+n-1].end] }
+	for from := range have { // the same letters
+		run := ""
+		for n := 1; n <= longestName && from+n <= len(have); n++ {
+			run += have[from+n-1].folded
+			if run == joined {
+				return at(from, n)
+			}
+		}
+	}
+	for from := 0; from+len(want) <= len(have); from++ { // other endings
+		alike := true
+		for i, w := range want {
+			alike = alike && (w.folded == have[from+i].folded || stem(w.folded) == stem(have[from+i].folded))
+		}
+		if alike {
+			return at(from, len(want))
+		}
+	}
+	letters := utf8.RuneCountInString(joined)
+	if letters >= 5 && !strings.ContainsAny(joined, "0123456789") { // a slip
+		var runs []string
+		for from := range have {
+			for n := max(1, len(want)-1); n <= len(want)+1 && from+n <= len(have); n++ {
+				if run := at(from, n); firstRune(fold(run)) == firstRune(joined) {
+					runs = append(runs, run)
+				}
+			}
+		}
+		if near := diag.Nearest(strings.ToLower(value), runs); near != "" && closeTo(value, near) {
+			return near
+		}
+	}
+	return abbreviated(text, have, want)
+}
+
+// closeTo says whether two spellings share most of their beginning: edit distance alone takes one word for another.
+func closeTo(a, b string) bool {
+	a, b = fold(a), fold(b)
+	shared := 0
+	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
+		shared++
+	}
+	return 2*shared >= max(len(a), len(b))
+}
+
+// shortForms are codes of one letter and the words that they stand for.
+var shortForms = map[string][]string{
+	"m": {"male", "males", "man", "men", "boy", "boys"}, "f": {"female", "females", "woman", "women", "girl", "girls", "false"},
+	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
+}
+
+// abbreviated finds the words that a value of few letters is short for: its initials, or a beginning.
+func abbreviated(text string, have, want []word) string {
+	if len(want) != 1 || utf8.RuneCountInString(want[0].folded) > 5 {
+		return ""
+	}
+	short := want[0].folded
+	for _, w := range have {
+		if slices.Contains(shortForms[short], w.folded) {
+			return text[w.start:w.end]
+		}
+	}
+	n := utf8.RuneCountInString(short)
+	if n < 2 {
+		return ""
+	}
+	for from := range have {
+		initials, last := "", from
+		for i := from; i < len(have) && utf8.RuneCountInString(initials) < n; i++ {
+			if slices.Contains(joiners, have[i].folded) {
+				if i == from {
+					break
+				}
+				continue
+			}
+			initials += string(firstRune(have[i].folded))
+			last = i
+		}
+		if initials == short && last > from && unicode.IsUpper(firstRune(text[have[from].start:])) {
+			return text[have[from].start:have[last].end]
+		}
+	}
+	for _, w := range have {
+		if n >= 3 && strings.HasPrefix(w.folded, short) && utf8.RuneCountInString(w.folded) > n {
+			return text[w.start:w.end]
+		}
+	}
+	return ""
+}
+
+// stem cuts the endings of English inflection.
+func stem(w string) string {
+	for _, ending := range []string{"ies", "ied", "ings", "ing", "ers", "er", "es", "ed", "s", "y", "e"} {
+		if cut, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(cut) >= 3 {
+			return cut
+		}
+	}
+	return w
+}
+
+// flagged gives the word of the question that a yes-or-no column is about: `active` of is_active = 1.
+func flagged(question string, c *schema.Column, v universe.Value) string {
+	text, isText := v.(string)
+	n, isNumber := number(v)
+	switch {
+	case isNumber && (n == 0 || n == 1):
+	case isText && slices.Contains([]string{"t", "f", "y", "n", "yes", "no", "true", "false"}, strings.ToLower(text)):
+	default:
+		return ""
+	}
+	for _, w := range words(question) {
+		if utf8.RuneCountInString(w.folded) < 4 {
+			continue
+		}
+		for _, name := range nameWords(c) {
+			if len(name) >= 3 && stem(name) == stem(w.folded) {
+				return question[w.start:w.end]
+			}
+		}
+	}
+	return ""
+}
+
+// nameWords splits a column's name and title into words.
+func nameWords(c *schema.Column) []string {
+	var spaced strings.Builder
+	before := ' '
+	for _, r := range c.Name + " " + c.Title {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			spaced.WriteRune(' ')
+		}
+		spaced.WriteRune(r)
+		before = r
+	}
+	var list []string
+	for _, w := range words(strings.ReplaceAll(spaced.String(), "_", " ")) {
+		list = append(list, w.folded)
+	}
+	return list
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/audit"
+	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/spf13/cobra"
+)
+
+// failNever is the value of --fail-on with which findings fail nothing; the others are severities.
+const failNever = "never"
+
+func (a *app) auditCommand() *cobra.Command {
+	o := build.Defaults()
+	o.Styles = o.Styles[:1] // what is asked of an example does not depend on the style of its tools
+	failOn := audit.Error
+	cmd := &cobra.Command{
+		Use:   "audit --corpus KIND:PATH",
+		Short: "What is wrong with a set of questions and SQL, where, and what to do about it",
+		Long: "Reads question sets, runs their SQL on the databases and on generated neighbours of them, and lists what is wrong.\n\n" +
+			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
+			"A finding is an error (the example has no answer, or not one), a warning (question and answer may not fit) or a note.\n" +
+			"With --fail-on, findings of a severity or worse make the exit code 1. Findings, by severity:\n" + kindHelp(),
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(o.Corpora) == 0 {
+				return diag.Usagef("no corpus is given").WithHint("--corpus sql:DB.sqlite,EXAMPLES.jsonl, or --corpus demo")
+			}
+			if known := []string{audit.Error, audit.Warning, audit.Note, failNever}; !slices.Contains(known, failOn) {
+				return diag.Unknown("severity", failOn, known)
+			}
+			if err := checkBuild(o); err != nil {
+				return err
+			}
+			work, err := os.MkdirTemp("", "seatrial-audit-")
+			if err != nil {
+				return fmt.Errorf("audit: %w", err)
+			}
+			defer func() { _ = os.RemoveAll(work) }() // a leftover in the system's temporary folder harms nobody
+			o.WorkDir = work
+			m := a.meter()
+			defer m.clear()
+			o.Progress = func(p build.Progress) { m.show(p.Pass, p.Done, p.Total, "") }
+			// An audit makes much that is soon thrown away, and stays far below the memory that any machine has.
+			defer debug.SetGCPercent(debug.SetGCPercent(500))
+			r, err := audit.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			m.clear()
+			if a.asJSON {
+				if err := a.printJSON(r); err != nil {
+					return err
+				}
+			} else {
+				a.printAudit(r)
+			}
+			return auditFailure(r, failOn)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
+	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
+	f.StringVar(&failOn, "fail-on", failOn, "severity from which findings make the exit code 1: error, warning, note, or never")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
+	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
+	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is no finding, in rows")
+	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which the SQL is held against its mutants")
+	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
+	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the audit")
+	workersFlag(cmd, &o.Workers)
+	return cmd
+}
+
+func kindHelp() string {
+	var b strings.Builder
+	for _, k := range audit.Kinds() {
+		fmt.Fprintf(&b, "  %-8s %-23s %s\n", k.Severity, k.Code, k.Summary)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// auditFailure gives the error that findings of a severity or worse make.
+func auditFailure(r *audit.Report, failOn string) error {
+	if failOn == failNever {
+		return nil
+	}
+	total := 0
+	for _, severity := range audit.Severities() {
+		if total += r.Severities[severity]; severity == failOn {
+			break
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("%d findings of severity %s", total, failOn)
+	if total == 1 {
+		message = "1 finding of severity " + failOn
+	}
+	if failOn != audit.Error {
+		message += " or worse"
+	}
+	return &diag.Error{Exit: diag.ExitFailed, Message: message}
+}
+
+// printAudit prints the counts, and under each kind its findings in the order of the corpora.
+func (a *app) printAudit(r *audit.Report) {
+	a.printf("%d questions, %d without an error or a warning; %d errors, %d warnings, %d notes\n",
+		r.Examples, r.Clean, r.Severities[audit.Error], r.Severities[audit.Warning], r.Severities[audit.Note])
+	var found []audit.Kind
+	for _, k := range audit.Kinds() {
+		if r.Codes[k.Code] > 0 {
+			found = append(found, k)
+			a.printf("  %-8s %-23s %5d  %s\n", k.Severity, k.Code, r.Codes[k.Code], k.Summary)
+		}
+	}
+	for _, k := range found {
+		a.printf("\n%s (%s, %d): %s\n", k.Code, k.Severity, r.Codes[k.Code], k.Summary)
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			if f.Code != k.Code {
+				continue
+			}
+			a.printf("%s: %s\n", f.Place(), oneLine(f.Message))
+			if f.Suggestion != "" {
+				a.printf("    try: %s\n", oneLine(f.Suggestion))
+			}
+		}
+	}
+}
+
+// oneLine keeps what a corpus says from breaking a line of the list.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
