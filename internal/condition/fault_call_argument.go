@@ -2,8 +2,11 @@ package condition
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/universe"
@@ -40,12 +43,20 @@ func (f *meddling) choosePlain(p *placement, fits func(s *site, l literal) bool)
 	if refused != nil {
 		return refused
 	}
+	var chosen literal
 	for _, l := range p.literals(s) {
-		if p.meddles(s, l) && fits(s, l) {
-			f.Tool, f.Argument, f.Strict = s.tool.Name, l.name, p.strictName(s.tool.Name)
-			break
+		if !p.meddles(s, l) || !fits(s, l) {
+			continue
+		}
+		// A value that something has to equal makes more of a difference than a bound.
+		if b := bindingOf(s.tool, l.name); chosen.name == "" || b != nil && b.Role == universe.RoleEqual {
+			chosen = l
+			if b == nil || b.Role == universe.RoleEqual {
+				break
+			}
 		}
 	}
+	f.Tool, f.Argument, f.Strict = s.tool.Name, chosen.name, p.strictName(s.tool.Name)
 	return nil
 }
 
@@ -162,7 +173,37 @@ const (
 	coerceLower = "lower" // text in small letters
 	coerceZero  = "zero"  // 0, and the text "0"
 	coerceOne   = "one"   // 1, and the text "1"
+	coerceMost  = "most"  // the largest number that 32 bits hold, and its text
 )
+
+// most is where clipped numbers end.
+const most = math.MaxInt32
+
+// isLowerBound says whether an argument is what something has to exceed: there a small number changes little.
+func isLowerBound(s *site, argument string) bool {
+	if s.tool.Body.Engine == universe.EngineRelation {
+		for _, given := range []any{s.call.Arguments["condition"], s.tool.Body.Fixed["condition"]} {
+			if condition, ok := given.(string); ok && strings.Contains(condition, "greater") {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range s.tool.Body.Bindings {
+		if s.tool.Body.Bindings[i].Argument != argument {
+			continue
+		}
+		for _, before := range []string{">", ">=", "BETWEEN", "between"} {
+			at := strings.Index(s.tool.Body.Statement, fmt.Sprintf("%s ?%d", before, i+1))
+			if at >= 0 && !isDigitAt(s.tool.Body.Statement, at+len(before)+2+len(strconv.Itoa(i+1))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isDigitAt(text string, at int) bool { return at < len(text) && text[at] >= '0' && text[at] <= '9' }
 
 // coerced is call.coerced-argument.
 type coerced struct {
@@ -196,10 +237,14 @@ func coercion(s *site, value any, argument string) string {
 			return coerceLower
 		}
 	}
-	if value == int64(0) || value == float64(0) || text == "0" {
+	switch {
+	case isLowerBound(s, argument):
+		return coerceMost
+	case value == int64(0) || value == float64(0) || text == "0":
 		return coerceOne
+	default:
+		return coerceZero
 	}
-	return coerceZero
 }
 
 func caseless(s *site, argument string) bool {
@@ -241,14 +286,20 @@ func (f *coerced) coerce(v any) any {
 			return strings.ToLower(v)
 		case coerceOne:
 			return "1"
+		case coerceMost:
+			return strconv.Itoa(most)
 		default:
 			return "0"
 		}
 	case int64, float64:
-		if f.How == coerceOne {
+		switch f.How {
+		case coerceOne:
 			return int64(1)
+		case coerceMost:
+			return int64(most)
+		default:
+			return int64(0)
 		}
-		return int64(0)
 	default:
 		return v
 	}
@@ -287,6 +338,11 @@ func defaultFor(s *site, argument string) any {
 	switch {
 	case value == "default":
 		return "standard"
+	case isLowerBound(s, argument):
+		if _, isText := value.(string); isText {
+			return strconv.Itoa(most)
+		}
+		return int64(most)
 	case value == int64(1) || value == float64(1):
 		return int64(0)
 	}

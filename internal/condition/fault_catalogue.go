@@ -70,7 +70,7 @@ var faultConditions = []entry{
 	}, "call.coerced-argument", "call.default-argument"),
 	invocation("call.coerced-argument", "the value of an argument is coerced on its way", func() fault { return &coerced{} }, false, Survival{
 		Visible: "the result echoes the arguments that were applied", By: "calling the strict form, or another path",
-		Parameters: "tool; argument; strict; how: upper, lower, zero or one", Companions: "the strict form of the tool",
+		Parameters: "tool; argument; strict; how: upper, lower, zero, one or most", Companions: "the strict form of the tool",
 		Lookalike: "an echo of the arguments as they were given",
 	}, "call.dropped-argument", "call.default-argument"),
 	invocation("call.default-argument", "a default takes the place of an argument", func() fault { return &defaulted{} }, false, Survival{
