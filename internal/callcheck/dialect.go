@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -71,7 +72,7 @@ func ReadFunction(name string, data []byte) (*Function, []diag.Diagnosis) {
 }
 
 func (p *document) function(v *Value) *Function {
-	if !p.keys(v, "a function", []string{"name", "description", "parameters"}, nil) {
+	if !p.keys(v, "a function", "name", "description", "parameters") {
 		return nil
 	}
 	f := &Function{Name: p.text(v, "name"), Description: p.text(v, "description"), Original: p.original(v)}
@@ -228,7 +229,7 @@ func (v *Value) plain() any {
 		return v.bits == 1
 	case kindInt:
 		if v.isBig() {
-			f, _ := v.exact().Float64()
+			f, _ := strconv.ParseFloat(v.text, 64) // out of range gives an infinity
 			return f
 		}
 		return v.int()
@@ -300,19 +301,18 @@ func (p *document) reportNear(offset int, code, message, name string, known []st
 	}
 }
 
-// keys asks for an object with those keys: the required ones, the optional ones and no others.
-func (p *document) keys(v *Value, what string, required, optional []string) bool {
+// keys asks for an object with those keys and no others.
+func (p *document) keys(v *Value, what string, wanted ...string) bool {
 	if v.kind != kindDict {
 		p.report(v.at, CodeShape, "%s must be an object, not %s", what, kindNames[v.kind])
 		return false
 	}
 	for i, key := range v.keys {
-		if !slices.Contains(required, key) && !slices.Contains(optional, key) {
-			p.reportNear(v.items[i].at, CodeUnknown, fmt.Sprintf("%s has no key %q", what, key), key,
-				slices.Concat(required, optional))
+		if !slices.Contains(wanted, key) {
+			p.reportNear(v.items[i].at, CodeUnknown, fmt.Sprintf("%s has no key %q", what, key), key, wanted)
 		}
 	}
-	for _, key := range required {
+	for _, key := range wanted {
 		if v.field(key) == nil {
 			p.report(v.at, CodeMissing, "%s must have the key %q", what, key)
 		}

@@ -44,7 +44,7 @@ type AnswerParameter struct {
 func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Question, string, bool) {
 		q := Question{Position: p.position(v.at), Original: p.original(v)}
-		if !p.keys(v, "a question", []string{"id", "question", "function"}, nil) {
+		if !p.keys(v, "a question", "id", "question", "function") {
 			return q, "", false
 		}
 		q.ID = p.id(v)
@@ -72,7 +72,7 @@ func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Answers, string, bool) {
 		a := Answers{Position: p.position(v.at), Original: p.original(v)}
-		if !p.keys(v, "an entry of answers", []string{"id", "ground_truth"}, nil) {
+		if !p.keys(v, "an entry of answers", "id", "ground_truth") {
 			return a, "", false
 		}
 		a.ID = p.id(v)
@@ -126,7 +126,7 @@ func (p *document) turn(v *Value) []universe.Message {
 	messages := make([]universe.Message, len(v.items))
 	for i := range v.items {
 		m := &v.items[i]
-		if !p.keys(m, "a message", []string{"role", "content"}, nil) {
+		if !p.keys(m, "a message", "role", "content") {
 			continue
 		}
 		messages[i] = universe.Message{Role: p.text(m, "role"), Content: p.text(m, "content")}

@@ -35,6 +35,7 @@ const (
 	ruleNull
 	ruleDefault
 	ruleUnanswered
+	ruleUndocumented
 	ruleListed
 )
 
@@ -47,6 +48,7 @@ var LenientRules = []Rule{
 	{"default", "An argument is left out whose documented default is a possible value, or one that no answer names has its " +
 		"documented default.", nil},
 	{"unanswered", "An argument for which no value is listed is left out, or is null or empty.", nil},
+	{"undocumented", "An argument that the answer lists and the function does not document is left out.", nil},
 	{"listed", "The value is a listed one, though its type, or its case within a list, is not that of the first.", nil},
 	{"whole", "A whole number is written as a real one or the other way round: 5.0 for 5, within lists and dicts too.", wholeNumber},
 	{"number", "A number is written as a text, or in another form: 1,200, 1.2 thousand, twelve hundred.", numberForm},
@@ -127,9 +129,11 @@ func (c *Call) argument(name string) *Value {
 // mayLack says by which rule an argument may be missing that the official rules ask for.
 func (p *parameter) mayLack(required bool) (Rules, bool) {
 	switch {
+	case !p.documented:
+		return ruleUndocumented, !required
 	case p.answered && len(p.answers) == 0 && !required:
 		return ruleUnanswered, true
-	case p.declared != nil && p.declared.defaultValue != nil && p.answered:
+	case p.declared.defaultValue != nil && p.answered:
 		_, err := p.value(p.declared.defaultValue)
 		return ruleDefault, err == ""
 	}
@@ -171,7 +175,7 @@ func (p *parameter) value(v *Value) (Rules, ErrorType) {
 		switch {
 		case p.kind == kindDict:
 			r, ok = p.sameFields(v, wanted)
-		case p.kind == kindList && p.nested == kindDict:
+		case p.kind == kindList && p.nested == kindDict && v.kind == kindList && wanted.kind == kindList:
 			r, ok = p.sameList(v, wanted, p.sameFields)
 		default:
 			r, ok = p.same(v, wanted)
@@ -233,7 +237,7 @@ func (p *parameter) isOtherMember(v, wanted *Value) bool {
 }
 
 func (p *parameter) sameList(v, wanted *Value, same func(v, wanted *Value) (Rules, bool)) (Rules, bool) {
-	if v.kind != kindList || wanted.kind != kindList || len(v.items) != len(wanted.items) {
+	if len(v.items) != len(wanted.items) {
 		return 0, false
 	}
 	var all Rules
@@ -266,10 +270,11 @@ func (p *parameter) sameDict(v, wanted *Value) (Rules, bool) {
 	return all, true
 }
 
-// sameFields compares a dict with a possible one, whose fields list possible values; what is no list is the only one.
+// sameFields compares a dict with a possible one, whose fields list possible values; what is no list is the only one. What
+// are no two dicts compare as all else does.
 func (p *parameter) sameFields(v, wanted *Value) (Rules, bool) {
 	if v.kind != kindDict || wanted.kind != kindDict {
-		return 0, false
+		return p.same(v, wanted)
 	}
 	var all Rules
 	for i, key := range v.keys {

@@ -68,6 +68,9 @@ func pieces(s string) []piece {
 	return all
 }
 
+// dateSigns stand between the numbers of a date.
+var dateSigns = map[string]bool{"-": true, "/": true, ".": true, "\\": true}
+
 // parser reads a moment from the left.
 type parser struct {
 	rest     []piece
@@ -97,6 +100,9 @@ func (p *parser) drop(texts ...string) {
 
 // parseMoment reads the whole of a text as a date, a time of day, or a date with a time.
 func parseMoment(s string, dayFirst bool) (moment, bool) {
+	if len(s) > longestForm {
+		return moment{}, false
+	}
 	p := parser{pieces(folded(strings.TrimSpace(s))), dayFirst}
 	m := moment{seconds: -1}
 	if weekdays[p.at(0).text] && len(p.rest) > 1 {
@@ -114,7 +120,7 @@ func parseMoment(s string, dayFirst bool) (moment, bool) {
 func (p *parser) date(m *moment) bool {
 	a, b, c := p.at(0), p.at(2), p.at(4)
 	separator := p.at(1).text
-	switch numeric := separator != "" && strings.Contains("-/.\\", separator) && a.number >= 0 && b.number >= 0; {
+	switch numeric := dateSigns[separator] && a.number >= 0 && b.number >= 0; {
 	case numeric && p.at(3).text == separator && c.number >= 0:
 		m.year, m.month, m.day = p.order(a, b, c, separator)
 		p.skip(5)

@@ -31,6 +31,9 @@ var (
 // placeParts takes a place apart: Miami, FL (USA) has three parts. A state or country that ends a part without a comma
 // before it is a part of its own where its name is long, or its code written in capitals.
 func placeParts(s string) []part {
+	if len(s) > longestForm {
+		return nil
+	}
 	s = placeSigns.Replace(s)
 	var all []part
 	for text := range strings.SplitSeq(s, ",") {

@@ -168,7 +168,7 @@ func TestLenientRules(t *testing.T) {
 		}
 	}
 	for _, r := range LenientRules {
-		if !met[r.Name] && r.Name != "separators" && r.Name != "default" {
+		if !met[r.Name] && !slices.Contains([]string{"separators", "default", "undocumented"}, r.Name) {
 			t.Errorf("no case shows the rule %s", r.Name)
 		}
 	}
@@ -205,6 +205,20 @@ func TestRulesOfCalls(t *testing.T) {
 		if got := strings.Join(v.Rules.Names(), "+") + string(v.Error); got != c.want || v.Right != (v.Error == "") {
 			t.Errorf("%s%s: %q, want %q", c.name, c.arguments, got, c.want)
 		}
+	}
+}
+
+// TestAnswersBeyondTheDocument has an answer that lists an argument which the function does not document: strictly no call
+// is right.
+func TestAnswersBeyondTheDocument(t *testing.T) {
+	e := entryOf(t, Simple, `[{"f.a":{"n":[1],"m":[2]}}]`, false)
+	for calls, want := range map[string]ErrorType{`f.a{"n":1}`: MissingOptional, `f.a{"n":1,"m":2}`: Unexpected} {
+		if v := e.Strict(callsOf(t, calls)); v.Error != want {
+			t.Errorf("%s: %v, want %s", calls, v, want)
+		}
+	}
+	if v := e.Lenient(e.Gold()); !v.Right || !slices.Equal(v.Rules.Names(), []string{"undocumented"}) {
+		t.Errorf("%v is %v", e.Gold(), v)
 	}
 }
 

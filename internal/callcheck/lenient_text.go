@@ -9,6 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may give a text of any
+// length, and trying each place to part it would take the square of that.
+const longestForm = 200
+
 // calculating are the signs that make a text more than words: it keeps its punctuation, for (a+b)*c is not a+b*c.
 const calculating = "+*^=<>|~\\"
 

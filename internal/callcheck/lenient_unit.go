@@ -169,6 +169,9 @@ type quantity struct {
 
 // parseQuantity reads 5 km, $5, 5%, US$ 1.2 million, two weeks.
 func parseQuantity(s string) (quantity, bool) {
+	if len(s) > longestForm {
+		return quantity{}, false
+	}
 	s = strings.TrimSpace(s)
 	letters := []rune(s)
 	// A currency stands before the number, every other unit behind it: each place to part the text is tried.

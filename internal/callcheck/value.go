@@ -103,8 +103,11 @@ func equal(a, b *Value) bool {
 }
 
 func sameNumber(a, b *Value) bool {
-	if a.isBig() || b.isBig() {
-		return a.exact().Cmp(b.exact()) == 0
+	if a.isBig() {
+		return b.isBig() && a.text == b.text || b.kind == kindFloat && a.isExactly(b.float())
+	}
+	if b.isBig() {
+		return a.kind == kindFloat && b.isExactly(a.float())
 	}
 	switch {
 	case a.kind == kindFloat && b.kind == kindFloat:
@@ -123,16 +126,13 @@ func isWhole(f float64, i int64) bool {
 	return f >= -(1<<63) && f < 1<<63 && f == math.Trunc(f) && int64(f) == i
 }
 
-func (v *Value) exact() *big.Float {
-	switch {
-	case v.isBig():
-		i, _ := new(big.Int).SetString(v.text, 10)
-		return new(big.Float).SetInt(i)
-	case v.kind == kindFloat:
-		return big.NewFloat(v.float())
-	default:
-		return new(big.Float).SetInt64(v.int())
+// isExactly says whether an int that does not fit 64 bits is f. No real number has more than 309 digits.
+func (v *Value) isExactly(f float64) bool {
+	if len(v.text) > 310 || math.IsInf(f, 0) {
+		return false
 	}
+	i, _ := new(big.Int).SetString(v.text, 10)
+	return new(big.Float).SetInt(i).Cmp(big.NewFloat(f)) == 0
 }
 
 // syntaxError is where a text stops being JSON.
@@ -258,6 +258,7 @@ func (r *reader) list() (Value, error) {
 
 func (r *reader) dict() (Value, error) {
 	v := Value{kind: kindDict, at: r.at}
+	var known places
 	r.at++
 	for r.space(); r.peek() != '}'; r.space() {
 		if len(v.items) > 0 {
@@ -267,12 +268,16 @@ func (r *reader) dict() (Value, error) {
 			r.at++
 			r.space()
 		}
-		key, item, err := r.member(&v)
+		start := r.at
+		key, item, err := r.member()
 		if err != nil {
 			return v, err
 		}
-		if twice := v.field(key); twice != nil {
-			*twice = item
+		if i := known.of(&v, key); i >= 0 {
+			if r.distinct {
+				return v, &syntaxError{start, fmt.Sprintf("the key %q stands twice", key)}
+			}
+			v.items[i] = item
 			continue
 		}
 		v.keys, v.items = append(v.keys, key), append(v.items, item)
@@ -281,17 +286,34 @@ func (r *reader) dict() (Value, error) {
 	return v, nil
 }
 
-func (r *reader) member(seen *Value) (string, Value, error) {
-	start := r.at
+// places finds the keys of a dict that is being read. Those of a large one are looked up in a map, or reading would take the
+// square of their number.
+type places map[string]int
+
+func (p *places) of(v *Value, key string) int {
+	const few = 32
+	if len(v.keys) < few {
+		return slices.Index(v.keys, key)
+	}
+	for i := len(*p); i < len(v.keys); i++ {
+		if *p == nil {
+			*p = places{}
+		}
+		(*p)[v.keys[i]] = i
+	}
+	if i, ok := (*p)[key]; ok {
+		return i
+	}
+	return -1
+}
+
+func (r *reader) member() (string, Value, error) {
 	if r.peek() != '"' {
 		return "", Value{}, r.fail("a key is expected")
 	}
 	key, err := r.string()
 	if err != nil {
 		return "", Value{}, err
-	}
-	if r.distinct && seen.field(key) != nil {
-		return "", Value{}, &syntaxError{start, fmt.Sprintf("the key %q stands twice", key)}
 	}
 	if r.space(); r.peek() != ':' {
 		return "", Value{}, r.fail("a colon is expected")
