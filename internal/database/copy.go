@@ -14,14 +14,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ColumnRead is a column of a table or view that a statement reads. Column is "" where a statement reads only that there
-// are rows.
+// ColumnRead is a column of a table or view that a statement reads. Column is "" where a statement reads only that
+// there are rows.
 type ColumnRead struct{ Table, Column string }
 
-// Copy is a private copy of a database file, in memory, in which the values of one column may be changed and the change be
-// taken back: [Copy.Change] and [Copy.Undo]. For all else it is a world, with the rows, rowids and indexes of the file: of
-// what does not read the column, every byte is the same. It takes as much memory as the file is large. Change and Undo must
-// not run beside a query whose result matters.
+// Copy is a private copy of a database file, in memory, in which the values of one column may be changed and the change
+// be taken back: [Copy.Change] and [Copy.Undo]. For all else it is a world, with the rows, rowids and indexes of the
+// file: of what does not read the column, every byte is the same. It takes as much memory as the file is large. Change
+// and Undo must not run beside a query whose result matters.
 type Copy struct {
 	*World
 	changed bool
@@ -38,7 +38,8 @@ type oversight struct {
 	change    ColumnRead // the one column that may be updated; none where Table is ""
 }
 
-// Reasons for which a change of a column could show in a statement that does not read it, or break a key: a closed list.
+// Reasons for which a change of a column could show in a statement that does not read it, or break a key: a closed
+// list.
 const (
 	TiedByKey       = "key"       // it is part of a primary, unique or foreign key, on either side
 	TiedByIndex     = "index"     // an index decides in which order rows are visited
@@ -157,14 +158,15 @@ func (d *Copy) own(ctx context.Context, do func(c *connection) error) error {
 	})
 }
 
-// byName finds joins by the names of columns, which the authorizer does not report. What only looks like one counts, too.
+// byName finds joins by the names of columns, which the authorizer does not report. What only looks like one counts,
+// too.
 var byName = regexp.MustCompile(`(?i)\b(natural|using)\b`)
 
 // Reads lists the columns that a statement reads, those of views and of the tables behind them alike, in no order that
 // means anything and each once. SQLite's authorizer reports them while it compiles the statement
-// (https://sqlite.org/c3ref/set_authorizer.html); it does not report columns that NATURAL and USING join by, so that all
-// columns whose name several tables have count as read where one of these words stands.
-// A statement that SQLite refuses is a [*QueryError].
+// (https://sqlite.org/c3ref/set_authorizer.html); it does not report columns that NATURAL and USING join by, so that
+// all columns whose name several tables have count as read where one of these words stands. A statement that SQLite
+// refuses is a [*QueryError].
 func (d *Copy) Reads(ctx context.Context, statement string) ([]ColumnRead, error) {
 	var reads []ColumnRead
 	err := d.with(ctx, func(c *connection) error {
@@ -192,8 +194,8 @@ func (d *Copy) Reads(ctx context.Context, statement string) ([]ColumnRead, error
 }
 
 // Change runs UPDATE statements that change one column of one table and nothing else, in order, on top of the file's
-// values: a change before is taken back first. Anything else that they would do is refused with a [*QueryError], and then
-// nothing is changed.
+// values: a change before is taken back first. Anything else that they would do is refused with a [*QueryError], and
+// then nothing is changed.
 func (d *Copy) Change(ctx context.Context, table, column string, statements []string) error {
 	if err := d.Undo(ctx); err != nil {
 		return err
@@ -256,7 +258,8 @@ func (d *Copy) forget() {
 }
 
 // Faults lists what is wrong with a table as it stands: rows that break a key, NOT NULL or CHECK, as SQLite's
-// integrity_check and foreign_key_check report them, at most a hundred of each, and where they refuse to look their reason.
+// integrity_check and foreign_key_check report them, at most a hundred of each, and where they refuse to look their
+// reason.
 func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
 	var faults []string
 	err := d.own(ctx, func(c *connection) error {
@@ -353,8 +356,8 @@ func (d *Copy) tieTable(ctx context.Context, c *connection, sch *schema.Database
 		column, _ := row[0].(string)
 		d.ties[lowerRead(t.Name, column)] = TiedByKey
 	}
-	indexed, err := c.query(ctx, `SELECT l.partial, i.cid, i.name FROM pragma_index_list(?1) AS l, pragma_index_info(l.name) AS i`,
-		name, limits{})
+	indexed, err := c.query(ctx, `SELECT l.partial, i.cid, i.name FROM pragma_index_list(?1) AS l,
+		pragma_index_info(l.name) AS i`, name, limits{})
 	if err != nil {
 		return err
 	}

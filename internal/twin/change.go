@@ -101,7 +101,8 @@ func (f *Finder) try(
 	return gold, err
 }
 
-// soundness lists what is wrong with a table as it is published. Nothing of the copy may be changed when it is first asked.
+// soundness lists what is wrong with a table as it is published. Nothing of the copy may be changed when it is first
+// asked.
 func (f *Finder) soundness(ctx context.Context, table string) ([]string, error) {
 	if faults, known := f.sound[table]; known {
 		return faults, nil
@@ -146,7 +147,7 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 		return known, nil
 	}
 	s := &cells{rowid: true}
-	name, table, id := "x."+sqlast.Quote(t.Columns[t.Column(c.Column)].Name), sqlast.Quote(t.Name)+" AS x", "x."+rowidName(t)
+	name, table, id := "x."+sqlast.Quote(c.Column), sqlast.Quote(c.Table)+" AS x", "x."+rowidName(t)
 	r, err := f.copy.Query(ctx, fmt.Sprintf(
 		"SELECT * FROM (SELECT %[1]s, %[2]s FROM %[3]s ORDER BY %[1]s LIMIT %[4]d) UNION "+
 			"SELECT * FROM (SELECT %[1]s, %[2]s FROM %[3]s ORDER BY %[1]s DESC LIMIT %[4]d) ORDER BY 1",
@@ -277,7 +278,8 @@ type writer struct {
 // or all rows of a value another value of the column, that turn whole numbers round between their extremes, leave a
 // value out, or put a new value in the place of every one.
 func (w *writer) write() []string {
-	kinds := [][]string{w.swapRows(), w.swapValues(), w.setRows(), w.merge(), w.cycle(), w.mirror(), w.leaveOut(), w.renew()}
+	kinds := [][]string{w.swapRows(), w.swapValues(), w.setRows(), w.merge(), w.cycle(), w.mirror(), w.leaveOut(),
+		w.renew()}
 	seen := map[string]bool{}
 	var list []string
 	for n := range maxPerKind {
@@ -292,7 +294,8 @@ func (w *writer) write() []string {
 }
 
 func (w *writer) update(set, where string) string {
-	return fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", sqlast.Quote(w.column.Table), sqlast.Quote(w.column.Column), set, where)
+	table, name := sqlast.Quote(w.column.Table), sqlast.Quote(w.column.Column)
+	return fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", table, name, set, where)
 }
 
 // others gives the sample's values but one, in a drawn order.
@@ -464,7 +467,8 @@ func (w *writer) renew() []string {
 	name := sqlast.Quote(w.column.Column)
 	if low, ok := w.extreme(-1); ok && len(w.sample.values) > 0 {
 		high, _ := w.extreme(1)
-		return []string{w.update(fmt.Sprintf("%s + %s - %s + 1", name, high, low), fmt.Sprintf("typeof(%s) = 'integer'", name))}
+		set := fmt.Sprintf("%s + %s - %s + 1", name, high, low)
+		return []string{w.update(set, fmt.Sprintf("typeof(%s) = 'integer'", name))}
 	}
 	return []string{w.update(name+" || ' II'", fmt.Sprintf("typeof(%s) = 'text'", name))}
 }

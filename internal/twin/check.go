@@ -23,14 +23,14 @@ const (
 	domainSize = 64
 )
 
-// Check executes a choice's certificate again and says what does not hold, "" where all does. No tool of the toolkit is one
-// of the plans' or gives the answer in one call with the request's literals.
+// Check executes a choice's certificate again and says what does not hold, "" where all does. No tool of the toolkit is
+// one of the plans' or gives the answer in one call with the request's literals.
 //
-// With a twin: its statements change one column and nothing else (the copy's authorizer refuses all else), the column is in
-// no key and in no index, what SQLite's checks say of the table is what they said before, no tool of the toolkit reads the
-// column, by the authorizer's account, and the right answer there is the twin's, and is another than the task's. Then,
-// whatever that account is worth, every tool is called on both worlds, with the request's literals and with drawn values:
-// each answers the same, byte for byte.
+// With a twin: its statements change one column and nothing else (the copy's authorizer refuses all else), the column
+// is in no key and in no index, what SQLite's checks say of the table is what they said before, no tool of the toolkit
+// reads the column, by the authorizer's account, and the right answer there is the twin's, and is another than the
+// task's. Then, whatever that account is worth, every tool is called on both worlds, with the request's literals and
+// with drawn values: each answers the same, byte for byte.
 //
 // Without one: a search of the toolkit finds nothing, in as many calls. The error is Seatrial's own failure, or a
 // [database.LimitError] where a statement runs into its time limit.
@@ -46,7 +46,9 @@ func (f *Finder) Check(ctx context.Context, task *universe.Task, query *sqlast.Q
 	return reason, nil
 }
 
-func (f *Finder) check(ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, c *Choice) (string, error) {
+func (f *Finder) check(
+	ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, c *Choice,
+) (string, error) {
 	gold, _, err := k.part(task, nil)
 	if err != nil {
 		return "", err
@@ -91,7 +93,9 @@ func (f *Finder) check(ctx context.Context, k *kit, task *universe.Task, query *
 	return "", nil
 }
 
-func (f *Finder) checkTwin(ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, c *Choice) (string, error) {
+func (f *Finder) checkTwin(
+	ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, c *Choice,
+) (string, error) {
 	t := c.Twin
 	at, reason := f.resolve(t, task)
 	if reason != "" {
@@ -188,8 +192,8 @@ func (f *Finder) checkChanged(
 // seenKey names a call of a style's tool on the published database.
 type seenKey struct{ style, tool, arguments string }
 
-// tells makes calls on both worlds and names the first that is not answered the same, byte for byte. What calls show on the
-// published database is remembered, as a hash.
+// tells makes calls on both worlds and names the first that is not answered the same, byte for byte. What calls show on
+// the published database is remembered, as a hash.
 func (f *Finder) tells(ctx context.Context, k *kit, t *tool, calls []json.RawMessage) (string, error) {
 	var fresh []json.RawMessage
 	for _, arguments := range calls {
@@ -367,7 +371,8 @@ func drawValue(kind string, domain []universe.Value, draw *rand.Rand) any {
 	return list[draw.IntN(len(list))]
 }
 
-// near gives a text, or now and then one with a letter too many, which a tool may answer with the nearest value it knows.
+// near gives a text, or now and then one with a letter too many, which a tool may answer with the nearest value it
+// knows.
 func near(text string, draw *rand.Rand) string {
 	if draw.IntN(4) == 0 {
 		text += "e"

@@ -17,8 +17,8 @@ const (
 )
 
 // goldOf gives the right answer of a query on the copy as it stands, nil where it has none that can be told: where it
-// fails, is empty or NULL, has too many rows, or depends on the order in which rows are visited in a way that leaves more
-// than a few answers.
+// fails, is empty or NULL, has too many rows, or depends on the order in which rows are visited in a way that leaves
+// more than a few answers.
 func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *universe.Gold) (*universe.Gold, error) {
 	answers := published.Answers()
 	if len(answers) == 0 {

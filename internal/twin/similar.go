@@ -19,9 +19,9 @@ type term struct {
 	weight float64
 }
 
-// similarity says how similar two tools are, from 0 to 1: the cosine of the words of their names, descriptions, parameters
-// and results, each word weighted by how few tools of the database and style have it. It is symmetric, and depends on
-// specifications alone.
+// similarity says how similar two tools are, from 0 to 1: the cosine of the words of their names, descriptions,
+// parameters and results, each word weighted by how few tools of the database and style have it. It is symmetric, and
+// depends on specifications alone.
 func similarity(a, b *tool) float64 {
 	sum := 0.0
 	for x, y := a.words, b.words; len(x) > 0 && len(y) > 0; {

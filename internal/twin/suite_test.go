@@ -125,7 +125,8 @@ func shelves(t testing.TB, s *suite.Suite, search twin.Search) []*shelf {
 	t.Helper()
 	var list []*shelf
 	for _, d := range s.Manifest.Databases {
-		b := &shelf{name: d.Name, path: filepath.Join(s.Dir, d.File), tools: map[string]*universe.Tool{}, parsed: map[string]*sqlast.Query{}}
+		b := &shelf{name: d.Name, path: filepath.Join(s.Dir, d.File), tools: map[string]*universe.Tool{},
+			parsed: map[string]*sqlast.Query{}}
 		var err error
 		if b.world, err = database.Open(b.path, database.Options{}); err != nil {
 			t.Fatal(err)
@@ -171,15 +172,15 @@ func TestDemo(t *testing.T) {
 	found := map[string]*outcomes{}
 	for i, b := range shelves(t, s, nothingFound) {
 		for n, task := range b.tasks {
+			if underRace && n%6 > 0 {
+				continue
+			}
 			c := check(t, b, task, found, 1)
 			if c == nil {
 				continue
 			}
 			if len(c.Toolkit) != size {
 				t.Errorf("%s: %d tools", task.ID, len(c.Toolkit))
-			}
-			if underRace && n%8 > 0 {
-				continue
 			}
 			other, _, err := again[i].finder.Find(t.Context(), task, b.query(t, task), nil, size)
 			if err != nil {
@@ -197,7 +198,7 @@ func TestDemo(t *testing.T) {
 	}
 	for style, o := range found {
 		t.Logf("%s: %d tasks, %d twins, %d bounded", style, o.tasks, o.twins, o.bounded)
-		if o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95 {
+		if o.tasks < 200 && !underRace || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95 {
 			t.Errorf("%s: %+v", style, *o)
 		}
 	}
@@ -301,9 +302,9 @@ func TestTwinsCannotBeTold(t *testing.T) {
 	}
 }
 
-// compare makes the twin of a choice as a file, with nothing of this project's, and holds it against the published file:
-// all tables are the same but for the one column, the query gives the twin's gold and no right answer of the task, and no
-// tool of the toolkit answers differently. It gives the number of calls that were answered with rows.
+// compare makes the twin of a choice as a file, with nothing of this project's, and holds it against the published
+// file: all tables are the same but for the one column, the query gives the twin's gold and no right answer of the
+// task, and no tool of the toolkit answers differently. It gives the number of calls that were answered with rows.
 func compare(t *testing.T, b *shelf, task *universe.Task, c *twin.Choice) int {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "twin.sqlite")
@@ -426,8 +427,8 @@ func play(t *testing.T, kit *environment.Toolkit, w environment.World, turn univ
 	return seen
 }
 
-// anyArguments draws arguments: mostly of the declared type, from any column of the database or from outside of it, with
-// spoilt spellings that the environment answers with near values; some left out.
+// anyArguments draws arguments: mostly of the declared type, from any column of the database or from outside of it,
+// with spoilt spellings that the environment answers with near values; some left out.
 func anyArguments(t *testing.T, b *shelf, tool *universe.Tool, draw *rand.Rand) json.RawMessage {
 	t.Helper()
 	value := func(of *universe.Binding) any {

@@ -1,8 +1,8 @@
-// Package twin chooses the toolkits of hopeless instances and proves that nothing in them can be known. The tools left are
-// the most similar ones that do not read one column of the right answer; a twin of the database, in which only values of
-// that column differ, gives them the same results for any arguments and the question another answer (Hell or High Water
-// §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions or how tools
-// were made, and a time limit never decides what it finds.
+// Package twin chooses the toolkits of hopeless instances and proves that nothing in them can be known. The tools left
+// are the most similar ones that do not read one column of the right answer; a twin of the database, in which only
+// values of that column differ, gives them the same results for any arguments and the question another answer (Hell or
+// High Water §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions
+// or how tools were made, and a time limit never decides what it finds.
 package twin
 
 import (
@@ -20,16 +20,18 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// Minimum is the least number of tools that a toolkit of wrong tools holds: with fewer there is nothing to be misled by.
-// Databases whose remaining tools are fewer than asked for, and not fewer than this, show all that remain.
+// Minimum is the least number of tools that a toolkit of wrong tools holds: with fewer there is nothing to be misled
+// by. Databases whose remaining tools are fewer than asked for, and not fewer than this, show all that remain.
 const Minimum = 3
 
 // maxRounds bounds how often tools through which a search reached the answer give way to others.
 const maxRounds = 8
 
-// Search looks for an answer of a task among tools, by all single calls and chains of two. It names the tools of a way that
-// it found, none where there is none, and how many calls and chains it made.
-type Search func(ctx context.Context, task *universe.Task, tools []*universe.Tool) (found []string, searched int, err error)
+// Search looks for an answer of a task among tools, by all single calls and chains of two. It names the tools of a way
+// that it found, none where there is none, and how many calls and chains it made.
+type Search func(
+	ctx context.Context, task *universe.Task, tools []*universe.Tool,
+) (found []string, searched int, err error)
 
 // Config is what a database's hopeless instances are made of.
 type Config struct {
@@ -73,8 +75,8 @@ func Refusals() map[string]string {
 	}
 }
 
-// Finder chooses toolkits and finds twins for the tasks of one database. It remembers what its tools read. It is not safe
-// for concurrent use.
+// Finder chooses toolkits and finds twins for the tasks of one database. It remembers what its tools read. It is not
+// safe for concurrent use.
 type Finder struct {
 	config  Config
 	copy    *database.Copy
@@ -127,7 +129,8 @@ func NewFinder(ctx context.Context, c Config) (*Finder, error) {
 	}
 	f := &Finder{
 		config: c, copy: twin, kits: map[string]*kit{}, queries: map[string]*facts{}, cells: map[column]*cells{},
-		changes: map[changeKey]*change{}, sound: map[string][]string{}, domains: map[column][]universe.Value{}, seen: map[seenKey][sha256.Size]byte{},
+		changes: map[changeKey]*change{}, sound: map[string][]string{}, domains: map[column][]universe.Value{},
+		seen: map[seenKey][sha256.Size]byte{},
 	}
 	if f.schema, err = twin.Schema(ctx); err == nil {
 		err = f.equip(ctx)
@@ -191,7 +194,8 @@ func (f *Finder) readsOf(ctx context.Context, t *universe.Tool) (map[column]bool
 	for i := range t.Body.Bindings {
 		if b := &t.Body.Bindings[i]; b.Table != "" && b.Column != "" {
 			if table := f.schema.Table(b.Table); table != nil && table.Column(b.Column) >= 0 {
-				statements = append(statements, fmt.Sprintf("SELECT x.%s FROM %s AS x", sqlast.Quote(b.Column), sqlast.Quote(b.Table)))
+				name, from := sqlast.Quote(b.Column), sqlast.Quote(b.Table)
+				statements = append(statements, fmt.Sprintf("SELECT x.%s FROM %s AS x", name, from))
 			}
 		}
 	}
@@ -212,10 +216,10 @@ func (f *Finder) readsOf(ctx context.Context, t *universe.Tool) (map[column]bool
 // which gives the answer in one call with the request's literals.
 //
 // Of the columns that the query reads and that are in no key, that one is taken which leaves the most similar tools
-// without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar tools
-// are searched for a way to the answer instead, if the finder has a search, and tools of a way that is found give way to
-// the next. Each of the plans' tools in turn brings the most similar tool that is left, so that a size of as many as the
-// plans call replaces each by its own.
+// without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar
+// tools are searched for a way to the answer instead, if the finder has a search, and tools of a way that is found give
+// way to the next. Each of the plans' tools in turn brings the most similar tool that is left, so that a size of as
+// many as the plans call replaces each by its own.
 //
 // The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
 func (f *Finder) Find(
@@ -360,7 +364,8 @@ func (f *Finder) factsOf(ctx context.Context, query *sqlast.Query) (*facts, erro
 
 // harmless picks tools of which none gives the answer in one call. What hits is remembered.
 func (f *Finder) harmless(
-	ctx context.Context, k *kit, task *universe.Task, ranked *ranking, size int, hits map[*tool]bool, fits func(*tool) bool,
+	ctx context.Context, k *kit, task *universe.Task, ranked *ranking, size int, hits map[*tool]bool,
+	fits func(*tool) bool,
 ) ([]*tool, error) {
 	for {
 		tools := ranked.pick(size, func(t *tool) bool { return !hits[t] && fits(t) })
@@ -461,7 +466,8 @@ func (k *kit) specifications(names []string) []*universe.Tool {
 // publish writes a change as a twin.
 func (f *Finder) publish(task *universe.Task, c column, made *change) *suite.Twin {
 	t := &suite.Twin{
-		Database: f.config.Database, Task: task.ID, Column: c.Table + "." + c.Column, Statements: made.statements, Gold: made.gold,
+		Database: f.config.Database, Task: task.ID, Column: c.Table + "." + c.Column,
+		Statements: made.statements, Gold: made.gold,
 	}
 	t.ID = identify(t)
 	return t
