@@ -58,13 +58,19 @@ func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error
 }
 
 func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
+	shown := make(map[string]report.Row, len(s.Instances)) // what the episodes of an instance have in common
 	certificates := make(map[string]*suite.Certificate, len(s.Certificates))
 	for _, c := range s.Certificates {
 		certificates[c.Instance] = c
 	}
 	var rows []report.Row
 	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
-		row := report.RowOf(g, in, certificates[in.ID])
+		row, known := shown[in.ID]
+		if !known {
+			row = report.RowOf(grade.Grade{}, in, certificates[in.ID])
+			shown[in.ID] = row
+		}
+		row.Grade = g
 		row.Sample = report.SampleOf(t)
 		rows = append(rows, row)
 		return nil

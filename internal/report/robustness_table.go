@@ -425,28 +425,36 @@ func tacticTable(title string, list []Tactic) Table {
 }
 
 // robustTables are the tables of the section, in their order. The recovery policy without a tactic has lines in the last
-// one alone, and single kinds are listed for arms without hints and with the budget as it is.
+// one alone. Parts are listed for arms with the budget as it is and, but for hazards, without hints: JSON has all.
 func (r *Robustness) robustTables() []Table {
 	whole := func(s *Subject) bool { return !strings.HasPrefix(s.Agent, recoverWithout) }
 	of := func(by string) []Faulted {
 		return keep(r.Faults, func(f *Faulted) bool { return f.By == by && whole(&f.Subject) })
 	}
-	plainArm := func(f *Faulted) bool {
-		a := armOf(f.Arm)
-		return (a.Hint == "" || a.Hint == armNone) && (a.Budget == 0 || a.Budget == 1)
+	plainBudget := func(f *Faulted) bool {
+		budget := armOf(f.Arm).Budget
+		return budget == 0 || budget == 1
 	}
+	plainArm := func(f *Faulted) bool { return plainBudget(f) && plainArms(f.Arm) == nil }
 	tables := []Table{
 		faultedTable("Success under faults", of(ByAll)),
 		reactionTable("What came of faults that landed", of(ByAll)),
-		faultedTable("Success under faults, by hazard", of(ByHazard), ByHazard),
-		faultedTable("Success under faults, by workflow", of(ByWorkflow), ByWorkflow),
-		faultedTable("Success under faults, by the plan to fall back on", of(ByBackup), ByBackup),
+		faultedTable("Success under faults, by hazard", keep(of(ByHazard), plainBudget), ByHazard),
+		faultedTable("Success under faults, by workflow", keep(of(ByWorkflow), plainArm), ByWorkflow),
+		faultedTable("Success under faults, by the plan to fall back on", keep(of(ByBackup), plainArm), ByBackup),
 		faultedTable("Success under faults, by kind", keep(of(ByKind), plainArm), ByKind),
 		harmlessTable("False alarms", keep(r.Harmless, func(h *Harmless) bool { return h.Kind == "" && whole(&h.Subject) })),
 		hopelessTable("Giving up where it is right", keep(r.Hopeless, func(h *Hopeless) bool { return whole(&h.Subject) })),
 		hintTable("What hints are worth", r.Hints),
 		volumeTable("Diagnosis and volume", keep(r.Volume, func(v *Volume) bool { return whole(&v.Subject) })),
 		tacticTable("One tactic left out", r.Tactics),
+	}
+	if slices.ContainsFunc(r.Faults, func(f Faulted) bool { return !plainArm(&f) }) {
+		tables[0].Notes = append(tables[0].Notes, "Below, parts are listed for arms with the budget as it is and, but for hazards, without hints; "+
+			"tbx-1, tbx-3 and tbx-5 have all.")
+	}
+	if len(r.Tactics) > 0 {
+		tables[0].Notes = append(tables[0].Notes, recoverWithout+"TACTIC stands in the table of tactics left out alone.")
 	}
 	for i := range tables[:6] {
 		if i > 0 {
