@@ -24,7 +24,7 @@ func (f *paramRetyped) hint(*adviser) (string, error) {
 func (f *paramAdded) hint(*adviser) (string, error) {
 	return code(f.Tool) + " may ask for one more argument, " + code(f.Argument) + ", with a closed set of values. The error lists " +
 		"them, and " + code(toolInfo) + " gives the specification as it stands now: check which value is marked there as answering " +
-		"as before, " + f.AsBefore + ". At the first such error make the same call again with that value added; the others lead to nothing. Where " +
+		"as before. At the first such error make the same call again with that value added; the others lead to nothing. Where " +
 		"calls are answered without " + code(f.Argument) + ", even with a note that it will be added, nothing is wrong.", nil
 }
 

@@ -233,7 +233,7 @@ func holds(text, value string) bool {
 		at += from
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		after, _ := utf8.DecodeRuneInString(text[at+len(value):])
-		if !(word(first) && word(before)) && !(word(last) && word(after)) {
+		if within := word(first) && word(before) || word(last) && word(after); !within {
 			return true
 		}
 		_, size := utf8.DecodeRuneInString(text[at:])
