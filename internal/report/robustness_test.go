@@ -635,7 +635,7 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 		ByAll, ByHazard, ByKind, ByWorkflow, ByBackup, PartClean, PartControl, PartMirror, PartLookalike, "hopeless", "hints", "tactics",
 		AgainstCalls, AgainstFailpoints, AgainstBudget,
 	} {
-		if checked[what] < 20 {
+		if checked[what] < 10 {
 			t.Errorf("only %d of %s were checked", checked[what], what)
 		}
 	}
