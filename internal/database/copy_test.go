@@ -78,8 +78,8 @@ func TestReadsListsWhatAStatementReads(t *testing.T) {
 	}
 }
 
-// TestJoinsByNameAreRead holds the columns that NATURAL and USING join by to be read, which SQLite's authorizer does not
-// report.
+// TestJoinsByNameAreRead holds the columns that NATURAL and USING join by to be read, which SQLite's authorizer does
+// not report.
 func TestJoinsByNameAreRead(t *testing.T) {
 	for _, script := range []string{harbour, harbour + "CREATE VIEW both AS SELECT length FROM port NATURAL JOIN berth;"} {
 		_, c := copied(t, script)
