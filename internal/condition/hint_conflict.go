@@ -8,7 +8,7 @@ func (f *conflict) sides() string {
 	return "on one side " + way(f.Mine) + ", on the other " + way(f.Others)
 }
 
-const hintSources = "; results name the others in "
+const hintSources = ". Results name the others in "
 
 func (f *stale) hint(*adviser) (string, error) {
 	return "There are two sources for the same: " + f.sides() + hintSources + code(fieldOthers) + ". One may answer from an older " +
