@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,9 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "The whole path on the bundled corpus: suite, reference agents, report; no key, no network",
-		Args:  noArguments,
+		Long: "Builds the bundled corpus, puts a few tasks under each kind of fault, runs the reference agents on both, and says what\n" +
+			"came of it. With --json, one JSON value for each of the two runs.",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkWorkers(workers); err != nil {
 				return err
@@ -30,6 +33,9 @@ func (a *app) demoCommand() *cobra.Command {
 	workersFlag(cmd, &workers)
 	return cmd
 }
+
+// demoFaulted is how many tasks the demo puts under each kind of fault.
+const demoFaulted = 5
 
 func (a *app) demo(ctx context.Context, out string, workers int) error {
 	temporary := out == ""
@@ -43,6 +49,7 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 	}
 	o := build.Defaults()
 	o.Corpora, o.Name, o.Workers = []string{"demo"}, "demo", workers
+	o.Faults, o.FaultLimit = []string{"all"}, demoFaulted
 	dir := filepath.Join(out, "suite")
 	s, err := a.makeSuite(ctx, o, dir)
 	if err != nil {
@@ -53,11 +60,23 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 		a.printf("\n")
 	}
 	r := runOptions{
-		suite: dir, out: filepath.Join(out, "run"), agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
+		suite: dir, out: filepath.Join(out, "run"), conditions: []string{condition.RoleClean},
+		agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
 		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2, timeout: time.Minute,
 		evidence: evidenceShown, handles: environment.HandlesReference,
 	}
 	err = a.run(ctx, &r, false)
+	if err == nil {
+		if !a.asJSON {
+			a.printf("\n")
+		}
+		r.out, r.conditions, r.tables = filepath.Join(out, "run.faults"), []string{"*:*"}, []string{"tbx-3"}
+		r.agents = []string{"blind", "retry", "fallback", "recover"}
+		err = a.run(ctx, &r, false)
+	}
+	if err == nil && !temporary && !a.asJSON {
+		a.printf("\n`seatrial report %s` says it by hazard, kind and workflow.\n", r.out)
+	}
 	if temporary {
 		a.resumeHint = "" // what was finished is gone with its folder
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -54,6 +55,7 @@ type runOptions struct {
 	extra       []string
 	scaling     scaling
 
+	tables       []string // printed in place of the report
 	workers      int
 	concurrency  int
 	rates        model.Rates
@@ -393,7 +395,15 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
 		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes", progress.Done), Hint: a.resumeHint}
 	}
-	if err := a.summary(ctx, s, store, o.out); err != nil {
+	if len(o.tables) > 0 {
+		rows, err := rowsOf(ctx, s, store)
+		if err == nil {
+			err = a.printTables(o.tables, report.Input{Sets: []report.Set{{Name: o.out, Suite: s, Rows: rows}}}, formatText)
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := a.summary(ctx, s, store, o.out); err != nil {
 		return err
 	}
 	return a.ownFailures(ctx, store, progress)
