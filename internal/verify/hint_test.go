@@ -358,7 +358,7 @@ func TestHintsTellNothing(t *testing.T) {
 	for _, l := range leaks(hints, hintForms) {
 		t.Errorf("%s tells %s: %s", l.kind, l.what, l.form)
 	}
-	if len(oracles) != len(condition.Hazards()) || len(hints) < 35 || !underRace && (made < 50_000 || secrets < 500_000 || same < 10_000) {
+	if len(oracles) != len(condition.Hazards()) || len(hints) < 30 || !underRace && (len(hints) < 35 || made < 50_000 || secrets < 500_000 || same < 10_000) {
 		t.Errorf("%d hazards, %d kinds: %d hints, %d values to keep, %d pairs of variants", len(oracles), len(hints), made, secrets, same)
 	}
 	t.Logf("%d kinds: %d hints, %d values to keep, %d pairs of variants", len(hints), made, secrets, same)
@@ -488,7 +488,7 @@ func TestArmsPlayAlike(t *testing.T) {
 			}
 		}
 	}
-	if mirrored < 10 || deferred < 300 {
+	if mirrored < 10 || deferred < 300 && !underRace {
 		t.Errorf("%d deferred hints, %d on mirrors", deferred, mirrored)
 	}
 	t.Logf("%d instances, %d deferred hints, %d on mirrors", len(instances), deferred, mirrored)
