@@ -40,6 +40,7 @@ const (
 	CodeUnnamed       = "literal_unnamed"
 	CodeAbsent        = "literal_absent"
 	CodeType          = "literal_type"
+	CodeBound         = "bound"
 	CodeProduct       = "cross_product"
 	CodeUnusedNumber  = "unused_number"
 	CodeUnusedText    = "unused_text"
@@ -87,6 +88,7 @@ func Kinds() []Kind {
 		{CodeType, Warning, "a literal is compared with values of another type"},
 		{CodeAbsent, Warning, "a literal occurs nowhere in the column that it is compared with"},
 		{CodeUnnamed, Warning, "a literal of the SQL stands neither in the question nor in the evidence"},
+		{CodeBound, Warning, "a bound includes its number in the question and not in the SQL, or the reverse"},
 		{CodeProduct, Warning, "tables are joined without a condition"},
 		{CodeUnusedNumber, Warning, "the question gives a number that the SQL does not use"},
 		{CodeUnusedText, Warning, "the question quotes a text that the SQL does not use"},
@@ -158,7 +160,12 @@ func Run(ctx context.Context, o build.Options) (*Report, error) {
 	o.Styles, o.Conditions, o.Faults, o.Writer = o.Styles[:1], nil, nil, nil
 	var r *Report
 	err := build.Examine(ctx, o, func(ctx context.Context, x *build.Examination) error {
-		a := &auditor{examination: x, longest: o.MaxRows, notes: make([]notes, len(x.Examples))}
+		a := &auditor{examination: x, longest: o.MaxRows, notes: make([]notes, len(x.Examples)), made: map[[2]string]bool{}}
+		for _, c := range x.Corpora {
+			for i := range c.Databases {
+				a.made[[2]string{c.Name, c.Databases[i].Name}] = c.Databases[i].File == ""
+			}
+		}
 		var err error
 		r, err = a.report(ctx, o.Workers)
 		return err
@@ -168,8 +175,9 @@ func Run(ctx context.Context, o build.Options) (*Report, error) {
 
 type auditor struct {
 	examination *build.Examination
-	longest     int     // rows of an answer that is published
-	notes       []notes // by example
+	longest     int                // rows of an answer that is published
+	made        map[[2]string]bool // databases of generated rows, by corpus and name
+	notes       []notes            // by example
 }
 
 // notes is what is found of one example.

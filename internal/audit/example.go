@@ -23,7 +23,8 @@ import (
 type subject struct {
 	*build.Examined
 	query    *sqlast.Query
-	longest  int // rows of an answer that is published
+	longest  int  // rows of an answer that is published
+	made     bool // the rows of its database are generated, so that what occurs in them shows nothing
 	givens   []given
 	findings *[]Finding
 	unused   []string // numbers of the question that the SQL does not use
@@ -37,14 +38,14 @@ type pass struct {
 
 func passes() []pass {
 	return []pass{
-		{"outcome", outcome}, {"ties", ties}, {"types", types}, {"absent", absent}, {"unnamed", unnamed},
+		{"outcome", outcome}, {"ties", ties}, {"types", types}, {"absent", absent}, {"unnamed", unnamed}, {"bounds", bounds},
 		{"products", products}, {"unused", unused}, {"evidence", evidence}, {"proof", proof},
 	}
 }
 
 // example audits one example by itself.
 func (a *auditor) example(ctx context.Context, n *notes, e *build.Examined) error {
-	s := &subject{Examined: e, longest: a.longest, findings: &n.findings}
+	s := &subject{Examined: e, longest: a.longest, findings: &n.findings, made: a.made[[2]string{e.Corpus, e.Example.Database}]}
 	if e.Schema == nil {
 		s.add(CodeNoDatabase, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
 		return nil
@@ -152,7 +153,9 @@ func (s *subject) nearestName(bad *sqlast.Error) string {
 			t := &s.Schema.Tables[i]
 			known = append(known, t.Name)
 			for j := range t.Columns {
-				known = append(known, t.Columns[j].Name)
+				if !strings.HasPrefix(bad.Message, "no table") {
+					known = append(known, t.Columns[j].Name)
+				}
 			}
 		}
 		if near := diag.Nearest(name, known); near != "" {
@@ -176,7 +179,8 @@ func outcome(ctx context.Context, s *subject) error {
 		s.add(CodeLong, fmt.Sprintf("the answer has %d rows, more than %d", len(f.Result.Rows), s.longest),
 			"ask for a summary or for the first few, or raise --max-rows")
 	}
-	if s.Proof != nil && s.Proof.Reason != "" {
+	// A result that is too long to be published need not fit an observation either.
+	if s.Proof != nil && s.Proof.Reason != "" && len(f.Result.Rows) <= s.longest {
 		s.add(CodeUnproven, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
 	}
 	return nil
@@ -227,7 +231,7 @@ func (s *subject) untie(construct string) string {
 	case witness.WindowTie:
 		return "add to the window's ORDER BY what tells rows apart"
 	default:
-		return "group by, or select, a column of which every spelling counts apart"
+		return "order and group by what is selected, in a column of which every spelling counts apart"
 	}
 }
 
@@ -261,7 +265,7 @@ func offsetOf(text string, line, column int) int {
 // kind the answer would not be one.
 func ties(ctx context.Context, s *subject) error {
 	last := sqlast.Last(s.query.Stmt)
-	if s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil || len(last.OrderBy) == 0 || !witness.MayDepend(s.query) {
+	if s.made || s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil || len(last.OrderBy) == 0 || !witness.MayDepend(s.query) {
 		return nil
 	}
 	whole, err := sqlast.Parse(s.Example.SQL[:last.Limit.Pos()]+s.Example.SQL[last.Limit.End():], s.Schema)
@@ -307,8 +311,8 @@ func proof(_ context.Context, s *subject) error {
 		s.add(CodeWeak, fmt.Sprintf("%s on %d generated databases", plural(d, "different answer", "different answers"), p.Certificate.Neighbours),
 			"see whether the conditions can ever hold for some rows and not for others")
 	}
-	if len(p.Certificate.Survivors) == 0 {
-		return nil
+	if len(p.Certificate.Survivors) == 0 || p.Certificate.Distinct == 0 {
+		return nil // where the SQL gives nothing anywhere, nothing tells it from anything
 	}
 	untold := map[string]bool{}
 	for _, m := range p.Certificate.Survivors {
@@ -330,7 +334,9 @@ func proof(_ context.Context, s *subject) error {
 
 // difference says in words how a mutant differs, and what to do where nothing tells it.
 func (s *subject) difference(m *witness.Mutant) (difference, suggestion string) {
-	old, text := excerpt(s.Example.SQL[m.Start:m.End]), excerpt(m.Text)
+	start, end := s.around(m)
+	sql := s.Example.SQL
+	old, text := excerpt(sql[start:end]), excerpt(sql[start:m.Start]+m.Text+sql[m.End:end])
 	switch {
 	case text == "":
 		difference = fmt.Sprintf("without `%s`", old)
@@ -354,6 +360,25 @@ func (s *subject) difference(m *witness.Mutant) (difference, suggestion string) 
 		suggestion = "see that the question settles which of the two is meant"
 	}
 	return difference, suggestion
+}
+
+// around gives the smallest expression that a small change is part of: an operator or a number by itself says little.
+func (s *subject) around(m *witness.Mutant) (start, end int) {
+	start, end = m.Start, m.End
+	if end-start > longestExcerpt/4 || m.Kind == witness.KindDistinct || m.Join {
+		return start, end
+	}
+	best := len(s.Example.SQL)
+	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.BinaryExpr, *ast.FuncCall, *ast.BetweenExpr, *ast.LikeExpr, *ast.InExpr, *ast.NullCheckExpr, *ast.Limit, *ast.OrderingTerm:
+			if size := n.End() - n.Pos(); n.Pos() <= m.Start && m.End <= n.End() && size < best && size > m.End-m.Start {
+				best, start, end = size, n.Pos(), n.End()
+			}
+		}
+		return true
+	})
+	return start, end
 }
 
 // excerpt writes a piece of SQL on one line, its middle left out where it is long.

@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/sqlc-dev/meyer/ast"
 )
 
 // place names what a literal is compared with.
@@ -70,12 +71,14 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 			"write the number without quotes", nil
 	case g.Column == "":
 		return "", "", nil
+	case s.made:
+		return "", "", nil
 	case column.Affinity.IsNumeric() && isText && !numeric:
 		there, err := s.exists(ctx, g, "typeof({column}) = 'text'")
 		if err != nil || there {
 			return "", "", err
 		}
-		return fmt.Sprintf("%s holds no text, and %s is one", g.place(s), spelling(g.literal)), "compare with a number, or with another column", nil
+		return fmt.Sprintf("%s holds no text, and %s is one", g.place(s), spelling(g.literal)), otherwise(g, "compare with a number, or with another column"), nil
 	case column.Affinity == schema.Text && numeric && g.Role == universe.RoleCompare:
 		there, err := s.exists(ctx, g, "{column} <> '' AND {column} NOT GLOB '*[^0-9.]*' AND ({column} < ?1) <> (CAST({column} AS REAL) < ?2)",
 			fmt.Sprint(g.Value), value)
@@ -109,7 +112,7 @@ func absent(ctx context.Context, s *subject) error {
 		if g.mistyped {
 			explained = true
 		}
-		if g.mistyped || g.Column == "" || s.Schema.Table(g.Table) == nil || seen[key] {
+		if s.made || g.mistyped || g.Column == "" || s.Schema.Table(g.Table) == nil || seen[key] {
 			continue
 		}
 		condition := ""
@@ -140,7 +143,7 @@ func absent(ctx context.Context, s *subject) error {
 		}
 		s.addIn(CodeAbsent, InSQL, g.Node.Pos(), fmt.Sprintf("%s %s %s", spelling(g.literal), verb, g.place(s)), suggestion)
 	}
-	if f := s.Finding; f.Reason == "" && len(f.Alternatives) == 0 && len(f.Result.Rows) == 0 && !explained {
+	if f := s.Finding; !s.made && f.Reason == "" && len(f.Alternatives) == 0 && len(f.Result.Rows) == 0 && !explained {
 		s.add(CodeEmpty, "the answer is empty",
 			"see that its conditions can hold together; no agent can tell an empty answer from a wrong call")
 	}
@@ -180,13 +183,24 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	return "the column holds nothing", nil
 }
 
-// unnamed finds literals that the question does not give, or gives in another spelling.
+// otherwise gives the suggestion, or for a text that spells NULL what is meant by it.
+func otherwise(g *given, suggestion string) string {
+	if text, ok := g.literal.(string); ok && strings.EqualFold(text, "null") {
+		return "write IS NULL or IS NOT NULL: 'null' is a text"
+	}
+	return suggestion
+}
+
+// unnamed finds literals that the question does not give, or gives in another spelling. Those that one list compares with
+// one expression are one finding.
 func unnamed(ctx context.Context, s *subject) error {
 	seen := map[string]bool{}
+	lists := map[ast.Expr][]*given{}
+	var order []*given
 	for i := range s.givens {
 		g := &s.givens[i]
-		key := g.Table + "." + g.Column + " " + spelling(g.Value)
-		if g.said.exact || seen[key] {
+		key := g.place(s) + " " + spelling(g.Value)
+		if g.said.exact || g.mistyped || seen[key] {
 			continue
 		}
 		seen[key] = true
@@ -196,15 +210,23 @@ func unnamed(ctx context.Context, s *subject) error {
 				"nothing, or write the value as the database spells it")
 			continue
 		}
-		where := "the question"
-		if s.Example.Evidence != "" {
-			where = "question nor evidence"
+		if g.Other == nil || lists[g.Other] == nil {
+			order = append(order, g)
 		}
-		message := fmt.Sprintf("%s (%s) does not stand in %s", spelling(g.literal), g.place(s), where)
-		if s.Example.Evidence != "" {
-			message = fmt.Sprintf("%s (%s) stands in neither %s", spelling(g.literal), g.place(s), where)
+		if g.Other != nil {
+			lists[g.Other] = append(lists[g.Other], g)
 		}
-		suggestion := "write it into the question, or say in the evidence what stands for it"
+	}
+	for _, g := range order {
+		where := "do not stand in the question"
+		if s.Example.Evidence != "" {
+			where = "stand in neither question nor evidence"
+		}
+		list := lists[g.Other]
+		if len(list) < 2 {
+			where = strings.Replace(strings.Replace(where, "do not", "does not", 1), "stand in neither", "stands in neither", 1)
+		}
+		suggestion := otherwise(g, "write it into the question, or say in the evidence what stands for it")
 		other, err := s.otherValue(ctx, s.Example.Question, g)
 		if err != nil {
 			return err
@@ -213,9 +235,25 @@ func unnamed(ctx context.Context, s *subject) error {
 			g.other = other
 			suggestion = fmt.Sprintf("the question says %s, another value of %s: one of the two is wrong", sqlast.QuoteText(other), g.place(s))
 		}
-		s.addIn(CodeUnnamed, InSQL, g.Node.Pos(), message, suggestion)
+		s.addIn(CodeUnnamed, InSQL, g.Node.Pos(), fmt.Sprintf("%s (%s) %s", enumerate(g, list), g.place(s), where), suggestion)
 	}
 	return nil
+}
+
+// enumerate writes the literals of one finding.
+func enumerate(g *given, list []*given) string {
+	const most = 3
+	if len(list) < 2 {
+		return spelling(g.literal)
+	}
+	var texts []string
+	for _, g := range list[:min(len(list), most)] {
+		texts = append(texts, spelling(g.literal))
+	}
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(texts, ", "), len(list)-most)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // otherValue gives the longest text of a literal's column that a question names and the SQL does not use.
@@ -232,7 +270,7 @@ func (s *subject) otherValue(ctx context.Context, question string, g *given) (st
 		if len(v) <= max(len(best), 2) || len(compile.Mentions(question, v)) == 0 {
 			continue
 		}
-		if !slices.ContainsFunc(s.givens, func(o given) bool { return o.literal == v }) {
+		if !slices.ContainsFunc(s.givens, func(o given) bool { return plainWords(fmt.Sprint(o.literal)) == plainWords(v) }) {
 			best = v
 		}
 	}

@@ -16,6 +16,7 @@ type numeral struct {
 	// readings are what it may mean: 2.5 and 2,500,000 of "2.5 million" with the word apart, 0.5 and 50 of "50%".
 	readings []float64
 	digits   bool // it is written in digits
+	lone     bool // it is a word that gives a number by the way: both, single, triple
 	ordinal  bool // it says which one: 3rd, third
 }
 
@@ -24,6 +25,9 @@ func (n *numeral) means(v float64) bool {
 }
 
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b)) }
+
+// currency is what may touch a number without making it a name.
+var currency = regexp.MustCompile(`\b(?:USD|EUR|GBP|CZK|CHF|JPY|US|Rs)$`)
 
 var token = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+|\pL+`)
 
@@ -102,7 +106,13 @@ func spelled(text string, words [][]int, i int) (n numeral, next int) {
 		return n, i + 1
 	}
 	if v, ok := loneNumbers[word(i)]; ok {
-		n.readings = []float64{v}
+		n.readings, n.lone = []float64{v}, true
+		for next := i + 1; v == 0.5 && next < len(words) && next <= i+2; next++ { // half a dozen
+			if word(next) == "dozen" {
+				n.end, n.readings, n.lone = words[next][1], []float64{6}, false
+				return n, next + 1
+			}
+		}
 		return n, i + 1
 	}
 	total, part, j := 0.0, 0.0, i
@@ -149,7 +159,10 @@ func named(text string, at int) bool {
 	if before == '-' {
 		before, _ = utf8.DecodeLastRuneInString(text[:at-size])
 	}
-	return unicode.IsLetter(before) || before == '_'
+	if !unicode.IsLetter(before) {
+		return before == '_'
+	}
+	return !currency.MatchString(text[:at])
 }
 
 func firstRune(s string) rune {

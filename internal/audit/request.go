@@ -21,10 +21,11 @@ func unused(_ context.Context, s *subject) error {
 	inside := func(at int) bool {
 		return slices.ContainsFunc(quoted, func(q [2]int) bool { return q[0] <= at && at < q[1] })
 	}
+	dates := datesIn(question) // of which the year counts alone: days are bounded in many ways
 	list := numerals(question)
 	for i := range list {
 		n := &list[i]
-		if inside(n.start) || s.usesNumber(n) {
+		if inside(n.start) || n.lone || s.usesNumber(n) || covers(dates, n.start) && n.readings[0] < 1000 || ofForm.MatchString(question[n.end:]) {
 			continue
 		}
 		s.unused = append(s.unused, question[n.start:n.end])
@@ -39,6 +40,9 @@ func unused(_ context.Context, s *subject) error {
 	}
 	return nil
 }
+
+// ofForm is what stands behind a number that speaks of the answer's form, or of an age of the world.
+var ofForm = regexp.MustCompile(`(?i)^(?:st|nd|rd|th)?[- ](?:digits?|decimals?|decimal places|places|columns?|letters?|words?|fields?|parts?|centur(?:y|ies))\b`)
 
 var digitRun = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
 
@@ -130,9 +134,12 @@ func quotations(text string) [][2]int {
 	return list
 }
 
+// fillers are words that a name in quotes may have and its column may lack.
+var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
+
 // usesText says whether the words of a text stand in the SQL, or are explained by the evidence.
 func (s *subject) usesText(text string) bool {
-	want := words(text)
+	want := slices.DeleteFunc(words(text), func(w word) bool { return slices.Contains(fillers, w.folded) })
 	if len(want) == 0 {
 		return true
 	}
@@ -182,11 +189,17 @@ func evidence(_ context.Context, s *subject) error {
 			known[plainName(t.Columns[j].Title)] = true
 		}
 	}
+	for i := range s.Schema.Tables {
+		t := &s.Schema.Tables[i]
+		for j := range t.Columns {
+			known[plainName(t.Name+t.Columns[j].Name)] = true // league_name
+		}
+	}
 	for _, w := range snake.FindAllString(s.Example.SQL, -1) {
 		known[plainName(w)] = true // an alias
 	}
 	quoted := quotations(text)
-	reported := map[int]bool{}
+	reported := map[string]bool{}
 	check := func(start, end int) {
 		name := text[start:end]
 		for _, q := range quoted {
@@ -194,10 +207,17 @@ func evidence(_ context.Context, s *subject) error {
 				return // a value
 			}
 		}
-		if known[plainName(name)] || reported[start] || s.isValue(name) {
+		plain := plainName(name)
+		_, tail, _ := strings.Cut(name, "_")
+		switch {
+		case known[plain], reported[plain], s.isValue(name), keywords[plain]:
+			return
+		case strings.HasPrefix(text[end:], "("): // a function
+			return
+		case s.Schema.Table(tail) != nil, known[strings.TrimRight(plain, "0123456789")]: // stats_posts, amount_1997
 			return
 		}
-		reported[start] = true
+		reported[plain] = true
 		suggestion := "name a column of the database, or describe it in words"
 		if near := diag.Nearest(name, names); near != "" {
 			suggestion = fmt.Sprintf("did you mean %q?", near)
@@ -217,6 +237,9 @@ func evidence(_ context.Context, s *subject) error {
 	}
 	return nil
 }
+
+// keywords of SQL that read like names.
+var keywords = map[string]bool{"currenttimestamp": true, "currentdate": true, "currenttime": true, "rownumber": true}
 
 // isValue says whether a name is a value of the SQL.
 func (s *subject) isValue(name string) bool {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/compile"
-	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/universe"
 	"golang.org/x/text/unicode/norm"
@@ -58,8 +57,10 @@ func (s *subject) say(g *compile.Given) saying {
 	if column == nil {
 		return saying{}
 	}
-	if near := flagged(s.Example.Question, column, g.Value); near != "" {
-		return saying{near: near, where: "the question, which is what the column says"}
+	for _, t := range texts {
+		if near := flagged(t.text, column, g.Value); near != "" {
+			return saying{near: near, where: t.where + ", which is what the column says"}
+		}
 	}
 	for _, text := range []string{column.Values, column.Description} {
 		if stands(text, g) {
@@ -81,10 +82,14 @@ func (s *subject) column(g *compile.Given) *schema.Column {
 	return nil
 }
 
-// implied says whether nobody would say a literal: a bound of 0 or 1 on what is computed (more than one, any at all).
+// implied says whether nobody would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at all,
+// more than one).
 func implied(g *compile.Given) bool {
+	if g.Value == "" {
+		return true
+	}
 	v, ok := number(g.Value)
-	return ok && g.Column == "" && g.Role == universe.RoleCompare && (v == 0 || v == 1)
+	return ok && g.Column == "" && (v == 0 && g.Role != universe.RoleLike || v == 1 && g.Role == universe.RoleCompare)
 }
 
 // number reads a value as a number, where it is one or spells one.
@@ -158,8 +163,9 @@ func nearNumber(text string, v float64, role string) string {
 }
 
 var (
-	dateText = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
-	months   = []string{
+	dateText   = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
+	monthFirst = regexp.MustCompile(`^(\d{1,2})[/-]%?$`)
+	months     = []string{
 		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 	}
 )
@@ -170,6 +176,10 @@ func nearDate(text, value string) string {
 		if m, err := strconv.Atoi(value); err == nil && m >= 1 && m <= 12 {
 			return monthIn(text, m)
 		}
+	}
+	if m := monthFirst.FindStringSubmatch(value); m != nil {
+		month, _ := strconv.Atoi(m[1]) // digits, by the expression
+		return monthIn(text, month)
 	}
 	parts := dateText.FindStringSubmatch(value)
 	if parts == nil {
@@ -298,31 +308,82 @@ func nearText(text, value string) string {
 			return at(from, len(want))
 		}
 	}
+	if near := scattered(text, have, want); near != "" {
+		return near
+	}
 	letters := utf8.RuneCountInString(joined)
-	if letters >= 5 && !strings.ContainsAny(joined, "0123456789") { // a slip
-		var runs []string
-		for from := range have {
-			for n := max(1, len(want)-1); n <= len(want)+1 && from+n <= len(have); n++ {
-				if run := at(from, n); firstRune(fold(run)) == firstRune(joined) {
-					runs = append(runs, run)
+	if letters >= 4 && !strings.ContainsAny(joined, "0123456789") {
+		for from := range have { // a slip, or the people of a country
+			for n := 1; n <= len(want) && from+n <= len(have); n++ {
+				run := ""
+				for _, w := range have[from : from+n] {
+					run += w.folded
+				}
+				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && peopled(joined, run) {
+					return at(from, n)
 				}
 			}
-		}
-		if near := diag.Nearest(strings.ToLower(value), runs); near != "" && closeTo(value, near) {
-			return near
 		}
 	}
 	return abbreviated(text, have, want)
 }
 
-// closeTo says whether two spellings share most of their beginning: edit distance alone takes one word for another.
-func closeTo(a, b string) bool {
-	a, b = fold(a), fold(b)
+// scattered finds the words of a name that stand apart, as in `London Heathrow and Gatwick`.
+func scattered(text string, have, want []word) string {
+	if len(want) < 2 {
+		return ""
+	}
+	var found []string
+	for _, w := range want {
+		i := slices.IndexFunc(have, func(h word) bool { return stem(h.folded) == stem(w.folded) })
+		if i < 0 {
+			return ""
+		}
+		found = append(found, text[have[i].start:have[i].end])
+	}
+	return strings.Join(found, " … ")
+}
+
+// slip says whether two spellings differ in few letters: what they share at both ends is four fifths of the longer one, or
+// as many letters stand in another order.
+func slip(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	if len(x) < 5 {
+		return false
+	}
+	head, tail := 0, 0
+	for head < len(x) && x[head] == y[head] {
+		head++
+	}
+	for tail < len(x)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	if head == 0 {
+		return false
+	}
+	if 5*(head+tail) >= 4*len(y) {
+		return true
+	}
+	middle, other := x[head:len(x)-tail], y[head:len(y)-tail]
+	middle, other = slices.Clone(middle), slices.Clone(other)
+	slices.Sort(middle)
+	slices.Sort(other)
+	return len(middle) <= 3 && slices.Equal(middle, other)
+}
+
+// peopled says whether one word is a country and the other its people or language: Italy, Italian.
+func peopled(a, b string) bool {
 	shared := 0
 	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
 		shared++
 	}
-	return 2*shared >= max(len(a), len(b))
+	endings := func(w string) bool {
+		return slices.Contains([]string{"", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "land"}, w[shared:])
+	}
+	return shared >= 4 && endings(a) && endings(b)
 }
 
 // shortForms are codes of one letter and the words that they stand for.
@@ -331,18 +392,46 @@ var shortForms = map[string][]string{
 	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
 }
 
-// abbreviated finds the words that a value of few letters is short for: its initials, or a beginning.
+// abbreviated finds what a value is short for, or what is short for it: by initials, or by the beginnings of its words.
 func abbreviated(text string, have, want []word) string {
+	at := func(from, to int) string { return text[have[from].start:have[to].end] }
+	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].start:])) }
+	if len(want) > 1 { // in the text by its initials: US for United States
+		initials := ""
+		for _, w := range want {
+			if !slices.Contains(joiners, w.folded) {
+				initials += string(firstRune(w.folded))
+			}
+		}
+		for i, w := range have {
+			if w.folded == initials && strings.ToUpper(at(i, i)) == at(i, i) {
+				return at(i, i)
+			}
+		}
+	}
+	for from := 0; from+len(want) <= len(have); from++ { // Comp. Sci.
+		begins := true
+		for i, w := range want {
+			n := utf8.RuneCountInString(w.folded)
+			begins = begins && n >= 3 && strings.HasPrefix(have[from+i].folded, w.folded)
+		}
+		if begins {
+			return at(from, from+len(want)-1)
+		}
+	}
 	if len(want) != 1 || utf8.RuneCountInString(want[0].folded) > 5 {
 		return ""
 	}
 	short := want[0].folded
-	for _, w := range have {
+	n := utf8.RuneCountInString(short)
+	for i, w := range have {
 		if slices.Contains(shortForms[short], w.folded) {
-			return text[w.start:w.end]
+			return at(i, i)
+		}
+		if n >= 2 && len(w.folded) >= 2 && strings.HasPrefix(short, w.folded) && strings.ToUpper(at(i, i)) == at(i, i) {
+			return at(i, i) // US for USA
 		}
 	}
-	n := utf8.RuneCountInString(short)
 	if n < 2 {
 		return ""
 	}
@@ -357,48 +446,65 @@ func abbreviated(text string, have, want []word) string {
 			}
 			initials += string(firstRune(have[i].folded))
 			last = i
-		}
-		if initials == short && last > from && unicode.IsUpper(firstRune(text[have[from].start:])) {
-			return text[have[from].start:have[last].end]
+			if last > from && capital(from) && capital(last) && (initials == short || initials+"a" == short) {
+				return at(from, last) // United States for US and USA
+			}
 		}
 	}
-	for _, w := range have {
-		if n >= 3 && strings.HasPrefix(w.folded, short) && utf8.RuneCountInString(w.folded) > n {
-			return text[w.start:w.end]
+	for i, w := range have { // CA for California
+		second := strings.IndexByte(w.folded, short[1])
+		if n == 2 && i > 0 && capital(i) && w.folded[0] == short[0] && second > 0 && len(w.folded) > 3 {
+			return at(i, i)
 		}
 	}
 	return ""
 }
 
-// stem cuts the endings of English inflection.
+// stem cuts the endings of English inflection, one after the other.
 func stem(w string) string {
-	for _, ending := range []string{"ies", "ied", "ings", "ing", "ers", "er", "es", "ed", "s", "y", "e"} {
-		if cut, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(cut) >= 3 {
-			return cut
+	for {
+		cut := w
+		for _, ending := range []string{"ies", "ied", "ily", "ings", "ing", "ers", "er", "es", "ed", "ly", "s", "y", "e"} {
+			if rest, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(rest) >= 3 {
+				cut = rest
+				break
+			}
 		}
+		if cut == w {
+			return w
+		}
+		w = cut
 	}
-	return w
 }
 
-// flagged gives the word of the question that a yes-or-no column is about: `active` of is_active = 1.
-func flagged(question string, c *schema.Column, v universe.Value) string {
-	text, isText := v.(string)
+// flagged gives the word of a text that a yes-or-no column is about: `active` of is_active = 1.
+func flagged(text string, c *schema.Column, v universe.Value) string {
+	value, isText := v.(string)
 	n, isNumber := number(v)
 	switch {
 	case isNumber && (n == 0 || n == 1):
-	case isText && slices.Contains([]string{"t", "f", "y", "n", "yes", "no", "true", "false"}, strings.ToLower(text)):
+	case isText && slices.Contains([]string{"t", "f", "y", "n", "yes", "no", "true", "false"}, strings.ToLower(value)):
 	default:
 		return ""
 	}
-	for _, w := range words(question) {
+	for _, w := range words(text) {
 		if utf8.RuneCountInString(w.folded) < 4 {
 			continue
 		}
 		for _, name := range nameWords(c) {
-			if len(name) >= 3 && stem(name) == stem(w.folded) {
-				return question[w.start:w.end]
+			begins := 0
+			for begins < min(len(name), len(w.folded)) && name[begins] == w.folded[begins] {
+				begins++
+			}
+			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
+			within := len(w.folded) >= 5 && strings.HasSuffix(name, w.folded)
+			if len(name) >= 3 && (stem(name) == stem(w.folded) || within || begins >= 5 && 3*begins >= 2*len(w.folded)) {
+				return text[w.start:w.end]
 			}
 		}
+	}
+	if strings.Contains(fold(text), fold(c.Name)) && len(c.Name) > 3 {
+		return c.Name
 	}
 	return ""
 }
