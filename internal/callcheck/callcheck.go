@@ -1,7 +1,7 @@
-// Package callcheck judges tool calls by possible answers, as the Berkeley Function Calling Leaderboard does: it reads the
-// leaderboard's function documents and possible answers, and says of calls whether they are right, strictly (the official
-// rules and their oddities) and leniently (listed rules for other spellings of one value). It must never know how an agent
-// came to its calls, and asks no model.
+// Package callcheck judges tool calls by possible answers, as the Berkeley Function Calling Leaderboard does: it
+// reads the leaderboard's function documents and possible answers, and says of calls whether they are right, strictly
+// (the official rules and their oddities) and leniently (listed rules for other spellings of one value). It must
+// never know how an agent came to its calls, and asks no model.
 package callcheck
 
 import (
@@ -101,8 +101,8 @@ func (e ErrorType) Class() Class {
 type Verdict struct {
 	Right bool
 	Error ErrorType // "" where the calls are right
-	// Cause is what is wrong with a single call: Error itself, and for [NoMatch] the mistake of the first call that names
-	// the right function, or else [WrongName].
+	// Cause is what is wrong with a single call: Error itself, and for [NoMatch] the mistake of the first call that
+	// names the right function, or else [WrongName].
 	Cause     ErrorType
 	Parameter string // the argument that is wrong, missing or unexpected, "" where the mistake is none of one argument
 	Rules     Rules  // the rules of lenient matching without which the calls would be wrong
@@ -122,19 +122,20 @@ func wrong(e ErrorType, parameter string) Verdict {
 	return Verdict{Error: e, Cause: e, Parameter: parameter}
 }
 
-// Entry is an entry of the leaderboard made ready for grading. Grading changes nothing in it, so any number of goroutines
-// can grade by one.
+// Entry is an entry of the leaderboard made ready for grading. Grading changes nothing in it, so any number of
+// goroutines can grade by one.
 type Entry struct {
 	category Category
 	count    int // calls expected
 	targets  []target
 }
 
-// Prepare makes an entry ready for grading. With underscored, models write the dots of function names as underscores, as
-// providers want whose names hold no dots.
+// Prepare makes an entry ready for grading. With underscored, models write the dots of function names as underscores,
+// as providers want whose names hold no dots.
 //
-// In the simple category the first function is the one that is asked for, whatever the answer calls it; in the others the
-// answer names it. An answer that names no function, and an entry without answers where calls are expected, are errors.
+// In the simple category the first function is the one that is asked for, whatever the answer calls it; in the others
+// the answer names it. An answer that names no function, and an entry without answers where calls are expected, are
+// errors.
 func Prepare(c Category, functions []*Function, answers []Answer, underscored bool) (*Entry, error) {
 	e := &Entry{category: c, count: len(answers)}
 	switch c {
@@ -206,16 +207,16 @@ func (e *Entry) countError(calls int) ErrorType {
 	}
 }
 
-// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). Parallel calls are matched as the
-// official checker does: each possible answer takes the first call left that fits it.
+// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). Parallel calls are matched
+// as the official checker does: each possible answer takes the first call left that fits it.
 func (e *Entry) Strict(calls []Call) Verdict { return e.judge(calls, (*target).strict, false) }
 
 // Matched is Strict with a real assignment of parallel calls to possible answers: the calls are right if any assignment
 // makes every pair right.
 func (e *Entry) Matched(calls []Call) Verdict { return e.judge(calls, (*target).strict, true) }
 
-// Lenient judges calls by the official rules and, where those say no, by the rules of [LenientRules]. What Strict or Matched
-// finds right, Lenient does.
+// Lenient judges calls by the official rules and, where those say no, by the rules of [LenientRules]. What Strict or
+// Matched finds right, Lenient does.
 func (e *Entry) Lenient(calls []Call) Verdict { return e.judge(calls, (*target).lenient, true) }
 
 func (e *Entry) judge(calls []Call, check func(*target, *Call) Verdict, assign bool) Verdict {

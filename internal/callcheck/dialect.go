@@ -13,7 +13,8 @@ import (
 )
 
 // dialect gives the JSON Schema type of each type name in the leaderboard's function documents: Python's, Java's and
-// JavaScript's names stand beside JSON Schema's own. The type any is a text, because the official checker takes it for one.
+// JavaScript's names stand beside JSON Schema's own. The type any is a text, because the official checker takes it
+// for one.
 var dialect = map[string]string{
 	"string": "string", "String": "string", "char": "string", "any": "string", "Any": "string",
 	"integer": "integer", "byte": "integer", "short": "integer", "long": "integer", "Bigint": "integer",
@@ -94,8 +95,8 @@ func (p *document) function(v *Value) *Function {
 	f.required = f.Parameters.Required
 	for _, name := range p.list(parameters, "required") {
 		if f.Parameters.Property(name.text) == nil {
-			p.reportNear(name.at, CodeConflict, fmt.Sprintf("required parameter %q is not documented", name.text), name.text,
-				propertyNames(f.Parameters))
+			p.reportNear(name.at, CodeConflict, fmt.Sprintf("required parameter %q is not documented", name.text),
+				name.text, propertyNames(f.Parameters))
 		}
 	}
 	if properties := parameters.field("properties"); properties != nil {
@@ -180,7 +181,8 @@ func (p *document) keyword(s *universe.Schema, key string, v *Value) {
 	case "type":
 		name, ok := dialect[v.text]
 		if !ok {
-			p.reportNear(v.at, CodeUnknown, fmt.Sprintf("unknown type %q", v.text), v.text, slices.Sorted(maps.Keys(dialect)))
+			p.reportNear(v.at, CodeUnknown, fmt.Sprintf("unknown type %q", v.text), v.text,
+				slices.Sorted(maps.Keys(dialect)))
 			return
 		}
 		s.Types = []string{name}
@@ -291,7 +293,8 @@ func (p *document) position(offset int) diag.Position {
 }
 
 func (p *document) report(offset int, code, format string, args ...any) {
-	p.found = append(p.found, diag.Diagnosis{Position: p.position(offset), Code: code, Message: fmt.Sprintf(format, args...)})
+	message := fmt.Sprintf(format, args...)
+	p.found = append(p.found, diag.Diagnosis{Position: p.position(offset), Code: code, Message: message})
 }
 
 func (p *document) reportNear(offset int, code, message, name string, known []string) {

@@ -39,8 +39,8 @@ type AnswerParameter struct {
 	Values []Value
 }
 
-// ReadQuestions reads a file of questions: JSON Lines, an entry a line. A line with something wrong is left out, and what
-// is wrong stands in the diagnoses; name is that of the file.
+// ReadQuestions reads a file of questions: JSON Lines, an entry a line. A line with something wrong is left out, and
+// what is wrong stands in the diagnoses; name is that of the file.
 func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Question, string, bool) {
 		q := Question{Position: p.position(v.at), Original: p.original(v)}
@@ -67,8 +67,8 @@ func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	})
 }
 
-// ReadAnswers reads a file of possible answers: JSON Lines, an entry a line. A line with something wrong is left out, and
-// what is wrong stands in the diagnoses; name is that of the file.
+// ReadAnswers reads a file of possible answers: JSON Lines, an entry a line. A line with something wrong is left out,
+// and what is wrong stands in the diagnoses; name is that of the file.
 func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Answers, string, bool) {
 		a := Answers{Position: p.position(v.at), Original: p.original(v)}
@@ -84,7 +84,9 @@ func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 }
 
 // readLines reads a file line by line. Empty lines are passed over, ids stand once.
-func readLines[T any](name string, data []byte, read func(*document, *Value) (T, string, bool)) ([]T, []diag.Diagnosis) {
+func readLines[T any](
+	name string, data []byte, read func(*document, *Value) (T, string, bool),
+) ([]T, []diag.Diagnosis) {
 	var all []T
 	var found []diag.Diagnosis
 	seen := map[string]diag.Position{}
@@ -155,7 +157,8 @@ func (p *document) answer(v *Value) Answer {
 	for i, name := range arguments.keys {
 		values := &arguments.items[i]
 		if values.kind != kindList {
-			p.report(values.at, CodeShape, "the possible values of %q must be a list, not %s", name, kindNames[values.kind])
+			p.report(values.at, CodeShape, "the possible values of %q must be a list, not %s", name,
+				kindNames[values.kind])
 			continue
 		}
 		a.Parameters = append(a.Parameters, AnswerParameter{name, values.items})

@@ -92,7 +92,8 @@ func TestReadingSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{`{"id": "a", "question": [], "function": []`, `f:3:43: this is no JSON: a comma or } is expected`},
 		{`{"id": "a", "question": []}`, `f:3:1: a question must have the key "function"`},
-		{`{"id": "a", "question": [], "functions": []}`, `f:3:42: a question has no key "functions" (did you mean "function"?)`},
+		{`{"id": "a", "question": [], "functions": []}`,
+			`f:3:42: a question has no key "functions" (did you mean "function"?)`},
 		{`{"id": 1, "question": [], "function": []}`, `f:3:8: "id" must be a text, not a whole number`},
 		{`{"id": "", "question": [], "function": []}`, `f:3:8: an entry must have an id`},
 		{`{"id": "first", "question": [], "function": []}`, `f:3:1: the id "first" stands at f:1:1 already`},
@@ -124,9 +125,11 @@ func TestReadingSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ line, want string }{
-		{`{"id": "a", "ground_truth": [{"f": {"x": 1}}]}`, `a:1:42: the possible values of "x" must be a list, not a whole number`},
+		{`{"id": "a", "ground_truth": [{"f": {"x": 1}}]}`,
+			`a:1:42: the possible values of "x" must be a list, not a whole number`},
 		{`{"id": "a", "ground_truth": [{}]}`, `a:1:30: a possible answer must be an object of one function's name`},
-		{`{"id": "a", "ground_truth": [{"f": []}]}`, `a:1:36: the arguments of a possible answer must be an object, not a list`},
+		{`{"id": "a", "ground_truth": [{"f": []}]}`,
+			`a:1:36: the arguments of a possible answer must be an object, not a list`},
 		{`{"id": "a", "ground_truth": {}}`, `a:1:29: "ground_truth" must be a list, not an object`},
 	} {
 		answers, found := ReadAnswers("a", []byte(c.line))
@@ -150,7 +153,9 @@ func TestReadCall(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for arguments, want := range map[string]ErrorType{`{`: DecoderFailed, `[]`: DecoderWrongFormat, ``: DecoderFailed, `{} x`: DecoderFailed} {
+	for arguments, want := range map[string]ErrorType{
+		`{`: DecoderFailed, `[]`: DecoderWrongFormat, ``: DecoderFailed, `{} x`: DecoderFailed,
+	} {
 		if _, err := ReadCall("f", []byte(arguments)); err == nil || ErrorTypeOf(err) != want {
 			t.Errorf("%q: %v, want %s", arguments, err, want)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// plainAnswers says whether nothing odd is in the possible values of an argument, so that each of them, given, is right by
-// the official rules too: all have the documented type, and so have the elements of lists.
+// plainAnswers says whether nothing odd is in the possible values of an argument, so that each of them, given, is
+// right by the official rules too: all have the documented type, and so have the elements of lists.
 func (p *parameter) plainAnswers() bool {
 	if !p.typed {
 		return false
@@ -36,7 +36,8 @@ func (p *parameter) plainAnswers() bool {
 			}
 		}
 		for _, d := range append(slices.Clone(f.dicts), *f) {
-			if d.fails || slices.ContainsFunc(d.fields, func(f field) bool { return f.fails || f.opaque || len(f.values) == 0 }) {
+			odd := func(f field) bool { return f.fails || f.opaque || len(f.values) == 0 }
+			if d.fails || slices.ContainsFunc(d.fields, odd) {
 				return false
 			}
 		}
@@ -44,8 +45,8 @@ func (p *parameter) plainAnswers() bool {
 	return true
 }
 
-// FuzzGrading grades what it can read as an entry and a call. Nothing panics; what is strictly right is leniently right; a
-// listed value is right leniently, and strictly where the table of oddities says nothing of it.
+// FuzzGrading grades what it can read as an entry and a call. Nothing panics; what is strictly right is leniently
+// right; a listed value is right leniently, and strictly where the table of oddities says nothing of it.
 func FuzzGrading(f *testing.F) {
 	for _, c := range lenientCases {
 		f.Add(c.schema, c.possible, c.given)
@@ -56,9 +57,10 @@ func FuzzGrading(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, schema, possible, given string) {
-		function, found := ReadFunction("f", []byte(fmt.Sprintf(
-			`{"name":"f","description":"","parameters":{"type":"dict","properties":{"location_unit":%s},"required":[]}}`, schema)))
-		answers, more := ReadAnswers("a", fmt.Appendf(nil, `{"id":"a","ground_truth":[{"f":{"location_unit":%s}}]}`, possible))
+		function, found := ReadFunction("f", fmt.Appendf(nil, `{"name":"f","description":"","parameters":`+
+			`{"type":"dict","properties":{"location_unit":%s},"required":[]}}`, schema))
+		answers, more := ReadAnswers("a",
+			fmt.Appendf(nil, `{"id":"a","ground_truth":[{"f":{"location_unit":%s}}]}`, possible))
 		if len(found)+len(more) > 0 || len(answers) != 1 || len(answers[0].Answers) != 1 {
 			return
 		}
@@ -106,7 +108,8 @@ func FuzzGrading(f *testing.F) {
 
 // FuzzReadValue compares the reader of values with encoding/json.
 func FuzzReadValue(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0,1.5e3,true,null,"\u00e9\ud83d\ude00\ud800"]}`, `[1,]`, `{"a":1,"a":2}`, `01`, `1.`, `"\x"`,
+	for _, seed := range []string{
+		`{"a":[1,-0,1.5e3,true,null,"\u00e9\ud83d\ude00\ud800"]}`, `[1,]`, `{"a":1,"a":2}`, `01`, `1.`, `"\x"`,
 		"\"\xff\"", "\"a\nb\"", ` [ ] `, `{"a":}`, `tru`, `-`, `9223372036854775808`, `1e999`, `"\u12"`, `[[[[`, `""x`} {
 		f.Add([]byte(seed))
 	}
@@ -146,7 +149,8 @@ func FuzzReadValue(f *testing.F) {
 // FuzzReadFiles reads anything as files of questions and of answers: places are within the file, and what was read is
 // written back.
 func FuzzReadFiles(f *testing.F) {
-	f.Add([]byte(`{"id":"a","question":[[{"role":"user","content":"x"}]],"function":[{"name":"f","description":"","parameters":` +
+	f.Add([]byte(`{"id":"a","question":[[{"role":"user","content":"x"}]],"function":[{"name":"f",` +
+		`"description":"","parameters":` +
 		`{"type":"dict","properties":{"x":{"type":"tuple","items":{"type":"any"}}},"required":["x"]}}]}`))
 	f.Add([]byte(`{"id":"a","ground_truth":[{"f":{"x":[1,""]}}]}` + "\n\n{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -2,9 +2,10 @@ package callcheck
 
 import "slices"
 
-// Gold gives calls that the possible answers of an entry ask for: of each argument that may not be left out, the first
-// value listed, dicts with the first value of each field that may not be left out. What an entry asks for no calls of has
-// none. An argument that the function does not document is left out. An argument without any listed value is left out, or empty where the function requires it.
+// Gold gives calls that the possible answers of an entry ask for: of each argument that may not be left out, the
+// first value listed, dicts with the first value of each field that may not be left out. What an entry asks for no
+// calls of has none. An argument that the function does not document is left out. An argument without any listed
+// value is left out, or empty where the function requires it.
 //
 // The official checker refuses some of its own answers ([Oddities] says why); Lenient refuses none.
 func (e *Entry) Gold() []Call {

@@ -29,8 +29,8 @@ func TestLenientHoldsWhatStrictHolds(t *testing.T) {
 	}
 }
 
-// TestListedValuesAreRight makes calls of listed values. Leniently all of them are right; strictly, all but those that the
-// table of oddities says.
+// TestListedValuesAreRight makes calls of listed values. Leniently all of them are right; strictly, all but those
+// that the table of oddities says.
 func TestListedValuesAreRight(t *testing.T) {
 	refused := map[string]bool{}
 	calls := 0

@@ -20,8 +20,8 @@ func (r Rules) Names() []string {
 	return names
 }
 
-// Rule is a way in which a call that the official rules refuse is right all the same. RFC §3.2 finds that 70–90 % of the
-// failures under rephrasing are mismatches of values, most of them the grader's.
+// Rule is a way in which a call that the official rules refuse is right all the same. RFC §3.2 finds that 70–90 % of
+// the failures under rephrasing are mismatches of values, most of them the grader's.
 type Rule struct {
 	Name    string
 	Meaning string
@@ -39,36 +39,41 @@ const (
 	ruleListed
 )
 
-// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic; a value that
-// several make right counts for the first. A value that is one member of a documented enumeration is never taken for
-// another.
+// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic; a
+// value that several make right counts for the first. A value that is one member of a documented enumeration is never
+// taken for another.
 var LenientRules = []Rule{
-	{"separators", "The function's name has other separators: dots, underscores and hyphens stand for each other.", nil},
+	{"separators", "The function's name has other separators: dots, underscores and hyphens stand for each " +
+		"other.", nil},
 	{"null", "An argument that may be left out is null.", nil},
-	{"default", "An argument is left out whose documented default is a possible value, or one that no answer names has its " +
-		"documented default.", nil},
+	{"default", "An argument is left out whose documented default is a possible value, or one that no answer " +
+		"names has its documented default.", nil},
 	{"unanswered", "An argument for which no value is listed is left out, or is null or empty.", nil},
 	{"undocumented", "An argument that the answer lists and the function does not document is left out.", nil},
 	{"listed", "The value is a listed one, though its type, or its case within a list, is not that of the first.", nil},
-	{"whole", "A whole number is written as a real one or the other way round: 5.0 for 5, within lists and dicts too.", wholeNumber},
+	{"whole", "A whole number is written as a real one or the other way round: 5.0 for 5, within lists and " +
+		"dicts too.", wholeNumber},
 	{"number", "A number is written as a text, or in another form: 1,200, 1.2 thousand, twelve hundred.", numberForm},
 	{"truth", "A truth value is written as a text: true, yes, on.", truthForm},
-	{"spelling", "Case, spaces, diacritics, Unicode forms and punctuation differ; signs that calculate or stand by digits count.", spelling},
+	{"spelling", "Case, spaces, diacritics, Unicode forms and punctuation differ; signs that calculate or stand " +
+		"by digits count.", spelling},
 	{"wording", "An article is more or less, & stands for and, St. for Saint.", wording},
 	{"plural", "Words stand in singular or plural.", plural},
-	{"date", "One date in two forms: 2024-04-01, April 1st, 2024, 04/01/2024. 04/01 is 1 April unless the documentation has " +
-		"days first or no such month exists; with dots the day is first.", dateForm},
+	{"date", "One date in two forms: 2024-04-01, April 1st, 2024, 04/01/2024. 04/01 is 1 April unless the " +
+		"documentation has days first or no such month exists; with dots the day is first.", dateForm},
 	{"time", "One time of day in two forms: 3 pm, 3:00 p.m., 15:00.", timeForm},
-	{"unit", "One quantity or unit in two forms: 5 km and 5 kilometres, $5 and 5 USD, 3 % and 3 percent. Nothing is converted.", unitForm},
+	{"unit", "One quantity or unit in two forms: 5 km and 5 kilometres, $5 and 5 USD, 3 % and 3 percent. " +
+		"Nothing is converted.", unitForm},
 	{"place", "One place in two forms: a state or country by name or code, a city by a common short name.", placeForm},
-	{"qualifier", "A place's state or country is more or less: Miami, Miami, Florida and Miami, FL, USA.", placeQualifier},
+	{"qualifier", "A place's state or country is more or less: Miami, Miami, Florida and Miami, FL, USA.",
+		placeQualifier},
 	{"language", "A language by its name or its ISO 639 code.", languageForm},
 	{"company", "A company's legal form is more or less: Apple and Apple Inc.", companyForm},
 	{"formula", "One formula in two forms: lambda x: x**2, y = x^2, x².", formulaForm},
 }
 
-// lenient judges one call by the official rules and, where those refuse something, by the lenient ones. What stays wrong
-// has the error type of the official rules.
+// lenient judges one call by the official rules and, where those refuse something, by the lenient ones. What stays
+// wrong has the error type of the official rules.
 func (t *target) lenient(c *Call) Verdict {
 	if v := t.strict(c); v.Right {
 		return v
@@ -270,8 +275,8 @@ func (p *parameter) sameDict(v, wanted *Value) (Rules, bool) {
 	return all, true
 }
 
-// sameFields compares a dict with a possible one, whose fields list possible values; what is no list is the only one. What
-// are no two dicts compare as all else does.
+// sameFields compares a dict with a possible one, whose fields list possible values; what is no list is the only one.
+// What are no two dicts compare as all else does.
 func (p *parameter) sameFields(v, wanted *Value) (Rules, bool) {
 	if v.kind != kindDict || wanted.kind != kindDict {
 		return p.same(v, wanted)

@@ -17,7 +17,8 @@ var months = map[string]int{}
 var weekdays = map[string]bool{}
 
 func init() {
-	for i, name := range strings.Fields("january february march april may june july august september october november december") {
+	for i, name := range strings.Fields("january february march april may june july august september october " +
+		"november december") {
 		months[name], months[name[:3]] = i+1, i+1
 	}
 	months["sept"] = 9
@@ -267,8 +268,10 @@ func (p *parser) offset() string {
 		p.skip(1)
 		return "+00:00"
 	case "+", "-":
-		if h, m := p.at(1), p.at(3); len(h.text) == 2 && h.number >= 0 && p.at(2).text == ":" && len(m.text) == 2 && m.number >= 0 {
-			zone := p.at(0).text + h.text + ":" + m.text
+		hours, minutes := p.at(1), p.at(3)
+		numbers := len(hours.text) == 2 && hours.number >= 0 && len(minutes.text) == 2 && minutes.number >= 0
+		if numbers && p.at(2).text == ":" {
+			zone := p.at(0).text + hours.text + ":" + minutes.text
 			p.skip(4)
 			return strings.Replace(zone, "-00:00", "+00:00", 1)
 		}

@@ -10,7 +10,8 @@ func wholeNumber(given, wanted *Value, _ *parameter) bool {
 	return given.isNumber() && wanted.isNumber() && sameNumber(given, wanted)
 }
 
-// numberText is a number in digits: a sign, digits with or without commas between groups of three, a fraction, an exponent.
+// numberText is a number in digits: a sign, digits with or without commas between groups of three, a fraction, an
+// exponent.
 var numberText = regexp.MustCompile(`^[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?$`)
 
 var scales = map[string]float64{
@@ -19,8 +20,8 @@ var scales = map[string]float64{
 
 var numerals = func() map[string]float64 {
 	names := map[string]float64{}
-	for i, name := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen " +
-		"fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
+	for i, name := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
+		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
 		names[name] = float64(i)
 	}
 	for i, name := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
@@ -56,6 +57,11 @@ func parseDigits(s string) (float64, bool) {
 	return f, err == nil
 }
 
+// joins says whether a numeral can stand behind a group of them: five behind twenty or two hundred, not behind ten.
+func joins(group, n int) bool {
+	return group%100 == 0 || n < 10 && group%10 == 0 && group%100 != 10
+}
+
 // parseNumerals reads a number in words: two hundred and five thousand.
 func parseNumerals(parts []string) (float64, bool) {
 	var sum, group float64
@@ -64,7 +70,7 @@ func parseNumerals(parts []string) (float64, bool) {
 		n, numeral := numerals[w]
 		scale, scaled := scales[w]
 		switch {
-		case numeral && (group == 0 || n < 10 && int(group)%10 == 0 && int(group)%100 != 10 || n < 100 && int(group)%100 == 0):
+		case numeral && joins(int(group), int(n)):
 			group += n
 		case w == "hundred" && group > 0:
 			group *= 100

@@ -97,8 +97,8 @@ func placeForm(given, wanted *Value, p *parameter) bool {
 		samePlace(placeParts(given.text), placeParts(wanted.text))
 }
 
-// placeQualifier lets states and countries be more or less behind the same place. Where a possible answer says which place
-// of that name is meant, another one is not it.
+// placeQualifier lets states and countries be more or less behind the same place. Where a possible answer says which
+// place of that name is meant, another one is not it.
 func placeQualifier(given, wanted *Value, p *parameter) bool {
 	if !bothTexts(given, wanted) || !p.is(topicPlace) {
 		return false

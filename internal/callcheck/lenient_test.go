@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// judged is an argument of a one-argument function, what is given for it, and the rule that makes it right, or "wrong", or
-// "" where the official rules do.
+// judged is an argument of a one-argument function, what is given for it, and the rule that makes it right, or
+// "wrong", or "" where the official rules do.
 type judged struct {
 	parameter, schema, possible, given, rule string
 }
@@ -44,6 +44,7 @@ var lenientCases = []judged{
 	{"date", `{"type":"string"}`, `["2024-04-01"]`, `"01/04/2024"`, "wrong"},
 	{"date", `{"type":"string","description":"as DD/MM/YYYY"}`, `["2024-04-01"]`, `"01/04/2024"`, "date"},
 	{"date", `{"type":"string"}`, `["2024-04-21"]`, `"21/04/2024"`, "date"},
+	{"date", `{"type":"string","description":"as DD/MM/YYYY"}`, `["2024-04-21"]`, `"04/21/2024"`, "date"},
 	{"date", `{"type":"string"}`, `["2024-04-01"]`, `"1.4.2024"`, "date"},
 	{"date", `{"type":"string"}`, `["2024-04-01"]`, `"2024-4-1"`, "date"},
 	{"date", `{"type":"string"}`, `["2024-04-01"]`, `"2024-04-01T00:00:00Z"`, "date"},
@@ -99,6 +100,7 @@ var lenientCases = []judged{
 
 	{"distance", `{"type":"string"}`, `["5 km"]`, `"5 kilometers"`, "unit"},
 	{"distance", `{"type":"string"}`, `["5 km"]`, `"5 miles"`, "wrong"},
+	{"distance", `{"type":"string"}`, `["5 km"]`, `"6 kilometers"`, "wrong"},
 	{"distance", `{"type":"string"}`, `["5 km"]`, `"5000 m"`, "wrong"},
 	{"price", `{"type":"string"}`, `["$1,200"]`, `"1200 US dollars"`, "unit"},
 	{"rate", `{"type":"string"}`, `["3%"]`, `"3 percent"`, "unit"},
@@ -130,8 +132,9 @@ var lenientCases = []judged{
 
 func oneArgument(t testing.TB, c judged) (*Entry, Call) {
 	t.Helper()
-	f, found := ReadFunction("f", []byte(fmt.Sprintf(
-		`{"name":"f","description":"","parameters":{"type":"dict","properties":{%q:%s},"required":[]}}`, c.parameter, c.schema)))
+	f, found := ReadFunction("f", fmt.Appendf(nil,
+		`{"name":"f","description":"","parameters":{"type":"dict","properties":{%q:%s},"required":[]}}`,
+		c.parameter, c.schema))
 	refuse(t, found)
 	a, found := ReadAnswers("a", []byte(fmt.Sprintf(`{"id":"a","ground_truth":[{"f":{%q:%s}}]}`, c.parameter, c.possible)))
 	refuse(t, found)
@@ -177,7 +180,8 @@ func TestLenientRules(t *testing.T) {
 // TestRulesOfCalls has the rules that look at more than one value.
 func TestRulesOfCalls(t *testing.T) {
 	f, found := ReadFunction("f", []byte(`{"name":"math.add-up","description":"","parameters":{"type":"dict","properties":{
-		"a":{"type":"integer"},"b":{"type":"integer","default":2},"c":{"type":"integer","default":3}},"required":["a","b"]}}`))
+		"a":{"type":"integer"},"b":{"type":"integer","default":2},"c":{"type":"integer","default":3}},
+		"required":["a","b"]}}`))
 	refuse(t, found)
 	a, found := ReadAnswers("a", []byte(`{"id":"a","ground_truth":[{"math.add-up":{"a":[1],"b":[2]}}]}`))
 	refuse(t, found)
@@ -208,8 +212,8 @@ func TestRulesOfCalls(t *testing.T) {
 	}
 }
 
-// TestAnswersBeyondTheDocument has an answer that lists an argument which the function does not document: strictly no call
-// is right.
+// TestAnswersBeyondTheDocument has an answer that lists an argument which the function does not document: strictly no
+// call is right.
 func TestAnswersBeyondTheDocument(t *testing.T) {
 	e := entryOf(t, Simple, `[{"f.a":{"n":[1],"m":[2]}}]`, false)
 	for calls, want := range map[string]ErrorType{`f.a{"n":1}`: MissingOptional, `f.a{"n":1,"m":2}`: Unexpected} {

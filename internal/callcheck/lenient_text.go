@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may give a text of any
-// length, and trying each place to part it would take the square of that.
+// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may give a text
+// of any length, and trying each place to part it would take the square of that.
 const longestForm = 200
 
 // calculating are the signs that make a text more than words: it keeps its punctuation, for (a+b)*c is not a+b*c.
@@ -196,7 +196,8 @@ func companyForm(given, wanted *Value, p *parameter) bool {
 var (
 	formulaHead = regexp.MustCompile(`^(lambda\w+:|\w\(\w\)=|y=|return)`)
 	factorSign  = regexp.MustCompile(`(\d)\*([a-z(])`)
-	powerDigits = strings.NewReplacer("²", "^2", "³", "^3", "⁴", "^4", "⁵", "^5", "**", "^", "·", "*", "×", "*", "−", "-")
+	powerDigits = strings.NewReplacer("²", "^2", "³", "^3", "⁴", "^4", "⁵", "^5", "**", "^", "·", "*", "×", "*",
+		"−", "-")
 	moduleNames = strings.NewReplacer("math.", "", "np.", "", "numpy.", "")
 )
 

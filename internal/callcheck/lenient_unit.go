@@ -141,7 +141,9 @@ func simpleUnit(s string) (string, bool) {
 	return "", false
 }
 
-var powers = map[string]string{"square": "2", "sq": "2", "sq.": "2", "cubic": "3", "cu": "3", "squared": "2", "cubed": "3"}
+var powers = map[string]string{
+	"square": "2", "sq": "2", "sq.": "2", "cubic": "3", "cu": "3", "squared": "2", "cubed": "3",
+}
 
 func powerUnit(s string) (string, bool) {
 	power := ""

@@ -1,7 +1,7 @@
 package callcheck
 
-// greedy gives each possible answer, in order, the first call left that fits it. Where the official checker stops with an
-// exception on a pair that it comes to, nothing is said of the rest.
+// greedy gives each possible answer, in order, the first call left that fits it. Where the official checker stops
+// with an exception on a pair that it comes to, nothing is said of the rest.
 func (e *Entry) greedy(calls []Call, check func(*target, *Call) Verdict) Verdict {
 	taken := make([]bool, len(calls))
 	for t := range e.targets {
@@ -28,7 +28,8 @@ func (e *Entry) greedy(calls []Call, check func(*target, *Call) Verdict) Verdict
 	return right
 }
 
-// nearer gives the verdict that says more of why an answer has no call: the first that does not fail for the name alone.
+// nearer gives the verdict that says more of why an answer has no call: the first that does not fail for the name
+// alone.
 func nearer(a, b Verdict) Verdict {
 	if a.Error == "" || a.Error == WrongName && b.Error != WrongName {
 		return b

@@ -29,8 +29,8 @@ func dictValue(keys []string, items ...Value) Value {
 	return Value{kind: kindDict, keys: keys, items: items}
 }
 
-// choose makes a value of a possible answer: the fields of dicts are lists to choose from, where the function documents a
-// dict or a list of dicts. nth says which to choose.
+// choose makes a value of a possible answer: the fields of dicts are lists to choose from, where the function
+// documents a dict or a list of dicts. nth says which to choose.
 func choose(v *Value, d *declared, nth int) Value {
 	fields := func(v *Value) Value {
 		if v.kind != kindDict {
@@ -153,7 +153,8 @@ func (e *item) mutants() []mutant {
 }
 
 func (e *item) mutateName(c *Call, swap func(string, Call)) {
-	for _, name := range []string{strings.ToUpper(c.Name), strings.ReplaceAll(c.Name, ".", "_"), c.Name + "s", "", "x." + c.Name,
+	for _, name := range []string{
+		strings.ToUpper(c.Name), strings.ReplaceAll(c.Name, ".", "_"), c.Name + "s", "", "x." + c.Name,
 		" " + c.Name, strings.ReplaceAll(c.Name, "_", "."), c.Name + "_"} {
 		swap("name", Call{name, c.Arguments})
 	}
@@ -216,9 +217,11 @@ func (e *item) mutateArguments(c *Call, a *Answer, swap func(string, Call)) {
 
 // strange are values of every type, some of which normalise to nothing.
 var strange = []Value{
-	{kind: kindNull}, boolValue(true), boolValue(false), intValue(0), intValue(1), intValue(7), floatValue(1), floatValue(0.5),
+	{kind: kindNull}, boolValue(true), boolValue(false),
+	intValue(0), intValue(1), intValue(7), floatValue(1), floatValue(0.5),
 	{kind: kindInt, text: "1" + strings.Repeat("0", 400)}, {kind: kindInt, text: "9223372036854775808"},
-	textValue(""), textValue("."), textValue("zzz"), textValue("x"), textValue("\t"), listValue(), listValue(textValue("zzz")),
+	textValue(""), textValue("."), textValue("zzz"), textValue("x"), textValue("\t"), listValue(),
+	listValue(textValue("zzz")),
 	listValue(intValue(1)), listValue(floatValue(2)), listValue(listValue(textValue("a"))), listValue(dictValue(nil)),
 	dictValue(nil), dictValue([]string{"zzz"}, intValue(1)), listValue(textValue("")),
 }
@@ -227,7 +230,8 @@ var strange = []Value{
 func near(v *Value) []Value {
 	switch v.kind {
 	case kindBool:
-		return []Value{boolValue(v.bits == 0), intValue(int64(v.bits)), floatValue(float64(v.bits)), textValue(fmt.Sprint(v.bits == 1))}
+		return []Value{boolValue(v.bits == 0), intValue(int64(v.bits)), floatValue(float64(v.bits)),
+			textValue(fmt.Sprint(v.bits == 1))}
 	case kindInt:
 		i := v.int()
 		return []Value{intValue(i + 1), intValue(-i), intValue(i * 10), floatValue(float64(i)), floatValue(float64(i) + 0.5),
@@ -249,7 +253,8 @@ func near(v *Value) []Value {
 func nearTexts(s string) []Value {
 	var all []Value
 	for _, t := range []string{
-		strings.ToUpper(s), strings.ToLower(s), strings.Title(s), " " + s + " ", s + ".", s + "!", s + "x", "the " + s, //nolint:staticcheck // any other case will do
+		strings.ToUpper(s), strings.ToLower(s), strings.ToUpper(s[:len(s)/2]) + s[len(s)/2:], " " + s + " ", s + ".",
+		s + "!", s + "x", "the " + s,
 		strings.ReplaceAll(s, " ", ""), strings.ReplaceAll(s, " ", "_"), strings.ReplaceAll(s, " ", "\t"),
 		strings.Join(strings.Split(s, ""), "-"), strings.ReplaceAll(s, "'", `"`), strings.ReplaceAll(s, `"`, "'"),
 		s + "Σ", "İ" + s, "K" + s, s + "é", "'" + s + "'", s + s,

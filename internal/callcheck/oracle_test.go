@@ -85,7 +85,8 @@ func typeName(v any) string {
 	return "?"
 }
 
-var officialTypes = map[string]string{"string": "str", "integer": "int", "float": "float", "boolean": "bool", "array": "list",
+var officialTypes = map[string]string{
+	"string": "str", "integer": "int", "float": "float", "boolean": "bool", "array": "list",
 	"tuple": "list", "dict": "dict", "any": "str"}
 
 func rational(v any) *big.Rat {
@@ -344,7 +345,8 @@ func lines(t testing.TB, file string) map[string]object {
 	return all
 }
 
-// TestStrictFollowsTheRules compares Strict, with its error type, with the oracle on every entry and every mutant of it.
+// TestStrictFollowsTheRules compares Strict, with its error type, with the oracle on every entry and every mutant of
+// it.
 func TestStrictFollowsTheRules(t *testing.T) {
 	dir := sharedData(t)
 	met := map[ErrorType]int{}
@@ -384,7 +386,8 @@ func TestStrictFollowsTheRules(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range []ErrorType{"", SimpleWrongCount, MultipleWrongCount, WrongName, MissingRequired, MissingOptional, Unexpected,
+	for _, e := range []ErrorType{
+		"", SimpleWrongCount, MultipleWrongCount, WrongName, MissingRequired, MissingOptional, Unexpected,
 		WrongType, WrongNestedType, WrongText, WrongList, WrongKey, WrongField, WrongDictCount, WrongValue, Exception} {
 		if met[e] == 0 {
 			t.Errorf("no case has the error type %q", e)

@@ -76,8 +76,9 @@ ar,ara,arabic;bg,bul,bulgarian;bn,ben,bengali,bangla;ca,cat,catalan;cs,ces,czech
 el,ell,greek;en,eng,english;es,spa,spanish,castilian;et,est,estonian;fa,fas,persian,farsi;fi,fin,finnish;fr,fra,french
 gu,guj,gujarati;he,heb,hebrew;hi,hin,hindi;hr,hrv,croatian;hu,hun,hungarian;id,ind,indonesian;is,isl,icelandic
 it,ita,italian;ja,jpn,japanese;kn,kan,kannada;ko,kor,korean;la,lat,latin;lt,lit,lithuanian;lv,lav,latvian
-ml,mal,malayalam;mr,mar,marathi;ms,msa,malay;nl,nld,dutch;no,nor,norwegian;pa,pan,punjabi;pl,pol,polish;pt,por,portuguese
-ro,ron,romanian;ru,rus,russian;sk,slk,slovak;sl,slv,slovenian;sr,srp,serbian;sv,swe,swedish;sw,swa,swahili;ta,tam,tamil
+ml,mal,malayalam;mr,mar,marathi;ms,msa,malay;nl,nld,dutch;no,nor,norwegian;pa,pan,punjabi;pl,pol,polish
+pt,por,portuguese;ro,ron,romanian;ru,rus,russian;sk,slk,slovak;sl,slv,slovenian;sr,srp,serbian;sv,swe,swedish
+sw,swa,swahili;ta,tam,tamil
 te,tel,telugu;th,tha,thai;tl,tgl,tagalog,filipino;tr,tur,turkish;uk,ukr,ukrainian;ur,urd,urdu;vi,vie,vietnamese
 zh,zho,chinese,mandarin
 `
@@ -111,7 +112,8 @@ func codes(entry string) (string, []string) {
 	return all[0], all
 }
 
-// regions gives the states and countries that a form stands for: ca is California and Canada, georgia a state and a country.
+// regions gives the states and countries that a form stands for: ca is California and Canada, georgia a state and a
+// country.
 var regions = func() map[string][]string {
 	all := forms(states, colon)
 	for form, ids := range forms(countries, codes) {

@@ -21,7 +21,8 @@ var ascii = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// standard is the official normalisation of texts: spaces and , . / - _ * ^ removed, letters small, single quotes double.
+// standard is the official normalisation of texts: spaces and , . / - _ * ^ removed, letters small, single quotes
+// double.
 func standard(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -66,8 +67,8 @@ func lower(s string) string {
 	return b.String()
 }
 
-// endsWord is Unicode's condition Final_Sigma: a cased letter stands before, and none behind, with characters between that
-// do not count.
+// endsWord is Unicode's condition Final_Sigma: a cased letter stands before, and none behind, with characters between
+// that do not count.
 func endsWord(letters []rune, i int) bool {
 	before := i - 1
 	for before >= 0 && caseIgnorable(letters[before]) {

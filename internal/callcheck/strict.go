@@ -5,23 +5,27 @@ import (
 	"strings"
 )
 
-// Oddity is something in the official rules that one would not expect, with what follows from it. Strict follows them all.
+// Oddity is something in the official rules that one would not expect, with what follows from it. Strict follows them
+// all.
 type Oddity struct {
 	Name, Rule, Effect string
 }
 
 // Oddities lists what may surprise in the official rules. The tests derive expected verdicts from these rows.
 var Oddities = []Oddity{
-	{"first-answer-type", "The possible answers of an argument are taken to have the type of the first that is not the empty text.",
+	{"first-answer-type", "The possible answers of an argument are taken to have the type of the first that is " +
+		"not the empty text.",
 		"An answer of another type further on is a wrong type, unless that is the documented type."},
 	{"variable", "Where that type is not the documented one, the value is taken for a variable.",
 		"It must equal a possible answer to the letter: texts are not normalised, dicts not compared field by field."},
 	{"optional-text", "The empty text among possible answers says that the argument may be left out.",
 		"A text that normalises to nothing, such as a full stop, is right where it stands."},
 	{"optional-list", "In the comparison of lists the empty text is an empty list.",
-		"An empty list is right for a list, or list of dicts, that may be left out; its elements' types are not looked at."},
+		"An empty list is right for a list, or list of dicts, that may be left out; its elements' types are not " +
+			"looked at."},
 	{"optional-dict", "Dicts are compared with possible answers other than the empty text alone.",
-		"Where there is none but that, any dict is wrong, as is any value of an argument with no possible answer at all."},
+		"Where there is none but that, any dict is wrong, as is any value of an argument with no possible " +
+			"answer at all."},
 	{"elements-stay", "A whole number is taken for a real one as an argument, never inside a list or a dict.",
 		"[1, 2] has a wrong type for a list of floats, unless the possible answer has a whole number first."},
 	{"shallow-texts", "Texts are normalised as arguments, as elements of a list and as fields of a dict, no deeper.",
@@ -36,14 +40,17 @@ var Oddities = []Oddity{
 	{"text-as-list", "A text among the possible lists is a list of its characters.",
 		"It matters where a text other than the empty one is listed behind a list."},
 	{"any-is-text", "The type any means a text.", "A number for it has a wrong type."},
-	{"dots-first-function", "In the simple category the function is the first one documented, whatever the answer calls it.", ""},
+	{"dots-first-function", "In the simple category the function is the first one documented, whatever the " +
+		"answer calls it.", ""},
 	{"multiple-first-answer", "In the category of several functions the first call is compared with the first answer.",
 		"Others are counted and not looked at."},
 	{"greedy", "Of parallel calls each possible answer takes the first that fits.",
-		"Right calls are wrong where an answer takes a call that only a later one could use; Matched has no such case."},
+		"Right calls are wrong where an answer takes a call that only a later one could use; Matched has no " +
+			"such case."},
 	{"no-verdict", "Some values stop the official checker with an exception.",
-		"They are wrong, with the error type exception: what is no dict in a list of dicts, an integer beyond the range of a real " +
-			"number, an argument of a type that Python's table does not hold, a list without the type of its elements."},
+		"They are wrong, with the error type exception: what is no dict in a list of dicts, an integer beyond " +
+			"the range of a real number, an argument of a type that Python's table does not hold, a list without the " +
+			"type of its elements."},
 	{"one-sequence", "A tuple and a list are two types in source code and one in JSON.",
 		"Calls are JSON here, so a tuple where a list is wanted is right, as for models that call functions natively."},
 }
@@ -141,8 +148,8 @@ func (t *target) find(name string) int {
 
 // pythonKinds are the types of the dialect that the official checker knows in Python.
 var pythonKinds = map[string]kind{
-	"string": kindText, "integer": kindInt, "float": kindFloat, "boolean": kindBool, "array": kindList, "tuple": kindList,
-	"dict": kindDict, "any": kindText,
+	"string": kindText, "integer": kindInt, "float": kindFloat, "boolean": kindBool, "array": kindList,
+	"tuple": kindList, "dict": kindDict, "any": kindText,
 }
 
 func declaredParameter(d *declared) parameter {
@@ -252,8 +259,8 @@ func dictsForm(v *Value) form {
 	return f
 }
 
-// strict judges one call by the official rules: the name, required arguments, then each argument in the order of the call,
-// then arguments that the answer does not let be left out.
+// strict judges one call by the official rules: the name, required arguments, then each argument in the order of the
+// call, then arguments that the answer does not let be left out.
 func (t *target) strict(c *Call) Verdict {
 	if c.Name != t.name {
 		return wrong(WrongName, "")

@@ -79,6 +79,7 @@ var oddityCases = map[string][]struct {
 		{`{"type":"string"}`, `["it's"]`, `"it\"s"`, ""},
 		{`{"type":"string"}`, `["ΑΣ"]`, `"ας"`, ""},
 		{`{"type":"string"}`, `["ΑΣ"]`, `"ασ"`, WrongText},
+		{`{"type":"string"}`, `["ΑΣ Α"]`, `"ασ-α"`, ""},
 		{`{"type":"string"}`, `["İ"]`, `"i̇"`, ""},
 	},
 	"text-as-list": {

@@ -31,8 +31,8 @@ var topicWords = []struct {
 	{topicName, "id identifier code number zip postal phone isbn uuid serial version key account", ""},
 }
 
-const companyWords = "company organization organisation corporation firm employer stock brand manufacturer business party " +
-	"plaintiff defendant"
+const companyWords = "company organization organisation corporation firm employer stock brand manufacturer business " +
+	"party plaintiff defendant"
 
 func (p *parameter) is(t topic) bool { return p.topics&t != 0 }
 

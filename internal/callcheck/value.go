@@ -28,8 +28,8 @@ const (
 	kindDict              // dict, in the order of its keys
 )
 
-// Value is a JSON value that keeps what the rules look at and Go's maps lose: the order of keys, and whether a number was
-// written as a whole one. Its zero is no value.
+// Value is a JSON value that keeps what the rules look at and Go's maps lose: the order of keys, and whether a number
+// was written as a whole one. Its zero is no value.
 type Value struct {
 	kind  kind
 	at    int    // byte offset in what was read
@@ -68,8 +68,8 @@ func (v *Value) asFloat() (Value, bool) {
 	return Value{kind: kindFloat, at: v.at, bits: math.Float64bits(f)}, true
 }
 
-// equal is Python's == : numbers and truth values compare as numbers, exactly; lists by their elements in order, dicts by
-// their keys in any order, texts to the letter.
+// equal is Python's == : numbers and truth values compare as numbers, exactly; lists by their elements in order,
+// dicts by their keys in any order, texts to the letter.
 func equal(a, b *Value) bool {
 	switch a.kind {
 	case kindBool, kindInt, kindFloat:
@@ -150,7 +150,8 @@ const maxDepth = 500
 type reader struct {
 	data []byte
 	at   int
-	// distinct refuses a key that stands twice. Without it the last value wins, in the place of the first, as in Python.
+	// distinct refuses a key that stands twice. Without it the last value wins, in the place of the first, as in
+	// Python.
 	distinct bool
 	depth    int
 }
@@ -158,8 +159,8 @@ type reader struct {
 func readValue(data []byte, distinct bool) (Value, error) {
 	r := reader{data: data, distinct: distinct}
 	r.space()
-	v, err := r.value()
-	if err != nil {
+	var v Value
+	if err := r.value(&v); err != nil {
 		return Value{}, err
 	}
 	r.space()
@@ -191,40 +192,44 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-func (r *reader) value() (Value, error) {
-	v, err := r.bare()
+func (r *reader) value(v *Value) error {
+	v.at = r.at
+	err := r.bare(v)
 	v.end = r.at
-	return v, err
+	return err
 }
 
-func (r *reader) bare() (Value, error) {
-	at := r.at
+func (r *reader) bare(v *Value) (err error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		if r.depth++; r.depth > maxDepth {
-			return Value{}, r.fail("lists and objects stand more than %d deep in each other", maxDepth)
+			return r.fail("lists and objects stand more than %d deep in each other", maxDepth)
 		}
-		defer func() { r.depth-- }()
 		if c == '{' {
-			return r.dict()
+			err = r.dict(v)
+		} else {
+			err = r.list(v)
 		}
-		return r.list()
+		r.depth--
+		return err
 	case c == '"':
-		text, err := r.string()
-		return Value{kind: kindText, at: at, text: text}, err
+		v.kind = kindText
+		v.text, err = r.string()
+		return err
 	case c == '-' || c >= '0' && c <= '9':
-		return r.number()
+		return r.number(v)
 	case r.word("true"):
-		return Value{kind: kindBool, at: at, bits: 1}, nil
+		v.kind, v.bits = kindBool, 1
 	case r.word("false"):
-		return Value{kind: kindBool, at: at}, nil
+		v.kind = kindBool
 	case r.word("null"):
-		return Value{kind: kindNull, at: at}, nil
+		v.kind = kindNull
 	case r.at >= len(r.data):
-		return Value{}, r.fail("the text ends where a value is expected")
+		return r.fail("the text ends where a value is expected")
 	default:
-		return Value{}, r.fail("a value is expected")
+		return r.fail("a value is expected")
 	}
+	return nil
 }
 
 func (r *reader) word(w string) bool {
@@ -235,59 +240,64 @@ func (r *reader) word(w string) bool {
 	return false
 }
 
-func (r *reader) list() (Value, error) {
-	v := Value{kind: kindList, at: r.at}
+func (r *reader) list(v *Value) error {
+	v.kind = kindList
 	r.at++
 	for r.space(); r.peek() != ']'; r.space() {
 		if len(v.items) > 0 {
 			if r.peek() != ',' {
-				return v, r.fail("a comma or ] is expected")
+				return r.fail("a comma or ] is expected")
 			}
 			r.at++
 			r.space()
 		}
-		item, err := r.value()
-		if err != nil {
-			return v, err
+		v.items = append(v.items, Value{})
+		if err := r.value(&v.items[len(v.items)-1]); err != nil {
+			return err
 		}
-		v.items = append(v.items, item)
 	}
 	r.at++
-	return v, nil
+	return nil
 }
 
-func (r *reader) dict() (Value, error) {
-	v := Value{kind: kindDict, at: r.at}
+func (r *reader) dict(v *Value) error {
+	v.kind = kindDict
 	var known places
 	r.at++
 	for r.space(); r.peek() != '}'; r.space() {
 		if len(v.items) > 0 {
 			if r.peek() != ',' {
-				return v, r.fail("a comma or } is expected")
+				return r.fail("a comma or } is expected")
 			}
 			r.at++
 			r.space()
 		}
 		start := r.at
-		key, item, err := r.member()
+		key, err := r.key()
 		if err != nil {
-			return v, err
+			return err
 		}
-		if i := known.of(&v, key); i >= 0 {
-			if r.distinct {
-				return v, &syntaxError{start, fmt.Sprintf("the key %q stands twice", key)}
-			}
-			v.items[i] = item
-			continue
+		at := known.of(v, key)
+		switch {
+		case at < 0:
+			at = len(v.items)
+			v.keys, v.items = append(v.keys, key), append(v.items, Value{})
+		case r.distinct:
+			r.at = start
+			return r.fail("the key %q stands twice", key)
+		default:
+			v.items[at] = Value{}
 		}
-		v.keys, v.items = append(v.keys, key), append(v.items, item)
+		if err := r.value(&v.items[at]); err != nil {
+			return err
+		}
 	}
 	r.at++
-	return v, nil
+	return nil
 }
 
-// places finds the keys of a dict that is being read. Those of a large one are looked up in a map, or reading would take the
-// square of their number.
+// places finds the keys of a dict that is being read. Those of a large one are looked up in a map, or reading would
+// take the square of their number.
 type places map[string]int
 
 func (p *places) of(v *Value, key string) int {
@@ -307,24 +317,24 @@ func (p *places) of(v *Value, key string) int {
 	return -1
 }
 
-func (r *reader) member() (string, Value, error) {
+// key reads a key and its colon.
+func (r *reader) key() (string, error) {
 	if r.peek() != '"' {
-		return "", Value{}, r.fail("a key is expected")
+		return "", r.fail("a key is expected")
 	}
 	key, err := r.string()
 	if err != nil {
-		return "", Value{}, err
+		return "", err
 	}
 	if r.space(); r.peek() != ':' {
-		return "", Value{}, r.fail("a colon is expected")
+		return "", r.fail("a colon is expected")
 	}
 	r.at++
 	r.space()
-	item, err := r.value()
-	return key, item, err
+	return key, nil
 }
 
-func (r *reader) number() (Value, error) {
+func (r *reader) number(v *Value) error {
 	start := r.at
 	if r.peek() == '-' {
 		r.at++
@@ -335,13 +345,13 @@ func (r *reader) number() (Value, error) {
 	case c >= '1' && c <= '9':
 		r.digits()
 	default:
-		return Value{}, r.fail("a digit is expected")
+		return r.fail("a digit is expected")
 	}
 	whole := true
 	if r.peek() == '.' {
 		whole = false
 		if r.at++; !r.digits() {
-			return Value{}, r.fail("a digit is expected")
+			return r.fail("a digit is expected")
 		}
 	}
 	if c := r.peek(); c == 'e' || c == 'E' {
@@ -351,23 +361,23 @@ func (r *reader) number() (Value, error) {
 			r.at++
 		}
 		if !r.digits() {
-			return Value{}, r.fail("a digit is expected")
+			return r.fail("a digit is expected")
 		}
 	}
-	return numberValue(string(r.data[start:r.at]), whole, start), nil
-}
-
-// numberValue gives the value of a number that is written as JSON has it.
-func numberValue(text string, whole bool, at int) Value {
+	text := string(r.data[start:r.at])
 	if !whole {
 		f, _ := strconv.ParseFloat(text, 64) // out of range gives an infinity, as in Python
-		return Value{kind: kindFloat, at: at, bits: math.Float64bits(f)}
+		v.kind, v.bits = kindFloat, math.Float64bits(f)
+		return nil
 	}
+	v.kind = kindInt
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return Value{kind: kindInt, at: at, text: text}
+		v.text = text
+		return nil
 	}
-	return Value{kind: kindInt, at: at, bits: uint64(i)}
+	v.bits = uint64(i)
+	return nil
 }
 
 func (r *reader) digits() bool {
@@ -395,8 +405,8 @@ func (r *reader) string() (string, error) {
 	return "", r.fail("a text does not end")
 }
 
-// longString reads on from the first escape or letter outside ASCII. What is no UTF-8, and half of a surrogate pair, becomes
-// U+FFFD.
+// longString reads on from the first escape or letter outside ASCII. What is no UTF-8, and half of a surrogate pair,
+// becomes U+FFFD.
 func (r *reader) longString(start int) (string, error) {
 	b := append([]byte(nil), r.data[start:r.at]...)
 	for r.at < len(r.data) {
@@ -512,8 +522,9 @@ type Argument struct {
 	Value Value
 }
 
-// ReadCall reads a call whose arguments are a JSON object. An error says why they are none: the agent's mistake, which the
-// leaderboard calls [DecoderFailed] where they are no JSON and [DecoderWrongFormat] where they are no object.
+// ReadCall reads a call whose arguments are a JSON object. An error says why they are none: the agent's mistake,
+// which the leaderboard calls [DecoderFailed] where they are no JSON and [DecoderWrongFormat] where they are no
+// object.
 func ReadCall(name string, arguments []byte) (Call, error) {
 	v, err := readValue(arguments, false)
 	if err != nil {
