@@ -46,6 +46,7 @@ const (
 var accountEnds = map[string]string{
 	transcript.EndAnswered: "Then it gave its final word, which is not shown.",
 	transcript.EndDeclined: "Then it gave its final word, which is not shown.",
+	transcript.EndJudged:   "Then it gave its final word, which is not shown.",
 	transcript.EndSilent:   "Then it stopped without a final word.",
 	transcript.EndBudget:   "Then its budget was spent, before it had given a final word.",
 	transcript.EndCrashed:  "Then it broke off, before it had given a final word.",
@@ -243,7 +244,7 @@ func newSecret(view *universe.View, failed *transcript.Transcript) *secret {
 		case transcript.EventAnswer:
 			s.last = e.Turn
 			s.learn(e)
-		case transcript.EventDecline:
+		case transcript.EventDecline, transcript.EventJudge:
 			s.last = e.Turn
 		}
 	}

@@ -112,6 +112,8 @@ func drawTurns(random *rand.Rand) []universe.Turn {
 	if random.IntN(4) > 0 {
 		answer := fmt.Sprintf(`"$%s$"`, labels[random.IntN(len(labels))])
 		end.Actions = append(end.Actions, universe.Action{Kind: universe.ActionAnswer, Answer: json.RawMessage(answer)})
+	} else if random.IntN(2) == 0 {
+		end.Actions = append(end.Actions, universe.Judge(random.IntN(2) == 0, "drawn"))
 	}
 	return turns
 }
@@ -237,6 +239,8 @@ func actionsOf(t *transcript.Transcript) []universe.Turn {
 			a.Kind = universe.ActionCall
 		case transcript.EventAnswer:
 			a.Kind = universe.ActionAnswer
+		case transcript.EventJudge:
+			a.Kind, a.Text = universe.ActionJudge, e.Text
 		default:
 			continue
 		}

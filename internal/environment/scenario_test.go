@@ -215,6 +215,9 @@ func readAction(tb testing.TB, line string) universe.Action {
 	switch kind {
 	case universe.ActionAnswer:
 		a.Answer = json.RawMessage(rest)
+	case universe.ActionJudge:
+		said, text, _ := strings.Cut(rest, " ")
+		a.Answer, a.Text = json.RawMessage(said), text
 	case universe.ActionCall:
 		a.Tool, rest, _ = strings.Cut(rest, " ")
 		if label, tool, ok := strings.Cut(a.Tool, "="); ok {

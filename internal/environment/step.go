@@ -14,8 +14,8 @@ import (
 
 // Step takes one turn of the agent and gives an observation for each of its actions, in their order. Attempts, labels
 // and events are numbered in that order before any body runs; bodies then run side by side, and a call that refers to
-// an earlier one of the same turn after that one. An answer, a decline or a spent budget ends the episode, and what
-// stands after it is answered with [universe.CodeEnded].
+// an earlier one of the same turn after that one. An answer, a decline, a judgement or a spent budget ends the episode,
+// and what stands after it is answered with [universe.CodeEnded].
 //
 // Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
 //
@@ -104,6 +104,9 @@ func ends(a *universe.Action) bool {
 	switch a.Kind {
 	case universe.ActionAnswer:
 		return json.Valid(a.Answer)
+	case universe.ActionJudge:
+		_, ok := universe.Judgement(a.Answer)
+		return ok
 	case universe.ActionDecline:
 		return true
 	default:
@@ -245,6 +248,13 @@ func (e *Environment) recordAct(ctx context.Context, a *universe.Action) (univer
 	case universe.ActionDecline:
 		e.record.Append(transcript.Event{Kind: transcript.EventDecline, Turn: e.turns, Text: a.Text})
 		e.finish(transcript.Event{End: transcript.EndDeclined})
+		return universe.Observation{Done: true}, nil
+	case universe.ActionJudge:
+		if _, ok := universe.Judgement(a.Answer); !ok {
+			return mistaken(universe.CodeBadArguments, "A judgement must be true or false."), nil
+		}
+		e.record.Append(transcript.Event{Kind: transcript.EventJudge, Turn: e.turns, Answer: a.Answer, Text: a.Text})
+		e.finish(transcript.Event{End: transcript.EndJudged})
 		return universe.Observation{Done: true}, nil
 	case universe.ActionAsk:
 		o := mistaken(universe.CodeUnsupported, "Nobody is there to answer questions.")

@@ -29,13 +29,14 @@ const MaxIdle = 100
 // Play plays one episode to its end and gives its transcript, which is complete however the episode ended:
 //
 //	the agent answers or declines     answered, declined
+//	the agent judges the request      judged
 //	a budget of the view is spent     budget; wall time runs from here on
 //	the agent stops without an act    silent; declining is an explicit act, which silence never is
 //	the model provider fails          provider
 //	ctx is cancelled                  interrupted
 //	anything else fails or panics     internal
 //
-// The error is nil for the first three; for the others, which make the episode invalid, it is the cause.
+// The error is nil for the first four; for the others, which make the episode invalid, it is the cause.
 func Play(ctx context.Context, env *environment.Environment, agent Agent) (*transcript.Transcript, error) {
 	view := env.View()
 	if seconds := view.Budget.WallSeconds; seconds > 0 {

@@ -49,7 +49,7 @@ CREATE TABLE episodes (            -- one row an episode that has ended
   protocol      TEXT NOT NULL,
   arm           TEXT NOT NULL,
   trial         INTEGER NOT NULL,
-  end           TEXT NOT NULL,     -- answered, declined, silent, budget, crashed; provider, internal, interrupted
+  end           TEXT NOT NULL,     -- answered, declined, judged, silent, budget, crashed; provider, internal, interrupted
   valid         INTEGER NOT NULL,  -- 0 for the last three, which are run again on resume
   budget        TEXT NOT NULL,     -- what ran out
   message       TEXT NOT NULL,     -- why an invalid episode is invalid

@@ -102,7 +102,7 @@ func newFailure(e *episode) *failure {
 			if ev.Error != nil {
 				f.codes[ev.Error.Code] = true
 			}
-		case transcript.EventAnswer, transcript.EventDecline:
+		case transcript.EventAnswer, transcript.EventDecline, transcript.EventJudge:
 			f.idle = false
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	OutcomeSuccess     = "success"       // strictly right
 	OutcomeWrong       = "wrong_answer"  // answered, and not strictly right
 	OutcomeDeclined    = "declined"      // declined a request that can be met
+	OutcomeWrongYes    = "wrong_yes"     // judged that a request can be met which cannot
+	OutcomeWrongNo     = "wrong_no"      // judged that a request cannot be met which can
 	OutcomeSilent      = "silent"        // stopped without an act
 	OutcomeOutOfBudget = "out_of_budget" // Grade.Budget names the budget
 	OutcomeCrashed     = "crashed"       // the agent's own program failed
@@ -28,8 +30,8 @@ const (
 
 // Outcomes lists every outcome in the order of reports.
 func Outcomes() []string {
-	return []string{OutcomeSuccess, OutcomeWrong, OutcomeDeclined, OutcomeSilent, OutcomeOutOfBudget, OutcomeCrashed,
-		OutcomeInvalid}
+	return []string{OutcomeSuccess, OutcomeWrong, OutcomeDeclined, OutcomeWrongYes, OutcomeWrongNo, OutcomeSilent,
+		OutcomeOutOfBudget, OutcomeCrashed, OutcomeInvalid}
 }
 
 // First causes of a failure, beside the differences of the universe package.
@@ -38,6 +40,14 @@ const (
 	CauseDeclined     = "declined"              // the request can be met
 	CauseUnanswerable = "answered_unanswerable" // gold is declining
 	CauseMisreported  = "misreported"           // a call returned gold, and the answer is something else
+	CauseWrongYes     = "wrong_yes"             // the judgement is wrong: the request cannot be met
+	CauseWrongNo      = "wrong_no"              // the judgement is wrong: the request can be met
+)
+
+// Judgements, in the words of Incomplete Conditions: whether the request can be met.
+const (
+	JudgedYes = "yes"
+	JudgedNo  = "no"
 )
 
 // Grade is what an episode is worth. Counts are of events in the transcript; Tokens are input and output together;
@@ -58,8 +68,10 @@ type Grade struct {
 	Invalid string `json:"invalid,omitempty"` // provider, internal or interrupted
 	Valid   bool   `json:"valid"`             // counts in the denominator
 	Success bool   `json:"success"`           // strictly right
-	Lenient bool   `json:"lenient"`           // strictly right, or right after extraction from prose
-	Rule    string `json:"rule,omitempty"`    // the extraction rule, where only lenient
+	// Judged is what an episode that ended with a judgement said of the request: JudgedYes or JudgedNo.
+	Judged  string `json:"judged,omitempty"`
+	Lenient bool   `json:"lenient"`        // strictly right, or right after extraction from prose
+	Rule    string `json:"rule,omitempty"` // the extraction rule, where only lenient
 	// Cause is the first cause of a failure, "" for successes and invalid episodes: a Cause constant, or a Diff constant
 	// of the universe package.
 	Cause string `json:"cause,omitempty"`
@@ -80,7 +92,8 @@ type Grade struct {
 	Unparsed     int     `json:"unparsed,omitempty"`    // pieces of replies that could not be read
 	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that came back as an error, whoever's mistake it was
 
-	// Calling is there for valid episodes of tasks that have plans, but for those of the protocol sql.
+	// Calling is there for valid episodes of tasks that have plans, but for those of the protocol sql and those that ended with
+	// a judgement.
 	Calling *Calling `json:"calling,omitempty"`
 	// ErrorClass is one of [ErrorClasses] for failed episodes that have Calling, else "".
 	ErrorClass string `json:"error_class,omitempty"`
@@ -103,7 +116,7 @@ type episode struct {
 	task *universe.Task
 	t    *transcript.Transcript
 	end  *transcript.Event // never nil
-	act  *transcript.Event // the answer or decline that ended the episode; nil where nothing did
+	act  *transcript.Event // the answer, decline or judgement that ended the episode; nil where nothing did
 
 	calls    []invocation
 	struck   []bool    // by call: a fault changed or refused it
@@ -162,6 +175,7 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 	acts := map[string]string{
 		transcript.EndAnswered: transcript.EventAnswer,
 		transcript.EndDeclined: transcript.EventDecline,
+		transcript.EndJudged:   transcript.EventJudge,
 	}
 	kind, acted := acts[e.end.End]
 	if !acted {
@@ -169,7 +183,7 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 	}
 	// The first act ends the episode; what a turn holds after it was never done.
 	for i := range t.Events {
-		if k := t.Events[i].Kind; k == transcript.EventAnswer || k == transcript.EventDecline {
+		if k := t.Events[i].Kind; k == transcript.EventAnswer || k == transcript.EventDecline || k == transcript.EventJudge {
 			e.act = &t.Events[i]
 			break
 		}

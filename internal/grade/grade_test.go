@@ -93,6 +93,10 @@ func answer(text string) transcript.Event {
 	return transcript.Event{Kind: transcript.EventAnswer, Answer: json.RawMessage(text)}
 }
 
+func judgement(answer string) transcript.Event {
+	return transcript.Event{Kind: transcript.EventJudge, Answer: json.RawMessage(answer), Text: "because"}
+}
+
 func end(how string) transcript.Event { return transcript.Event{Kind: transcript.EventEnd, End: how} }
 
 func must(t *testing.T, task *universe.Task, tr *transcript.Transcript) Grade {
@@ -197,6 +201,17 @@ func TestOutcomesAndCauses(t *testing.T) {
 			OutcomeWrong, "", CauseUnanswerable},
 		{"silent where declining is right", decline, []transcript.Event{end(transcript.EndSilent)},
 			OutcomeSilent, "", CauseNoAnswer},
+		{"judged rightly that it can be met", singers, []transcript.Event{judgement("true"), end(transcript.EndJudged)},
+			OutcomeSuccess, "", ""},
+		{"judged wrongly that it cannot", either, []transcript.Event{judgement("false"), end(transcript.EndJudged)},
+			OutcomeWrongNo, "", CauseWrongNo},
+		{"judged rightly that it cannot be met", decline, []transcript.Event{judgement("false"), end(transcript.EndJudged)},
+			OutcomeSuccess, "", ""},
+		{"judged wrongly that it can", decline, []transcript.Event{judgement("true"), end(transcript.EndJudged)},
+			OutcomeWrongYes, "", CauseWrongYes},
+		{"calls as gold can be judged", universe.Gold{Kind: universe.GoldCalls}, []transcript.Event{
+			judgement("true"), end(transcript.EndJudged),
+		}, OutcomeSuccess, "", ""},
 		{"an alternative", either, []transcript.Event{answer(`2`), end(transcript.EndAnswered)}, OutcomeSuccess, "", ""},
 		{"no alternative", either, []transcript.Event{answer(`3`), end(transcript.EndAnswered)},
 			OutcomeWrong, "", universe.DiffValues},
@@ -227,6 +242,12 @@ func inconsistency(g Grade) string {
 		return "a success that does not count, is not lenient, or has a cause"
 	case g.Valid == (g.Outcome == OutcomeInvalid) || g.Valid != (g.Invalid == ""):
 		return "validity and outcome disagree"
+	case g.Judged != "" && (g.Calling != nil || !g.Success && g.Outcome != OutcomeWrongYes && g.Outcome != OutcomeWrongNo):
+		return "a judgement that is something else too"
+	case g.Judged == JudgedNo && g.Outcome == OutcomeWrongYes || g.Judged == JudgedYes && g.Outcome == OutcomeWrongNo:
+		return "a judgement that is wrong the other way"
+	case g.Judged == "" && (g.Outcome == OutcomeWrongYes || g.Outcome == OutcomeWrongNo):
+		return "a wrong judgement without one"
 	case g.Valid && !g.Success && g.Cause == "":
 		return "a failure without a cause"
 	case g.Lenient && !g.Success && (g.Rule == "" || g.Cause != universe.DiffProse):
@@ -292,6 +313,10 @@ func TestOwnFailuresAreErrors(t *testing.T) {
 		{"answered without an answer", "without that act", taskOf(singers), record(end(transcript.EndAnswered))},
 		{"declined after an answer", "without that act", taskOf(singers),
 			record(answer(`1`), transcript.Event{Kind: transcript.EventDecline}, end(transcript.EndDeclined))},
+		{"judged without a judgement", "without that act", taskOf(singers), record(end(transcript.EndJudged))},
+		{"judged as maybe", "neither true nor false", taskOf(singers), record(judgement(`"maybe"`), end(transcript.EndJudged))},
+		{"unknown gold judged", "cannot be graded", taskOf(universe.Gold{Kind: "guess"}),
+			record(judgement("true"), end(transcript.EndJudged))},
 		{"unknown end", "unknown", taskOf(singers), record(end("fell asleep"))},
 		{"unknown gold", "cannot be graded", taskOf(universe.Gold{Kind: universe.GoldState}),
 			record(answer(`1`), end(transcript.EndAnswered))},
@@ -307,7 +332,7 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 	pieces := []transcript.Event{
 		turn(r.IntN(50), r.IntN(50)), call(singers.Rows, true), call(singers.Rows[:r.IntN(3)], false),
 		answer(`[["Ann",30],["Bob",30],["Cy",31]]`), answer(`"x"`), answer(``),
-		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk},
+		{Kind: transcript.EventDecline}, {Kind: transcript.EventAsk}, judgement("true"), judgement("false"), judgement("1"),
 		{Kind: transcript.EventDecision, Applied: r.IntN(2) == 0},
 		{Kind: transcript.EventAnswer, Columns: []string{"Age", "Name"}, Result: []universe.Row{{int64(1)}, nil}},
 	}
@@ -320,8 +345,8 @@ func randomTranscript(r *rand.Rand) *transcript.Transcript {
 		}
 	}
 	ends := []string{
-		transcript.EndAnswered, transcript.EndDeclined, transcript.EndSilent, transcript.EndBudget, transcript.EndCrashed,
-		transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted,
+		transcript.EndAnswered, transcript.EndDeclined, transcript.EndJudged, transcript.EndSilent, transcript.EndBudget,
+		transcript.EndCrashed, transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted,
 	}
 	if r.IntN(8) > 0 {
 		events = append(events, end(ends[r.IntN(len(ends))]))

@@ -98,7 +98,7 @@ func newTrail(e *episode) *trail {
 		case transcript.EventAsk:
 			m.asks++
 			m.acts = true
-		case transcript.EventAnswer, transcript.EventDecline:
+		case transcript.EventAnswer, transcript.EventDecline, transcript.EventJudge:
 			m.acts = true
 		}
 	}

@@ -92,6 +92,8 @@ func scoreOutcome(e *episode, g *Grade) error {
 		return scoreAnswer(e, g)
 	case transcript.EndDeclined:
 		return scoreDecline(e, g)
+	case transcript.EndJudged:
+		return scoreJudgement(e, g)
 	case transcript.EndSilent:
 		g.Outcome = OutcomeSilent
 	case transcript.EndBudget:
@@ -139,6 +141,35 @@ func scoreDecline(e *episode, g *Grade) error {
 	return nil
 }
 
+// scoreJudgement compares a judgement with what gold says: a request can be met unless declining it is right.
+func scoreJudgement(e *episode, g *Grade) error {
+	said, ok := universe.Judgement(e.act.Answer)
+	if !ok {
+		return fmt.Errorf("the judgement %s is neither true nor false", e.act.Answer)
+	}
+	feasible := true
+	switch e.task.Gold.Kind {
+	case universe.GoldDecline:
+		feasible = false
+	case universe.GoldRows, universe.GoldAnyOf, universe.GoldCalls, universe.GoldState:
+	default:
+		return unknownGold(e)
+	}
+	g.Judged = JudgedNo
+	if said {
+		g.Judged = JudgedYes
+	}
+	switch {
+	case said == feasible:
+		g.Outcome, g.Success, g.Lenient = OutcomeSuccess, true, true
+	case said:
+		g.Outcome = OutcomeWrongYes
+	default:
+		g.Outcome = OutcomeWrongNo
+	}
+	return nil
+}
+
 func unknownGold(e *episode) error {
 	return fmt.Errorf("task %s has gold of the kind %q, which cannot be graded", e.task.ID, e.task.Gold.Kind)
 }
@@ -151,6 +182,10 @@ func scoreCause(e *episode, g *Grade) error {
 		g.Cause = CauseNoAnswer
 	case OutcomeDeclined:
 		g.Cause = CauseDeclined
+	case OutcomeWrongYes:
+		g.Cause = CauseWrongYes
+	case OutcomeWrongNo:
+		g.Cause = CauseWrongNo
 	case OutcomeWrong:
 		switch {
 		case e.task.Gold.Kind == universe.GoldDecline:

@@ -12,10 +12,10 @@ import (
 // Sample is what the votes of repeated trials need of an episode: its final word, and what its calls had returned. It is
 // read off the transcript alone; nothing of it is gold or a grade.
 type Sample struct {
-	// Votes says that the episode is valid and ended with an answer or a decline. Others abstain.
+	// Votes says that the episode is valid and ended with an answer, a decline or a judgement. Others abstain.
 	Votes bool
 	// Rows is the answer as a bag: a hash of each of its rows in the form of [universe.Answer.Canonical], sorted. A decline is
-	// a bag of one row that no answer has.
+	// a bag of one row that no answer has, and so is each of the two judgements.
 	Rows []uint64
 	// Seen is the set of the digests of all results that calls returned, hashed and sorted.
 	Seen []uint64
@@ -43,6 +43,8 @@ func SampleOf(t *transcript.Transcript) Sample {
 			slices.Sort(s.Rows)
 		case e.Kind == transcript.EventDecline && end.End == transcript.EndDeclined:
 			s.Votes, s.Rows = true, []uint64{hashed("decline", "")}
+		case e.Kind == transcript.EventJudge && end.End == transcript.EndJudged:
+			s.Votes, s.Rows = true, []uint64{hashed("judgement", string(e.Answer))}
 		}
 	}
 	slices.Sort(s.Seen)

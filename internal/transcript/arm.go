@@ -12,18 +12,22 @@ import (
 type Arm struct {
 	Hint     string  // the arm of hints; "" where none are given
 	Budget   float64 // the scale of the base budget; 0 where budgets are not scaled
+	Shots    int     // examples that the agent was shown; 0 where there are none
+	Scenario string  // what the agent is told of an attempt before, of protocols that tell of one; "" for others
 	Informed bool    // a second try after a failure: it uses the verdict of the grader
 }
 
 const (
 	armSeparator = ","
 	armBudget    = "budget="
+	armShots     = "shots="
+	armScenario  = "after="
 	armInformed  = "informed"
 )
 
 var armHint = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// String writes the parts that are there, in the order of the fields, separated by commas: "start,budget=2,informed".
+// String writes the parts that are there, in the order of the fields, separated by commas: "start,budget=2,shots=4,informed".
 func (a Arm) String() string {
 	var parts []string
 	if a.Hint != "" {
@@ -31,6 +35,12 @@ func (a Arm) String() string {
 	}
 	if a.Budget != 0 {
 		parts = append(parts, armBudget+strconv.FormatFloat(a.Budget, 'g', -1, 64))
+	}
+	if a.Shots != 0 {
+		parts = append(parts, armShots+strconv.Itoa(a.Shots))
+	}
+	if a.Scenario != "" {
+		parts = append(parts, armScenario+a.Scenario)
 	}
 	if a.Informed {
 		parts = append(parts, armInformed)
@@ -46,7 +56,16 @@ func ParseArm(text string) (Arm, error) {
 	}
 	for part := range strings.SplitSeq(text, armSeparator) {
 		scale, isBudget := strings.CutPrefix(part, armBudget)
+		shots, isShots := strings.CutPrefix(part, armShots)
+		scenario, isScenario := strings.CutPrefix(part, armScenario)
 		switch {
+		case isShots:
+			var err error
+			if a.Shots, err = strconv.Atoi(shots); err != nil || a.Shots < 1 {
+				return Arm{}, fmt.Errorf("arm %q: %q is no number of examples", text, shots)
+			}
+		case isScenario && armHint.MatchString(scenario):
+			a.Scenario = scenario
 		case isBudget:
 			var err error
 			if a.Budget, err = strconv.ParseFloat(scale, 64); err != nil || !(a.Budget > 0) || math.IsInf(a.Budget, 0) {

@@ -41,6 +41,7 @@ const (
 	EventAnswer   = "answer"   // the agent's answer
 	EventDecline  = "decline"  // the agent says that the request cannot be met
 	EventAsk      = "ask"      // the agent asks the user
+	EventJudge    = "judge"    // the agent says whether the request can be met at all
 	EventDecision = "decision" // what a condition did to a call; never shown to the agent
 	EventHint     = "hint"     // advice that the agent was given, in Text
 	EventEnd      = "end"      // the last event
@@ -50,6 +51,7 @@ const (
 const (
 	EndAnswered = "answered"
 	EndDeclined = "declined"
+	EndJudged   = "judged"
 	EndSilent   = "silent"  // the agent stopped without an act
 	EndBudget   = "budget"  // a budget ran out; Event.Budget names it
 	EndCrashed  = "crashed" // the agent's own program failed
@@ -62,7 +64,7 @@ const (
 // Valid says whether an episode that ended so counts.
 func Valid(end string) bool {
 	switch end {
-	case EndAnswered, EndDeclined, EndSilent, EndBudget, EndCrashed:
+	case EndAnswered, EndDeclined, EndJudged, EndSilent, EndBudget, EndCrashed:
 		return true
 	default:
 		return false
@@ -93,13 +95,14 @@ type Event struct {
 	Resolved  bool                `json:"resolved,omitempty"`   // an argument was a reference
 	Unlisted  bool                `json:"unlisted,omitempty"`   // the tool was not shown to the agent
 
-	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for.
+	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for. EventJudge: true or
+	// false.
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Lenient bool            `json:"lenient,omitempty"`
 	Columns []string        `json:"columns,omitempty"`
 	Result  []universe.Row  `json:"result,omitempty"`
 
-	// EventDecline, EventAsk and EventHint
+	// EventDecline, EventAsk, EventJudge and EventHint
 	Text string `json:"text,omitempty"`
 
 	// EventDecision
@@ -189,7 +192,7 @@ func Decode(data []byte) (*Transcript, error) {
 
 func isKind(kind string) bool {
 	switch kind {
-	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventDecision, EventHint, EventEnd:
+	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventEnd:
 		return true
 	default:
 		return false

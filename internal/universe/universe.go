@@ -329,6 +329,7 @@ const (
 	ActionAnswer  = "answer"
 	ActionDecline = "decline"
 	ActionAsk     = "ask"
+	ActionJudge   = "judge" // says whether the request can be met at all (Incomplete Conditions, "Task Formulation")
 )
 
 // Action is what an agent does in an environment.
@@ -337,9 +338,30 @@ type Action struct {
 	Label     string          `json:"label,omitempty"` // of a call; the environment gives call_1, call_2, … where it is empty
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
-	Answer    json.RawMessage `json:"answer,omitempty"`    // JSON; a string of the form $label$ stands for that call's result
+	Answer    json.RawMessage `json:"answer,omitempty"`    // JSON; a string of the form $label$ stands for that call's result; true or false of a judgement
 	Lenient   bool            `json:"lenient,omitempty"`   // the answer was extracted from prose by a stated rule
-	Text      string          `json:"text,omitempty"`      // the reason of a decline, or the question asked
+	Text      string          `json:"text,omitempty"`      // the reason of a decline or of a judgement, or the question asked
+}
+
+// Judgement reads the answer of a judgement: whether the request can be met, and whether it says so at all.
+func Judgement(answer json.RawMessage) (feasible, ok bool) {
+	switch string(answer) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+// Judge makes the judgement that a request can be met, or that it cannot, with its explanation.
+func Judge(feasible bool, explanation string) Action {
+	answer := json.RawMessage("false")
+	if feasible {
+		answer = json.RawMessage("true")
+	}
+	return Action{Kind: ActionJudge, Answer: answer, Text: explanation}
 }
 
 // Observation is what an agent sees after an action. Exactly one of Content and Error is set for a call.
