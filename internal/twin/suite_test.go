@@ -43,13 +43,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// demo is the demo corpus as a suite. Few neighbours do: nothing here depends on what they can tell.
+// demo is the demo corpus as a suite, under the race detector a part of it, whose figures mean nothing. Few neighbours do:
+// nothing here depends on what they can tell.
 var demo = sync.OnceValues(func() (*suite.Suite, error) { return made("demo", "") })
 
 func made(source, split string) (*suite.Suite, error) {
 	o := build.Defaults()
 	o.Corpora, o.Split, o.Seed, o.Neighbours = []string{source}, split, 7, 2
 	o.Styles = []string{universe.StyleFunc, universe.StyleRest}
+	if underRace {
+		o.Limit = 90
+	}
 	name, _, _ := strings.Cut(source, ":")
 	o.WorkDir = filepath.Join(scratch, name)
 	if err := os.Mkdir(o.WorkDir, 0o755); err != nil {
@@ -172,14 +176,14 @@ func TestDemo(t *testing.T) {
 	found := map[string]*outcomes{}
 	for i, b := range shelves(t, s, nothingFound) {
 		for n, task := range b.tasks {
-			if underRace && n%6 > 0 {
+			if underRace && n%5 > 0 {
 				continue
 			}
 			c := check(t, b, task, found, 1)
 			if c == nil {
 				continue
 			}
-			if len(c.Toolkit) != size {
+			if len(c.Toolkit) != size && !underRace {
 				t.Errorf("%s: %d tools", task.ID, len(c.Toolkit))
 			}
 			other, _, err := again[i].finder.Find(t.Context(), task, b.query(t, task), nil, size)
@@ -198,7 +202,7 @@ func TestDemo(t *testing.T) {
 	}
 	for style, o := range found {
 		t.Logf("%s: %d tasks, %d twins, %d bounded", style, o.tasks, o.twins, o.bounded)
-		if o.tasks < 200 && !underRace || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95 {
+		if !underRace && (o.tasks < 200 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95) || o.twins == 0 {
 			t.Errorf("%s: %+v", style, *o)
 		}
 	}
