@@ -1,6 +1,7 @@
 package build
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -178,6 +179,50 @@ func TestFaultDrift(t *testing.T) {
 		got := strings.Join(lines, "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: verify says %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFaultNumbers puts the bundled corpus, and Spider's dev questions where they are at hand, under every kind: at least
+// thirty kinds are certified on 25 tasks and more, and each on nine of ten tasks on which it makes sense.
+func TestFaultNumbers(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector would take minutes over what the ordinary build tests")
+	}
+	corpora := map[string]string{"demo": "demo"}
+	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
+		corpora["spider"] = "spider:" + filepath.Join(shared, "data/spider")
+	} else {
+		t.Log("SEATRIAL_SHARED is not set: Spider is not at hand")
+	}
+	for name, corpus := range corpora {
+		o := Defaults()
+		o.Corpora, o.Seed, o.WorkDir, o.Faults = []string{corpus}, 7, t.TempDir(), []string{"all"}
+		if name == "spider" {
+			o.Split = "dev"
+		}
+		built, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := 0
+		for specification, c := range built.Suite.Manifest.Counts.Instances {
+			uncertified := 0
+			for reason, n := range c.Reasons {
+				if verify.FaultReasons()[reason] != "" {
+					uncertified += n
+				}
+			}
+			if float64(c.Certified) < 0.9*float64(c.Certified+uncertified) {
+				t.Errorf("%s, %s: %d certified, %d not", name, specification, c.Certified, uncertified)
+			}
+			variant, _, _ := strings.Cut(specification, ":")
+			if (variant == "fault" || variant == "hopeless") && c.Certified >= 25 {
+				kinds++
+			}
+		}
+		if kinds < 30 {
+			t.Errorf("%s: %d kinds are certified on 25 tasks and more, want 30", name, kinds)
 		}
 	}
 }

@@ -41,7 +41,9 @@ func (s *Suite) Played(visit func(*Played) error) error {
 	if len(s.Transcripts) == 0 {
 		return nil
 	}
-	corrupt := func(line int, err error) error { return &CorruptError{File: FileTranscripts, Line: line, Message: err.Error()} }
+	corrupt := func(line int, err error) error {
+		return &CorruptError{File: FileTranscripts, Line: line, Message: err.Error()}
+	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(s.Transcripts))
 	if err != nil {
 		return corrupt(0, err)

@@ -97,8 +97,8 @@ type Counts struct {
 	TasksWithAlternative int                       `json:"tasks_with_alternative"`
 	TasksWithPaths       int                       `json:"tasks_with_paths,omitempty"` // beside their plans, where these were looked for
 	PathsOmitted         int                       `json:"paths_omitted,omitempty"`    // pairs of calls that bounds left out of the search
-	Structured           int                       `json:"structured"` // published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
-	Workflows            map[string]int            `json:"workflows"`  // of the primary plans
+	Structured           int                       `json:"structured"`                 // published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
+	Workflows            map[string]int            `json:"workflows"`                  // of the primary plans
 	MutationScore        float64                   `json:"mutation_score"`
 	Mutants              MutantCounts              `json:"mutants"`
 	JoinMutants          MutantCounts              `json:"join_mutants"`
