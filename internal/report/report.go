@@ -62,14 +62,16 @@ type Options struct {
 
 // Report is what runs show. Lists are sorted by run, agent, protocol and arm.
 type Report struct {
-	Format     string      `json:"format"`
-	Seed       uint64      `json:"seed"`
-	Resamples  int         `json:"resamples"`
-	Agents     []Agent     `json:"agents"`
-	Workflows  []Workflow  `json:"workflows"`
-	Conditions []Condition `json:"conditions,omitempty"` // those of the environment are in Robustness
-	Pairs      []Pair      `json:"pairs,omitempty"`
-	Robustness *Robustness `json:"robustness,omitempty"` // nil where no instance is under conditions of the environment
+	Format    string `json:"format"`
+	Seed      uint64 `json:"seed"`
+	Resamples int    `json:"resamples"`
+	// FaultsApart says that Agents and Workflows leave out episodes under faults and their variants.
+	FaultsApart bool        `json:"faults_apart,omitempty"`
+	Agents      []Agent     `json:"agents"`
+	Workflows   []Workflow  `json:"workflows"`
+	Conditions  []Condition `json:"conditions,omitempty"` // those of the environment are in Robustness
+	Pairs       []Pair      `json:"pairs,omitempty"`
+	Robustness  *Robustness `json:"robustness,omitempty"` // nil where no instance is under conditions of the environment
 }
 
 // Subject is what is measured: an agent under a protocol, in a hint arm. Run is empty where there is one run alone.
@@ -183,8 +185,10 @@ func Build(runs []Run, o Options) (*Report, error) {
 		}
 		groups[i] = grouped(name, rows)
 		for _, g := range groups[i] {
-			r.Agents = append(r.Agents, g.agent(o))
-			r.Workflows = append(r.Workflows, g.workflows(o)...)
+			plain, apart := g.plain()
+			r.FaultsApart = r.FaultsApart || apart
+			r.Agents = append(r.Agents, plain.agent(o))
+			r.Workflows = append(r.Workflows, plain.workflows(o)...)
 			r.Conditions = append(r.Conditions, g.conditions(o)...)
 		}
 	}
@@ -241,6 +245,21 @@ func grouped(run string, rows []Row) []group {
 		last.rows = append(last.rows, row)
 	}
 	return groups
+}
+
+// plain gives the rows under no condition of the environment, and whether there are others beside them. Where there is
+// nothing else than such conditions it gives all: then there is nothing to set apart.
+func (g group) plain() (group, bool) {
+	rest := group{subject: g.subject}
+	for i := range g.rows {
+		if g.rows[i].Strike == nil {
+			rest.rows = append(rest.rows, g.rows[i])
+		}
+	}
+	if len(rest.rows) == 0 || len(rest.rows) == len(g.rows) {
+		return g, false
+	}
+	return rest, true
 }
 
 func (s Subject) names(more ...string) []string {

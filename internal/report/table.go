@@ -122,6 +122,9 @@ func (r *Report) agentTable() Table {
 			t.Notes = append(t.Notes, note)
 		}
 	}
+	if r.FaultsApart {
+		t.Notes = append(t.Notes, "Instances under faults, and what stands beside them, do not count here: they have tables of their own.")
+	}
 	if slices.ContainsFunc(r.Agents, func(a Agent) bool { return armOf(a.Arm).Informed }) {
 		t.Notes = append(t.Notes, informedNote)
 	}

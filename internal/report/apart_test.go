@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/grade"
+)
+
+// TestFaultsApart keeps what is under faults out of the tables of success by agent and workflow, and says so; a run that has
+// nothing else counts it there.
+func TestFaultsApart(t *testing.T) {
+	rows := func(plain, struck int) []Row {
+		var list []Row
+		for i := range plain + struck {
+			row := Row{Role: roleClean, Workflow: "single", Grade: grade.Grade{
+				Episode: fmt.Sprint(i), Task: fmt.Sprint("task", i), Agent: "gold", Valid: true, Success: i < plain,
+			}}
+			if i >= plain {
+				row.Strike = &Strike{Kinds: []string{"exec.timeout"}, Points: 1}
+			}
+			list = append(list, row)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		plain, struck, counted int
+		apart                  bool
+	}{{3, 0, 3, false}, {3, 2, 3, true}, {0, 2, 2, false}} {
+		r, err := Build([]Run{{Rows: rows(c.plain, c.struck)}}, Options{Resamples: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Agents[0].Episodes != c.counted || r.Workflows[0].Episodes != c.counted || r.FaultsApart != c.apart {
+			t.Errorf("%+v: %d episodes by agent, %d by workflow, apart %t", c, r.Agents[0].Episodes, r.Workflows[0].Episodes, r.FaultsApart)
+		}
+		if said := strings.Contains(r.Text(Terminal{Width: 200}), "do not count here"); said != c.apart {
+			t.Errorf("%+v: the table says so: %t", c, said)
+		}
+	}
+}
