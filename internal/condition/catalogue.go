@@ -24,19 +24,24 @@ type Info struct {
 	Survival  *Survival  // of a condition of the environment; nil for others
 }
 
-// Parameter is the one whole number that a condition may take. It has no default: a condition that takes one needs it.
+// Parameter is the one whole number that a condition may take.
 type Parameter struct {
 	Symbol           string // in usage: P
 	Name             string // in JSON: percent
 	Minimum, Maximum int
+	Default          int // what stands for no number; 0 where one has to be given
 }
 
-// Usage writes how the condition is asked for: universe-size:P.
+// Usage writes how the condition is asked for: universe-size:P, surface[:N].
 func (i *Info) Usage() string {
-	if i.Parameter == nil {
+	switch {
+	case i.Parameter == nil:
 		return i.Name
+	case i.Parameter.Default != 0:
+		return i.Name + "[:" + i.Parameter.Symbol + "]"
+	default:
+		return i.Name + ":" + i.Parameter.Symbol
 	}
-	return i.Name + ":" + i.Parameter.Symbol
 }
 
 // entry is a row of the catalogue.
@@ -58,7 +63,7 @@ type entry struct {
 const maxTools = 1_000_000
 
 // catalogue is the table of all conditions, in the order in which those of one instance apply.
-var catalogue = slices.Concat(toolkitConditions, faultConditions)
+var catalogue = slices.Concat(requestConditions, toolkitConditions, faultConditions)
 
 // toolkitConditions are the conditions of the toolkit.
 var toolkitConditions = []entry{
@@ -119,9 +124,16 @@ func (c Condition) decode() (*entry, int, error) {
 		return nil, 0, unknown(c.Name)
 	}
 	e := &catalogue[at]
-	if e.Kind == KindEnvironment {
+	switch e.Kind {
+	case KindEnvironment:
 		_, err := e.decodeFault(c)
 		return e, 0, err
+	case KindRequest:
+		r, err := e.decodeRequest(c)
+		if err != nil {
+			return e, 0, err
+		}
+		return e, r.Strength, nil
 	}
 	if e.Parameter == nil {
 		if c.Parameters != nil {

@@ -23,3 +23,9 @@ func (c Condition) OfEnvironment() bool {
 	at := find(c.Name)
 	return at >= 0 && catalogue[at].Kind == KindEnvironment
 }
+
+// OfRequest says whether a condition changes the request.
+func (c Condition) OfRequest() bool {
+	at := find(c.Name)
+	return at >= 0 && catalogue[at].Kind == KindRequest
+}

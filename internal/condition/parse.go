@@ -20,11 +20,13 @@ func Parse(text string) (Condition, error) {
 	e := &catalogue[at]
 	switch {
 	case e.Kind == KindEnvironment:
-		return Condition{}, diag.Usagef("%s is a fault, not a condition of the toolkit", e.Name).WithHint("ask for it with --fault %s", text)
+		return Condition{}, diag.Usagef("%s is a fault, not a condition of request or toolkit", e.Name).WithHint("ask for it with --fault %s", text)
 	case e.Parameter == nil && given:
 		return Condition{}, diag.Usagef("condition %s takes no parameter", e.Name).WithHint("%s", e.Usage())
 	case e.Parameter == nil:
 		return Condition{Name: e.Name}, nil
+	case !given && e.Parameter.Default != 0:
+		return Condition{Name: e.Name, Parameters: e.Parameter.encode(e.Parameter.Default)}, nil
 	case !given:
 		return Condition{}, diag.Usagef("condition %s needs a parameter", e.Name).WithHint("%s", e.usageInRange())
 	}
@@ -39,7 +41,8 @@ func Parse(text string) (Condition, error) {
 }
 
 // ParseCombination reads conditions joined by a plus sign and gives them in the order in which they apply, which is that
-// of the catalogue. A condition that stands twice, and two that exclude each other, are mistakes.
+// of the catalogue. A condition that stands twice, and two that exclude each other, are mistakes; so is one of the request
+// that does not stand alone.
 func ParseCombination(text string) ([]Condition, error) {
 	var list []Condition
 	for part := range strings.SplitSeq(text, "+") {
@@ -52,6 +55,13 @@ func ParseCombination(text string) ([]Condition, error) {
 	slices.SortStableFunc(list, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
 	for i, c := range list {
 		for _, other := range list[i+1:] {
+			if c.Name != other.Name && (c.OfRequest() || other.OfRequest()) {
+				alone := c.Name
+				if !c.OfRequest() {
+					alone = other.Name
+				}
+				return nil, diag.Usagef("%q: condition %s stands alone", text, alone).WithHint("give each a --condition of its own")
+			}
 			if c.Name == other.Name {
 				return nil, diag.Usagef("%q names condition %s twice", text, c.Name)
 			}
@@ -113,14 +123,14 @@ func (c Condition) String() string {
 	}
 }
 
-// unknown says that there is no such condition of the toolkit, and which one may have been meant.
-func unknown(name string) error { return unknownOf("condition", name, KindToolkit) }
+// unknown says that there is no such condition of request or toolkit, and which one may have been meant.
+func unknown(name string) error { return unknownOf("condition", name, KindRequest, KindToolkit) }
 
-// unknownOf says that there is no condition of that kind under that name.
-func unknownOf(what, name, kind string) error {
+// unknownOf says that there is no condition of those kinds under that name.
+func unknownOf(what, name string, kinds ...string) error {
 	var known []string
 	for i := range catalogue {
-		if catalogue[i].Kind == kind {
+		if slices.Contains(kinds, catalogue[i].Kind) {
 			known = append(known, catalogue[i].Name)
 		}
 	}

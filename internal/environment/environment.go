@@ -74,6 +74,8 @@ type Config struct {
 	Limits     Limits
 	Steps      []condition.Step // the conditions at work, in the order in which they apply
 	Hint       Hint             // advice on them, and when it is given
+	// User answers what the agent asks; nil where nobody is there to answer.
+	User *condition.User
 	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
 	// byte of what comes out.
 	Parallelism int
@@ -118,6 +120,7 @@ type Environment struct {
 	usage    universe.Usage
 	timeouts int
 	unread   []unread // data handles whose digests are still to be found
+	asked    []string // the questions so far
 
 	countsMu sync.Mutex
 	counts   map[string]int // of rows, by the statement that counts them
@@ -164,6 +167,7 @@ func New(config Config) (*Environment, error) {
 		e.outcomes[s.Label] = &outcome{handle: s.Handle}
 	}
 	e.hintAtStart()
+	e.userAtStart()
 	return e, nil
 }
 
@@ -180,6 +184,9 @@ func (e *Environment) View() *universe.View {
 	}
 	if e.config.Hint.When == HintStart {
 		view.Hint = e.config.Hint.Text
+	}
+	if e.config.User != nil {
+		view.Questions = condition.Questions
 	}
 	return view
 }

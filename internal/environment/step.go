@@ -257,9 +257,7 @@ func (e *Environment) recordAct(ctx context.Context, a *universe.Action) (univer
 		e.finish(transcript.Event{End: transcript.EndJudged})
 		return universe.Observation{Done: true}, nil
 	case universe.ActionAsk:
-		o := mistaken(universe.CodeUnsupported, "Nobody is there to answer questions.")
-		e.record.Append(transcript.Event{Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Error: o.Error})
-		return o, nil
+		return e.recordAsk(a), nil
 	default:
 		return mistaken(universe.CodeUnsupported, fmt.Sprintf("There is no action of the kind %q.", a.Kind)), nil
 	}

@@ -100,11 +100,18 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
+	messages, evidence, err := condition.ChangeRequest(in.Conditions, task.Messages, task.Evidence)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
 	config := environment.Config{
-		Header: seat.Header, Messages: task.Messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
+		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
 	}
 	if !s.shows.HideEvidence {
-		config.Evidence = task.Evidence
+		config.Evidence = evidence
+	}
+	if config.User, err = condition.UserOf(in.Conditions); err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
 	if seat.SQL {
 		config.Toolkit, err = s.sqlToolkit(task.Database)
@@ -160,8 +167,9 @@ func ofEnvironment(c condition.Condition) bool {
 	return kind != condition.KindToolkit && kind != condition.KindRequest
 }
 
-// Shown gives the task of an instance as its agent meets it: where a condition calls tools and arguments by other names,
-// the plans call them by those, and where nothing can give the answer, declining is right. Policies play it, and grades
+// Shown gives the task of an instance as its agent meets it: its request reads as a condition has it, where a condition
+// calls tools and arguments by other names the plans call them by those, and where nothing can give the answer, declining is
+// right. Policies play it, and grades
 // compare with it.
 func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 	task, err := s.Task(in)
@@ -176,6 +184,13 @@ func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 		if task, err = names.Task(task); err != nil {
 			return nil, err
 		}
+	}
+	if slices.ContainsFunc(in.Conditions, condition.Condition.OfRequest) {
+		asked := *task
+		if asked.Messages, asked.Evidence, err = condition.ChangeRequest(in.Conditions, task.Messages, task.Evidence); err != nil {
+			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+		task = &asked
 	}
 	if in.Role == condition.RoleHopeless {
 		hopeless := *task

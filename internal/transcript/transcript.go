@@ -102,7 +102,8 @@ type Event struct {
 	Columns []string        `json:"columns,omitempty"`
 	Result  []universe.Row  `json:"result,omitempty"`
 
-	// EventDecline, EventAsk, EventJudge and EventHint
+	// EventDecline, EventAsk, EventJudge and EventHint. Where a user answered what was asked, Note holds the reply, and
+	// Condition and Detail say what the user made of it.
 	Text string `json:"text,omitempty"`
 
 	// EventDecision

@@ -369,7 +369,7 @@ type Observation struct {
 	Label   string          `json:"label,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Content json.RawMessage `json:"content,omitempty"` // what the tool returned: a JSON list of records
-	Note    string          `json:"note,omitempty"`    // what the tool says beside its result
+	Note    string          `json:"note,omitempty"`    // what the tool says beside its result, or the user in answer to a question
 	Hint    string          `json:"hint,omitempty"`    // advice on trouble with the tools, in the arms that give it when it shows
 	Error   *ToolError      `json:"error,omitempty"`
 	Done    bool            `json:"done,omitempty"` // the episode has ended
@@ -408,6 +408,8 @@ type View struct {
 	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
 	Tools    []*Tool   `json:"tools"`            // specifications; agents that are models are shown name, description and parameters alone
 	Budget   Budget    `json:"budget"`
+	// Questions is how many questions the user answers, 0 where nobody is there to answer.
+	Questions int `json:"questions,omitempty"`
 }
 
 // Table is a starting table as an agent sees it: a label to refer to it by, the tables of the database that it joins, and

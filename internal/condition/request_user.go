@@ -1,0 +1,144 @@
+package condition
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// User is a simulated user who left out a detail and answers one question about it.
+type User struct {
+	// Reply is what the user says when asked for what is missing.
+	Reply string `json:"reply"`
+	// Others are names of other things in the tables of the request, so that a list of all of them is no question.
+	Others []string `json:"others,omitempty"`
+
+	names []string // the words by which what is missing can be asked for, those of Dropped
+}
+
+// What the user makes of a question, as it stands in the record.
+const (
+	AskedDetail     = "detail"     // it asks for what is missing
+	AskedEverything = "everything" // it asks for all there is
+	AskedElse       = "else"       // it asks for something else
+	AskedAgain      = "again"      // the one question was asked before
+)
+
+const (
+	replyEverything = "Please be more specific: which one thing do you need to know?"
+	replyElse       = "I cannot tell you anything about that."
+	replyAgain      = "I have answered my one question already. Please go on with what you have."
+)
+
+// Questions is how many questions a user answers.
+const Questions = 1
+
+// mostNames is how many other things a question may name beside what is missing before it counts as asking for everything.
+const mostNames = 2
+
+// sweeping are phrases of questions that ask for everything.
+var sweeping = [][]string{
+	{"everything"}, {"anything", "else"}, {"all", "details"}, {"all", "the", "details"}, {"all", "detail"},
+	{"all", "information"}, {"all", "the", "information"}, {"more", "details"}, {"more", "detail"}, {"more", "information"},
+	{"more", "context"}, {"be", "more", "specific"}, {"please", "clarify"}, {"please", "specify"}, {"please", "elaborate"},
+	{"full", "request"}, {"complete", "request"}, {"what", "is", "missing"}, {"missing", "detail"}, {"missing", "details"},
+	{"missing", "information"}, {"missing", "value"}, {"missing", "values"}, {"all", "values"}, {"all", "the", "values"},
+	{"whole", "request"},
+}
+
+// UserOf gives the user whom an agent can ask under conditions, nil where there is none. The error is that of
+// [ChangeRequest].
+func UserOf(conditions []Condition) (*User, error) {
+	for _, c := range conditions {
+		r, err := c.Request()
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && r.User != nil {
+			r.User.names = r.Dropped.Names
+			return r.User, nil
+		}
+	}
+	return nil, nil
+}
+
+// Answer gives what the user says to a question, after those that were asked before it. A question that names what is
+// missing, by its argument, its column or a listed synonym, is answered; one that asks for everything, in so many words or
+// by naming all that there is, gets a request to be specific. Either is the one question. Anything else the user knows
+// nothing about, and it uses nothing up. The detail says for the record what the user made of the question.
+func (u *User) Answer(earlier []string, question string) (reply string, understood json.RawMessage) {
+	asked := u.understand(question)
+	if slices.ContainsFunc(earlier, func(q string) bool { return u.understand(q) != AskedElse }) {
+		asked = AskedAgain
+	}
+	reply = replyAgain
+	switch asked {
+	case AskedDetail:
+		reply = u.Reply
+	case AskedEverything:
+		reply = replyEverything
+	case AskedElse:
+		reply = replyElse
+	}
+	return reply, detail(Field{"asked", universe.AppendValue(nil, asked)})
+}
+
+// Waits says for the record that the user can be asked.
+func (u *User) Waits() json.RawMessage { return detail(Field{"questions", number(Questions)}) }
+
+// understand says what a question asks for.
+func (u *User) understand(question string) string {
+	words := namedWords(question)
+	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, namedWords(name)) })
+	others := 0
+	for _, name := range u.Others {
+		if within(words, namedWords(name)) {
+			others++
+		}
+	}
+	switch {
+	case others > mostNames:
+		return AskedEverything
+	case named:
+		return AskedDetail
+	case slices.ContainsFunc(sweeping, func(phrase []string) bool { return within(words, phrase) }):
+		return AskedEverything
+	default:
+		return AskedElse
+	}
+}
+
+// namedWords splits a text into words in lower case, at every sign that is no letter and no digit, and where a capital
+// begins a new word of a name: countryCode.
+func namedWords(text string) []string {
+	var spaced strings.Builder
+	before := ' '
+	for _, r := range text {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			spaced.WriteByte(' ')
+		}
+		spaced.WriteRune(r)
+		before = r
+	}
+	return strings.FieldsFunc(strings.ToLower(spaced.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// within says whether words stand side by side in a list of words. The plural of a word is as good as the word.
+func within(list, words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	for from := 0; from+len(words) <= len(list); from++ {
+		if slices.EqualFunc(list[from:from+len(words)], words, sameWord) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameWord(a, b string) bool {
+	return a == b || len(b) > 2 && (a == b+"s" || a == b+"es" || strings.HasSuffix(b, "y") && a == b[:len(b)-1]+"ies")
+}
