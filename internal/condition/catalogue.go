@@ -55,6 +55,8 @@ type entry struct {
 	// after some times, so that one tool can be struck several times.
 	points int
 	passes bool
+	// role is that of an instance under a condition of the request.
+	role string
 	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
 	excludes []string
 }

@@ -221,9 +221,12 @@ func (c Condition) Variant() string {
 	return target.Variant
 }
 
-// Role gives the role of an instance under a condition of the environment.
+// Role gives the role of an instance under a condition of the environment or of the request.
 func (c Condition) Role() string {
 	at := find(c.Name)
+	if at >= 0 && catalogue[at].Kind == KindRequest {
+		return catalogue[at].role
+	}
 	switch c.Variant() {
 	case VariantLookalike:
 		return RoleLookalike

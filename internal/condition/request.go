@@ -30,24 +30,24 @@ var requestConditions = []entry{
 		Parameter: &Parameter{Symbol: "STRENGTH", Name: "strength", Minimum: 1, Maximum: 5, Default: 3},
 		Summary:   "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates and names",
 		Source:    sourceRFC + "meaning-preserving rephrasings",
-	}},
+	}, role: RoleClean},
 	{Info: Info{
 		Name: NameParaphrase, Kind: KindRequest,
 		Summary: "says the request in other words, every value kept", Source: sourceRFC + "meaning-preserving rephrasings",
-	}},
+	}, role: RoleClean},
 	{Info: Info{
 		Name: NameDisambiguate, Kind: KindRequest,
 		Summary: "adds what the schema knows: which table, which of two columns", Source: sourceRFC + "discussion of mismatched values",
-	}},
+	}, role: RoleClean},
 	{Info: Info{
 		Name: NameDropDetail, Kind: KindRequest,
 		Summary: "keeps a condition of the request and leaves out its value, so that nobody can know the answer",
 		Source:  sourceICT + "partial removal of user utterance",
-	}},
+	}, role: RoleHopeless},
 	{Info: Info{
 		Name: NameClarify, Kind: KindRequest,
 		Summary: "leaves out a value, and a simulated user answers one question", Source: sourceICT + "partial removal of user utterance",
-	}},
+	}, role: RoleFault},
 }
 
 // Request is the parameters of a condition of the request. What a user asks for has at most a strength; in an instance

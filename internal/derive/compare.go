@@ -18,8 +18,8 @@ type Difference struct {
 // Compare derives the instances of a suite under the conditions and the faults that it was built with again, and lists how
 // those that stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that
 // the suite refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is
-// for whoever refused it to say. Instances that nothing survives are passed over: nothing here derives them. Errors are
-// those of [Instances] and [Faulted].
+// for whoever refused it to say. Instances that nothing survives and those under conditions of the request are passed over:
+// nothing here derives them. Errors are those of [Instances] and [Faulted].
 func Compare(
 	s *suite.Suite, combinations [][]condition.Condition, faults [][]condition.Fault, o FaultOptions,
 ) ([]Difference, error) {
@@ -39,7 +39,7 @@ func Compare(
 	}
 	instances, refusals, dropped := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
 	for _, in := range s.Instances {
-		if len(in.Conditions) > 0 && !OfHopeless(in) {
+		if len(in.Conditions) > 0 && !OfHopeless(in) && !OfRequest(in) {
 			if instances[in.ID] != nil {
 				differ(in.ID, "the instance stands in the suite twice")
 			}
@@ -49,7 +49,7 @@ func Compare(
 	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
 		switch {
-		case r.What != whatInstance || ofHopeless(r.ID):
+		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID):
 		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
 		default:
