@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sqlast"
@@ -22,6 +23,8 @@ type bounding struct {
 func boundings() (before, behind []bounding) {
 	const number = `(?:the |a |an |number |of |year |in )*$`
 	before = []bounding{
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:above|over|after|since|later than) ` + number), true, true},
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:below|under|before|until|earlier than) ` + number), false, true},
 		{regexp.MustCompile(`\b(?:no|not) (?:more|greater|higher|larger|older|longer) than ` + number), false, true},
 		{regexp.MustCompile(`\b(?:no|not) (?:less|fewer|lower|smaller|younger|shorter) than ` + number), true, true},
 		{regexp.MustCompile(`\b(?:at least|minimum of|since) ` + number), true, true},
@@ -32,8 +35,8 @@ func boundings() (before, behind []bounding) {
 		{regexp.MustCompile(`\b(?:under|below|before) ` + number), false, false},
 	}
 	behind = []bounding{
-		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:more|greater|higher|above|older|longer|later|over)\b`), true, true},
-		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:less|fewer|lower|below|younger|shorter|earlier|under)\b`), false, true},
+		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:more|greater|higher|above|older|longer|later|over|after)(?:[^a-z ]|$| [^t\d]| t[^h])`), true, true},
+		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:less|fewer|lower|below|younger|shorter|earlier|under|before)(?:[^a-z ]|$| [^t\d]| t[^h])`), false, true},
 	}
 	return before, behind
 }
@@ -92,7 +95,7 @@ func bounds(_ context.Context, s *subject) error {
 		}
 		s.addIn(CodeBound, InSQL, g.Node.Pos(), fmt.Sprintf("the question says %q, the SQL `%s %s %s`",
 			phrase(s.Example.Question, n), excerpt(s.query.Text(g.Other)), operators[op], spelling(g.literal)),
-			fmt.Sprintf("write %s %s, or say it so in the question", operators[operator(asked)], excerpt(fmt.Sprint(said))))
+			fmt.Sprintf("write %s %s, or say it so in the question", operators[operator(asked)], strconv.FormatFloat(said, 'f', -1, 64)))
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func phrase(question string, n *numeral) string {
 	lower := strings.ToLower(question)
 	for _, b := range behindNumber {
 		if at := b.words.FindStringIndex(lower[n.end:]); at != nil {
-			return question[n.start : n.end+at[1]]
+			return strings.TrimRight(question[n.start:n.end+at[1]], " .,;?!)")
 		}
 	}
 	for _, b := range beforeNumber {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -170,7 +171,7 @@ func outcome(ctx context.Context, s *subject) error {
 	f := s.Finding
 	switch {
 	case f.Reason == verify.ReasonFailing:
-		s.addIn(CodeFailing, InSQL, 0, f.Message, "run it with sqlite3 on the database")
+		s.add(CodeFailing, f.Message, "run it with sqlite3 on the database").In = InSQL
 	case f.Reason == verify.ReasonTooMany:
 		s.add(CodeLong, f.Message, "ask for a summary, or for the first few")
 	case f.Reason == verify.ReasonIndeterminate || len(f.Alternatives) > 0:
@@ -326,40 +327,66 @@ func proof(_ context.Context, s *subject) error {
 		if m.Join {
 			code = CodeUntoldJoin
 		}
-		difference, suggestion := s.difference(&m)
-		s.addIn(code, InSQL, m.Start, "no generated database tells the SQL from the same "+difference, suggestion)
+		s.addIn(code, InSQL, m.Start, "no generated database tells the SQL from the same "+s.difference(&m), settle(m.Kind))
 	}
 	return nil
 }
 
-// difference says in words how a mutant differs, and what to do where nothing tells it.
-func (s *subject) difference(m *witness.Mutant) (difference, suggestion string) {
-	start, end := s.around(m)
+// difference says in words how a mutant differs.
+func (s *subject) difference(m *witness.Mutant) string {
 	sql := s.Example.SQL
+	if left := leftOut(sql[m.Start:m.End], m.Text); left != "" {
+		return fmt.Sprintf("without `%s`", excerpt(left))
+	}
+	start, end := s.around(m)
 	old, text := excerpt(sql[start:end]), excerpt(sql[start:m.Start]+m.Text+sql[m.End:end])
 	switch {
 	case text == "":
-		difference = fmt.Sprintf("without `%s`", old)
+		return fmt.Sprintf("without `%s`", old)
 	case old == "":
-		difference = fmt.Sprintf("with `%s`", text)
+		return fmt.Sprintf("with `%s`", text)
 	default:
-		difference = fmt.Sprintf("with `%s` for `%s`", text, old)
+		return fmt.Sprintf("with `%s` for `%s`", text, old)
 	}
-	suggestion = map[string]string{
-		witness.KindConjunctDropped: "leave the condition out, or see that it can fail where the others hold",
-		witness.KindSubCondition:    "leave the condition out, or see that it can fail where the others hold",
-		witness.KindDistinct:        "say in the question whether repeated rows count",
-		witness.KindCount:           "say in the question what is counted, and whether repeated values count",
-		witness.KindOrder:           "leave the order out where it decides nothing",
-		witness.KindColumn:          "see that the two columns can differ",
-		witness.KindJoin:            "see whether rows without a partner are meant",
-		witness.KindJoinCondition:   "see that the tables are joined on the columns that are meant",
-		witness.KindGroup:           "leave the column out of GROUP BY, or see that it parts the groups",
-	}[m.Kind]
-	if suggestion == "" {
-		suggestion = "see that the question settles which of the two is meant"
+}
+
+// settle says what to do where nothing tells a mutant of a kind from the SQL.
+func settle(kind string) string {
+	switch kind {
+	case witness.KindConjunctDropped, witness.KindSubCondition:
+		return "leave the condition out, or see that it can fail where the others hold"
+	case witness.KindDistinct:
+		return "say in the question whether repeated rows count"
+	case witness.KindCount:
+		return "say in the question what is counted, and whether repeated values count"
+	case witness.KindOrder:
+		return "leave the order out where it decides nothing"
+	case witness.KindColumn:
+		return "see that the two columns can differ"
+	case witness.KindJoin:
+		return "see whether rows without a partner are meant"
+	case witness.KindJoinCondition:
+		return "see that the tables are joined on the columns that are meant"
+	case witness.KindGroup:
+		return "leave the column out of GROUP BY, or see that it parts the groups"
+	default:
+		return "see that the question settles which of the two is meant"
 	}
-	return difference, suggestion
+}
+
+// connective is what stands between a condition and those beside it.
+var connective = regexp.MustCompile(`(?i)^\s*(?:AND|OR|WHERE|HAVING)\b|\b(?:AND|OR)\s*$`)
+
+// leftOut gives what a text has beyond another that it begins or ends with, without the word that joins the two; "" where
+// it does not.
+func leftOut(old, text string) string {
+	left, found := strings.CutPrefix(old, text)
+	if !found || text == "" {
+		if left, found = strings.CutSuffix(old, text); !found || text == "" {
+			return ""
+		}
+	}
+	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
 }
 
 // around gives the smallest expression that a small change is part of: an operator or a number by itself says little.

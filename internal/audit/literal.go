@@ -204,6 +204,9 @@ func unnamed(ctx context.Context, s *subject) error {
 			continue
 		}
 		seen[key] = true
+		if err := s.doubt(ctx, g); err != nil {
+			return err
+		}
 		if g.said.near != "" {
 			s.addIn(CodeRespelled, InSQL, g.Node.Pos(),
 				fmt.Sprintf("%s (%s) stands as %q in %s", spelling(g.literal), g.place(s), g.said.near, g.said.where),
@@ -226,10 +229,12 @@ func unnamed(ctx context.Context, s *subject) error {
 		if len(list) < 2 {
 			where = strings.Replace(strings.Replace(where, "do not", "does not", 1), "stand in neither", "stands in neither", 1)
 		}
-		suggestion := otherwise(g, "write it into the question, or say in the evidence what stands for it")
-		other, err := s.otherValue(ctx, s.Example.Question, g)
-		if err != nil {
-			return err
+		suggestion, other := otherwise(g, "write it into the question, or say in the evidence what stands for it"), g.other
+		if other == "" {
+			var err error
+			if other, err = s.otherValue(ctx, s.Example.Question, g); err != nil {
+				return err
+			}
 		}
 		if other != "" {
 			g.other = other
@@ -254,6 +259,26 @@ func enumerate(g *given, list []*given) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(texts, ", "), len(list)-most)
 	}
 	return strings.Join(texts, ", ")
+}
+
+// doubt takes back that a text spells a literal otherwise where what it says is another value of the column: Australia is
+// no slip for Austria where both occur.
+func (s *subject) doubt(ctx context.Context, g *given) error {
+	if g.said.near == "" || g.Column == "" || s.Schema.Table(g.Table) == nil {
+		return nil
+	}
+	values, err := s.World.TextValues(ctx, g.Table, g.Column)
+	if err != nil || len(values) > valuesSearched {
+		return err
+	}
+	near, own := plainWords(g.said.near), plainWords(fmt.Sprint(g.Value))
+	for _, v := range values {
+		if plain := plainWords(v); plain == near && plain != own {
+			g.said, g.other = saying{}, v
+			return nil
+		}
+	}
+	return nil
 }
 
 // otherValue gives the longest text of a literal's column that a question names and the SQL does not use.

@@ -64,7 +64,11 @@ func (s *subject) product(core *ast.SelectQuery) {
 		if s.oneRow(sources[0], conditions) && !slices.Contains(group[1:], 0) && i == 1 {
 			continue // one row beside the others
 		}
-		s.addIn(CodeProduct, InSQL, src.Ref.Pos(), fmt.Sprintf("nothing joins %s to what stands before it: each row meets every other", src.Name), s.joinOn(sources[:i], src))
+		place := src.Ref.Pos()
+		if src.Ref.Name != nil {
+			place = src.Ref.Name.Pos()
+		}
+		s.addIn(CodeProduct, InSQL, place, fmt.Sprintf("nothing joins %s to what stands before it: each row meets every other", src.Name), s.joinOn(sources[:i], src))
 	}
 }
 

@@ -110,7 +110,9 @@ func number(v universe.Value) (float64, bool) {
 func stands(text string, g *compile.Given) bool {
 	pattern, ok := g.Value.(string)
 	if !ok || g.Role != universe.RoleLike {
-		return len(compile.Mentions(text, g.Value)) > 0
+		v, isNumber := g.Value.(int64)
+		real, isReal := g.Value.(float64)
+		return len(compile.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real, g.Role)
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
 	for _, part := range parts {
@@ -128,7 +130,7 @@ func nearSpelling(text string, g *compile.Given) string {
 		return ""
 	}
 	if v, ok := number(g.Value); ok {
-		if near := nearNumber(text, v, g.Role); near != "" {
+		if near := nearNumber(text, v); near != "" {
 			return near
 		}
 	}
@@ -141,21 +143,27 @@ func nearSpelling(text string, g *compile.Given) string {
 	return ""
 }
 
-// nearNumber finds a number in words, with separators or with a unit, and for bounds of whole numbers the neighbour: at
-// least 3 is > 2.
-func nearNumber(text string, v float64, role string) string {
+// standsNumber says whether a text gives a number in digits, with separators or a unit, beside a bound on whole numbers
+// (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those left out
+// (the third skips two).
+func standsNumber(text string, v float64, role string) bool {
+	whole := v == math.Trunc(v)
+	list := numerals(text)
+	return slices.ContainsFunc(list, func(n numeral) bool {
+		switch {
+		case n.digits && n.means(v), role == universe.RoleOffset && n.means(v+1):
+			return true
+		default:
+			return whole && role == universe.RoleCompare && (n.means(v-1) || n.means(v+1))
+		}
+	})
+}
+
+// nearNumber finds a number in words.
+func nearNumber(text string, v float64) string {
 	list := numerals(text)
 	for i := range list {
 		if n := &list[i]; n.means(v) {
-			return text[n.start:n.end]
-		}
-	}
-	whole := v == math.Trunc(v)
-	for i := range list {
-		n := &list[i]
-		switch {
-		case whole && role == universe.RoleCompare && (n.means(v-1) || n.means(v+1)),
-			role == universe.RoleOffset && n.means(v+1): // the third skips two
 			return text[n.start:n.end]
 		}
 	}
@@ -344,14 +352,14 @@ func scattered(text string, have, want []word) string {
 	return strings.Join(found, " … ")
 }
 
-// slip says whether two spellings differ in few letters: what they share at both ends is four fifths of the longer one, or
+// slip says whether two spellings differ in few letters: what they share at both ends is three quarters of the longer one, or
 // as many letters stand in another order.
 func slip(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) > len(y) {
 		x, y = y, x
 	}
-	if len(x) < 5 {
+	if len(x) < 4 {
 		return false
 	}
 	head, tail := 0, 0
@@ -364,7 +372,7 @@ func slip(a, b string) bool {
 	if head == 0 {
 		return false
 	}
-	if 5*(head+tail) >= 4*len(y) {
+	if 4*(head+tail) >= 3*len(y) {
 		return true
 	}
 	middle, other := x[head:len(x)-tail], y[head:len(y)-tail]
@@ -413,7 +421,7 @@ func abbreviated(text string, have, want []word) string {
 		begins := true
 		for i, w := range want {
 			n := utf8.RuneCountInString(w.folded)
-			begins = begins && n >= 3 && strings.HasPrefix(have[from+i].folded, w.folded)
+			begins = begins && n >= 3 && n <= 5 && strings.HasPrefix(have[from+i].folded, w.folded)
 		}
 		if begins {
 			return at(from, from+len(want)-1)
@@ -436,7 +444,7 @@ func abbreviated(text string, have, want []word) string {
 		return ""
 	}
 	for from := range have {
-		initials, last := "", from
+		initials := ""
 		for i := from; i < len(have) && utf8.RuneCountInString(initials) < n; i++ {
 			if slices.Contains(joiners, have[i].folded) {
 				if i == from {
@@ -445,9 +453,8 @@ func abbreviated(text string, have, want []word) string {
 				continue
 			}
 			initials += string(firstRune(have[i].folded))
-			last = i
-			if last > from && capital(from) && capital(last) && (initials == short || initials+"a" == short) {
-				return at(from, last) // United States for US and USA
+			if i > from && capital(from) && capital(i) && (initials == short || initials+"a" == short) {
+				return at(from, i) // United States for US and USA
 			}
 		}
 	}

@@ -1,0 +1,165 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+func TestNumerals(t *testing.T) {
+	for text, want := range map[string][]string{
+		"more than 1,200 tons, 3.5 % of 20":        {"1,200=[1200]", "3.5=[3.5 0.035]", "20=[20]"},
+		"K-12 and A11, q3, table_4 and USD100,000": {"100,000=[100000]"},
+		"the 3rd, the second and twenty-five":      {"3=[3]", "second=[2]", "twenty-five=[25]"},
+		"one hundred and fifty or two thousand":    {"one hundred and fifty=[150]", "two thousand=[2000]"},
+		"2.5 million, 12k, half a dozen, half":     {"2.5=[2.5 2.5e+06]", "12=[12 12000]", "half a dozen=[6]", "half=[0.5]"},
+		"in 1/8/2010 at .5":                        {"1=[1]", "8=[8]", "2010=[2010]", ".5=[0.5]"},
+		"bone, weighted, tenths and pages":         nil,
+		"":                                         nil,
+	} {
+		var got []string
+		for _, n := range numerals(text) {
+			got = append(got, fmt.Sprintf("%s=%v", text[n.start:n.end], n.readings))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestQuotations(t *testing.T) {
+	for text, want := range map[string][]string{
+		`ships named "Dunlin" or 'Eider'`:              {"Dunlin", "Eider"},
+		"the singers' names and the teacher's age":     nil,
+		"O'Brien's boats, 'n' all":                     {"n"},
+		"“Ilha” and «Île», and `a b`":                  {"Ilha", "Île", "a b"},
+		`called 'The Captain's Cat' and 'unfinished`:   {"The Captain's Cat"},
+		`an empty "" and a lone " quotation mark here`: nil,
+	} {
+		var got []string
+		for _, q := range quotations(text) {
+			got = append(got, text[q[0]:q[1]])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestSpellings lists what stands for a value and what does not: "" is nothing near, "=" the value itself.
+func TestSpellings(t *testing.T) {
+	for _, c := range []struct {
+		value universe.Value
+		role  string
+		text  string
+		want  string
+	}{
+		{"France", universe.RoleEqual, "ships from France", "="},
+		{"France", universe.RoleEqual, "ships from FRANCE", "FRANCE"},
+		{"France", universe.RoleEqual, "from San Francesco", ""},
+		{"Italy", universe.RoleEqual, "the Italian ships", "Italian"},
+		{"Asia", universe.RoleEqual, "asian ports", "asian"},
+		{"Spouse", universe.RoleEqual, "two spouses", "spouses"},
+		{"North Carolina", universe.RoleEqual, "in NorthCarolina", "NorthCarolina"},
+		{"NorthCarolina", universe.RoleEqual, "in North Carolina", "North Carolina"},
+		{"Brittany Harris", universe.RoleEqual, "by Britanny Harris", "Britanny Harris"},
+		{"Rylan", universe.RoleEqual, "by Ryan", "Ryan"},
+		{"Cherbourg", universe.RoleEqual, "in Cherrbourg", "Cherrbourg"},
+		{"Tromsø", universe.RoleEqual, "in Tromso", "Tromso"},
+		{"USA", universe.RoleEqual, "from the United States", "United States"},
+		{"USA", universe.RoleEqual, "from the US", "US"},
+		{"United Kingdom", universe.RoleEqual, "from the UK", "UK"},
+		{"CA", universe.RoleEqual, "people in California", "California"},
+		{"CA", universe.RoleEqual, "the cars that can", ""},
+		{"F", universe.RoleEqual, "female students", "female"},
+		{"F", universe.RoleEqual, "find the first of them", ""},
+		{"Comp. Sci.", universe.RoleEqual, "in computer science", "computer science"},
+		{"London Gatwick", universe.RoleEqual, "London Heathrow and Gatwick", "London … Gatwick"},
+		{"Green", universe.RoleEqual, "the greedy", ""},
+		{"2010-05-01", universe.RoleCompare, "since May 2010", "May 2010"},
+		{"2010-12-31", universe.RoleCompare, "by the end of 2010", "2010"},
+		{"2010-05-17", universe.RoleCompare, "in June 2010", ""},
+		{"05", universe.RoleEqual, "in May", "May"},
+		{"8/%", universe.RoleLike, "in August", "August"},
+		{"%ann%", universe.RoleLike, "with ann in it", "="},
+		{int64(1200), universe.RoleCompare, "above 1,200", "="},
+		{int64(3), universe.RoleLimit, "the three largest", "three"},
+		{int64(3), universe.RoleLimit, "the 3 largest", "="},
+		{int64(2), universe.RoleCompare, "at least 3", "="},
+		{int64(2), universe.RoleEqual, "exactly 3", ""},
+		{int64(2), universe.RoleOffset, "the third largest", "="},
+		{0.5, universe.RoleCompare, "above 50%", "="},
+		{int64(7), universe.RoleEqual, "unit A7", ""},
+	} {
+		g := &compile.Given{Value: c.value, Role: c.role, Column: "column"}
+		got := nearSpelling(c.text, g)
+		if stands(c.text, g) {
+			got = "="
+		}
+		if got != c.want {
+			t.Errorf("%v in %q: %q, want %q", c.value, c.text, got, c.want)
+		}
+	}
+}
+
+func TestBoundPhrases(t *testing.T) {
+	for text, want := range map[string]string{
+		"more than 5 ships": "> 5", "at least 5 ships": ">= 5", "no fewer than 5": ">= 5", "not more than 5": "<= 5", "under 5": "< 5",
+		"up to 5": "<= 5", "5 or more": ">= 5", "5 tons or less": "<= 5", "in or after 5": ">= 5", "before the year 5": "< 5",
+		"below 3 and above 5": "> 5", "5 or higher than the mast": "", "exactly 5": "", "over the top of 5": "",
+	} {
+		list := numerals(text)
+		n := &list[len(list)-1]
+		got := ""
+		if b, ok := boundOf(text, n); ok {
+			got = operators[operator(b)] + " 5"
+		}
+		if got != want {
+			t.Errorf("%q bounds %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzTexts wants places inside the text of whatever a question is.
+func FuzzTexts(f *testing.F) {
+	for _, e := range plantedExamples() {
+		f.Add(e.question, e.sql)
+	}
+	f.Add("half a dozen 1/2/2010 “ü” K-12, twenty-five % one hundred and", "É. 'x")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		last := 0
+		for _, n := range numerals(text) {
+			if n.start < last || n.end <= n.start || n.end > len(text) || len(n.readings) == 0 {
+				t.Fatalf("%q: numeral %+v", text, n)
+			}
+			last = n.end
+			if b, ok := boundOf(text, &n); ok && operators[operator(b)] == "" {
+				t.Fatalf("%q: bound %+v", text, b)
+			}
+		}
+		last = 0
+		for _, q := range quotations(text) {
+			if q[0] < last || q[1] < q[0] || q[1] > len(text) {
+				t.Fatalf("%q: quotation %v", text, q)
+			}
+			last = q[1]
+		}
+		for _, w := range words(text) {
+			if w.start >= w.end || w.end > len(text) {
+				t.Fatalf("%q: word %+v", text, w)
+			}
+		}
+		g := &compile.Given{Value: value, Role: universe.RoleEqual, Column: "column"}
+		if near := nearSpelling(text, g); near != "" && !strings.Contains(near, " … ") {
+			for _, part := range strings.Fields(near) {
+				if !strings.Contains(text, part) {
+					t.Fatalf("%q in %q: %q does not stand there", value, text, near)
+				}
+			}
+		}
+	})
+}
