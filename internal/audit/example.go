@@ -389,13 +389,14 @@ func leftOut(old, text string) string {
 	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
 }
 
-// around gives the smallest expression that a small change is part of: an operator or a number by itself says little.
+// around gives the smallest expression that a small change is part of, or where that is long a few words on both sides: an
+// operator or a number by itself says little.
 func (s *subject) around(m *witness.Mutant) (start, end int) {
 	start, end = m.Start, m.End
 	if end-start > longestExcerpt/4 || m.Kind == witness.KindDistinct || m.Join {
 		return start, end
 	}
-	best := len(s.Example.SQL)
+	best := longestExcerpt + 1
 	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
 		switch n.(type) {
 		case *ast.BinaryExpr, *ast.FuncCall, *ast.BetweenExpr, *ast.LikeExpr, *ast.InExpr, *ast.NullCheckExpr, *ast.Limit, *ast.OrderingTerm:
@@ -405,6 +406,25 @@ func (s *subject) around(m *witness.Mutant) (start, end int) {
 		}
 		return true
 	})
+	if best <= longestExcerpt {
+		return start, end
+	}
+	const reach = longestExcerpt / 4
+	sql := s.Example.SQL
+	if start > reach {
+		if blank := strings.IndexByte(sql[start-reach:start], ' '); blank >= 0 {
+			start += blank + 1 - reach
+		}
+	} else {
+		start = 0
+	}
+	if end+reach < len(sql) {
+		if blank := strings.LastIndexByte(sql[end:end+reach], ' '); blank >= 0 {
+			end += blank
+		}
+	} else {
+		end = len(sql)
+	}
 	return start, end
 }
 

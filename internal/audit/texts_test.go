@@ -6,8 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/corpus"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/witness"
 )
 
 func TestNumerals(t *testing.T) {
@@ -162,4 +167,35 @@ func FuzzTexts(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDifferencesAreSeen wants what a mutant changes to show, however long the SQL is.
+func TestDifferencesAreSeen(t *testing.T) {
+	db := &schema.Database{Name: "harbour", Tables: []schema.Table{{Name: "ship", Columns: []schema.Column{
+		{Name: "name", Affinity: schema.Text, Collation: "BINARY"}, {Name: "tons", Affinity: schema.Integer, Collation: "BINARY"},
+		{Name: "built", Affinity: schema.Integer, Collation: "BINARY"},
+	}}}}
+	seen := 0
+	for _, text := range []string{
+		"SELECT name FROM ship WHERE tons > 5 AND built = 1990 OR name LIKE '%a%' ORDER BY tons LIMIT 3",
+		"SELECT name FROM ship GROUP BY name HAVING count(*) > (SELECT avg(n) FROM (SELECT count(*) AS n, built FROM ship " +
+			"WHERE tons BETWEEN 200 AND 90000 AND name <> 'a rather long name of a ship' GROUP BY built)) AND max(tons) >= 12",
+	} {
+		q, err := sqlast.Parse(text, db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &subject{Examined: &build.Examined{Example: corpus.Example{SQL: text}}, query: q}
+		for _, m := range witness.Mutants(q) {
+			seen++
+			difference := s.difference(&m)
+			after, before, both := strings.Cut(strings.TrimPrefix(difference, "with "), " for `")
+			if both && strings.Trim(after, "`") == strings.Trim(before, "`") || difference == "without ``" {
+				t.Errorf("%s: %s", m.SQL, difference)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d mutants", seen)
+	}
 }
