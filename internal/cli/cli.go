@@ -97,7 +97,7 @@ type app struct {
 const exitCodes = `Exit codes:
   0    everything that was asked for was done
   1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
-       a spending limit that was reached
+       a spending limit that was reached, findings of an audit
   2    bad arguments or bad input; nothing was written
   3    Seatrial's own failure
   4    a model provider failed for every episode that was tried
