@@ -364,6 +364,12 @@ func TestConversationOfAnInformedRetry(t *testing.T) {
 		}},
 	}
 	for _, p := range Protocols() {
+		if p.Judges {
+			if _, err := NewProtocol(p.Name, ProtocolConfig{Client: says("No"), Failed: failed}); err == nil {
+				t.Errorf("%s is told that its judgement was wrong", p.Name)
+			}
+			continue
+		}
 		var opened [2]model.Request
 		for i, shown := range []*transcript.Transcript{nil, failed} {
 			client := says("Hm.")

@@ -45,6 +45,9 @@ var policies = []struct {
 	{PolicyInfo{"recover", "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, newRecover},
 	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
 	{PolicyInfo{"mute", "stops at once without an act"}, of(newMute)},
+	{PolicyInfo{"always-yes", "judges that every request can be met"}, of(newAlwaysYes)},
+	{PolicyInfo{"always-no", "judges that no request can be met"}, of(newAlwaysNo)},
+	{PolicyInfo{"schema-check", "judges by whether the request has values for what a tool that shares its words requires"}, of(newSchemaCheck)},
 }
 
 // of makes a policy that cannot fail to be made.

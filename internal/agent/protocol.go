@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unique"
 
@@ -26,6 +27,11 @@ type ProtocolConfig struct {
 	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that failed
 	// attempt, its final word kept back. The grader's verdict on it is thereby used. nil for a first try.
 	Failed *transcript.Transcript
+	// Examples stand before the question of protocols that take examples; others pass them over.
+	Examples []Example
+	// Scenario is what the protocol feedback tells of an attempt before; "" is [FeedbackError].
+	Scenario string
+	Draw     uint64 // the seed of what that protocol makes up
 }
 
 // ProtocolInfo describes a protocol to a person.
@@ -33,6 +39,9 @@ type ProtocolInfo struct {
 	Name        string
 	Description string // one line
 	Loops       int    // replies in an episode, by default
+	Judges      bool   // the reply is a judgement whether the request can be met, and ends the episode
+	Examples    bool   // it can be shown examples: see [ProtocolConfig]
+	Scenarios   bool   // it tells of an attempt before, in the scenarios of [FeedbackScenarios]
 }
 
 // Protocols that are spoken of outside this package.
@@ -44,6 +53,13 @@ const (
 	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
 	// [universe.EngineText], whose description tells of the schema.
 	SQL = "sql"
+	// Judging protocols (Incomplete Conditions): one reply, which says whether the request can be met at all.
+	Feasible        = "feasible"
+	FeasibleThought = "feasible-cot"
+	FeasibleVerify  = "feasible-verify"
+	FreeForm        = "free-form"
+	Feedback        = "feedback"
+	Explain         = "explain"
 )
 
 // protocols is the table of all protocols, in the order in which they are listed.
@@ -51,11 +67,28 @@ var protocols = []struct {
 	ProtocolInfo
 	make func(ProtocolConfig) dialect
 }{
-	{ProtocolInfo{OneShot, "one reply with all calls, run in order; the last result is the answer", 1}, newOneShot},
-	{ProtocolInfo{OneShotNative, "the same through native tool calling, all calls side by side", 1}, newOneShotNative},
-	{ProtocolInfo{SQL, "one reply with one SQL query in place of calls; its rows are the answer", 1}, newSQL},
-	{ProtocolInfo{"tools", "native tool calling in a loop; calls may be parallel, acts are tools", 10}, newNativeLoop},
-	{ProtocolInfo{"react", "Thought, Action, Action Input and Observation in text, one action a reply", 10}, newReact},
+	{ProtocolInfo{Name: OneShot, Loops: 1,
+		Description: "one reply with all calls, run in order; the last result is the answer"}, newOneShot},
+	{ProtocolInfo{Name: OneShotNative, Loops: 1,
+		Description: "the same through native tool calling, all calls side by side"}, newOneShotNative},
+	{ProtocolInfo{Name: SQL, Loops: 1,
+		Description: "one reply with one SQL query in place of calls; its rows are the answer"}, newSQL},
+	{ProtocolInfo{Name: "tools", Loops: 10,
+		Description: "native tool calling in a loop; calls may be parallel, acts are tools"}, newNativeLoop},
+	{ProtocolInfo{Name: "react", Loops: 10,
+		Description: "Thought, Action, Action Input and Observation in text, one action a reply"}, newReact},
+	{ProtocolInfo{Name: Feasible, Loops: 1, Judges: true, Examples: true,
+		Description: "yes or no: can the request be met at all? Nothing is called"}, newFeasible},
+	{ProtocolInfo{Name: FeasibleThought, Loops: 1, Judges: true, Examples: true,
+		Description: "the same after brief reasoning"}, newFeasibleThought},
+	{ProtocolInfo{Name: FeasibleVerify, Loops: 1, Judges: true, Examples: true,
+		Description: "the same after the five steps of Structured Verification"}, newFeasibleVerify},
+	{ProtocolInfo{Name: FreeForm, Loops: 1, Judges: true,
+		Description: "a free reply to the user: one with a tool call means yes, one without means no"}, newFreeForm},
+	{ProtocolInfo{Name: Feedback, Loops: 1, Judges: true, Scenarios: true,
+		Description: "yes or no after an attempt that came back with an error, or with a made-up result"}, newFeedback},
+	{ProtocolInfo{Name: Explain, Loops: 1, Judges: true,
+		Description: "yes or no, and why; explanations of a right no are assessed"}, newExplain},
 }
 
 // Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
@@ -119,6 +152,12 @@ func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 		known[i] = protocols[i].Name
 		if known[i] != name {
 			continue
+		}
+		if config.Failed != nil && protocols[i].Judges {
+			return nil, errors.New("protocol " + name + ": to be told that a judgement was wrong is to be told the right one")
+		}
+		if config.Scenario != "" && !slices.Contains(FeedbackScenarios(), config.Scenario) {
+			return nil, diag.Unknown("scenario of an attempt before", config.Scenario, FeedbackScenarios())
 		}
 		if config.Loops <= 0 || protocols[i].Loops == 1 {
 			config.Loops = protocols[i].Loops

@@ -335,6 +335,9 @@ func TestNothingHiddenIsShown(t *testing.T) {
 				if protocol.Name == SQL && (want == "Does function_2." || want == "$label.column$") {
 					continue // all that the model needs is the schema
 				}
+				if protocol.Judges && (want == "$label.column$" || want == "declin") {
+					continue // nothing is called, and no is what declining is elsewhere
+				}
 				if !strings.Contains(string(text), want) {
 					t.Errorf("%s does not say %q", protocol.Name, want)
 				}

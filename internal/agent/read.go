@@ -33,6 +33,8 @@ const (
 	ReasonSecondAction    = "second_action"            // one action a reply is allowed
 	ReasonAfterAct        = "after_act"                // stands behind the act that ends the episode, or behind an action
 	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
+	ReasonNoVerdict       = "no_verdict"               // yes or no was asked for, and the reply says neither
+	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was asked for, and the reply says both
 )
 
 // Reasons lists the closed list of reasons, in the order in which they are declared.
@@ -41,6 +43,7 @@ func Reasons() []string {
 		ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonBadLabel, ReasonExtraField,
 		ReasonDuplicateField, ReasonComment, ReasonExpression, ReasonPositional, ReasonTag, ReasonFence, ReasonNoCall,
 		ReasonNoAct, ReasonNoTool, ReasonObservation, ReasonSecondAction, ReasonAfterAct, ReasonMissingArgument,
+		ReasonNoVerdict, ReasonTwoVerdicts,
 	}
 }
 

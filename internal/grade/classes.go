@@ -78,6 +78,8 @@ var pieces = map[string]int{
 	"hallucinated_observation": pieceHarmless,
 	"second_action":            pieceHarmless,
 	"after_act":                pieceHarmless,
+	"no_verdict":               pieceIdle,
+	"two_verdicts":             pieceIdle,
 }
 
 // failure is a failed episode with the plan that fits its calls best.
@@ -203,7 +205,7 @@ func scoreErrorClass(e *episode, g *Grade) error {
 // scoreLoops says how a failed episode went round (NL2API appendix H.1.2). Calls are consecutive in the order of their
 // events, whatever turn they were made in.
 func scoreLoops(e *episode, g *Grade) error {
-	if !g.Valid || g.Success {
+	if !g.Valid || g.Success || g.Check != nil {
 		return nil
 	}
 	for i := 1; i < len(e.calls) && !g.StuckSame; i++ {

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool call
+// shows that it thinks so (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29). Calls that were
+// begun and cannot be read are calls too: what counts is the decision to make one. Nothing is called.
+type freeForm struct {
+	config ProtocolConfig
+	reader *Reader
+}
+
+func newFreeForm(config ProtocolConfig) dialect { return &freeForm{config: config} }
+
+const (
+	promptFreeForm = `You are an assistant, and reply to what the user says. You may use the tools below to do what you are asked.`
+
+	promptFreeFormCall = `To call tools, reply with a JSON list of calls and nothing else; otherwise reply to the user in words. A call ` +
+		`has this form (the tool in it is invented):
+[{"name": "some_tool", "arguments": {"city": "Bergen"}}]`
+)
+
+// attemptReasons are those of pieces that were to be calls.
+var attemptReasons = []string{
+	ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonExpression, ReasonPositional, ReasonTag,
+}
+
+func (f *freeForm) open(view *universe.View) (model.Request, error) {
+	f.reader = NewReader(view.Tools)
+	listing, err := f.config.Specs.listing(view.Tools)
+	if err != nil {
+		return model.Request{}, err
+	}
+	results, references := promptOf(view)
+	system := paragraphs(promptFreeForm, results, references, promptFreeFormCall, headTools+"\n"+listing)
+	var request model.Request
+	request.System, request.Messages = conversationOf(view, system)
+	return request, nil
+}
+
+func (f *freeForm) read(reply *model.Reply, labels []string) decision {
+	r := f.reader.Read(&reply.Message, labels)
+	d := decision{thought: r.Thought, unparsed: r.Unparsed}
+	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u universe.Unparse) bool {
+		return slices.Contains(attemptReasons, u.Reason)
+	})
+	switch {
+	case called:
+		var tools []string
+		for i := range r.Calls {
+			tools = append(tools, r.Calls[i].Tool)
+		}
+		d.actions = []universe.Action{universe.Judge(true, strings.Join(tools, ", "))}
+	case r.Prose != "" && reply.Finish == model.FinishLength:
+		d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonTruncated, Text: r.Prose})
+	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code that calls no tool is none
+		d.actions = []universe.Action{universe.Judge(false, r.Prose)}
+	}
+	d.silent = len(d.actions) == 0
+	return d
+}
+
+func (f *freeForm) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }

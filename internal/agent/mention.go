@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// mentioned is what a request mentions that could be the value of an argument, by its form alone: nobody says which of it
+// is a value.
+type mentioned struct {
+	words   map[string]bool // of the request, as [contentWords] has them
+	lower   string          // the request without case
+	numbers []string        // in their order, as JSON
+	texts   []string        // dates, quoted texts, and names: capitalised words that begin no sentence
+}
+
+// The forms of values in a request.
+var (
+	dateMention   = regexp.MustCompile(`\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b`)
+	quotedMention = regexp.MustCompile(`"([^"\n]+)"|“([^”\n]+)”|‘([^’\n]+)’|«([^»\n]+)»|(?:^|[\s(])'([^'\n]+)'`)
+	numberMention = regexp.MustCompile(`(?:^|[^\w.,-])(-?\d+(?:,\d{3})*(?:\.\d+)?)\b`)
+	wordMention   = regexp.MustCompile(`[\pL\pN]+(?:['’-][\pL\pN]+)*`)
+)
+
+// mentionsOf reads the user's messages of a view, and its evidence.
+func mentionsOf(view *universe.View) mentioned {
+	text := requestOf(view)
+	m := mentioned{words: contentWords(text), lower: strings.ToLower(text)}
+	rest := []byte(text)
+	take := func(from, to int, value string) {
+		m.texts = append(m.texts, strings.TrimSpace(value))
+		for i := from; i < to; i++ {
+			rest[i] = '.' // what is read once is no number and no name as well; a stop keeps names apart
+		}
+	}
+	for _, at := range dateMention.FindAllStringIndex(text, -1) {
+		take(at[0], at[1], text[at[0]:at[1]])
+	}
+	for _, at := range quotedMention.FindAllStringSubmatchIndex(string(rest), -1) {
+		for g := 2; g < len(at); g += 2 {
+			if at[g] >= 0 && strings.TrimSpace(text[at[g]:at[g+1]]) != "" {
+				take(at[0], at[1], text[at[g]:at[g+1]])
+			}
+		}
+	}
+	left := string(rest)
+	for _, at := range numberMention.FindAllStringSubmatch(left, -1) {
+		m.numbers = append(m.numbers, strings.ReplaceAll(at[1], ",", ""))
+	}
+	m.texts = append(m.texts, names(left)...)
+	return m
+}
+
+// requestOf is what the user says: every message of that role, and the evidence.
+func requestOf(view *universe.View) string {
+	var parts []string
+	for _, m := range view.Messages {
+		if m.Role == model.RoleUser {
+			parts = append(parts, m.Content)
+		}
+	}
+	return strings.Join(append(parts, view.Evidence), "\n")
+}
+
+// names lists runs of capitalised words. A single word that begins a sentence is none.
+func names(text string) []string {
+	var list []string
+	start, end := -1, -1
+	flush := func(single bool) {
+		if start >= 0 && !single {
+			list = append(list, text[start:end])
+		}
+		start = -1
+	}
+	before, count, first := 0, 0, false
+	for _, at := range wordMention.FindAllStringIndex(text, -1) {
+		gap := text[before:at[0]]
+		begins := before == 0 || strings.ContainsAny(gap, ".?!:;\n")
+		word := text[at[0]:at[1]]
+		capital := unicode.IsUpper([]rune(word)[0])
+		if start >= 0 && (!capital || strings.TrimSpace(gap) != "") {
+			flush(first && count == 1)
+		}
+		if capital {
+			if start < 0 {
+				start, count, first = at[0], 0, begins
+			}
+			count++
+			end = at[1]
+		}
+		before = at[1]
+	}
+	flush(first && count == 1)
+	return list
+}
+
+// contentWords lists the words of a text that carry meaning: of at least three letters, without case and without the ending
+// of a plural, no function words and no words that every request has.
+func contentWords(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range wordMention.FindAllString(strings.ToLower(strings.ReplaceAll(text, "_", " ")), -1) {
+		w, _, _ = strings.Cut(w, "'")
+		w, _, _ = strings.Cut(w, "’")
+		if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
+			w = strings.TrimSuffix(w, "s")
+		}
+		if len(w) >= 3 && !slices.Contains(functionWords, w) && !unicode.IsDigit(rune(w[0])) {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+// functionWords are left out of comparisons: they say nothing of what is asked.
+var functionWords = strings.Fields(`the and for are was were has have had with that this those these who what which when where
+	whose how many much all any each every not none from into than then there they them their its his her him you your our out
+	per more most less least give get list show find tell return name number value row database tool function does did can may one
+	two only also between but about over under have been being other another`)
+
+// shared counts the content words that a tool's name and description have in common with the request.
+func (m *mentioned) shared(t *universe.Tool) int {
+	n := 0
+	for w := range contentWords(t.Name + " " + t.Description) {
+		if m.words[w] {
+			n++
+		}
+	}
+	return n
+}
+
+// fill gives the required arguments of a tool the values that the request mentions, each value once, in the order of the
+// arguments, and lists the arguments for which none is left. A starting table fills an argument that names one.
+func (m *mentioned) fill(t *universe.Tool, starts []universe.Table) (filled object, missing []string) {
+	if t.Parameters == nil {
+		return nil, nil
+	}
+	numbers, texts := slices.Clone(m.numbers), slices.Clone(m.texts)
+	for _, name := range t.Parameters.Required {
+		schema := t.Parameters.Property(name)
+		if schema == nil {
+			continue
+		}
+		var value any
+		switch {
+		case len(schema.Enum) > 0:
+			value = m.listed(schema.Enum)
+		case name == dataSource && len(starts) > 0:
+			value = universe.Reference{Label: starts[0].Label}.String()
+		case takes(schema, "integer") || takes(schema, "number"):
+			value = takeNumber(&numbers, !takes(schema, "number"))
+		case takes(schema, "string") && len(texts) > 0:
+			value, texts = universe.EscapeText(texts[0]), texts[1:]
+		}
+		if value == nil {
+			missing = append(missing, name)
+			continue
+		}
+		filled = append(filled, member{name, value})
+	}
+	return filled, missing
+}
+
+// dataSource is the argument by which the tools of the slot and sel styles are given a table.
+const dataSource = "data_source"
+
+// takes says whether a schema allows a type, also as one of several forms.
+func takes(s *universe.Schema, kind string) bool {
+	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf, func(a *universe.Schema) bool { return takes(a, kind) })
+}
+
+// listed gives the first of some values that the request mentions as words, nil where it mentions none.
+func (m *mentioned) listed(values []any) any {
+	for _, v := range values {
+		text, ok := v.(string)
+		if ok && hasPhrase(m.lower, strings.ToLower(text)) {
+			return text
+		}
+	}
+	return nil
+}
+
+// hasPhrase says whether a text has a phrase that no letter or digit adjoins.
+func hasPhrase(text, phrase string) bool {
+	for from := 0; phrase != ""; {
+		at := strings.Index(text[from:], phrase)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(phrase):])
+		if !isWordRune(before) && !isWordRune(after) {
+			return true
+		}
+		from = at + 1
+	}
+	return false
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// takeNumber takes the first number, or the first whole one.
+func takeNumber(numbers *[]string, whole bool) any {
+	for i, text := range *numbers {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || whole && f != math.Trunc(f) {
+			continue
+		}
+		*numbers = slices.Delete(*numbers, i, i+1)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+		return f
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// always judges every request alike. On pairs of an incomplete and a complete instance it is right about exactly half.
+type always bool
+
+func newAlwaysYes(PolicyInput) script { return always(true) }
+func newAlwaysNo(PolicyInput) script  { return always(false) }
+
+func (a always) turn(*universe.View, []universe.Observation) (universe.Turn, error) {
+	return universe.Turn{Actions: []universe.Action{universe.Judge(bool(a), "")}}, nil
+}
+
+// schemaCheck judges a request by the form of the tools alone: it can be met if some tool is about it (its name and
+// description have at least [schemaCheckWords] content words in common with the request) and every argument that this tool
+// requires can be filled with a value that the request mentions: a listed value, a number, a date, a quoted text or a name,
+// each used once. It reads no meaning, and never looks whether the tool does what is asked.
+type schemaCheck struct{}
+
+// schemaCheckWords is how many content words make a tool one that is about the request.
+const schemaCheckWords = 3
+
+func newSchemaCheck(PolicyInput) script { return schemaCheck{} }
+
+func (schemaCheck) turn(view *universe.View, _ []universe.Observation) (universe.Turn, error) {
+	m := mentionsOf(view)
+	why := "no tool shares enough words with the request"
+	for _, t := range view.Tools {
+		if m.shared(t) < schemaCheckWords {
+			continue
+		}
+		_, missing := m.fill(t, view.Starts)
+		if len(missing) == 0 {
+			why = fmt.Sprintf("the request has a value for all that %s requires", t.Name)
+			return universe.Turn{Actions: []universe.Action{universe.Judge(true, why)}, Thought: why}, nil
+		}
+		why = fmt.Sprintf("%s requires %s, and the request has no value left for it", t.Name, missing[0])
+	}
+	return universe.Turn{Actions: []universe.Action{universe.Judge(false, why)}, Thought: why}, nil
+}
