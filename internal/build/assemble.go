@@ -287,7 +287,19 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 			Name: c.Name, Kind: c.Kind, Licence: c.Licence, Digest: c.Digest, Examples: len(c.Examples) + len(c.Rejected),
 		})
 	}
-	m.Settings = map[string]string{
+	m.Settings = b.settings()
+	m.Counts = b.count(s, published, "")
+	maps.Copy(m.Counts.Instances, conditions)
+	m.Counts.Styles = map[string]*suite.Counts{}
+	for _, style := range b.opts.Styles {
+		c := b.count(s, published, style)
+		m.Counts.Styles[style] = &c
+	}
+}
+
+// settings lists everything that decides what is built, flag by flag.
+func (b *builder) settings() map[string]string {
+	return map[string]string{
 		"style": strings.Join(b.opts.Styles, ","), "split": b.opts.Split, "names": b.opts.Names,
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
@@ -295,13 +307,6 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), "writer": b.opts.WriterName,
 		verify.SettingCondition: strings.Join(b.opts.Conditions, ","), verify.SettingFault: strings.Join(b.opts.Faults, ","),
 		verify.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
-	}
-	m.Counts = b.count(s, published, "")
-	maps.Copy(m.Counts.Instances, conditions)
-	m.Counts.Styles = map[string]*suite.Counts{}
-	for _, style := range b.opts.Styles {
-		c := b.count(s, published, style)
-		m.Counts.Styles[style] = &c
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/catalogue"
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus"
@@ -159,6 +160,11 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 		return nil, err
 	}
 	defer b.close()
+	if static, err := isStatic(opts); err != nil {
+		return nil, err
+	} else if static {
+		return b.runStatic(ctx)
+	}
 	if err := b.passes(ctx); err != nil {
 		return nil, err
 	}
@@ -844,6 +850,7 @@ func Reasons() map[string]string {
 	maps.Copy(reasons, condition.Refusals())
 	maps.Copy(reasons, verify.FaultReasons())
 	maps.Copy(reasons, twin.Refusals())
+	maps.Copy(reasons, catalogue.Reasons())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/catalogue"
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -32,6 +33,7 @@ func (a *app) buildCommand() *cobra.Command {
 		Short: "Compile question sets into a suite of proven tasks",
 		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
+			"Corpora whose tools are specified and cannot be run: " + staticCorpora() + "; their tasks are checked, never proven.\n" +
 			"Conditions:\n" + conditionHelp() +
 			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
 		Args: noArguments,
@@ -76,6 +78,9 @@ func (a *app) buildCommand() *cobra.Command {
 	workersFlag(cmd, &o.Workers)
 	return cmd
 }
+
+// staticCorpora lists the corpora whose tools cannot be run, as they are written.
+func staticCorpora() string { return strings.Join(catalogue.Kinds(), ":DIR, ") + ":DIR" }
 
 func conditionHelp() string {
 	var b strings.Builder
@@ -254,18 +259,28 @@ func (a *app) printBuild(r *buildResult) {
 	if r.Synthesized > 0 {
 		a.printf("; %d tasks on synthesised rows", r.Synthesized)
 	}
-	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
-	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
-	a.printf("  workflows  %s\n", countList(r.Workflows))
-	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
-		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
-	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
+	if r.Static > 0 {
+		a.printf("\n  static     %d tasks whose tools cannot be run: checked, not proven\n", r.Static)
+		a.printf("  workflows  %s\n", countList(r.Workflows))
+	} else {
+		a.printProof(r)
+	}
 	a.printInstances(r.Instances)
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
 		a.printf(": %s", countList(r.RejectedByReason))
 	}
 	a.printf("\n  digest     %s\n  %.1f s, %.0f MiB at the most\n", r.Digest, r.Seconds, r.PeakMiB)
+}
+
+// printProof writes what execution showed.
+func (a *app) printProof(r *buildResult) {
+	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
+	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
+	a.printf("  workflows  %s\n", countList(r.Workflows))
+	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
+		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
+	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
 }
 
 func percent(n, of int) string {

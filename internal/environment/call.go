@@ -2,6 +2,7 @@ package environment
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -120,6 +121,9 @@ func (e *Environment) run(ctx context.Context, c *call) error {
 	return nil
 }
 
+// noteRecorded acknowledges a call of a tool that cannot be run.
+const noteRecorded = "The call was recorded. Nothing runs here."
+
 func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolError, error) {
 	if c.mistake != nil {
 		return c.mistake, nil
@@ -129,6 +133,10 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	}
 	if refusal := e.stages.refuse(c); refusal != nil {
 		return refusal, nil
+	}
+	if c.tool.specification.Body == nil && e.config.Recorded {
+		c.delivery = condition.Delivery{Content: json.RawMessage(`[]`), Note: noteRecorded}
+		return nil, nil
 	}
 	if c.tool.specification.Body == nil {
 		return &universe.ToolError{

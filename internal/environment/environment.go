@@ -57,6 +57,9 @@ type Config struct {
 	Evidence string
 	Toolkit  *Toolkit // what the agent is shown
 	Unlisted *Toolkit // what can be called without being shown; may be nil
+	// Recorded says that no tool of the toolkit can be run: calls are recorded and acknowledged, and the first turn that makes
+	// any ends the episode. No world is needed then.
+	Recorded bool
 	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
 	Companions *Toolkit
 	Budget     universe.Budget
@@ -126,9 +129,9 @@ type Environment struct {
 	counts   map[string]int // of rows, by the statement that counts them
 }
 
-// New makes an environment. A missing world or toolkit is an error.
+// New makes an environment. A missing toolkit is an error; so is a missing world where tools can be run.
 func New(config Config) (*Environment, error) {
-	if config.World == nil {
+	if config.World == nil && !config.Recorded {
 		return nil, fmt.Errorf("environment %s: no world", config.Header.Instance)
 	}
 	if config.Toolkit == nil {

@@ -17,6 +17,8 @@ import (
 // an earlier one of the same turn after that one. An answer, a decline, a judgement or a spent budget ends the episode,
 // and what stands after it is answered with [universe.CodeEnded].
 //
+// Where calls are only recorded, the turn that makes any ends the episode too.
+//
 // Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
 //
 // A token budget is checked after the turn that exceeded it, since what a turn costs is not known before; the acts of
@@ -53,6 +55,9 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 	observations, err := e.recordActions(ctx, turn.Actions, s)
 	if err != nil {
 		return nil, fmt.Errorf("turn %d: %w", e.turns, err)
+	}
+	if e.config.Recorded && len(s.calls) > 0 {
+		e.finish(transcript.Event{End: transcript.EndCalled})
 	}
 	e.endOnBudget(ctx)
 	e.hintOnAnomaly(s, observations)

@@ -37,15 +37,19 @@ func NewToolkit(tools []*universe.Tool) (*Toolkit, error) {
 	return k, nil
 }
 
-// withoutStatement copies a specification without what its body runs: agents are given how a tool is called, not what
-// it does inside.
+// withoutStatement copies a specification without what its body runs, and without the document that it was read from, in
+// which default values stand: agents are given how a tool is called, not what it does inside.
 func withoutStatement(spec *universe.Tool) *universe.Tool {
-	if spec.Body == nil {
+	if spec.Body == nil && spec.Document == "" {
 		return spec
 	}
-	shown, body := *spec, *spec.Body
-	body.Statement, body.Definition = "", ""
-	shown.Body = &body
+	shown := *spec
+	shown.Document = ""
+	if spec.Body != nil {
+		body := *spec.Body
+		body.Statement, body.Definition = "", ""
+		shown.Body = &body
+	}
 	return &shown
 }
 

@@ -127,7 +127,9 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, task)
+	if config.Recorded = task.Proof == universe.ProofStatic; !config.Recorded {
+		config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, task)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}

@@ -342,7 +342,7 @@ func (m *matching) counterparts(x, y int) bool { return m.planOf[x] == y }
 
 // isPlanned says whether the calls of an episode can be compared with plans.
 func (e *episode) isPlanned(g *Grade) bool {
-	return g.Valid && len(e.task.Plans) > 0 && g.Protocol != protocolSQL && g.Judged == ""
+	return g.Valid && len(e.task.Plans) > 0 && g.Protocol != protocolSQL && g.Judged == "" && g.Check == nil
 }
 
 // scoreCalling compares the calls with the plan that fits them best.

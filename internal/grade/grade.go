@@ -44,6 +44,8 @@ const (
 	CauseWrongNo      = "wrong_no"              // the judgement is wrong: the request can be met
 )
 
+// Where calls are compared with right ones (Grade.Check), the cause is the name of the leaderboard's error type.
+
 // Judgements, in the words of Incomplete Conditions: whether the request can be met.
 const (
 	JudgedYes = "yes"
@@ -92,7 +94,10 @@ type Grade struct {
 	Unparsed     int     `json:"unparsed,omitempty"`    // pieces of replies that could not be read
 	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that came back as an error, whoever's mistake it was
 
-	// Calling is there for valid episodes of tasks that have plans, but for those of the protocol sql and those that ended with
+	// Check is there for valid episodes of tasks whose tools cannot be run, but for those that ended with a judgement.
+	Check *Check `json:"check,omitempty"`
+
+	// Calling is there for valid episodes of tasks that have plans and tools that can be run, but for those of the protocol sql and those that ended with
 	// a judgement.
 	Calling *Calling `json:"calling,omitempty"`
 	// ErrorClass is one of [ErrorClasses] for failed episodes that have Calling, else "".

@@ -87,6 +87,9 @@ func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) 
 // scoreOutcome decides what came of the episode.
 func scoreOutcome(e *episode, g *Grade) error {
 	g.Valid = transcript.Valid(e.end.End)
+	if e.task.Gold.Expected != nil && g.Valid && e.end.End != transcript.EndJudged {
+		return scoreExpected(e, g)
+	}
 	switch e.end.End {
 	case transcript.EndAnswered:
 		return scoreAnswer(e, g)
@@ -94,6 +97,12 @@ func scoreOutcome(e *episode, g *Grade) error {
 		return scoreDecline(e, g)
 	case transcript.EndJudged:
 		return scoreJudgement(e, g)
+	case transcript.EndCalled:
+		// Nothing could be run, and declining is right.
+		if e.task.Gold.Kind != universe.GoldDecline {
+			return unknownGold(e)
+		}
+		g.Outcome = OutcomeWrong
 	case transcript.EndSilent:
 		g.Outcome = OutcomeSilent
 	case transcript.EndBudget:
@@ -176,6 +185,10 @@ func unknownGold(e *episode) error {
 
 // scoreCause names the first cause of a failure.
 func scoreCause(e *episode, g *Grade) error {
+	if g.Check != nil && g.Check.Error != "" {
+		g.Cause = g.Check.Error
+		return nil
+	}
 	switch g.Outcome {
 	case OutcomeSuccess, OutcomeInvalid:
 	case OutcomeSilent, OutcomeOutOfBudget, OutcomeCrashed:

@@ -82,8 +82,9 @@ type DatabaseFile struct {
 // Counts is the account of what was read and what became of it (by style under Styles).
 type Counts struct {
 	Read                 int                       `json:"read"`
-	Published            int                       `json:"published"` // examples that became a task, variants apart
-	Proven               int                       `json:"proven"`    // examples whose plans all agree, published or not
+	Published            int                       `json:"published"`        // examples that became a task, variants apart
+	Proven               int                       `json:"proven"`           // examples whose plans all agree, published or not
+	Static               int                       `json:"static,omitempty"` // tasks whose tools cannot be run: checked, and never proven
 	Rejected             int                       `json:"rejected"`
 	RejectedByReason     map[string]int            `json:"rejected_by_reason"`
 	Tools                int                       `json:"tools"`

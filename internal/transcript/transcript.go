@@ -52,6 +52,7 @@ const (
 	EndAnswered = "answered"
 	EndDeclined = "declined"
 	EndJudged   = "judged"
+	EndCalled   = "called"  // calls were made of tools that cannot be run: they are what is graded
 	EndSilent   = "silent"  // the agent stopped without an act
 	EndBudget   = "budget"  // a budget ran out; Event.Budget names it
 	EndCrashed  = "crashed" // the agent's own program failed
@@ -64,7 +65,7 @@ const (
 // Valid says whether an episode that ended so counts.
 func Valid(end string) bool {
 	switch end {
-	case EndAnswered, EndDeclined, EndJudged, EndSilent, EndBudget, EndCrashed:
+	case EndAnswered, EndDeclined, EndJudged, EndCalled, EndSilent, EndBudget, EndCrashed:
 		return true
 	default:
 		return false

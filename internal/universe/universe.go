@@ -11,6 +11,8 @@ const (
 	StyleSlot = "slot" // NL2API §3.1
 	StyleSel  = "sel"  // NL2API §3.2
 	StyleRest = "rest" // NL2API §3.3
+	// StyleStatic is that of tools which a corpus specifies and nothing can run.
+	StyleStatic = "static"
 )
 
 // Tool is a specification and a body. Its name is unique in its universe.
@@ -23,6 +25,8 @@ type Tool struct {
 	Database    string  `json:"database"`
 	Path        string  `json:"path,omitempty"` // of a rest tool over HTTP: /v1/<database>/<resource>
 	Body        *Body   `json:"body,omitempty"` // nil where a tool can only be specified, not run
+	// Document is the specification as its corpus has it, byte for byte, default values and all: for exports, never for agents.
+	Document string `json:"document,omitempty"`
 }
 
 // Body is what an interpreter runs. Engines are a closed set; another engine is a new value, not a new type.
@@ -157,6 +161,15 @@ type Gold struct {
 	// Alternatives holds the right answers of GoldAnyOf, each whole, the query's own result first; Columns, Rows and Blocks
 	// are then empty. [Gold.Answers] lists right answers of either kind.
 	Alternatives []Gold `json:"alternatives,omitempty"`
+	// Expected says which calls are right of a task whose tools cannot be run.
+	Expected *Expected `json:"expected,omitempty"`
+}
+
+// Expected says which calls are right, in the form of the Berkeley Function Calling Leaderboard: see package callcheck.
+type Expected struct {
+	Category  string   `json:"category"`            // how calls are compared with the answers
+	Functions []string `json:"functions,omitempty"` // documents of the functions that are to be called, byte for byte
+	Answers   string   `json:"answers,omitempty"`   // the possible answers, one for each call: a JSON list, byte for byte
 }
 
 // Row is a row of a result, encoded as a JSON array.
@@ -222,6 +235,12 @@ const (
 	FlagGuessable = "guessable" // a chance level above 10 %
 	// FlagSynthesized marks tasks whose database holds generated rows, because the corpus ships its schema alone.
 	FlagSynthesized = "synthesized"
+	// FlagFeasibility marks tasks of which nobody wrote the right calls, only that the request can be met.
+	FlagFeasibility = "feasibility"
+	// FlagUnstated marks static tasks in which a value of the right call stands nowhere in what an agent is shown.
+	FlagUnstated = "unstated"
+	// FlagRefused marks static tasks whose own right calls the official checker refuses; they are right leniently.
+	FlagRefused = "refused"
 )
 
 // Task is a question with its proven answer and the plans that reach it.
