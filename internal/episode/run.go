@@ -26,6 +26,8 @@ type Participant struct {
 	Budget universe.Budget
 	// Scale bounds an episode by that many times the base budget of its task as well: see [BaseBudget]. 0 does not.
 	Scale float64
+	// Only says which instances the agent takes part in; nil means all of the run's.
+	Only func(in *suite.Instance) bool
 	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
 	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in the arm that
@@ -100,6 +102,9 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 			return Progress{}, fmt.Errorf("run: instance %s is not of the suite", in.ID)
 		}
 		for i := range r.Participants {
+			if only := r.Participants[i].Only; only != nil && !only(in) {
+				continue
+			}
 			for trial := range r.Trials {
 				j, err := r.job(in, &r.Participants[i], trial)
 				if err != nil {
