@@ -36,6 +36,7 @@ var layout = []struct {
 	{"witness", "database schema sqlast universe"},
 	{"synthesize", "database schema sqlast universe witness"},
 	{"condition", "diag universe"},
+	{"request", "compile schema sqlast universe"},
 	{"transcript", "universe"},
 	{"suite", "condition transcript universe"},
 	{"derive", "condition suite universe"},

@@ -39,7 +39,9 @@ func ofRequest(id string) bool {
 }
 
 // RequestID is the id of a task's instance under a condition of the request, as it was asked for.
-func RequestID(task *universe.Task, asked condition.Condition) string { return task.ID + "/" + asked.String() }
+func RequestID(task *universe.Task, asked condition.Condition) string {
+	return task.ID + "/" + asked.String()
+}
 
 // RequestInstance puts a task under a condition of the request, with the wording that somebody made who knows its SQL.
 // What is rephrased keeps the role of the clean instance; a request without one of its values is hopeless, and a fault that
