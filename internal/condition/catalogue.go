@@ -55,8 +55,12 @@ type entry struct {
 	// after some times, so that one tool can be struck several times.
 	points int
 	passes bool
-	// role is that of an instance under a condition of the request.
+	// role is that of an instance under a condition of the request, or of one whose toolkit is chosen.
 	role string
+	// choice says that the toolkit is chosen by looking into the database; see [Choice].
+	choice bool
+	// beside names the condition that the instances of this one are compared with, which is put beside it.
+	beside string
 	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
 	excludes []string
 }
@@ -65,7 +69,7 @@ type entry struct {
 const maxTools = 1_000_000
 
 // catalogue is the table of all conditions, in the order in which those of one instance apply.
-var catalogue = slices.Concat(requestConditions, toolkitConditions, faultConditions)
+var catalogue = slices.Concat(requestConditions, toolkitConditions, choiceConditions, faultConditions)
 
 // toolkitConditions are the conditions of the toolkit.
 var toolkitConditions = []entry{
@@ -77,7 +81,7 @@ var toolkitConditions = []entry{
 			Source:    "NL2API §4.3.2 and appendix C.2",
 		},
 		toolkit:  func(value int) ToolkitStep { return universeSize{percent: value} },
-		excludes: []string{"closed-world"},
+		excludes: []string{"closed-world", NameGoldTools},
 	},
 	{
 		Info: Info{
@@ -87,7 +91,16 @@ var toolkitConditions = []entry{
 			Source:    "Hell or High Water, closed world experiments",
 		},
 		toolkit:  func(value int) ToolkitStep { return closedWorld{tools: value} },
-		excludes: []string{"universe-size"},
+		excludes: []string{"universe-size", NameGoldTools},
+	},
+	{
+		Info: Info{
+			Name: NameGoldTools, Kind: KindToolkit,
+			Summary: "shows the tools of the plans alone, which related-tools and unrelated-tools expand",
+			Source:  sourceRFC + "original toolkit",
+		},
+		toolkit:  func(int) ToolkitStep { return goldTools{} },
+		excludes: []string{"universe-size", "closed-world"},
 	},
 	{
 		Info: Info{
@@ -136,6 +149,13 @@ func (c Condition) decode() (*entry, int, error) {
 			return e, 0, err
 		}
 		return e, r.Strength, nil
+	}
+	if e.choice {
+		made, err := e.decodeChoice(c)
+		if err != nil {
+			return e, 0, err
+		}
+		return e, made.Tools, nil
 	}
 	if e.Parameter == nil {
 		if c.Parameters != nil {

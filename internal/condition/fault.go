@@ -221,10 +221,14 @@ func (c Condition) Variant() string {
 	return target.Variant
 }
 
-// Role gives the role of an instance under a condition of the environment or of the request.
+// Role gives the role of an instance under a condition of the environment or of the request, or under one whose toolkit is
+// chosen.
 func (c Condition) Role() string {
 	at := find(c.Name)
-	if at >= 0 && catalogue[at].Kind == KindRequest {
+	switch {
+	case at >= 0 && catalogue[at].choice && c.Variant() == VariantComplete:
+		return RoleClean
+	case at >= 0 && (catalogue[at].choice || catalogue[at].Kind == KindRequest):
 		return catalogue[at].role
 	}
 	switch c.Variant() {

@@ -42,7 +42,7 @@ func Parse(text string) (Condition, error) {
 
 // ParseCombination reads conditions joined by a plus sign and gives them in the order in which they apply, which is that
 // of the catalogue. A condition that stands twice, and two that exclude each other, are mistakes; so is one of the request
-// that does not stand alone.
+// or one whose toolkit is chosen, that does not stand alone.
 func ParseCombination(text string) ([]Condition, error) {
 	var list []Condition
 	for part := range strings.SplitSeq(text, "+") {
@@ -55,9 +55,9 @@ func ParseCombination(text string) ([]Condition, error) {
 	slices.SortStableFunc(list, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
 	for i, c := range list {
 		for _, other := range list[i+1:] {
-			if c.Name != other.Name && (c.OfRequest() || other.OfRequest()) {
+			if c.Name != other.Name && (c.alone() || other.alone()) {
 				alone := c.Name
-				if !c.OfRequest() {
+				if !c.alone() {
 					alone = other.Name
 				}
 				return nil, diag.Usagef("%q: condition %s stands alone", text, alone).WithHint("give each a --condition of its own")
@@ -74,8 +74,8 @@ func ParseCombination(text string) ([]Condition, error) {
 	return list, nil
 }
 
-// ParseCombinations reads the combinations that a command was given, one a flag, in their order. Two that mean the same
-// are a mistake.
+// ParseCombinations reads the combinations that a command was given, one a flag, in their order, and puts behind them those
+// that some of them are compared with. Two that mean the same are a mistake.
 func ParseCombinations(texts []string) ([][]Condition, error) {
 	var list [][]Condition
 	given := map[string]string{}
@@ -91,8 +91,11 @@ func ParseCombinations(texts []string) ([][]Condition, error) {
 		given[specification] = text
 		list = append(list, combination)
 	}
-	return list, nil
+	return append(list, besides(list)...), nil
 }
+
+// alone says whether a condition cannot be combined with others.
+func (c Condition) alone() bool { return c.OfRequest() || c.OfChoice() }
 
 // Specification writes conditions as [ParseCombination] reads them.
 func Specification(conditions []Condition) string {
@@ -104,7 +107,8 @@ func Specification(conditions []Condition) string {
 }
 
 // String writes a condition as [Parse] reads it. One that it would not have read is written as it stands; one of the
-// environment is written as its name, and after a tilde its variant, if it is not the fault itself.
+// environment is written as its name, and after a tilde its variant, if it is not the fault itself; so is the complete
+// variant of replace-tool.
 func (c Condition) String() string {
 	e, value, err := c.decode()
 	switch {
@@ -116,6 +120,8 @@ func (c Condition) String() string {
 		return e.Name
 	case e.Kind == KindEnvironment:
 		return e.Name + "~" + c.Variant()
+	case e.choice && c.Variant() != "":
+		return e.Name + ":" + strconv.Itoa(value) + "~" + c.Variant()
 	case e.Parameter == nil:
 		return e.Name
 	default:

@@ -23,6 +23,9 @@ func TestParse(t *testing.T) {
 		{"closed-world:9", `{"name":"closed-world","parameters":{"tools":9}}`},
 		{"surface:5", `{"name":"surface","parameters":{"strength":5}}`},
 		{"drop-detail", `{"name":"drop-detail"}`},
+		{"gold-tools", `{"name":"gold-tools"}`},
+		{"replace-tool:5", `{"name":"replace-tool","parameters":{"tools":5}}`},
+		{"related-tools:3", `{"name":"related-tools","parameters":{"tools":3}}`},
 	} {
 		c, err := Parse(test.text)
 		if err != nil {
@@ -49,7 +52,10 @@ func TestParseMistakes(t *testing.T) {
 	for _, test := range []struct{ text, message, hint string }{
 		{"obfuscated", `unknown condition "obfuscated"`, `did you mean "obfuscate"?`},
 		{"universe-sise:25", `unknown condition "universe-sise"`, `did you mean "universe-size"?`},
-		{"", `unknown condition ""`, "one of: clarify, closed-world, disambiguate, drop-detail, obfuscate, paraphrase, surface, universe-size"},
+		{"", `unknown condition ""`, "one of: clarify, closed-world, disambiguate, drop-detail, gold-tools, obfuscate, paraphrase, related-tools, replace-tool, " +
+			"surface, universe-size, unrelated-tools"},
+		{"related-tools", "condition related-tools needs a parameter", "related-tools:N, with N from 1 to 1000000"},
+		{"replace-tool:2", "condition replace-tool: 2 is out of range", "replace-tool[:N], with N from 3 to 1000000"},
 		{"obfuscate:", "condition obfuscate takes no parameter", "obfuscate"},
 		{"obfuscate:3", "condition obfuscate takes no parameter", "obfuscate"},
 		{"universe-size", "condition universe-size needs a parameter", "universe-size:P, with P from 1 to 100"},
@@ -98,6 +104,10 @@ func TestParseCombinations(t *testing.T) {
 		{[]string{"universe-size:25+closed-world:9"}, "conditions universe-size and closed-world exclude each other"},
 		{[]string{"closed-world:9+universe-size:25"}, "conditions universe-size and closed-world exclude each other"},
 		{[]string{"obfuscate+"}, `unknown condition ""`},
+		{[]string{"gold-tools+closed-world:9"}, "conditions closed-world and gold-tools exclude each other"},
+		{[]string{"replace-tool+obfuscate"}, "condition replace-tool stands alone"},
+		{[]string{"closed-world:9+related-tools:3"}, "condition related-tools stands alone"},
+		{[]string{"replace-tool", "replace-tool:5"}, "are the same"},
 		{[]string{"obfuscate", "shuffle"}, `unknown condition "shuffle"`},
 	} {
 		if _, err := ParseCombinations(test.texts); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -126,6 +136,16 @@ func TestDecode(t *testing.T) {
 		{"universe-size", `25`},
 		{"closed-world", `{"percent":25}`},
 		{"shuffle", `{"percent":25}`},
+		{"gold-tools", `{"tools":3}`},
+		{"replace-tool", `{}`},
+		{"replace-tool", `{"tools":2}`},
+		{"replace-tool", `{"tools":5,"variant":"complete"}`},
+		{"replace-tool", `{"tools":5,"replaced":[]}`},
+		{"replace-tool", `{"tools":5,"added":[{"tool":"a","similarity":1}]}`},
+		{"replace-tool", `{"tools":5,"replaced":[{"tool":"b","by":"x","similarity":1},{"tool":"a","by":"y","similarity":1}]}`},
+		{"related-tools", `{"tools":3,"variant":"complete"}`},
+		{"related-tools", `{"tools":3,"added":[{"tool":"a","similarity":1},{"tool":"a","similarity":1}]}`},
+		{"related-tools", `{"tools":3,"replaced":[{"tool":"a","by":"x","similarity":1}]}`},
 	} {
 		c := Condition{Name: test.name}
 		if test.parameters != "" {
@@ -163,7 +183,7 @@ func TestCatalogue(t *testing.T) {
 			usage += info.Usage() + " "
 		}
 	}
-	if want := "universe-size:P closed-world:N obfuscate "; usage != want {
+	if want := "universe-size:P closed-world:N gold-tools obfuscate replace-tool[:N] related-tools:N unrelated-tools:N "; usage != want {
 		t.Errorf("usage %q, want %q", usage, want)
 	}
 }
@@ -172,7 +192,7 @@ func TestCatalogue(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"obfuscate", "universe-size:25", "closed-world:9", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "", "+", ":", "universe-size:+5",
-		"universe-size:0025", "closed-world:1000001", "obfuscate:\xff", "exec.timeout+spec.result-renamed",
+		"universe-size:0025", "closed-world:1000001", "obfuscate:\xff", "replace-tool", "related-tools:3", "gold-tools+obfuscate", "exec.timeout+spec.result-renamed",
 	} {
 		f.Add(text)
 	}
@@ -190,7 +210,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || Specification(again) != written {
 			t.Fatalf("%q is written as %q and read as %v, %v", text, written, again, err)
 		}
-		if len(list) == 1 && written != text && written != text+":3" {
+		if len(list) == 1 && written != text && written != text+":3" && written != text+":5" {
 			t.Fatalf("%q is written as %q", text, written)
 		}
 		for _, c := range list {

@@ -18,28 +18,28 @@ type Difference struct {
 // Compare derives the instances of a suite under the conditions and the faults that it was built with again, and lists how
 // those that stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that
 // the suite refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is
-// for whoever refused it to say. Instances that nothing survives and those under conditions of the request are passed over:
+// for whoever refused it to say, and these are given beside the differences. Instances that nothing survives, those under conditions of the request and those whose toolkits
+// are chosen are passed over:
 // nothing here derives them. Errors are those of [Instances] and [Faulted].
 func Compare(
 	s *suite.Suite, combinations [][]condition.Condition, faults [][]condition.Fault, o FaultOptions,
-) ([]Difference, error) {
+) (differences []Difference, dropped []*suite.Instance, err error) {
 	derived, err := Instances(s, combinations)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	faulted, err := Faulted(s, faults, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	derived.Instances = append(derived.Instances, faulted.Instances...)
 	derived.Rejected = append(derived.Rejected, faulted.Rejected...)
-	var list []Difference
 	differ := func(id, format string, args ...any) {
-		list = append(list, Difference{ID: id, Message: fmt.Sprintf(format, args...)})
+		differences = append(differences, Difference{ID: id, Message: fmt.Sprintf(format, args...)})
 	}
-	instances, refusals, dropped := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
+	instances, refusals, out := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
 	for _, in := range s.Instances {
-		if len(in.Conditions) > 0 && !OfHopeless(in) && !OfRequest(in) {
+		if len(in.Conditions) > 0 && !OfHopeless(in) && !OfRequest(in) && !OfChoice(in) {
 			if instances[in.ID] != nil {
 				differ(in.ID, "the instance stands in the suite twice")
 			}
@@ -49,21 +49,22 @@ func Compare(
 	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
 		switch {
-		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID):
+		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID) || ofChoice(r.ID):
 		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
 		default:
-			dropped[r.ID] = true
+			out[r.ID] = true
 		}
 	}
 	for _, in := range derived.Instances {
 		switch same, err := equal(in, instances[in.ID]); {
 		case err != nil:
-			return nil, fmt.Errorf("derive: instance %s: %w", in.ID, err)
-		case instances[in.ID] == nil && dropped[in.ID]:
+			return nil, nil, fmt.Errorf("derive: instance %s: %w", in.ID, err)
+		case instances[in.ID] == nil && out[in.ID]:
+			dropped = append(dropped, in)
 		case instances[in.ID] == nil:
 			differ(in.ID, "the instance is not in the suite")
-		case dropped[in.ID]:
+		case out[in.ID]:
 			differ(in.ID, "the instance stands in the suite and is refused")
 		case !same:
 			differ(in.ID, "the instance is another one when it is derived again")
@@ -91,7 +92,7 @@ func Compare(
 			delete(refusals, r.ID)
 		}
 	}
-	return list, nil
+	return differences, dropped, nil
 }
 
 // equal says whether two instances are written alike.

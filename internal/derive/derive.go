@@ -23,7 +23,8 @@ type Derived struct {
 }
 
 // Instances puts every task of a suite under each of the combinations, but for those of the request, whose wording depends
-// on the SQL and the database: see [RequestInstance]. It reads the suite's tasks, tools, starting tables
+// on the SQL and the database, and those whose toolkits are chosen by looking into it: see [RequestInstance] and
+// [ReplacedInstances]. It reads the suite's tasks, tools, starting tables
 // and clean instances, which hold the seed and the primary plan; other instances are passed over. The order is that of
 // the tasks, and within a task that of the combinations. The error is Seatrial's own failure: a task without a clean
 // instance, or one whose plans call what its universe lacks.
@@ -35,7 +36,7 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 		}
 	}
 	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
-	combinations = toolkitCombinations(combinations)
+	combinations = unchosen(toolkitCombinations(combinations))
 	for _, task := range s.Tasks {
 		base := clean[task.ID]
 		if base == nil {

@@ -1,0 +1,107 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// ChoiceConditions lists the conditions among combinations whose toolkits are chosen by looking into the database, in their
+// order: each is a combination by itself.
+func ChoiceConditions(combinations [][]condition.Condition) []condition.Condition {
+	var list []condition.Condition
+	for _, combination := range combinations {
+		if combination[0].OfChoice() {
+			list = append(list, combination[0])
+		}
+	}
+	return list
+}
+
+// unchosen lists the other combinations.
+func unchosen(combinations [][]condition.Condition) [][]condition.Condition {
+	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool { return c[0].OfChoice() })
+}
+
+// OfChoice says whether an instance is under a condition whose toolkit is chosen.
+func OfChoice(in *suite.Instance) bool {
+	return len(in.Conditions) > 0 && in.Conditions[0].OfChoice()
+}
+
+// ofChoice says the same of the id of an instance that was refused.
+func ofChoice(id string) bool {
+	name, _, _ := strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ":")
+	return condition.Condition{Name: name}.OfChoice()
+}
+
+// ChoiceID is the id of a task's instance under a condition whose toolkit is chosen, as it was asked for.
+func ChoiceID(task *universe.Task, asked condition.Condition) string { return task.ID + "/" + asked.String() }
+
+// ReplacedInstances puts a task under replace-tool: the incomplete instance, which shows the tools of that list, and the
+// complete one, which shows the right tools in the places of those that replace them. The order is drawn, as a list in which
+// what replaces stood first would tell.
+func ReplacedInstances(
+	base *suite.Instance, task *universe.Task, asked condition.Condition, tools []string, replaced []condition.Replaced,
+) ([]*suite.Instance, error) {
+	shown := drawnOrder(base.Seed, task, tools)
+	whole := slices.Clone(shown)
+	for _, r := range replaced {
+		at := slices.Index(shown, r.By)
+		if at < 0 {
+			return nil, fmt.Errorf("derive: task %s: %s replaces %s and is not shown", task.ID, r.By, r.Tool)
+		}
+		whole[at] = r.Tool
+	}
+	incomplete, complete := *base, *base
+	for _, one := range []struct {
+		in      *suite.Instance
+		id      string
+		variant string
+		toolkit []string
+	}{
+		{&incomplete, ChoiceID(task, asked), "", shown},
+		{&complete, task.ID + "/" + condition.VariantComplete + ":" + asked.String(), condition.VariantComplete, whole},
+	} {
+		c, err := asked.WithChoice(&condition.Choice{Variant: one.variant, Replaced: replaced})
+		if err != nil {
+			return nil, fmt.Errorf("derive: task %s: %w", task.ID, err)
+		}
+		one.in.ID, one.in.Conditions, one.in.Role, one.in.Toolkit = one.id, []condition.Condition{c}, c.Role(), one.toolkit
+	}
+	return []*suite.Instance{&incomplete, &complete}, nil
+}
+
+// ExpandedInstance puts a task under a condition that adds tools to those of its plans.
+func ExpandedInstance(
+	base *suite.Instance, task *universe.Task, asked condition.Condition, gold []string, added []condition.Added,
+) (*suite.Instance, error) {
+	c, err := asked.WithChoice(&condition.Choice{Added: added})
+	if err != nil {
+		return nil, fmt.Errorf("derive: task %s: %w", task.ID, err)
+	}
+	tools := slices.Clone(gold)
+	for _, a := range added {
+		tools = append(tools, a.Tool)
+	}
+	in := *base
+	in.ID, in.Conditions, in.Role = ChoiceID(task, asked), []condition.Condition{c}, c.Role()
+	in.Toolkit = drawnOrder(base.Seed, task, tools)
+	return &in, nil
+}
+
+// drawnOrder puts the tools of a task in an order that its seed decides.
+func drawnOrder(seed uint64, task *universe.Task, tools []string) []string {
+	order := slices.Clone(tools)
+	slices.Sort(order)
+	rank := make(map[string]string, len(order))
+	for _, name := range order {
+		rank[name] = universe.Hash(seed, "toolkit", task.ID, name)
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(rank[a], rank[b]) })
+	return order
+}
