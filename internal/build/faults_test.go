@@ -148,6 +148,11 @@ func TestFaultDrift(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "is not the one that the certificate speaks of"},
+		{"an instance refused", func(s *suite.Suite) {
+			at := of(s, "/fault:exec.timeout")
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[at].ID, Reason: verify.ReasonNotLanded})
+			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
+		}, "refuses the instance as not_landed, and its certificate holds"},
 		{"a twin", func(s *suite.Suite) { s.Twins[0].Statements = nil }, "its twin worlds are not those that are found again"},
 		{"a tool in a hopeless toolkit", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/hopeless:distractors-only")]

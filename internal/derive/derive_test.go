@@ -135,7 +135,7 @@ func TestInstancesFail(t *testing.T) {
 		if _, err := Instances(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestCompare(t *testing.T) {
 		d := derived(t, s, texts...)
 		s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
 		test.change(s)
-		found, err := Compare(s, combinations(t, texts...), nil, FaultOptions{})
+		found, _, err := Compare(s, combinations(t, texts...), nil, FaultOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -165,7 +165,7 @@ func TestCompareFaults(t *testing.T) {
 	base := len(s.Instances)
 	s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
 	compare := func() string {
-		found, err := derive.Compare(s, nil, wanted, derive.FaultOptions{})
+		found, _, err := derive.Compare(s, nil, wanted, derive.FaultOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

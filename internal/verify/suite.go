@@ -257,7 +257,7 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return nil // which is reported: nothing can be derived from it
 		}
 	}
-	differences, err := derive.Compare(v.suite, v.combinations, v.faults, derive.FaultOptions{Limit: v.limit, Workers: v.options.Workers})
+	differences, dropped, err := derive.Compare(v.suite, v.combinations, v.faults, derive.FaultOptions{Limit: v.limit, Workers: v.options.Workers})
 	if err != nil {
 		v.report("suite", "its instances cannot be derived again: %v", err)
 		return nil
@@ -294,6 +294,24 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return err
 		})
 	}
+	reasons := map[string]string{}
+	for _, r := range v.suite.Rejected {
+		reasons[r.ID] = r.Reason
+	}
+	for _, in := range dropped {
+		group.Go(func() error {
+			_, reason, err := v.certify(ctx, in)
+			switch {
+			case err != nil:
+				return fmt.Errorf("instance %s: %w", in.ID, err)
+			case reason == "":
+				v.report(in.ID, "the suite refuses the instance as %s, and its certificate holds", reasons[in.ID])
+			case isFaulted(in) && !strings.HasPrefix(reason, reasons[in.ID]+": "):
+				v.report(in.ID, "the instance is refused as %s, not as %s", reason, reasons[in.ID])
+			}
+			return nil
+		})
+	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -323,7 +341,7 @@ func (v *suiteVerifier) settings() {
 
 // certify certifies an instance again, as its conditions want it.
 func (v *suiteVerifier) certify(ctx context.Context, in *suite.Instance) (*suite.Certificate, string, error) {
-	if !slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
+	if !isFaulted(in) {
 		return Certify(ctx, v.stage, in)
 	}
 	certified, err := v.faulty.Certify(ctx, in, v.instances[in.Task])
@@ -331,6 +349,10 @@ func (v *suiteVerifier) certify(ctx context.Context, in *suite.Instance) (*suite
 		return nil, certifiedReason(certified), err
 	}
 	return certified.Certificate, "", nil
+}
+
+func isFaulted(in *suite.Instance) bool {
+	return slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment)
 }
 
 func certifiedReason(c *Certified) string {
