@@ -17,10 +17,28 @@ type planPlayer struct {
 	byName bool   // refer to the only field of a result by its name, as people write it
 	levels [][]int
 	next   int // the level to play
+	// without is the act of a player that has no plan, where the task asks for one that is no call.
+	without *universe.Action
 }
 
-func newGold(in PolicyInput) script       { return newPlanPlayer(primary(in), "no plan", true) }
+func newGold(in PolicyInput) script       { return newPlanPlayer(primary(in), "no plan", true).orAct(in.Task) }
 func newGoldDirect(in PolicyInput) script { return newPlanKind(in, universe.PlanDirect) }
+
+// orAct has a player act where nothing can be run and the task has no plan: it declines what no tool serves, and judges that
+// a request can be met of which the right calls are not known.
+func (p *planPlayer) orAct(task *universe.Task) *planPlayer {
+	if p.plan != nil || task.Proof != universe.ProofStatic {
+		return p
+	}
+	switch task.Gold.Kind {
+	case universe.GoldDecline:
+		p.without = &universe.Action{Kind: universe.ActionDecline, Text: "No tool serves the request."}
+	case universe.GoldCalls:
+		act := universe.Judge(true, "Some tool serves the request.")
+		p.without = &act
+	}
+	return p
+}
 
 // newGoldComposed plays the composed plan, and the direct one where a task has no other: it succeeds on every task.
 func newGoldComposed(in PolicyInput) script {
@@ -32,7 +50,7 @@ func newGoldComposed(in PolicyInput) script {
 
 // newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back. It refers to fields by
 // their names, so that a renamed one hurts it.
-func newBlind(in PolicyInput) script { return newBlindPlayer(primary(in)) }
+func newBlind(in PolicyInput) script { return newBlindPlayer(primary(in)).orAct(in.Task) }
 
 func newBlindPlayer(plan *universe.Plan) *planPlayer {
 	p := newPlanPlayer(plan, "no plan", false)
@@ -85,6 +103,9 @@ func planLevels(calls []universe.Call) [][]int {
 }
 
 func (p *planPlayer) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+	if p.plan == nil && p.without != nil {
+		return universe.Turn{Actions: []universe.Action{*p.without}}, nil
+	}
 	if p.plan == nil {
 		return stop("the task has " + p.absent), nil
 	}

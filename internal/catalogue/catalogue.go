@@ -87,6 +87,8 @@ var kinds = []struct {
 	load          func(*loader) error
 }{
 	{"bfcl", "Berkeley Function Calling Leaderboard (Patil et al.), Apache-2.0", (*loader).leaderboard},
+	{"api-bank", "API-Bank (Li et al., EMNLP 2023), Apache-2.0", (*loader).bank},
+	{"toolbench", "ToolBench (Qin et al., ICLR 2024) as filtered by StableToolBench (Guo et al., 2024), Apache-2.0", (*loader).bench},
 }
 
 // Kinds lists the names of the kinds.

@@ -169,7 +169,9 @@ type Gold struct {
 type Expected struct {
 	Category  string   `json:"category"`            // how calls are compared with the answers
 	Functions []string `json:"functions,omitempty"` // documents of the functions that are to be called, byte for byte
-	Answers   string   `json:"answers,omitempty"`   // the possible answers, one for each call: a JSON list, byte for byte
+	// Tools are those that serve the request, where their right arguments are not known.
+	Tools   []string `json:"tools,omitempty"`
+	Answers string   `json:"answers,omitempty"` // the possible answers, one for each call: a JSON list, byte for byte
 }
 
 // Row is a row of a result, encoded as a JSON array.

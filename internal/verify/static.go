@@ -47,11 +47,8 @@ func certifyStatic(
 	if task.Gold.Expected == nil {
 		return nil, "nothing is said of the right calls", nil
 	}
-	if slices.Contains(task.Flags, universe.FlagFeasibility) {
-		if task.Gold.Expected.Category != string(callcheck.Relevance) {
-			return nil, "the calls of the task are known, and it is flagged as one of which they are not", nil
-		}
-		return cert, "", nil
+	if unwritten := task.Gold.Expected.Category == string(callcheck.Relevance); unwritten != slices.Contains(task.Flags, universe.FlagFeasibility) {
+		return nil, "its flag and its gold contradict each other on whether the right calls are known", nil
 	}
 	player, err := agent.NewPolicy(policy, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {

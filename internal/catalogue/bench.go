@@ -1,0 +1,184 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/callcheck"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+const benchQueries = "test_instruction/*.json"
+
+// benchQuery is an entry of a file of ToolBench's queries.
+type benchQuery struct {
+	Query    string            `json:"query"`
+	ID       json.Number       `json:"query_id"`
+	Tools    []json.RawMessage `json:"api_list"`
+	Relevant [][]string        `json:"relevant APIs"` // tool and API
+}
+
+type benchTool struct {
+	Category    string           `json:"category_name"`
+	Tool        string           `json:"tool_name"`
+	Name        string           `json:"api_name"`
+	Description string           `json:"api_description"`
+	Required    []benchParameter `json:"required_parameters"`
+	Optional    []benchParameter `json:"optional_parameters"`
+	Method      string           `json:"method"`
+	Response    json.RawMessage  `json:"template_response"`
+}
+
+type benchParameter struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"`
+	Description string          `json:"description"`
+	Default     json.RawMessage `json:"default"`
+}
+
+// bench loads ToolBench's queries. Nobody wrote the right calls: that each query can be met is known, and by which tools.
+func (l *loader) bench() error {
+	names, err := l.files(benchQueries)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, _, err := l.read(name)
+		if err != nil {
+			return err
+		}
+		if err := l.queries(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queries reads one file: a JSON list.
+func (l *loader) queries(name string, data []byte) error {
+	broken := func(d *json.Decoder, err error) error {
+		at := positionOf(name, data, d.InputOffset())
+		return diag.Usagef("this is no JSON list of queries: %v", err).At(at.File, at.Line, at.Column)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return broken(d, fmt.Errorf("it does not begin with a bracket"))
+	}
+	for n := 1; d.More(); n++ {
+		before := d.InputOffset()
+		blank := len(data[before:]) - len(bytes.TrimLeft(data[before:], " \t\r\n,"))
+		at := positionOf(name, data, before+int64(blank))
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return broken(d, err)
+		}
+		l.query(fmt.Sprintf("%s:%d", stem(name), n), name, raw, at)
+	}
+	if _, err := d.Token(); err != nil {
+		return broken(d, err)
+	}
+	return nil
+}
+
+func positionOf(name string, data []byte, offset int64) diag.Position {
+	read := data[:min(int(offset), len(data))]
+	return diag.Position{File: name, Line: 1 + bytes.Count(read, []byte("\n")), Column: len(read) - bytes.LastIndexByte(read, '\n')}
+}
+
+func (l *loader) query(place, name string, raw []byte, at diag.Position) {
+	var read benchQuery
+	if err := universe.DecodeStrict(raw, &read); err != nil {
+		l.reject(place, ReasonRow, at, err.Error())
+		return
+	}
+	if strings.TrimSpace(read.Query) == "" || read.ID == "" {
+		l.reject(place, ReasonRow, at, "the query has no text or no id")
+		return
+	}
+	q := Question{
+		ID: fmt.Sprintf("%s_%s", stem(name), read.ID), Category: stem(name), Position: at,
+		Messages: []universe.Message{{Role: "user", Content: read.Query}},
+	}
+	q.feasible()
+	taken := map[string]bool{}
+	for _, document := range read.Tools {
+		var t benchTool
+		if err := universe.DecodeStrict(document, &t); err != nil {
+			l.reject(q.ID, ReasonRow, at, "a tool cannot be read: "+err.Error())
+			return
+		}
+		tool, err := t.tool(string(document))
+		if err != nil {
+			l.reject(q.ID, ReasonRow, at, fmt.Sprintf("the tool %s of %s cannot be read: %v", t.Name, t.Tool, err))
+			return
+		}
+		base := tool.Name
+		for n := 2; taken[tool.Name]; n++ {
+			tool.Name = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[tool.Name] = true
+		q.Tools = append(q.Tools, tool)
+		if slices.ContainsFunc(read.Relevant, func(r []string) bool { return len(r) == 2 && r[0] == t.Tool && r[1] == t.Name }) {
+			q.Expected.Tools = append(q.Expected.Tools, tool.Name)
+		}
+	}
+	if len(q.Expected.Tools) == 0 && len(q.Tools) > 0 {
+		l.reject(q.ID, ReasonAnswers, at, "none of the tools shown is named as one that serves the request")
+		return
+	}
+	l.add(q)
+}
+
+// benchTypes gives the JSON Schema type of ToolBench's type names, in small letters up to the first blank.
+var benchTypes = map[string]string{
+	"string": "string", "number": "number", "boolean": "boolean", "enum": "string", "date": "string", "time": "string",
+	"array": "array", "object": "object", "binary": "string", "geopoint": "string", "file": "string",
+}
+
+// tool makes a tool of its description. Default values are left out: most required parameters have one.
+func (t *benchTool) tool(document string) (*universe.Tool, error) {
+	parameters := &universe.Schema{Types: []string{"object"}}
+	for _, list := range []struct {
+		parameters []benchParameter
+		required   bool
+	}{{t.Required, true}, {t.Optional, false}} {
+		for _, p := range list.parameters {
+			if parameters.Property(p.Name) != nil {
+				continue // required and optional: the first word holds
+			}
+			kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(p.Type)), " ")
+			own, known := benchTypes[kind]
+			if !known {
+				return nil, diag.Unknown("type", p.Type, []string{"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "OBJECT", "DATE", "TIME"})
+			}
+			description := p.Description
+			if strings.Contains(p.Type, "(") { // a form: DATE (YYYY-MM-DD)
+				description = strings.TrimSpace(description + " " + p.Type[strings.IndexByte(p.Type, '('):])
+			}
+			schema := &universe.Schema{Types: []string{own}, Description: description}
+			if own == "array" {
+				schema.Items = &universe.Schema{Types: []string{"string"}}
+			}
+			parameters.Properties = append(parameters.Properties, universe.Property{Name: p.Name, Schema: schema})
+			if list.required {
+				parameters.Required = append(parameters.Required, p.Name)
+			}
+		}
+	}
+	f := &callcheck.Function{
+		Name: benchName(t.Name) + "_for_" + benchName(t.Tool), Description: strings.TrimSpace(t.Description), Parameters: parameters,
+	}
+	return toolOf(f, document), nil
+}
+
+var foreign = regexp.MustCompile(`[^a-z0-9]+`)
+
+// benchName writes a name as ToolBench shows it to models: small letters, digits and underscores.
+func benchName(name string) string {
+	return strings.Trim(foreign.ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
