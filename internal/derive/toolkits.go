@@ -40,7 +40,9 @@ func ofChoice(id string) bool {
 }
 
 // ChoiceID is the id of a task's instance under a condition whose toolkit is chosen, as it was asked for.
-func ChoiceID(task *universe.Task, asked condition.Condition) string { return task.ID + "/" + asked.String() }
+func ChoiceID(task *universe.Task, asked condition.Condition) string {
+	return task.ID + "/" + asked.String()
+}
 
 // ReplacedInstances puts a task under replace-tool: the incomplete instance, which shows the tools of that list, and the
 // complete one, which shows the right tools in the places of those that replace them. The order is drawn, as a list in which
