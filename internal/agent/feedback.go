@@ -178,7 +178,7 @@ func ticked(names []string) string { return "`" + strings.Join(names, "`, `") + 
 // inventedAttempt is a call in which what the request has no value for is made up, and that came back with rows that are
 // made up too.
 func inventedAttempt(view *universe.View, draw *rand.Rand) toldCall {
-	said := strings.ToLower(requestOf(view))
+	said := requestOf(view)
 	tool, filled, missing := aimed(view)
 	if tool == nil {
 		return toldCall{tool: toolForAll, arguments: object{}, result: []object{{{"result", invented(nil, said, draw)}}}}
@@ -220,14 +220,14 @@ func invented(s *universe.Schema, said string, draw *rand.Rand) any {
 		return draw.IntN(2) == 0
 	case s != nil && (takes(s, "integer") || takes(s, "number")):
 		for n := int64(2 + draw.IntN(90)); ; n++ {
-			if !hasPhrase(said, fmt.Sprint(n)) {
+			if !universe.HasPhrase(said, fmt.Sprint(n)) {
 				return n
 			}
 		}
 	}
 	at := draw.IntN(len(inventedNames))
 	for i := range inventedNames {
-		if name := inventedNames[(at+i)%len(inventedNames)]; !hasPhrase(said, strings.ToLower(name)) {
+		if name := inventedNames[(at+i)%len(inventedNames)]; !universe.HasPhrase(said, name) {
 			return name
 		}
 	}

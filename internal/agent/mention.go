@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/model"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -16,8 +15,8 @@ import (
 // mentioned is what a request mentions that could be the value of an argument, by its form alone: nobody says which of it
 // is a value.
 type mentioned struct {
-	words   map[string]bool // of the request, as [contentWords] has them
-	lower   string          // the request without case
+	words   map[string]bool // of the request, as [universe.ContentWords] has them
+	text    string          // the request
 	numbers []string        // in their order, as JSON
 	texts   []string        // dates, quoted texts, and names: capitalised words that begin no sentence
 }
@@ -33,7 +32,7 @@ var (
 // mentionsOf reads the user's messages of a view, and its evidence.
 func mentionsOf(view *universe.View) mentioned {
 	text := requestOf(view)
-	m := mentioned{words: contentWords(text), lower: strings.ToLower(text)}
+	m := mentioned{words: universe.ContentWords(text), text: text}
 	rest := []byte(text)
 	take := func(from, to int, value string) {
 		m.texts = append(m.texts, strings.TrimSpace(value))
@@ -102,33 +101,10 @@ func names(text string) []string {
 	return list
 }
 
-// contentWords lists the words of a text that carry meaning: of at least three letters, without case and without the ending
-// of a plural, no function words and no words that every request has.
-func contentWords(text string) map[string]bool {
-	words := map[string]bool{}
-	for _, w := range wordMention.FindAllString(strings.ToLower(strings.ReplaceAll(text, "_", " ")), -1) {
-		w, _, _ = strings.Cut(w, "'")
-		w, _, _ = strings.Cut(w, "’")
-		if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
-			w = strings.TrimSuffix(w, "s")
-		}
-		if len(w) >= 3 && !slices.Contains(functionWords, w) && !unicode.IsDigit(rune(w[0])) {
-			words[w] = true
-		}
-	}
-	return words
-}
-
-// functionWords are left out of comparisons: they say nothing of what is asked.
-var functionWords = strings.Fields(`the and for are was were has have had with that this those these who what which when where
-	whose how many much all any each every not none from into than then there they them their its his her him you your our out
-	per more most less least give get list show find tell return name number value row database tool function does did can may one
-	two only also between but about over under have been being other another`)
-
 // shared counts the content words that a tool's name and description have in common with the request.
 func (m *mentioned) shared(t *universe.Tool) int {
 	n := 0
-	for w := range contentWords(t.Name + " " + t.Description) {
+	for w := range universe.ContentWords(t.Name + " " + t.Description) {
 		if m.words[w] {
 			n++
 		}
@@ -180,32 +156,12 @@ func takes(s *universe.Schema, kind string) bool {
 func (m *mentioned) listed(values []any) any {
 	for _, v := range values {
 		text, ok := v.(string)
-		if ok && hasPhrase(m.lower, strings.ToLower(text)) {
+		if ok && universe.HasPhrase(m.text, text) {
 			return text
 		}
 	}
 	return nil
 }
-
-// hasPhrase says whether a text has a phrase that no letter or digit adjoins.
-func hasPhrase(text, phrase string) bool {
-	for from := 0; phrase != ""; {
-		at := strings.Index(text[from:], phrase)
-		if at < 0 {
-			return false
-		}
-		at += from
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		after, _ := utf8.DecodeRuneInString(text[at+len(phrase):])
-		if !isWordRune(before) && !isWordRune(after) {
-			return true
-		}
-		from = at + 1
-	}
-	return false
-}
-
-func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // takeNumber takes the first number, or the first whole one.
 func takeNumber(numbers *[]string, whole bool) any {

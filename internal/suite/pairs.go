@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -78,42 +76,74 @@ func among(some, list []condition.Condition) bool {
 	return true
 }
 
-// Lacking says what an incomplete instance lacks, whichever condition took it away: the tools of its task's plans that it
-// does not show, in the order of the plans, and the values that the task's own request mentions and the request as the
-// instance shows it does not. shown is the task as its agent meets it. Both are empty where neither is known.
-func (s *Suite) Lacking(in *Instance, shown *universe.Task) (tools []*universe.Tool, details []universe.Literal, err error) {
+// Lack is what an incomplete instance lacks, whichever condition took it away.
+type Lack struct {
+	Tools   []*universe.Tool // of the task's plans, that the instance does not show; in the order of the plans
+	Missing []Detail         // values that the task's own request says, and the request as the instance shows it does not
+	Present []Detail         // those that it still says
+}
+
+// Detail is a value of a request, by what it can be asked for.
+type Detail struct {
+	Argument string
+	Names    []string // argument, column and synonyms, where they are known
+}
+
+// Lacking says what an incomplete instance lacks. shown is the task as its agent meets it. A condition that states what it
+// dropped is taken at its word; else the values are those that the task lists and the request does not mention any more.
+// Both lists are empty where nothing of it is known.
+func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
+	var lack Lack
 	at := slices.IndexFunc(s.Tasks, func(t *universe.Task) bool { return t.ID == in.Task })
 	if at < 0 {
-		return nil, nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
+		return lack, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 	}
 	task := s.Tasks[at]
 	kit, whole := s.Toolkit(in, task), s.Toolkit(&Instance{}, task)
 	for _, plan := range task.Plans {
 		for i := range plan.Calls {
 			named := func(t *universe.Tool) bool { return t.Name == plan.Calls[i].Tool }
-			if slices.ContainsFunc(kit, named) || slices.ContainsFunc(tools, named) {
+			if slices.ContainsFunc(kit, named) || slices.ContainsFunc(lack.Tools, named) {
 				continue
 			}
 			if at := slices.IndexFunc(whole, named); at >= 0 {
-				tools = append(tools, whole[at])
+				lack.Tools = append(lack.Tools, whole[at])
 			}
 		}
 	}
-	before, after := said(task), said(shown)
-	if before == after {
-		return tools, nil, nil
+	dropped := map[string]bool{}
+	for _, c := range in.Conditions {
+		if !c.OfRequest() {
+			continue
+		}
+		r, err := c.Request()
+		if err != nil {
+			return lack, fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+		if d := r.Dropped; d != nil {
+			lack.Missing = append(lack.Missing, Detail{Argument: d.Argument, Names: d.Names})
+			dropped[d.Argument] = true
+		}
 	}
+	before, after := said(task), said(shown)
 	question := task.Question()
 	for _, l := range task.Literals {
+		if dropped[l.Argument] {
+			continue
+		}
 		mention := fmt.Sprint(l.Value)
 		if 0 <= l.Start && l.Start < l.End && l.End <= len(question) {
 			mention = question[l.Start:l.End]
 		}
-		if mentions(before, mention) && !mentions(after, mention) {
-			details = append(details, l)
+		d := Detail{Argument: l.Argument, Names: slices.DeleteFunc([]string{l.Argument, l.Column}, func(n string) bool { return n == "" })}
+		switch {
+		case universe.HasPhrase(after, mention):
+			lack.Present = append(lack.Present, d)
+		case len(dropped) == 0 && universe.HasPhrase(before, mention):
+			lack.Missing = append(lack.Missing, d)
 		}
 	}
-	return tools, details, nil
+	return lack, nil
 }
 
 // said is everything that a request says, its evidence included.
@@ -126,26 +156,3 @@ func said(t *universe.Task) string {
 	b.WriteString(t.Evidence)
 	return b.String()
 }
-
-// mentions says whether a text has a phrase, without regard to case, that no letter or digit adjoins.
-func mentions(text, phrase string) bool {
-	text, phrase = strings.ToLower(text), strings.ToLower(phrase)
-	if phrase == "" {
-		return false
-	}
-	for from := 0; ; {
-		at := strings.Index(text[from:], phrase)
-		if at < 0 {
-			return false
-		}
-		at += from
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		after, _ := utf8.DecodeRuneInString(text[at+len(phrase):])
-		if !wordRune(before) && !wordRune(after) {
-			return true
-		}
-		from = at + 1
-	}
-}
-
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -82,34 +82,60 @@ func TestLacking(t *testing.T) {
 		request string
 		tools   string
 		details string
+		present string
 	}{
-		{nil, task.Question(), "", ""},
-		{[]string{"other", "rest"}, task.Question(), "whole part", ""},
-		{nil, "How many beds of roses are there in a certain street, and who has 12?", "", "street"},
-		{nil, "How many beds of roses are there in Rose Lane, and who has 120?", "", "count"},
-		{[]string{"part", "rest"}, "How many beds are there in ROSE LANE, and who has 12?", "whole", "flower"},
+		{nil, task.Question(), "", "", "street count flower"},
+		{[]string{"other", "rest"}, task.Question(), "whole part", "", "street count flower"},
+		{nil, "How many beds of roses are there in a certain street, and who has 12?", "", "street", "count flower"},
+		{nil, "How many beds of roses are there in Rose Lane, and who has 120?", "", "count", "street flower"},
+		{[]string{"part", "rest"}, "How many beds are there in ROSE LANE, and who has 12?", "whole", "flower", "street count"},
 	} {
 		shown := *task
 		shown.Messages = []universe.Message{{Role: "user", Content: test.request}}
-		tools, details, err := s.Lacking(&Instance{Task: "1", Toolkit: test.kit}, &shown)
+		lack, err := s.Lacking(&Instance{Task: "1", Toolkit: test.kit}, &shown)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names, arguments []string
-		for _, tool := range tools {
+		var names []string
+		for _, tool := range lack.Tools {
 			names = append(names, tool.Name)
-		}
-		for _, l := range details {
-			arguments = append(arguments, l.Argument)
 		}
 		if got := strings.Join(names, " "); got != test.tools {
 			t.Errorf("%v, %q: lacks the tools %q, want %q", test.kit, test.request, got, test.tools)
 		}
-		if got := strings.Join(arguments, " "); got != test.details {
+		if got := argumentsOf(lack.Missing); got != test.details {
 			t.Errorf("%v, %q: lacks the details %q, want %q", test.kit, test.request, got, test.details)
 		}
+		if got := argumentsOf(lack.Present); got != test.present {
+			t.Errorf("%v, %q: has the details %q, want %q", test.kit, test.request, got, test.present)
+		}
 	}
-	if _, _, err := s.Lacking(&Instance{Task: "2"}, task); err == nil {
+	dropped, err := (condition.Condition{Name: condition.NameDropDetail}).WithRequest(&condition.Request{
+		Texts: []condition.Text{{Message: 0, Content: "How many beds of roses are there, and who has 12?"}},
+		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "in Rose Lane", Phrase: "",
+			Names: []string{"street", "road"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := *task
+	if shown.Messages, _, err = condition.ChangeRequest([]condition.Condition{dropped}, task.Messages, ""); err != nil {
+		t.Fatal(err)
+	}
+	lack, err := s.Lacking(&Instance{Task: "1", Conditions: []condition.Condition{dropped}}, &shown)
+	if err != nil || argumentsOf(lack.Missing) != "street" || !slices.Equal(lack.Missing[0].Names, []string{"street", "road"}) ||
+		argumentsOf(lack.Present) != "count flower" {
+		t.Errorf("a condition that says what it dropped: %+v, %v", lack, err)
+	}
+	if _, err := s.Lacking(&Instance{Task: "2"}, task); err == nil {
 		t.Error("an unknown task lacks nothing")
 	}
+}
+
+func argumentsOf(details []Detail) string {
+	var names []string
+	for _, d := range details {
+		names = append(names, d.Argument)
+	}
+	return strings.Join(names, " ")
 }
