@@ -11,6 +11,7 @@ import (
 // Check says how calls of tools that cannot be run compare with the calls that are right, by the rules of the Berkeley
 // Function Calling Leaderboard. Names of mistakes are the leaderboard's; classes are those of RFC §3.2, table 2.
 type Check struct {
+	Part      string `json:"part,omitempty"`      // of the corpus that the task is of
 	Error     string `json:"error,omitempty"`     // "" where the calls are right
 	Mistake   string `json:"mistake,omitempty"`   // of a single call, where Error says that no call fits; else Error
 	Class     string `json:"class,omitempty"`     // syntax, function, count or parameter
@@ -32,7 +33,7 @@ func scoreExpected(e *episode, g *Grade) error {
 	irrelevant := e.task.Gold.Expected.Category == string(callcheck.Irrelevance)
 	relevance := e.task.Gold.Expected.Category == string(callcheck.Relevance)
 	strict, lenient := entry.Strict(calls), entry.Lenient(calls)
-	g.Check = &Check{Matched: entry.Matched(calls).Right}
+	g.Check = &Check{Part: e.task.Facets["category"], Matched: entry.Matched(calls).Right}
 	if !irrelevant && (mistake != "" || len(calls) == 0 && !relevance) {
 		if mistake == "" {
 			mistake = callcheck.DecoderFailed

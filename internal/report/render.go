@@ -300,6 +300,9 @@ func (r *Report) CSV() (string, error) {
 		struck, columns = r.Robustness.csvLines()
 		header = slices.Concat(csvHeader, columns)
 	}
+	if len(r.Checks) > 0 {
+		header = slices.Concat(header, checkColumns())
+	}
 	if err := w.Write(header); err != nil {
 		return "", fmt.Errorf("report: %w", err)
 	}
@@ -314,6 +317,9 @@ func (r *Report) CSV() (string, error) {
 	}
 	for i := range r.Conditions {
 		lines = append(lines, r.Conditions[i].csvLine())
+	}
+	for i := range r.Checks {
+		lines = append(lines, r.Checks[i].csvLines()...)
 	}
 	for i := range r.Pairs {
 		lines = append(lines, r.Pairs[i].csvLine())

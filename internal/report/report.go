@@ -71,6 +71,7 @@ type Report struct {
 	Workflows   []Workflow  `json:"workflows"`
 	Conditions  []Condition `json:"conditions,omitempty"` // those of the environment are in Robustness
 	Pairs       []Pair      `json:"pairs,omitempty"`
+	Checks      []Checks    `json:"checks,omitempty"`     // where tools cannot be run
 	Robustness  *Robustness `json:"robustness,omitempty"` // nil where no instance is under conditions of the environment
 }
 
@@ -190,6 +191,7 @@ func Build(runs []Run, o Options) (*Report, error) {
 			r.Agents = append(r.Agents, plain.agent(o))
 			r.Workflows = append(r.Workflows, plain.workflows(o)...)
 			r.Conditions = append(r.Conditions, g.conditions(o)...)
+			r.Checks = append(r.Checks, plain.checks()...)
 		}
 	}
 	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {

@@ -44,7 +44,7 @@ const (
 
 // Tables gives the report as tables, in their order.
 func (r *Report) Tables() []Table {
-	tables := []Table{r.agentTable(), r.workflowTable()}
+	tables := append([]Table{r.agentTable(), r.workflowTable()}, r.checkTables()...)
 	if len(r.Conditions) > 0 {
 		tables = append(tables, r.conditionTable())
 	}
