@@ -350,8 +350,8 @@ func (s *Stage) ready(
 	whole := s.whole[key]
 	if whole == nil {
 		var own []*universe.Tool
-		for _, t := range s.suite.Tools[task.Style] {
-			if t.Database == task.Database {
+		for _, t := range slices.Concat(s.suite.Tools[task.Style], s.suite.Made) {
+			if t.Database == task.Database && t.Style == task.Style {
 				own = append(own, t)
 			}
 		}

@@ -39,6 +39,7 @@ const (
 	FileTwins        = "worlds/twins.jsonl"   // worlds that no tool of an instance can tell from the published one
 	FileTranscripts  = "transcripts.jsonl.gz" // of the episodes that prove instances, compressed
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
+	FileMade         = "made_tools.jsonl"     // tools in no toolkit but those of instances that name them
 	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
 	DirTools         = "tools"
 	DirDatabases     = "databases"
@@ -261,6 +262,7 @@ type Suite struct {
 	Recipes      []*Recipe
 	Sources      []*universe.Source // in the order of their ids
 	Schemas      []*Schema
+	Made         []*universe.Tool   // for conditions: in no toolkit but those of instances that name them
 	Written      []*json.RawMessage // as whoever asked the writer records it
 	Twins        []*Twin            // in the order of their ids
 	Transcripts  []byte             // of what was played, as [Pack] writes it, in the order of the instances; see Played
@@ -295,26 +297,40 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 	return "", fmt.Errorf("the suite has no database %q", name)
 }
 
-// Toolkit gives the tools that an instance shows: its own list, or every tool of the task's style that is of its database
-// or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack left out.
+// Toolkit gives the tools that an instance shows: its own list in that order, or every tool of the task's style that is of
+// its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack left
+// out.
 func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
-	var named map[string]bool
-	if in.Toolkit != nil {
-		named = make(map[string]bool, len(in.Toolkit))
-		for _, n := range in.Toolkit {
-			named[n] = true
-		}
-	}
 	keys := s.keys(t)
 	var kit []*universe.Tool
+	if in.Toolkit == nil {
+		for _, tool := range s.Tools[t.Style] {
+			if (tool.Database == "" || tool.Database == t.Database) && (keys == nil || hasKey(keys, tool)) {
+				kit = append(kit, tool)
+			}
+		}
+		return kit
+	}
+	named := make(map[string]*universe.Tool, len(in.Toolkit))
+	for _, name := range in.Toolkit {
+		named[name] = nil
+	}
 	for _, tool := range s.Tools[t.Style] {
-		switch own := tool.Database == "" || tool.Database == t.Database; {
 		// Names are unique in a database, those of the func style in the whole suite.
-		case named != nil && (!named[tool.Name] || !own && t.Style != universe.StyleFunc):
-		case named == nil && !own:
-		case keys != nil && !hasKey(keys, tool):
-		default:
+		own := tool.Database == "" || tool.Database == t.Database || t.Style == universe.StyleFunc
+		if known, asked := named[tool.Name]; asked && known == nil && own && (keys == nil || hasKey(keys, tool)) {
+			named[tool.Name] = tool
+		}
+	}
+	for _, tool := range s.Made {
+		if known, asked := named[tool.Name]; asked && known == nil && tool.Style == t.Style && tool.Database == t.Database {
+			named[tool.Name] = tool
+		}
+	}
+	for _, name := range in.Toolkit {
+		if tool := named[name]; tool != nil {
 			kit = append(kit, tool)
+			named[name] = nil // which stands there once
 		}
 	}
 	return kit
@@ -458,6 +474,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		size int
 		data func() ([]byte, error)
 	}{
+		{FileMade, len(s.Made), func() ([]byte, error) { return lines(s.Made) }},
 		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
 		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
 		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return s.Transcripts, nil }},
@@ -636,6 +653,8 @@ func (s *Suite) loadFile(name string) error {
 		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *universe.Source) int { return strings.Compare(x.ID, y.ID) }) {
 			err = &CorruptError{File: path, Message: "the starting tables do not stand in the order of their ids"}
 		}
+	case name == FileMade:
+		s.Made, err = readLines[universe.Tool](path, data)
 	case name == FileWritten:
 		s.Written, err = readLines[json.RawMessage](path, data)
 	case name == FileTwins:

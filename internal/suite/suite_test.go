@@ -352,12 +352,17 @@ func TestWriteLeavesNothing(t *testing.T) {
 
 func TestToolkit(t *testing.T) {
 	s, _ := sample(t)
+	s.Made = []*universe.Tool{
+		{Name: "m1", Style: s.Tasks[0].Style, Database: s.Tasks[0].Database}, {Name: "m2", Style: "rest", Database: s.Tasks[0].Database},
+		{Name: "m3", Style: s.Tasks[0].Style, Database: "elsewhere"},
+	}
 	for _, c := range []struct {
 		task    int
 		toolkit []string
 		want    string
 	}{
-		{0, nil, "f1 f3"}, {1, nil, "f2"}, {0, []string{"f3", "f1"}, "f1 f3"}, {0, []string{"f2", "r1", "none"}, "f2"}, {0, []string{}, ""},
+		{0, nil, "f1 f3"}, {1, nil, "f2"}, {0, []string{"f3", "f1"}, "f3 f1"}, {0, []string{"f2", "r1", "none"}, "f2"}, {0, []string{}, ""},
+		{0, []string{"f3", "m1", "m2", "m3", "f1", "f1"}, "f3 m1 f1"}, {0, []string{"m1"}, "m1"}, {1, []string{"m1", "f2"}, "f2"},
 	} {
 		var names []string
 		for _, tool := range s.Toolkit(&Instance{Toolkit: c.toolkit}, s.Tasks[c.task]) {
