@@ -28,6 +28,13 @@ const (
 		`and what the last call returns is taken as the answer, so make the call that yields the answer ` +
 		`the last one.`
 
+	promptOneShotStatic = `You plan tool calls that serve a request. You get a single reply: write down every call that ` +
+		`is needed, and no other.`
+
+	promptOneShotStaticForm = `Reply with a JSON list and nothing else. Each element is one call:
+[{"name": "first_tool", "arguments": {"city": "Bergen"}}, {"name": "second_tool", "arguments": {"at_least": 3}}]
+(The tools in this pattern are invented.)`
+
 	promptOneShotForm = `Reply with a JSON list and nothing else. Each element is one call:
 [{"name": "first_tool", "arguments": {"city": "Bergen"}, "label": "homes"},
  {"name": "second_tool", "arguments": {"owners": "$homes.owner_id$", "at_least": 3}, "label": "result"}]
@@ -51,12 +58,18 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 	tools := append(append([]*universe.Tool(nil), view.Tools...), decline)
 	o.reader = NewReader(tools)
 	var request model.Request
-	form, listing := promptOneShotForm, ""
-	if len(view.Starts) > 0 {
+	task, form, listing := promptOneShot, promptOneShotForm, ""
+	static := onlyDescribed(view)
+	switch {
+	case static:
+		task, form = promptOneShotStatic, promptOneShotStaticForm
+	case len(view.Starts) > 0:
 		form = promptOneShotTableForm
 	}
 	if o.config.native {
-		form = promptOneShotNative
+		if form = promptOneShotNative; static {
+			form = "Make all the calls at once."
+		}
 		specs, err := o.config.Specs.specs(view.Tools)
 		if err != nil {
 			return request, err
@@ -82,7 +95,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	system := paragraphs(promptOneShot, results, references, form,
+	system := paragraphs(task, results, references, form,
 		promptDecline+` Do it by calling the tool "`+o.acts.decline+`" and nothing else.`, examples, listing)
 	request.System, request.Messages = conversationOf(view, system)
 	return request, nil

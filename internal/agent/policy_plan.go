@@ -21,7 +21,9 @@ type planPlayer struct {
 	without *universe.Action
 }
 
-func newGold(in PolicyInput) script       { return newPlanPlayer(primary(in), "no plan", true).orAct(in.Task) }
+func newGold(in PolicyInput) script {
+	return newPlanPlayer(primary(in), "no plan", true).orAct(in.Task)
+}
 func newGoldDirect(in PolicyInput) script { return newPlanKind(in, universe.PlanDirect) }
 
 // orAct has a player act where nothing can be run and the task has no plan: it declines what no tool serves, and judges that

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/model"
@@ -31,6 +32,11 @@ const (
 		`"$label.key$" for one key of it, as the value of the argument. A text of your own that starts with a dollar ` +
 		`sign is written with two of them ("$$5" means $5).`
 
+	// promptStatic takes the place of both where no tool can be run: nothing returns anything that could be referred to.
+	promptStatic = `The tools are only described here, and nothing runs: the first calls that you make are what counts, ` +
+		`each by its tool, its arguments and their values. Write every value out, and leave out what the request does ` +
+		`not ask for.`
+
 	promptAnswer = `The answer is data: the value, the list of values, or the records that were asked for, and ` +
 		`nothing around them. If the answer is exactly what one call returned, you may give the reference ` +
 		`"$label$" in its place.`
@@ -46,10 +52,19 @@ const (
 
 // promptOf says what results are and how they are referred to, and with which tables the episode begins.
 func promptOf(view *universe.View) (results, references string) {
-	if len(view.Starts) == 0 {
+	switch {
+	case onlyDescribed(view):
+		return promptStatic, ""
+	case len(view.Starts) == 0:
 		return promptResults, promptReferences
+	default:
+		return paragraphs(promptTables, startsOf(view)), promptTableReferences
 	}
-	return paragraphs(promptTables, startsOf(view)), promptTableReferences
+}
+
+// onlyDescribed says whether none of the tools that are shown can be run.
+func onlyDescribed(view *universe.View) bool {
+	return len(view.Tools) > 0 && !slices.ContainsFunc(view.Tools, func(t *universe.Tool) bool { return t.Body != nil })
 }
 
 // startsOf lists the starting tables. Their keys stand in the tools' specifications.

@@ -361,6 +361,9 @@ func (g *group) workflows(o Options) []Workflow {
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(workflowOrder(a), workflowOrder(b)) })
 	list := make([]Workflow, 0, len(keys))
 	for _, k := range keys {
+		if k == "" { // instances without a plan have none
+			continue
+		}
 		list = append(list, Workflow{
 			Subject: g.subject, Workflow: k, Summary: summarise(parts[k], o, g.subject.names("workflow", k)),
 		})
