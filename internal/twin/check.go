@@ -67,7 +67,7 @@ func (f *Finder) check(
 		if slices.Contains(c.Gold, name) {
 			return fmt.Sprintf("the toolkit holds %s, which its plans call", name), nil
 		}
-		hit, err := f.hits(ctx, k, task, t)
+		hit, err := reaches(ctx, f.config.World, k.toolkit, task, t.Tool)
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math"
 	"slices"
@@ -11,6 +12,26 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
+// Measure is a way of saying how similar tools are. Another one, by embeddings, is another value.
+type Measure struct {
+	Name string // as a suite's settings record it
+	// Related is from where on tools are related: near enough to be taken for one another.
+	Related float64
+	// Compare prepares the tools of one database and style. What it gives says how similar two tools are, from 0 to 1: it is
+	// symmetric, depends on specifications alone, and also takes tools that were not among those prepared.
+	Compare func(ctx context.Context, tools []*universe.Tool) (func(a, b *universe.Tool) float64, error)
+}
+
+// Lexical measures by the cosine of the words of names, descriptions, parameters and results, each word weighted by how few
+// of the tools prepared have it.
+var Lexical = Measure{
+	Name: "lexical", Related: 0.4,
+	Compare: func(_ context.Context, tools []*universe.Tool) (func(a, b *universe.Tool) float64, error) {
+		l := newLexicon(tools)
+		return l.similarity, nil
+	},
+}
+
 // document is the words of a tool's specification with their weights, in the words' order, as a vector of length 1.
 type document []term
 
@@ -19,12 +40,60 @@ type term struct {
 	weight float64
 }
 
-// similarity says how similar two tools are, from 0 to 1: the cosine of the words of their names, descriptions,
-// parameters and results, each word weighted by how few tools of the database and style have it. It is symmetric, and
-// depends on specifications alone.
-func similarity(a, b *tool) float64 {
+// lexicon is the words of the tools of one database and style.
+type lexicon struct {
+	tools     int
+	having    map[string]int // how many tools have a word
+	numbers   map[string]int // of words, in their order
+	documents map[*universe.Tool]document
+}
+
+func newLexicon(tools []*universe.Tool) *lexicon {
+	l := &lexicon{tools: len(tools), having: map[string]int{}, numbers: map[string]int{}, documents: map[*universe.Tool]document{}}
+	counts := make([]map[string]int, len(tools))
+	for i, t := range tools {
+		counts[i] = wordsOf(t)
+		for word := range counts[i] {
+			l.having[word]++
+		}
+	}
+	for i, word := range slices.Sorted(maps.Keys(l.having)) {
+		l.numbers[word] = i
+	}
+	for i, t := range tools {
+		l.documents[t] = l.document(counts[i])
+	}
+	return l
+}
+
+// document weighs words. One that no tool of the lexicon has counts for the length alone, as if one had it.
+func (l *lexicon) document(counts map[string]int) document {
+	var d document
 	sum := 0.0
-	for x, y := a.words, b.words; len(x) > 0 && len(y) > 0; {
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		number, known := l.numbers[word]
+		weight := (1 + math.Log(float64(counts[word]))) * math.Log(1+float64(l.tools)/float64(max(l.having[word], 1)))
+		sum += weight * weight
+		if known {
+			d = append(d, term{number, weight})
+		}
+	}
+	for i := range d {
+		d[i].weight /= math.Sqrt(sum)
+	}
+	return d
+}
+
+func (l *lexicon) documentOf(t *universe.Tool) document {
+	if d, known := l.documents[t]; known {
+		return d
+	}
+	return l.document(wordsOf(t))
+}
+
+func (l *lexicon) similarity(a, b *universe.Tool) float64 {
+	sum := 0.0
+	for x, y := l.documentOf(a), l.documentOf(b); len(x) > 0 && len(y) > 0; {
 		switch {
 		case x[0].word < y[0].word:
 			x = x[1:]
@@ -36,33 +105,6 @@ func similarity(a, b *tool) float64 {
 		}
 	}
 	return sum
-}
-
-// describe gives each tool of one database and style its document.
-func describe(tools []*tool) {
-	having := map[string]int{}
-	counts := make([]map[string]int, len(tools))
-	for i, t := range tools {
-		counts[i] = wordsOf(t.Tool)
-		for word := range counts[i] {
-			having[word]++
-		}
-	}
-	numbers := map[string]int{}
-	for i, word := range slices.Sorted(maps.Keys(having)) {
-		numbers[word] = i
-	}
-	for i, t := range tools {
-		sum := 0.0
-		for _, word := range slices.Sorted(maps.Keys(counts[i])) {
-			weight := (1 + math.Log(float64(counts[i][word]))) * math.Log(1+float64(len(tools))/float64(having[word]))
-			t.words = append(t.words, term{numbers[word], weight})
-			sum += weight * weight
-		}
-		for j := range t.words {
-			t.words[j].weight /= math.Sqrt(sum)
-		}
-	}
 }
 
 // wordsOf counts the words of a tool's specification.
@@ -97,20 +139,21 @@ func wordsOf(t *universe.Tool) map[string]int {
 // ranking is tools by their similarity to each of some others.
 type ranking struct {
 	lists [][]*tool // one for each of the others: the most similar first, ties in the suite's order
+	near  []map[*tool]float64
 	best  map[*tool]float64
 }
 
-func rank(gold, left []*tool) *ranking {
+func (k *kit) rank(gold, left []*tool) *ranking {
 	r := &ranking{best: make(map[*tool]float64, len(left))}
 	for _, g := range gold {
 		near := make(map[*tool]float64, len(left))
 		for _, t := range left {
-			near[t] = similarity(g, t)
+			near[t] = k.similar(g.Tool, t.Tool)
 			r.best[t] = max(r.best[t], near[t])
 		}
 		list := slices.Clone(left)
 		slices.SortStableFunc(list, func(a, b *tool) int { return cmp.Compare(near[b], near[a]) })
-		r.lists = append(r.lists, list)
+		r.lists, r.near = append(r.lists, list), append(r.near, near)
 	}
 	return r
 }

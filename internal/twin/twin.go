@@ -1,4 +1,5 @@
-// Package twin chooses the toolkits of hopeless instances and proves that nothing in them can be known. The tools left
+// Package twin chooses toolkits by looking into the database: those of hopeless instances, of which it proves that nothing in
+// them can be known, and those that related or unrelated tools expand. In hopeless ones the tools left
 // are the most similar ones that do not read one column of the right answer; a twin of the database, in which only
 // values of that column differ, gives them the same results for any arguments and the question another answer (Hell or
 // High Water §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions
@@ -39,16 +40,26 @@ type Config struct {
 	World    *database.World  // opened from the file of the suite
 	Tools    []*universe.Tool // of every style, in the suite's order; those of other databases are passed over
 	Seed     uint64
-	Search   Search // nil: where no twin exists, a task is refused
+	Search   Search  // nil: where no twin exists, a task is refused
+	Measure  Measure // of similarity; the zero value is [Lexical]
 }
 
 // Choice is a toolkit from which the right answer cannot be known.
 type Choice struct {
-	Toolkit []string    // the wrong tools that are left, in the suite's order
-	Gold    []string    // the tools of the task's plans, in the suite's order: with them the clean pair's toolkit is whole
-	Twin    *suite.Twin // nil where the instance is bounded by a search
+	Toolkit []string // the wrong tools that are left, in the suite's order
+	Gold    []string // the tools of the task's plans, in the suite's order: with them the clean pair's toolkit is whole
+	// Replaced says, of a toolkit in which each of the plans' tools gave way to its own, which one to which: in the order of
+	// Gold.
+	Replaced []Replacement
+	Twin     *suite.Twin // nil where the instance is bounded by a search
 	// Searched is how many calls and chains of calls found no way to the answer, where there is no twin.
 	Searched int
+}
+
+// Replacement is a tool of a task's plans and the one that stands for it.
+type Replacement struct {
+	Tool, By   string
+	Similarity float64
 }
 
 // Refusal says why no toolkit was chosen.
@@ -63,6 +74,9 @@ const (
 	reasonFew     = "too_few_wrong_tools"
 	reasonNoTwin  = "no_twin"
 	reasonReached = "answer_reached"
+
+	reasonFewRelated   = "too_few_related_tools"
+	reasonFewUnrelated = "too_few_unrelated_tools"
 )
 
 // Refusals lists the reasons of refusals with their explanations.
@@ -72,6 +86,9 @@ func Refusals() map[string]string {
 		reasonFew:     fmt.Sprintf("fewer than %d tools remain beside those that can serve the request", Minimum),
 		reasonNoTwin:  "no column of the answer is unread by enough tools, or no change of it changes the answer",
 		reasonReached: "calls to the tools that remain, or chains of two, reach the answer",
+
+		reasonFewRelated:   "the database has too few tools that are related to those of the plans, and too few can be made",
+		reasonFewUnrelated: "the database has too few tools that are not related to those of the plans",
 	}
 }
 
@@ -103,6 +120,7 @@ type kit struct {
 	tools   []*tool
 	byName  map[string]*tool
 	toolkit *environment.Toolkit
+	similar func(a, b *universe.Tool) float64
 }
 
 // tool is a tool with what it reads and what is said of it.
@@ -111,7 +129,6 @@ type tool struct {
 	place  int // in the suite's order
 	reads  map[column]bool
 	opaque bool // what it reads is decided by its arguments
-	words  document
 }
 
 // facts is what is known of a query.
@@ -123,6 +140,9 @@ type facts struct {
 
 // NewFinder copies the database into memory and lists what each of the tools' statements reads.
 func NewFinder(ctx context.Context, c Config) (*Finder, error) {
+	if c.Measure.Compare == nil {
+		c.Measure = Lexical
+	}
 	twin, err := database.Copied(ctx, c.World)
 	if err != nil {
 		return nil, err
@@ -171,7 +191,9 @@ func (f *Finder) equip(ctx context.Context) error {
 			}
 			k.tools, k.byName[t.Name] = append(k.tools, one), one
 		}
-		describe(k.tools)
+		if k.similar, err = f.config.Measure.Compare(ctx, byStyle[style]); err != nil {
+			return fmt.Errorf("similarity of the tools of the style %s: %w", style, err)
+		}
 		f.kits[style] = k
 	}
 	return nil
@@ -218,40 +240,130 @@ func (f *Finder) readsOf(ctx context.Context, t *universe.Tool) (map[column]bool
 // Of the columns that the query reads and that are in no key, that one is taken which leaves the most similar tools
 // without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar
 // tools are searched for a way to the answer instead, if the finder has a search, and tools of a way that is found give
-// way to the next. Each of the plans' tools in turn brings the most similar tool that is left, so that a size of as
-// many as the plans call replaces each by its own.
+// way to the next. Each of the plans' tools in turn brings the most similar tool that is left.
 //
 // The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
 func (f *Finder) Find(
 	ctx context.Context, task *universe.Task, query *sqlast.Query, avoid []string, size int,
 ) (*Choice, *Refusal, error) {
-	k := f.kits[task.Style]
-	if !closed(task.Style) {
-		return nil, &Refusal{reasonStyle, fmt.Sprintf("tools of the style %s work on any table", task.Style)}, nil
+	return f.chosen(ctx, task, query, avoid, func(ranked *ranking, _, _ []*tool) *selection {
+		return &selection{ranked: ranked, size: max(size, Minimum)}
+	})
+}
+
+// Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but each of the plans' tools gives way to its
+// most similar one (Incomplete Conditions, "Replacement of Relevant API"), and what is missing to size are drawn others. Of
+// the columns it takes the one that leaves the toolkit whole and the replacements most similar.
+func (f *Finder) Replace(
+	ctx context.Context, task *universe.Task, query *sqlast.Query, avoid []string, size int,
+) (*Choice, *Refusal, error) {
+	return f.chosen(ctx, task, query, avoid, func(ranked *ranking, gold, left []*tool) *selection {
+		return &selection{
+			ranked: ranked, size: max(size, len(gold), Minimum), gold: gold, others: f.drawnOrder("replace-tool", task, left),
+		}
+	})
+}
+
+// drawnOrder puts tools in an order that the seed decides, for one task.
+func (f *Finder) drawnOrder(stream string, task *universe.Task, tools []*tool) []*tool {
+	order := slices.Clone(tools)
+	ranks := make(map[*tool]string, len(order))
+	for _, t := range order {
+		ranks[t] = universe.Hash(f.config.Seed, stream, task.ID, t.Name)
 	}
-	if k == nil {
-		return nil, nil, fmt.Errorf("twin of task %s: its database has no tools of the style %q", task.ID, task.Style)
+	slices.SortStableFunc(order, func(a, b *tool) int { return cmp.Compare(ranks[a], ranks[b]) })
+	return order
+}
+
+// selection says which of the tools that fit make a toolkit.
+type selection struct {
+	ranked *ranking
+	size   int
+	gold   []*tool // whose replacements come first; nil where all are picked by similarity
+	others []*tool // that fill the toolkit behind replacements
+}
+
+// pick gives the tools, at most size of them. With replacements, the first are those of gold, in its order; where some of
+// gold would have none, there are too few.
+func (s *selection) pick(fits func(*tool) bool) []*tool {
+	if s.gold == nil {
+		return s.ranked.pick(s.size, fits)
 	}
-	choice, refusal, err := f.find(ctx, k, task, query, avoid, size)
+	tools := s.ranked.pick(len(s.gold), fits)
+	if len(tools) < len(s.gold) {
+		return nil
+	}
+	for _, t := range s.others {
+		if len(tools) < s.size && fits(t) && !slices.Contains(tools, t) {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// score says how good tools that were picked are in all.
+func (s *selection) score(tools []*tool) float64 {
+	if s.gold == nil {
+		return s.ranked.score(tools)
+	}
+	sum := 0.0
+	for _, r := range s.replaced(tools) {
+		sum += r.Similarity
+	}
+	return float64(len(tools)) + sum/float64(len(s.gold))
+}
+
+// replaced pairs the tools of gold with those that stand for them.
+func (s *selection) replaced(tools []*tool) []Replacement {
+	var list []Replacement
+	for i, g := range s.gold {
+		list = append(list, Replacement{g.Name, tools[i].Name, s.ranked.near[i][tools[i]]})
+	}
+	return list
+}
+
+// chosen chooses a toolkit by a selection that is made of the ranking, the tools of the plans and those that are left.
+func (f *Finder) chosen(
+	ctx context.Context, task *universe.Task, query *sqlast.Query, avoid []string,
+	selects func(ranked *ranking, gold, left []*tool) *selection,
+) (*Choice, *Refusal, error) {
+	k, refusal, err := f.kitOf(task)
+	if refusal != nil || err != nil {
+		return nil, refusal, err
+	}
+	gold, left, err := k.part(task, avoid)
 	if err != nil {
 		return nil, nil, fmt.Errorf("twin of task %s: %w", task.ID, err)
+	}
+	s := selects(k.rank(gold, left), gold, left)
+	if few := max(Minimum, len(s.gold)); len(left) < few {
+		return nil, &Refusal{reasonFew, fmt.Sprintf("%d tools remain", len(left))}, nil
+	}
+	choice, refusal, err := f.find(ctx, k, task, query, s)
+	if err != nil {
+		return nil, nil, fmt.Errorf("twin of task %s: %w", task.ID, err)
+	}
+	if choice != nil {
+		choice.Gold = names(gold)
 	}
 	return choice, refusal, nil
 }
 
+// kitOf gives the tools of a task's style.
+func (f *Finder) kitOf(task *universe.Task) (*kit, *Refusal, error) {
+	if !closed(task.Style) {
+		return nil, &Refusal{reasonStyle, fmt.Sprintf("tools of the style %s work on any table", task.Style)}, nil
+	}
+	k := f.kits[task.Style]
+	if k == nil {
+		return nil, nil, fmt.Errorf("twin of task %s: its database has no tools of the style %q", task.ID, task.Style)
+	}
+	return k, nil, nil
+}
+
 func (f *Finder) find(
-	ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, avoid []string, size int,
+	ctx context.Context, k *kit, task *universe.Task, query *sqlast.Query, s *selection,
 ) (*Choice, *Refusal, error) {
-	gold, left, err := k.part(task, avoid)
-	if err != nil {
-		return nil, nil, err
-	}
-	size = max(size, Minimum)
-	ranked := rank(gold, left)
-	few := &Refusal{reasonFew, fmt.Sprintf("%d tools remain", len(left))}
-	if len(left) < Minimum {
-		return nil, few, nil
-	}
 	columns, err := f.columns(ctx, query)
 	if err != nil {
 		return nil, nil, err
@@ -260,8 +372,8 @@ func (f *Finder) find(
 	for _, c := range columns {
 		o := option{column: c}
 		unread := func(t *tool) bool { return !t.reads[c] }
-		if o.tools = ranked.pick(size, unread); len(o.tools) >= Minimum {
-			o.score = ranked.score(o.tools)
+		if o.tools = s.pick(unread); len(o.tools) >= Minimum {
+			o.score = s.score(o.tools)
 			options = append(options, o)
 		}
 	}
@@ -276,15 +388,15 @@ func (f *Finder) find(
 		if found == nil {
 			continue
 		}
-		tools, err := f.harmless(ctx, k, task, ranked, size, hits, func(t *tool) bool { return !t.reads[o.column] })
+		tools, err := f.harmless(ctx, k, task, s, hits, func(t *tool) bool { return !t.reads[o.column] })
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(tools) >= Minimum {
-			return &Choice{Toolkit: names(tools), Gold: names(gold), Twin: f.publish(task, o.column, found)}, nil, nil
+			return &Choice{Toolkit: names(tools), Twin: f.publish(task, o.column, found), Replaced: s.replaced(tools)}, nil, nil
 		}
 	}
-	return f.bounded(ctx, k, task, gold, ranked, size, hits)
+	return f.bounded(ctx, k, task, s, hits)
 }
 
 // option is a column that a twin could be made by, and the tools that do not read it.
@@ -364,17 +476,16 @@ func (f *Finder) factsOf(ctx context.Context, query *sqlast.Query) (*facts, erro
 
 // harmless picks tools of which none gives the answer in one call. What hits is remembered.
 func (f *Finder) harmless(
-	ctx context.Context, k *kit, task *universe.Task, ranked *ranking, size int, hits map[*tool]bool,
-	fits func(*tool) bool,
+	ctx context.Context, k *kit, task *universe.Task, s *selection, hits map[*tool]bool, fits func(*tool) bool,
 ) ([]*tool, error) {
 	for {
-		tools := ranked.pick(size, func(t *tool) bool { return !hits[t] && fits(t) })
+		tools := s.pick(func(t *tool) bool { return !hits[t] && fits(t) })
 		clean := true
 		for _, t := range tools {
 			hit, known := hits[t]
 			if !known {
 				var err error
-				if hit, err = f.hits(ctx, k, task, t); err != nil {
+				if hit, err = reaches(ctx, f.config.World, k.toolkit, task, t.Tool); err != nil {
 					return nil, err
 				}
 				hits[t] = hit
@@ -387,20 +498,31 @@ func (f *Finder) harmless(
 	}
 }
 
-// hits says whether one call to a tool, with literals of the request, gives the answer.
-func (f *Finder) hits(ctx context.Context, k *kit, task *universe.Task, t *tool) (bool, error) {
+// Reaches says whether one call to a tool, with literals of the request, gives the right answer of a task on a world. The
+// error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+func Reaches(ctx context.Context, w *database.World, task *universe.Task, t *universe.Tool) (bool, error) {
+	toolkit, err := environment.NewToolkit([]*universe.Tool{t})
+	if err != nil {
+		return false, err
+	}
+	return reaches(ctx, w, toolkit, task, t)
+}
+
+func reaches(
+	ctx context.Context, w *database.World, toolkit *environment.Toolkit, task *universe.Task, t *universe.Tool,
+) (bool, error) {
 	if t.Body == nil || !slices.ContainsFunc(task.Gold.Answers(), func(a *universe.Gold) bool {
 		return len(a.Columns) == len(t.Body.Columns) && (!t.Body.SingleRow || len(a.Rows) == 1)
 	}) {
 		return false, nil
 	}
-	world := f.config.World.WithRows(max(task.Gold.Longest(), 1))
+	world := w.WithRows(max(task.Gold.Longest(), 1))
 	var columns []string
 	for i := range t.Body.Columns {
 		columns = append(columns, t.Body.Columns[i].Name)
 	}
-	for _, call := range universe.SingleCalls([]*universe.Tool{t.Tool}, nil, task.Literals) {
-		values, mistake, err := k.toolkit.Values(&call, nil)
+	for _, call := range universe.SingleCalls([]*universe.Tool{t}, nil, task.Literals) {
+		values, mistake, err := toolkit.Values(&call, nil)
 		if err != nil {
 			return false, err
 		}
@@ -423,14 +545,14 @@ func (f *Finder) hits(ctx context.Context, k *kit, task *universe.Task, t *tool)
 
 // bounded picks the most similar tools of all that are left and searches them.
 func (f *Finder) bounded(
-	ctx context.Context, k *kit, task *universe.Task, gold []*tool, ranked *ranking, size int, hits map[*tool]bool,
+	ctx context.Context, k *kit, task *universe.Task, s *selection, hits map[*tool]bool,
 ) (*Choice, *Refusal, error) {
 	if f.config.Search == nil {
 		return nil, &Refusal{reasonNoTwin, "the finder makes no search in its place"}, nil
 	}
 	all := func(*tool) bool { return true }
 	for range maxRounds {
-		tools, err := f.harmless(ctx, k, task, ranked, size, hits, all)
+		tools, err := f.harmless(ctx, k, task, s, hits, all)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -443,7 +565,7 @@ func (f *Finder) bounded(
 			return nil, nil, err
 		}
 		if len(found) == 0 {
-			return &Choice{Toolkit: toolkit, Gold: names(gold), Searched: searched}, nil, nil
+			return &Choice{Toolkit: toolkit, Searched: searched, Replaced: s.replaced(tools)}, nil, nil
 		}
 		for _, name := range found {
 			if t := k.byName[name]; t != nil {

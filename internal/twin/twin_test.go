@@ -183,22 +183,22 @@ func TestEachToolBringsItsOwn(t *testing.T) {
 		}
 	}
 	gold := []*tool{k.byName["plants_of_colour"], k.byName["area_of"]}
-	picked := rank(gold, left).pick(2, func(*tool) bool { return true })
+	picked := k.rank(gold, left).pick(2, func(*tool) bool { return true })
 	if len(picked) != 2 {
 		t.Fatalf("picked %d", len(picked))
 	}
 	for i, g := range gold {
 		for _, other := range left {
-			if other != picked[0] && similarity(g, other) > similarity(g, picked[i])+1e-12 {
+			if other != picked[0] && k.similar(g.Tool, other.Tool) > k.similar(g.Tool, picked[i].Tool)+1e-12 {
 				t.Errorf("%s gives way to %s, and %s is more similar", g.Name, picked[i].Name, other.Name)
 			}
 		}
 	}
 	for _, a := range k.tools {
 		for _, b := range k.tools {
-			s := similarity(a, b)
-			if s != similarity(b, a) || s < 0 || s > 1+1e-12 || a == b && math.Abs(s-1) > 1e-12 {
-				t.Errorf("the similarity of %s and %s is %v, the other way %v", a.Name, b.Name, s, similarity(b, a))
+			s, back := k.similar(a.Tool, b.Tool), k.similar(b.Tool, a.Tool)
+			if s != back || s < 0 || s > 1+1e-12 || a == b && math.Abs(s-1) > 1e-12 {
+				t.Errorf("the similarity of %s and %s is %v, the other way %v", a.Name, b.Name, s, back)
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func TestToolsThatHitAreDropped(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	task, q := x.task(t, "SELECT area FROM house WHERE name = 'Fern'", "white", "area_of")
 	k := x.kits[universe.StyleFunc]
-	hit, err := x.hits(t.Context(), k, task, k.byName["heights"])
+	hit, err := Reaches(t.Context(), x.config.World, task, k.byName["heights"].Tool)
 	if err != nil || !hit {
 		t.Fatalf("heights of white plants are the area of the fern house: %t, %v", hit, err)
 	}
