@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/sqlc-dev/meyer/ast"
@@ -128,17 +129,15 @@ func (v *Value) columnNaming(table, column string) naming {
 	if t == nil || t.Column(column) < 0 {
 		return naming{kind: kindText, proper: true}
 	}
-	tokens := slices.Clone(compile.ColumnWords(&t.Columns[t.Column(column)]))
-	one, _ := compile.TableNoun(t)
+	tokens := columnTokens(t, t.Column(column))
+	one, _ := tableNoun(t)
 	owner := strings.Join(one, " ")
 	for len(tokens) > 1 && (unitWords[tokens[len(tokens)-1]] || participle(tokens[len(tokens)-1])) {
 		tokens = tokens[:len(tokens)-1] // height cm, material received
 	}
-	if k := len(one); len(tokens) > k && (tokens[k-1] == one[k-1] || akin(tokens[k-1], one[k-1])) && slices.Equal(tokens[:k-1], one[:k-1]) &&
+	if k := len(one); len(tokens) > k && slices.Equal(tokens[:k], one) &&
 		!slices.Contains([]string{"name", "id", "code", "number", "no", "type"}, tokens[k]) {
-		tokens = tokens[k:] // the partner's country
-	} else if plural := compile.PluralOf(one[len(one)-1:])[0]; len(tokens) > 1 && tokens[0] != one[0] && (tokens[0] == plural || tokens[0] == one[len(one)-1]+"s") {
-		tokens = tokens[1:] // the shipping company's country
+		tokens = tokens[k:]
 	}
 	n := naming{kind: kindText, owner: owner, beside: []string{strings.Join(tokens, " ")}}
 	last := tokens[len(tokens)-1]
@@ -188,4 +187,43 @@ func (v *Value) columnNaming(table, column string) naming {
 	}
 	n.noun = strings.Join(compile.SingularOf(strings.Fields(n.noun)), " ")
 	return n
+}
+
+// tableNoun gives what one row of a table is called, and several: of a title that gives two names, the first.
+func tableNoun(t *schema.Table) (one, many []string) {
+	one, many = compile.TableNoun(t)
+	if at := slices.Index(one, "or"); at > 0 {
+		one = one[:at]
+		many = compile.PluralOf(one)
+	}
+	return one, many
+}
+
+// columnTokens names a column in words, without naming the table again: of "the partner's country" and "state of the
+// accession", country and state are left.
+func columnTokens(t *schema.Table, column int) []string {
+	tokens := slices.Clone(compile.ColumnWords(&t.Columns[column]))
+	one, _ := tableNoun(t)
+	plural := func(w, thing string) bool {
+		return w != thing && (w == thing+"s" || w == compile.PluralOf([]string{thing})[0])
+	}
+	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool { return plural(tokens[0], thing) }) {
+		tokens = tokens[1:]
+	}
+	for of := 1; of+1 < len(tokens); of++ {
+		if rest := tokens[of+1:]; tokens[of] == "of" && len(rest) <= 3 && (rest[len(rest)-1] == one[len(one)-1]) &&
+			(len(rest) == 1 || rest[0] == "the" || slices.Equal(rest, one)) {
+			return tokens[:of]
+		}
+	}
+	return tokens
+}
+
+// columnSaid names a column as a sentence does: opened on is the date opened.
+func columnSaid(t *schema.Table, column int) string {
+	tokens := columnTokens(t, column)
+	if n := len(tokens); n > 1 && tokens[n-1] == "on" {
+		tokens = append([]string{"date"}, tokens[:n-1]...)
+	}
+	return strings.Join(tokens, " ")
 }
