@@ -25,7 +25,13 @@ const catalogues = "../catalogue/testdata/"
 func buildStatic(t *testing.T, corpora ...string) *suite.Suite {
 	t.Helper()
 	o := Defaults()
-	o.Corpora, o.WorkDir = corpora, t.TempDir()
+	o.Corpora = corpora
+	return buildWith(t, o)
+}
+
+func buildWith(t *testing.T, o Options) *suite.Suite {
+	t.Helper()
+	o.WorkDir = t.TempDir()
 	built, err := Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +142,61 @@ func TestStaticViews(t *testing.T) {
 		if len(task.Literals) != 2 || task.Question()[task.Literals[0].Start:task.Literals[0].End] != "12" {
 			t.Errorf("the literals are %+v", task.Literals)
 		}
+	}
+}
+
+// TestStaticConditions puts static tasks under conditions: other names hold, and faults need tools that run.
+func TestStaticConditions(t *testing.T) {
+	o := Defaults()
+	o.Corpora, o.Conditions, o.Faults = []string{"bfcl:" + catalogues + "bfcl"}, []string{"obfuscate"}, []string{"exec.timeout"}
+	s := buildWith(t, o)
+	if c := s.Manifest.Counts.Instances["obfuscate"]; c.Made != 4 || c.Certified != 4 {
+		t.Errorf("under other names: %+v, want 4 certified", c)
+	}
+	if c := s.Manifest.Counts.Instances["fault:exec.timeout"]; c.Made != 0 || c.Refused != 4 || c.Reasons["not_executed"] != 4 {
+		t.Errorf("under a fault: %+v, want 4 refused", c)
+	}
+	found, err := verify.Suite(context.Background(), s, verify.Options{})
+	if err != nil || len(found.Drift) > 0 {
+		t.Fatalf("drift %v (%v)", found, err)
+	}
+	for id, g := range playPolicy(t, s, "gold") {
+		if !g.Success {
+			t.Errorf("gold fails %s: %s", id, g.Cause)
+		}
+	}
+	// Whoever calls tools by their own names there is wrong.
+	stage := episode.NewStage(s, nil, environment.Limits{})
+	own := s.Index()
+	checked := 0
+	for _, in := range s.Instances {
+		if len(in.Conditions) == 0 || len(own[in.Task].Plans) == 0 {
+			continue
+		}
+		env, err := stage.Environment(context.Background(), in, episode.Seat{Header: transcript.Header{Task: in.Task}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		player, err := agent.NewPolicy("gold", agent.PolicyInput{Task: own[in.Task], Primary: in.Primary})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := episode.Play(context.Background(), env, player)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := stage.Shown(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := grade.Of(shown, record)
+		if err != nil || g.Success || g.Lenient {
+			t.Errorf("%s: own names are right (%v)", in.ID, err)
+		}
+		checked++
+	}
+	if checked != 3 {
+		t.Errorf("%d instances were checked, want 3", checked)
 	}
 }
 

@@ -230,6 +230,14 @@ func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
 			return nil, fmt.Errorf("task %s: %w", t.ID, err)
 		}
 	}
+	if t.Gold.Expected != nil {
+		expected := *t.Gold.Expected
+		expected.Shown = make(map[string]universe.Meant, len(r.shown))
+		for name, n := range r.shown {
+			expected.Shown[name] = universe.Meant{Tool: n.own, Arguments: n.originals}
+		}
+		shown.Gold.Expected = &expected
+	}
 	return &shown, nil
 }
 

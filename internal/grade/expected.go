@@ -30,6 +30,11 @@ func scoreExpected(e *episode, g *Grade) error {
 		return fmt.Errorf("task %s: %w", e.task.ID, err)
 	}
 	calls, mistake := firstCalls(e.t)
+	if shown := e.task.Gold.Expected.Shown; shown != nil {
+		for i := range calls {
+			calls[i] = meant(calls[i], shown)
+		}
+	}
 	irrelevant := e.task.Gold.Expected.Category == string(callcheck.Irrelevance)
 	relevance := e.task.Gold.Expected.Category == string(callcheck.Relevance)
 	strict, lenient := entry.Strict(calls), entry.Lenient(calls)
@@ -66,6 +71,26 @@ func scoreExpected(e *episode, g *Grade) error {
 		g.Outcome = OutcomeWrong
 	}
 	return nil
+}
+
+// meant gives a call the own names of its tool and arguments. A name that was not shown, an own one too, becomes one that
+// nothing has.
+func meant(c callcheck.Call, shown map[string]universe.Meant) callcheck.Call {
+	const unknown = "\x00"
+	m, known := shown[c.Name]
+	if !known {
+		c.Name = unknown + c.Name
+		return c
+	}
+	own := callcheck.Call{Name: m.Tool, Arguments: make([]callcheck.Argument, len(c.Arguments))}
+	for i, a := range c.Arguments {
+		name, known := m.Arguments[a.Name]
+		if !known {
+			name = unknown + a.Name
+		}
+		own.Arguments[i] = callcheck.Argument{Name: name, Value: a.Value}
+	}
+	return own
 }
 
 // prepare makes what is known of the right calls ready for grading.

@@ -170,8 +170,16 @@ type Expected struct {
 	Category  string   `json:"category"`            // how calls are compared with the answers
 	Functions []string `json:"functions,omitempty"` // documents of the functions that are to be called, byte for byte
 	// Tools are those that serve the request, where their right arguments are not known.
-	Tools   []string `json:"tools,omitempty"`
-	Answers string   `json:"answers,omitempty"` // the possible answers, one for each call: a JSON list, byte for byte
+	Tools []string `json:"tools,omitempty"`
+	// Shown gives what calls mean where tools are shown under other names, by the name shown; nil where they bear their own.
+	Shown   map[string]Meant `json:"shown,omitempty"`
+	Answers string           `json:"answers,omitempty"` // the possible answers, one for each call: a JSON list, byte for byte
+}
+
+// Meant is a tool that is shown under another name: its own name, and the own names of its arguments by the names shown.
+type Meant struct {
+	Tool      string            `json:"tool"`
+	Arguments map[string]string `json:"arguments"`
 }
 
 // Row is a row of a result, encoded as a JSON array.
