@@ -32,6 +32,8 @@ type Set struct {
 	Name  string
 	Suite *suite.Suite
 	Rows  []Row
+	// Shown gives the task of an instance as its agent meets it; nil where instances change no request.
+	Shown func(in *suite.Instance) (*universe.Task, error)
 }
 
 // NamedTable is a table that can be asked for by its name.
@@ -78,6 +80,15 @@ var namedTables = []namedTable{
 	{NamedTable{"tbx-7", "Giving up where it is right (Hell or High Water, section 5)", "hopeless instances"}, (*material).givingUpTable},
 	{NamedTable{"tbx-8", "The recovery policy with one tactic left out", "episodes of " + policyRecover + " and " + recoverWithout + "TACTIC"},
 		(*material).leaveOutTable},
+	{NamedTable{"ict-1", "Incomplete instances (Incomplete Conditions, table 1)", needsSuites}, (*material).incompleteTable},
+	{NamedTable{"ict-2", "Accuracy and F1 by condition and examples (Incomplete Conditions, table 2)", needsFeasible}, (*material).feasibleTable},
+	{NamedTable{"ict-3", "A person's accuracy and F1 (Incomplete Conditions, table 3)", needsHuman}, (*material).humanTable},
+	{NamedTable{"ict-4", "Breadth of the incomplete instances (Incomplete Conditions, table 4)", needsSuites}, (*material).breadthTable},
+	{NamedTable{"ict-5", "Implicit judgements in free replies (Incomplete Conditions, table 5)", needsImplicit}, (*material).implicitTable},
+	{NamedTable{"ict-6", "Judgements after an attempt (Incomplete Conditions, table 6)", needsFeedback}, (*material).feedbackTable},
+	{NamedTable{"ict-7", "Accuracy and F1 by the way of asking (Incomplete Conditions, table 7 and figure 5)", needsPrompting}, (*material).promptingTable},
+	{NamedTable{"ict-8", "Accuracy and F1 over all corpora, model by model (Incomplete Conditions, table 8)", needsFeasible}, (*material).familyTable},
+	{NamedTable{"ict-9", "Explanations of incomplete requests (Incomplete Conditions, table 9)", needsExplain}, (*material).explainTable},
 	{NamedTable{"tts", "Test-time scaling: votes over repeated trials, and informed retries",
 		"repeated trials (--trials) or informed retries (--informed-retry)"}, (*material).scalingTable},
 	{NamedTable{"budgets", "Success by the scale of the budget", "episodes of several budgets (--budgets)"}, (*material).budgetTable},
@@ -117,7 +128,9 @@ func BuildTable(name string, in Input) (*Table, error) {
 type material struct {
 	options Options
 	groups  []styled
-	suites  []Set // one for each suite
+	suites  []Set           // one for each suite
+	sets    map[string]*Set // by name
+	pairs   map[string]map[string][]pairing
 }
 
 // styled is the episodes of one subject on the tasks of one style.
@@ -128,7 +141,7 @@ type styled struct {
 }
 
 func newMaterial(in Input) (*material, error) {
-	m := &material{options: in.Options}
+	m := &material{options: in.Options, sets: map[string]*Set{}}
 	if m.options.Resamples <= 0 {
 		m.options.Resamples = defaultResamples
 	}
@@ -139,6 +152,7 @@ func newMaterial(in Input) (*material, error) {
 			return nil, fmt.Errorf("two runs have the name %q", set.Name)
 		}
 		named[set.Name] = true
+		m.sets[set.Name] = set
 		if set.Suite == nil {
 			return nil, errors.New("run " + strconv.Quote(set.Name) + " has no suite")
 		}

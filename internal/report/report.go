@@ -27,6 +27,8 @@ type Row struct {
 	Workflow  string  // of the instance's primary plan
 	Sample    Sample  // what votes need; only the tables about repeated tries read it
 	Strike    *Strike // nil where no condition of the instance is of the environment
+	// Explained is there for a right no under the protocol explain.
+	Explained *Explained
 }
 
 // RowOf pairs a grade with its instance and, where it has one, that one's certificate.
