@@ -47,7 +47,7 @@ var layout = []struct {
 	{"agent", "diag model transcript universe"},
 	{"episode", "condition environment relation suite transcript universe"},
 	{"grade", "callcheck transcript universe"},
-	{"verify", "agent callcheck condition database derive diag environment episode grade relation schema sqlast suite transcript twin universe witness"},
+	{"verify", "agent callcheck condition database derive diag environment episode grade relation request schema sqlast suite transcript twin universe witness"},
 	{"build", "callcheck catalogue compile condition corpus database derive diag environment episode openapi relation schema sqlast suite synthesize twin universe verify witness"},
 	{"audit", "build compile corpus database diag schema sqlast universe verify witness"},
 	{"report", "condition diag grade suite transcript universe"},

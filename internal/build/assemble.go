@@ -100,6 +100,11 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
+	requests, err := b.makeRequests(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(conditions, requests)
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ type Dropped struct {
 	Evidence string
 	Form     string   // how the request said the value
 	Phrase   string   // what it says in the first place of it
+	Reply    string   // what whoever asked answers who asks for the value
 	Names    []string // by which the value can be asked for
 	Others   []string // names of the other columns of its tables
 }
@@ -67,7 +68,22 @@ func (v *Value) Drop() (*Dropped, string) {
 	changed := t.with(texts)
 	d.Messages, d.Evidence = changed.Messages, changed.Evidence
 	d.Names, d.Others = v.names(&named)
+	d.Reply = v.reply(&named, d.Form)
 	return d, ""
+}
+
+// reply says the value to who asks for it: as the request said it, or as the SQL has it where the request said a word that
+// stands for it.
+func (v *Value) reply(n *naming, form string) string {
+	for _, m := range v.mentions {
+		if m.text < len(v.task.Messages) && m.how == howKin && len([]rune(text(v.Value))) > 1 {
+			form = text(v.Value)
+		}
+	}
+	if n.noun == "value" {
+		return "It is " + form + "."
+	}
+	return "The " + n.noun + " is " + form + "."
 }
 
 // edit replaces a span of a text.

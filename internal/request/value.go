@@ -328,3 +328,20 @@ func orNil(e ast.Expr) ast.Expr {
 	}
 	return e
 }
+
+// Rank orders values by how well a sentence can do without them: what things are called, their years and dates, measures,
+// parts of texts, and last how many rows there are to be.
+func (v *Value) Rank() int {
+	switch v.naming().kind {
+	case kindText:
+		return 0
+	case kindYear, kindDate:
+		return 1
+	case kindNumber:
+		return 2
+	case kindLike:
+		return 3
+	default:
+		return 4
+	}
+}

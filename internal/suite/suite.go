@@ -176,6 +176,15 @@ type Certificate struct {
 	Checks     []string          `json:"checks"`                // what was checked, from a closed list
 	Transcript map[string]string `json:"transcripts,omitempty"` // digests of the proving transcripts, by policy
 	Fault      *FaultProof       `json:"fault,omitempty"`       // of an instance under conditions of the environment
+	Request    *RequestProof     `json:"request,omitempty"`     // of an instance whose request lacks a value
+}
+
+// RequestProof says that nobody can know what a request asks for: it is what becomes of several complete requests, each about
+// another value and with another right answer, in one world. Whoever answers all the same is right in one case of them at
+// most.
+type RequestProof struct {
+	Values  []json.RawMessage `json:"values"`  // that the complete requests are about, the task's own first
+	Digests []string          `json:"digests"` // of their right answers, in the same order
 }
 
 // FaultProof is what playing an instance under conditions of the environment showed.
@@ -226,8 +235,16 @@ type Recipe struct {
 
 // Schema is the schema of a database as text: CREATE TABLE statements with comments.
 type Schema struct {
-	Database string `json:"database"`
-	Text     string `json:"text"`
+	Database string  `json:"database"`
+	Text     string  `json:"text"`
+	Titles   []Title `json:"titles,omitempty"` // where requests were put into other words
+}
+
+// Title is what people call a table, or one of its columns.
+type Title struct {
+	Table  string `json:"table"`
+	Column string `json:"column,omitempty"`
+	Title  string `json:"title"`
 }
 
 // Mutant is a query that differs from the task's SQL in one place.

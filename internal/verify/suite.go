@@ -55,7 +55,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	v := &suiteVerifier{
 		suite: s, options: o, total: len(s.Instances), drift: map[string]string{},
 		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
-		hopeless: map[int]*HopelessMade{}, ways: map[string]*FoundPaths{},
+		hopeless: map[int]*HopelessMade{}, ways: map[string]*FoundPaths{}, requests: map[int]*RequestMade{},
 	}
 	worlds := NewWorlds(s, 0)
 	defer worlds.Close()
@@ -144,6 +144,7 @@ type suiteVerifier struct {
 	kinds    []string               // that nothing survives
 	hopeless map[int]*HopelessMade  // by the position of the task
 	ways     map[string]*FoundPaths // by task
+	requests map[int]*RequestMade   // under conditions of the request, by the position of the task
 }
 
 func (v *suiteVerifier) report(instance, format string, args ...any) {
@@ -266,11 +267,12 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 		v.report(d.ID, "%s", d.Message)
 	}
 	v.compareHopeless()
+	v.compareRequests()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
 		was := v.certificates[in.ID]
-		if isClean(in) || was == nil || derive.OfHopeless(in) {
+		if isClean(in) || was == nil || derive.OfHopeless(in) || derive.OfRequest(in) {
 			continue
 		}
 		group.Go(func() error {
@@ -472,9 +474,11 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 		v.step()
 	}
 	if len(v.kinds) > 0 {
-		return v.makeHopeless(ctx, w, sch, tools, tasks)
+		if err := v.makeHopeless(ctx, w, sch, tools, tasks); err != nil {
+			return err
+		}
 	}
-	return nil
+	return v.makeRequests(ctx, w, name, tasks)
 }
 
 // longest gives the number of rows of the longest gold.

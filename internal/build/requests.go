@@ -1,0 +1,77 @@
+package build
+
+import (
+	"context"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/verify"
+)
+
+// makeRequests puts every task under the conditions of the request that were asked for, and proves what comes of it. The
+// suite then says what people call tables and columns, so that the same wording can be made again.
+func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]suite.InstanceCounts, error) {
+	combinations, err := condition.ParseCombinations(b.opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	asked := derive.RequestConditions(combinations)
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	b.done.pass = "certify"
+	b.done.reset(len(s.Tasks))
+	clean := map[string]*suite.Instance{}
+	for _, in := range s.Instances {
+		if in.Role == condition.RoleClean && len(in.Conditions) == 0 {
+			clean[in.Task] = in
+		}
+	}
+	titles := map[string][]suite.Title{}
+	for _, schema := range s.Schemas {
+		schema.Titles = verify.Titles(b.byName[schema.Database].schema)
+		titles[schema.Database] = schema.Titles
+	}
+	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
+	made := make([]*verify.RequestMade, len(s.Tasks))
+	err = b.each(ctx, func(ctx context.Context, src *source) error {
+		if src.world == nil {
+			return nil
+		}
+		sch, err := verify.Titled(ctx, src.world, src.name, titles[src.name])
+		if err != nil {
+			return err
+		}
+		maker, err := verify.NewRequestMaker(ctx, verify.RequestConfig{
+			World: src.world, Schema: sch, Seed: b.opts.Seed, Asked: asked, Stage: stage,
+		})
+		if err != nil {
+			return err
+		}
+		defer maker.Close()
+		for i, task := range s.Tasks {
+			if task.Database != src.name {
+				continue
+			}
+			if made[i], err = maker.Make(ctx, task, clean[task.ID]); err != nil {
+				return err
+			}
+			b.done.step()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range made {
+		if m != nil {
+			s.Instances = append(s.Instances, m.Instances...)
+			s.Certificates = append(s.Certificates, m.Certified...)
+			s.Rejected = append(s.Rejected, m.Refused...)
+		}
+	}
+	return verify.AccountRequests(s.Tasks, made), nil
+}
