@@ -26,6 +26,7 @@ type modelServer struct {
 //	oracle       knows the suite, and answers with the direct plan in whatever protocol it is asked
 //	broken       fails every request
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
+//	caller SUITE makes all calls of the plan at once, by the names that it is shown; without a plan it calls the first tool
 //	writer       gives every endpoint of the rest style another name, and a sentence
 //	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
 //	             judged wrong; and, where it is given one, under every third sampling seed
@@ -33,7 +34,7 @@ type modelServer struct {
 //	hold N       is an oracle for N requests, and never answers the next ones
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|writer|novice|restless|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|writer|novice|restless|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -56,6 +57,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		s, err := suite.Load(ts.MkAbs(args[1]))
 		check(ts, err)
 		script = func(c modeltest.Chat) modeltest.Response { return fly(s, c) }
+	case "caller":
+		usage(ts, len(args) != 2, "modelserver caller SUITE")
+		s, err := suite.Load(ts.MkAbs(args[1]))
+		check(ts, err)
+		script = func(c modeltest.Chat) modeltest.Response { return callAll(s, c) }
 	case "writer":
 		script = rewrite
 	case "novice":
@@ -189,6 +195,46 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		return modeltest.Fail(500, "server_error", err.Error())
 	}
 	return modeltest.Say(string(text))
+}
+
+// callAll makes every call of a static task's plan in one reply. Native tools are called as they are shown: those of a
+// question are shown in the order in which the suite has them, before the acts.
+func callAll(s *suite.Suite, c modeltest.Chat) modeltest.Response {
+	text := c.System
+	for _, m := range c.Messages {
+		text += "\n" + m.Content
+	}
+	for _, t := range s.Tasks {
+		if !strings.Contains(text, t.Question()) {
+			continue
+		}
+		tools := s.Toolkit(&suite.Instance{}, t)
+		made := []universe.Call{{Label: "call_1", Tool: tools[0].Name, Arguments: map[string]any{}}}
+		if len(t.Plans) > 0 {
+			made = t.Plans[0].Calls
+		}
+		var calls []modeltest.Call
+		for _, call := range made {
+			arguments, err := universe.Marshal(call.Arguments)
+			if err != nil {
+				return modeltest.Fail(500, "server_error", err.Error())
+			}
+			for i := range tools {
+				if len(c.Tools) > 0 && tools[i].Name == call.Tool {
+					calls = append(calls, modeltest.Call{Name: c.Tools[i].Name, Arguments: string(arguments)})
+				}
+			}
+		}
+		if len(c.Tools) > 0 {
+			return modeltest.Use(calls...)
+		}
+		list, err := universe.Marshal(made)
+		if err != nil {
+			return modeltest.Fail(500, "server_error", err.Error())
+		}
+		return modeltest.Say(strings.ReplaceAll(string(list), `"tool":`, `"name":`))
+	}
+	return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 }
 
 // fly answers as a model that knows the suite, under every protocol: the whole plan at once, one call a turn, or the SQL.
