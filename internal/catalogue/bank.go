@@ -126,9 +126,10 @@ func bankFunction(name, info string) (*callcheck.Function, error) {
 		for _, fact := range facts {
 			switch v := fact.value.(type) {
 			case string:
-				if fact.name == "type" {
+				switch fact.name {
+				case "type":
 					schema["type"] = bankTypes[v]
-				} else if fact.name == "description" {
+				case "description":
 					schema["description"] = v
 				}
 			case bool:
