@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,10 @@ import (
 const longestText = 60
 
 // Others says where other values for a place of the request come from: Statement lists the different ones in the database,
-// "" where it has none; Values are some that need no database. For a part of a text, Words says that words of the values
-// do, as long as they are.
+// "" where it has none; Values are some that need no database.
 type Others struct {
 	Statement string
 	Values    []universe.Value
-	Words     bool
 }
 
 // Others says which other values the request might have had.
@@ -36,14 +35,14 @@ func (v *Value) Others() Others {
 		return Others{Values: list}
 	case universe.RoleLike:
 		if v.Column != "" {
-			return Others{Statement: v.distinct(v.Other), Words: true}
+			return Others{Statement: v.distinct(v.Other)}
 		}
 	}
 	o := Others{}
 	if v.Other != nil && !sqlast.HasAggregate(v.Other) {
 		o.Statement = v.distinct(v.Other)
 	}
-	if v.numeric && o.Statement == "" {
+	if v.numeric && (o.Statement == "" || v.Role == universe.RoleCompare) && v.naming().kind != kindYear {
 		o.Values = v.around()
 	}
 	return o
@@ -84,16 +83,23 @@ const mostOthers = 2000
 func (v *Value) around() []universe.Value {
 	var list []universe.Value
 	if n := int64(v.number); float64(n) == v.number {
+		add := func(m int64) {
+			if m != n && (m > 0 || n <= 0) && !slices.Contains(list, universe.Value(m)) {
+				list = append(list, m)
+			}
+		}
 		step := int64(1)
 		for step*20 <= n {
 			step *= 10
 		}
 		for k := int64(-12); k <= 12; k++ {
 			for _, by := range []int64{1, step} {
-				if m := n + k*by; k != 0 && (m > 0 || n <= 0) && !slices.Contains(list, universe.Value(m)) {
-					list = append(list, m)
-				}
+				add(n + k*by)
 			}
+		}
+		for _, k := range []int64{2, 3, 5, 10, 20, 50} {
+			add(n * k)
+			add(n / k)
 		}
 		return list
 	}
@@ -246,8 +252,37 @@ func (v *Value) In(t *Task) *Value {
 	return nil
 }
 
-// Words lists the words of values that can stand where this part of a text stands, each once, in their order.
-func (v *Value) Words(values []universe.Value) []universe.Value {
+// Like gives what of values can stand where this one stands: of texts their words, as long as the part of a text that this
+// one is; of times their days, where this is a day; of measures whole numbers, where this is one.
+func (v *Value) Like(values []universe.Value) []universe.Value {
+	if v.Role == universe.RoleLike {
+		return v.words(values)
+	}
+	_, day := readDate(text(v.Value))
+	_, whole := v.Value.(int64)
+	var list []universe.Value
+	seen := map[string]bool{}
+	for _, other := range values {
+		switch o := other.(type) {
+		case string:
+			if day && len(o) > len("2006-01-02") {
+				other = o[:len("2006-01-02")]
+			}
+		case float64:
+			if whole && v.Role == universe.RoleCompare && math.Abs(o) < 1e15 {
+				other = int64(math.Round(o))
+			}
+		}
+		if s := text(other); !seen[s] {
+			seen[s] = true
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// words lists the words of texts that can stand where this part of a text stands, each once, in their order.
+func (v *Value) words(values []universe.Value) []universe.Value {
 	var list []universe.Value
 	seen := map[string]bool{}
 	whole := strings.ContainsRune(text(v.Value), ' ')

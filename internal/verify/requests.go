@@ -33,7 +33,7 @@ const (
 // RequestReasons explains why a task is not put under a condition of the request.
 func RequestReasons() map[string]string {
 	reasons := map[string]string{
-		ReasonFewValues:    "no value that can be left out has four others that could stand in its place",
+		ReasonFewValues:    "no value that can be left out has four others that a task could be about in its place: that can be said, and have an answer",
 		ReasonFewAlike:     "fewer than five requests that differ in the value alone become the same when it is left out",
 		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
 		ReasonUncertified:  "the task's plan does not give gold under the new wording",
@@ -249,10 +249,7 @@ func (m *RequestMaker) otherValues(ctx context.Context, v *request.Value) ([]uni
 		}
 		m.others[o.Statement] = list
 	}
-	if o.Words {
-		list = v.Words(list)
-	}
-	return append(slices.Clip(list), o.Values...), nil
+	return append(v.Like(list), o.Values...), nil
 }
 
 // dropped is a request without one of its values, with the proof that nobody can know it.
@@ -381,7 +378,7 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 	}
 	answers := []*universe.Gold{own}
 	d.add(v.Value, own)
-	alike := 1
+	alike, usable := 1, 1 // usable are those that a task could be about: with a right answer that says something
 	for _, c := range candidates[:min(len(candidates), mostTried)] {
 		other, err := v.With(c)
 		if err != nil {
@@ -399,6 +396,9 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 		if err != nil {
 			return nil, err
 		}
+		if gold != nil {
+			usable++
+		}
 		if gold == nil || slices.ContainsFunc(answers, func(a *universe.Gold) bool { return overlap(a, gold) }) {
 			continue
 		}
@@ -412,6 +412,8 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 		return d, nil
 	case alike < leastRequests:
 		return &dropped{reason: ReasonFewAlike}, nil
+	case usable < leastRequests:
+		return &dropped{reason: ReasonFewValues}, nil
 	default:
 		return &dropped{reason: ReasonFewAnswers}, nil
 	}
