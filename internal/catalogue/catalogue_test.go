@@ -147,6 +147,10 @@ func TestBank(t *testing.T) {
 		!slices.Equal(lock.Parameters.Required, []string{"skipper", "width"}) {
 		t.Errorf("the tool was read as %+v", lock.Parameters)
 	}
+	if !strings.HasPrefix(lock.Document, "description = \"Opens a lock.\" # for skippers\ninput_parameters = {\n") ||
+		!strings.HasSuffix(lock.Document, "'success or failed'}}") {
+		t.Errorf("the document of the tool is %q", lock.Document)
+	}
 	third := &c.Questions[2]
 	if !third.Unwritten || third.Expected.Category != string(callcheck.Relevance) || !slices.Equal(third.Expected.Tools, []string{"OpenLock"}) {
 		t.Errorf("a call with an argument that nobody describes was read as %+v", third)
