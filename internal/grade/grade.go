@@ -80,9 +80,13 @@ type Grade struct {
 	// Difference is how the answer differs from gold, whatever the cause: a Diff constant of the universe package.
 	Difference string `json:"difference,omitempty"`
 	RightSeen  bool   `json:"right_seen,omitempty"` // a call returned gold
-	Landed     bool   `json:"landed,omitempty"`     // a fault changed or refused some call
-	Lookalike  bool   `json:"lookalike,omitempty"`  // trouble that is none showed on some call
-	Hints      int    `json:"hints,omitempty"`      // pieces of advice that the agent was given
+	// Clarification is what the agent did about a value that the request lacks, where somebody was there to be asked: a Clarify
+	// constant.
+	Clarification string `json:"clarification,omitempty"`
+
+	Landed    bool `json:"landed,omitempty"`    // a fault changed or refused some call
+	Lookalike bool `json:"lookalike,omitempty"` // trouble that is none showed on some call
+	Hints     int  `json:"hints,omitempty"`     // pieces of advice that the agent was given
 
 	Turns        int     `json:"turns"`
 	Calls        int     `json:"calls"`
@@ -143,6 +147,7 @@ func scorers() []scorer {
 		{"evidence", scoreEvidence},
 		{"outcome", scoreOutcome},
 		{"cause", scoreCause},
+		{"clarification", scoreClarification},
 		{"calling", scoreCalling},
 		{"error class", scoreErrorClass},
 		{"loops", scoreLoops},
