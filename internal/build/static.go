@@ -86,6 +86,9 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.allDerived(conditions); err != nil {
+		return nil, err
+	}
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err
@@ -97,6 +100,22 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	own.Instances = map[string]suite.InstanceCounts{condition.RoleClean: m.Counts.Instances[condition.RoleClean]}
 	m.Counts.Styles = map[string]*suite.Counts{universe.StyleStatic: &own}
 	return &Built{Suite: s}, nil
+}
+
+// allDerived refuses conditions under which nothing was put: those that need SQL and databases must not be passed over.
+func (b *builder) allDerived(counts map[string]suite.InstanceCounts) error {
+	combinations, err := condition.ParseCombinations(b.opts.Conditions)
+	if err != nil {
+		return err
+	}
+	for _, combination := range combinations {
+		name := condition.Specification(combination)
+		if _, made := counts[name]; !made {
+			return diag.Usagef("the condition %s needs SQL: tasks whose tools cannot be run have none", name).
+				WithHint("leave it out, or build from a corpus with SQL")
+		}
+	}
+	return nil
 }
 
 // addQuestion makes a question a task with its clean instance. Its tools are those of a universe of its own.

@@ -256,6 +256,11 @@ func TestStaticStandsApart(t *testing.T) {
 	if _, err := Run(context.Background(), o); !errors.As(err, &d) || d.Exit != diag.ExitUsage {
 		t.Errorf("corpora of both sorts: %v, want a usage error", err)
 	}
+	o.Corpora, o.Conditions = []string{"bfcl:" + catalogues + "bfcl"}, []string{"drop-detail"}
+	if _, err := Run(context.Background(), o); !errors.As(err, &d) || d.Exit != diag.ExitUsage {
+		t.Errorf("a condition that needs SQL: %v, want a usage error", err)
+	}
+	o.Conditions = nil
 	o.Corpora = []string{"bfcl:" + catalogues + "bfcl", "bfcl:" + catalogues + "bfcl"}
 	if _, err := Run(context.Background(), o); !errors.As(err, &d) {
 		t.Errorf("one corpus twice: %v, want a usage error", err)
