@@ -105,6 +105,11 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	maps.Copy(conditions, requests)
+	toolkits, err := b.chooseToolkits(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(conditions, toolkits)
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err
@@ -304,7 +309,7 @@ func (b *builder) manifest(s *suite.Suite, published []*item, conditions map[str
 
 // settings lists everything that decides what is built, flag by flag.
 func (b *builder) settings() map[string]string {
-	return map[string]string{
+	settings := map[string]string{
 		"style": strings.Join(b.opts.Styles, ","), "split": b.opts.Split, "names": b.opts.Names,
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
@@ -313,6 +318,10 @@ func (b *builder) settings() map[string]string {
 		verify.SettingCondition: strings.Join(b.opts.Conditions, ","), verify.SettingFault: strings.Join(b.opts.Faults, ","),
 		verify.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
+	if b.chooses {
+		settings[verify.SettingSimilarity] = similarity.Name
+	}
+	return settings
 }
 
 // count accounts for one style, or with "" for all of them: an example is then published if it is in some style, and

@@ -23,6 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus"
 	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/schema"
@@ -149,7 +150,8 @@ type builder struct {
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
 	ways        map[string]*verify.FoundPaths // by task, where they were looked for
-	needPaths   bool                          // some fault needs to know every right way
+	needPaths   bool                          // some fault or condition needs to know every right way
+	chooses     bool                          // some condition chooses toolkits by looking into the database
 	done        progressCounter
 }
 
@@ -177,7 +179,12 @@ func newBuilder(opts Options) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.needPaths = condition.NeedPaths(faults)
+	conditions, err := condition.ParseCombinations(opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	b.needPaths = condition.NeedPaths(faults) || condition.ChoiceNeedsPaths(conditions)
+	b.chooses = len(derive.ChoiceConditions(conditions)) > 0
 	b.done.report = opts.Progress
 	for _, style := range opts.Styles {
 		if !slices.Contains(Styles(), style) {
@@ -850,6 +857,7 @@ func Reasons() map[string]string {
 	maps.Copy(reasons, condition.Refusals())
 	maps.Copy(reasons, verify.FaultReasons())
 	maps.Copy(reasons, twin.Refusals())
+	maps.Copy(reasons, verify.ToolkitReasons())
 	maps.Copy(reasons, catalogue.Reasons())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")

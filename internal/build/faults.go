@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
@@ -156,14 +154,13 @@ func inOrder(tasks []*universe.Task, clean map[string]*suite.Instance) []*suite.
 // takeHopeless adds hopeless instances to the suite.
 func takeHopeless(s *suite.Suite, account *verify.HopelessAccount) error {
 	s.Rejected = append(s.Rejected, account.Refused...)
-	s.Twins = account.Twins
+	s.Twins = verify.MergeTwins(append(s.Twins, account.Twins...))
 	var played []*suite.Played
 	for i, in := range account.Instances {
 		s.Instances = append(s.Instances, in)
 		s.Certificates = append(s.Certificates, account.Certified[i].Certificate)
 		played = append(played, account.Certified[i].Played...)
 	}
-	slices.SortFunc(s.Twins, func(x, y *suite.Twin) int { return strings.Compare(x.ID, y.ID) })
 	packed, err := suite.Pack(played)
 	s.Transcripts = append(s.Transcripts, packed...)
 	return err

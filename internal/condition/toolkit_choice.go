@@ -81,10 +81,10 @@ type Replaced struct {
 // Added is a tool beside those of the plans.
 type Added struct {
 	Tool string `json:"tool"`
-	// Similarity is that to the most similar tool of the plans, in thousandths.
-	Similarity int `json:"similarity"`
-	// Change is what makes it another tool than that of the task's query, of a tool that was made for the task; see
-	// package related.
+	// Similarity is that to the most similar tool of the plans, in thousandths; of a tool that was made for the task it is not
+	// measured.
+	Similarity int `json:"similarity,omitempty"`
+	// Change is what makes a tool that was made for the task another one than that of its query; see package related.
 	Change string `json:"change,omitempty"`
 }
 

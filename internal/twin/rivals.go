@@ -13,8 +13,8 @@ import (
 // request, gives the right answer.
 type Rival struct {
 	Tool       *universe.Tool
-	Similarity float64 // to the most similar tool of the plans
-	Made       bool    // it is none of the database's own
+	Similarity float64 // to the most similar tool of the plans; 0 of a made one
+	Made       bool    // for the task, and related by what it is made of
 }
 
 // Rivals are what expands a toolkit.
@@ -52,7 +52,7 @@ func (f *Finder) Related(
 	}
 	slices.SortStableFunc(r.Added, func(a, b Rival) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	if r.Needed > 0 && makes != nil {
-		if err := f.addMade(ctx, k, task, gold, n, r, makes); err != nil {
+		if err := f.addMade(ctx, task, n, r, makes); err != nil {
 			return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
 		}
 	}
@@ -64,7 +64,7 @@ func (f *Finder) Related(
 
 // addMade adds made tools until there are n.
 func (f *Finder) addMade(
-	ctx context.Context, k *kit, task *universe.Task, gold []*tool, n int, r *Rivals, makes func() ([]*universe.Tool, error),
+	ctx context.Context, task *universe.Task, n int, r *Rivals, makes func() ([]*universe.Tool, error),
 ) error {
 	made, err := makes()
 	if err != nil {
@@ -78,14 +78,9 @@ func (f *Finder) addMade(
 		if err != nil {
 			return err
 		}
-		if reached {
-			continue
+		if !reached {
+			r.Added = append(r.Added, Rival{Tool: t, Made: true})
 		}
-		one := Rival{Tool: t, Made: true}
-		for _, g := range gold {
-			one.Similarity = max(one.Similarity, k.similar(g.Tool, t))
-		}
-		r.Added = append(r.Added, one)
 	}
 	return nil
 }

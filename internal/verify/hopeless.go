@@ -55,18 +55,22 @@ func NewHopelessMaker(ctx context.Context, c HopelessConfig) (*HopelessMaker, er
 // Close frees what the maker holds.
 func (h *HopelessMaker) Close() { h.finder.Close() }
 
-// search is that of [twin.Search]. The search of the task's right ways went through all tools of the database; those that are
-// left are in none of them, so that it went through all that they can do, too. Where it left something out, nothing is
-// known.
+// search is that of [twin.Search].
 func (h *HopelessMaker) search(_ context.Context, _ *universe.Task, tools []*universe.Tool) ([]string, int, error) {
-	if h.ways == nil || h.ways.Omitted > 0 {
-		names := make([]string, len(tools))
-		for i, t := range tools {
-			names[i] = t.Name
+	found, searched := h.ways.beyond(tools)
+	return found, searched, nil
+}
+
+// beyond says what a search of tools finds that are in no right way of a task. The search of the right ways went through all
+// tools of the database, so that it went through all that these can do, too. Where it left something out, nothing is known.
+func (w *FoundPaths) beyond(tools []*universe.Tool) (found []string, searched int) {
+	if w == nil || w.Omitted > 0 {
+		for _, t := range tools {
+			found = append(found, t.Name)
 		}
-		return names, 0, nil
+		return found, 0
 	}
-	return nil, h.ways.Tried, nil
+	return nil, w.Tried
 }
 
 // HopelessMade is a task under the kinds that nothing survives.
@@ -84,14 +88,8 @@ func (h *HopelessMaker) Make(
 	ctx context.Context, task *universe.Task, query *sqlast.Query, clean *suite.Instance, ways *FoundPaths, tools []*universe.Tool,
 ) (*HopelessMade, error) {
 	h.ways = ways
-	var avoid []string
-	for i := range task.Paths {
-		for j := range task.Paths[i].Calls {
-			avoid = append(avoid, task.Paths[i].Calls[j].Tool)
-		}
-	}
 	made := &HopelessMade{}
-	choice, refusal, err := h.finder.Find(ctx, task, query, avoid, distractors)
+	choice, refusal, err := h.finder.Find(ctx, task, query, pathTools(task), distractors)
 	if err != nil {
 		return nil, err
 	}

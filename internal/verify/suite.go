@@ -56,6 +56,7 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		suite: s, options: o, total: len(s.Instances), drift: map[string]string{},
 		instances: map[string]*suite.Instance{}, certificates: map[string]*suite.Certificate{},
 		hopeless: map[int]*HopelessMade{}, ways: map[string]*FoundPaths{}, requests: map[int]*RequestMade{},
+		toolkits: map[int]*ToolkitsMade{},
 	}
 	worlds := NewWorlds(s, 0)
 	defer worlds.Close()
@@ -145,6 +146,8 @@ type suiteVerifier struct {
 	hopeless map[int]*HopelessMade  // by the position of the task
 	ways     map[string]*FoundPaths // by task
 	requests map[int]*RequestMade   // under conditions of the request, by the position of the task
+	toolkits map[int]*ToolkitsMade  // under conditions whose toolkits are chosen, by the position of the task
+	twins    []*suite.Twin          // that were found again
 }
 
 func (v *suiteVerifier) report(instance, format string, args ...any) {
@@ -267,12 +270,14 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 		v.report(d.ID, "%s", d.Message)
 	}
 	v.compareHopeless()
+	v.compareToolkits()
+	v.compareTwins()
 	v.compareRequests()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
 		was := v.certificates[in.ID]
-		if isClean(in) || was == nil || derive.OfHopeless(in) || derive.OfRequest(in) {
+		if isClean(in) || was == nil || derive.OfHopeless(in) || derive.OfRequest(in) || derive.OfChoice(in) {
 			continue
 		}
 		group.Go(func() error {
@@ -338,7 +343,8 @@ func (v *suiteVerifier) settings() {
 	if err := errors.Join(errs[:]...); err != nil {
 		v.report("suite", "its settings cannot be read: %v", err)
 	}
-	v.needPaths, v.kinds = condition.NeedPaths(v.faults), derive.HopelessKinds(v.faults)
+	v.needPaths = condition.NeedPaths(v.faults) || condition.ChoiceNeedsPaths(v.combinations)
+	v.kinds = derive.HopelessKinds(v.faults)
 }
 
 // certify certifies an instance again, as its conditions want it.
@@ -477,6 +483,9 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 		if err := v.makeHopeless(ctx, w, sch, tools, tasks); err != nil {
 			return err
 		}
+	}
+	if err := v.makeToolkits(ctx, w, sch, tools, tasks); err != nil {
+		return err
 	}
 	return v.makeRequests(ctx, w, name, tasks)
 }

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/database"
+	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/related"
+	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/twin"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// SettingSimilarity is the setting of a suite that names the measure by which tools are similar; it stands where toolkits are
+// chosen.
+const SettingSimilarity = "similarity"
+
+// makeToolkits chooses toolkits for the tasks of one database again. Tools that were made are not made again, as their texts
+// depend on what people wrote about the database: those of the suite are held to come of the task's query by one change, and
+// to be none of the database's own.
+func (v *suiteVerifier) makeToolkits(
+	ctx context.Context, w *database.World, sch *schema.Database, tools []*universe.Tool, tasks []int,
+) error {
+	asked := derive.ChoiceConditions(v.combinations)
+	if len(asked) == 0 {
+		return nil
+	}
+	measure := twin.Lexical
+	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name {
+		v.report("suite", "nothing measures similarity as %q", name)
+		return nil
+	}
+	maker := related.NewMaker(tools, "", v.suite.Manifest.Seed)
+	chooser, err := NewToolkitChooser(ctx, ToolkitConfig{
+		Database: sch.Name, World: w, Tools: tools, Seed: v.suite.Manifest.Seed, Measure: measure, Asked: asked,
+		Makes: func(task *universe.Task, query *sqlast.Query, asked condition.Condition) ([]MadeTool, error) {
+			return v.madeFor(maker, task, query, asked)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer chooser.Close()
+	for _, i := range tasks {
+		t := v.suite.Tasks[i]
+		query, err := sqlast.Parse(t.SQL, sch)
+		if err != nil || v.instances[t.ID] == nil {
+			continue // which is reported
+		}
+		v.mu.Lock()
+		ways := v.ways[t.ID]
+		v.mu.Unlock()
+		chosen, err := chooser.Choose(ctx, t, query, ways)
+		if err != nil {
+			return fmt.Errorf("task %s: %w", t.ID, err)
+		}
+		made, err := v.faulty.Toolkits(ctx, w, t, v.instances[t.ID], chosen)
+		if err != nil {
+			return err
+		}
+		v.mu.Lock()
+		v.toolkits[i] = made
+		v.mu.Unlock()
+	}
+	return nil
+}
+
+// madeFor gives the tools of the suite that were made for an instance and could have been.
+func (v *suiteVerifier) madeFor(
+	maker *related.Maker, task *universe.Task, query *sqlast.Query, asked condition.Condition,
+) ([]MadeTool, error) {
+	id := derive.ChoiceID(task, asked)
+	at := slices.IndexFunc(v.suite.Instances, func(in *suite.Instance) bool { return in.ID == id && derive.OfChoice(in) })
+	if at < 0 {
+		return nil, nil
+	}
+	choice, err := v.suite.Instances[at].Conditions[0].Choice()
+	if err != nil {
+		v.report(id, "%v", err)
+		return nil, nil
+	}
+	var list []MadeTool
+	for _, a := range choice.Added {
+		at := slices.IndexFunc(v.suite.Made, func(t *universe.Tool) bool {
+			return t.Name == a.Tool && t.Style == task.Style && t.Database == task.Database
+		})
+		if at < 0 || a.Change == "" {
+			continue
+		}
+		change, err := maker.ChangeOf(query, v.suite.Made[at])
+		if err != nil {
+			return nil, fmt.Errorf("task %s: %w", task.ID, err)
+		}
+		if change != "" {
+			list = append(list, MadeTool{Tool: v.suite.Made[at], Change: change})
+		}
+	}
+	return list, nil
+}
+
+// compareToolkits compares the instances whose toolkits were chosen again with those of the suite, and the tools that were
+// made with those that some instance names.
+func (v *suiteVerifier) compareToolkits() {
+	if len(derive.ChoiceConditions(v.combinations)) == 0 {
+		if len(v.suite.Made) > 0 {
+			v.report("suite", "nothing that it was built with makes tools, and %d were made", len(v.suite.Made))
+		}
+		return
+	}
+	made := make([]*ToolkitsMade, len(v.suite.Tasks))
+	for i := range made {
+		made[i] = v.toolkits[i]
+	}
+	account := AccountToolkits(v.suite.Tasks, made)
+	v.twins = append(v.twins, account.Twins...)
+	want := map[string]string{}
+	for i, in := range account.Instances {
+		want[in.ID] = written(in, account.Certified[i].Certificate)
+	}
+	v.compareMade(derive.OfChoice, want, account.Refused)
+	named := map[string]bool{} // by style and name, as instances of one style alone name each
+	tasks := v.suite.Index()
+	for _, in := range account.Instances {
+		for _, name := range in.Toolkit {
+			named[tasks[in.Task].Style+"\n"+tasks[in.Task].Database+"\n"+name] = true
+		}
+	}
+	names := map[string]bool{}
+	for _, style := range slices.Sorted(keysOf(v.suite.Tools)) {
+		for _, t := range v.suite.Tools[style] {
+			names[style+"\n"+t.Database+"\n"+t.Name] = true
+		}
+	}
+	for _, t := range v.suite.Made {
+		key := t.Style + "\n" + t.Database + "\n" + t.Name
+		switch {
+		case names[key]:
+			v.report("suite", "the made tool %s of %s bears the name of another", t.Name, t.Database)
+		case !named[key]:
+			v.report("suite", "no instance names the made tool %s of %s", t.Name, t.Database)
+		}
+		names[key] = true
+	}
+}
+
+// compareMade compares instances that were made again, each with its certificate as it would be written, and the refusals of
+// others, with those of the suite.
+func (v *suiteVerifier) compareMade(of func(*suite.Instance) bool, want map[string]string, refused []*suite.Rejection) {
+	for _, in := range v.suite.Instances {
+		if !of(in) {
+			continue
+		}
+		again, known := want[in.ID]
+		switch is := written(in, v.certificates[in.ID]); {
+		case !known:
+			v.report(in.ID, "nothing that the suite was built with gives the instance")
+		case is != again:
+			v.report(in.ID, "instance and certificate were %s and are %s", shorten([]byte(is)), shorten([]byte(again)))
+		}
+		delete(want, in.ID)
+		v.step()
+	}
+	for id := range want {
+		v.report(id, "the instance is not in the suite")
+	}
+	reasons := map[string]string{}
+	for _, r := range refused {
+		reasons[r.ID] = r.Reason
+	}
+	for _, r := range v.suite.Rejected {
+		if reason, known := reasons[r.ID]; known && r.What == "instance" {
+			if reason != r.Reason {
+				v.report(r.ID, "the instance is refused as %s, not as %s", reason, r.Reason)
+			}
+			delete(reasons, r.ID)
+		}
+	}
+	for id, reason := range reasons {
+		v.report(id, "the instance is refused as %s, and the suite does not say so", reason)
+	}
+}
+
+// compareTwins compares the twins that were found again with those of the suite.
+func (v *suiteVerifier) compareTwins() {
+	if written(v.suite.Twins) != written(MergeTwins(v.twins)) {
+		v.report("suite", "its twin worlds are not those that are found again")
+	}
+}
