@@ -63,8 +63,13 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 	for _, c := range s.Certificates {
 		certificates[c.Instance] = c
 	}
+	opinions, err := opinionsOf(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	stage := episode.NewStage(s, nil, environment.Limits{})
 	var rows []report.Row
-	err := graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
+	err = graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
 		row, known := shown[in.ID]
 		if !known {
 			row = report.RowOf(grade.Grade{}, in, certificates[in.ID])
@@ -72,10 +77,36 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 		}
 		row.Grade = g
 		row.Sample = report.SampleOf(t)
+		if text, is := explanationIn(&g, t); is {
+			var err error
+			if row.Explained, err = explainedOf(stage, s, in, text, opinions[g.Episode]); err != nil {
+				return err
+			}
+		}
 		rows = append(rows, row)
 		return nil
 	})
 	return rows, err
+}
+
+// setOf is the rows of a run with what tables about them need.
+func setOf(name string, s *suite.Suite, rows []report.Row) report.Set {
+	return report.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
+}
+
+// explainedOf assesses an explanation by what its instance lacks.
+func explainedOf(
+	stage *episode.Stage, s *suite.Suite, in *suite.Instance, text string, opinions map[string]bool,
+) (*report.Explained, error) {
+	shown, err := stage.Shown(in)
+	if err != nil {
+		return nil, err
+	}
+	lack, err := s.Lacking(in, shown)
+	if err != nil {
+		return nil, err
+	}
+	return report.ExplainedOf(&lack, s.Toolkit(in, shown), shown, text, opinions), nil
 }
 
 // summary prints the report of one run.
@@ -201,7 +232,7 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
-				sets = append(sets, report.Set{Name: runName(args, i), Suite: s, Rows: rows})
+				sets = append(sets, setOf(runName(args, i), s, rows))
 			}
 			if len(tables) > 0 {
 				return a.printTables(tables, report.Input{Sets: sets, Options: options}, format)
@@ -278,10 +309,13 @@ func runName(paths []string, at int) string {
 
 func (a *app) gradeCommand() *cobra.Command {
 	var suiteDir string
+	o := runOptions{}
 	cmd := &cobra.Command{
 		Use:   "grade RUN",
 		Short: "Grade a run again, from its transcripts alone",
-		Args:  oneArgument("RUN"),
+		Long: "Grades a run again, from its transcripts alone. With --judge a model assesses the explanations of the protocol explain\n" +
+			"as well; its opinions are kept beside the grades, and an explanation that it has seen it is not asked about again.",
+		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			store, err := episode.Edit(cmd.Context(), args[0])
 			if err != nil {
@@ -295,10 +329,19 @@ func (a *app) gradeCommand() *cobra.Command {
 			if err := gradeStore(cmd.Context(), s, store); err != nil {
 				return err
 			}
+			if o.judging.judge != "" {
+				if err := a.judgeRun(cmd.Context(), &o, s, store); err != nil {
+					return err
+				}
+			}
 			return a.summary(cmd.Context(), s, store, args[0])
 		},
 	}
-	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	f := cmd.Flags()
+	f.StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	o.judging.judgeFlag(cmd)
+	f.StringVar(&o.baseURL, "base-url", "", "address of the judge's server, where it is not the provider's own")
+	o.providerFlags(f)
 	return cmd
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runOptions are the flags of `run`. Those in settings() decide what is run; the others only how.
@@ -54,6 +55,7 @@ type runOptions struct {
 	baseURL     string
 	extra       []string
 	scaling     scaling
+	judging     judging
 
 	tables       []string // printed in place of the report
 	workers      int
@@ -113,14 +115,20 @@ func (a *app) runCommand() *cobra.Command {
 	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
 	o.scaling.flags(cmd)
+	o.judging.flags(cmd)
 	a.howFlags(cmd, &o)
 	return cmd
 }
 
 // howFlags are those that do not decide what is run.
 func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
-	f := cmd.Flags()
 	workersFlag(cmd, &o.workers)
+	o.judging.judgeFlag(cmd)
+	o.providerFlags(cmd.Flags())
+}
+
+// providerFlags say how models are reached.
+func (o *runOptions) providerFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.concurrency, "concurrency", 8, "episodes of models side by side")
 	f.IntVar(&o.rates.RequestsPerMinute, "rpm", 0, "requests a minute to the provider; 0 is no limit")
 	f.IntVar(&o.rates.TokensPerMinute, "tpm", 0, "tokens a minute to the provider; 0 is no limit")
@@ -136,15 +144,16 @@ func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
 func policyHelp() string {
 	var b strings.Builder
 	for _, p := range agent.Policies() {
-		fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Description)
+		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
 	}
+	fmt.Fprintf(&b, "  %-15s %s\n", agent.HumanName, "a person at the terminal: judges (yes, no), calls, answers or declines, one episode at a time")
 	return b.String()
 }
 
 func protocolHelp() string {
 	var b strings.Builder
 	for _, p := range agent.Protocols() {
-		fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Description)
+		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
 	}
 	return b.String()
 }
@@ -162,6 +171,7 @@ func (o *runOptions) settings() map[string]string {
 		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
 	}
 	o.scaling.settings(settings)
+	o.judging.settings(settings)
 	return settings
 }
 
@@ -176,6 +186,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
 	o.conditions = split(s["condition"])
 	o.scaling.restore(s)
+	o.judging.restore(s)
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
@@ -247,6 +258,9 @@ func (o *runOptions) check() error {
 	if err := o.scaling.check(o.agents); err != nil {
 		return err
 	}
+	if err := o.judging.check(o); err != nil {
+		return err
+	}
 	for _, list := range [][]string{o.agents, o.models, o.protocols} {
 		for i, name := range list {
 			if slices.Contains(list[:i], name) {
@@ -264,6 +278,11 @@ func (o *runOptions) check() error {
 		}
 	}
 	return checkWorkers(o.workers)
+}
+
+// shown says what agents are shown of a task.
+func (o *runOptions) shown() episode.Shown {
+	return episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles}
 }
 
 // loadSuite reads a suite; what is wrong with it is the user's to mend.
@@ -317,9 +336,12 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 			continue
 		}
 		list = append(list, in)
-		if len(list) == o.limit {
+		if len(list) == o.limit && !o.judging.pairs {
 			break
 		}
+	}
+	if o.judging.pairs && len(list) > 0 {
+		return paired(s, list, o.limit)
 	}
 	if len(list) == 0 {
 		return nil, diag.Usagef("no instance of %s is of style %q and split %q", s.Dir, o.style, o.split)
@@ -345,11 +367,21 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	participants, done, err := a.participants(o, stop)
+	providers, done, err := a.providers(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop}
+	defer cast.close()
+	participants, err := cast.participants()
+	if err != nil {
+		return err
+	}
+	workers := o.workers
+	if slices.Contains(o.agents, agent.HumanName) {
+		workers = 1
+	}
 	settings := o.settings()
 	if absolute, err := filepath.Abs(o.suite); err == nil {
 		settings["suite"] = absolute
@@ -365,10 +397,10 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	defer worlds.Close()
 	m := a.meter()
 	stage := episode.NewStage(s, worlds, environment.Limits{})
-	stage.Show(episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles})
+	stage.Show(o.shown())
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,
-		Trials: o.trials, Workers: o.workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),
+		Trials: o.trials, Workers: workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),
 		Progress: func(p episode.Progress) {
 			rest := fmt.Sprintf("%d invalid", p.Failed())
 			if p.Usage.CostUSD > 0 {
@@ -395,10 +427,13 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
 		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes", progress.Done), Hint: a.resumeHint}
 	}
+	if err := a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, o: o, providers: providers}); err != nil {
+		return err
+	}
 	if len(o.tables) > 0 {
 		rows, err := rowsOf(ctx, s, store)
 		if err == nil {
-			err = a.printTables(o.tables, report.Input{Sets: []report.Set{{Name: o.out, Suite: s, Rows: rows}}}, formatText)
+			err = a.printTables(o.tables, report.Input{Sets: []report.Set{setOf(o.out, s, rows)}}, formatText)
 		}
 		if err != nil {
 			return err
@@ -486,112 +521,6 @@ func (f frugal) Next(ctx context.Context, view *universe.View, seen []universe.O
 		f.stop(spending)
 	}
 	return turn, err
-}
-
-// participants makes the agents of a run. done closes what they share; stop ends the run with a cause.
-func (a *app) participants(o *runOptions, stop context.CancelCauseFunc) (list []episode.Participant, done func() error, err error) {
-	done = func() error { return nil }
-	arms, err := o.scaling.arms()
-	if err != nil {
-		return nil, done, err
-	}
-	for _, name := range o.agents {
-		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}}); err != nil {
-			return nil, done, err
-		}
-		for _, arm := range arms {
-			list = append(list, episode.Participant{
-				Agent: name, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
-				New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
-					return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: o.seed, Trial: trial})
-				},
-			})
-		}
-	}
-	if len(o.models) == 0 {
-		return list, done, nil
-	}
-	options, record, err := a.modelOptions(o)
-	if err != nil {
-		return nil, done, err
-	}
-	if record != nil {
-		done = record.Close
-	}
-	for _, spec := range o.models {
-		models, err := a.modelParticipants(o, spec, options, stop)
-		if err != nil {
-			return nil, done, errors.Join(err, done())
-		}
-		list = append(list, models...)
-	}
-	return list, done, nil
-}
-
-func (a *app) modelParticipants(
-	o *runOptions, spec string, options model.Options, stop context.CancelCauseFunc,
-) ([]episode.Participant, error) {
-	rates := o.rates
-	rates.Concurrency = o.concurrency
-	client, err := a.openModel(spec, options, rates)
-	if err != nil {
-		return nil, err
-	}
-	arms, err := o.scaling.arms()
-	if err != nil {
-		return nil, err
-	}
-	config := agent.ProtocolConfig{MaxTokens: o.maxTokens, Loops: o.scaling.loops(o.loops), Specs: new(agent.Specs), Client: client}
-	if o.temperature != "default" {
-		t, err := strconv.ParseFloat(o.temperature, 64)
-		if err != nil || !(t >= 0) {
-			return nil, diag.Usagef("--temperature %q is no temperature", o.temperature).WithHint("a number from 0, or `default`")
-		}
-		config.Temperature = &t
-	}
-	var list []episode.Participant
-	for _, protocol := range o.protocols {
-		conversation, err := agent.NewProtocol(protocol, config)
-		if err != nil {
-			return nil, err
-		}
-		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none to
-		// run out of.
-		budget := o.budget
-		if budget.Turns == 0 {
-			budget.Turns = conversation.Turns()
-		}
-		for _, arm := range arms {
-			converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent, error) {
-				c := config
-				c.Client = model.Scoped(client, exchange(in, protocol, trial, arm))
-				c.Failed = failed
-				if o.trials > 1 {
-					seed := int64(o.seed) + int64(trial)
-					c.Seed = &seed
-				}
-				conversation, err := agent.NewProtocol(protocol, c)
-				return frugal{conversation, stop}, err
-			}
-			p := episode.Participant{
-				Agent: spec, Protocol: protocol, Arm: arm.String(), Model: true, SQL: protocol == agent.SQL, Budget: budget, Scale: arm.Budget,
-				New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
-					return converse(in, trial, arm, nil)
-				},
-			}
-			if o.scaling.informed {
-				again := arm
-				again.Informed = true
-				p.Retry = func(
-					in *suite.Instance, _ *universe.Task, trial int, failed *transcript.Transcript,
-				) (episode.Agent, error) {
-					return converse(in, trial, again, failed)
-				}
-			}
-			list = append(list, p)
-		}
-	}
-	return list, nil
 }
 
 func (a *app) modelOptions(o *runOptions) (model.Options, *model.Record, error) {
