@@ -20,9 +20,10 @@ type Pair struct {
 // suite; whatever judges all requests alike is right about half of a list of pairs. The complete one is of the role clean,
 // and the first of these that there is:
 //
-//  1. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same tools and
+//  1. one under conditions that were asked for in the same words: the complete variant of replace-tool;
+//  2. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same tools and
 //     those that do the job;
-//  2. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
+//  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
 //     instance without conditions is such a one.
 //
 // In doubt the one that stands first counts. Several incomplete instances may share a complete one, which is then scored
@@ -49,6 +50,11 @@ func (s *Suite) Pairs() (pairs []Pair, alone []*Instance) {
 
 // original chooses the complete instance for an incomplete one.
 func original(in *Instance, complete []*Instance) *Instance {
+	for _, c := range complete {
+		if slices.EqualFunc(c.Conditions, in.Conditions, condition.SameAsked) {
+			return c
+		}
+	}
 	var best *Instance
 	for _, c := range complete {
 		switch {

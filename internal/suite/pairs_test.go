@@ -24,6 +24,17 @@ func under(texts ...string) []condition.Condition {
 	return list
 }
 
+// replaced writes the parameters of replace-tool.
+func replaced(tools int, variant string) string {
+	text, err := universe.Marshal(condition.Choice{
+		Tools: tools, Variant: variant, Replaced: []condition.Replaced{{Tool: "a", By: "b", Similarity: 500}},
+	})
+	if err != nil {
+		panic(err) // plain data always has a JSON form
+	}
+	return string(text)
+}
+
 func TestPairs(t *testing.T) {
 	clean, hopeless := condition.RoleClean, condition.RoleHopeless
 	s := &Suite{Instances: []*Instance{
@@ -38,9 +49,14 @@ func TestPairs(t *testing.T) {
 		{ID: "2/size", Task: "2", Role: clean, Conditions: under(`size={"n":3}`)},
 		{ID: "2/silent", Task: "2", Role: hopeless, Conditions: under(`silent={"argument":"x"}`)},
 		{ID: "3/bare", Task: "3", Role: hopeless},
+		{ID: "4/of5", Task: "4", Role: clean, Conditions: under(`replace-tool=` + replaced(5, condition.VariantComplete))},
+		{ID: "4/of9", Task: "4", Role: clean, Conditions: under(`replace-tool=` + replaced(9, condition.VariantComplete))},
+		{ID: "4/none9", Task: "4", Role: hopeless, Conditions: under(`replace-tool=` + replaced(9, ""))},
+		{ID: "4/none5", Task: "4", Role: hopeless, Conditions: under(`replace-tool=` + replaced(5, ""))},
 	}}
 	want := map[string]string{
 		"1/less": "1/control", "1/silent": "1/clean", "1/silent3": "1/size", "1/silent4": "1/clean",
+		"4/none5": "4/of5", "4/none9": "4/of9",
 	}
 	pairs, alone := s.Pairs()
 	for _, p := range pairs {
