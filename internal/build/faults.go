@@ -47,11 +47,16 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 	for i, instances := range groups {
 		group.Go(func() error {
 			var played []*suite.Played
+			refused := map[string]bool{}
 			for _, in := range instances {
-				certified, err := certifier.Certify(groupCtx, in, clean[in.Task])
-				if err != nil {
-					return fmt.Errorf("instance %s: %w", in.ID, err)
+				certified := &verify.Certified{Reason: verify.ReasonAlone, Message: "the fault itself is not certified"}
+				if !refused[derive.FaultOf(in)] {
+					var err error
+					if certified, err = certifier.Certify(groupCtx, in, clean[in.Task]); err != nil {
+						return fmt.Errorf("instance %s: %w", in.ID, err)
+					}
 				}
+				refused[in.ID] = certified.Reason != ""
 				proven[i].certified = append(proven[i].certified, certified)
 				played = append(played, certified.Played...)
 				certified.Played = nil

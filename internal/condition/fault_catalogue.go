@@ -90,7 +90,7 @@ var faultConditions = []entry{
 	}),
 	conflicting("conflict.minority", "one of three sources differs", func() fault { return &minority{} }, Survival{
 		Visible: "two other sources are named (other_sources), and asking them shows the difference", By: "the majority",
-		Parameters: "tool; mine and others: the tools of the sources; change", Lookalike: "three sources that agree",
+		Parameters: "tool; mine and others: the tools of the sources; change; wrong: the source that is wrong in the mirror", Lookalike: "three sources that agree",
 	}),
 	conflicting("conflict.pair", "two linked fields come from different records", func() fault { return &pair{} }, Survival{
 		Visible:    "the fields come from separate lists (fields_from), and a tool is named that reads them together",

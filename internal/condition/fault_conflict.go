@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -22,6 +23,8 @@ type conflict struct {
 	Others   []string   `json:"others"`
 	Replicas bool       `json:"replicas,omitempty"` // Others are replicas of Target.Tool
 	Change   alteration `json:"change"`
+	// Wrong is the one of Others that is wrong in the mirror; "" is the last.
+	Wrong string `json:"wrong,omitempty"`
 }
 
 // alteration is what a wrong source does to rows: it takes away from one column of numbers, or leaves the last row out.
@@ -113,7 +116,7 @@ func planTools(plan *universe.Plan) []string {
 }
 
 func (f *conflict) inBounds() bool {
-	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0
+	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0 && (f.Wrong == "" || slices.Contains(f.Others, f.Wrong))
 }
 
 // sources adds the replicas.
@@ -138,7 +141,7 @@ func (f *conflict) side(c *Call) (mine, other, wrong bool) {
 	case VariantFault:
 		wrong = mine && c.Tool.Name == f.Tool
 	case VariantMirror:
-		wrong = other && c.Tool.Name == f.Others[len(f.Others)-1]
+		wrong = other && c.Tool.Name == cmp.Or(f.Wrong, f.Others[len(f.Others)-1])
 	}
 	return mine, other, wrong
 }
@@ -329,8 +332,11 @@ type minority struct {
 }
 
 func (f *minority) place(p *placement) *Refusal {
-	_, refused := f.placeConflict(p, 2, nil)
-	return refused
+	if _, refused := f.placeConflict(p, 2, nil); refused != nil {
+		return refused
+	}
+	f.Wrong = f.Others[p.draw("wrong").IntN(len(f.Others))] // so that asking the one named first is no substitute for all
+	return nil
 }
 
 func (f *minority) make(in FaultInput, m *made) error {

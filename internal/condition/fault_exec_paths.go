@@ -36,16 +36,17 @@ func (f *firstTried) place(p *placement) *Refusal {
 func (f *firstTried) make(_ FaultInput, m *made) error {
 	f.right = toolsOf(f.Paths)
 	if f.Variant == VariantLookalike {
-		f.remarkAll(m)
+		f.retire(m, f.right)
 		return nil
 	}
 	m.step(f)
 	return nil
 }
 
-func (f *firstTried) remarkAll(m *made) {
-	for _, tool := range sortedKeys(f.right) {
-		m.step(&remark{target: &target{Tool: tool, name: f.name}, note: retiringNote})
+// retire has tools say that they will be withdrawn later.
+func (t *target) retire(m *made, tools map[string]bool) {
+	for _, tool := range sortedKeys(tools) {
+		m.step(&remark{target: &target{Tool: tool, name: t.name}, note: retiringNote})
 	}
 }
 
@@ -95,16 +96,12 @@ func (f *allUnavailable) place(p *placement) *Refusal {
 
 func (f *allUnavailable) make(_ FaultInput, m *made) error {
 	f.right = toolsOf(f.Paths)
-	if f.Variant == VariantLookalike {
-		for _, tool := range sortedKeys(f.right) {
-			m.step(&remark{target: &target{Tool: tool, name: f.name}, note: retiringNote})
-		}
-		return nil
+	switch f.Variant {
+	case VariantLookalike:
+		f.retire(m, f.right)
+	case VariantFault:
+		m.step(f)
 	}
-	if f.Variant == VariantControl {
-		return nil
-	}
-	m.step(f)
 	return nil
 }
 

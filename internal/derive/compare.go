@@ -3,6 +3,7 @@ package derive
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -70,6 +71,7 @@ func Compare(
 			differ(in.ID, "the instance is another one when it is derived again")
 		}
 		delete(instances, in.ID)
+		delete(out, in.ID)
 	}
 	for _, r := range derived.Rejected {
 		switch found := refusals[r.ID]; {
@@ -79,6 +81,12 @@ func Compare(
 			differ(r.ID, "the instance is refused for another reason: %s", r.Message)
 		}
 		delete(refusals, r.ID)
+	}
+	for _, r := range s.Rejected { // what was refused after it was derived, and is not derived
+		if _, known := faulted.Counts[specificationOf(r.ID)]; known && out[r.ID] {
+			differ(r.ID, "nothing that the suite was built with gives the instance that is refused")
+			delete(out, r.ID)
+		}
 	}
 	for _, in := range s.Instances {
 		if instances[in.ID] != nil {
@@ -104,3 +112,6 @@ func equal(a, b *suite.Instance) (bool, error) {
 	y, err := universe.Marshal(b)
 	return bytes.Equal(x, y), err
 }
+
+// specificationOf gives what stands behind the task in the id of an instance.
+func specificationOf(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }

@@ -34,6 +34,12 @@ func FaultSpecification(faults []condition.Fault, variant string) string {
 	return variantNames[variant] + ":" + condition.FaultSpecification(faults)
 }
 
+// FaultOf gives the id of the instance under the fault itself, beside which a variant of it stands.
+func FaultOf(in *suite.Instance) string {
+	_, combination, _ := strings.Cut(strings.TrimPrefix(in.ID, in.Task+"/"), ":")
+	return in.Task + "/" + variantNames[condition.VariantFault] + ":" + combination
+}
+
 // Faulted puts every task of a suite under each combination of faults, and beside each fault its harmless variants: the
 // look-alike, of a conflict the mirror, of faults that add tools the control. The variants of a fault stand on the tasks
 // where the fault itself can be placed; where it cannot, the one refusal stands for all of them. Combinations that nothing

@@ -136,6 +136,9 @@ func (w *trail) wentThrough(i int) bool { return w.calls[i].event.Error == nil &
 // knew what came of them.
 func (w *trail) read(i, start int) int {
 	c := &w.calls[i]
+	if slices.Contains(companions, c.tool) {
+		return callProbe
+	}
 	called, troubled, before := false, false, w.calls[:start]
 	for j := range before {
 		if before[j].tool != c.tool {
@@ -148,8 +151,6 @@ func (w *trail) read(i, start int) int {
 		troubled = troubled || !w.wentThrough(j)
 	}
 	switch {
-	case slices.Contains(companions, c.tool):
-		return callProbe
 	case start == 0 || len(w.plans) == 0 && !troubled || w.goesOn(i, start):
 		return callFurther
 	case troubled:

@@ -276,7 +276,7 @@ func (m *material) budgetTable() *Table {
 		if arm.Budget == 0 || arm.Informed {
 			continue
 		}
-		roles, byRole := partition(g.rows, func(r *Row) string { return r.Role })
+		roles, byRole := partition(g.rows, func(r *Row) string { return r.part() })
 		for _, role := range roles {
 			sum := newTally()
 			spent := 0

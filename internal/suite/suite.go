@@ -202,7 +202,8 @@ type FaultProof struct {
 	Recovered string `json:"recovered,omitempty"`
 	Backup    string `json:"backup,omitempty"`
 	// Twin names the world that nothing observable tells from the published one, of a hopeless instance; where there is
-	// none, Searched is how many calls and chains of calls were made in search of an answer.
+	// none, Searched is how many calls and pairs of calls were made in search of right ways among all the tools of the database,
+	// of which those shown, which are in none that was found, are a part.
 	Twin     string `json:"twin,omitempty"`
 	Searched int    `json:"searched,omitempty"`
 }

@@ -23,6 +23,7 @@ const (
 	ReasonNotSurvived = "not_survived"
 	ReasonNotClean    = "not_clean"
 	ReasonNotHopeless = "not_hopeless"
+	ReasonAlone       = "fault_not_certified"
 )
 
 // FaultReasons explains them.
@@ -31,6 +32,7 @@ func FaultReasons() map[string]string {
 		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
+		ReasonAlone:       "the fault that the instance is the harmless or mirrored variant of has no certificate",
 		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not decline",
 	}
 }

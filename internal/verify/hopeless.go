@@ -17,7 +17,7 @@ import (
 // Checks that the certificate of a hopeless instance names.
 const (
 	CheckTwin     = "twin_world"        // nothing that its tools give tells the published database from one with another answer
-	CheckBounded  = "bounded_search"    // no call to its tools, and no chain of two, gives gold
+	CheckBounded  = "bounded_search"    // its tools are in no right way of one call or two that a search of all tools found
 	CheckDeclines = "recovery_declines" // the recovery policy declines within the base budget
 )
 

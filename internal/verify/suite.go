@@ -184,7 +184,29 @@ func (v *suiteVerifier) account() {
 		v.report("suite", "%d examples were read, and %d are counted as published and %d as rejected; %d of %d tasks stand in it",
 			read, c.Published, c.Rejected, len(v.suite.Tasks), c.Tasks)
 	}
+	v.accountInstances()
 	v.pair()
+}
+
+// accountInstances checks what is counted of instances under conditions.
+func (v *suiteVerifier) accountInstances() {
+	certified, refused := map[string]int{}, map[string]int{}
+	for _, in := range v.suite.Instances {
+		certified[strings.TrimPrefix(in.ID, in.Task+"/")]++
+	}
+	for _, r := range v.suite.Rejected {
+		if r.What == "instance" {
+			refused[r.ID[strings.LastIndexByte(r.ID, '/')+1:]]++
+		}
+	}
+	counts := v.suite.Manifest.Counts.Instances
+	for _, name := range slices.Sorted(keysOf(counts)) {
+		c := counts[name]
+		if c.Certified != certified[name] || c.Made != certified[name] || c.Refused != refused[name] {
+			v.report("suite", "under %s, %d instances are counted as certified and %d as refused; %d and %d stand in it",
+				name, c.Certified, c.Refused, certified[name], refused[name])
+		}
+	}
 }
 
 // accountStyle checks that every example that was read is a task of the style or rejected in it.
@@ -305,7 +327,22 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	for _, r := range v.suite.Rejected {
 		reasons[r.ID] = r.Reason
 	}
+	out := map[string]bool{}
 	for _, in := range dropped {
+		out[in.ID] = true
+	}
+	for _, in := range v.suite.Instances {
+		if isFaulted(in) && out[derive.FaultOf(in)] {
+			v.report(in.ID, "the instance stands in the suite, and the fault that it is a variant of is refused")
+		}
+	}
+	for _, in := range dropped {
+		if reasons[in.ID] == ReasonAlone {
+			if !out[derive.FaultOf(in)] {
+				v.report(in.ID, "the instance is refused as %s, and the fault is certified", ReasonAlone)
+			}
+			continue
+		}
 		group.Go(func() error {
 			_, reason, err := v.certify(ctx, in)
 			switch {
