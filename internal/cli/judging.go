@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,6 +153,21 @@ func takes(s *suite.Suite, p *agent.ProtocolInfo, arm transcript.Arm) func(*suit
 	}
 }
 
+// takesPairs says whether a run is of pairs alone: where that is asked for, and where nobody takes part but models under
+// judging protocols, on a suite that has pairs.
+func (o *runOptions) takesPairs(s *suite.Suite) bool {
+	if o.judging.pairs || len(o.agents) > 0 {
+		return o.judging.pairs
+	}
+	for _, p := range agent.Protocols() {
+		if !p.Judges && slices.Contains(o.protocols, p.Name) {
+			return false
+		}
+	}
+	pairs, _ := s.Pairs()
+	return len(pairs) > 0
+}
+
 // paired keeps, of the instances that were chosen, those that cannot be met, with the complete instance of each, in the order
 // of the suite; most bounds the pairs, 0 does not.
 func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instance, error) {
@@ -255,7 +269,7 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 		}
 	}
 	order := universe.Draw(e.seed, "shots order", task.Style, strconv.Itoa(n))
-	rand.New(order).Shuffle(n, func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
+	order.Shuffle(n, func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
 	return chosen, nil
 }
 

@@ -327,6 +327,7 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 		}
 	}
 	var list []*suite.Instance
+	pairs := o.takesPairs(s)
 	for _, in := range s.Instances {
 		t := tasks[in.Task]
 		if len(o.conditions) > 0 && !slices.ContainsFunc(o.conditions, func(c string) bool { return matches(c, specification(in)) }) {
@@ -336,12 +337,20 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 			continue
 		}
 		list = append(list, in)
-		if len(list) == o.limit && !o.judging.pairs {
+		if len(list) == o.limit && !pairs {
 			break
 		}
 	}
-	if o.judging.pairs && len(list) > 0 {
+	if pairs && len(list) > 0 {
 		return paired(s, list, o.limit)
+	}
+	if slices.Contains(o.protocols, agent.SQL) && len(o.models) > 0 {
+		for _, in := range list {
+			if in.Role == condition.RoleHopeless || slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
+				return nil, diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", agent.SQL, in.ID).
+					WithHint("--condition clean, or another protocol")
+			}
+		}
 	}
 	if len(list) == 0 {
 		return nil, diag.Usagef("no instance of %s is of style %q and split %q", s.Dir, o.style, o.split)

@@ -32,9 +32,11 @@ type modelServer struct {
 //	             judged wrong; and, where it is given one, under every third sampling seed
 //	restless     is an oracle that makes the first call again and again
 //	hold N       is an oracle for N requests, and never answers the next ones
+//	referee SUITE knows which requests of that suite can be met, judges and explains accordingly, and calls every explanation
+//	             right that names a tool
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|writer|novice|restless|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -62,6 +64,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		s, err := suite.Load(ts.MkAbs(args[1]))
 		check(ts, err)
 		script = func(c modeltest.Chat) modeltest.Response { return callAll(s, c) }
+	case "referee":
+		usage(ts, len(args) != 2, "modelserver referee SUITE")
+		s, err := suite.Load(ts.MkAbs(args[1]))
+		check(ts, err)
+		script = func(c modeltest.Chat) modeltest.Response { return rule(s, c) }
 	case "writer":
 		script = rewrite
 	case "novice":

@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,9 +94,7 @@ func (l *Lack) claimsOf(explanation string) claims {
 				rest = append(rest, clause)
 			}
 		}
-		for w := range universe.ContentWords(strings.Join(rest, "\n")) {
-			c.named = c.named || telling[w]
-		}
+		c.named = c.named || l.namesTool(universe.ContentWords(strings.Join(rest, "\n")), telling)
 	}
 	for _, n := range named {
 		if n {
@@ -103,6 +102,25 @@ func (l *Lack) claimsOf(explanation string) claims {
 		}
 	}
 	return c
+}
+
+// namesTool says whether words tell a missing tool: by one of the telling words, or by at least half of those of its
+// description.
+func (l *Lack) namesTool(words, telling map[string]bool) bool {
+	for w := range words {
+		if telling[w] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(l.Tools, func(t *universe.Tool) bool {
+		shared, described := 0, universe.ContentWords(t.Description)
+		for w := range described {
+			if words[w] {
+				shared++
+			}
+		}
+		return shared > 0 && 2*shared >= len(described)
+	})
 }
 
 // isPresent says whether a clause names a value that the request says, by a name that none of those has which it leaves out.
@@ -138,24 +156,19 @@ func isNamed(names []string, text string) bool {
 }
 
 // telling gives the words by which what is missing can be told from what is shown: those of the missing tools and of the
-// request that no shown tool has; where there is none, those of the missing tools.
+// request that no shown tool has.
 func (l *Lack) telling() map[string]bool {
 	if len(l.Tools) == 0 {
 		return nil
 	}
-	wanted, missing := universe.ContentWords(l.Request), map[string]bool{}
+	wanted := universe.ContentWords(l.Request)
 	for _, t := range l.Tools {
-		for w := range universe.ContentWords(t.Name + " " + t.Description) {
-			wanted[w], missing[w] = true, true
-		}
+		maps.Copy(wanted, universe.ContentWords(t.Name+" "+t.Description))
 	}
 	for _, t := range l.Shown {
 		for w := range universe.ContentWords(t.Name + " " + t.Description) {
 			delete(wanted, w)
 		}
-	}
-	if len(wanted) == 0 {
-		return missing
 	}
 	return wanted
 }

@@ -40,6 +40,8 @@ func TestExplanations(t *testing.T) {
 		{tool, "The listed functions return names and counts, but none of them computes an average.", ExplainedRight},
 		{tool, "The request cannot be met because there is no function for tonnage.", ExplainedRight},
 		{tool, "I cannot answer the question: an average is not available in any of the tools.", ExplainedRight},
+		{tool, "There is no tool to get the average of something of a ship by its harbour.", ExplainedRight},
+		{tool, "There is no tool about a ship.", ExplainedUnnamed},
 		{tool, "None of the tools can do what the user asks for.", ExplainedUnnamed},
 		{tool, "It is impossible.", ExplainedUnnamed},
 		{tool, "", ExplainedUnnamed},

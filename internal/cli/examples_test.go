@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// pairedSuite has n tasks in each of two styles, every second one in the validation split and with a variant of it, each with
+// a clean and a hopeless instance.
+func pairedSuite(n int) *suite.Suite {
+	s := &suite.Suite{}
+	for _, style := range []string{"func", "rest"} {
+		for i := range n {
+			split := []string{universe.SplitValidation, universe.SplitTest}[i%2]
+			id := fmt.Sprintf("%s-%d", style, i)
+			tasks := []*universe.Task{{ID: id, Style: style, Split: split}}
+			if i%2 == 0 {
+				tasks = append(tasks, &universe.Task{ID: id + "v", Variant: id, Style: style, Split: split})
+			}
+			for _, t := range tasks {
+				s.Tasks = append(s.Tasks, t)
+				s.Instances = append(s.Instances,
+					&suite.Instance{ID: t.ID + "/clean", Task: t.ID, Role: condition.RoleClean},
+					&suite.Instance{ID: t.ID + "/no", Task: t.ID, Role: condition.RoleHopeless, Conditions: []condition.Condition{{Name: "x"}}})
+			}
+		}
+	}
+	return s
+}
+
+// TestExamplesAreOfOthers: half of them incomplete, of the validation split and the style, never of the task that is judged
+// nor of a variant of it, each of another task while there are enough; a function of the seed.
+func TestExamplesAreOfOthers(t *testing.T) {
+	s := pairedSuite(12)
+	tasks := s.Index()
+	orders := map[string]bool{}
+	for seed := range uint64(5) {
+		for _, n := range []int{2, 4, 8} {
+			o := &runOptions{seed: seed}
+			e, err := newExamples(s, o, s.Instances, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := newExamples(s, o, s.Instances[:1], n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range s.Instances {
+				chosen, err := e.draw(in, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				other, err := again.draw(in, n)
+				if err != nil || !slices.Equal(chosen, other) {
+					t.Errorf("seed %d draws %v and %v, %v", seed, chosen, other, err)
+				}
+				incomplete, of := 0, map[string]int{}
+				order := ""
+				for _, c := range chosen {
+					order += " " + c.ID
+					task := tasks[c.Task]
+					if task.Split != universe.SplitValidation || task.Style != tasks[in.Task].Style || origin(task) == origin(tasks[in.Task]) {
+						t.Errorf("%s is an example for %s", c.ID, in.ID)
+					}
+					of[origin(task)]++
+					if c.Role == condition.RoleHopeless {
+						incomplete++
+					}
+				}
+				orders[order] = true
+				if len(chosen) != n || incomplete != n/2 {
+					t.Errorf("%d examples, %d of them incomplete, want %d", len(chosen), incomplete, n)
+				}
+				if n <= 4 && len(of) != n {
+					t.Errorf("%d examples for %s are of %d tasks", n, in.ID, len(of))
+				}
+			}
+			e.worlds.Close()
+			again.worlds.Close()
+		}
+	}
+	if len(orders) < 20 {
+		t.Errorf("%d different lists of examples", len(orders))
+	}
+	var mistake *diag.Error
+	if _, err := newExamples(s, &runOptions{}, s.Instances, 14); !errors.As(err, &mistake) || mistake.Exit != diag.ExitUsage {
+		t.Errorf("too few tasks: %v", err)
+	}
+}
+
+// TestTakes: a made-up result is told of incomplete requests alone, and what is in no pair is not judged.
+func TestTakes(t *testing.T) {
+	s := pairedSuite(1)
+	s.Instances = append(s.Instances, &suite.Instance{ID: "func-0/size", Task: "func-0", Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
+	for _, p := range agent.Protocols() {
+		for _, scenario := range append(agent.FeedbackScenarios(), "") {
+			only := takes(s, &p, transcript.Arm{Scenario: scenario})
+			n := 0
+			for _, in := range s.Instances {
+				if only == nil || only(in) {
+					n++
+				}
+			}
+			want := map[bool]int{true: 8, false: 9}[p.Judges]
+			if p.Judges && scenario == agent.FeedbackInvented {
+				want = 4
+			}
+			if n != want {
+				t.Errorf("%s after %q takes %d instances, want %d", p.Name, scenario, n, want)
+			}
+		}
+		if only := takes(&suite.Suite{Instances: s.Instances[:1]}, &p, transcript.Arm{}); only != nil {
+			t.Errorf("%s takes nothing of a suite without pairs", p.Name)
+		}
+	}
+}
