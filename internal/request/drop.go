@@ -47,7 +47,7 @@ func (v *Value) Drop() (*Dropped, string) {
 			}
 			p := placeOf(t, texts[i], m.start, m.end)
 			e, ok := p.replace(&named, again)
-			if !ok {
+			if !ok || named.proper && v.follows(m) {
 				return nil, ReasonAwkward
 			}
 			if d.Phrase == "" {
@@ -183,8 +183,19 @@ func related(a, b string) bool {
 		return true
 	}
 	x, y := stem(a), stem(b)
-	return len(x) >= 4 && x == y
+	return len(x) >= 4 && x == y || peopled(a, b)
 }
+
+// peopled says whether two words are a place and its people or language, by their endings: Malta, Maltese.
+func peopled(a, b string) bool {
+	shared := 0
+	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
+		shared++
+	}
+	return shared >= 4 && peoples[a[shared:]] && peoples[b[shared:]]
+}
+
+var peoples = set("", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "ic", "land")
 
 // stem cuts the ending of a word.
 func stem(w string) string {
@@ -263,6 +274,9 @@ func (v *Value) names(named *naming) (own, others []string) {
 	}
 	if named.noun != "value" {
 		add(&own, named.noun)
+	}
+	if len(own) == 0 {
+		add(&own, "value")
 	}
 	q := v.task.Query
 	if t := q.Schema.Table(v.Table); t != nil && t.Column(v.Column) >= 0 {

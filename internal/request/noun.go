@@ -47,6 +47,9 @@ var unitWords = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", 
 	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions", "euros", "dollars",
 	"kilograms", "centimetres", "grams", "t", "mw", "kw")
 
+// shortUnits are those that nobody says as a word.
+var shortUnits = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h", "pct", "kw", "mw")
+
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
 var keptNames = set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long", "official", "scientific",
 	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
@@ -224,6 +227,9 @@ func columnSaid(t *schema.Table, column int) string {
 	tokens := columnTokens(t, column)
 	if n := len(tokens); n > 1 && tokens[n-1] == "on" {
 		tokens = append([]string{"date"}, tokens[:n-1]...)
+	}
+	for n := len(tokens); n > 1 && shortUnits[tokens[n-1]]; n-- {
+		tokens = tokens[:n-1] // length m
 	}
 	return strings.Join(tokens, " ")
 }

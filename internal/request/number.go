@@ -61,7 +61,8 @@ func numerals(text string) []numeral {
 			continue
 		}
 		n := numeral{start: at[0], end: at[1], readings: []float64{v}, digits: true}
-		if next := rightOf(text, words(text[at[1]:]), 0, 1); len(next) == 1 && scaleWords[next[0].folded] > 100 {
+		rest := text[at[1]:]
+		if next := rightOf(rest, words(rest), 0, 1); len(next) == 1 && scaleWords[next[0].folded] > 100 {
 			n.end += next[0].end
 			n.readings = []float64{v * scaleWords[next[0].folded]}
 		}

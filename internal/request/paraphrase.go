@@ -35,6 +35,15 @@ func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 		return nil, ReasonUnspeakable
 	}
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
+	for i := range r.Kept {
+		for _, v := range values {
+			if text(v.Value) == text(r.Kept[i].Value) && v.said() {
+				if r.Kept[i].Form, _ = v.saidAs(); r.Kept[i].Form == text(v.Value) {
+					r.Kept[i].Rule = ""
+				}
+			}
+		}
+	}
 	r.Messages[at].Content = said
 	switch {
 	case !r.holds():

@@ -28,13 +28,7 @@ func speak(values []*Value) *speaker {
 	sp := &speaker{values: map[ast.Expr]spoken{}}
 	for _, v := range values {
 		sp.q = v.task.Query
-		form, shift := text(v.Value), int64(0)
-		for _, m := range v.mentions {
-			if m.text < len(v.task.Messages) {
-				form, shift = v.task.Messages[m.text].Content[m.start:m.end], m.shift
-				break
-			}
-		}
+		form, shift := v.saidAs()
 		for _, g := range v.places {
 			sp.values[g.Node] = spoken{form, shift}
 		}
@@ -108,11 +102,12 @@ func (sc *scope) conditions(s *ast.SelectQuery) string {
 	}
 	said := listed(plain)
 	for _, n := range nested {
-		if said == "" {
+		switch {
+		case said == "":
 			said = n
-		} else if len(nested) == 1 {
+		case len(nested) == 1:
 			said += ", and " + n
-		} else {
+		default:
 			said += "; and for which moreover " + n
 		}
 	}

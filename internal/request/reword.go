@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -99,14 +98,42 @@ func keptAsSaid(values []*Value) []Kept {
 	return list
 }
 
+// saidAs gives how a paraphrase says a value: as the messages do; but where these inflect it, or name the people of a country,
+// as the SQL has it, for it will stand in quotes.
+func (v *Value) saidAs() (form string, shift int64) {
+	if !v.said() {
+		return text(v.Value), 0
+	}
+	m := v.mentions[0]
+	if m.how == howKin && len([]rune(text(v.Value))) > 1 {
+		return text(v.Value), 0
+	}
+	return v.task.Messages[m.text].Content[m.start:m.end], m.shift
+}
+
 // holds says whether the messages say every value that is kept.
 func (r *Rewording) holds() bool {
 	for _, k := range r.Kept {
-		if !slices.ContainsFunc(r.Messages, func(m universe.Message) bool { return len(compile.Mentions(m.Content, k.Form)) > 0 }) {
+		if !slices.ContainsFunc(r.Messages, func(m universe.Message) bool { return stands(m.Content, k.Form) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// stands says whether a form stands in a text with no letter or digit at its ends.
+func stands(s, form string) bool {
+	for from := 0; form != ""; {
+		at := strings.Index(s[from:], form)
+		if at < 0 {
+			return false
+		}
+		if at += from; bounded(s, at, at+len(form)) {
+			return true
+		}
+		from = at + 1
+	}
+	return false
 }
 
 // Unlike measures how much the wording of two texts differs: the number of words that are put in, left out or exchanged on

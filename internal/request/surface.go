@@ -52,10 +52,7 @@ func Surface(t *Task, strength int, seed uint64, others func(*Value) []universe.
 		r.Messages[i].Content = applyPlain(t.Messages[i].Content, edits)
 		changed = changed || r.Messages[i].Content != t.Messages[i].Content
 	}
-	if !changed && strength > 0 {
-		return nil, ReasonNoEdit
-	}
-	if !r.holds() {
+	if !r.holds() || !changed && strength > 0 {
 		return nil, ReasonNoEdit
 	}
 	return r, ""
@@ -115,7 +112,7 @@ func surfaceEdits(
 	all := words(s)
 	// All are drawn whatever the strength, and those of which a higher strength has more come last, so that what one strength
 	// does the next does too.
-	slips := slipEdits(t, s, all, guarded, draw)
+	slips := slipEdits(t, all, guarded, draw)
 	for _, e := range endEdits(s, all, guarded, draw) {
 		add(e)
 	}
@@ -180,7 +177,7 @@ var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
 
 // slipEdits lists one slip for each word that can bear one, in a seeded order.
-func slipEdits(t *Task, s string, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	vocabulary := t.vocabulary().words
 	there := map[string]bool{}
 	for _, w := range all {
@@ -189,8 +186,8 @@ func slipEdits(t *Task, s string, all []word, guarded []span, draw *rand.Rand) [
 	var list []surfaceEdit
 	for _, w := range all {
 		first, _ := utf8.DecodeRuneInString(w.text)
-		if !isLower(w.text) && !(unicode.IsUpper(first) && isLower(w.text[1:]) && w.start == 0) || len(w.text) < 5 ||
-			strings.IndexFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
+		begins := unicode.IsUpper(first) && w.start == 0 && isLower(w.text[1:])
+		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
 			guards(guarded, w.start, w.end) {
 			continue
 		}

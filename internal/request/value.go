@@ -24,6 +24,7 @@ type Value struct {
 	numeric  bool
 	mentions []mention
 	unclear  bool // its mentions are those of another value too
+	all      []*Value
 }
 
 // mention is where a text gives a value, and how.
@@ -67,7 +68,20 @@ func Values(t *Task) []*Value {
 		list = append(list, v)
 	}
 	locate(t, list)
+	for _, v := range list {
+		v.all = list
+	}
 	return list
+}
+
+// follows says whether a mention stands right behind that of another value: Angela Sanders, of a first and a last name.
+func (v *Value) follows(m mention) bool {
+	s := v.task.texts()[m.text]
+	return slices.ContainsFunc(v.all, func(o *Value) bool {
+		return o != v && slices.ContainsFunc(o.mentions, func(before mention) bool {
+			return before.text == m.text && before.end < m.start && strings.TrimSpace(s[before.end:m.start]) == ""
+		})
+	})
 }
 
 // text is a value as a question would write it.

@@ -104,7 +104,8 @@ func bounded(text string, start, end int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:end])
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
-	return !(start > 0 && inWord(before) && inWord(first)) && !(end < len(text) && inWord(after) && inWord(last))
+	touched := start > 0 && inWord(before) && inWord(first) || end < len(text) && inWord(after) && inWord(last)
+	return !touched
 }
 
 // isLower says whether a word is written in small letters alone.

@@ -374,7 +374,7 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 		return nil, err
 	}
 	if own == nil {
-		return &dropped{reason: ReasonFewAnswers}, nil
+		return &dropped{reason: ReasonFewValues}, nil // the task's own answer says nothing
 	}
 	answers := []*universe.Gold{own}
 	d.add(v.Value, own)
@@ -433,7 +433,7 @@ func sameRequest(a, b *request.Dropped) bool {
 // says nothing: no rows, or missing values alone.
 func (m *RequestMaker) answer(ctx context.Context, q *sqlast.Query) (*universe.Gold, error) {
 	columns := Columns(q)
-	f, err := m.examiner.Examine(ctx, q, columns)
+	f, err := m.examiner.examine(ctx, q, columns) // once each: what is remembered would be for nothing
 	if err != nil || f.Reason != "" {
 		return nil, err
 	}

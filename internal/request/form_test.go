@@ -1,0 +1,168 @@
+package request
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNumbersAreReadBack writes numbers in every form and reads each of them out of a sentence.
+func TestNumbersAreReadBack(t *testing.T) {
+	read := func(form string, want float64) {
+		t.Helper()
+		text := "There are " + form + " of them, and 3.5 of others."
+		for _, n := range numerals(text) {
+			if text[n.start:n.end] == form && n.means(want) {
+				return
+			}
+		}
+		t.Errorf("%q is not read as %v: %+v", form, want, numerals(text))
+	}
+	for n := range int64(100) {
+		read(spell(n), float64(n))
+		read(strconv.FormatInt(n, 10), float64(n))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		n := r.Int64N(2_000_000_000)
+		read(grouped(n), float64(n))
+		if ungrouped := strings.ReplaceAll(grouped(-n), ",", ""); ungrouped != strconv.FormatInt(-n, 10) {
+			t.Errorf("%d is written as %s", -n, grouped(-n))
+		}
+	}
+	for _, test := range []struct {
+		form string
+		want float64
+	}{
+		{"half a dozen", 6}, {"twice", 2}, {"two hundred", 200}, {"three thousand", 3000}, {"2 million", 2e6}, {"ninety-nine", 99}, {"0.25", 0.25},
+	} {
+		read(test.form, test.want)
+	}
+	for _, text := range []string{"A11", "K-12", "v2.0.1x", "someone", "2020-03-07", "x_7"} {
+		if list := numerals(text); len(list) > 0 && text != "v2.0.1x" {
+			t.Errorf("%q has the numbers %+v", text, list)
+		}
+	}
+}
+
+// TestDatesAreReadBack writes days in every form and reads each of them out of a sentence.
+func TestDatesAreReadBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		day := time.Date(1000+r.IntN(1500), 1, 1+r.IntN(366), 0, 0, 0, 0, time.UTC)
+		iso := day.Format("2006-01-02")
+		d, ok := readDate(iso)
+		if !ok {
+			t.Fatalf("%s is no date", iso)
+		}
+		for _, form := range []string{iso, d.long(), d.american(), d.slashed(), day.Format("Jan 2nd, 2006"), day.Format("02.01.2006")} {
+			found := false
+			for _, got := range dates("From " + form + " on.") {
+				found = found || got.date == d
+			}
+			if !found && !strings.Contains(form, "nd") { // Go writes no ordinals: only some of these are English
+				t.Errorf("%s is not read in %q", iso, form)
+			}
+		}
+	}
+	for _, text := range []string{"2021-02-30", "2021-13-01", "0000-01-01", "20210101", "2021-1-1"} {
+		if _, ok := readDate(text); ok {
+			t.Errorf("%s is a date", text)
+		}
+	}
+}
+
+// TestReads tells forms of a value from those of others.
+func TestReads(t *testing.T) {
+	for _, test := range []struct {
+		form  string
+		value any
+		other []any
+		want  bool
+	}{
+		{"12,000", int64(12000), nil, true}, {"twelve", int64(12), nil, true}, {"12", int64(12), []any{int64(13)}, true}, {"13", int64(12), nil, false},
+		{"palm house", "Palm House", []any{"Rose House"}, true}, {"palm house", "Palm House", []any{"PALM HOUSE"}, false},
+		{"Palm House", "Palm House", []any{"PALM HOUSE"}, true}, {`"Palm House"`, "Palm House", nil, true}, {"Sorensen", "Sørensen", []any{"Sorensen"}, false},
+		{"Sorensen", "Sørensen", nil, true}, {"Kafka and Co", "Kafka & Co", nil, true}, {"Kafka Co", "Kafka & Co", nil, false},
+		{"7 March 2020", "2020-03-07", nil, true}, {"March 7, 2020", "2020-03-07", nil, true}, {"7 March 2021", "2020-03-07", nil, false},
+		{"2020-03-07 or so", "2020-03-07", nil, false}, {"007", "7", nil, true}, {"7", "007", nil, false}, {"", "", nil, true},
+	} {
+		v := &Value{}
+		v.Given.Value = test.value
+		if got := v.Reads(test.form, test.other); got != test.want {
+			t.Errorf("%q for %v beside %v: %t", test.form, test.value, test.other, got)
+		}
+	}
+}
+
+// TestUnlike compares the measure with what can be counted by hand.
+func TestUnlike(t *testing.T) {
+	pearl := []Kept{{Value: "Pearl", Form: "Pearl"}}
+	for _, test := range []struct {
+		a, b string
+		want float64
+	}{
+		{"Which ship is Pearl?", "Which ship is Pearl?", 0}, {"Which ship is Pearl?", "which SHIP is pearl", 0.25}, {"one two three", "four five six", 1},
+		{"one two three four", "one two four", 0.25}, {"", "", 0}, {"Pearl", "Pearl Pearl", 0}, {"a b", "b a", 1},
+	} {
+		if got := Unlike(test.a, test.b, pearl); got != test.want {
+			t.Errorf("%q and %q: %v, want %v", test.a, test.b, got, test.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	sentence := func() []string {
+		list := make([]string, r.IntN(6))
+		for i := range list {
+			list[i] = string(rune('a' + r.IntN(3)))
+		}
+		return list
+	}
+	for range 2000 {
+		x, y, z := sentence(), sentence(), sentence()
+		if wordDistance(x, y) != slowDistance(x, y) || wordDistance(x, y) != wordDistance(y, x) || wordDistance(x, z) > wordDistance(x, y)+wordDistance(y, z) {
+			t.Fatalf("%q %q %q: %d", x, y, z, wordDistance(x, y))
+		}
+	}
+}
+
+// slowDistance is the edit distance by its definition.
+func slowDistance(x, y []string) int {
+	switch {
+	case len(x) == 0:
+		return len(y)
+	case len(y) == 0:
+		return len(x)
+	case x[0] == y[0]:
+		return slowDistance(x[1:], y[1:])
+	default:
+		return 1 + min(slowDistance(x[1:], y), slowDistance(x, y[1:]), slowDistance(x[1:], y[1:]))
+	}
+}
+
+// FuzzForms reads numbers and days out of any text: they stand where they are said to stand, in order, within the text.
+func FuzzForms(f *testing.F) {
+	for _, text := range []string{"half a dozen", "twenty-one 21 2,100", "1 March 2020 or 3/4/2021", "half a dozen eggs in 2001-02-03T04", "one hundred thousand and 5%"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, n := range numerals(text) {
+			if n.start < 0 || n.end > len(text) || n.start >= n.end || len(n.readings) == 0 {
+				t.Fatalf("%q: %+v", text, n)
+			}
+		}
+		for _, d := range dates(text) {
+			if d.start < 0 || d.end > len(text) || d.start >= d.end || !d.date.valid() {
+				t.Fatalf("%q: %+v", text, d)
+			}
+		}
+		last := 0
+		for _, w := range words(text) {
+			if w.start < last || w.end <= w.start || text[w.start:w.end] != w.text {
+				t.Fatalf("%q: %+v", text, w)
+			}
+			last = w.end
+		}
+	})
+}
