@@ -21,6 +21,7 @@ const (
 	OtherAggregate  = "other_aggregate"  // another aggregate, a count in the place of rows, or an aggregate in the place of a count
 	OtherOrder      = "other_order"      // the other end of an order comes first
 	OtherGroups     = "other_groups"     // a term of GROUP BY less
+	OtherSet        = "other_set"        // another set operation
 	FewerConditions = "fewer_conditions" // a condition less
 	MoreConditions  = "more_conditions"  // a condition on one more column
 	Negated         = "negated"          // a predicate is turned round
@@ -28,7 +29,7 @@ const (
 
 // kinds lists them.
 var kinds = []string{
-	OtherColumn, OtherFilter, OtherAggregate, OtherOrder, OtherGroups, FewerConditions, MoreConditions, Negated,
+	OtherColumn, OtherFilter, OtherAggregate, OtherOrder, OtherGroups, OtherSet, FewerConditions, MoreConditions, Negated,
 }
 
 // ofMutants are the mutants that a person might ask for, too. One more or one less, DISTINCT and the kinds of joins make
@@ -36,6 +37,7 @@ var kinds = []string{
 var ofMutants = map[string]string{
 	witness.KindColumn: OtherColumn, witness.KindAggregate: OtherAggregate, witness.KindOrder: OtherOrder, witness.KindGroup: OtherGroups,
 	witness.KindConjunctDropped: FewerConditions, witness.KindSubCondition: FewerConditions, witness.KindNegated: Negated,
+	witness.KindSetOperator: OtherSet,
 }
 
 // maxPerKind bounds the changes of one kind.
@@ -51,7 +53,11 @@ type Change struct {
 func Changes(q *sqlast.Query) []Change {
 	c := &changer{q: q, byKind: map[string][]Change{}, seen: map[string]bool{q.Canonical(): true}}
 	for _, m := range witness.Mutants(q) {
-		if kind := ofMutants[m.Kind]; kind != "" && !m.Equivalent {
+		kind := ofMutants[m.Kind]
+		switch {
+		case kind == "" || m.Equivalent || isUnion(m.Text) && isUnion(q.Source[m.Start:m.End]):
+		case kind == OtherColumn && len(q.Stmt.Cores) == 1: // which stands below, without averages of keys
+		default:
 			c.change(kind, m.Start, m.End, m.Text)
 		}
 	}
@@ -59,7 +65,11 @@ func Changes(q *sqlast.Query) []Change {
 		core := sqlast.Last(q.Stmt)
 		c.columns(core)
 		c.aggregates(core)
-		c.condition(core)
+	}
+	for _, core := range q.Stmt.Cores {
+		if s, ok := core.(*ast.SelectQuery); ok {
+			c.condition(s)
+		}
 	}
 	c.filters()
 	var list []Change
@@ -68,6 +78,9 @@ func Changes(q *sqlast.Query) []Change {
 	}
 	return list
 }
+
+// isUnion says whether a text is a kind of UNION: whether repeats stay is nothing that tools are told apart by.
+func isUnion(text string) bool { return strings.HasPrefix(strings.ToUpper(text), "UNION") }
 
 type changer struct {
 	q      *sqlast.Query
@@ -90,8 +103,9 @@ func (c *changer) change(kind string, start, end int, text string) {
 	}
 }
 
-// others lists the columns of a source that stand in no key and are not among those that the query names; keys last.
-func (c *changer) others(src *sqlast.Source, fits func(sqlast.Column) bool) []string {
+// others lists the columns of a source that the query does not name: first those that stand in no key, then, where they are
+// wanted, those that do.
+func (c *changer) others(src *sqlast.Source, keysToo bool, fits func(sqlast.Column) bool) []string {
 	if src == nil || src.Table == nil {
 		return nil
 	}
@@ -109,7 +123,9 @@ func (c *changer) others(src *sqlast.Source, fits func(sqlast.Column) bool) []st
 		switch {
 		case named[i] || i >= len(src.Table.Columns) || !fits(col):
 		case inKey(src.Table, i):
-			keys = append(keys, c.name(src, i))
+			if keysToo {
+				keys = append(keys, c.name(src, i))
+			}
 		default:
 			plain = append(plain, c.name(src, i))
 		}
@@ -145,7 +161,7 @@ func (c *changer) columns(core *ast.SelectQuery) {
 			continue // a bare column beside an aggregate would be any row's
 		}
 		fits := func(col sqlast.Column) bool { return !aggregate || col.Type == ref.Col().Type }
-		for _, name := range c.others(ref.Source, fits) {
+		for _, name := range c.others(ref.Source, !aggregate, fits) {
 			c.change(OtherColumn, e.Pos(), e.End(), name)
 		}
 	}
@@ -168,7 +184,7 @@ func (c *changer) aggregates(core *ast.SelectQuery) {
 		return
 	}
 	for _, src := range c.q.Sources(core) {
-		for _, name := range c.others(src, func(col sqlast.Column) bool { return numeric(col.Type) }) {
+		for _, name := range c.others(src, false, func(col sqlast.Column) bool { return numeric(col.Type) }) {
 			if strings.EqualFold(call.Name.Name, "count") {
 				c.change(OtherAggregate, first.Pos(), last.End(), "avg("+name+")")
 			}
@@ -185,7 +201,7 @@ func (c *changer) condition(core *ast.SelectQuery) {
 		return
 	}
 	for _, src := range c.q.Sources(core) {
-		for _, name := range c.others(src, func(col sqlast.Column) bool { return sample(col) != "" }) {
+		for _, name := range c.others(src, true, func(col sqlast.Column) bool { return sample(col) != "" }) {
 			condition := name + " = " + sample(src.Columns[c.columnOf(src, name)])
 			if core.Where == nil {
 				at := core.From[len(core.From)-1].End()
@@ -250,7 +266,7 @@ func (c *changer) filters() {
 		if ref == nil {
 			return true
 		}
-		for _, name := range c.others(ref.Source, func(col sqlast.Column) bool { return col.Type == ref.Col().Type }) {
+		for _, name := range c.others(ref.Source, true, func(col sqlast.Column) bool { return col.Type == ref.Col().Type }) {
 			c.change(OtherFilter, x.Pos(), x.End(), name)
 		}
 		return true
