@@ -73,7 +73,7 @@ func (f *feasible) open(view *universe.View) (model.Request, error) {
 			verdict = "Yes"
 		}
 		if reason := f.manner.reason(e); reason != "" {
-			verdict = "Thought: " + reason + "\nAnswer: " + verdict
+			verdict = "Thought:" + reason + "\nAnswer: " + verdict
 		}
 		request.Messages = append(request.Messages,
 			model.Message{Role: model.RoleUser, Content: paragraphs(asked, askFeasible)},

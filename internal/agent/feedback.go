@@ -26,7 +26,7 @@ const (
 func FeedbackScenarios() []string { return []string{FeedbackError, FeedbackInvented} }
 
 // feedback asks for a judgement after an attempt. The call that is told of is a function of the view and of a seed, never of
-// whether the request can be met: it is of the tool that shares most words with the request, with the values that the
+// whether the request can be met: it is of the tool that is closest to the request by words, with the values that the
 // request mentions. The prompts are figures 27 and 28 in other words.
 type feedback struct {
 	config ProtocolConfig
@@ -114,14 +114,15 @@ func (a *toldCall) texts() (made, came string, err error) {
 	return string(line), came, err
 }
 
-// aimed chooses the tool that shares most words with the request, in doubt the first, and fills what it requires. Without
-// any tool it is nil.
+// aimed chooses the tool that is closest to the request by words, in doubt the first, and fills what it requires: the square
+// of how many content words they share over how many the tool has. Without any tool it is nil.
 func aimed(view *universe.View) (tool *universe.Tool, filled object, missing []string) {
 	m := mentionsOf(view)
-	most := -1
+	most := -1.0
 	for _, t := range view.Tools {
-		if n := m.shared(t); n > most {
-			tool, most = t, n
+		shared, all := float64(m.shared(t)), len(universe.ContentWords(t.Name+" "+t.Description))
+		if score := shared * shared / float64(max(1, all)); score > most {
+			tool, most = t, score
 		}
 	}
 	if tool == nil {

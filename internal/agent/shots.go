@@ -59,21 +59,24 @@ func (e *Example) lacks() string {
 	return strings.Join(parts, ", and ")
 }
 
-// thought is the brief reasoning of an example.
+// thought is the brief reasoning of an example, as it stands behind a colon.
 func (e *Example) thought() string {
 	if !e.Feasible {
-		return "What is asked for takes something that is not there: the request leaves me with " + e.lacks() + "."
+		return " What is asked for takes something that is not there: the request leaves me with " + e.lacks() + "."
 	}
-	return "The listed tools provide what is asked for, and all their arguments are given: I can call " +
+	return " The listed tools provide what is asked for, and all their arguments are given: I can call " +
 		strings.Join(e.calls(), ", then ") + "."
 }
 
-// steps is the reasoning of an example in the five steps of Structured Verification.
+// steps is the reasoning of an example in the five steps of Structured Verification, as it stands behind a colon.
 func (e *Example) steps() string {
 	needs, tools, details, verdict := "", "", "", "Yes, nothing is left open."
 	switch {
 	case e.Feasible:
-		needs = fmt.Sprintf("what %d of the tools can provide, one after the other.", max(1, len(e.calls())))
+		needs = "what one of the tools provides."
+		if n := len(e.calls()); n > 1 {
+			needs = fmt.Sprintf("what comes of %d calls together.", n)
+		}
 		tools = "I would call " + strings.Join(e.calls(), ", then ") + "."
 		details = "every argument stands in the conversation or comes from an earlier result."
 	case len(e.Details) > 0 && len(e.Tools) == 0:

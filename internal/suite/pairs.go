@@ -127,7 +127,11 @@ func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
 			return lack, fmt.Errorf("instance %s: %w", in.ID, err)
 		}
 		if d := r.Dropped; d != nil {
-			lack.Missing = append(lack.Missing, Detail{Argument: d.Argument, Names: d.Names})
+			names := slices.Clone(d.Names)
+			if noun := strings.TrimPrefix(d.Phrase, "a certain "); noun != "" {
+				names = append(names, noun) // what the request still says of it
+			}
+			lack.Missing = append(lack.Missing, Detail{Argument: d.Argument, Names: names})
 			dropped[d.Argument] = true
 		}
 	}

@@ -127,8 +127,8 @@ func TestLacking(t *testing.T) {
 		}
 	}
 	dropped, err := (condition.Condition{Name: condition.NameDropDetail}).WithRequest(&condition.Request{
-		Texts: []condition.Text{{Message: 0, Content: "How many beds of roses are there, and who has 12?"}},
-		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "in Rose Lane", Phrase: "",
+		Texts: []condition.Text{{Message: 0, Content: "How many beds of roses are there in a certain avenue, and who has 12?"}},
+		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "Rose Lane", Phrase: "a certain avenue",
 			Names: []string{"street", "road"}},
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	lack, err := s.Lacking(&Instance{Task: "1", Conditions: []condition.Condition{dropped}}, &shown)
-	if err != nil || argumentsOf(lack.Missing) != "street" || !slices.Equal(lack.Missing[0].Names, []string{"street", "road"}) ||
+	if err != nil || argumentsOf(lack.Missing) != "street" || !slices.Equal(lack.Missing[0].Names, []string{"street", "road", "avenue"}) ||
 		argumentsOf(lack.Present) != "count flower" {
 		t.Errorf("a condition that says what it dropped: %+v, %v", lack, err)
 	}
