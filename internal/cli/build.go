@@ -167,6 +167,7 @@ func (a *app) build(ctx context.Context, o build.Options, out string) error {
 	} else {
 		a.printBuild(&r)
 	}
+	a.warnUncertified(o.Faults, m.Counts.Instances)
 	if r.Tasks == 0 {
 		e := &diag.Error{Exit: diag.ExitFailed, Message: "no task was published"}
 		return e.WithHint("%s says why of each example", filepath.Join(out, suite.FileRejected))
@@ -240,6 +241,16 @@ func existing(err error) error {
 	return err
 }
 
+// warnUncertified says on standard error which faults were asked for and stand in no instance.
+func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceCounts) {
+	for _, specification := range slices.Sorted(maps.Keys(counts)) {
+		variant, fault, _ := strings.Cut(specification, ":")
+		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 && slices.Contains(faults, fault) {
+			_, _ = fmt.Fprintf(a.Err, "seatrial: warning: no instance is under %s: %s\n", fault, countList(c.Reasons))
+		}
+	}
+}
+
 func (a *app) printBuild(r *buildResult) {
 	a.printf("%s: %d tasks from %d examples, %d tools\n", r.Suite, r.Tasks, r.Read, r.Tools)
 	if len(r.Styles) > 1 {
@@ -270,7 +281,10 @@ func (a *app) printBuild(r *buildResult) {
 	if r.Rejected > 0 {
 		a.printf(": %s", countList(r.RejectedByReason))
 	}
-	a.printf("\n  digest     %s\n  %.1f s, %.0f MiB at the most\n", r.Digest, r.Seconds, r.PeakMiB)
+	a.printf("\n  digest     %s\n", r.Digest)
+	if r.Seconds > 0 {
+		a.printf("  %.1f s, %.0f MiB at the most\n", r.Seconds, r.PeakMiB)
+	}
 }
 
 // printProof writes what execution showed.

@@ -109,6 +109,29 @@ func explainedOf(
 	return report.ExplainedOf(&lack, s.Toolkit(in, shown), shown, text, opinions), nil
 }
 
+// warnUnfinished says on standard error how much of a run is still to be done. What cannot be told is not said.
+func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.Suite, rows []report.Row) {
+	o := runOptions{}
+	if o.restore(settings) != nil {
+		return
+	}
+	instances, err := o.instances(s)
+	arms, armsErr := o.scaling.arms()
+	if err != nil || armsErr != nil {
+		return
+	}
+	planned := len(instances) * o.trials * len(arms) * (len(o.agents) + len(o.models)*len(o.protocols))
+	done := 0
+	for i := range rows {
+		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed && rows[i].Grade.Invalid != transcript.EndInterrupted {
+			done++
+		}
+	}
+	if done < planned {
+		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s is not finished: %d of %d episodes; seatrial resume %s\n", path, done, planned, path)
+	}
+}
+
 // summary prints the report of one run.
 func (a *app) summary(ctx context.Context, s *suite.Suite, store *episode.Store, path string) error {
 	rows, err := rowsOf(ctx, s, store)
@@ -228,9 +251,11 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 				rows, err := rowsOf(cmd.Context(), s, store)
+				settings := store.Meta().Settings
 				if err = errors.Join(err, store.Close()); err != nil {
 					return err
 				}
+				a.warnUnfinished(path, settings, s, rows)
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
 				sets = append(sets, setOf(runName(args, i), s, rows))
 			}

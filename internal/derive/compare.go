@@ -50,7 +50,7 @@ func Compare(
 	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
 		switch {
-		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID) || ofChoice(r.ID):
+		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID) || OfChoiceID(r.ID):
 		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
 		default:

@@ -33,8 +33,8 @@ func OfChoice(in *suite.Instance) bool {
 	return len(in.Conditions) > 0 && in.Conditions[0].OfChoice()
 }
 
-// ofChoice says the same of the id of an instance that was refused.
-func ofChoice(id string) bool {
+// OfChoiceID says the same of the id of an instance that was refused.
+func OfChoiceID(id string) bool {
 	name, _, _ := strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ":")
 	return condition.Condition{Name: name}.OfChoice()
 }

@@ -16,7 +16,6 @@ const (
 	ClarifyNothing   = "nothing"         // it did neither
 )
 
-
 // asksDetail is what the user makes of a question for the value that is missing, as the record has it.
 const asksDetail = "detail"
 

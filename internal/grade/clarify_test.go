@@ -23,7 +23,9 @@ func TestClarification(t *testing.T) {
 	answer := transcript.Event{Kind: transcript.EventAnswer, Turn: 1, Answer: detail(`"Ann"`)}
 	decline := transcript.Event{Kind: transcript.EventDecline, Turn: 1}
 	judge := transcript.Event{Kind: transcript.EventJudge, Turn: 1, Answer: detail("false")}
-	end := func(end string) transcript.Event { return transcript.Event{Kind: transcript.EventEnd, Turn: 1, End: end} }
+	end := func(end string) transcript.Event {
+		return transcript.Event{Kind: transcript.EventEnd, Turn: 1, End: end}
+	}
 	for _, test := range []struct {
 		name   string
 		events []transcript.Event

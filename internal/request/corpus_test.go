@@ -70,8 +70,8 @@ func corpora(t *testing.T) map[string][]example {
 	t.Helper()
 	list := map[string][]example{"demo": examples(t, "demo", "")}
 	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
-		list["spider"] = examples(t, "spider:"+filepath.Join(shared, "spider"), "dev")
-		list["bird"] = examples(t, "bird:"+filepath.Join(shared, "bird"), "")
+		list["spider"] = examples(t, "spider:"+filepath.Join(shared, "data/spider"), "dev")
+		list["bird"] = examples(t, "bird:"+filepath.Join(shared, "data/bird"), "")
 	}
 	return list
 }

@@ -58,9 +58,10 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 		hopeless: map[int]*HopelessMade{}, ways: map[string]*FoundPaths{}, requests: map[int]*RequestMade{},
 		toolkits: map[int]*ToolkitsMade{},
 	}
-	worlds := NewWorlds(s, 0)
+	v.settleMade()
+	worlds := NewWorlds(v.suite, 0)
 	defer worlds.Close()
-	v.stage = episode.NewStage(s, worlds, environment.Limits{})
+	v.stage = episode.NewStage(v.suite, worlds, environment.Limits{})
 	v.faulty = NewFaultCertifier(v.stage)
 	v.account()
 	v.settings()

@@ -60,36 +60,8 @@ func (v *suiteVerifier) compareHopeless() {
 	for i, in := range account.Instances {
 		want[in.ID] = written(in, account.Certified[i].Certificate)
 	}
-	for _, in := range v.suite.Instances {
-		if !derive.OfHopeless(in) {
-			continue
-		}
-		if again, known := want[in.ID]; !known {
-			v.report(in.ID, "nothing that the suite was built with gives the instance")
-		} else if is := written(in, v.certificates[in.ID]); is != again {
-			v.report(in.ID, "instance and certificate were %s and are %s", shorten([]byte(is)), shorten([]byte(again)))
-		}
-		delete(want, in.ID)
-	}
-	for id := range want {
-		v.report(id, "the instance is not in the suite")
-	}
+	v.compareMade(derive.OfHopeless, want, account.Refused)
 	v.twins = append(v.twins, account.Twins...)
-	refused := map[string]string{}
-	for _, r := range account.Refused {
-		refused[r.ID] = r.Reason
-	}
-	for _, r := range v.suite.Rejected {
-		if reason, known := refused[r.ID]; known && r.What == "instance" {
-			if reason != r.Reason {
-				v.report(r.ID, "the instance is refused as %s, not as %s", reason, r.Reason)
-			}
-			delete(refused, r.ID)
-		}
-	}
-	for id, reason := range refused {
-		v.report(id, "the instance is refused as %s, and the suite does not say so", reason)
-	}
 }
 
 // written is how things stand in a suite, for comparing them.

@@ -48,40 +48,13 @@ func (v *suiteVerifier) makeRequests(ctx context.Context, w *database.World, nam
 // compareRequests compares the instances under conditions of the request that were made again with those of the suite:
 // wording, certificates and refusals.
 func (v *suiteVerifier) compareRequests() {
-	want, refused := map[string]string{}, map[string]string{}
+	want := map[string]string{}
+	var refused []*suite.Rejection
 	for _, made := range v.requests {
 		for i, in := range made.Instances {
 			want[in.ID] = written(in, made.Certified[i])
 		}
-		for _, r := range made.Refused {
-			refused[r.ID] = r.Reason
-		}
+		refused = append(refused, made.Refused...)
 	}
-	for _, in := range v.suite.Instances {
-		if !derive.OfRequest(in) {
-			continue
-		}
-		if again, known := want[in.ID]; !known {
-			v.report(in.ID, "nothing that the suite was built with gives the instance")
-		} else if is := written(in, v.certificates[in.ID]); is != again {
-			v.report(in.ID, "instance and certificate were %s and are %s", shorten([]byte(is)), shorten([]byte(again)))
-		} else {
-			v.step()
-		}
-		delete(want, in.ID)
-	}
-	for id := range want {
-		v.report(id, "the instance is not in the suite")
-	}
-	for _, r := range v.suite.Rejected {
-		if reason, known := refused[r.ID]; known && r.What == "instance" {
-			if reason != r.Reason {
-				v.report(r.ID, "the instance is refused as %s, not as %s", reason, r.Reason)
-			}
-			delete(refused, r.ID)
-		}
-	}
-	for id, reason := range refused {
-		v.report(id, "the instance is refused as %s, and the suite does not say so", reason)
-	}
+	v.compareMade(derive.OfRequest, want, refused)
 }

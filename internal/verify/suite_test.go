@@ -101,6 +101,7 @@ func someTasks(t *testing.T, n int) *suite.Suite {
 	s.Tasks, s.Instances, s.Certificates, s.Rejected = tasks, instances, certificates, nil
 	s.Manifest.Counts.Read, s.Manifest.Counts.Published, s.Manifest.Counts.Tasks = len(keep), len(keep), len(keep)
 	s.Manifest.Counts.Rejected = 0
+	s.Manifest.Counts.Instances = map[string]suite.InstanceCounts{"clean": {Made: len(keep), Certified: len(keep)}}
 	style := s.Manifest.Counts
 	s.Manifest.Counts.Styles = map[string]*suite.Counts{universe.StyleFunc: &style}
 	s.Manifest.Corpora[0].Examples = len(keep)
@@ -178,7 +179,7 @@ func TestTampering(t *testing.T) {
 		expected[s.Instances[i].ID] = tamper.want
 		tamper.change(s, i)
 		if tamper.what == "an instance's task" {
-			expected[s.Tasks[i].ID] = "no clean instance"
+			expected[s.Tasks[i].ID], expected["suite"] = "no clean instance", "counted as certified"
 		}
 	}
 	out := verifySuite(t, s, 2)

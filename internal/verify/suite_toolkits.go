@@ -106,12 +106,6 @@ func (v *suiteVerifier) madeFor(
 // compareToolkits compares the instances whose toolkits were chosen again with those of the suite, and the tools that were
 // made with those that some instance names.
 func (v *suiteVerifier) compareToolkits() {
-	if len(derive.ChoiceConditions(v.combinations)) == 0 {
-		if len(v.suite.Made) > 0 {
-			v.report("suite", "nothing that it was built with makes tools, and %d were made", len(v.suite.Made))
-		}
-		return
-	}
 	made := make([]*ToolkitsMade, len(v.suite.Tasks))
 	for i := range made {
 		made[i] = v.toolkits[i]
@@ -123,29 +117,51 @@ func (v *suiteVerifier) compareToolkits() {
 		want[in.ID] = written(in, account.Certified[i].Certificate)
 	}
 	v.compareMade(derive.OfChoice, want, account.Refused)
-	named := map[string]bool{} // by style and name, as instances of one style alone name each
+	for _, r := range v.suite.Rejected {
+		again := func(a *suite.Rejection) bool { return a.ID == r.ID }
+		if r.What == "instance" && derive.OfChoiceID(r.ID) && !slices.ContainsFunc(account.Refused, again) {
+			v.report(r.ID, "nothing that the suite was built with refuses the instance")
+		}
+	}
+	named := map[string]bool{}
 	tasks := v.suite.Index()
 	for _, in := range account.Instances {
 		for _, name := range in.Toolkit {
 			named[tasks[in.Task].Style+"\n"+tasks[in.Task].Database+"\n"+name] = true
 		}
 	}
-	names := map[string]bool{}
-	for _, style := range slices.Sorted(keysOf(v.suite.Tools)) {
-		for _, t := range v.suite.Tools[style] {
-			names[style+"\n"+t.Database+"\n"+t.Name] = true
-		}
-	}
 	for _, t := range v.suite.Made {
-		key := t.Style + "\n" + t.Database + "\n" + t.Name
-		switch {
-		case names[key]:
-			v.report("suite", "the made tool %s of %s bears the name of another", t.Name, t.Database)
-		case !named[key]:
+		if !named[t.Style+"\n"+t.Database+"\n"+t.Name] {
 			v.report("suite", "no instance names the made tool %s of %s", t.Name, t.Database)
 		}
-		names[key] = true
 	}
+}
+
+// settleMade leaves out made tools that bear the name of another, which nothing could show.
+func (v *suiteVerifier) settleMade() {
+	place := func(t *universe.Tool) string {
+		if t.Style == universe.StyleFunc {
+			return t.Style + "\n" + t.Name
+		}
+		return t.Style + "\n" + t.Database + "\n" + t.Name
+	}
+	taken := map[string]bool{}
+	for _, style := range slices.Sorted(keysOf(v.suite.Tools)) {
+		for _, t := range v.suite.Tools[style] {
+			taken[place(t)] = true
+		}
+	}
+	settled := *v.suite
+	settled.Made = nil
+	for _, t := range v.suite.Made {
+		if taken[place(t)] {
+			v.report("suite", "the made tool %s of %s bears the name of another", t.Name, t.Database)
+			continue
+		}
+		taken[place(t)] = true
+		settled.Made = append(settled.Made, t)
+	}
+	v.suite = &settled
 }
 
 // compareMade compares instances that were made again, each with its certificate as it would be written, and the refusals of
