@@ -31,6 +31,7 @@ var layout = []struct {
 	{"catalogue", "callcheck diag universe"},
 	{"openapi", "universe"},
 	{"relation", "universe"},
+	{"search", "universe"},
 	{"database", "schema universe"},
 	{"compile", "corpus database diag relation schema sqlast universe"},
 	{"witness", "database schema sqlast universe"},
