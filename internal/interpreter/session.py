@@ -1,0 +1,370 @@
+"""One session inside the interpreter: blocks come in, what a notebook would show goes out, calls go out in between.
+
+The engine executes this file with a private copy of the builtins and calls serve(). Frames are a letter, a length of
+four bytes (big endian) and a payload. Into the session come
+
+    s  {"output": bytes, "value": bytes}                       once, before anything else
+    r  {"id": n, "code": text, "functions": [[name, [parameter, ...], document], ...]}
+    f  [[name, [parameter, ...], document], ...]               functions, ahead of an answer that names them
+    v  the result of a call, any JSON        e  the message of a ToolError        l  the message of a LimitError
+
+and out of it go
+
+    y  nothing                                                 ready
+    o  what was printed, as UTF-8
+    c  {"function": name, "arguments": {...}}                  answered by v, e or l
+    d  {"id": n, "value": text, "traceback": text, "cut": bool, "lost": reason}
+
+Whoever reads the frames that go out must not believe them: the code of a block can reach everything in this process.
+"""
+
+import _ast
+import builtins
+import gc
+import io
+import json
+import linecache
+import os
+import random
+import sys
+import time
+import traceback
+import types
+
+try:
+    import signal
+except ImportError:  # not every build for WASI has it
+    signal = None
+
+
+class ToolError(Exception):
+    """A function answered that it cannot do what was asked."""
+
+
+class LimitError(Exception):
+    """A limit of the session was reached."""
+
+
+ToolError.__module__ = LimitError.__module__ = "builtins"
+
+
+def serve(fd_in, fd_out):
+    """Serve blocks from fd_in until it ends. It leaves by os._exit, so that nothing that a block has registered runs."""
+    # Blocks can reach the modules and change them. What is bound here survives the plain ways to do so.
+    read, write, leave, monotonic = os.read, os.write, os._exit, time.monotonic
+    scan, quote = json.JSONDecoder().scan_once, json.encoder.encode_basestring
+    chunks = json.encoder.c_make_encoder(None, None, quote, None, ": ", ", ", False, False, False)
+    formatted, pieces = traceback.TracebackException, traceback.StackSummary.from_list
+    recursion = sys.getrecursionlimit()
+    compile_, exec_, eval_, gc_, sys_, linecache_, signal_ = compile, exec, eval, gc, sys, linecache, signal
+    expression, module, only_ast = (_ast.Expr, _ast.Expression), _ast.Module, 0x400  # ast.PyCF_ONLY_AST
+
+    # busy: this file is at work, and an interrupt has to wait for it. pending: one waits.
+    busy, pending = True, False
+
+    def interrupted(number, frame):
+        nonlocal pending
+        if busy:
+            pending = True
+        else:
+            raise KeyboardInterrupt("the time of the block is up")
+
+    def decode(payload):
+        return scan(payload.decode("utf-8"), 0)[0]
+
+    def encode(value):
+        return "".join(chunks(value, 0))
+
+    def take(n):
+        parts = []
+        while n > 0:
+            part = read(fd_in, min(n, 1 << 20))
+            if not part:
+                leave(0)
+            parts.append(part)
+            n -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def receive():
+        head = take(5)
+        return head[:1], take(int.from_bytes(head[1:], "big"))
+
+    def send(kind, payload):
+        data = memoryview(kind + len(payload).to_bytes(4, "big") + payload)
+        while data:
+            data = data[write(fd_out, data):]
+
+    class Output(io.TextIOBase):
+        """Standard output and error of a block, in the order in which they are written."""
+
+        encoding, errors = "utf-8", "backslashreplace"
+
+        def __init__(self):
+            self.begin()
+
+        def begin(self):
+            self.parts, self.held, self.left, self.cut, self.sent = [], 0, limits["output"], False, monotonic()
+
+        def writable(self):
+            return True
+
+        def write(self, text):
+            if not isinstance(text, str):
+                raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+            if self.left > 0 and text:
+                # A character takes at least a byte, so that a huge text is never encoded as a whole.
+                data = text[: self.left + 1].encode("utf-8", "backslashreplace")
+                if len(data) > self.left:
+                    data, self.cut = data[: self.left].decode("utf-8", "ignore").encode("utf-8"), True
+                    self.left = 0
+                else:
+                    self.left -= len(data)
+                self.parts.append(data)
+                self.held += len(data)
+                if self.held >= 8192 or monotonic() - self.sent > 0.05:
+                    self.drain()
+            elif text:
+                self.cut = True
+            return len(text)
+
+        def drain(self):
+            nonlocal busy
+            if not self.parts:
+                return
+            was, busy = busy, True
+            data, self.parts, self.held, self.sent = b"".join(self.parts), [], 0, monotonic()
+            send(b"o", data)
+            busy = was
+            if not busy:
+                interrupt_late()
+
+        def flush(self):
+            self.drain()
+
+        def isatty(self):
+            return False
+
+    def interrupt_late():
+        nonlocal pending
+        if pending:
+            pending = False
+            raise KeyboardInterrupt("the time of the block is up")
+
+    def check(value, where, left, depth):
+        """Say where a value is not JSON, and stop before a value that is too large is written. Return what is left."""
+        if depth > 200:
+            raise ValueError(f"{where} is nested deeper than 200")
+        if value is None or value is True or value is False:
+            left -= 4
+        elif isinstance(value, str):
+            left -= len(value) + 2
+        elif isinstance(value, int):
+            left -= value.bit_length() // 4 + 1
+        elif isinstance(value, float):
+            if value != value or value in (float("inf"), float("-inf")):
+                raise ValueError(f"{where} is {value!r}, which JSON cannot hold")
+            left -= 3
+        elif isinstance(value, (list, tuple)):
+            left -= 2
+            for i in range(len(value)):
+                left = check(value[i], f"{where}[{i}]", left - 1, depth + 1)
+        elif isinstance(value, dict):
+            left -= 2
+            for key in value:
+                if not isinstance(key, str):
+                    raise TypeError(f"{where} has the key {key!r}, which is not a str")
+                left = check(value[key], f"{where}[{key!r}]", left - len(key) - 4, depth + 1)
+        else:
+            raise TypeError(f"{where} is of type {type(value).__name__}, which JSON cannot hold")
+        if left < 0:
+            raise LimitError(f"the arguments of a call may take {limits['value']} bytes as JSON, and these take more")
+        return left
+
+    def call(name, parameters, given, named):
+        nonlocal busy
+        if len(given) > len(parameters):
+            raise TypeError(f"{name}() takes {len(parameters)} positional arguments but {len(given)} were given")
+        arguments = dict(zip(parameters, given))
+        for key, value in named.items():
+            if key in arguments:
+                raise TypeError(f"{name}() got multiple values for argument {key!r}")
+            arguments[key] = value
+        left = limits["value"]
+        for key, value in arguments.items():
+            left = check(value, f"argument {key!r} of {name}()", left, 0)
+        try:
+            payload = encode({"function": name, "arguments": arguments}).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"an argument of {name}() holds half a surrogate pair, which UTF-8 cannot hold") from None
+        output.drain()
+        was, busy = busy, True
+        send(b"c", payload)
+        kind, payload = receive()
+        while kind == b"f":
+            for function in decode(payload):
+                if not hasattr(builtins, function[0]):
+                    define((function,))
+            kind, payload = receive()
+        busy = was
+        interrupt_late()
+        if kind == b"v":
+            return decode(payload)
+        raise (ToolError if kind == b"e" else LimitError)(payload.decode("utf-8"))
+
+    def define(functions):
+        """Make functions callable. They stand among the builtins, so that a name given away comes back by del; one that
+        is a builtin's own name stands among the variables, so that the standard library keeps what it means."""
+        for name, parameters, document in functions:
+            where = space if name in standard else builtins.__dict__
+            if name not in where or where is space:
+                where[name] = stub(name, tuple(parameters), document)
+                stubs.append(where[name])
+
+    def stub(name, parameters, document):
+        def function(*args, **kwargs):
+            return call(name, parameters, args, kwargs)
+
+        function.__name__ = function.__qualname__ = name
+        function.__module__, function.__doc__ = "tools", document
+        if "inspect" in sys.modules:
+            try:
+                inspect = sys.modules["inspect"]
+                kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+                function.__signature__ = inspect.Signature([inspect.Parameter(p, kind) for p in parameters])
+            except Exception:  # a parameter that is no identifier can be given by ** alone
+                pass
+        return function
+
+    def own(error, seen):
+        """Leave the lines of blocks alone in a traceback and in those that it goes back to."""
+        if error is None or id(error) in seen:
+            return
+        seen.add(id(error))
+        error.stack = pieces([frame for frame in error.stack if frame.filename.startswith("<block ")])
+        own(error.__cause__, seen)
+        own(error.__context__, seen)
+        for inner in getattr(error, "exceptions", None) or ():
+            own(inner, seen)
+
+    def tell(error):
+        shown = formatted(type(error), error, error.__traceback__)
+        own(shown, set())
+        return "".join(shown.format())
+
+    def clip(text):
+        if len(text) > limits["output"]:
+            output.cut = True
+            text = text[: limits["output"]]
+        data = text.encode("utf-8", "backslashreplace")
+        if len(data) > limits["output"]:
+            output.cut = True
+            data = data[: limits["output"]]
+        return data.decode("utf-8", "ignore")
+
+    def reset():
+        """Undo what a block may have set that would stand in the way of the next."""
+        sys_.settrace(None)
+        sys_.setprofile(None)
+        sys_.setrecursionlimit(recursion)
+        sys_.stdout = sys_.stderr = sys_.__stdout__ = sys_.__stderr__ = output
+        sys_.stdin = sys_.__stdin__ = io.StringIO("")
+        sys_.modules["__main__"] = main
+        gc_.enable()
+        del gc_.callbacks[:]
+        if signal_ is not None and hasattr(signal_, "setitimer"):
+            for timer in (signal_.ITIMER_REAL, signal_.ITIMER_VIRTUAL, signal_.ITIMER_PROF):
+                signal_.setitimer(timer, 0)
+            signal_.pthread_sigmask(signal_.SIG_UNBLOCK, (signal_.SIGINT,))
+            signal_.signal(signal_.SIGINT, interrupted)
+
+    def well():
+        """Tell whether the next block can be run at all, and make calls."""
+        for function in stubs:
+            if function.__code__ is not stub_code or function.__closure__[0].cell_contents is not call:
+                return False
+        for function, code, cells in parts:
+            if function.__code__ is not code or any(cell.cell_contents is not is_ for cell, is_ in cells):
+                return False
+        return eval_(compile_("1+1", "<check>", "eval"), {"__builtins__": {}}) == 2
+
+    def block(code, name):
+        """Run one block and return what its last expression is, as text, and the traceback."""
+        nonlocal busy, pending
+        value = trouble = ""
+        full = False
+        try:
+            pending = False
+            busy = False
+            tree = compile_(code, name, "exec", only_ast, True)
+            last = None
+            if tree.body and isinstance(tree.body[-1], expression[0]):
+                last = compile_(expression[1](tree.body.pop().value), name, "eval", 0, True)
+            exec_(compile_(tree, name, "exec", 0, True), space)
+            if last is not None:
+                shown = eval_(last, space)
+                if shown is not None:
+                    value = clip(repr(shown))
+                del shown
+            busy = True
+        except BaseException as error:
+            busy = True
+            value = ""
+            full = isinstance(error, MemoryError)
+            reserve.clear()
+            try:
+                busy = False
+                trouble = clip(tell(error))
+                busy = True
+            except BaseException:  # what is raised can fight being shown
+                busy = True
+                trouble = f"{type.__getattribute__(type(error), '__name__')}\n"
+        return value, trouble, full
+
+    kind, payload = receive()
+    limits = decode(payload)
+    main = types.ModuleType("__main__")
+    space = main.__dict__
+    space["__builtins__"] = builtins
+    builtins.ToolError, builtins.LimitError = ToolError, LimitError
+    standard, stubs, stub_code = frozenset(vars(builtins)), [], stub("", (), "").__code__
+    reserve = bytearray(1 << 20)  # room for telling that there is none
+    random.seed(0)
+    sys_.unraisablehook = lambda hook: output.write(f"Exception ignored: {hook.exc_value!r}\n")
+    output = Output()
+    changing = {"busy", "pending", "reserve"}
+    parts = [
+        (f, f.__code__, [(c, c.cell_contents) for v, c in zip(f.__code__.co_freevars, f.__closure__) if v not in changing])
+        for f in (take, receive, send, check, call, define, stub, tell, clip, reset, interrupted, interrupt_late)
+    ]
+    send(b"y", b"")
+    number = 0
+    while True:
+        kind, payload = receive()
+        number += 1
+        try:
+            request = decode(payload)
+            del payload
+            name, code, lost = f"<block {number}>", request["code"], ""
+            output.begin()
+            reset()
+            define(request["functions"])
+            linecache_.cache[name] = (len(code), None, [line + "\n" for line in code.splitlines()], name)
+            value, trouble, full = block(code, name)
+            output.drain()
+            if full:
+                try:
+                    reserve = bytearray(1 << 20)
+                    bytearray(4 << 20)
+                except MemoryError:
+                    reserve, lost = bytearray(), "memory"
+            elif not reserve:
+                reserve = bytearray(1 << 20)
+            reset()
+            if not lost and not well():
+                lost = "bridge"
+            result = {"id": request["id"], "value": value, "traceback": trouble, "cut": output.cut, "lost": lost}
+            send(b"d", encode(result).encode("utf-8"))
+        except MemoryError:
+            leave(71)
+        except BaseException:
+            leave(70)
