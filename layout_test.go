@@ -54,6 +54,7 @@ var layout = []struct {
 	{"build", "callcheck catalogue compile condition corpus database derive diag environment episode openapi related relation schema sqlast suite synthesize twin universe verify witness"},
 	{"audit", "build compile corpus database diag schema sqlast universe verify witness"},
 	{"report", "condition diag grade suite transcript universe"},
+	{"server", "condition environment episode grade openapi suite transcript universe"},
 	{"cli", "*"},
 }
 

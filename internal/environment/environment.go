@@ -265,6 +265,14 @@ func (e *Environment) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{Header: e.record.Header, Events: append([]transcript.Event(nil), e.record.Events...)}
 }
 
+// EventsFrom gives a copy of the events of the record after the first n, in their order: what has happened since it had n.
+// Whoever holds the clock learns from it how late a condition wants an answer to be; agents must not see it.
+func (e *Environment) EventsFrom(n int) []transcript.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.record.Events[min(n, len(e.record.Events)):])
+}
+
 // Timeouts counts the statements that ran into a time limit, those on neighbours too. Stages that prove things must not
 // publish what such a statement decided.
 func (e *Environment) Timeouts() int {

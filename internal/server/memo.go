@@ -1,0 +1,162 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// memo remembers what statements gave, within a bound of bytes: databases do not change, and an environment does not change
+// what a world gave it.
+type memo struct {
+	worlds episode.Worlds
+	bound  int
+
+	mu      sync.Mutex
+	wrapped map[environment.World]*remembering
+	entries map[memoKey]*list.Element
+	recent  *list.List // of *memoEntry, the one that was used last in front
+	bytes   int
+}
+
+type memoKey struct {
+	world *remembering
+	text  string
+}
+
+type memoEntry struct {
+	key    memoKey
+	result *universe.Result
+	bytes  int
+}
+
+func newMemo(worlds episode.Worlds, bound int) *memo {
+	return &memo{
+		worlds: worlds, bound: bound, wrapped: map[environment.World]*remembering{}, entries: map[memoKey]*list.Element{},
+		recent: list.New(),
+	}
+}
+
+// Worlds is that of [episode.Worlds].
+func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *universe.Task) (
+	environment.World, []environment.World, error,
+) {
+	world, neighbours, err := m.worlds.Worlds(ctx, in, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wrapped := make([]environment.World, len(neighbours))
+	for i, n := range neighbours {
+		wrapped[i] = m.wrap(n)
+	}
+	return m.wrap(world), wrapped, nil
+}
+
+func (m *memo) wrap(w environment.World) *remembering {
+	known := m.wrapped[w]
+	if known == nil {
+		known = &remembering{World: w, memo: m}
+		m.wrapped[w] = known
+	}
+	return known
+}
+
+// remembering is a world that runs no statement twice while it is remembered.
+type remembering struct {
+	environment.World
+	memo *memo
+}
+
+// Query is that of [environment.World].
+func (w *remembering) Query(ctx context.Context, statement string, args []universe.Value) (*universe.Result, error) {
+	text := make([]byte, 0, len(statement)+16*len(args)+16)
+	text = append(text, statement...)
+	for _, a := range args {
+		text = appendKey(text, a)
+	}
+	key := memoKey{world: w, text: string(text)}
+	if r := w.memo.get(key); r != nil {
+		return r, nil
+	}
+	r, err := w.World.Query(ctx, statement, args)
+	if err == nil {
+		w.memo.put(key, r)
+	}
+	return r, err
+}
+
+// appendKey appends a value so that no two values look alike, texts that are no UTF-8 among them.
+func appendKey(dst []byte, v universe.Value) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, 0, 'n')
+	case int64:
+		return binary.LittleEndian.AppendUint64(append(dst, 0, 'i'), uint64(v))
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(v))
+	case string:
+		return append(binary.AppendUvarint(append(dst, 0, 't'), uint64(len(v))), v...)
+	case universe.Blob:
+		return append(binary.AppendUvarint(append(dst, 0, 'b'), uint64(len(v))), v...)
+	default:
+		panic(fmt.Sprintf("server: %T is not a SQLite value", v))
+	}
+}
+
+func (m *memo) get(key memoKey) *universe.Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.entries[key]
+	if found == nil {
+		return nil
+	}
+	m.recent.MoveToFront(found)
+	return found.Value.(*memoEntry).result
+}
+
+func (m *memo) put(key memoKey, r *universe.Result) {
+	entry := &memoEntry{key: key, result: r, bytes: 200 + len(key.text) + sizeOf(r)}
+	if entry.bytes > m.bound/8 {
+		return // one result is not to drive out all others
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries[key] != nil {
+		return
+	}
+	m.entries[key] = m.recent.PushFront(entry)
+	for m.bytes += entry.bytes; m.bytes > m.bound; {
+		oldest := m.recent.Remove(m.recent.Back()).(*memoEntry)
+		delete(m.entries, oldest.key)
+		m.bytes -= oldest.bytes
+	}
+}
+
+// sizeOf is about how many bytes a result takes.
+func sizeOf(r *universe.Result) int {
+	n := 64 + 16*len(r.Columns)
+	for _, row := range r.Rows {
+		n += 24 + 16*len(row)
+		for _, v := range row {
+			switch v := v.(type) {
+			case string:
+				n += 16 + len(v)
+			case universe.Blob:
+				n += 24 + len(v)
+			case int64, float64:
+				n += 8
+			}
+		}
+	}
+	return n
+}
