@@ -113,6 +113,7 @@ type Environment struct {
 	mu       sync.Mutex
 	record   transcript.Transcript
 	ended    bool
+	open     bool // the turn goes on: see [universe.Turn]
 	outcomes map[string]*outcome
 	attempts map[string]int
 	called   []string // the tools named so far, in the order of the calls

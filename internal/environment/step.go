@@ -21,6 +21,9 @@ import (
 //
 // Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
 //
+// A turn that is open goes on in the next step, which is then no turn of its own: it has the same number, and leaves no
+// event but those of its actions and of the block of code that has ended with it. The budget of turns waits for its end.
+//
 // A token budget is checked after the turn that exceeded it, since what a turn costs is not known before; the acts of
 // that turn still count.
 //
@@ -32,11 +35,7 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 	if e.ended {
 		return afterEnd(turn.Actions), nil
 	}
-	e.turns++
-	e.usage = e.usage.Add(turn.Usage)
-	decision := turn
-	decision.Actions = nil
-	e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: &decision})
+	e.begin(&turn)
 	if err := ctx.Err(); err != nil {
 		if !errors.Is(context.Cause(ctx), ErrWall) {
 			return nil, fmt.Errorf("turn %d: %w", e.turns, context.Cause(ctx))
@@ -65,6 +64,21 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 		observations[n-1].Done = true
 	}
 	return observations, nil
+}
+
+// begin records what a turn is, unless it goes on with the one before, and the code that has ended in it.
+func (e *Environment) begin(turn *universe.Turn) {
+	if !e.open {
+		e.turns++
+		decision := *turn
+		decision.Actions, decision.Open, decision.Block = nil, false, nil
+		e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: &decision})
+	}
+	e.usage = e.usage.Add(turn.Usage)
+	if turn.Block != nil {
+		e.record.Append(transcript.Event{Kind: transcript.EventBlock, Turn: e.turns, Block: turn.Block})
+	}
+	e.open = turn.Open
 }
 
 // step is a turn whose actions are numbered.
@@ -311,7 +325,7 @@ func (e *Environment) endOnBudget(ctx context.Context) {
 		spent = BudgetWall
 	case b.Tokens > 0 && e.usage.InputTokens+e.usage.OutputTokens >= b.Tokens:
 		spent = BudgetTokens
-	case b.Turns > 0 && e.turns >= b.Turns:
+	case b.Turns > 0 && e.turns >= b.Turns && !e.open:
 		spent = BudgetTurns
 	default:
 		return

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"time"
 
@@ -45,6 +46,9 @@ func Play(ctx context.Context, env *environment.Environment, agent Agent) (*tran
 		defer cancel()
 	}
 	err := play(ctx, env, agent, view)
+	if closer, ok := agent.(io.Closer); ok {
+		err = errors.Join(err, closer.Close())
+	}
 	if err != nil && errors.Is(context.Cause(ctx), environment.ErrWall) {
 		env.FinishBudget(environment.BudgetWall)
 		err = nil

@@ -44,6 +44,7 @@ const (
 	EventJudge    = "judge"    // the agent says whether the request can be met at all
 	EventDecision = "decision" // what a condition did to a call; never shown to the agent
 	EventHint     = "hint"     // advice that the agent was given, in Text
+	EventBlock    = "block"    // code of the agent has ended: Block; its calls stand before
 	EventEnd      = "end"      // the last event
 )
 
@@ -111,6 +112,9 @@ type Event struct {
 	Condition string          `json:"condition,omitempty"`
 	Applied   bool            `json:"applied,omitempty"`
 	Detail    json.RawMessage `json:"detail,omitempty"`
+
+	// EventBlock
+	Block *universe.Block `json:"block,omitempty"`
 
 	// EventEnd
 	End     string          `json:"end,omitempty"`
@@ -194,7 +198,8 @@ func Decode(data []byte) (*Transcript, error) {
 
 func isKind(kind string) bool {
 	switch kind {
-	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventEnd:
+	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventBlock,
+		EventEnd:
 		return true
 	default:
 		return false

@@ -467,6 +467,22 @@ type Turn struct {
 	Model    string    `json:"model,omitempty"` // as the provider names it
 	// Stop says that the agent ends the episode without an act: a policy or a one-answer protocol that has no more to say.
 	Stop bool `json:"stop,omitempty"`
+	// Open says that the turn is not over: the agent's next decision goes on with it, and brings no turn of its own. Code that
+	// is running makes its calls so, one after the other.
+	Open bool `json:"open,omitempty"`
+	// Block is the code that has run in this turn, with what a notebook would show; nil where none has ended.
+	Block *Block `json:"block,omitempty"`
+}
+
+// Block is a piece of code that an agent ran.
+type Block struct {
+	Code      string `json:"code"`
+	Output    string `json:"output,omitempty"`    // what it printed
+	Value     string `json:"value,omitempty"`     // how its last expression is written; "" where there is none
+	Traceback string `json:"traceback,omitempty"` // "" where nothing was raised
+	Lost      string `json:"lost,omitempty"`      // why all variables were lost; "" where they were kept
+	Cut       bool   `json:"cut,omitempty"`       // the output was longer than its limit
+	Calls     int    `json:"calls,omitempty"`     // of tools
 }
 
 // Unparse is a piece of a reply that could not be read, with the reason from a closed list of the protocol.
