@@ -87,6 +87,7 @@ const (
 	ReasonTime   = "time"   // a block or the session ran too long and could not be interrupted
 	ReasonMemory = "memory" // the interpreter ran out of memory
 	ReasonExit   = "exit"   // the code ended the interpreter
+	ReasonCrash  = "crash"  // the code brought the interpreter down: a fault in memory, a stack without end
 	ReasonBridge = "bridge" // the code tampered with what joins it to its functions
 	ReasonKilled = "killed" // the interpreter ended from outside
 )

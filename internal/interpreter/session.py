@@ -177,8 +177,11 @@ def serve(fd_in, fd_out):
         else:
             raise TypeError(f"{where} is of type {type(value).__name__}, which JSON cannot hold")
         if left < 0:
-            raise LimitError(f"the arguments of a call may take {limits['value']} bytes as JSON, and these take more")
+            raise too_large()
         return left
+
+    def too_large():
+        return LimitError(f"the arguments of a call may take {limits['value']} bytes as JSON, and these take more")
 
     def call(name, parameters, given, named):
         nonlocal busy
@@ -193,9 +196,12 @@ def serve(fd_in, fd_out):
         for key, value in arguments.items():
             left = check(value, f"argument {key!r} of {name}()", left, 0)
         try:
-            payload = encode({"function": name, "arguments": arguments}).encode("utf-8")
+            payload = encode(arguments).encode("utf-8")
         except UnicodeEncodeError:
             raise ValueError(f"an argument of {name}() holds half a surrogate pair, which UTF-8 cannot hold") from None
+        if len(payload) > limits["value"]:
+            raise too_large()
+        payload = b'{"function": ' + quote(name).encode("utf-8") + b', "arguments": ' + payload + b"}"
         output.drain()
         was, busy = busy, True
         send(b"c", payload)
