@@ -36,13 +36,14 @@ var policies = []struct {
 	PolicyInfo
 	make func(PolicyInput) (script, error)
 }{
-	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, of(newGold)},
-	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, of(newGoldDirect)},
-	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, of(newGoldComposed)},
-	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, of(newBlind)},
-	{PolicyInfo{"retry", "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, of(newRetry)},
-	{PolicyInfo{"fallback", "goes on with another plan at each error while there is one, and is blind otherwise"}, of(newFallback)},
-	{PolicyInfo{"recover", "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, newRecover},
+	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, searchingFirst(of(newGold))},
+	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, searchingFirst(of(newGoldDirect))},
+	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, searchingFirst(of(newGoldComposed))},
+	{PolicyInfo{"gold-unfound", "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
+	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
+	{PolicyInfo{"retry", "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
+	{PolicyInfo{"fallback", "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
+	{PolicyInfo{"recover", "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, searchingFirst(newRecover)},
 	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
 	{PolicyInfo{"mute", "stops at once without an act"}, of(newMute)},
 	{PolicyInfo{"always-yes", "judges that every request can be met"}, of(newAlwaysYes)},

@@ -110,6 +110,11 @@ type dialect interface {
 	observe(seen []universe.Observation) ([]model.Message, error)
 }
 
+// grower is a dialect that can be told, in the course of a conversation, of tools that have come into view.
+type grower interface {
+	grow(view *universe.View, request *model.Request) error
+}
+
 // decision is a reply, read.
 type decision struct {
 	actions  []universe.Action
@@ -131,6 +136,7 @@ type Conversation struct {
 	labels  []string              // of the starting tables and of the results so far
 	replies int
 	silent  int // consecutive silent replies
+	shown   int // tools in view
 	opened  bool
 	over    bool
 }
@@ -225,6 +231,7 @@ func (c *Conversation) Next(
 func (c *Conversation) advance(view *universe.View, seen []universe.Observation) error {
 	if !c.opened {
 		c.opened = true
+		c.shown = len(view.Tools)
 		for i := range view.Starts {
 			c.labels = append(c.labels, view.Starts[i].Label)
 		}
@@ -246,6 +253,10 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 	}
 	messages, err := c.dialect.observe(seen)
 	c.request.Messages = append(c.request.Messages, messages...)
+	if g, grows := c.dialect.(grower); grows && err == nil && len(view.Tools) != c.shown {
+		c.shown = len(view.Tools)
+		err = g.grow(view, &c.request)
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/model"
@@ -65,6 +66,22 @@ func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
 	)
 	request.System, request.Messages = conversationOf(view, system)
 	return request, nil
+}
+
+// grow offers tools that have come into view, behind those that were offered before.
+func (l *nativeLoop) grow(view *universe.View, request *model.Request) error {
+	l.reader = NewReader(append(slices.Clone(view.Tools), answerTool(l.acts.answer), declineTool(l.acts.decline)))
+	specs, err := l.config.Specs.specs(view.Tools)
+	if err != nil {
+		return err
+	}
+	request.Tools = slices.Clone(request.Tools)
+	for _, spec := range l.names.rename(specs) {
+		if !slices.ContainsFunc(request.Tools, func(known model.ToolSpec) bool { return known.Name == spec.Name }) {
+			request.Tools = append(request.Tools, spec)
+		}
+	}
+	return nil
 }
 
 func (l *nativeLoop) read(reply *model.Reply, labels []string) decision {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/search"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -61,6 +62,8 @@ type entry struct {
 	choice bool
 	// beside names the condition that the instances of this one are compared with, which is put beside it.
 	beside string
+	// search is the kind of search of an open world.
+	search string
 	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
 	excludes []string
 }
@@ -81,7 +84,7 @@ var toolkitConditions = []entry{
 			Source:    "NL2API §4.3.2 and appendix C.2",
 		},
 		toolkit:  func(value int) ToolkitStep { return universeSize{percent: value} },
-		excludes: []string{"closed-world", NameGoldTools},
+		excludes: append([]string{"closed-world", NameGoldTools}, openWorlds...),
 	},
 	{
 		Info: Info{
@@ -91,7 +94,7 @@ var toolkitConditions = []entry{
 			Source:    "Hell or High Water, closed world experiments",
 		},
 		toolkit:  func(value int) ToolkitStep { return closedWorld{tools: value} },
-		excludes: []string{"universe-size", NameGoldTools},
+		excludes: append([]string{"universe-size", NameGoldTools}, openWorlds...),
 	},
 	{
 		Info: Info{
@@ -100,15 +103,19 @@ var toolkitConditions = []entry{
 			Source:  sourceRFC + "original toolkit",
 		},
 		toolkit:  func(int) ToolkitStep { return goldTools{} },
-		excludes: []string{"universe-size", "closed-world"},
+		excludes: append([]string{"universe-size", "closed-world"}, openWorlds...),
 	},
+	openWorldEntry(NameOpenWorld, search.Lexical, "by its words"),
+	openWorldEntry(NameOpenWorldDense, search.Dense, "by its meaning"),
+	openWorldEntry(NameOpenWorldFused, search.Fused, "by its words and its meaning"),
 	{
 		Info: Info{
 			Name: "obfuscate", Kind: KindToolkit,
 			Summary: "calls the tools FUNC_0, FUNC_1, … and their arguments ARG_1, ARG_2, …",
 			Source:  "NL2API §4.3.1 and appendix C.1",
 		},
-		toolkit: func(int) ToolkitStep { return obfuscate{} },
+		toolkit:  func(int) ToolkitStep { return obfuscate{} },
+		excludes: openWorlds,
 	},
 }
 

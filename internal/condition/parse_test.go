@@ -52,7 +52,7 @@ func TestParseMistakes(t *testing.T) {
 	for _, test := range []struct{ text, message, hint string }{
 		{"obfuscated", `unknown condition "obfuscated"`, `did you mean "obfuscate"?`},
 		{"universe-sise:25", `unknown condition "universe-sise"`, `did you mean "universe-size"?`},
-		{"", `unknown condition ""`, "one of: clarify, closed-world, disambiguate, drop-detail, gold-tools, obfuscate, paraphrase, related-tools, replace-tool, " +
+		{"", `unknown condition ""`, "one of: clarify, closed-world, disambiguate, drop-detail, gold-tools, obfuscate, open-world, open-world-dense, open-world-fused, paraphrase, related-tools, replace-tool, " +
 			"surface, universe-size, unrelated-tools"},
 		{"related-tools", "condition related-tools needs a parameter", "related-tools:N, with N from 1 to 1000000"},
 		{"replace-tool:2", "condition replace-tool: 2 is out of range", "replace-tool[:N], with N from 3 to 1000000"},
@@ -183,7 +183,7 @@ func TestCatalogue(t *testing.T) {
 			usage += info.Usage() + " "
 		}
 	}
-	if want := "universe-size:P closed-world:N gold-tools obfuscate replace-tool[:N] related-tools:N unrelated-tools:N "; usage != want {
+	if want := "universe-size:P closed-world:N gold-tools open-world open-world-dense open-world-fused obfuscate replace-tool[:N] related-tools:N unrelated-tools:N "; usage != want {
 		t.Errorf("usage %q, want %q", usage, want)
 	}
 }

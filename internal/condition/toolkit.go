@@ -42,6 +42,7 @@ func Refusals() map[string]string {
 	reasons := map[string]string{
 		reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
 		reasonFewTools:      "the database has fewer tools than the condition shows",
+		reasonNothingToFind: "the tools are of no database, or belong to one question: there is nothing to search",
 	}
 	maps.Copy(reasons, faultReasons)
 	return reasons

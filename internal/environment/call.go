@@ -20,6 +20,7 @@ type call struct {
 	action    *universe.Action
 	tool      *tool // nil where there is none of that name
 	unlisted  bool
+	unfound   bool // nothing showed it before, in an open world
 	about     condition.Call
 	outcome   *outcome // what its label stands for; nil where the label could not be given
 	mistake   *universe.ToolError
@@ -28,6 +29,7 @@ type call struct {
 
 	decisions []transcript.Event
 	delivery  condition.Delivery
+	found     []string // the tools that it showed
 	rows      int
 	digest    string
 	neighbour []string
@@ -131,6 +133,9 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	if body := c.tool.specification.Body; body != nil && body.Engine == universe.EngineCompanion {
 		return e.accompany(c)
 	}
+	if body := c.tool.specification.Body; body != nil && body.Engine == universe.EngineSearch {
+		return e.explore(ctx, c)
+	}
 	if refusal := e.stages.refuse(c); refusal != nil {
 		return refusal, nil
 	}
@@ -165,7 +170,7 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	}
 	note := ""
 	if c.tool.hinted && isBlank(result) {
-		if note, err = e.note(ctx, c.tool, &b); err != nil {
+		if note, err = e.note(ctx, c, &b); err != nil {
 			return nil, err
 		}
 	}
@@ -275,7 +280,11 @@ func (e *Environment) scope(c *call, world int) scope {
 func (e *Environment) query(
 	ctx context.Context, c *call, world int, values []universe.Value,
 ) (*universe.Result, *universe.ToolError, error) {
-	r, mistake, err := e.execute(ctx, world, c.tool.specification.Body.Statement, values, &c.timeouts)
+	w, err := e.worldOf(ctx, c, world)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, mistake, err := e.executeOn(ctx, w, c.tool.specification.Body.Statement, values, &c.timeouts)
 	if mistake != nil || err != nil {
 		return nil, mistake, err
 	}
@@ -286,7 +295,7 @@ func (e *Environment) query(
 	return &universe.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
 }
 
-// execute runs a statement on a world within the limits.
+// execute runs a statement on the i-th world of the episode within the limits.
 func (e *Environment) execute(
 	ctx context.Context, world int, statement string, values []universe.Value, timeouts *int,
 ) (*universe.Result, *universe.ToolError, error) {
@@ -294,6 +303,12 @@ func (e *Environment) execute(
 	if world > 0 {
 		w = e.config.Neighbours[world-1]
 	}
+	return e.executeOn(ctx, w, statement, values, timeouts)
+}
+
+func (e *Environment) executeOn(
+	ctx context.Context, w World, statement string, values []universe.Value, timeouts *int,
+) (*universe.Result, *universe.ToolError, error) {
 	within := ctx
 	if e.config.Limits.Time > 0 {
 		var cancel context.CancelFunc

@@ -62,8 +62,10 @@ type Config struct {
 	Recorded bool
 	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
 	Companions *Toolkit
-	Budget     universe.Budget
-	World      World
+	// Open has the agent find its tools; nil shows it the toolkit.
+	Open   *Open
+	Budget universe.Budget
+	World  World
 	// Starts are the labels that stand for something before the first call: the starting tables of the slot and sel styles.
 	Starts []Start
 	// Names are the names under which operations on data handles are shown; nil where they bear their own.
@@ -118,6 +120,7 @@ type Environment struct {
 	attempts map[string]int
 	called   []string // the tools named so far, in the order of the calls
 	calledIn []int    // the turns of these calls
+	found    []string // the tools of an open world that were shown, in that order
 	hinted   bool     // the advice that waits for an anomaly was given
 	turns    int
 	calls    int
@@ -134,6 +137,15 @@ type Environment struct {
 func New(config Config) (*Environment, error) {
 	if config.World == nil && !config.Recorded {
 		return nil, fmt.Errorf("environment %s: no world", config.Header.Instance)
+	}
+	if config.Open != nil {
+		config.Toolkit = openTools
+		for _, t := range openTools.Specifications() {
+			if config.Open.Toolkit.find(t.Name) != nil {
+				return nil, fmt.Errorf("environment %s: a tool of the open world is called %q", config.Header.Instance, t.Name)
+			}
+		}
+		config.Companions = config.Companions.without(universe.ToolSearch, universe.ToolInfo)
 	}
 	if config.Toolkit == nil {
 		return nil, fmt.Errorf("environment %s: no toolkit", config.Header.Instance)
@@ -175,8 +187,10 @@ func New(config Config) (*Environment, error) {
 	return e, nil
 }
 
-// View is what the agent is given at the start.
+// View is what the agent is given at the start; in an open world, what it is given now: see [Environment.Grows].
 func (e *Environment) View() *universe.View {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	view := &universe.View{
 		Messages: e.config.Messages,
 		Evidence: e.config.Evidence,
@@ -198,15 +212,14 @@ func (e *Environment) View() *universe.View {
 // Specifications lists the tools as they stand now, in the order of the view: what a fresh listing says. They differ from
 // those of the view where a condition has changed a specification and the agent was not told.
 func (e *Environment) Specifications() []*universe.Tool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	return e.specifications(func(condition.SpecificationStep) bool { return true })
 }
 
 // specifications lists the tools with the changes of some steps.
 func (e *Environment) specifications(which func(condition.SpecificationStep) bool) []*universe.Tool {
-	tools := e.config.Toolkit.Specifications()
-	if added := e.config.Companions.Specifications(); len(added) > 0 {
-		tools = append(tools[:len(tools):len(tools)], added...)
-	}
+	tools := e.listed()
 	cloned := false
 	for _, s := range e.stages.specific {
 		if !which(s.step) {

@@ -14,8 +14,13 @@ const maxNoted = 5
 
 // note explains a blank result (Hell or High Water, appendix C.1): it names each text argument whose value occurs
 // nowhere in the column that it is compared with, and the nearest value of that column, if one is near.
-func (e *Environment) note(ctx context.Context, t *tool, b *bound) (string, error) {
+func (e *Environment) note(ctx context.Context, c *call, b *bound) (string, error) {
 	var sentences []string
+	t := c.tool
+	w, err := e.worldOf(ctx, c, 0)
+	if err != nil {
+		return "", err
+	}
 	for i := range t.arguments {
 		a := &t.arguments[i]
 		if !a.hinted {
@@ -28,7 +33,7 @@ func (e *Environment) note(ctx context.Context, t *tool, b *bound) (string, erro
 				given = b.lists[i]
 			}
 		}
-		told, err := e.noteArgument(ctx, a, given)
+		told, err := noteArgument(ctx, w, a, given)
 		if err != nil {
 			return "", err
 		}
@@ -37,7 +42,7 @@ func (e *Environment) note(ctx context.Context, t *tool, b *bound) (string, erro
 	return strings.Join(sentences, " "), nil
 }
 
-func (e *Environment) noteArgument(ctx context.Context, a *argument, given []universe.Value) ([]string, error) {
+func noteArgument(ctx context.Context, w World, a *argument, given []universe.Value) ([]string, error) {
 	var texts []string
 	for _, v := range given {
 		if text, ok := v.(string); ok && !slices.Contains(texts, text) {
@@ -47,7 +52,7 @@ func (e *Environment) noteArgument(ctx context.Context, a *argument, given []uni
 	if texts == nil {
 		return nil, nil
 	}
-	known, err := e.config.World.TextValues(ctx, a.Table, a.Column)
+	known, err := w.TextValues(ctx, a.Table, a.Column)
 	if err != nil {
 		return nil, fmt.Errorf("values of %s.%s: %w", a.Table, a.Column, err)
 	}

@@ -145,15 +145,12 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 	if c.outcome != nil {
 		inStep[c.about.Label] = c
 	}
-	if c.tool = e.config.Toolkit.find(a.Tool); c.tool == nil {
-		c.tool = e.config.Companions.find(a.Tool)
-	}
-	if c.tool == nil {
+	if c.tool, c.unfound = e.lookFor(a.Tool); c.tool == nil {
 		c.tool = e.config.Unlisted.find(a.Tool)
 		c.unlisted = c.tool != nil
 	}
 	if c.tool == nil {
-		c.fail(e.config.Toolkit.unknownTool(a.Tool))
+		c.fail(e.unknownTool(a.Tool))
 		return c
 	}
 	c.about.Tool = c.tool.specification
@@ -250,7 +247,9 @@ func (e *Environment) recordCall(c *call) universe.Observation {
 		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
 		Arguments: recordable(c.action.Arguments), Content: d.Content, Note: d.Note, Error: d.Error,
 		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted, Handle: c.handle,
+		Found: c.found, Unfound: c.unfound,
 	})
+	e.find(c)
 	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
 		e.unread = append(e.unread, unread{event: len(e.record.Events) - 1, handle: o.handle})
 	}

@@ -84,6 +84,22 @@ func (k *Toolkit) Specifications() []*universe.Tool {
 // is shared and must not be changed.
 func (k *Toolkit) Whole() []*universe.Tool { return k.whole }
 
+// without gives the toolkit without the tools of those names; nil of none.
+func (k *Toolkit) without(names ...string) *Toolkit {
+	if k == nil || !slices.ContainsFunc(names, func(name string) bool { return k.tools[name] != nil }) {
+		return k
+	}
+	rest := &Toolkit{tools: maps.Clone(k.tools)}
+	for i, t := range k.whole {
+		if slices.Contains(names, t.Name) {
+			delete(rest.tools, t.Name)
+			continue
+		}
+		rest.whole, rest.specifications = append(rest.whole, t), append(rest.specifications, k.specifications[i])
+	}
+	return rest
+}
+
 func (k *Toolkit) find(name string) *tool {
 	if k == nil {
 		return nil
@@ -133,7 +149,7 @@ func newTool(spec *universe.Tool) (*tool, error) {
 			return nil, err
 		}
 		return t, nil
-	case universe.EngineText:
+	case universe.EngineText, universe.EngineSearch:
 	case universe.EngineCompanion:
 		return t, nil
 	default:

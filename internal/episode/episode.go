@@ -72,6 +72,9 @@ func play(ctx context.Context, env *environment.Environment, agent Agent, view *
 		if seen, err = step(ctx, env, turn); err != nil {
 			return err
 		}
+		if env.Grows() {
+			view = env.View()
+		}
 		idle++
 		if len(turn.Actions) > 0 {
 			idle = 0

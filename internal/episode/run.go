@@ -300,7 +300,7 @@ func (x *execution) prepare(
 		if err != nil {
 			return nil, nil, err
 		}
-		budget = TighterBudget(budget, ScaleBudget(BaseBudget(own), scale))
+		budget = TighterBudget(budget, ScaleBudget(BudgetOf(j.instance, own), scale))
 	}
 	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
 		Header: header, Budget: budget, SQL: j.participant.SQL,

@@ -37,6 +37,7 @@ type Stage struct {
 	position map[string]int
 
 	shows   Shown
+	vectors Vectors                     // nil where tools are found by words alone
 	sources map[string]*relation.Handle // starting tables, by id
 	schemas map[string]string           // by database
 
@@ -46,6 +47,7 @@ type Stage struct {
 	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
 	settled map[string]*environment.Settled    // by database and world
 	names   map[string]*condition.Renaming     // by the key of shown and the seed
+	open    map[string]*openWorld              // by style
 }
 
 // NewStage makes a stage.
@@ -56,7 +58,7 @@ func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
 		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
 		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
-		names: map[string]*condition.Renaming{},
+		names: map[string]*condition.Renaming{}, open: map[string]*openWorld{},
 	}
 	for _, source := range s.Sources {
 		stage.sources[source.ID] = relation.Open(source)
@@ -122,6 +124,9 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 		}
 		if err == nil {
 			config.Toolkit, err = s.toolkit(in, task, names)
+		}
+		if err == nil {
+			config.Open, err = s.openFor(ctx, in, task)
 		}
 	}
 	if err != nil {

@@ -96,6 +96,10 @@ type Event struct {
 	Neighbour []string            `json:"neighbours,omitempty"` // of the same call on the world's neighbours
 	Resolved  bool                `json:"resolved,omitempty"`   // an argument was a reference
 	Unlisted  bool                `json:"unlisted,omitempty"`   // the tool was not shown to the agent
+	// In an open world: Found lists the tools that the call showed, the best first, and Unfound says that the tool had been
+	// shown by no call of an earlier turn.
+	Found   []string `json:"found,omitempty"`
+	Unfound bool     `json:"unfound,omitempty"`
 
 	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for. EventJudge: true or
 	// false.

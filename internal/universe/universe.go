@@ -53,6 +53,17 @@ const (
 	EngineText     = "sql"      // runs the SQL that the agent wrote, given as its one argument, read-only
 	// EngineCompanion runs nothing: a condition of the environment answers the call.
 	EngineCompanion = "companion"
+	// EngineSearch is that of the two tools of an open world: the one that finds tools, and the one that gives their
+	// documentation.
+	EngineSearch = "search"
+)
+
+// The two tools of an open world (Hell or High Water, appendix A), with the arguments that one has to be given.
+const (
+	ToolSearch    = "search_tools"
+	ArgumentQuery = "query"
+	ToolInfo      = "get_info"
+	ArgumentTool  = "tool_name"
 )
 
 // Source is a starting table of the slot and sel styles: the join of one SELECT, done before the agent begins (NL2API

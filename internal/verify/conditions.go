@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -16,7 +17,7 @@ import (
 const CheckShown = "gold_agrees_as_shown"
 
 // Certify plays the primary plan of an instance under conditions of the toolkit, with what the agent is shown, and wants
-// gold. Of a task whose tools cannot be run it checks what can be checked: see [CheckStatic]. A reason says why it does not hold; the error is Seatrial's own failure.
+// gold; in an open world, once with a search before and once without. Of a task whose tools cannot be run it checks what can be checked: see [CheckStatic]. A reason says why it does not hold; the error is Seatrial's own failure.
 func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cert *suite.Certificate, reason string, err error) {
 	task, err := stage.Shown(in)
 	if err != nil {
@@ -25,10 +26,38 @@ func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cer
 	if task.Proof == universe.ProofStatic {
 		return certifyStatic(ctx, stage, in, task)
 	}
-	name := "gold-" + in.Primary
+	cert = &suite.Certificate{Instance: in.ID, Checks: []string{CheckShown}, Transcript: map[string]string{}}
+	result, reason, err := playShown(ctx, stage, in, task, "gold-"+in.Primary, cert)
+	if reason != "" || err != nil {
+		return nil, reason, err
+	}
+	cert.Plans = []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(task.Gold.Ordered())}}
+	if condition.SearchKind(in.Conditions) != "" {
+		if _, reason, err = playShown(ctx, stage, in, task, policyUnfound, cert); reason != "" || err != nil {
+			return nil, reason, err
+		}
+		cert.Checks = append(cert.Checks, CheckUnfound)
+	}
+	return cert, "", nil
+}
+
+// CheckUnfound says that the plan gives gold in an open world without its tools having been found, too.
+const CheckUnfound = "gold_agrees_unfound"
+
+// policyUnfound is the policy that calls tools without looking for them.
+const policyUnfound = "gold-unfound"
+
+// playShown plays an instance as a policy, within the budget of its episodes, and wants gold.
+func playShown(
+	ctx context.Context, stage *episode.Stage, in *suite.Instance, task *universe.Task, name string, cert *suite.Certificate,
+) (result *universe.Result, reason string, err error) {
 	// The instance alone names the episode: the suite's digest is not known before the suite is written.
 	header := transcript.Header{ID: universe.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task, Agent: name}
-	env, err := stage.Environment(ctx, in, episode.Seat{Header: header})
+	seat := episode.Seat{Header: header}
+	if condition.SearchKind(in.Conditions) != "" {
+		seat.Budget = episode.BudgetOf(in, task)
+	}
+	env, err := stage.Environment(ctx, in, seat)
 	if err != nil {
 		return nil, "", err
 	}
@@ -47,12 +76,6 @@ func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cer
 	if !task.Gold.Accepts(universe.Answer{Result: result}).Strict {
 		return nil, fmt.Sprintf("its %s plan does not give gold", in.Primary), nil
 	}
-	digest, err := record.Digest()
-	if err != nil {
-		return nil, "", err
-	}
-	return &suite.Certificate{
-		Instance: in.ID, Checks: []string{CheckShown}, Transcript: map[string]string{name: digest},
-		Plans: []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(task.Gold.Ordered())}},
-	}, "", nil
+	cert.Transcript[name], err = record.Digest()
+	return result, "", err
 }

@@ -241,7 +241,7 @@ func (f *FaultCertifier) playPolicy(
 	header := transcript.Header{
 		ID: universe.Hash(in.Seed, "certificate", in.ID, name), Instance: in.ID, Task: in.Task, Agent: name,
 	}
-	env, err := f.stage.Environment(ctx, in, episode.Seat{Header: header, Budget: episode.BaseBudget(task)})
+	env, err := f.stage.Environment(ctx, in, episode.Seat{Header: header, Budget: episode.BudgetOf(in, task)})
 	if err != nil {
 		return grade.Grade{}, nil, err
 	}

@@ -25,6 +25,8 @@ type Worlds struct {
 }
 
 type opened struct {
+	opening    sync.Once
+	openErr    error
 	once       sync.Once
 	world      *database.World
 	neighbours []*database.World
@@ -44,23 +46,45 @@ func (w *Worlds) Worlds(
 	if in.World != "" {
 		return nil, nil, fmt.Errorf("the suite has no world %q", in.World)
 	}
-	w.mu.Lock()
-	o := w.open[task.Database]
-	if o == nil {
-		o = &opened{}
-		w.open[task.Database] = o
-	}
-	w.mu.Unlock()
+	o := w.of(task.Database)
 	o.once.Do(func() { o.err = w.make(context.WithoutCancel(ctx), task.Database, o) })
 	return o.world, o.shown, o.err
 }
 
-func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
-	path, err := w.suite.DatabasePath(name)
-	if err != nil {
-		return err
+// Published gives the database of that name, and grows none of its neighbours.
+func (w *Worlds) Published(_ context.Context, name string) (environment.World, error) {
+	o := w.of(name)
+	if err := w.published(name, o); err != nil {
+		return nil, err
 	}
-	if o.world, err = database.Open(path, database.Options{Timeout: DefaultTimeout, Rows: MaxRows}); err != nil {
+	return o.world, nil
+}
+
+// of gives what is kept of a database.
+func (w *Worlds) of(name string) *opened {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.open[name]
+	if o == nil {
+		o = &opened{}
+		w.open[name] = o
+	}
+	return o
+}
+
+// published opens a database, once.
+func (w *Worlds) published(name string, o *opened) error {
+	o.opening.Do(func() {
+		var path string
+		if path, o.openErr = w.suite.DatabasePath(name); o.openErr == nil {
+			o.world, o.openErr = database.Open(path, database.Options{Timeout: DefaultTimeout, Rows: MaxRows})
+		}
+	})
+	return o.openErr
+}
+
+func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
+	if err := w.published(name, o); err != nil {
 		return err
 	}
 	if w.neighbours == 0 {
