@@ -207,11 +207,31 @@ func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outco
 				return "", err
 			}
 		case 'd':
-			return b.done(payload, out)
+			lost, err := b.done(payload, out)
+			if err == nil && lost == "" && !b.settled() {
+				err = errTampered
+			}
+			return lost, err
 		default:
 			return "", errTampered
 		}
 	}
+}
+
+// settler is a process that can tell when it waits for the next block.
+type settler interface {
+	// settled waits until it does, or is killed, and tells whether it has written nothing on the way.
+	settled() bool
+}
+
+// settled tells whether a session has said nothing after the end of a block. Code that ends its block itself and goes on
+// shows where the process can tell, and otherwise in the next block.
+func (b *bridge) settled() bool {
+	if b.in.Buffered() > 0 {
+		return false
+	}
+	s, can := b.p.(settler)
+	return !can || s.settled()
 }
 
 // done reads how a block ended.

@@ -19,15 +19,6 @@ import (
 //go:embed wasi.py
 var wasiProgram string
 
-// WASIConfig says what the engine wasi runs.
-type WASIConfig struct {
-	// Module is CPython 3.12 compiled for WASI preview 1, with its standard library inside.
-	Module []byte
-	// Cache is a folder for compiled code, which is made where it is missing; empty for none. Compiling takes seconds,
-	// loading what was compiled a fraction of one.
-	Cache string
-}
-
 // wasi is the engine for any system: CPython compiled to WebAssembly, whose sandbox leaves nothing of the host to reach.
 //
 // An interpreter starts once. Between two calls the state of a module is its memory and its stack pointer, so a copy of
@@ -38,6 +29,7 @@ type wasi struct {
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
 	image    *image
+	file     string // that the module is from
 
 	mu     sync.Mutex
 	guests map[*guest]struct{} // those that run
@@ -46,31 +38,33 @@ type wasi struct {
 
 // image is an interpreter that has started, and how the host enters it.
 type image struct {
-	memory []byte
-	stack  uint64 // the stack pointer
+	memory  []byte
+	stack   uint64 // the stack pointer
+	version string
 	// enter calls a Python function, as the table of functions has it; function and arguments are addresses.
 	enter, function, arguments uint32
 }
 
 var errClosed = errors.New("the engine wasi is closed")
 
-// NewWASI compiles the module and starts the interpreter that sessions are copies of.
-func NewWASI(ctx context.Context, c WASIConfig) (Engine, error) {
-	module, err := patchModule(c.Module)
+// newWASI compiles a module, keeping compiled code in the folder cache unless that is empty, and starts the interpreter that
+// sessions are copies of.
+func newWASI(ctx context.Context, module []byte, cache string) (*wasi, error) {
+	module, err := patchModule(module)
 	if err != nil {
-		return nil, fmt.Errorf("python.wasm: %w", err)
+		return nil, err
 	}
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithDebugInfoEnabled(false)
 	e := &wasi{guests: map[*guest]struct{}{}}
-	if c.Cache != "" {
-		if e.cache, err = wazero.NewCompilationCacheWithDir(c.Cache); err != nil {
+	if cache != "" {
+		if e.cache, err = wazero.NewCompilationCacheWithDir(cache); err != nil {
 			return nil, fmt.Errorf("cache of compiled code: %w", err)
 		}
 		config = config.WithCompilationCache(e.cache)
 	}
 	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	if err := e.prepare(ctx, module); err != nil {
-		return nil, errors.Join(fmt.Errorf("python.wasm: %w", err), e.Close())
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -120,13 +114,13 @@ type starter struct {
 	err    error
 }
 
-func (s *starter) read(_ context.Context, buffer []byte) (int, bool) {
+func (s *starter) read(buffer []byte) (int, bool) {
 	n := copy(buffer, s.source)
 	s.source = s.source[n:]
 	return n, true
 }
 
-func (s *starter) write(_ context.Context, fd uint32, data []byte) bool {
+func (s *starter) write(fd uint32, data []byte) bool {
 	if fd == fdBridge {
 		s.told = append(s.told, data...)
 	} else {
@@ -152,7 +146,7 @@ const callOffset = 64
 func takeImage(mod api.Module, told string) (*image, error) {
 	i := &image{stack: mod.ExportedGlobal(stackExport).Get()}
 	var kind uint32
-	if _, err := fmt.Sscan(told, &i.function, &kind, &i.arguments); err != nil {
+	if _, err := fmt.Sscan(told, &i.version, &i.function, &kind, &i.arguments); err != nil {
 		return nil, fmt.Errorf("the interpreter does not say where it is entered: %q", told)
 	}
 	enter, ok := mod.Memory().ReadUint32Le(kind + callOffset)
@@ -202,6 +196,7 @@ const wasmPage = 64 << 10
 // linearMemory is the memory of an instance within its limit.
 type linearMemory struct {
 	limit   int64
+	room    int64 // what the first allocation reserves
 	bytes   []byte
 	refused bool // more was asked for than the limit allows
 }
@@ -215,7 +210,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 	case size <= uint64(cap(m.bytes)):
 		m.bytes = m.bytes[:size]
 	default:
-		grown := make([]byte, size, min(max(size, uint64(cap(m.bytes))*3/2), uint64(m.limit)))
+		grown := make([]byte, size, min(max(size, uint64(m.room), uint64(cap(m.bytes))*3/2), uint64(m.limit)))
 		copy(grown, m.bytes)
 		m.bytes = grown
 	}
@@ -228,36 +223,29 @@ func (m *linearMemory) Free() { m.bytes = nil }
 // Name implements [Engine].
 func (e *wasi) Name() string { return "wasi" }
 
+// Sandbox implements [Sandboxed].
+func (e *wasi) Sandbox() Sandbox {
+	return Sandbox{Python: e.file, Version: e.image.version, Layers: map[string]string{
+		"memory": "a linear memory of its own", "files": "the standard library inside the module", "network": "none",
+		"processes": "none", "environment": "empty",
+	}}
+}
+
 // Start implements [Engine].
 func (e *wasi) Start(ctx context.Context, setup *Setup) (Session, error) {
-	limits := setup.Limits.orDefault()
-	if least := int64(len(e.image.memory)) + wasiLeast; limits.Memory < least {
+	memory := setup.Limits.orDefault().Memory
+	if least := int64(len(e.image.memory)) + wasiLeast; memory < least {
 		return nil, fmt.Errorf("a session of the engine wasi needs at least %d MiB of memory", (least+1<<20-1)>>20)
 	}
-	s := &wasiSession{engine: e, call: setup.Call, limits: limits, functions: make(map[string]*Function, len(setup.Functions))}
-	for i := range setup.Functions {
-		s.functions[setup.Functions[i].Name] = &setup.Functions[i]
-	}
-	s.timeLeft, s.callsLeft = limits.SessionTime, limits.SessionCalls
-	var err error
-	s.guest, err = e.enter(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return newBridge(ctx, setup, func(ctx context.Context) (process, error) { return e.enter(ctx, memory) })
 }
 
 // wasiLeast is the memory that a session needs beyond its image, in bytes.
 const wasiLeast = 4 << 20
 
-// enter starts an instance for a session and waits until it takes blocks.
-func (e *wasi) enter(ctx context.Context, s *wasiSession) (*guest, error) {
-	g := newGuest(s)
-	var enter api.Function
-	var err error
-	if g.module, enter, err = e.instance(ctx, g.memory); err != nil {
-		return nil, fmt.Errorf("interpreter: %w", err)
-	}
+// enter starts an instance.
+func (e *wasi) enter(ctx context.Context, limit int64) (process, error) {
+	g := newGuest(&linearMemory{limit: limit, room: int64(len(e.image.memory)) + wasiLeast})
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
@@ -265,22 +253,24 @@ func (e *wasi) enter(ctx context.Context, s *wasiSession) (*guest, error) {
 	}
 	e.guests[g] = struct{}{}
 	e.mu.Unlock()
-	go func() {
-		g.serve(enter, e.image)
-		e.mu.Lock()
-		delete(e.guests, g)
-		e.mu.Unlock()
-		close(g.gone)
-	}()
-	select {
-	case <-g.ready:
-		return g, nil
-	case <-g.gone:
-		return nil, fmt.Errorf("interpreter: it did not start: %w", g.ended)
-	case <-ctx.Done():
-		g.close()
-		return nil, ctx.Err()
+	mod, enter, err := e.instance(ctx, g.memory)
+	if err != nil {
+		e.forget(g)
+		return nil, fmt.Errorf("an interpreter does not start: %w", err)
 	}
+	go func() {
+		g.serve(mod, enter, e.image)
+		e.forget(g)
+	}()
+	return g, nil
+}
+
+// forget is told that a guest has ended.
+func (e *wasi) forget(g *guest) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.guests, g)
+	close(g.gone)
 }
 
 // Close implements [Engine].
@@ -297,7 +287,7 @@ func (e *wasi) Close() error {
 	}
 	e.mu.Unlock()
 	for _, g := range open {
-		g.close() // code that runs must not be unmapped
+		g.end() // code that runs must not be unmapped
 	}
 	ctx := context.Background() // closing does not wait
 	err := e.runtime.Close(ctx)

@@ -25,5 +25,6 @@ def enter():
 
 os.environ.clear()
 sys.argv[:] = sys.orig_argv[:] = [""]
-write(0, b"%d %d %d" % (id(enter), id(type(enter)), id(())))
+version = ".".join(map(str, sys.version_info[:3])).encode()
+write(0, b"%s %d %d %d" % (version, id(enter), id(type(enter)), id(())))
 time.clock_getres(time.CLOCK_MONOTONIC)

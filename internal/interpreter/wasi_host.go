@@ -32,8 +32,8 @@ const (
 type port interface {
 	// write takes what the module writes to a descriptor, read fills a buffer from the bridge, pause is told that the
 	// interpreter can be copied, sleep waits. Where they say false, the module ends.
-	write(ctx context.Context, fd uint32, data []byte) bool
-	read(ctx context.Context, buffer []byte) (int, bool)
+	write(fd uint32, data []byte) bool
+	read(buffer []byte) (int, bool)
 	pause(mod api.Module) bool
 	sleep(d time.Duration) bool
 }
@@ -62,7 +62,7 @@ func hostRead(ctx context.Context, mod api.Module, stack []uint64) {
 		return
 	}
 	stack[0] = vectors(mod, stack, func(buffer []byte) int {
-		n, ok := p.read(ctx, buffer)
+		n, ok := p.read(buffer)
 		if !ok {
 			end(ctx, mod)
 		}
@@ -79,7 +79,7 @@ func hostWrite(ctx context.Context, mod api.Module, stack []uint64) {
 		return
 	}
 	stack[0] = vectors(mod, stack, func(data []byte) int {
-		if !p.write(ctx, fd, data) {
+		if !p.write(fd, data) {
 			end(ctx, mod)
 		}
 		return len(data)
@@ -195,7 +195,6 @@ func vectors(mod api.Module, stack []uint64, use func([]byte) int) uint64 {
 
 // end stops the module from within a function that it called.
 func end(ctx context.Context, mod api.Module) {
-	const code = 1
-	_ = mod.CloseWithExitCode(ctx, code) // the memory is gone with the module either way
-	panic(sys.NewExitError(code))
+	_ = mod.CloseWithExitCode(ctx, sys.ExitCodeContextCanceled) // the memory is gone with the module either way
+	panic(sys.NewExitError(sys.ExitCodeContextCanceled))
 }
