@@ -97,6 +97,9 @@ func (e ErrorType) Class() Class {
 	}
 }
 
+// OfValue says whether an error type is about the value of an argument, rather than its name, its type or the call.
+func (e ErrorType) OfValue() bool { return strings.HasPrefix(string(e), "value_error:") }
+
 // Verdict is what is said of the calls of one entry.
 type Verdict struct {
 	Right bool

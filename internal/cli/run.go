@@ -404,12 +404,15 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	a.resumeHint = "seatrial resume " + o.out
 	worlds := verify.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
+	separator := verify.NewSeparator(s)
+	defer separator.Close()
 	m := a.meter()
 	stage := episode.NewStage(s, worlds, environment.Limits{})
 	stage.Show(o.shown())
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,
 		Trials: o.trials, Workers: workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),
+		Separate: separator.Separate,
 		Progress: func(p episode.Progress) {
 			rest := fmt.Sprintf("%d invalid", p.Failed())
 			if p.Usage.CostUSD > 0 {

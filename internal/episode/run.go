@@ -50,6 +50,9 @@ type Run struct {
 	// Judge gives the verdict of the grader on a valid episode: whether it succeeded. It is asked where a participant has
 	// Retry, and must then be there; it must be a function of its arguments, safe for concurrent use.
 	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)
+	// Separate adds what grading needs to tell values apart to the events of a finished episode; may be nil. It must be a
+	// function of its arguments, safe for concurrent use.
+	Separate func(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error
 }
 
 // Progress counts the episodes of a run.
@@ -262,7 +265,11 @@ func (x *execution) episode(
 	if err == nil {
 		timed := &timedAgent{agent: agent, now: r.Now}
 		record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
-		if err := env.Settle(context.WithoutCancel(ctx)); err != nil {
+		err := env.Settle(context.WithoutCancel(ctx))
+		if err == nil && r.Separate != nil && transcript.Valid(record.Transcript.End().End) {
+			err = r.Separate(context.WithoutCancel(ctx), j.instance, record.Transcript)
+		}
+		if err != nil {
 			record.Transcript = unbegun(ctx, header, err) // evidence is missing: better no episode than half of one
 		}
 		record.Decisions = timed.took

@@ -45,7 +45,7 @@ type Stage struct {
 	whole   map[[2]string]*environment.Toolkit // by style and database
 	shown   map[string]*environment.Toolkit    // by style, database and starting tables
 	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
-	settled map[string]*environment.Settled    // by database and world
+	settled map[string]*environment.Settled    // by database, of the published worlds
 	names   map[string]*condition.Renaming     // by the key of shown and the seed
 	open    map[string]*openWorld              // by style
 }
@@ -138,7 +138,9 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
-	config.Settled = s.settledOf(task.Database + "\n" + in.World)
+	if in.World == "" {
+		config.Settled = s.settledOf(task.Database)
+	}
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
 		var tools []*universe.Tool
 		input := condition.FaultInput{Task: task, Tools: config.Toolkit.Whole()}
@@ -255,13 +257,13 @@ func (s *Stage) starts(task *universe.Task) ([]environment.Start, error) {
 	return list, nil
 }
 
-func (s *Stage) settledOf(world string) *environment.Settled {
+func (s *Stage) settledOf(database string) *environment.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.settled[world]
+	known := s.settled[database]
 	if known == nil {
 		known = environment.NewSettled()
-		s.settled[world] = known
+		s.settled[database] = known
 	}
 	return known
 }

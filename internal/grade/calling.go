@@ -73,6 +73,7 @@ type Calling struct {
 // invocation is a call of the episode or of a plan.
 type invocation struct {
 	tool      string
+	label     string         // of a plan's call
 	arguments map[string]any // decoded JSON; nil where they are no object
 	malformed bool           // the arguments are JSON but no object
 	// refers maps the labels that the arguments refer to to the places of the calls that they stand for; a label that
@@ -121,7 +122,7 @@ func planned(p *universe.Plan) ([]invocation, error) {
 	at := make(map[string]int, len(p.Calls))
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		calls[i] = invocation{tool: c.Tool, arguments: c.Arguments, refers: referred(c.Arguments, at)}
+		calls[i] = invocation{tool: c.Tool, label: c.Label, arguments: c.Arguments, refers: referred(c.Arguments, at)}
 		if p.Evidence != nil {
 			calls[i].gives = p.Evidence[i]
 		}

@@ -162,7 +162,46 @@ func (r *rawMessage) UnmarshalJSON(data []byte) error {
 
 func calling(t *testing.T, task *universe.Task, calls []universe.Call, start []world) *Calling {
 	t.Helper()
-	g := must(t, task, played(t, calls, start))
+	return callingApart(t, task, calls, start, nil)
+}
+
+// heldApart writes what the calls that need it give on further worlds, as a run does.
+func heldApart(t *testing.T, task *universe.Task, record *transcript.Transcript, calls []universe.Call, apart []world) {
+	t.Helper()
+	spellings, err := Spellings(task, record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range spellings {
+		ev := &record.Events[s.Event]
+		found := transcript.Separation{Plan: s.Plan, Call: s.Call}
+		for _, w := range apart {
+			gives := func(calls []universe.Call, label string) universe.CallEvidence {
+				sources := map[string]*ran{}
+				for i := range calls {
+					if sources[calls[i].Label] = run(&calls[i], sources, []world{w}); calls[i].Label == label {
+						return sources[label].evidence()
+					}
+				}
+				t.Fatalf("there is no call %s", label)
+				return universe.CallEvidence{}
+			}
+			own, planned := gives(calls, ev.Label), gives(task.Plan(s.Plan).Calls, s.Call)
+			if own.Rows+planned.Rows > 0 {
+				found.Own, found.Planned = append(found.Own, own.Digest), append(found.Planned, planned.Digest)
+			}
+		}
+		if len(found.Own) > 0 {
+			ev.Separated = append(ev.Separated, found)
+		}
+	}
+}
+
+func callingApart(t *testing.T, task *universe.Task, calls []universe.Call, start, apart []world) *Calling {
+	t.Helper()
+	record := played(t, calls, start)
+	heldApart(t, task, record, calls, apart)
+	g := must(t, task, record)
 	if g.Calling == nil {
 		t.Fatal("the calls were not compared")
 	}
@@ -477,52 +516,58 @@ func TestSlotsByProof(t *testing.T) {
 		agent          []universe.Call
 		strict, proven int // right
 		change         func(task *universe.Task)
+		apart          []world // neighbours that were grown for the values
 	}{
-		{"1 and 1.0", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 5, nil},
-		{"another value", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = int64(3); return c }), 4, 4, nil},
-		// No row of the published world or of a neighbour tells a count by `a` from one by `b`.
-		{"another key of a count", plan, alter(func(c []universe.Call) []universe.Call { c[1].Arguments["key"] = "b"; return c }), 4, 5, nil},
+		{"1 and 1.0", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 5, nil, nil},
+		{"another value", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = int64(3); return c }), 4, 4, nil, nil},
+		// No row of any world tells a count by `a` from one by `b`.
+		{"another key of a count", plan, alter(func(c []universe.Call) []universe.Call { c[1].Arguments["key"] = "b"; return c }), 4, 5, nil,
+			[]world{{{1, 3}, {2, 1}, {3, 0}}, {{2, 2}}}},
+		{"another key of a count, held apart by nothing", plan,
+			alter(func(c []universe.Call) []universe.Call { c[1].Arguments["key"] = "b"; return c }), 4, 4, nil, nil},
 		{"a value that one neighbour tells", []universe.Call{filter("filter_not", "step_0", "starting_table", "a", int64(0))},
-			[]universe.Call{filter("filter_not", "step_0", "starting_table", "a", int64(9))}, 2, 2, nil},
-		{"a value that no world tells", []universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
-			[]universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 3, nil},
+			[]universe.Call{filter("filter_not", "step_0", "starting_table", "a", int64(9))}, 2, 2, nil, nil},
+		{"a value that none of the usual worlds tells", []universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
+			[]universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 2, nil, []world{{{1, 1}, {2, 0}}, {{1, 9}, {3, 1}}}},
+		{"a value of which no usual world tells, and none was asked", []universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
+			[]universe.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 2, nil, nil},
 		{"no evidence", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 4,
-			func(task *universe.Task) { task.Plans[0].Evidence = nil }},
+			func(task *universe.Task) { task.Plans[0].Evidence = nil }, nil},
 		{"neighbours all alike", plan, alter(func(c []universe.Call) []universe.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 4,
 			func(task *universe.Task) {
 				for i := range task.Plans[0].Evidence {
 					e := &task.Plans[0].Evidence[i]
 					e.Handle, e.Neighbours = "", []string{e.Neighbours[0]}
 				}
-			}},
+			}, nil},
 		{"an empty result", []universe.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(9))},
-			[]universe.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(8))}, 2, 2, nil},
+			[]universe.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(8))}, 2, 2, nil, nil},
 		{"the same result under another label", []universe.Call{
 			over("sort", "step_0", "starting_table", "a"), over("sort", "step_1", "starting_table", "b"), over("count", "step_2", "step_0", "a"),
 		}, []universe.Call{
 			over("sort", "step_1", "starting_table", "b"), over("sort", "step_0", "starting_table", "a"), over("count", "step_2", "step_0", "a"),
-		}, 3, 4, nil},
+		}, 3, 4, nil, nil},
 		{"an argument of another name", plan, alter(func(c []universe.Call) []universe.Call {
 			c[1].Arguments["column"] = c[1].Arguments["key"]
 			delete(c[1].Arguments, "key")
 			return c
-		}), 4, 4, nil},
+		}), 4, 4, nil, nil},
 		{"the wrong label", plan, alter(func(c []universe.Call) []universe.Call {
 			c[1].Arguments["data_source"] = "$starting_table$"
 			return c
-		}), 4, 4, nil},
+		}), 4, 4, nil, nil},
 		{"a label of nothing", plan, alter(func(c []universe.Call) []universe.Call {
 			c[1].Arguments["data_source"] = "$step_7$"
 			return c
-		}), 4, 4, nil},
+		}), 4, 4, nil, nil},
 		{"an escape", []universe.Call{filter("filter_not", "step_0", "starting_table", "a", "$5")},
-			[]universe.Call{filter("filter_not", "step_0", "starting_table", "a", "$$5")}, 3, 3, nil},
+			[]universe.Call{filter("filter_not", "step_0", "starting_table", "a", "$$5")}, 3, 3, nil, nil},
 	} {
 		task := proven(test.plan, start)
 		if test.change != nil {
 			test.change(task)
 		}
-		got := calling(t, task, test.agent, start)
+		got := callingApart(t, task, test.agent, start, test.apart)
 		if got.Slots.Right != test.strict || got.ProvenSlots.Right != test.proven {
 			t.Errorf("%s: %d strict, %d by proof; want %d and %d", test.name, got.Slots.Right, got.ProvenSlots.Right, test.strict, test.proven)
 		}

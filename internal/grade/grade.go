@@ -12,8 +12,8 @@ import (
 )
 
 // Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it; those
-// of the second had nothing from Reaction on, and counted what look-alikes did as landed.
-const Format = "seatrial.grade/3"
+// of the second had nothing from Reaction on, and counted what look-alikes did as landed; those of the third had no AST.
+const Format = "seatrial.grade/4"
 
 // Outcomes of an episode.
 const (
@@ -104,6 +104,8 @@ type Grade struct {
 	// Calling is there for valid episodes of tasks that have plans and tools that can be run, but for those of the protocol sql and those that ended with
 	// a judgement.
 	Calling *Calling `json:"calling,omitempty"`
+	// AST is there for valid episodes that have Check or Calling and whose request can be met.
+	AST *AST `json:"ast,omitempty"`
 	// ErrorClass is one of [ErrorClasses] for failed episodes that have Calling, else "".
 	ErrorClass string `json:"error_class,omitempty"`
 	// How a failed, valid episode went round (NL2API appendix H.1.2). Stuck and StuckSame do not exclude the outcome
@@ -149,6 +151,7 @@ func scorers() []scorer {
 		{"cause", scoreCause},
 		{"clarification", scoreClarification},
 		{"calling", scoreCalling},
+		{"ast", scoreAST},
 		{"error class", scoreErrorClass},
 		{"loops", scoreLoops},
 		{"reaction", scoreReaction},

@@ -13,15 +13,38 @@ import (
 const errorDigest = "error:"
 
 // sameResult says whether a call of the agent is proven to give what a call of the plan gave: they are data handles with
-// one statement, or gave one result, not empty, on the published database, and the same ones on neighbours whose rows tell
-// results apart.
+// one statement and one list of values; or they gave the same wherever it is known, and, where they are calls of one function
+// with other values, on neighbours whose rows tell these values apart too.
 func (m *matching) sameResult(x, y int) bool {
-	a, g := &m.agent[x].gives, &m.plan[y].gives
-	if a.Handle != "" && a.Handle == g.Handle {
+	a, g := &m.agent[x], &m.plan[y]
+	if a.gives.Handle != "" && a.gives.Handle == g.gives.Handle {
 		return true
 	}
-	return a.Digest != "" && a.Digest == g.Digest && a.Rows > 0 && g.Rows > 0 && separated(a.Neighbours, g.Neighbours)
+	return a.alike(g) && (!a.otherValues(g) || a.heldApart(m.kind, g))
 }
+
+// alike says whether two calls gave one result, not empty, on the published database, and the same ones on neighbours whose
+// rows tell results apart.
+func (c *invocation) alike(g *invocation) bool {
+	return c.gives.Digest != "" && c.gives.Digest == g.gives.Digest && c.gives.Rows > 0 && g.gives.Rows > 0 &&
+		separated(c.gives.Neighbours, g.gives.Neighbours)
+}
+
+// heldApart says whether the transcript holds what both calls give on neighbours whose rows tell their values apart, and
+// that it is the same, and not nothing.
+func (c *invocation) heldApart(plan string, g *invocation) bool {
+	if c.event == nil {
+		return false
+	}
+	for i := range c.event.Separated {
+		if s := &c.event.Separated[i]; s.Plan == plan && s.Call == g.label {
+			return len(s.Own) > 0 && slices.Equal(s.Own, s.Planned) && !slices.ContainsFunc(s.Own, isErrorDigest)
+		}
+	}
+	return false
+}
+
+func isErrorDigest(digest string) bool { return digest == "" || strings.HasPrefix(digest, errorDigest) }
 
 // separated says whether the digests on the neighbours that both sides know are the same, and not all alike. A neighbour
 // on which both calls failed proves nothing.
@@ -31,7 +54,7 @@ func separated(a, g []string) bool {
 		switch {
 		case a[i] != g[i]:
 			return false
-		case a[i] == "" || strings.HasPrefix(a[i], errorDigest):
+		case isErrorDigest(a[i]):
 		case first == "":
 			first = a[i]
 		default:
@@ -107,7 +130,7 @@ func (m *matching) provenArguments(a, g int) int {
 		if m.equal(a, g, v, w, (*matching).sameReferred) {
 			right++
 		}
-		if refers(v) && refers(w) && !m.equal(a, g, v, w, (*matching).sameInput) {
+		if refers(v) && refers(w) && !m.handsOver(a, g, v, w) {
 			sameInputs = false
 		}
 	}
@@ -115,6 +138,24 @@ func (m *matching) provenArguments(a, g int) int {
 		return shared
 	}
 	return right
+}
+
+// handsOver says whether two arguments that hold references hand over the same. A reference to a whole result hands over the
+// same as one to its column, where the calls that take them went through: a whole result stands for a column only where it
+// has no other.
+func (m *matching) handsOver(a, g int, v, w any) bool {
+	x, isText := v.(string)
+	y, both := w.(string)
+	if isText && both {
+		r, isReference := universe.ParseReference(x)
+		s, other := universe.ParseReference(y)
+		if isReference && other && (r.Column == "") != (s.Column == "") {
+			from, made := m.agent[a].refers[r.Label]
+			to, planned := m.plan[g].refers[s.Label]
+			return made && planned && m.sameInput(from, to)
+		}
+	}
+	return m.equal(a, g, v, w, (*matching).sameInput)
 }
 
 // refers says whether an argument holds a reference.

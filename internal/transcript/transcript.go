@@ -94,6 +94,7 @@ type Event struct {
 	Handle    string              `json:"handle,omitempty"`     // of a data handle: the hash of its statement and values
 	Digest    string              `json:"digest,omitempty"`     // of the result on the world
 	Neighbour []string            `json:"neighbours,omitempty"` // of the same call on the world's neighbours
+	Separated []Separation        `json:"separated,omitempty"`  // where its values are not those of a plan's call that gives the same
 	Resolved  bool                `json:"resolved,omitempty"`   // an argument was a reference
 	Unlisted  bool                `json:"unlisted,omitempty"`   // the tool was not shown to the agent
 	// In an open world: Found lists the tools that the call showed, the best first, and Unfound says that the tool had been
@@ -127,6 +128,15 @@ type Event struct {
 	Usage   *universe.Usage `json:"usage,omitempty"` // of the whole episode
 	Turns   int             `json:"turns,omitempty"`
 	Calls   int             `json:"calls,omitempty"`
+}
+
+// Separation is what a call and a call of a plan give on neighbours whose rows tell the values of the two apart: digests in the
+// order of these neighbours, those on which both give no row left out.
+type Separation struct {
+	Plan    string   `json:"plan"` // its kind
+	Call    string   `json:"call"` // its label
+	Own     []string `json:"own"`
+	Planned []string `json:"planned"`
 }
 
 // Transcript is a whole episode.
