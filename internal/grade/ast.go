@@ -11,10 +11,10 @@ import (
 // Function Calling (RFC), table 2. Where tools cannot be run, the leaderboard's rules decide (see [Check]); where they
 // can, the calls of the task's plan do. Strict implies Matched, and Matched implies Lenient.
 type AST struct {
-	// Strict: by the official rules; of a plan, every call is its counterpart by place, with the same canonical arguments.
+	// Strict: by the official rules; of a plan, the calls are the plan's, each as often, with the same canonical arguments. Order
+	// counts for neither, but as references ask for it.
 	Strict bool `json:"strict"`
-	// Matched: calls are assigned to right ones as well as can be. Of a plan, the calls are the plan's, each as often, in
-	// whatever order.
+	// Matched: parallel calls are assigned to possible answers as well as can be; of a plan that is Strict.
 	Matched bool `json:"matched"`
 	// Lenient: other spellings of a value count too: by listed rules where nothing can be run, by proof where it can.
 	Lenient bool `json:"lenient"`
@@ -51,9 +51,9 @@ func astOfCheck(g *Grade) *AST {
 // astOfPlans takes the plan that fits best: one whose calls are all there fits better than any other.
 func (e *episode) astOfPlans() *AST {
 	m := e.matching
-	s := &AST{Strict: m.intent.whole() && m.slots.whole()}
-	s.Matched = s.Strict || sameCalls(m.agent, m.plan)
-	s.Lenient = s.Matched || m.intent.whole() && m.proven.whole() || m.assignable()
+	s := &AST{Strict: sameCalls(m.agent, m.plan)}
+	s.Matched = s.Strict
+	s.Lenient = s.Strict || m.intent.whole() && m.proven.whole() || m.assignable()
 	if s.Strict {
 		return s
 	}

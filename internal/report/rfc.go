@@ -36,8 +36,8 @@ var measures = []measure{
 	{"lenient", func(s *grade.AST) bool { return s.Lenient }},
 }
 
-const measureNote = "strict: by the leaderboard's rules; of a plan, call by call with the same canonical arguments. matched: with the best " +
-	"assignment of calls. lenient: other spellings of a value count too, by listed rules where tools cannot be run, by proof where they can."
+const measureNote = "strict: by the leaderboard's rules; of a plan, its calls with the same canonical arguments, in any order. matched: with the " +
+	"best assignment of parallel calls. lenient: other spellings of a value count too, by listed rules where tools cannot be run, by proof where they can."
 
 // ofNames says whether a specification of conditions has these names alone.
 func ofNames(specification string, names []string) bool {
