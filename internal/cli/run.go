@@ -592,6 +592,10 @@ func (a *app) resumeCommand() *cobra.Command {
 			if err := store.Close(); err != nil {
 				return err
 			}
+			if meta.Settings[settingCommand] == "serve" {
+				return diag.Usagef("%s was served, and is gone on with by whoever acts in it", args[0]).
+					WithHint("seatrial serve %s --out %s --http 127.0.0.1:8080", meta.Settings["suite"], args[0])
+			}
 			if err := o.restore(meta.Settings); err != nil {
 				return fmt.Errorf("settings of %s: %w", args[0], err)
 			}

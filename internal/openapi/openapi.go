@@ -22,11 +22,7 @@ const Version = "1.0.0"
 const problemType = "application/problem+json"
 
 // problems are the errors that every endpoint may answer with, by the name of their component.
-var problems = []struct {
-	status int
-	name   string
-	text   string
-}{
+var problems = []possible{
 	{http.StatusBadRequest, "BadRequest", "A query parameter is missing, unknown, repeated or of the wrong type."},
 	{http.StatusNotFound, "NotFound", "There is no such endpoint."},
 	{http.StatusTooManyRequests, "TooManyRequests", "Too many requests: wait before the next."},
@@ -34,24 +30,46 @@ var problems = []struct {
 	{http.StatusServiceUnavailable, "ServiceUnavailable", "The endpoint is unavailable at present."},
 }
 
+// possible is an error that an endpoint may answer with.
+type possible struct {
+	status int
+	name   string // of its component
+	text   string
+}
+
 // Document gives the OpenAPI 3.1 document of one database: a GET operation for each tool of the rest style, tagged by the
 // table that it is mostly about. What the database is about may be said in description. The bytes are one line of JSON
 // with sorted keys, the same whatever the order of the tools. There are no examples of arguments or results, so no
 // document tells an answer. A tool that is no endpoint of this database, and two of one name or path, are errors.
 func Document(database, description string, tools []*universe.Tool) ([]byte, error) {
+	return document(database, tools, &form{
+		about: about(database, description, len(tools)), server: "/", says: "The server that gives this document.",
+		problems: problems, tag: mainTable,
+	})
+}
+
+// form is what tells documents apart that describe the same endpoints.
+type form struct {
+	about, server, says string
+	problems            []possible
+	tag                 func(*universe.Tool) string
+	headers             openapi3.Headers // of an answer
+}
+
+func document(database string, tools []*universe.Tool, f *form) ([]byte, error) {
 	doc := &openapi3.T{
 		OpenAPI: "3.1.0",
 		Info: &openapi3.Info{
 			Title:       "Database " + database,
 			Version:     Version,
-			Description: about(database, description, len(tools)),
+			Description: f.about,
 			Contact:     &openapi3.Contact{Name: "Seatrial"},
 			License:     &openapi3.License{Name: "The licence of the corpus that the database is from", Identifier: "NOASSERTION"},
 		},
-		Servers:    openapi3.Servers{{URL: "/", Description: "The server that gives this document."}},
+		Servers:    openapi3.Servers{{URL: f.server, Description: f.says}},
 		Security:   openapi3.SecurityRequirements{openapi3.NewSecurityRequirement()},
 		Paths:      openapi3.NewPaths(),
-		Components: components(),
+		Components: components(f.problems),
 	}
 	tools = slices.Clone(tools)
 	slices.SortFunc(tools, func(a, b *universe.Tool) int { return strings.Compare(a.Path, b.Path) })
@@ -70,7 +88,7 @@ func Document(database, description string, tools []*universe.Tool) ([]byte, err
 			return nil, fmt.Errorf("openapi: the path %s of tool %s has dynamic parts", t.Path, t.Name)
 		}
 		names[t.Name] = true
-		op, err := operation(t)
+		op, err := operation(t, f)
 		if err != nil {
 			return nil, fmt.Errorf("openapi: tool %s: %w", t.Name, err)
 		}
@@ -124,14 +142,14 @@ func spaced(name string) string { return strings.Join(strings.FieldsFunc(name, s
 func separates(c rune) bool { return c == '_' || c == ' ' }
 
 // operation describes one endpoint.
-func operation(t *universe.Tool) (*openapi3.Operation, error) {
+func operation(t *universe.Tool, f *form) (*openapi3.Operation, error) {
 	summary, rest, _ := strings.Cut(t.Description, ". ")
 	op := &openapi3.Operation{
 		OperationID: t.Name,
 		Summary:     strings.TrimSuffix(summary, "."),
 		Description: rest,
-		Tags:        []string{mainTable(t)},
-		Responses:   openapi3.NewResponsesWithCapacity(len(problems) + 1),
+		Tags:        []string{f.tag(t)},
+		Responses:   openapi3.NewResponsesWithCapacity(len(f.problems) + 1),
 	}
 	if op.Description == "" {
 		op.Description = t.Description
@@ -150,10 +168,10 @@ func operation(t *universe.Tool) (*openapi3.Operation, error) {
 	}
 	ok := "The records that were found; an empty list where there are none."
 	op.Responses.Set("200", &openapi3.ResponseRef{Value: &openapi3.Response{
-		Description: &ok,
-		Content:     openapi3.Content{"application/json": &openapi3.MediaType{Schema: returned(t.Returns).NewRef()}},
+		Description: &ok, Headers: f.headers,
+		Content: openapi3.Content{"application/json": &openapi3.MediaType{Schema: returned(t.Returns).NewRef()}},
 	}})
-	for _, p := range problems {
+	for _, p := range f.problems {
 		op.Responses.Set(strconv.Itoa(p.status), &openapi3.ResponseRef{Ref: "#/components/responses/" + p.name})
 	}
 	return op, nil
@@ -230,7 +248,7 @@ func mainTable(t *universe.Tool) string {
 }
 
 // components are the parts that all operations share: the errors.
-func components() *openapi3.Components {
+func components(problems []possible) *openapi3.Components {
 	problem := openapi3.NewObjectSchema()
 	problem.Description = "A problem, in the form of RFC 9457."
 	property := func(name, kind, text string) {

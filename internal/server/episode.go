@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/environment"
@@ -27,6 +28,8 @@ type Episode struct {
 	view     *universe.View
 	started  time.Time
 	deadline time.Time // of the wall-clock budget; zero for none
+
+	listed atomic.Pointer[[]*universe.Tool] // nil while the client knows the view alone
 
 	// turn is held by whoever acts. All below it belongs to the holder.
 	turn      chan struct{}
@@ -90,7 +93,7 @@ func (e *Episode) begin(r *Request) error {
 		}
 		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BaseBudget(own), r.Scale))
 	}
-	env, err := s.environment(e.instance, episode.Seat{Header: e.header, Budget: budget})
+	env, err := s.environmentOf(s.stage, e.instance, episode.Seat{Header: e.header, Budget: budget})
 	if err != nil {
 		return fmt.Errorf("episode of %s: %w", e.instance.ID, err)
 	}
@@ -106,14 +109,16 @@ func (e *Episode) begin(r *Request) error {
 // maxWall keeps budgets of time within what a duration can hold.
 const maxWall = 10 * 365 * 24 * time.Hour
 
-// environment makes an environment; a panic there is that episode's failure.
-func (s *Episodes) environment(in *suite.Instance, seat episode.Seat) (env *environment.Environment, err error) {
+// environmentOf makes an environment; a panic there is that episode's failure.
+func (s *Episodes) environmentOf(
+	stage *episode.Stage, in *suite.Instance, seat episode.Seat,
+) (env *environment.Environment, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("prepare: panic: %v", p)
 		}
 	}()
-	return s.stage.Environment(s.stopping, in, seat)
+	return stage.Environment(s.stopping, in, seat)
 }
 
 // ID is the episode's id: that of its transcript, by which runs and reports name it.
@@ -161,7 +166,17 @@ func (e *Episode) Tools(ctx context.Context) ([]*universe.Tool, error) {
 	if e.env == nil || e.steps == 0 {
 		return e.view.Tools, nil
 	}
-	return e.env.Specifications(), nil
+	tools := e.env.Specifications()
+	e.listed.Store(&tools)
+	return tools, nil
+}
+
+// Listed gives the tools as the client was last told of them: by [Episode.Tools], or else by the view.
+func (e *Episode) Listed() []*universe.Tool {
+	if tools := e.listed.Load(); tools != nil {
+		return *tools
+	}
+	return e.view.Tools
 }
 
 // Verdict gives the grade of an ended episode, as far as it may be shown. The error is a [Refusal].
@@ -365,6 +380,8 @@ func (e *Episode) notice(r *Result) {
 		switch d.Condition {
 		case conditionSlow:
 			r.Latency = max(r.Latency, time.Duration(detail.Milliseconds)*time.Millisecond)
+		case conditionTimeout:
+			r.Latency = max(r.Latency, timedOut)
 		case conditionRate:
 			r.Wait = max(r.Wait, detail.Wait)
 		}
@@ -373,8 +390,11 @@ func (e *Episode) notice(r *Result) {
 
 // The conditions that have to do with time: see package condition.
 const (
-	conditionSlow = "exec.slow"
-	conditionRate = "call.rate-limit"
+	conditionSlow    = "exec.slow"
+	conditionTimeout = "exec.timeout"
+	conditionRate    = "call.rate-limit"
+
+	timedOut = 30 * time.Second // the limit that these conditions speak of
 )
 
 // broken ends the episode because Seatrial failed in it, or was stopped.
@@ -399,7 +419,9 @@ func endedResult(act *Act) *Result {
 	return &Result{Observations: observations, Done: true}
 }
 
-func (e *Episode) wallSpent(now time.Time) bool { return !e.deadline.IsZero() && !now.Before(e.deadline) }
+func (e *Episode) wallSpent(now time.Time) bool {
+	return !e.deadline.IsZero() && !now.Before(e.deadline)
+}
 
 // Abandon ends the episode as one whose agent stopped without an act. It does nothing if the episode has ended.
 func (e *Episode) Abandon(ctx context.Context) error {

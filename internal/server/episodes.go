@@ -44,6 +44,7 @@ type Episodes struct {
 	config    Config
 	limits    Limits
 	stage     *episode.Stage
+	training  *episode.Stage // without neighbours: nobody compares arguments there
 	instances map[string]int // position in the suite, by id
 	now       func() time.Time
 
@@ -85,8 +86,11 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 		byHandle:  map[string]*Episode{}, byID: map[string]*Episode{}, trials: map[string]int{}, finished: map[string]bool{},
 		keys: map[string]*creation{},
 	}
-	s.stage = episode.NewStage(config.Suite, newMemo(config.Worlds, s.limits.MemoBytes), environment.Limits{})
+	remembered := newMemo(config.Worlds, s.limits.MemoBytes)
+	s.stage = episode.NewStage(config.Suite, remembered, environment.Limits{})
+	s.training = episode.NewStage(config.Suite, alone{remembered}, environment.Limits{})
 	s.stage.Show(config.Shown)
+	s.training.Show(config.Shown)
 	for i, in := range config.Suite.Instances {
 		s.instances[in.ID] = i
 	}

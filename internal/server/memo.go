@@ -62,6 +62,17 @@ func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *universe.Ta
 	return m.wrap(world), wrapped, nil
 }
 
+// alone are worlds without their neighbours.
+type alone struct{ worlds episode.Worlds }
+
+// Worlds is that of [episode.Worlds].
+func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *universe.Task) (
+	environment.World, []environment.World, error,
+) {
+	world, _, err := a.worlds.Worlds(ctx, in, task)
+	return world, nil, err
+}
+
 func (m *memo) wrap(w environment.World) *remembering {
 	known := m.wrapped[w]
 	if known == nil {

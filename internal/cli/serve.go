@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/server"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/spf13/cobra"
+)
+
+// serveOptions are the flags of `serve`.
+type serveOptions struct {
+	suite      string
+	http       string
+	out        string
+	tokenFile  string
+	hosts      []string
+	grades     bool
+	evidence   string
+	handles    string
+	neighbours int
+	budget     universe.Budget
+	limits     server.Limits
+	maxBody    int64
+	maxDelay   time.Duration
+	clients    int
+}
+
+// tokenVariable is the environment variable that may hold the server's token.
+const tokenVariable = "SEATRIAL_TOKEN"
+
+func (a *app) serveCommand() *cobra.Command {
+	o := serveOptions{}
+	cmd := &cobra.Command{
+		Use:   "serve SUITE --http ADDRESS",
+		Short: "Serve a suite to agents of any kind: episodes, tools and steps over HTTP",
+		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes what can be asked for, /docs/ shows it.\n\n" +
+			"An episode that has ended is in the file of --out before its client is told, as if `seatrial run` had played it: `seatrial\n" +
+			"report` and `seatrial grade` read it. A file that is there already is gone on with. An interrupt lets what is under way\n" +
+			"come to its end and keeps open episodes as interrupted.\n\n" +
+			"A token, from --token-file or " + tokenVariable + ", is needed to make, list and grade episodes; in its episode an agent gets by with\n" +
+			"the token that the making of it gave. On a loopback address the server does without one, where none is given: then\n" +
+			"whoever reaches it can do all of that.",
+		Args: oneArgument("SUITE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.suite = args[0]
+			return a.serve(cmd.Context(), &o)
+		},
+	}
+	d := server.DefaultLimits()
+	f := cmd.Flags()
+	f.StringVar(&o.http, "http", "", "address to listen on, as 127.0.0.1:8080; port 0 takes a free one")
+	f.StringVar(&o.out, "out", "", "file of the run; without one, nothing is kept of episodes")
+	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the bearer token which clients need")
+	f.StringSliceVar(&o.hosts, "host", nil, "name under which clients may speak to the server, beside those of its loopback address; may be given several times")
+	f.BoolVar(&o.grades, "show-grades", false, "let the grades of ended episodes be read, and rewards")
+	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
+	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
+		", or "+environment.HandlesPreview+" for keys, row count and first rows")
+	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
+	f.IntVar(&o.budget.Turns, "max-turns", 1000, "longest budget of turns of an episode")
+	f.IntVar(&o.budget.Calls, "max-calls", 1000, "longest budget of tool calls of an episode")
+	f.IntVar(&o.budget.Tokens, "token-budget", 0, "longest budget of tokens of an episode, as clients report them; 0 is none")
+	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "longest budget of seconds of an episode; 0 is none")
+	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "episodes open at a time")
+	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "after which an episode in which nothing was done ends as silent")
+	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "for which an ended episode can still be read")
+	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections held at a time")
+	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
+	f.DurationVar(&o.maxDelay, "max-delay", time.Second, "longest time for which a fault that is about time holds an answer back; 0 holds none")
+	return cmd
+}
+
+func (o *serveOptions) check() error {
+	switch {
+	case o.http == "":
+		return diag.Usagef("no address is given").WithHint("--http 127.0.0.1:8080")
+	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
+		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
+	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
+		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference, environment.HandlesPreview})
+	case o.neighbours < 0:
+		return diag.Usagef("--neighbours %d is negative", o.neighbours)
+	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || !(o.budget.WallSeconds >= 0):
+		return diag.Usagef("a budget is negative, or no number")
+	case o.maxDelay < 0:
+		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
+	}
+	for _, n := range []struct {
+		flag  string
+		value int64
+	}{
+		{"max-episodes", int64(o.limits.Episodes)}, {"idle", int64(o.limits.Idle)}, {"keep", int64(o.limits.Keep)},
+		{"max-connections", int64(o.clients)}, {"max-body", o.maxBody},
+	} {
+		if n.value <= 0 {
+			return diag.Usagef("--%s must be above 0", n.flag)
+		}
+	}
+	return nil
+}
+
+// settings lists what decides the content of a served run, flag by flag.
+func (o *serveOptions) settings() map[string]string {
+	folder := o.suite
+	if absolute, err := filepath.Abs(folder); err == nil {
+		folder = absolute
+	}
+	return map[string]string{
+		settingCommand: "serve", "suite": folder, "evidence": o.evidence, "handles": o.handles, "neighbours": strconv.Itoa(o.neighbours),
+	}
+}
+
+// settingCommand is the setting that says which command a run was begun with; `run` has none.
+const settingCommand = "command"
+
+// minToken is the shortest token, in characters.
+const minToken = 16
+
+// token reads the token that clients need; "" where none is given.
+func (a *app) token(o *serveOptions) (string, error) {
+	text := a.Getenv(tokenVariable)
+	from := tokenVariable
+	if o.tokenFile != "" {
+		data, err := os.ReadFile(o.tokenFile)
+		if err != nil {
+			return "", diag.Usagef("the token cannot be read: %v", err)
+		}
+		text, from = string(data), o.tokenFile
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "" && o.tokenFile == "":
+		return "", nil
+	case len(text) < minToken:
+		return "", diag.Usagef("the token in %s has fewer than %d characters", from, minToken).WithHint("openssl rand -hex 32 >%s", "FILE")
+	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return "", diag.Usagef("the token in %s has characters that a header cannot hold", from)
+	}
+	return text, nil
+}
+
+// loopback says whether only this machine reaches an address.
+func loopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	token, err := a.token(o)
+	if err != nil {
+		return err
+	}
+	s, err := loadSuite(o.suite)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.http)
+	if err != nil {
+		return diag.Usagef("cannot listen: %v", err).WithHint("--http 127.0.0.1:0 takes a free port")
+	}
+	defer func() { _ = listener.Close() }() // closed already where it was served
+	options := server.Options{
+		Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay,
+		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
+	}
+	switch {
+	case loopback(listener.Addr()):
+		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
+	case token == "":
+		return diag.Usagef("%s can be reached from elsewhere, and no token is given", listener.Addr()).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
+	case len(o.hosts) > 0:
+		options.Hosts = o.hosts
+	}
+	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
+	worlds := verify.NewWorlds(s, o.neighbours)
+	defer worlds.Close()
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	core, err := server.NewEpisodes(ctx, server.Config{
+		Suite: s, Worlds: worlds, Shown: episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles},
+		Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
+	})
+	if err != nil {
+		return err
+	}
+	address := "http://" + listener.Addr().String()
+	if a.asJSON {
+		err = a.printJSON(map[string]any{"url": address, "instances": len(s.Instances), "openapi": address + "/openapi.json"})
+	} else {
+		a.printf("Serving %d instances at %s\n  the API    %s/openapi.json\n  its page   %s/docs/\n", len(s.Instances), address, address, address)
+		if store == nil {
+			a.printf("  nothing is kept of episodes: --out FILE keeps them\n")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := server.Serve(ctx, listener, core, server.NewHandler(core, options), o.clients); err != nil {
+		return err
+	}
+	if store != nil {
+		return a.served(context.WithoutCancel(ctx), s, store)
+	}
+	return nil
+}
+
+// served grades what was served and says how much it is.
+func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) error {
+	if err := gradeStore(ctx, s, store); err != nil {
+		return err
+	}
+	ends, err := store.Ends(ctx)
+	if err != nil || a.asJSON {
+		return err
+	}
+	finished, open := 0, 0
+	for end, n := range ends {
+		if transcript.Valid(end) {
+			finished += n
+		} else {
+			open += n
+		}
+	}
+	a.printf("%s: %d episodes have ended, %d were open or failed; `seatrial report %s` says what came of them\n",
+		store.Path(), finished, open, store.Path())
+	return nil
+}
+
+// serveStore begins the run of --out, or goes on with it; nil where nothing is to be kept.
+func (a *app) serveStore(ctx context.Context, o *serveOptions, digest string) (*episode.Store, error) {
+	if o.out == "" {
+		return nil, nil
+	}
+	_, err := os.Lstat(o.out)
+	resume := !errors.Is(err, fs.ErrNotExist)
+	meta := episode.Meta{Suite: digest, Settings: o.settings(), Started: a.Now()}
+	return openStore(ctx, o.out, meta, resume)
+}
