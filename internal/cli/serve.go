@@ -179,10 +179,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		return diag.Usagef("cannot listen: %v", err).WithHint("--http 127.0.0.1:0 takes a free port")
 	}
 	defer func() { _ = listener.Close() }() // closed already where it was served
-	options := server.Options{
-		Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay,
-		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
-	}
+	options := server.Options{Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay}
 	switch {
 	case loopback(listener.Addr()):
 		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
@@ -207,6 +204,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles},
 		Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
+		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
 	})
 	if err != nil {
 		return err

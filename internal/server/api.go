@@ -28,8 +28,6 @@ type Options struct {
 	// takes DefaultMaxBody, and holds nothing back.
 	MaxBody  int64
 	MaxDelay time.Duration
-	// Failed is told of Seatrial's own failures, which clients are not told of; may be nil.
-	Failed func(error)
 }
 
 // DefaultMaxBody is the longest body of a request, in bytes.

@@ -323,10 +323,10 @@ func (s *Episodes) Sweep() {
 			}
 		case e.wallSpent(now):
 			e.env.FinishBudget(environment.BudgetWall)
-			e.conclude()
+			s.note(e.conclude())
 		case now.Sub(e.last) >= s.limits.Idle:
 			e.env.Finish(transcript.EndSilent, "")
-			e.conclude()
+			s.note(e.conclude())
 		}
 		<-e.turn
 	}
@@ -344,6 +344,13 @@ func (s *Episodes) Err() error {
 	s.failMu.Lock()
 	defer s.failMu.Unlock()
 	return s.failure
+}
+
+// note tells of a failure that nobody waits for.
+func (s *Episodes) note(err error) {
+	if err != nil && s.config.Failed != nil {
+		s.config.Failed(err)
+	}
 }
 
 func (s *Episodes) fail(err error) {
@@ -384,7 +391,7 @@ func (s *Episodes) Close(ctx context.Context) error {
 		e.turn <- struct{}{}
 		if !e.isDone() {
 			e.env.Finish(transcript.EndInterrupted, ErrClosed.Error())
-			e.conclude()
+			s.note(e.conclude())
 		}
 		<-e.turn
 	}

@@ -118,8 +118,8 @@ func send(w http.ResponseWriter, status int, body []byte) {
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	refusal := refusalIn(err)
 	if refusal == nil {
-		if r.Context().Err() == nil && a.options.Failed != nil {
-			a.options.Failed(err)
+		if r.Context().Err() == nil {
+			a.core.note(err)
 		}
 		writeProblem(w, &problem{
 			Status: http.StatusInternalServerError, Code: codeInternal, Detail: "The server failed; the episode does not count.",

@@ -31,6 +31,8 @@ type Config struct {
 	Budget universe.Budget
 	Grades bool // grades of ended episodes can be read
 	Limits Limits
+	// Failed is told of Seatrial's own failures, which clients are not told of; may be nil.
+	Failed func(error)
 }
 
 // Limits bound what clients can take. A field that is 0 takes the value of [DefaultLimits].
