@@ -15,8 +15,8 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/sqlc-dev/meyer v0.1.2
-	github.com/tetratelabs/wazero v1.12.0
 	github.com/swaggest/swgui v1.8.5
+	github.com/tetratelabs/wazero v1.12.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
