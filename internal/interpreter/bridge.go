@@ -349,7 +349,7 @@ func readFrame(r io.Reader, limit func(kind byte) (int, bool)) (kind byte, paylo
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	most, known := limit(head[0])
-	if !known || uint64(size) > uint64(most) { //nolint:gosec // limits are not negative
+	if !known || uint64(size) > uint64(most) {
 		return 0, nil, errTampered
 	}
 	payload = make([]byte, size)
@@ -363,7 +363,7 @@ func readFrame(r io.Reader, limit func(kind byte) (int, bool)) (kind byte, paylo
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	frame := make([]byte, 5+len(payload))
 	frame[0] = kind
-	binary.BigEndian.PutUint32(frame[1:], uint32(len(payload))) //nolint:gosec // code and results are far smaller
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(payload)))
 	copy(frame[5:], payload)
 	_, err := w.Write(frame)
 	return err

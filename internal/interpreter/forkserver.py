@@ -183,16 +183,15 @@ def confine(memory, cpu):
         checked(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0), "seccomp")
 
 
-def end(pid, force):
-    """Reap a session. One that does not end by itself, because it closed its socket and goes on, is killed."""
+def end(pid):
+    """Reap a session that has ended by itself. One that has closed its socket and goes on is killed."""
     alive = True
-    for _ in range(1 if force else 50):
+    for _ in range(50):
         done, status, usage = os.wait4(pid, os.WNOHANG)
         if done:
             alive = False
             break
-        if not force:
-            time.sleep(0.001)
+        time.sleep(0.001)
     if alive:
         os.kill(pid, signal.SIGKILL)
         _, status, usage = os.wait4(pid, 0)
@@ -201,8 +200,9 @@ def end(pid, force):
 
 def forever():
     """Serve until the control socket ends. It returns in a session alone, with what the session needs."""
-    pids = {}
+    pids, dying = {}, []
     while True:
+        dying = [pid for pid in dying if not os.waitpid(pid, os.WNOHANG)[0]]
         data, fds, _, _ = socket.recv_fds(control, 4096, 1)
         if not data:
             os._exit(0)
@@ -220,29 +220,40 @@ def forever():
             os.close(fds[0])
             continue
         pid = pids.pop(number, None)
-        if isinstance(pid, int):
-            answer = end(pid, request["force"])
-        else:
+        if not isinstance(pid, int):
             answer = {"failed": str(pid)}
+        elif request["force"]:  # nobody waits for the answer
+            os.kill(pid, signal.SIGKILL)
+            dying.append(pid)
+            continue
+        else:
+            answer = end(pid)
         answer["id"] = number
         control.send(json.dumps(answer).encode())
 
 
 def prepare(source):
-    """Load what sessions are likely to import, so that they share it and need no file for it."""
+    """Load what most sessions import: they share it, and start faster for every module that is not there."""
+    import _ctypes
     import builtins
 
     names = """
-        abc argparse array ast asyncio base64 bisect calendar cmath collections concurrent.futures contextlib copy csv
-        dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq html inspect io itertools
-        keyword logging math numbers operator pathlib pprint queue random re secrets shutil sqlite3 statistics string
-        struct tempfile textwrap threading typing unicodedata urllib.parse uuid warnings weakref zlib zoneinfo
+        ast bisect calendar collections copy csv dataclasses datetime decimal enum fractions functools hashlib heapq inspect
+        itertools math operator random re statistics string textwrap traceback typing unicodedata zlib
     """
     for name in names.split():
         try:
             __import__(name)
         except ImportError:  # a Python built without it
             pass
+    # Extensions of the library that lean on shared libraries outside it could not be loaded later.
+    folder = os.path.dirname(getattr(_ctypes, "__file__", None) or os.__file__)
+    for name in os.listdir(folder):
+        if name.split(".")[0] in ("_sqlite3", "_lzma", "_bz2", "_uuid", "_ssl", "_hashlib", "_elementtree", "pyexpat", "zlib"):
+            try:
+                ctypes.CDLL(os.path.join(folder, name), mode=os.RTLD_LAZY)
+            except OSError:
+                pass
     space = {"__builtins__": dict(vars(builtins)), "__name__": "seatrial"}
     exec(compile(source, "<seatrial>", "exec"), space)
     return space["serve"]

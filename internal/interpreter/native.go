@@ -86,7 +86,7 @@ func (n *native) Start(ctx context.Context, s *Setup) (Session, error) {
 				return nil, err
 			}
 			var p *nativeProcess
-			if p, err = server.fork(ctx, &limits); err == nil {
+			if p, err = server.fork(&limits); err == nil {
 				return p, nil
 			}
 			if ctx.Err() != nil {
@@ -168,7 +168,7 @@ import ctypes, json, resource, socket, sysconfig`
 func probePython(ctx context.Context, path string) (python, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-I", "-S", "-c", probe) //nolint:gosec // the user's own choice, or a usual place
+	cmd := exec.CommandContext(ctx, path, "-I", "-S", "-c", probe)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	text, err := cmd.Output()
@@ -288,15 +288,11 @@ type readiness struct {
 
 // tryForkServer starts a fork server and waits until its sandbox stands.
 func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *readiness, error) {
-	filter, err := seccompFilter()
-	if err != nil {
-		return nil, nil, err
-	}
 	ours, theirs, err := socketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(p.path, "-s", "-S", "-B", "-X", "utf8", "-c", boot) //nolint:gosec // found by findPython
+	cmd := exec.Command(p.path, "-s", "-S", "-B", "-X", "utf8", "-c", boot)
 	cmd.Env = []string{"PYTHONHASHSEED=0"}                                  // sets are printed alike in every run
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs}
@@ -336,7 +332,7 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 		"pivot_root": unix.SYS_PIVOT_ROOT, "capset": unix.SYS_CAPSET,
 		"landlock_create_ruleset": unix.SYS_LANDLOCK_CREATE_RULESET, "landlock_add_rule": unix.SYS_LANDLOCK_ADD_RULE,
 		"landlock_restrict_self": unix.SYS_LANDLOCK_RESTRICT_SELF,
-	}, filter})
+	}, seccompFilter()})
 	if err != nil {
 		return fail(err)
 	}
@@ -475,7 +471,7 @@ type order struct {
 }
 
 // fork starts a session.
-func (s *forkServer) fork(ctx context.Context, l *Limits) (*nativeProcess, error) {
+func (s *forkServer) fork(l *Limits) (*nativeProcess, error) {
 	ours, theirs, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, err
@@ -513,7 +509,7 @@ func control(c *net.UnixConn, f func(fd int) error) error {
 	if err != nil {
 		return err
 	}
-	if e := raw.Control(func(fd uintptr) { err = f(int(fd)) }); e != nil { //nolint:gosec // a descriptor is small
+	if e := raw.Control(func(fd uintptr) { err = f(int(fd)) }); e != nil {
 		return e
 	}
 	return err
@@ -589,7 +585,7 @@ func (p *nativeProcess) cpu() (time.Duration, bool) {
 	}
 	// A process's clock has a number of its own: see clock_getcpuclockid(3).
 	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^p.pid<<3|2), &t); err != nil { //nolint:gosec // identifiers of processes fit
+	if err := unix.ClockGettime(int32(^p.pid<<3|2), &t); err != nil {
 		return 0, false
 	}
 	return time.Duration(t.Nano()), true
@@ -627,7 +623,7 @@ func (p *nativeProcess) end() string {
 
 // reason reads how a session ended by itself.
 func (e *ending) reason(l *Limits) string {
-	status := syscall.WaitStatus(e.Status) //nolint:gosec // as wait gives it
+	status := syscall.WaitStatus(e.Status)
 	switch {
 	case e.Failed != "":
 		return ReasonKilled
