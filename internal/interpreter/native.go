@@ -293,7 +293,7 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 		return nil, nil, err
 	}
 	cmd := exec.Command(p.path, "-s", "-S", "-B", "-X", "utf8", "-c", boot)
-	cmd.Env = []string{"PYTHONHASHSEED=0"}                                  // sets are printed alike in every run
+	cmd.Env = []string{"PYTHONHASHSEED=0"} // sets are printed alike in every run
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs}
 	var complaint tail
