@@ -96,7 +96,11 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		record := json.RawMessage(text)
 		s.Written = append(s.Written, &record)
 	}
-	conditions, err := b.derive(ctx, s)
+	combinations, err := condition.ParseCombinations(b.opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := b.derive(ctx, s, combinations)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,11 @@ import (
 
 // derive puts every task under the conditions that were asked for, and plays its plan with what each instance shows. What
 // does not hold is refused.
-func (b *builder) derive(ctx context.Context, s *suite.Suite) (map[string]suite.InstanceCounts, error) {
-	if len(b.opts.Conditions) == 0 {
+func (b *builder) derive(
+	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition,
+) (map[string]suite.InstanceCounts, error) {
+	if len(combinations) == 0 {
 		return map[string]suite.InstanceCounts{}, nil
-	}
-	combinations, err := condition.ParseCombinations(b.opts.Conditions)
-	if err != nil {
-		return nil, err
 	}
 	b.done.pass = "certify"
 	derived, err := derive.Instances(s, combinations)

@@ -66,12 +66,6 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range made {
-		if m != nil {
-			s.Instances = append(s.Instances, m.Instances...)
-			s.Certificates = append(s.Certificates, m.Certified...)
-			s.Rejected = append(s.Rejected, m.Refused...)
-		}
-	}
+	takeRequests(s, made)
 	return verify.AccountRequests(s.Tasks, made), nil
 }

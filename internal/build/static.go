@@ -40,6 +40,9 @@ func isStatic(opts Options) (bool, error) {
 
 // runStatic builds a suite of tools that are specified and cannot be run.
 func (b *builder) runStatic(ctx context.Context) (*Built, error) {
+	if err := b.checkStatic(); err != nil {
+		return nil, err
+	}
 	b.opts.Styles = []string{universe.StyleStatic}
 	s := &suite.Suite{Tools: map[string][]*universe.Tool{universe.StyleStatic: {}}, Documents: map[string][]byte{}}
 	m := &s.Manifest
@@ -82,13 +85,19 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	if err := b.certifyStatic(ctx, s); err != nil {
 		return nil, err
 	}
-	conditions, err := b.derive(ctx, s)
+	combinations, err := condition.ParseAsked(b.opts.Conditions)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.allDerived(conditions); err != nil {
+	conditions, err := b.derive(ctx, s, combinations)
+	if err != nil {
 		return nil, err
 	}
+	changed, err := b.changeStatic(ctx, s, combinations)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(conditions, changed)
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err
@@ -102,17 +111,25 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	return &Built{Suite: s}, nil
 }
 
-// allDerived refuses conditions under which nothing was put: those that need SQL and databases must not be passed over.
-func (b *builder) allDerived(counts map[string]suite.InstanceCounts) error {
-	combinations, err := condition.ParseCombinations(b.opts.Conditions)
+// checkStatic refuses conditions that need SQL and databases, which must not be passed over, and sizes of toolkits that keep
+// their own.
+func (b *builder) checkStatic() error {
+	combinations, err := condition.ParseAsked(b.opts.Conditions)
 	if err != nil {
 		return err
 	}
 	for _, combination := range combinations {
-		name := condition.Specification(combination)
-		if _, made := counts[name]; !made {
-			return diag.Usagef("the condition %s needs SQL: tasks whose tools cannot be run have none", name).
-				WithHint("leave it out, or build from a corpus with SQL")
+		for _, c := range combination {
+			switch c.Name {
+			case condition.NameDisambiguate, condition.NameClarify:
+				return diag.Usagef("the condition %s needs SQL: tasks whose tools cannot be run have none", c).
+					WithHint("leave it out, or build from a corpus with SQL")
+			case condition.NameReplaceTool:
+				if usual, err := condition.Parse(c.Name); err == nil && c.String() != usual.String() {
+					return diag.Usagef("%s: questions whose tools cannot be run keep as many tools as they come with", c).
+						WithHint("--condition %s", c.Name)
+				}
+			}
 		}
 	}
 	return nil
@@ -124,7 +141,7 @@ func (b *builder) addQuestion(s *suite.Suite, corpus string, q *catalogue.Questi
 		ID: q.ID + "." + universe.StyleStatic, Corpus: corpus, Database: corpus + "." + q.ID, Style: universe.StyleStatic,
 		Source: q.Position.String(), Split: universe.SplitTest, Messages: q.Messages, Plans: []universe.Plan{},
 		Gold: universe.Gold{Kind: universe.GoldCalls, Expected: &q.Expected}, Proof: universe.ProofStatic,
-		Facets: map[string]string{"category": q.Category},
+		Facets: map[string]string{"category": q.Category}, Needs: q.Needs,
 	}
 	if q.Expected.Category == string(callcheck.Irrelevance) {
 		t.Gold.Kind = universe.GoldDecline

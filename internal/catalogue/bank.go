@@ -246,7 +246,54 @@ func (l *loader) bankCall(q Question, turns []turn, at int, tools map[string]*ba
 		q.feasible()
 		q.Expected.Tools = []string{call.Name}
 	}
+	if others := besides(turns, at); !fits || len(others) > 0 {
+		for _, t := range append([]*turn{call}, others...) {
+			q.Needs = append(q.Needs, needOf(t))
+		}
+	}
 	l.add(q)
+}
+
+// besides lists the calls that the same turn of the user asks for beside one: those that neither give it a value nor take one
+// from it.
+func besides(turns []turn, at int) []*turn {
+	from, to := at, at
+	for from > 0 && turns[from-1].Role != "User" {
+		from--
+	}
+	for to < len(turns) && turns[to].Role != "User" {
+		to++
+	}
+	var others []*turn
+	for i := from; i < to; i++ {
+		if t := &turns[i]; i != at && t.Role == "API" && !feeds(t, &turns[at]) && !feeds(&turns[at], t) {
+			others = append(others, t)
+		}
+	}
+	return others
+}
+
+// feeds says whether what one call returned is an argument of another.
+func feeds(from, to *turn) bool {
+	for _, raw := range to.Given {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && len(text) > 2 && bytes.Contains(from.Result, []byte(text)) &&
+			!slices.ContainsFunc(slices.Collect(maps.Values(from.Given)), func(v json.RawMessage) bool { return bytes.Equal(v, raw) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// needOf writes a call of a dialogue as it stands there.
+func needOf(t *turn) universe.Call {
+	c := universe.Call{Label: "call_1", Tool: t.Name, Arguments: map[string]any{}}
+	for name, raw := range t.Given {
+		if v, err := universe.DecodeValue(raw); err == nil {
+			c.Arguments[name] = v
+		}
+	}
+	return c
 }
 
 // holds says whether the right calls are right by lenient matching.

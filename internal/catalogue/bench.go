@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/callcheck"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -125,6 +126,9 @@ func (l *loader) query(place, name string, raw []byte, at diag.Position) {
 		q.Tools = append(q.Tools, tool)
 		if slices.ContainsFunc(read.Relevant, func(r []string) bool { return len(r) == 2 && r[0] == t.Tool && r[1] == t.Name }) {
 			q.Expected.Tools = append(q.Expected.Tools, tool.Name)
+			q.Needs = append(q.Needs, universe.Call{
+				Label: fmt.Sprintf("call_%d", len(q.Needs)+1), Tool: tool.Name, Arguments: t.said(read.Query),
+			})
 		}
 	}
 	if len(q.Expected.Tools) == 0 && len(q.Tools) > 0 {
@@ -181,4 +185,57 @@ var foreign = regexp.MustCompile(`[^a-z0-9]+`)
 // benchName writes a name as ToolBench shows it to models: small letters, digits and underscores.
 func benchName(name string) string {
 	return strings.Trim(foreign.ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
+
+// said lists the values of a tool's required parameters that a query says. Nobody wrote which these are: a value is the
+// example of the documentation, where the query has it, or a quoted text, an address, a number or a code that stands right
+// behind the parameter's name.
+func (t *benchTool) said(query string) map[string]any {
+	values := map[string]any{}
+	for _, p := range t.Required {
+		var text string
+		if json.Unmarshal(p.Default, &text) != nil {
+			text = string(bytes.Trim(p.Default, "\""))
+		}
+		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && universe.HasPhrase(query, text) && strings.Contains(query, text) &&
+			!strings.EqualFold(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(p.Name, "_", "")) {
+			values[p.Name] = text
+			continue
+		}
+		if words := universe.Words(spaced(p.Name)); len(words) > 0 && len(p.Name) > 1 {
+			for i := range words {
+				words[i] = regexp.QuoteMeta(words[i])
+			}
+			labelled, err := regexp.Compile(`(?i)\b` + strings.Join(words, `[ _-]?`) + benchLabelled)
+			if err != nil {
+				continue // a name of signs alone
+			}
+			if at := labelled.FindStringSubmatch(query); at != nil {
+				for _, found := range at[1:] {
+					if values[p.Name] == nil && found != "" {
+						values[p.Name] = strings.TrimRight(found, ".,;:!?")
+					}
+				}
+			}
+		}
+	}
+	return values
+}
+
+// benchLabelled is what stands behind a parameter's name, and the forms of a value there: quoted, or a word with a digit or
+// an address in it.
+const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* (?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`
+
+// spaced parts a name in camel case into words.
+func spaced(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }

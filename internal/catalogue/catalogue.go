@@ -67,6 +67,9 @@ type Question struct {
 	Tools    []*universe.Tool
 	Expected universe.Expected
 	Gold     []callcheck.Call // right calls, as [callcheck.Entry.Gold] gives them; none where right is to call nothing
+	// Needs are calls that serve the request, with the arguments that are known, where these are not Gold alone: the question's
+	// own first, behind it those of other things that are asked for at the same time.
+	Needs []universe.Call
 	// Unwritten says that nobody wrote which calls are right, or that what is written does not fit the tools: only that the
 	// request can be met is known.
 	Unwritten bool

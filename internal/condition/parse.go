@@ -77,6 +77,16 @@ func ParseCombination(text string) ([]Condition, error) {
 // ParseCombinations reads the combinations that a command was given, one a flag, in their order, and puts behind them those
 // that some of them are compared with. Two that mean the same are a mistake.
 func ParseCombinations(texts []string) ([][]Condition, error) {
+	list, err := ParseAsked(texts)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, besides(list)...), nil
+}
+
+// ParseAsked reads combinations as [ParseCombinations] does, and puts nothing behind them: a task whose tools cannot be run is
+// compared with itself as it is.
+func ParseAsked(texts []string) ([][]Condition, error) {
 	var list [][]Condition
 	given := map[string]string{}
 	for _, text := range texts {
@@ -91,7 +101,7 @@ func ParseCombinations(texts []string) ([][]Condition, error) {
 		given[specification] = text
 		list = append(list, combination)
 	}
-	return append(list, besides(list)...), nil
+	return list, nil
 }
 
 // alone says whether a condition cannot be combined with others.

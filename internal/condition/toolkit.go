@@ -35,6 +35,7 @@ type Refusal struct {
 const (
 	reasonManyGoldTools = "more_gold_tools"
 	reasonFewTools      = "too_few_tools"
+	reasonNoGoldTools   = "no_gold_tools"
 )
 
 // Refusals lists the reasons of refusals with their explanations.
@@ -43,6 +44,7 @@ func Refusals() map[string]string {
 		reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
 		reasonFewTools:      "the database has fewer tools than the condition shows",
 		reasonNothingToFind: "the tools are of no database, or belong to one question: there is nothing to search",
+		reasonNoGoldTools:   "no plan of the task calls a tool",
 	}
 	maps.Copy(reasons, faultReasons)
 	return reasons

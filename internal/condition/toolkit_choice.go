@@ -194,7 +194,11 @@ func (chosenToolkit) Change(_ ToolkitInput, kit Toolkit) (Toolkit, *Refusal) { r
 type goldTools struct{}
 
 func (goldTools) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
-	return choose(in, kit, len(in.gold())), nil
+	gold := in.gold()
+	if len(gold) == 0 {
+		return Toolkit{}, &Refusal{Reason: reasonNoGoldTools, Message: "no plan of the task calls a tool"}
+	}
+	return choose(in, kit, len(gold)), nil
 }
 
 // besides lists the combinations that others are compared with and that were not asked for.

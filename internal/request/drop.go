@@ -279,6 +279,10 @@ func (v *Value) names(named *naming) (own, others []string) {
 		add(&own, "value")
 	}
 	q := v.task.Query
+	if q == nil { // of tools that cannot be run
+		add(&own, strings.Join(nameWords(v.Argument), " "))
+		return own, others
+	}
 	if t := q.Schema.Table(v.Table); t != nil && t.Column(v.Column) >= 0 {
 		add(&own, strings.Join(compile.ColumnWords(&t.Columns[t.Column(v.Column)]), " "))
 		for i := range t.Columns {
@@ -725,7 +729,7 @@ var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs"
 
 // knownNoun says whether a word is a noun of the schema.
 func (p *place) knownNoun(w string) bool {
-	return w != "" && !functionWords[w] && schemaNouns(p.task)[w]
+	return w != "" && !functionWords[w] && p.task.vocabulary().nouns[w]
 }
 
 func schemaNouns(t *Task) map[string]bool {

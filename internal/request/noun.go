@@ -79,6 +79,9 @@ func (v *Value) naming() naming {
 }
 
 func (v *Value) named() naming {
+	if v.task.Query == nil {
+		return v.argumentNaming()
+	}
 	_, isText := v.Value.(string)
 	switch v.Role {
 	case universe.RoleLimit, universe.RoleOffset:

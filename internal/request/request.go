@@ -23,6 +23,8 @@ const (
 	ReasonAlike       = "too_similar"
 	ReasonNothing     = "nothing_to_add"
 	ReasonTold        = "tells_values"
+	ReasonReturned    = "value_in_result"
+	ReasonNotAsked    = "not_the_user"
 )
 
 // Reasons explains them.
@@ -37,6 +39,8 @@ func Reasons() map[string]string {
 		ReasonUnspeakable: "the SQL has parts for which there are no words",
 		ReasonAlike:       "the new wording is too much like the old one",
 		ReasonNothing:     "the schema knows nothing that the request does not say",
+		ReasonReturned:    "every value that could be left out stands in what a tool was given or returned before",
+		ReasonNotAsked:    "without the value the request would not end with the user",
 		ReasonTold:        "what could be added tells a value of the request or of the answer",
 	}
 }
@@ -46,10 +50,20 @@ type Task struct {
 	ID       string // draws are named after it
 	Messages []universe.Message
 	Evidence string
-	Query    *sqlast.Query
+	Query    *sqlast.Query      // nil of a task whose tools cannot be run: see [Spoken]
 	Literals []universe.Literal // say which argument a value reaches
 
-	known *vocabulary
+	known   *vocabulary
+	said    []*Value        // where there is no query
+	guarded map[string]bool // words without case and diacritics that slips keep away from
+}
+
+// scope names what draws depend on beside the text.
+func (t *Task) scope() string {
+	if t.Query == nil {
+		return universe.StyleStatic
+	}
+	return t.Query.Schema.Name
 }
 
 // question gives the index of the last message of the user, -1 where there is none.

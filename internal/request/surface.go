@@ -98,7 +98,7 @@ func surfaceEdits(
 		return nil
 	}
 	s := t.Messages[message].Content
-	draw := universe.Draw(seed, "surface", t.Query.Schema.Name, s)
+	draw := universe.Draw(seed, "surface", t.scope(), s)
 	guarded := protected(s, message, values)
 	var chosen []surfaceEdit
 	taken := func(e edit) bool {
@@ -116,8 +116,10 @@ func surfaceEdits(
 	for _, e := range endEdits(s, all, guarded, draw) {
 		add(e)
 	}
-	for _, e := range formEdits(message, s, values, draw, others) {
-		add(e)
+	if t.Query != nil { // calls that are compared with written answers need values as they stand
+		for _, e := range formEdits(message, s, values, draw, others) {
+			add(e)
+		}
 	}
 	wanted := min(int(math.Ceil(float64(len(all))*slipShare[strength])), len(slips))
 	for _, e := range slips[:wanted] {
@@ -188,7 +190,7 @@ func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 		first, _ := utf8.DecodeRuneInString(w.text)
 		begins := unicode.IsUpper(first) && w.start == 0 && isLower(w.text[1:])
 		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
-			guards(guarded, w.start, w.end) {
+			t.guarded[w.folded] || guards(guarded, w.start, w.end) {
 			continue
 		}
 		for range 4 {

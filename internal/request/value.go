@@ -25,6 +25,8 @@ type Value struct {
 	mentions []mention
 	unclear  bool // its mentions are those of another value too
 	all      []*Value
+	asRight  []universe.Value // of a task whose tools cannot be run: other values of the same argument
+	part     bool             // it is an element of a list, or a field
 }
 
 // mention is where a text gives a value, and how.
@@ -46,6 +48,9 @@ const (
 
 // Values lists the values of a request, those first that the SQL has first.
 func Values(t *Task) []*Value {
+	if t.Query == nil {
+		return t.said
+	}
 	givens := compile.Givens(t.Query)
 	compared := comparisons(t.Query)
 	var list []*Value

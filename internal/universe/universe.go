@@ -280,12 +280,27 @@ type Task struct {
 	Gold       Gold              `json:"gold"`
 	Plans      []Plan            `json:"plans"`
 	Paths      []Path            `json:"paths,omitempty"` // other ways to the right answer, where they were looked for
+	Needs      []Call            `json:"needs,omitempty"` // of static tasks; see [Task.Needed]
 	Literals   []Literal         `json:"literals,omitempty"`
 	Starts     []Start           `json:"starts,omitempty"` // of the slot and sel styles
 	Proof      string            `json:"proof"`
 	Chance     Chance            `json:"chance"`
 	Flags      []string          `json:"flags,omitempty"`
 	Facets     map[string]string `json:"facets,omitempty"`
+}
+
+// Needed lists the calls that serve the request of a task whose tools cannot be run, as far as the corpus tells, each once: the
+// task's own first, and behind it those of other things that are asked for at the same time. Of their arguments those
+// are there that are known; they are the plan's where the corpus tells no more.
+func (t *Task) Needed() []Call {
+	if len(t.Needs) > 0 {
+		return t.Needs
+	}
+	var calls []Call
+	for i := range t.Plans {
+		calls = append(calls, t.Plans[i].Calls...)
+	}
+	return calls
 }
 
 // Question gives the last user message.

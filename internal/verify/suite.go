@@ -99,6 +99,9 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	if err := v.static(outer); err != nil {
 		return nil, err
 	}
+	if err := v.makeStatic(outer); err != nil {
+		return nil, err
+	}
 	if err := v.conditions(outer); err != nil {
 		return nil, err
 	}
@@ -373,7 +376,11 @@ func (v *suiteVerifier) settings() {
 		return strings.Split(settings[name], ",")
 	}
 	var errs [3]error
-	v.combinations, errs[0] = condition.ParseCombinations(list(SettingCondition))
+	if v.suite.Manifest.Counts.Static > 0 {
+		v.combinations, errs[0] = condition.ParseAsked(list(SettingCondition))
+	} else {
+		v.combinations, errs[0] = condition.ParseCombinations(list(SettingCondition))
+	}
 	v.faults, errs[1] = condition.ParseFaults(list(SettingFault))
 	if len(v.faults) > 0 {
 		v.limit, errs[2] = strconv.Atoi(settings[SettingFaultLimit])

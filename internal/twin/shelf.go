@@ -1,0 +1,219 @@
+package twin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Equivalent is from which similarity of their signatures (name, description, parameters) on two tools count as one
+// (Robustness of Agentic Function Calling, appendix 7.3; there by embeddings).
+const Equivalent = 0.8
+
+// Reasons for which nothing is chosen from a shelf.
+const (
+	reasonNothingNeeded = "no_needed_tool"
+	reasonNoSubstitute  = "no_substitute"
+	reasonOtherServes   = "other_tool_serves"
+)
+
+// ShelfRefusals explains why nothing is chosen for a task whose tools cannot be run, beside those of [Refusals].
+func ShelfRefusals() map[string]string {
+	return map[string]string{
+		reasonNothingNeeded: "no tool serves the request: there is nothing to replace, and nothing to be related to",
+		reasonNoSubstitute:  "no other tool of the corpus is like a right one and takes other arguments",
+		reasonOtherServes:   "a tool that would stay is as good as the right one",
+	}
+}
+
+// Shelf is the tools of one corpus whose tools cannot be run, each name once, with how similar they are. It is safe for concurrent use.
+type Shelf struct {
+	measure Measure
+	tools   []*universe.Tool // in the order of their names
+	similar func(a, b *universe.Tool) float64
+}
+
+// NewShelf makes a shelf. Of tools that share a name the first counts.
+func NewShelf(ctx context.Context, measure Measure, tools []*universe.Tool) (*Shelf, error) {
+	s := &Shelf{measure: measure}
+	taken := map[string]bool{}
+	for _, t := range tools {
+		if !taken[t.Name] {
+			taken[t.Name] = true
+			s.tools = append(s.tools, t)
+		}
+	}
+	slices.SortFunc(s.tools, func(a, b *universe.Tool) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	s.similar, err = measure.Compare(ctx, s.tools)
+	return s, err
+}
+
+// Similarity says how similar two tools are, from 0 to 1.
+func (s *Shelf) Similarity(a, b *universe.Tool) float64 { return s.similar(a, b) }
+
+// Need is a tool that serves a request, with the arguments that a right call gives it, as far as they are known.
+type Need struct {
+	Tool      *universe.Tool
+	Arguments []string
+}
+
+// Takes says whether a tool could be called as a needed one is: it has every argument that is given, of a type in common, and
+// requires none that the needed one does not have. Where nothing is given, the arguments that the needed tool requires count.
+func (n *Need) Takes(t *universe.Tool) bool {
+	given := n.Arguments
+	if len(given) == 0 && n.Tool.Parameters != nil {
+		given = n.Tool.Parameters.Required
+	}
+	for _, name := range given {
+		if !sameType(property(t, name), property(n.Tool, name)) {
+			return false
+		}
+	}
+	if t.Parameters == nil {
+		return true
+	}
+	for _, name := range t.Parameters.Required {
+		if !slices.Contains(given, name) {
+			return false
+		}
+	}
+	return true
+}
+
+func property(t *universe.Tool, name string) *universe.Schema {
+	if t.Parameters == nil {
+		return nil
+	}
+	return t.Parameters.Property(name)
+}
+
+func sameType(a, b *universe.Schema) bool {
+	if a == nil {
+		return false
+	}
+	return b == nil || len(a.Types) == 0 || len(b.Types) == 0 ||
+		slices.ContainsFunc(a.Types, func(kind string) bool { return slices.Contains(b.Types, kind) })
+}
+
+// Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, or one that can be
+// called as it is.
+func (s *Shelf) Serves(t *universe.Tool, n *Need) bool {
+	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || s.similar(t, n.Tool) >= Equivalent
+}
+
+// sameName compares names without case and signs.
+func sameName(a, b string) bool { return plainName(a) == plainName(b) }
+
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '.' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}
+
+// Substituted are the tools of a task with others in the places of those that are needed.
+type Substituted struct {
+	Replaced []Replacement
+	By       []*universe.Tool // in the order of Replaced
+	Toolkit  []string
+}
+
+// near lists the tools of the shelf by their similarity to the nearest of some.
+func (s *Shelf) near(needs []Need) (list []*universe.Tool, best map[*universe.Tool]float64) {
+	best = make(map[*universe.Tool]float64, len(s.tools))
+	for _, t := range s.tools {
+		for i := range needs {
+			best[t] = max(best[t], s.similar(t, needs[i].Tool))
+		}
+	}
+	list = slices.Clone(s.tools)
+	slices.SortStableFunc(list, func(a, b *universe.Tool) int { return cmp.Compare(best[b], best[a]) })
+	return list, best
+}
+
+// free says whether a tool may stand beside those shown and serves none of the needs.
+func (s *Shelf) free(t *universe.Tool, shown []*universe.Tool, needs []Need) bool {
+	return !slices.ContainsFunc(shown, func(o *universe.Tool) bool { return sameName(o.Name, t.Name) }) &&
+		!slices.ContainsFunc(needs, func(n Need) bool { return s.Serves(t, &n) })
+}
+
+// Substitute lets each needed tool of a task give way to its own most similar one of the shelf that serves none of the needs
+// (Incomplete Conditions, "Replacement of Relevant API"). The exclusion rules of its supplementary material decide: nothing is chosen
+// where a tool that stays may be as good as a needed one, or where no other tool is like one at all.
+func (s *Shelf) Substitute(shown []*universe.Tool, needs []Need) (*Substituted, *Refusal) {
+	if len(needs) == 0 {
+		return nil, &Refusal{reasonNothingNeeded, ShelfRefusals()[reasonNothingNeeded]}
+	}
+	needed := func(t *universe.Tool) bool {
+		return slices.ContainsFunc(needs, func(n Need) bool { return n.Tool.Name == t.Name })
+	}
+	made := &Substituted{}
+	taken := slices.Clone(shown)
+	for _, t := range shown {
+		if needed(t) {
+			continue
+		}
+		made.Toolkit = append(made.Toolkit, t.Name)
+		for i := range needs {
+			near := s.similar(t, needs[i].Tool)
+			if near >= Equivalent || near >= s.measure.Related && needs[i].Takes(t) {
+				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
+			}
+		}
+	}
+	for i := range needs {
+		list, near := s.near(needs[i : i+1])
+		at := slices.IndexFunc(list, func(t *universe.Tool) bool { return s.free(t, taken, needs) })
+		if at < 0 || near[list[at]] == 0 {
+			return nil, &Refusal{reasonNoSubstitute, "nothing is like " + needs[i].Tool.Name + " and takes other arguments"}
+		}
+		by := list[at]
+		taken = append(taken, by)
+		made.By, made.Toolkit = append(made.By, by), append(made.Toolkit, by.Name)
+		made.Replaced = append(made.Replaced, Replacement{Tool: needs[i].Tool.Name, By: by.Name, Similarity: near[by]})
+	}
+	return made, nil
+}
+
+// Beside chooses n tools to stand beside those that a task shows: the most similar to the needed ones, and with far those
+// drawn from the least similar third. None may be as good as a needed tool or as one that is chosen already. Order gives the order in
+// which those of equal rank are taken.
+func (s *Shelf) Beside(
+	shown []*universe.Tool, needs []Need, n int, far bool, order func(name string) string,
+) ([]Rival, *Refusal) {
+	if len(needs) == 0 {
+		return nil, &Refusal{reasonNothingNeeded, ShelfRefusals()[reasonNothingNeeded]}
+	}
+	list, near := s.near(needs)
+	reason := reasonFewRelated
+	if far {
+		reason = reasonFewUnrelated
+		list = slices.DeleteFunc(list, func(t *universe.Tool) bool { return near[t] >= s.measure.Related })
+		slices.Reverse(list)
+		list = list[:min(len(list), max(2*n, len(s.tools)/3))]
+		slices.SortStableFunc(list, func(a, b *universe.Tool) int { return strings.Compare(order(a.Name), order(b.Name)) })
+	} else {
+		list = slices.DeleteFunc(list, func(t *universe.Tool) bool { return near[t] == 0 })
+	}
+	var added []Rival
+	taken := slices.Clone(shown)
+	for _, t := range list {
+		if len(added) == n {
+			break
+		}
+		twice := slices.ContainsFunc(added, func(r Rival) bool { return s.similar(r.Tool, t) >= Equivalent })
+		if !twice && s.free(t, taken, needs) {
+			added, taken = append(added, Rival{Tool: t, Similarity: near[t]}), append(taken, t)
+		}
+	}
+	if len(added) < n {
+		return nil, &Refusal{reason, "the corpus has too few tools that could stand beside"}
+	}
+	return added, nil
+}

@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/request"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// saidOf lists the values of the calls that serve a static task, each with the others that are as right, elements of lists
+// by themselves.
+func saidOf(task *universe.Task) []request.Said {
+	forms := possible(task)
+	var list []request.Said
+	for _, c := range task.Needed() {
+		for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
+			leavesOf(c.Arguments[name], false, func(v universe.Value, part bool) {
+				one := request.Said{Argument: name, Value: v, Part: part}
+				if !part {
+					one.Forms = forms[name]
+				}
+				list = append(list, one)
+			})
+		}
+	}
+	return list
+}
+
+// possible lists the texts and numbers that are right for each argument of a task's first call, as its corpus lists them.
+func possible(task *universe.Task) map[string][]universe.Value {
+	if task.Gold.Expected == nil || task.Gold.Expected.Answers == "" {
+		return nil
+	}
+	var answers []map[string]map[string][]json.RawMessage
+	if json.Unmarshal([]byte(task.Gold.Expected.Answers), &answers) != nil || len(answers) == 0 {
+		return nil
+	}
+	forms := map[string][]universe.Value{}
+	for _, function := range answers[:1] {
+		for _, arguments := range function {
+			for name, values := range arguments {
+				for _, raw := range values {
+					v, err := universe.DecodeValue(raw)
+					if err != nil {
+						continue
+					}
+					switch v.(type) {
+					case string, int64, float64:
+						forms[name] = append(forms[name], v)
+					}
+				}
+			}
+		}
+	}
+	return forms
+}
+
+func leavesOf(v any, part bool, visit func(v universe.Value, part bool)) {
+	switch v := v.(type) {
+	case string, int64, float64:
+		visit(v, part)
+	case []any:
+		for _, e := range v {
+			leavesOf(e, true, visit)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			leavesOf(v[name], true, visit)
+		}
+	}
+}
+
+// told is what agents are told of tools: names, descriptions and listed values.
+func told(tools []*universe.Tool) string {
+	var b strings.Builder
+	var walk func(s *universe.Schema)
+	walk = func(s *universe.Schema) {
+		if s == nil {
+			return
+		}
+		b.WriteString(s.Description + "\n")
+		for _, v := range s.Enum {
+			b.Write(universe.AppendValue(nil, v))
+			b.WriteByte('\n')
+		}
+		walk(s.Items)
+		for _, p := range s.Properties {
+			walk(p.Schema)
+		}
+	}
+	for _, t := range tools {
+		b.WriteString(t.Name + "\n" + t.Description + "\n")
+		walk(t.Parameters)
+	}
+	return b.String()
+}
+
+var (
+	mentionsDefault = regexp.MustCompile(`(?i)\bdefaults?\b|\boptional\b|\bif (?:not|none|omitted)\b`)
+	outputNames     = regexp.MustCompile(`['"](\w+)['"]\s*:`)
+)
+
+// required says whether a tool cannot be called without an argument: it is required, and there is no default, be it one that agents
+// are told of or one of the document. (What documents give beside the required parameters of ToolBench is an example.)
+func required(t *universe.Tool, argument string) bool {
+	if t.Parameters == nil || !slices.Contains(t.Parameters.Required, argument) {
+		return false
+	}
+	if p := t.Parameters.Property(argument); p == nil || mentionsDefault.MatchString(p.Description) {
+		return false
+	}
+	var document struct {
+		Parameters struct {
+			Properties map[string]struct {
+				Default json.RawMessage `json:"default"`
+			} `json:"properties"`
+		} `json:"parameters"`
+	}
+	return json.Unmarshal([]byte(t.Document), &document) != nil || document.Parameters.Properties[argument].Default == nil
+}
+
+// gives says whether a tool may return the value of an argument: its documented results have the name, or its name and the
+// first words of its description say that it gets such a thing.
+func gives(t *universe.Tool, argument string) bool {
+	want := plainWords(argument)
+	if slices.ContainsFunc(results(t.Document), func(name string) bool { return plainWords(name) == want }) {
+		return true
+	}
+	what := strings.ToLower(t.Description)
+	for _, end := range []string{". ", " given ", " by ", " based ", " using ", " with ", " from ", " for ", " of ", " in ", " that "} {
+		what, _, _ = strings.Cut(what, end)
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(what), " ")
+	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+plainWords(rest)+" ", " "+want+" ")
+}
+
+// getting are verbs of descriptions that say what a tool returns.
+var getting = strings.Fields("get gets retrieve retrieves return returns fetch fetches find finds search searches lookup generate generates list lists obtain obtains")
+
+// results lists the names of what a tool returns, as its document says.
+func results(document string) []string {
+	var names []string
+	var bench struct {
+		Response any `json:"template_response"`
+	}
+	if json.Unmarshal([]byte(document), &bench) == nil {
+		var walk func(v any)
+		walk = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, inner := range v {
+					names = append(names, name)
+					walk(inner)
+				}
+			case []any:
+				for _, e := range v {
+					walk(e)
+				}
+			}
+		}
+		walk(bench.Response)
+		return names
+	}
+	if _, outputs, found := strings.Cut(document, "output_parameters"); found {
+		for _, at := range outputNames.FindAllStringSubmatch(outputs, -1) {
+			if at[1] != "type" && at[1] != "description" && at[1] != "format" {
+				names = append(names, at[1])
+			}
+		}
+	}
+	return names
+}
+
+// plainWords writes a name as its words in small letters.
+func plainWords(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return strings.Join(strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), " ")
+}

@@ -1,0 +1,56 @@
+package verify
+
+import (
+	"context"
+
+	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/twin"
+)
+
+// makeStatic puts the tasks whose tools cannot be run under the conditions of the request and those whose toolkits are chosen
+// again. What comes of it is compared with what is made of other tasks.
+func (v *suiteVerifier) makeStatic(ctx context.Context) error {
+	if v.suite.Manifest.Counts.Static == 0 {
+		return nil
+	}
+	for _, t := range v.suite.Tasks {
+		if v.instances[t.ID] == nil {
+			return nil // which is reported
+		}
+	}
+	measure := twin.Lexical
+	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name && len(derive.ChoiceConditions(v.combinations)) > 0 {
+		v.report("suite", "nothing measures similarity as %q", name)
+		return nil
+	}
+	maker, err := NewStaticMaker(ctx, v.suite, v.combinations, measure, v.options.Workers)
+	if err != nil {
+		return err
+	}
+	made, err := maker.Choose(ctx, func() {})
+	if err != nil {
+		return err
+	}
+	requests, toolkits, err := maker.Certify(ctx, v.stage, func() {})
+	if err != nil {
+		return err
+	}
+	is := map[string]string{}
+	for _, t := range made {
+		is[t.Database+"\n"+t.Name] = written(t)
+	}
+	for _, t := range v.suite.Made {
+		if again := is[t.Database+"\n"+t.Name]; again != written(t) {
+			v.report("suite", "the added tool %s of %s is not the one of another question", t.Name, t.Database)
+		}
+	}
+	for i := range v.suite.Tasks {
+		if requests[i] != nil {
+			v.requests[i] = requests[i]
+		}
+		if toolkits[i] != nil {
+			v.toolkits[i] = toolkits[i]
+		}
+	}
+	return nil
+}
