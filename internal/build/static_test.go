@@ -256,7 +256,7 @@ func TestStaticStandsApart(t *testing.T) {
 	if _, err := Run(context.Background(), o); !errors.As(err, &d) || d.Exit != diag.ExitUsage {
 		t.Errorf("corpora of both sorts: %v, want a usage error", err)
 	}
-	o.Corpora, o.Conditions = []string{"bfcl:" + catalogues + "bfcl"}, []string{"drop-detail"}
+	o.Corpora, o.Conditions = []string{"bfcl:" + catalogues + "bfcl"}, []string{"clarify"}
 	if _, err := Run(context.Background(), o); !errors.As(err, &d) || d.Exit != diag.ExitUsage {
 		t.Errorf("a condition that needs SQL: %v, want a usage error", err)
 	}

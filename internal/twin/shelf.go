@@ -3,6 +3,7 @@ package twin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,28 +33,43 @@ func ShelfRefusals() map[string]string {
 // Shelf is the tools of one corpus whose tools cannot be run, each name once, with how similar they are. It is safe for concurrent use.
 type Shelf struct {
 	measure Measure
-	tools   []*universe.Tool // in the order of their names
-	similar func(a, b *universe.Tool) float64
+	tools   []*universe.Tool                  // in the order of their names
+	same    map[*universe.Tool]*universe.Tool // the first one of the same signature
+	compare func(a, b *universe.Tool) float64
 }
 
-// NewShelf makes a shelf. Of tools that share a name the first counts.
+// NewShelf makes a shelf. Of tools that share a name the first counts, the others are compared with.
 func NewShelf(ctx context.Context, measure Measure, tools []*universe.Tool) (*Shelf, error) {
-	s := &Shelf{measure: measure}
-	taken := map[string]bool{}
+	s := &Shelf{measure: measure, same: make(map[*universe.Tool]*universe.Tool, len(tools))}
+	taken, signatures := map[string]bool{}, map[string]*universe.Tool{}
+	var distinct []*universe.Tool
 	for _, t := range tools {
 		if !taken[t.Name] {
 			taken[t.Name] = true
 			s.tools = append(s.tools, t)
 		}
+		parameters, err := universe.Marshal(t.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		signature := t.Name + "\n" + t.Description + "\n" + string(parameters)
+		if signatures[signature] == nil {
+			signatures[signature] = t
+			distinct = append(distinct, t)
+		}
+		s.same[t] = signatures[signature]
 	}
 	slices.SortFunc(s.tools, func(a, b *universe.Tool) int { return strings.Compare(a.Name, b.Name) })
 	var err error
-	s.similar, err = measure.Compare(ctx, s.tools)
+	s.compare, err = measure.Compare(ctx, distinct)
 	return s, err
 }
 
 // Similarity says how similar two tools are, from 0 to 1.
-func (s *Shelf) Similarity(a, b *universe.Tool) float64 { return s.similar(a, b) }
+func (s *Shelf) Similarity(a, b *universe.Tool) float64 { return s.compare(s.known(a), s.known(b)) }
+
+// known gives the tool of the same signature that was made ready, or the tool itself.
+func (s *Shelf) known(t *universe.Tool) *universe.Tool { return cmp.Or(s.same[t], t) }
 
 // Need is a tool that serves a request, with the arguments that a right call gives it, as far as they are known.
 type Need struct {
@@ -102,7 +118,7 @@ func sameType(a, b *universe.Schema) bool {
 // Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, or one that can be
 // called as it is.
 func (s *Shelf) Serves(t *universe.Tool, n *Need) bool {
-	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || s.similar(t, n.Tool) >= Equivalent
+	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || s.Similarity(t, n.Tool) >= Equivalent
 }
 
 // sameName compares names without case and signs.
@@ -129,7 +145,7 @@ func (s *Shelf) near(needs []Need) (list []*universe.Tool, best map[*universe.To
 	best = make(map[*universe.Tool]float64, len(s.tools))
 	for _, t := range s.tools {
 		for i := range needs {
-			best[t] = max(best[t], s.similar(t, needs[i].Tool))
+			best[t] = max(best[t], s.Similarity(t, needs[i].Tool))
 		}
 	}
 	list = slices.Clone(s.tools)
@@ -161,7 +177,7 @@ func (s *Shelf) Substitute(shown []*universe.Tool, needs []Need) (*Substituted, 
 		}
 		made.Toolkit = append(made.Toolkit, t.Name)
 		for i := range needs {
-			near := s.similar(t, needs[i].Tool)
+			near := s.Similarity(t, needs[i].Tool)
 			if near >= Equivalent || near >= s.measure.Related && needs[i].Takes(t) {
 				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
 			}
@@ -207,7 +223,7 @@ func (s *Shelf) Beside(
 		if len(added) == n {
 			break
 		}
-		twice := slices.ContainsFunc(added, func(r Rival) bool { return s.similar(r.Tool, t) >= Equivalent })
+		twice := slices.ContainsFunc(added, func(r Rival) bool { return s.Similarity(r.Tool, t) >= Equivalent })
 		if !twice && s.free(t, taken, needs) {
 			added, taken = append(added, Rival{Tool: t, Similarity: near[t]}), append(taken, t)
 		}
