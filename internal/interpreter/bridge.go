@@ -61,33 +61,44 @@ func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context
 	return b, nil
 }
 
-// begin starts a process and greets it.
+// begin starts a process. One that ends before it is ready was killed, and another is started.
 func (b *bridge) begin(ctx context.Context) error {
-	p, err := b.start(ctx)
-	if err != nil {
-		return err
-	}
-	b.p, b.in, b.sent = p, bufio.NewReader(p), map[string]bool{}
-	stop := context.AfterFunc(ctx, p.kill)
-	defer stop()
-	hello, err := json.Marshal(map[string]int{"output": b.setup.Limits.Output, "value": b.setup.Limits.Value})
-	if err == nil {
-		err = writeFrame(p, 's', hello)
-	}
-	if err == nil {
-		var kind byte
-		if kind, _, err = readFrame(b.in, b.setup.Limits.frame); err == nil && kind != 'y' {
-			err = fmt.Errorf("it greets with %q", kind)
+	var err error
+	for range 5 {
+		var p process
+		if p, err = b.start(ctx); err != nil {
+			return err
 		}
-	}
-	if err != nil {
+		b.p, b.in, b.sent = p, bufio.NewReader(p), map[string]bool{}
+		if err = b.greet(ctx); err == nil {
+			return nil
+		}
 		reason := b.lose()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return fmt.Errorf("a session of Python does not begin (%s): %w", reason, err)
+		err = fmt.Errorf("a session of Python does not begin (%s): %w", reason, err)
 	}
-	return nil
+	return err
+}
+
+// greet tells a process its limits and waits until it is ready.
+func (b *bridge) greet(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, b.p.kill)
+	defer stop()
+	l := &b.setup.Limits
+	hello, err := json.Marshal(map[string]int{"output": l.Output, "value": l.Value})
+	if err != nil {
+		return err
+	}
+	if err := writeFrame(b.p, 's', hello); err != nil {
+		return err
+	}
+	kind, _, err := readFrame(b.in, l.frame)
+	if err == nil && kind != 'y' {
+		err = errTampered
+	}
+	return err
 }
 
 // lose lets the process go, and says why it ended if that was its own doing.

@@ -117,6 +117,14 @@ def landlock(tops):
     return abi
 
 
+def open_to_all(path):
+    while path != "/":
+        if not os.stat(path).st_mode & 1 and os.path.isdir(path):
+            return False
+        path = os.path.dirname(path)
+    return True
+
+
 def drop_privileges(mapped):
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -157,7 +165,8 @@ def isolate(config):
     except OSError as error:
         missing["landlock"] = error.strerror
     if config["map"] or config["user"]:
-        became = drop_privileges(config["map"])
+        # Without a file system of its own, nobody may have no way to the library: root's own Python in /root, say.
+        became = drop_privileges(config["map"] and ("files" in layers or all(map(open_to_all, tops))))
         layers["privileges"] = "none, and no new ones" + (", as nobody" if became else "")
     return layers, missing
 

@@ -536,7 +536,7 @@ func (p *nativeProcess) Read(b []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
 	n, m, _, _, err := p.ReadMsgUnix(b, oob)
 	if err != nil {
-		return n, err
+		return max(n, 0), err
 	}
 	if n == 0 {
 		return 0, io.EOF
@@ -610,7 +610,12 @@ func (p *nativeProcess) end() string {
 	if err == nil {
 		_, err = p.server.control.Write(packet)
 	}
-	if killed || err != nil {
+	if killed {
+		return ReasonKilled
+	}
+	if err != nil { // the server is gone, or about to be: the next session must not be asked of it
+		p.server.kill()
+		<-p.server.ended
 		return ReasonKilled
 	}
 	select {
