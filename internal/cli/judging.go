@@ -187,7 +187,7 @@ func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instan
 	}
 	if n == 0 {
 		return nil, diag.Usagef("--pairs: no instance that was chosen of %s is incomplete and has a complete one", s.Dir).
-			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only")
+			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only, or from bfcl:")
 	}
 	return slices.DeleteFunc(slices.Clone(s.Instances), func(in *suite.Instance) bool { return !keep[in] }), nil
 }
@@ -250,8 +250,9 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 	var distinct []suite.Pair
 	used := map[string]bool{origin(task): true}
 	for _, p := range e.byStyle[task.Style] {
-		if of := origin(e.tasks[p.Incomplete.Task]); !used[of] {
-			used[of] = true
+		of, beside := origin(e.tasks[p.Incomplete.Task]), origin(e.tasks[p.Complete.Task])
+		if !used[of] && !used[beside] {
+			used[of], used[beside] = true, true
 			distinct = append(distinct, p)
 		}
 	}

@@ -76,8 +76,14 @@ func (m *material) pairings(set string) map[string][]pairing {
 	return byStyle
 }
 
-// conditionsOf names the conditions of an instance, without their parameters.
+// irrelevance stands in place of a condition where a task is incomplete by itself: none of its own tools serves it.
+const irrelevance = "irrelevance"
+
+// conditionsOf names the conditions of an incomplete instance, without their parameters.
 func conditionsOf(in *suite.Instance) string {
+	if len(in.Conditions) == 0 {
+		return irrelevance
+	}
 	names := make([]string, len(in.Conditions))
 	for i := range in.Conditions {
 		names[i] = in.Conditions[i].Name

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -542,13 +543,14 @@ func specificationLength(t *universe.Tool) int {
 func (m *material) breadthTable() *Table {
 	t := &Table{
 		Columns: []Column{nameColumn("suite", "suite"), column("domains", 0, "domains"), column("tools", 0, "tools"), column("examples", 0, "examples")},
-		Notes:   []string{"domains: databases, or domains of tools, with an incomplete instance. tools: different ones that are shown there. examples: incomplete instances."},
+		Notes:   []string{"domains: databases with an incomplete instance; of tools that cannot be run, the categories that their corpus gives " +
+			"them, or its parts. tools: different ones that are shown there. examples: incomplete instances."},
 	}
 	for i := range m.suites {
 		s := m.suites[i].Suite
 		tasks := s.Index()
 		pairs, alone := s.Pairs()
-		domains, tools, n := map[string]bool{}, map[*universe.Tool]bool{}, 0
+		domains, tools, n := map[string]bool{}, map[string]bool{}, 0
 		for _, p := range pairs {
 			alone = append(alone, p.Incomplete)
 		}
@@ -558,9 +560,13 @@ func (m *material) breadthTable() *Table {
 				continue
 			}
 			n++
-			domains[task.Database] = true
-			for _, tool := range s.Toolkit(in, task) {
-				tools[tool] = true
+			kit := s.Toolkit(in, task)
+			for _, tool := range kit {
+				domains[domainOf(task, tool)] = true
+				tools[identityOf(tool)] = true
+			}
+			if len(kit) == 0 {
+				domains[domainOf(task, nil)] = true
 			}
 		}
 		if n == 0 {
@@ -574,6 +580,28 @@ func (m *material) breadthTable() *Table {
 		t.add(l)
 	}
 	return t.orNone("no suite has an incomplete instance")
+}
+
+// domainOf names what a tool is about: the category that its corpus gives it, else the part of the corpus where each question
+// brings its own tools, else the database.
+func domainOf(task *universe.Task, tool *universe.Tool) string {
+	if task.Style != universe.StyleStatic {
+		return task.Database
+	}
+	if tool != nil {
+		var document struct {
+			Category string `json:"category_name"`
+		}
+		if err := json.Unmarshal([]byte(tool.Document), &document); err == nil && document.Category != "" {
+			return document.Category
+		}
+	}
+	return task.Corpus + "." + task.Facets["category"]
+}
+
+// identityOf tells tools apart: by the document that a corpus has of it, as questions that share a tool bring it each.
+func identityOf(t *universe.Tool) string {
+	return cmp.Or(t.Document, t.Database+"\n"+t.Style+"\n"+t.Name)
 }
 
 // What single tables take.

@@ -26,6 +26,9 @@ type Pair struct {
 //  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
 //     instance without conditions is such a one.
 //
+// A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it stands beside a task of
+// its corpus and split that can be met, both without conditions, drawn by the suite's seed, a task once while there are enough.
+//
 // In doubt the one that stands first counts. Several incomplete instances may share a complete one, which is then scored
 // with each of them. Incomplete instances that have no complete one are listed apart, and belong to no pair.
 func (s *Suite) Pairs() (pairs []Pair, alone []*Instance) {
@@ -41,6 +44,46 @@ func (s *Suite) Pairs() (pairs []Pair, alone []*Instance) {
 		}
 		if original := original(in, complete[in.Task]); original != nil {
 			pairs = append(pairs, Pair{Incomplete: in, Complete: original})
+		} else {
+			alone = append(alone, in)
+		}
+	}
+	of, without := s.unrelated()
+	return append(pairs, of...), append(alone, without...)
+}
+
+// unrelated pairs tasks for which declining is right whatever the condition.
+func (s *Suite) unrelated() (pairs []Pair, alone []*Instance) {
+	type place struct{ corpus, style, split string }
+	complete := map[place][]*Instance{}
+	var incomplete []*Instance
+	tasks := s.Index()
+	at := func(in *Instance) place {
+		t := tasks[in.Task]
+		return place{t.Corpus, t.Style, t.Split}
+	}
+	for _, in := range s.Instances {
+		switch t := tasks[in.Task]; {
+		case in.Role != condition.RoleClean || len(in.Conditions) > 0 || t == nil:
+		case t.Gold.Kind == universe.GoldDecline:
+			incomplete = append(incomplete, in)
+		default:
+			complete[at(in)] = append(complete[at(in)], in)
+		}
+	}
+	if incomplete == nil {
+		return nil, nil
+	}
+	drawn := func(in *Instance) string { return universe.Hash(s.Manifest.Seed, "pair", in.ID) }
+	for _, list := range complete {
+		slices.SortStableFunc(list, func(a, b *Instance) int { return strings.Compare(drawn(a), drawn(b)) })
+	}
+	used := map[place]int{}
+	for _, in := range incomplete {
+		p := at(in)
+		if list := complete[p]; len(list) > 0 {
+			pairs = append(pairs, Pair{Incomplete: in, Complete: list[used[p]%len(list)]})
+			used[p]++
 		} else {
 			alone = append(alone, in)
 		}

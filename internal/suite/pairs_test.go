@@ -2,6 +2,7 @@ package suite
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,46 @@ func TestPairs(t *testing.T) {
 	}
 	if !slices.Equal(ids, []string{"2/silent", "3/bare"}) {
 		t.Errorf("alone are %v", ids)
+	}
+}
+
+// Tasks that none of their tools serves stand beside others of their corpus and split, each beside one of its own while there are
+// enough, whatever the order of the suite.
+func TestPairsOfUnrelatedTasks(t *testing.T) {
+	s := &Suite{Manifest: Manifest{Seed: 5}}
+	add := func(id, corpus, split, gold string, n int) {
+		for i := range n {
+			task := &universe.Task{ID: fmt.Sprint(id, i), Corpus: corpus, Split: split, Style: universe.StyleStatic, Gold: universe.Gold{Kind: gold}}
+			s.Tasks = append(s.Tasks, task)
+			s.Instances = append(s.Instances, &Instance{ID: task.ID + "/clean", Task: task.ID, Role: condition.RoleClean})
+		}
+	}
+	add("no", "a", universe.SplitTest, universe.GoldDecline, 5)
+	add("yes", "a", universe.SplitTest, universe.GoldCalls, 9)
+	add("few", "a", universe.SplitValidation, universe.GoldDecline, 5)
+	add("one", "a", universe.SplitValidation, universe.GoldCalls, 2)
+	add("none", "b", universe.SplitTest, universe.GoldDecline, 3)
+	s.Instances = append(s.Instances, &Instance{ID: "no0/size", Task: "no0", Role: condition.RoleClean, Conditions: under("size")})
+	pairs, alone := s.Pairs()
+	if len(pairs) != 10 || len(alone) != 3 {
+		t.Fatalf("%d pairs, %d alone", len(pairs), len(alone))
+	}
+	tasks, times := s.Index(), map[string]int{}
+	for _, p := range pairs {
+		no, yes := tasks[p.Incomplete.Task], tasks[p.Complete.Task]
+		if no.Gold.Kind != universe.GoldDecline || yes.Gold.Kind == universe.GoldDecline || no.Corpus != yes.Corpus || no.Split != yes.Split {
+			t.Errorf("%s is scored with %s", no.ID, yes.ID)
+		}
+		times[yes.ID]++
+	}
+	for id, n := range times {
+		if most := map[byte]int{'y': 1, 'o': 3}[id[0]]; n > most {
+			t.Errorf("%s stands in %d pairs", id, n)
+		}
+	}
+	again, _ := s.Pairs()
+	if !slices.Equal(pairs, again) {
+		t.Error("pairs are not the same again")
 	}
 }
 
