@@ -543,7 +543,7 @@ func specificationLength(t *universe.Tool) int {
 func (m *material) breadthTable() *Table {
 	t := &Table{
 		Columns: []Column{nameColumn("suite", "suite"), column("domains", 0, "domains"), column("tools", 0, "tools"), column("examples", 0, "examples")},
-		Notes:   []string{"domains: databases with an incomplete instance; of tools that cannot be run, the categories that their corpus gives " +
+		Notes: []string{"domains: databases with an incomplete instance; of tools that cannot be run, the categories that their corpus gives " +
 			"them, or its parts. tools: different ones that are shown there. examples: incomplete instances."},
 	}
 	for i := range m.suites {
