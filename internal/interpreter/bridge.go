@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -167,7 +168,6 @@ func (b *bridge) Run(ctx context.Context, code string) (*Outcome, error) {
 		b.drop()
 	}
 	out.Fresh, out.Reason = lost != "", lost
-	out.Output = strings.ToValidUTF8(out.Output, "\uFFFD")
 	return out, nil
 }
 
@@ -206,8 +206,9 @@ func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outco
 		}
 		switch kind {
 		case 'o':
+			payload = bytes.ToValidUTF8(payload, []byte("\uFFFD"))
 			if room := b.setup.Limits.Output - output.Len(); len(payload) > room {
-				payload, out.Cut = payload[:room], true
+				payload, out.Cut = bytes.ToValidUTF8(payload[:room], nil), true
 			}
 			output.Write(payload)
 		case 'c':
