@@ -32,7 +32,17 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 			clean[in.Task] = in
 		}
 	}
-	derived, err := derive.Faulted(s, combinations, derive.FaultOptions{Limit: b.opts.FaultLimit, Workers: b.opts.Workers})
+	within, err := condition.ParseCombinations(b.opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	bases := map[string]*suite.Instance{}
+	for _, in := range s.Instances {
+		bases[in.ID] = in
+	}
+	derived, err := derive.Faulted(s, combinations, derive.FaultOptions{
+		Within: within, Limit: b.opts.FaultLimit, Workers: b.opts.Workers,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +62,7 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 				certified := &verify.Certified{Reason: verify.ReasonAlone, Message: "the fault itself is not certified"}
 				if !refused[derive.FaultOf(in)] {
 					var err error
-					if certified, err = certifier.Certify(groupCtx, in, clean[in.Task]); err != nil {
+					if certified, err = certifier.Certify(groupCtx, in, bases[derive.Base(in)]); err != nil {
 						return fmt.Errorf("instance %s: %w", in.ID, err)
 					}
 				}

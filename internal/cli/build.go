@@ -69,7 +69,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
 	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")
 	f.IntVar(&o.Augment, "augment", 0, "variants of each example, with a literal exchanged for another value of its column")
-	f.Lookup("augment").NoOptDefVal = "2"
+	f.Lookup("augment").NoOptDefVal = "4"
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
 	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")

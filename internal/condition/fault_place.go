@@ -325,6 +325,10 @@ func (p *placement) paths(accidental bool) [][]string {
 			}
 		}
 	}
+	shown := make(map[string]bool, len(p.Tools))
+	for _, t := range p.Tools {
+		shown[t.Name] = true
+	}
 	var paths [][]string
 	for _, plan := range plans {
 		var tools []string
@@ -333,6 +337,9 @@ func (p *placement) paths(accidental bool) [][]string {
 		}
 		slices.Sort(tools)
 		tools = slices.Compact(tools)
+		if slices.ContainsFunc(tools, func(name string) bool { return !shown[name] }) {
+			continue // nobody can go that way with the tools that are shown
+		}
 		if !slices.ContainsFunc(paths, func(known []string) bool { return slices.Equal(known, tools) }) {
 			paths = append(paths, tools)
 		}

@@ -29,6 +29,7 @@ func Compare(
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Within = combinations
 	faulted, err := Faulted(s, faults, o)
 	if err != nil {
 		return nil, nil, err

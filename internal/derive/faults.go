@@ -15,6 +15,9 @@ import (
 
 // FaultOptions say how tasks are put under faults.
 type FaultOptions struct {
+	// Within are combinations of conditions, of which those that take faults have tasks under faults, too: see
+	// [condition.TakesFaults]. Combinations that nothing survives stand under no other condition.
+	Within [][]condition.Condition
 	// Limit bounds the tasks that are put under one combination: as many as it can be placed on, drawn by the seed of their
 	// clean instances. 0 is no limit.
 	Limit   int
@@ -29,9 +32,28 @@ var variantNames = map[string]string{
 	condition.VariantControl:   "control",
 }
 
-// FaultSpecification names a combination of faults in one variant: lookalike:exec.timeout.
-func FaultSpecification(faults []condition.Fault, variant string) string {
-	return variantNames[variant] + ":" + condition.FaultSpecification(faults)
+// FaultSpecification names a combination of faults in one variant, within conditions of the toolkit: lookalike:exec.timeout,
+// fault:open-world+exec.timeout.
+func FaultSpecification(faults []condition.Fault, within []condition.Condition, variant string) string {
+	name := condition.FaultSpecification(faults)
+	if len(within) > 0 {
+		name = condition.Specification(within) + "+" + name
+	}
+	return variantNames[variant] + ":" + name
+}
+
+// Base gives the id of the instance that one under faults is compared with: that of the task under its other conditions.
+func Base(in *suite.Instance) string {
+	var within []condition.Condition
+	for _, c := range in.Conditions {
+		if !c.OfEnvironment() {
+			within = append(within, c)
+		}
+	}
+	if within == nil {
+		return in.Task + "/" + condition.RoleClean
+	}
+	return in.Task + "/" + condition.Specification(within)
 }
 
 // FaultOf gives the id of the instance under the fault itself, beside which a variant of it stands.
@@ -46,7 +68,8 @@ func FaultOf(in *suite.Instance) string {
 // survives are passed over: their toolkits are chosen with an eye on the database.
 //
 // It reads the suite's tasks, tools and clean instances, and nothing else. The order is that of the tasks, within a task that
-// of the combinations, and within one that of [condition.Variants]. Counts are by [FaultSpecification]; what Limit leaves
+// of the conditions that faults stand within, within one that of the combinations, and within one that of
+// [condition.Variants]. Counts are by [FaultSpecification]; what Limit leaves
 // out is counted as NotDrawn. The error is Seatrial's own failure.
 func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Derived, error) {
 	clean := make(map[string]*suite.Instance, len(s.Tasks))
@@ -55,7 +78,7 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 			clean[in.Task] = in
 		}
 	}
-	combinations = slices.DeleteFunc(slices.Clone(combinations), Hopeless)
+	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), Hopeless), o.Within)
 	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
 	group, _ := errgroup.WithContext(context.Background())
 	group.SetLimit(max(o.Workers, 1))
@@ -65,8 +88,8 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 		}
 		group.Go(func() error {
 			tools := s.Toolkit(&suite.Instance{}, task)
-			placed[i] = make([]placedFault, len(combinations))
-			for j, combination := range combinations {
+			placed[i] = make([]placedFault, len(struck))
+			for j, combination := range struck {
 				var err error
 				if placed[i][j], err = placeFault(clean[task.ID], task, tools, combination); err != nil {
 					return fmt.Errorf("derive: %w", err)
@@ -79,13 +102,36 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 		return nil, err
 	}
 	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
-	drawn := drawFaults(s, clean, combinations, placed, o.Limit)
+	drawn := drawFaults(s, clean, struck, placed, o.Limit)
 	for i := range s.Tasks {
-		for j := range combinations {
+		for j := range struck {
 			derived.take(&placed[i][j], drawn[i][j])
 		}
 	}
 	return derived, nil
+}
+
+// struckWithin is a combination of faults within conditions of the toolkit.
+type struckWithin struct {
+	faults []condition.Fault
+	within []condition.Condition // nil for the task's own toolkit
+}
+
+// faultsWithin lists what tasks are put under: each combination by itself, and then within each of the conditions.
+func faultsWithin(combinations [][]condition.Fault, within [][]condition.Condition) []struckWithin {
+	var list []struckWithin
+	for _, faults := range combinations {
+		list = append(list, struckWithin{faults: faults})
+	}
+	for _, conditions := range within {
+		if !condition.TakesFaults(conditions) {
+			continue
+		}
+		for _, faults := range combinations {
+			list = append(list, struckWithin{faults, conditions})
+		}
+	}
+	return list
 }
 
 // HopelessKinds lists the kinds among combinations that nothing survives, in their order.
@@ -136,15 +182,32 @@ type placedFault struct {
 
 // placeFault puts one task under a combination in all its variants.
 func placeFault(
-	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination []condition.Fault,
+	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination struckWithin,
 ) (placedFault, error) {
 	var placed placedFault
-	for n, variant := range variantsOf(combination) {
-		name := FaultSpecification(combination, variant)
+	variants := variantsOf(combination.faults)
+	if combination.within != nil {
+		shown, refusal, err := instance(base, task, tools, combination.within)
+		if err != nil {
+			return placed, err
+		}
+		if refusal != nil { // whatever the variant: one refusal stands for all of them
+			name := FaultSpecification(combination.faults, combination.within, variants[0])
+			refusal.ID = task.ID + "/" + name
+			placed.refused, placed.refusedAs = append(placed.refused, refusal), append(placed.refusedAs, name)
+			return placed, nil
+		}
+		base = shown
+		if shown.Toolkit != nil {
+			tools = slices.DeleteFunc(slices.Clone(tools), func(t *universe.Tool) bool { return !slices.Contains(shown.Toolkit, t.Name) })
+		}
+	}
+	for n, variant := range variants {
+		name := FaultSpecification(combination.faults, combination.within, variant)
 		in := *base
-		in.ID, in.Conditions = task.ID+"/"+name, nil
+		in.ID, in.Conditions = task.ID+"/"+name, slices.Clone(combination.within)
 		var refusal *condition.Refusal
-		for _, f := range combination {
+		for _, f := range combination.faults {
 			own, plays := variantFor(f.Kind, variant)
 			if !plays {
 				continue
@@ -229,7 +292,7 @@ func variantFor(kind, variant string) (own string, plays bool) {
 // drawFaults says which tasks stand under which combination: all on which it can be placed, or as many as the limit allows,
 // in the order of a hash of the task.
 func drawFaults(
-	s *suite.Suite, clean map[string]*suite.Instance, combinations [][]condition.Fault, placed [][]placedFault, limit int,
+	s *suite.Suite, clean map[string]*suite.Instance, combinations []struckWithin, placed [][]placedFault, limit int,
 ) [][]bool {
 	drawn := make([][]bool, len(s.Tasks))
 	for i := range drawn {
@@ -242,7 +305,7 @@ func drawFaults(
 				able = append(able, clean[task.ID])
 			}
 		}
-		chosen := Draw(able, condition.FaultSpecification(combination), limit)
+		chosen := Draw(able, condition.FaultSpecification(combination.faults), limit)
 		for i, task := range s.Tasks {
 			drawn[i][j] = chosen[task.ID]
 		}

@@ -70,7 +70,7 @@ type Certified struct {
 type FaultCertifier struct {
 	stage *episode.Stage
 	mu    sync.Mutex
-	clean map[string]*cleanPair // by task
+	clean map[string]*cleanPair // by instance
 }
 
 // cleanPair is what the recovery policy does on a task under no condition.
@@ -90,18 +90,21 @@ func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
 // its calls, and the second to give gold. Of what is harmless both have to give gold, and of a mirror the second at least, as
 // what goes wrong there is no part of the plan. An adaptive fault is played once more for each tool that it can strike first.
 // Where declining is right, the second has to decline: a [HopelessMaker] proves that it is.
-// Clean is the instance of the task under no condition: there the recovery policy has to give gold, too. The error is
-// Seatrial's own failure.
+// Clean is the instance of the task under its other conditions alone, nil where there is none: there the recovery policy has to
+// give gold, too. The error is Seatrial's own failure.
 func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
 	c := &certification{FaultCertifier: f, in: in, out: &Certified{
 		Certificate: &suite.Certificate{Instance: in.ID, Transcript: map[string]string{}, Fault: &suite.FaultProof{}},
 	}}
+	if clean == nil {
+		return c.refuse(ReasonNotClean, "the task has no certificate without the fault"), nil
+	}
 	pair, err := f.cleanPair(ctx, clean)
 	if err != nil {
 		return nil, err
 	}
 	if !pair.Success {
-		return c.refuse(ReasonNotClean, "on the task under no condition, the recovery policy ends with %s", outcome(&pair)), nil
+		return c.refuse(ReasonNotClean, "without the fault, the recovery policy ends with %s", outcome(&pair)), nil
 	}
 	c.out.Certificate.Fault.CleanTurns, c.out.Certificate.Fault.CleanCalls = pair.Turns, pair.Calls
 	if c.task, err = f.stage.Shown(in); err != nil {
@@ -267,10 +270,10 @@ func (f *FaultCertifier) playPolicy(
 
 func (f *FaultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (grade.Grade, error) {
 	f.mu.Lock()
-	pair := f.clean[clean.Task]
+	pair := f.clean[clean.ID]
 	if pair == nil {
 		pair = &cleanPair{}
-		f.clean[clean.Task] = pair
+		f.clean[clean.ID] = pair
 	}
 	f.mu.Unlock()
 	pair.once.Do(func() {

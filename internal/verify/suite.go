@@ -138,6 +138,7 @@ type suiteVerifier struct {
 
 	instances    map[string]*suite.Instance    // the clean one, by task
 	certificates map[string]*suite.Certificate // by instance
+	bases        map[string]*suite.Instance    // all instances, by their ids
 
 	combinations [][]condition.Condition
 	faults       [][]condition.Fault
@@ -249,8 +250,9 @@ func (v *suiteVerifier) pair() {
 		v.certificates[c.Instance] = c
 	}
 	made := map[string]bool{}
+	v.bases = make(map[string]*suite.Instance, len(v.suite.Instances))
 	for _, in := range v.suite.Instances {
-		made[in.ID] = true
+		made[in.ID], v.bases[in.ID] = true, in
 		switch {
 		case tasks[in.Task] == nil:
 			v.report(in.ID, "there is no task %s", in.Task)
@@ -397,7 +399,7 @@ func (v *suiteVerifier) certify(ctx context.Context, in *suite.Instance) (*suite
 	if !isFaulted(in) {
 		return Certify(ctx, v.stage, in)
 	}
-	certified, err := v.faulty.Certify(ctx, in, v.instances[in.Task])
+	certified, err := v.faulty.Certify(ctx, in, v.bases[derive.Base(in)])
 	if err != nil || certified.Reason != "" {
 		return nil, certifiedReason(certified), err
 	}
