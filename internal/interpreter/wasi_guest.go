@@ -122,7 +122,7 @@ func (g *guest) write(fd uint32, data []byte) bool {
 	} else {
 		for part := range slices.Chunk(data, mostRaw) {
 			g.outbox = append(g.outbox, 'o')
-			g.outbox = binary.BigEndian.AppendUint32(g.outbox, uint32(len(part))) //nolint:gosec // a part is short
+			g.outbox = binary.BigEndian.AppendUint32(g.outbox, uint32(len(part)))
 			g.outbox = append(g.outbox, part...)
 		}
 	}
@@ -180,7 +180,7 @@ func (g *guest) Write(data []byte) (int, error) {
 func (g *guest) settled() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for !g.over && len(g.outbox) == 0 && !(g.waiting && len(g.inbox) == 0) {
+	for !g.over && len(g.outbox) == 0 && (!g.waiting || len(g.inbox) > 0) {
 		g.changed.Wait()
 	}
 	return len(g.outbox) == 0
