@@ -61,6 +61,7 @@ type Options struct {
 	Writer             compile.Writer    // improves the texts of the rest style's endpoints; nil for none
 	WriterName         string            // PROVIDER/NAME, for the record
 	Written            []compile.Written // what a writer wrote before: it is not asked again
+	Verdicts           string            // file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
 	Workers            int
 	WorkDir            string
 	Progress           func(Progress)
@@ -166,6 +167,9 @@ func Run(ctx context.Context, opts Options) (*Built, error) {
 		return nil, err
 	} else if static {
 		return b.runStatic(ctx)
+	}
+	if opts.Verdicts != "" {
+		return nil, diag.Usagef("verdicts are on tasks whose tools cannot be run: others are proven")
 	}
 	if err := b.passes(ctx); err != nil {
 		return nil, err

@@ -2,10 +2,13 @@ package build
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -21,11 +24,14 @@ func (b *builder) changeStatic(
 		return nil, err
 	}
 	if maker.Work() == 0 {
-		return nil, nil
+		return nil, b.readVerdicts(s, nil)
 	}
 	b.done.pass = "certify"
 	b.done.reset(2 * maker.Work())
 	if s.Made, err = maker.Choose(ctx, b.done.step); err != nil {
+		return nil, err
+	}
+	if err := b.readVerdicts(s, maker.Judged()); err != nil {
 		return nil, err
 	}
 	requests, toolkits, err := maker.Certify(ctx, episode.NewStage(s, worldsOf{b}, environment.Limits{}), b.done.step)
@@ -40,6 +46,34 @@ func (b *builder) changeStatic(
 	counts := verify.AccountRequests(s.Tasks, requests)
 	maps.Copy(counts, account.Counts)
 	return counts, nil
+}
+
+// readVerdicts reads what reviewers say of the instances that were made. A verdict on another is an error with its place.
+func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
+	if b.opts.Verdicts == "" {
+		return nil
+	}
+	data, err := os.ReadFile(b.opts.Verdicts)
+	if err != nil {
+		return diag.Usagef("the verdicts cannot be read: %v", err)
+	}
+	verdicts, lines, err := suite.ReadVerdicts(b.opts.Verdicts, data)
+	var corrupt *suite.CorruptError
+	if errors.As(err, &corrupt) {
+		return diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0).
+			WithHint(`a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", "note": "…"}`)
+	}
+	for i, v := range verdicts {
+		if !known[v.Instance] {
+			e := diag.Usagef("no instance that a verdict can be on is called %q", v.Instance).At(b.opts.Verdicts, lines[i], 0)
+			if near := diag.Nearest(v.Instance, slices.Sorted(maps.Keys(known))); near != "" {
+				return e.WithHint("did you mean %q?", near)
+			}
+			return e.WithHint("verdicts are on instances under surface, paraphrase, drop-detail, replace-tool, related-tools and unrelated-tools")
+		}
+	}
+	s.Verdicts = verdicts
+	return nil
 }
 
 // takeRequests adds instances under conditions of the request to the suite.

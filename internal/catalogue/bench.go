@@ -212,14 +212,21 @@ func (t *benchTool) said(query string) map[string]any {
 			}
 			if at := labelled.FindStringSubmatch(query); at != nil {
 				for _, found := range at[1:] {
-					if values[p.Name] == nil && found != "" {
-						values[p.Name] = strings.TrimRight(found, ".,;:!?")
+					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 && !goesOn(query, found) {
+						values[p.Name] = found
 					}
 				}
 			}
 		}
 	}
 	return values
+}
+
+// goesOn says whether a number is written in several parts, of which this is the first.
+func goesOn(query, found string) bool {
+	_, behind, _ := strings.Cut(query, found)
+	behind = strings.TrimLeft(behind, " -(")
+	return behind != "" && behind[0] >= '0' && behind[0] <= '9'
 }
 
 // benchLabelled is what stands behind a parameter's name, and the forms of a value there: quoted, or a word with a digit or

@@ -74,6 +74,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the build")
+	f.StringVar(&o.Verdicts, "verdicts", "", "file of reviewers' verdicts, as JSON Lines, on changed tasks whose tools cannot be run: what they drop is refused")
 	w.flags(cmd)
 	workersFlag(cmd, &o.Workers)
 	return cmd

@@ -452,6 +452,9 @@ func superlative(w string) bool {
 
 // number leaves out a number.
 func (p *place) number(n *naming, again bool) (edit, bool) {
+	if p.task.Query == nil && tops[p.l(1)] {
+		return p.limit()
+	}
 	if p.percent {
 		return p.edit(p.determined(), p.end, certain("percentage", again))
 	}
@@ -590,6 +593,11 @@ var quantifiers = set("each", "every", "any", "no", "some", "all", "this", "that
 
 // noun leaves out a value that is said as a noun or beside one.
 func (p *place) noun(n *naming, again bool) (edit, bool) {
+	if p.task.Query == nil {
+		if e, ok, settled := p.spokenNoun(n, again); settled {
+			return e, ok
+		}
+	}
 	if callings[p.l(1)] || p.l(1) == "as" && p.l(2) == "known" {
 		return p.called(n, again)
 	}

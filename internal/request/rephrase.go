@@ -22,7 +22,7 @@ func Rephrase(t *Task, seed uint64) (*Rewording, string) {
 	}
 	values := Values(t)
 	s := t.Messages[at].Content
-	guarded := protected(s, at, values)
+	guarded := protected(t, s, at, values)
 	draw := universe.Draw(seed, "paraphrase", t.scope(), s)
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
 	var said []string
@@ -72,6 +72,12 @@ func sentences(s string, guarded []span) []clause {
 	return list
 }
 
+// imperatives are verbs with which requests begin.
+const imperatives = `(?i:add|analy[sz]e|arrange|book|buy|calculate|cancel|change|check|compare|compute|convert|create|delete|describe|design|` +
+	`determine|draw|estimate|evaluate|fetch|find|generate|get|give|help|identify|list|look|make|modify|open|order|play|plan|plot|predict|` +
+	`provide|query|record|register|remove|rent|reserve|retrieve|schedule|search|send|set|show|simulate|solve|sort|tell|track|train|transfer|` +
+	`translate|update|verify)`
+
 // openings are how requests begin, and how they can begin as well. %s is what follows, without the sign at its end.
 var openings = []struct {
 	form    *regexp.Regexp
@@ -79,25 +85,24 @@ var openings = []struct {
 	thing   bool // what follows is a thing
 }{
 	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:tell me|let me know)) (?:about )?(.+)$`), []string{"I need to know %s", "I should like to hear %s"}, false},
-	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:help me )?(?:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate)) (.+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:help me )?(?:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate))(?: me)? (.+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
 	{regexp.MustCompile(`^(?i:please )?(?i:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate|tell me) ((?i:the|a|an|all|some) .+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
 	{regexp.MustCompile(`^(?i:what(?:'s| is| are| was| were)) ((?i:the|a|an|my|some) .+)$`), []string{"I am looking for %s", "Please work out for me %s"}, true},
 	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (?i:know|find(?: out)?|get|see) (.+)$`), []string{"Please tell me %s", "Be so kind as to let me have %s"}, true},
 	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?)([a-z].+)$`), []string{"My request to you is this: %s", "Here is what I want you to do: %s"}, false},
 	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (.+)$`), []string{"Here is what I mean to do: %s", "Help me to do the following: %s"}, false},
 	{regexp.MustCompile(`^((?i:how|who|when|where|which|why|what|is|are|does|do|did|will|was|were) .+)$`), []string{"There is something I wonder about: %s", "This is what I want to find out: %s"}, false},
-	{regexp.MustCompile(`^(?i:please )?([A-Z][a-z]+ .+)$`), []string{"Here is something for you to do: %s", "I have a job for you: %s"}, false},
+	{regexp.MustCompile(`^(?i:please )?(` + imperatives + ` .+)$`), []string{"Here is something for you to do: %s", "I have a job for you: %s"}, false},
 }
 
 // fronted are words with which that begins which can go to the front of a sentence.
-var fronted = regexp.MustCompile(`,? (?:with|given|using|for|if|when|where|between|considering|assuming|within|during|starting|based on) `)
+var fronted = regexp.MustCompile(`,? (?:with|given|using|for|if|when|where|considering|assuming|within|during|starting|based on) `)
 
 // exchanges are words that mean the same where they stand outside of values.
 var exchanges = map[string]string{
-	"calculate": "work out", "compute": "work out", "determine": "establish", "find": "look up", "using": "by means of", "information": "details",
-	"current": "present", "about": "regarding", "between": "in between", "provide": "supply", "assist": "help", "additionally": "besides",
-	"also": "as well", "purchase": "buy", "obtain": "get", "approximately": "roughly", "display": "show", "upcoming": "coming",
-	"having": "with", "which": "what", "wish": "want", "retrieve": "fetch", "fetch": "bring up", "details": "particulars",
+	"calculate": "work out", "compute": "work out", "determine": "establish", "find": "look up", "using": "by means of",
+	"information": "details", "assist": "help", "obtain": "get", "approximately": "roughly", "display": "show",
+	"wish": "want", "retrieve": "fetch", "details": "particulars",
 }
 
 func rephrase(t *Task, c clause, draw *rand.Rand) string {
@@ -129,6 +134,9 @@ func rephrase(t *Task, c clause, draw *rand.Rand) string {
 		if !o.thing && sign == "?" && strings.Contains(o.instead[choice], ": %s") {
 			end = "?"
 		}
+		if strings.HasSuffix(said, ".") && end == "." {
+			end = "" // Apple Inc.
+		}
 		if tail.text != "" {
 			front := exchange(t, tail)
 			if strings.HasPrefix(said, "I ") {
@@ -147,7 +155,8 @@ func part(c clause) (head, tail clause) {
 		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))
 		start := at[0] + lead
 		if guards(c.guarded, at[0], at[1]) || len(words(c.text[:at[0]])) < 2 || len(words(c.text[start:])) < 3 ||
-			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") {
+			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") || strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
+			dangles(c.text[:at[0]]) || demands.MatchString(c.text[start:]) {
 			continue
 		}
 		head.text, tail.text = c.text[:at[0]], c.text[start:]
@@ -161,6 +170,16 @@ func part(c clause) (head, tail clause) {
 		return head, tail
 	}
 	return c, clause{}
+}
+
+// demands are further things that are asked for.
+var demands = regexp.MustCompile(`(?i)\band (?:also|then|please|as well)\b|\band ` + imperatives + `\b`)
+
+// dangles says whether a text cannot do without what follows: the username associated.
+func dangles(s string) bool {
+	all := words(s)
+	last := all[len(all)-1].folded
+	return functionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
 }
 
 // exchange gives words outside of values by others.

@@ -55,6 +55,7 @@ type Task struct {
 
 	known   *vocabulary
 	said    []*Value        // where there is no query
+	used    map[string]bool // words of messages and documentation
 	guarded map[string]bool // words without case and diacritics that slips keep away from
 }
 

@@ -23,13 +23,24 @@ type Said struct {
 func Spoken(id string, messages []universe.Message, said []Said, tools []*universe.Tool) *Task {
 	t := &Task{ID: id, Messages: messages, guarded: map[string]bool{}}
 	t.known = &vocabulary{words: map[string]bool{}, nouns: map[string]bool{}}
+	t.used = map[string]bool{}
+	use := func(s string) {
+		for _, w := range words(s) {
+			t.used[w.folded] = true
+		}
+	}
+	for _, m := range messages {
+		use(m.Content)
+	}
 	for _, tool := range tools {
+		use(tool.Description)
 		t.learn(nameWords(tool.Name))
 		if tool.Parameters == nil {
 			continue
 		}
 		for _, p := range tool.Parameters.Properties {
 			t.learn(nameWords(p.Name))
+			use(p.Schema.Description)
 			t.guardListed(p.Schema)
 		}
 	}
@@ -105,6 +116,23 @@ func (t *Task) guardListed(s *universe.Schema) {
 	}
 }
 
+// labelled lists what may be a value that nobody names: the word behind one that says what something is, and all of a turn of a
+// few words, which answers a question.
+func labelled(s string) []span {
+	all := words(s)
+	if len(all) <= 3 {
+		return []span{{0, len(s)}}
+	}
+	var list []span
+	for i := 1; i < len(all); i++ {
+		before := all[i-1].folded
+		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].end:all[i].start], ":=@_/#") {
+			list = append(list, span{all[i].start, all[i].end})
+		}
+	}
+	return list
+}
+
 // nameWords parts the name of a tool or an argument into words in small letters: camel case, underscores, dots.
 func nameWords(name string) []string {
 	var b strings.Builder
@@ -145,6 +173,13 @@ func (v *Value) argumentNaming() naming {
 		n.kind = kindNumber
 		n.counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"}, tokens[0])
 	}
+	if !v.spokenOf(n.noun) {
+		if fields := strings.Fields(n.noun); len(fields) > 1 && v.spokenOf(fields[len(fields)-1]) {
+			n.noun = fields[len(fields)-1]
+		} else if n.kind == kindText {
+			n.noun = "" // letters that are no word
+		}
+	}
 	if n.noun == "" && v.numeric {
 		n.noun = "number"
 	}
@@ -178,6 +213,16 @@ func (v *Value) Stated() bool {
 // Part says whether a value is only an element of what an argument takes.
 func (v *Value) Part() bool { return v.part }
 
+// spokenOf says whether every word of a name is used in a sentence: in the request, or in what documents a tool.
+func (v *Value) spokenOf(noun string) bool {
+	for _, w := range strings.Fields(noun) {
+		if !v.task.used[w] && !v.task.used[compile.PluralOf([]string{w})[0]] {
+			return false
+		}
+	}
+	return true
+}
+
 // resultMark stands in the messages that tell of calls that were made before.
 const resultMark = " was called with "
 
@@ -187,8 +232,12 @@ const resultMark = " was called with "
 // general stands in its place. Forms are other values that are as right: none of them may remain.
 func (v *Value) Missing() (*Dropped, string) {
 	t := v.task
-	own := false
+	own, times := false, 0
 	for _, m := range v.mentions {
+		if m.text >= len(t.Messages) {
+			continue
+		}
+		times++
 		switch message := &t.Messages[m.text]; {
 		case message.Role == "user":
 			own = true
@@ -199,8 +248,8 @@ func (v *Value) Missing() (*Dropped, string) {
 	switch {
 	case !own:
 		return nil, ReasonNotSaid
-	case v.unclear || v.schemaWord(text(v.Value)):
-		return nil, ReasonAmbiguous
+	case v.unclear || v.schemaWord(text(v.Value)) || v.numeric && times > 1 && len(text(v.Value)) < 4:
+		return nil, ReasonAmbiguous // a small number that is said twice may be that of two things
 	}
 	d := v.kept()
 	if d == nil {
@@ -209,11 +258,44 @@ func (v *Value) Missing() (*Dropped, string) {
 			return nil, reason
 		}
 	}
+	if clumsy(t, d) {
+		return nil, ReasonAwkward
+	}
 	if reason := v.Gone(d); reason != "" {
 		return nil, reason
 	}
 	return d, ""
 }
+
+// clumsiness is what rules leave behind where they do not suffice: a noun, a number or a part of a word right before what
+// stands for a value, or a noun in the singular behind a number.
+var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|\b(?:an?|top|first|last|next) a certain|\b1 a certain`)
+
+// clumsy says whether a request without a value does not read as English.
+func clumsy(t *Task, d *Dropped) bool {
+	for at, m := range d.Messages {
+		if m.Content == t.Messages[at].Content {
+			continue
+		}
+		if clumsiness.MatchString(m.Content) || m.Role != "user" && strings.Contains(m.Content, "a particular one") {
+			return true
+		}
+		all := words(m.Content)
+		for i := 1; i < len(all); i++ {
+			gap := m.Content[all[i-1].end:all[i].start]
+			if all[i].folded == all[i-1].folded && gap == " " && !strings.Contains(t.Messages[at].Content, all[i].text+" "+all[i].text) {
+				return true // a certain content content
+			}
+			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) || strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
+			if gap == " " && named && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
+				return true // the userId a certain id
+			}
+		}
+	}
+	return false
+}
+
+var askingVerbs = regexp.MustCompile("^" + imperatives + "$")
 
 // Gone says of a request without a value what of it remains, or what else is wrong with it, as a reason; "" for nothing.
 func (v *Value) Gone(d *Dropped) string {
@@ -240,12 +322,49 @@ func (v *Value) Gone(d *Dropped) string {
 			if other != v {
 				form = text(other.Value)
 			}
-			if other.remains(m.Content, form, false) {
+			if other.remains(m.Content, form, false) || abbreviated(m.Content, form) {
 				return ReasonRemains
 			}
 		}
 	}
 	return ""
+}
+
+// abbreviated says whether a text has a name that a code is short for, or a code that is short for a name: AAPL and Apple, NYC
+// and New York City.
+func abbreviated(s, form string) bool {
+	isCode := func(w string) bool {
+		return len(w) >= 3 && len(w) <= 6 && w == strings.ToUpper(w) && isLower(strings.ToLower(w))
+	}
+	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
+	all := words(s)
+	if isCode(form) {
+		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(fold(form), w.folded) })
+	}
+	initials := ""
+	for _, w := range words(form) {
+		if isName(w.text) && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && shortFor(o.folded, w.folded) }) {
+			return true
+		}
+		initials += w.folded[:1]
+	}
+	return len(initials) > 1 && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && o.folded == initials })
+}
+
+// shortFor says whether the letters of a code, each run of one letter once, stand in a name in their order, from its first.
+func shortFor(code, name string) bool {
+	at, before := 0, byte(0)
+	for i := 0; i < len(code); i++ {
+		if code[i] == before {
+			continue
+		}
+		next := strings.IndexByte(name[at:], code[i])
+		if next < 0 || at == 0 && next > 0 {
+			return false
+		}
+		at, before = at+next+1, code[i]
+	}
+	return true
 }
 
 // kept keeps a value back where a turn says nothing else, or where a clause gives it under its name; nil where neither is so.
@@ -265,7 +384,7 @@ func (v *Value) kept() *Dropped {
 	d := &Dropped{Messages: slices.Clone(t.Messages), Form: s[m.start:m.end]}
 	p := placeOf(t, s, m.start, m.end)
 	switch without, phrase := withoutClause(s, p, &named); {
-	case m.text > 0 && bare(s, p):
+	case m.text > 0 && t.Messages[m.text-1].Role == "assistant" && bare(s, p):
 		d.Phrase = "I would rather not say."
 		d.Messages[m.text].Content = d.Phrase
 	case without != "":
@@ -322,7 +441,7 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 		if beside == "" {
 			continue
 		}
-		labelled := regexp.MustCompile(`(?i)^(?:my|the|his|her|our|their|its) (?:[\pL-]+ )?` + regexp.QuoteMeta(beside) + `(?: number| address)? (?:is|are|was)$`)
+		labelled := regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?` + regexp.QuoteMeta(beside) + `(?: number| address)? (?:is|are|was)$`)
 		if labelled.MatchString(label) {
 			noun = beside
 			break
@@ -339,6 +458,11 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 		return s[:from] + phrase + s[to:], phrase
 	case begins: // the next clause begins the sentence
 		rest := s[to+len(ends):]
+		if owner, _, several := strings.Cut(label, " "); several && quantifiers[strings.ToLower(owner)] {
+			if first := words(rest); len(first) > 0 && !functionWords[first[0].folded] {
+				rest = owner + " " + rest // my password is …, of "my username is … and password is …"
+			}
+		}
 		return s[:from] + capitalised(rest), "left out"
 	case closes:
 		before := strings.TrimRight(s[:from-len(opening)], " ,")
@@ -350,4 +474,31 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 	default:
 		return s[:from] + s[to+len(ends):], "left out"
 	}
+}
+
+// spokenNoun settles what rules that know the tables of a request need not care for. A name behind a noun of the request gives
+// way with it (the game 'X' is a certain game); one before another noun (C major scale) and one that nothing is known to be called
+// by cannot be left out.
+func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
+	if _, _, known := p.nounBefore(n); known {
+		return edit{}, false, false
+	}
+	first, _ := firstRune(strings.TrimLeft(p.text[p.start:p.end], "\"'“‘`"))
+	name := p.quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
+	for k := 1; k <= 2 && name; k++ {
+		noun := p.l(k)
+		if noun == "" || functionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") || callings[noun] {
+			break
+		}
+		if determiners[p.l(k+1)] {
+			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].end], again)}, true, true
+		}
+	}
+	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && !possessive(p.after) && !slices.Contains(n.beside, next) && !p.quoted {
+		return edit{}, false, true
+	}
+	if n.noun == "" || n.noun == "value" {
+		return edit{}, false, true
+	}
+	return edit{}, false, false
 }

@@ -99,7 +99,7 @@ func surfaceEdits(
 	}
 	s := t.Messages[message].Content
 	draw := universe.Draw(seed, "surface", t.scope(), s)
-	guarded := protected(s, message, values)
+	guarded := protected(t, s, message, values)
 	var chosen []surfaceEdit
 	taken := func(e edit) bool {
 		return slices.ContainsFunc(chosen, func(c surfaceEdit) bool { return c.start < e.end && e.start < c.end || c.start == e.start })
@@ -135,7 +135,7 @@ func surfaceEdits(
 type span struct{ start, end int }
 
 // protected lists the parts of a text that slips keep away from: values, and what stands in quotes.
-func protected(s string, message int, values []*Value) []span {
+func protected(t *Task, s string, message int, values []*Value) []span {
 	var list []span
 	for _, v := range values {
 		for _, m := range v.mentions {
@@ -149,6 +149,9 @@ func protected(s string, message int, values []*Value) []span {
 	}
 	for _, d := range dates(s) {
 		list = append(list, span{d.start, d.end})
+	}
+	if t.Query == nil {
+		list = append(list, labelled(s)...)
 	}
 	for i, r := range s {
 		closing, opens := quotes[r]

@@ -41,6 +41,7 @@ const (
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
 	FileMade         = "made_tools.jsonl"     // tools in no toolkit but those of instances that name them
 	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
+	FileVerdicts     = "verdicts.jsonl"       // of reviewers, on instances whose certificates prove nothing
 	DirTools         = "tools"
 	DirDatabases     = "databases"
 	DirWorlds        = "worlds"
@@ -282,9 +283,10 @@ type Suite struct {
 	Schemas      []*Schema
 	Made         []*universe.Tool   // for conditions: in no toolkit but those of instances that name them
 	Written      []*json.RawMessage // as whoever asked the writer records it
-	Twins        []*Twin            // in the order of their ids
-	Transcripts  []byte             // of what was played, as [Pack] writes it, in the order of the instances; see Played
-	Documents    map[string][]byte  // OpenAPI documents of the rest style, by database
+	Verdicts     []*Verdict
+	Twins        []*Twin           // in the order of their ids
+	Transcripts  []byte            // of what was played, as [Pack] writes it, in the order of the instances; see Played
+	Documents    map[string][]byte // OpenAPI documents of the rest style, by database
 }
 
 // Source gives the starting table of that id, or nil.
@@ -494,6 +496,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	}{
 		{FileMade, len(s.Made), func() ([]byte, error) { return lines(s.Made) }},
 		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
+		{FileVerdicts, len(s.Verdicts), func() ([]byte, error) { return lines(s.Verdicts) }},
 		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
 		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return s.Transcripts, nil }},
 	} {
@@ -675,6 +678,8 @@ func (s *Suite) loadFile(name string) error {
 		s.Made, err = readLines[universe.Tool](path, data)
 	case name == FileWritten:
 		s.Written, err = readLines[json.RawMessage](path, data)
+	case name == FileVerdicts:
+		s.Verdicts, _, err = ReadVerdicts(path, data)
 	case name == FileTwins:
 		s.Twins, err = readLines[Twin](path, data)
 	case name == FileTranscripts:

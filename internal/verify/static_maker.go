@@ -40,6 +40,9 @@ func StaticReasons() map[string]string {
 		ReasonNoDetail:    "no value of a right call is known",
 	}
 	maps.Copy(reasons, twin.ShelfRefusals())
+	for name, why := range suite.VerdictReasons() {
+		reasons[ReasonReviewer+name] = "a reviewer says: " + why
+	}
 	return reasons
 }
 
@@ -111,6 +114,35 @@ func NewStaticMaker(
 	return m, nil
 }
 
+// ReasonReviewer begins the reason for which a reviewer dropped an instance; behind it stands one of [suite.VerdictReasons].
+const ReasonReviewer = "reviewer_"
+
+// Judged lists the instances that verdicts can be given on, those that were refused among them: of all that was chosen.
+func (m *StaticMaker) Judged() map[string]bool {
+	known := map[string]bool{}
+	for _, drafts := range m.made {
+		for _, d := range drafts {
+			for _, in := range d.instances {
+				known[in.ID] = true
+			}
+			if d.refused != nil {
+				known[d.refused.ID] = true
+			}
+		}
+	}
+	return known
+}
+
+// judge drops what some reviewer drops: where one of a pair goes, so does the other. Of several verdicts the first that drops counts.
+func (m *StaticMaker) judge(task *universe.Task, d *staticDraft) {
+	for _, v := range m.suite.Verdicts {
+		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances, func(in *suite.Instance) bool { return in.ID == v.Instance }) {
+			d.refuse(task, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+cmp.Or(v.Note, suite.VerdictReasons()[v.Reason]), ": "))
+			return
+		}
+	}
+}
+
 // Work is how many tasks and conditions there are, for progress.
 func (m *StaticMaker) Work() int { return len(m.asked) * len(m.suite.Tasks) }
 
@@ -165,6 +197,9 @@ func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step fu
 	for i, drafts := range m.made {
 		group.Go(func() error {
 			for _, d := range drafts {
+				if len(m.suite.Verdicts) > 0 {
+					m.judge(m.suite.Tasks[i], d)
+				}
 				certified, err := m.certify(ctx, stage, m.suite.Tasks[i], d)
 				if err != nil {
 					return fmt.Errorf("task %s: condition %s: %w", m.suite.Tasks[i].ID, d.asked, err)

@@ -31,6 +31,12 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	judged := maker.Judged()
+	for _, verdict := range v.suite.Verdicts {
+		if !judged[verdict.Instance] {
+			v.report("suite", "the verdict of %s is on %s, which is not made", verdict.Reviewer, verdict.Instance)
+		}
+	}
 	requests, toolkits, err := maker.Certify(ctx, v.stage, func() {})
 	if err != nil {
 		return err

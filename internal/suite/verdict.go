@@ -1,0 +1,90 @@
+package suite
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// Verdict is what a reviewer says of an instance whose certificate proves nothing.
+type Verdict struct {
+	Instance string `json:"instance"`
+	Verdict  string `json:"verdict"` // VerdictKeep or VerdictDrop
+	Reviewer string `json:"reviewer"`
+	Reason   string `json:"reason,omitempty"` // of those that drop, one of [VerdictReasons]
+	Note     string `json:"note,omitempty"`   // in the reviewer's words
+}
+
+// What a reviewer can say.
+const (
+	VerdictKeep = "keep"
+	VerdictDrop = "drop"
+)
+
+// VerdictReasons lists for which reasons a reviewer may drop an instance: the exclusion rules of Incomplete Conditions
+// (supplementary material, "Detailed Dataset Verification Process"), and two for requests that are not incomplete.
+func VerdictReasons() map[string]string {
+	return map[string]string{
+		"alternative_tool": "another tool fulfils the request",
+		"remaining_tool":   "a tool that was not replaced fulfils the request",
+		"not_essential":    "what was left out is not needed",
+		"others_remain":    "other things that are asked for can be done",
+		"unnatural":        "the conversation is unnatural, or no grammatical English",
+		"unchanged":        "the instance is as the original",
+		"not_the_user":     "the conversation does not end with the user",
+		"meaning_changed":  "the new wording means something else",
+		"other":            "something else, which the note says",
+	}
+}
+
+// ReadVerdicts reads verdicts as JSON Lines, strictly: unknown fields, a verdict that is neither keep nor drop, one without a
+// reviewer or, where it drops, without a known reason, and two of one reviewer on one instance are [CorruptError]s with their line.
+// Lines without anything are passed over; lines gives that of each verdict.
+func ReadVerdicts(name string, data []byte) (verdicts []*Verdict, lines []int, err error) {
+	said := map[string]int{}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		v := &Verdict{}
+		wrong := func(format string, args ...any) error {
+			return &CorruptError{File: name, Line: number, Message: fmt.Sprintf(format, args...)}
+		}
+		if err := universe.DecodeStrict(line, v); err != nil {
+			return nil, nil, wrong("%v", err)
+		}
+		_, known := VerdictReasons()[v.Reason]
+		key := v.Reviewer + "\n" + v.Instance
+		switch earlier, twice := said[key]; {
+		case v.Instance == "" || strings.TrimSpace(v.Reviewer) == "":
+			return nil, nil, wrong("it names no instance or no reviewer")
+		case v.Verdict != VerdictKeep && v.Verdict != VerdictDrop:
+			return nil, nil, wrong("the verdict is %q, and has to be %s or %s", v.Verdict, VerdictKeep, VerdictDrop)
+		case v.Verdict == VerdictDrop && !known:
+			return nil, nil, wrong("the reason %q is none of %s", v.Reason, strings.Join(reasonNames(), ", "))
+		case v.Verdict == VerdictKeep && v.Reason != "":
+			return nil, nil, wrong("who keeps an instance gives no reason; a note may say why")
+		case v.Reason == "other" && strings.TrimSpace(v.Note) == "":
+			return nil, nil, wrong("the reason other needs a note")
+		case twice:
+			return nil, nil, wrong("%s gave a verdict on %s in line %d already", v.Reviewer, v.Instance, earlier)
+		}
+		said[key] = number
+		verdicts, lines = append(verdicts, v), append(lines, number)
+	}
+	return verdicts, lines, nil
+}
+
+func reasonNames() []string {
+	var names []string
+	for name := range VerdictReasons() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
