@@ -48,7 +48,11 @@ type Stage struct {
 	settled map[string]*environment.Settled    // by database, of the published worlds
 	names   map[string]*condition.Renaming     // by the key of shown and the seed
 	open    map[string]*openWorld              // by style
+	changed map[string]*environment.Toolkit    // those that conditions changed, by what they show: some of them
 }
+
+// maxChanged bounds how many toolkits are kept that conditions changed.
+const maxChanged = 256
 
 // NewStage makes a stage.
 func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
@@ -59,6 +63,7 @@ func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
 		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
 		names: map[string]*condition.Renaming{}, open: map[string]*openWorld{},
+		changed: map[string]*environment.Toolkit{},
 	}
 	for _, source := range s.Sources {
 		stage.sources[source.ID] = relation.Open(source)
@@ -307,13 +312,26 @@ func (s *Stage) toolkit(in *suite.Instance, task *universe.Task, names *conditio
 	if kit := s.shown[key]; kit != nil && usual {
 		return kit, nil
 	}
+	if !usual {
+		key = fmt.Sprintf("%s\n%p\n%q", key, names, in.Toolkit)
+		if kit := s.changed[key]; kit != nil {
+			return kit, nil
+		}
+	}
 	tools := s.suite.Toolkit(in, task)
 	if in.Toolkit != nil && len(tools) != len(in.Toolkit) {
 		return nil, fmt.Errorf("%d of its %d tools are in the suite", len(tools), len(in.Toolkit))
 	}
 	kit, err := s.ready(task, tools, names)
-	if err == nil && usual {
+	switch {
+	case err != nil:
+	case usual:
 		s.shown[key] = kit
+	default:
+		if len(s.changed) == maxChanged {
+			clear(s.changed)
+		}
+		s.changed[key] = kit
 	}
 	return kit, err
 }

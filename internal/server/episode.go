@@ -311,7 +311,12 @@ func (e *Episode) step(act *Act) (*Result, error) {
 	}
 	result := &Result{Observations: observations}
 	for i := range observations {
-		e.content += len(observations[i].Content)
+		o := &observations[i]
+		e.content += len(o.Content)
+		if o.Error == nil && (o.Tool == universe.ToolInfo || o.Tool == universe.ToolSearch) {
+			tools := e.env.Specifications() // the agent was told how tools are called now
+			e.listed.Store(&tools)
+		}
 	}
 	if len(e.instance.Conditions) > 0 {
 		e.notice(result)

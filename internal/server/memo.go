@@ -63,7 +63,7 @@ func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *universe.Ta
 }
 
 // alone are worlds without their neighbours.
-type alone struct{ worlds episode.Worlds }
+type alone struct{ worlds *memo }
 
 // Worlds is that of [episode.Worlds].
 func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *universe.Task) (
@@ -71,6 +71,26 @@ func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *universe.Ta
 ) {
 	world, _, err := a.worlds.Worlds(ctx, in, task)
 	return world, nil, err
+}
+
+// published is what worlds may know beside their method: databases that episodes of an open world reach into.
+type published interface {
+	Published(ctx context.Context, database string) (environment.World, error)
+}
+
+// Published gives the published database of that name, if the worlds know any.
+func (m *memo) Published(ctx context.Context, database string) (environment.World, error) {
+	p, ok := m.worlds.(published)
+	if !ok {
+		return nil, fmt.Errorf("the database %s cannot be reached", database)
+	}
+	w, err := p.Published(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wrap(w), nil
 }
 
 func (m *memo) wrap(w environment.World) *remembering {
@@ -170,4 +190,9 @@ func sizeOf(r *universe.Result) int {
 		}
 	}
 	return n
+}
+
+// Published is that of [memo].
+func (a alone) Published(ctx context.Context, database string) (environment.World, error) {
+	return a.worlds.Published(ctx, database)
 }

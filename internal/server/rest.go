@@ -71,8 +71,14 @@ func (a *api) restDocument(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		return
 	}
-	tools, err := e.Tools(r.Context())
-	if err == nil && (len(tools) == 0 || tools[0].Path == "") {
+	all, err := e.Tools(r.Context())
+	var tools []*universe.Tool
+	for _, t := range all {
+		if t.Path != "" {
+			tools = append(tools, t)
+		}
+	}
+	if err == nil && len(tools) == 0 {
 		err = refuse(RefusedUnknown, "The tools of this episode are no endpoints: see the list of its tools.")
 	}
 	var text []byte
@@ -107,12 +113,6 @@ func (a *api) restCall(w http.ResponseWriter, r *http.Request) {
 	})
 	if !ok {
 		return
-	}
-	if t.Body != nil && t.Body.Engine == universe.EngineCompanion {
-		if _, err := e.Tools(r.Context()); err != nil { // a companion may have told how tools are called now
-			a.fail(w, r, err)
-			return
-		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

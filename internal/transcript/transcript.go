@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -148,6 +149,9 @@ type Transcript struct {
 // Append adds an event and numbers it.
 func (t *Transcript) Append(e Event) {
 	e.Seq = len(t.Events) + 1
+	if len(t.Events) == cap(t.Events) { // events are large: long episodes copy them less often so
+		t.Events = slices.Grow(t.Events, max(4, len(t.Events)))
+	}
 	t.Events = append(t.Events, e)
 }
 

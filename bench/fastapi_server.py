@@ -1,0 +1,69 @@
+"""The endpoints of a suite's rest style as a FastAPI server over the same databases: what bench/serve.sh compares with.
+
+    python3 bench/fastapi_server.py SUITE PORT
+
+One process, uvicorn with uvloop and httptools where they are installed, one SQLite connection a database, no cache.
+"""
+import inspect
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+import uvicorn
+from fastapi import FastAPI, Query
+
+PYTHON = {"integer": int, "number": float, "boolean": bool, "string": str}
+
+
+def parameter(name, schema, required):
+    kinds = schema.get("type", "string")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    default = Query(... if required else None)
+    if "array" in kinds:
+        item = schema.get("items", {}).get("type", "string")
+        item = item if isinstance(item, str) else item[0]
+        kind = List[PYTHON.get(item, str)]
+    else:
+        kind = PYTHON.get(next((k for k in kinds if k != "null"), "string"), str)
+    if not required:
+        kind = Optional[kind]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def endpoint(tool, connection):
+    body = tool["body"]
+    columns = [c["name"] for c in body["columns"]]
+    bindings = body.get("bindings", [])
+    statement = body["statement"]
+
+    async def answer(**given):
+        values = []
+        for b in bindings:
+            value = given.get(b["argument"])
+            values.append(json.dumps(value) if b["kind"] != "value" else value)
+        return [dict(zip(columns, row)) for row in connection.execute(statement, values)]
+
+    required = tool["parameters"].get("required", [])
+    answer.__signature__ = inspect.Signature(
+        [parameter(n, s, n in required) for n, s in tool["parameters"].get("properties", {}).items()])
+    return answer
+
+
+def main():
+    suite, port = Path(sys.argv[1]), int(sys.argv[2])
+    app = FastAPI()
+    connections = {}
+    for line in (suite / "tools" / "rest.jsonl").read_text().splitlines():
+        tool = json.loads(line)
+        name = tool["database"]
+        if name not in connections:
+            connections[name] = sqlite3.connect(
+                f"file:{suite / 'databases' / (name + '.sqlite')}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        app.get(tool["path"])(endpoint(tool, connections[name]))
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Measures how many tool calls a second `seatrial serve` answers on one core, beside a FastAPI server with the same endpoints
+# and databases, in one run: lookups by one value, and all calls of plans. It needs Go, taskset, curl, and Debian's packages
+# python3-fastapi, python3-uvicorn, python3-uvloop and python3-httptools, or another python3 that has them as PYTHON. Everything stays on
+# 127.0.0.1 and stops by itself.
+#
+#   bench/serve.sh            builds the demo corpus in the rest style
+#   bench/serve.sh SUITE      measures a suite that has tasks of the rest style
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work="$(mktemp -d)"
+pids=()
+stop() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+}
+trap stop EXIT
+
+go build -o "$work/seatrial" ./cmd/seatrial
+go build -o "$work/calls" ./bench/serve
+: >"$work/log"
+suite="${1:-}"
+if [[ -z "$suite" ]]; then
+  suite="$work/suite"
+  "$work/seatrial" build --corpus demo --style rest --out "$suite" >/dev/null
+fi
+
+GOMAXPROCS=1 taskset -c 0 "$work/seatrial" serve "$suite" --http 127.0.0.1:0 --max-calls 0 --max-turns 0 >"$work/log" &
+pids+=($!)
+taskset -c 0 "${PYTHON:-/usr/bin/python3}" bench/fastapi_server.py "$suite" 18937 &
+pids+=($!)
+for _ in $(seq 100); do
+  if grep -q 'the API' "$work/log" && curl -sf -o /dev/null http://127.0.0.1:18937/openapi.json; then break; fi
+  sleep 0.2
+done
+ours="$(sed -n 's|.*the API *http://\([^/]*\)/.*|\1|p' "$work/log")"
+
+measure() { taskset -c 1 "$work/calls" -suite "$suite" "$@"; }
+for kind in lookups all; do
+  flags=()
+  [[ "$kind" == lookups ]] && flags=(-lookups)
+  measure -address "$ours" -served -seconds 1 "${flags[@]}" >/dev/null # every result is asked for once
+  a="$(measure -address "$ours" -served "${flags[@]}")"
+  b="$(measure -address 127.0.0.1:18937 "${flags[@]}")"
+  awk -v kind="$kind" -v a="$a" -v b="$b" 'BEGIN { printf "%-8s  seatrial %6d calls/s  fastapi %6d calls/s  ratio %.1f\n", kind, a, b, a / b }'
+done

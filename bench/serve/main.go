@@ -1,0 +1,222 @@
+// Command serve makes the calls that bench/serve.sh measures: it plays tool calls of a suite's plans against a server that
+// speaks HTTP, over connections that stay open, and says how many were answered a second. It measures a served suite and any
+// other server that has the same endpoints, and must never reach another machine than this one.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type call struct {
+	Tool      string         `json:"tool"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+type task struct {
+	ID    string `json:"id"`
+	Style string `json:"style"`
+	Plans []struct {
+		Calls []call `json:"calls"`
+	} `json:"plans"`
+}
+
+type tool struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Body struct {
+		Bindings []struct {
+			Role string `json:"role"`
+		} `json:"bindings"`
+	} `json:"body"`
+}
+
+func run() error {
+	dir := flag.String("suite", "", "folder of the suite")
+	address := flag.String("address", "", "HOST:PORT on this machine")
+	served := flag.Bool("served", false, "the server is `seatrial serve`: calls are made in episodes")
+	lookups := flag.Bool("lookups", false, "only calls that look rows up by one value")
+	clients := flag.Int("clients", 16, "connections")
+	seconds := flag.Float64("seconds", 4, "for which calls are made")
+	flag.Parse()
+	host, _, err := net.SplitHostPort(*address)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return errors.New("the address must be one of this machine's own, as 127.0.0.1:8080")
+	}
+	requests, err := plan(*dir, *address, *served, *lookups)
+	if err != nil {
+		return err
+	}
+	until := time.Now().Add(time.Duration(*seconds * float64(time.Second)))
+	counts, errs := make([]int, *clients), make([]error, *clients)
+	var all sync.WaitGroup
+	began := time.Now()
+	for i := range *clients {
+		all.Go(func() { counts[i], errs[i] = client(*address, requests, i, until) })
+	}
+	all.Wait()
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	fmt.Printf("%.0f\n", float64(total)/time.Since(began).Seconds())
+	return errors.Join(errs...)
+}
+
+// plan writes the requests: the calls of the first plans of the rest style that need no earlier result.
+func plan(dir, address string, served, lookups bool) ([][]byte, error) {
+	tools := map[string]tool{}
+	if err := lines(filepath.Join(dir, "tools", "rest.jsonl"), func(t tool) error {
+		tools[t.Name] = t
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var requests [][]byte
+	err := lines(filepath.Join(dir, "tasks.jsonl"), func(t task) error {
+		if t.Style != "rest" || len(t.Plans) == 0 || len(t.Plans[0].Calls) != 1 {
+			return nil
+		}
+		c := t.Plans[0].Calls[0]
+		spec := tools[c.Tool]
+		if lookups && (len(spec.Body.Bindings) != 1 || spec.Body.Bindings[0].Role != "equal") {
+			return nil
+		}
+		prefix := ""
+		if served {
+			made, err := episode(address, t.ID+"/clean")
+			if err != nil {
+				return err
+			}
+			prefix = made + "/rest"
+		}
+		query := url.Values{}
+		for name, value := range c.Arguments {
+			list, isList := value.([]any)
+			if !isList {
+				list = []any{value}
+			}
+			for _, v := range list {
+				query.Add(name, text(v))
+			}
+		}
+		requests = append(requests, fmt.Appendf(nil, "GET %s%s?%s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\n\r\n",
+			prefix, spec.Path, query.Encode(), address))
+		return nil
+	})
+	if err == nil && len(requests) == 0 {
+		err = errors.New("the suite has no such calls")
+	}
+	return requests, err
+}
+
+func text(v any) string {
+	if n, ok := v.(json.Number); ok {
+		return n.String()
+	}
+	return fmt.Sprint(v)
+}
+
+func lines[T any](path string, visit func(T) error) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(data) {
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		decoder.UseNumber()
+		var item T
+		if err := decoder.Decode(&item); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := visit(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// episode makes an episode and gives its path.
+func episode(address, instance string) (string, error) {
+	body, err := json.Marshal(map[string]string{"instance": instance})
+	if err != nil {
+		return "", err
+	}
+	r, err := http.Post("http://"+address+"/v1/episodes", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Body.Close() }()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusCreated {
+		return "", errors.Join(err, fmt.Errorf("%s: %s", instance, answer))
+	}
+	var made struct {
+		URL string `json:"url"`
+	}
+	err = json.Unmarshal(answer, &made)
+	return made.URL, err
+}
+
+// client makes calls one after the other until the time is over. Anything but 200 is an error.
+func client(address string, requests [][]byte, first int, until time.Time) (n int, err error) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = c.Close() }()
+	in := bufio.NewReaderSize(c, 64<<10)
+	for at := first; time.Now().Before(until); at++ {
+		if _, err := c.Write(requests[at%len(requests)]); err != nil {
+			return n, err
+		}
+		length := -1
+		for line := 0; ; line++ {
+			text, err := in.ReadSlice('\n')
+			if err != nil {
+				return n, err
+			}
+			if line == 0 && !bytes.Contains(text, []byte(" 200 ")) {
+				return n, fmt.Errorf("%s answered %s", bytes.SplitN(requests[at%len(requests)], []byte("\r"), 2)[0], bytes.TrimSpace(text))
+			}
+			if len(text) <= 2 {
+				break
+			}
+			name, value, _ := strings.Cut(string(text), ":")
+			if strings.EqualFold(name, "content-length") {
+				if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+					return n, err
+				}
+			}
+		}
+		if length < 0 {
+			return n, errors.New("an answer does not say how long it is")
+		}
+		if _, err := in.Discard(length); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
