@@ -369,19 +369,3 @@ func (a *app) gradeCommand() *cobra.Command {
 	o.providerFlags(f)
 	return cmd
 }
-
-func (a *app) exportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "export RUN",
-		Short: "Write a run's episodes, events and grades as JSON Lines",
-		Args:  oneArgument("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := episode.Open(cmd.Context(), args[0])
-			if err != nil {
-				return storeError(err, args[0])
-			}
-			err = store.Export(cmd.Context(), a.Out)
-			return errors.Join(err, store.Close())
-		},
-	}
-}

@@ -1,0 +1,172 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/callcheck"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// shownOf makes tasks of the questions of a catalogue, as a build does.
+func shownOf(c *Catalogue) []Shown {
+	var list []Shown
+	for i := range c.Questions {
+		q := &c.Questions[i]
+		list = append(list, Shown{Tools: q.Tools, Task: &universe.Task{
+			ID: q.ID + ".static", Corpus: c.Name, Style: universe.StyleStatic, Messages: q.Messages,
+			Gold: universe.Gold{Kind: universe.GoldCalls, Expected: &q.Expected}, Facets: map[string]string{"category": q.Category},
+		}})
+	}
+	return list
+}
+
+// What the leaderboard published comes out as it went in, questions that cannot be used left out.
+func TestTheLeaderboardComesOutAsItWentIn(t *testing.T) {
+	shared := os.Getenv("SEATRIAL_SHARED")
+	if shared == "" {
+		t.Skip("SEATRIAL_SHARED names no folder with real data")
+	}
+	dir := filepath.Join(shared, "data", "bfcl")
+	c, err := Open("bfcl:" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := Export(shownOf(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected := map[string]int{}
+	for _, r := range c.Rejected {
+		rejected[filepath.Base(r.Position.File)]++
+	}
+	lines := 0
+	for _, pattern := range []string{"*.json", "possible_answer/*.json"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range names {
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := map[string]bool{}
+			for line := range bytes.Lines(was) {
+				known[string(bytes.TrimSuffix(line, []byte("\n")))] = true
+			}
+			n := 0
+			for line := range bytes.Lines(files[filepath.ToSlash(name)]) {
+				n++
+				if !known[string(bytes.TrimSuffix(line, []byte("\n")))] {
+					t.Fatalf("%s: a line is not as it was: %s", name, line)
+				}
+			}
+			if n+rejected[filepath.Base(name)] < len(known) {
+				t.Errorf("%s: %d lines of %d, and %d questions were rejected", name, n, len(known), rejected[filepath.Base(name)])
+			}
+			lines += n
+		}
+	}
+	if lines < 1900 {
+		t.Errorf("%d lines were compared", lines)
+	}
+}
+
+// Whatever a question says, reading what was written gives it again.
+func TestExportsAreReadAgain(t *testing.T) {
+	c, err := Open("bfcl:testdata/bfcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := shownOf(c)
+	for i, text := range []string{"plain", "Où? \"here\" \\ and\nthere\t", "𝄞 \x00\x7f\u2028", "</script> & more"} {
+		shown[i%len(shown)].Task.Messages = []universe.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: text}}
+		files, err := Export(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for name, data := range files {
+			if strings.HasPrefix(name, "possible_answer/") {
+				if entries, wrong := callcheck.ReadAnswers(name, data); len(wrong) > 0 || len(entries) == 0 {
+					t.Errorf("%s: %v", name, wrong)
+				}
+				continue
+			}
+			questions, wrong := callcheck.ReadQuestions(name, data)
+			if len(wrong) > 0 {
+				t.Fatalf("%s: %v", name, wrong)
+			}
+			for _, q := range questions {
+				found = found || len(q.Turns[0]) == 2 && q.Turns[0][1].Content == text
+			}
+		}
+		if !found {
+			t.Errorf("%q is not there again", text)
+		}
+	}
+}
+
+func TestOtherCorporaKeepTheirDocuments(t *testing.T) {
+	for _, spec := range []string{"api-bank:testdata/bank", "toolbench:testdata/bench"} {
+		c, err := Open(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := shownOf(c)
+		files, err := Export(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := map[string]bool{}
+		for _, data := range files {
+			for line := range bytes.Lines(data) {
+				var q struct{ Function []json.RawMessage }
+				if err := json.Unmarshal(line, &q); err != nil {
+					t.Fatal(err)
+				}
+				for _, raw := range q.Function {
+					text := string(raw)
+					if raw[0] == '"' {
+						if err := json.Unmarshal(raw, &text); err != nil {
+							t.Fatal(err)
+						}
+					}
+					documents[text] = true
+				}
+			}
+		}
+		for _, q := range shown {
+			for _, tool := range q.Tools {
+				if !documents[tool.Document] {
+					t.Errorf("%s: the document of %s is not as it was", spec, tool.Name)
+				}
+			}
+		}
+	}
+}
+
+func TestExportErrors(t *testing.T) {
+	task := func(id, part string) *universe.Task {
+		return &universe.Task{ID: id + ".static", Style: universe.StyleStatic, Corpus: "bfcl", Facets: map[string]string{"category": part}}
+	}
+	for want, list := range map[string][]Shown{
+		"of no part":  {{Task: task("a", "")}},
+		"is of no":    {{Task: task("a", "../b")}},
+		"twice":       {{Task: task("a", "b")}, {Task: task("a", "b")}},
+		"no document": {{Task: task("a", "b"), Tools: []*universe.Tool{{Name: "x"}}}},
+	} {
+		if _, err := Export(list); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/catalogue"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) exportCommand() *cobra.Command {
+	var out, under string
+	cmd := &cobra.Command{
+		Use:   "export RUN | SUITE --out DIR",
+		Short: "Write a run's episodes, events and grades as JSON Lines, or a suite's questions in their corpus's own form",
+		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
+			"Of a suite of tools that cannot be run it writes the questions as the Berkeley Function Calling Leaderboard has them, a file for\n" +
+			"each part, with the possible answers in a folder of their own. Documents of tools are those of the corpus, byte for byte.",
+		Args: oneArgument("RUN or SUITE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				return a.exportSuite(args[0], out, under)
+			}
+			if out != "" || cmd.Flags().Changed("condition") {
+				return diag.Usagef("--out and --condition are for suites, and %s is none", args[0])
+			}
+			store, err := episode.Open(cmd.Context(), args[0])
+			if err != nil {
+				return storeError(err, args[0])
+			}
+			err = store.Export(cmd.Context(), a.Out)
+			return errors.Join(err, store.Close())
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must not exist")
+	cmd.Flags().StringVar(&under, "condition", condition.RoleClean, "the condition whose instances are written, as `surface:3`")
+	return cmd
+}
+
+// exportSuite writes the questions of a suite whose tools cannot be run, as they read under a condition.
+func (a *app) exportSuite(dir, out, under string) error {
+	if out == "" {
+		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return diag.Usagef("%s is there already", out).WithHint("give another --out")
+	}
+	s, err := loadSuite(dir)
+	if err != nil {
+		return err
+	}
+	stage, tasks := episode.NewStage(s, nil, environment.Limits{}), s.Index()
+	var questions []catalogue.Shown
+	known := []string{condition.RoleClean}
+	for _, in := range s.Instances {
+		task := tasks[in.Task]
+		if task == nil || task.Proof != universe.ProofStatic {
+			continue
+		}
+		name := cmp.Or(condition.Specification(in.Conditions), condition.RoleClean)
+		if !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+		if name != under {
+			continue
+		}
+		shown, err := stage.Shown(in)
+		if err != nil {
+			return err
+		}
+		if shown.Gold.Expected != nil && shown.Gold.Expected.Shown != nil {
+			return diag.Usagef("under %s tools bear other names than their own", under).WithHint("export the instances of another condition")
+		}
+		questions = append(questions, catalogue.Shown{Task: shown, Tools: s.Toolkit(in, task)})
+	}
+	if questions == nil {
+		if !slices.Contains(known, under) {
+			return diag.Unknown("condition", under, known)
+		}
+		return diag.Usagef("%s has no tasks whose tools cannot be run", dir).WithHint("build from bfcl:, api-bank: or toolbench:")
+	}
+	files, err := catalogue.Export(questions)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.Out, "%d questions in %d files: %s\n", len(questions), len(files), out)
+	return err
+}
