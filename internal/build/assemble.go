@@ -114,6 +114,11 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	maps.Copy(conditions, toolkits)
+	if b.opts.Vectors != nil {
+		for _, r := range b.opts.Vectors.Records() {
+			s.Vectors = append(s.Vectors, &r)
+		}
+	}
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err
@@ -318,12 +323,15 @@ func (b *builder) settings() map[string]string {
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
-		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), "writer": b.opts.WriterName,
+		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), verify.SettingWriter: b.opts.WriterName,
 		verify.SettingCondition: strings.Join(b.opts.Conditions, ","), verify.SettingFault: strings.Join(b.opts.Faults, ","),
 		verify.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
+	if b.opts.Vectors != nil {
+		settings[verify.SettingEmbeddings] = b.opts.Vectors.Name()
+	}
 	if b.chooses {
-		settings[verify.SettingSimilarity] = similarity.Name
+		settings[verify.SettingSimilarity] = b.measure().Name
 	}
 	return settings
 }

@@ -25,7 +25,9 @@ import (
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/relation"
+	"github.com/seatrial/seatrial/internal/request"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -36,8 +38,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options decide what is built. Everything in them but Writer, Written, Workers,
-// WorkDir and Progress is part of the suite's settings.
+// Options decide what is built. Everything in them but Writer, Written, WrittenRequests, Workers, WorkDir and Progress is part of the suite's
+// settings; of Vectors it is the name.
 type Options struct {
 	Corpora            []string // KIND:PATH, in order
 	Split              string   // of corpora that have splits; "" is all
@@ -55,13 +57,15 @@ type Options struct {
 	RequireAlternative bool     // publish only tasks with a second plan
 	Augment            int      // variants an example
 	Neighbours         int
-	ValidationShare    float64           // of tasks
-	Limit              int               // examples read of each corpus; 0 is all
-	StatementTimeout   time.Duration     // a statement that takes longer ends the build
-	Writer             compile.Writer    // improves the texts of the rest style's endpoints; nil for none
-	WriterName         string            // PROVIDER/NAME, for the record
-	Written            []compile.Written // what a writer wrote before: it is not asked again
-	Verdicts           string            // file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
+	ValidationShare    float64            // of tasks
+	Limit              int                // examples read of each corpus; 0 is all
+	StatementTimeout   time.Duration      // a statement that takes longer ends the build
+	Writer             compile.Writer     // improves the texts of the rest style's endpoints, and words changed requests; nil for none
+	WriterName         string             // PROVIDER/NAME, for the record
+	Written            []compile.Written  // what a writer wrote before: it is not asked again
+	WrittenRequests    []request.Written  // the same, of requests
+	Vectors            *embedding.Vectors // compares texts by meaning; nil compares them by their words
+	Verdicts           string             // file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
 	Workers            int
 	WorkDir            string
 	Progress           func(Progress)

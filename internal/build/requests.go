@@ -2,12 +2,14 @@ package build
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 )
 
@@ -37,6 +39,20 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 	}
 	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
 	made := make([]*verify.RequestMade, len(s.Tasks))
+	var scribe *verify.Scribe
+	if b.opts.Writer != nil {
+		if b.opts.Vectors != nil {
+			// All at once and in their order: what is asked side by side later is known then.
+			questions := make([]string, len(s.Tasks))
+			for i, t := range s.Tasks {
+				questions[i] = t.Question()
+			}
+			if _, err := b.opts.Vectors.Of(ctx, questions...); err != nil {
+				return nil, err
+			}
+		}
+		scribe = verify.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.Vectors)
+	}
 	err = b.each(ctx, func(ctx context.Context, src *source) error {
 		if src.world == nil {
 			return nil
@@ -46,12 +62,21 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 			return err
 		}
 		maker, err := verify.NewRequestMaker(ctx, verify.RequestConfig{
-			World: src.world, Schema: sch, Seed: b.opts.Seed, Asked: asked, Stage: stage,
+			World: src.world, Schema: sch, Seed: b.opts.Seed, Asked: asked, Stage: stage, Scribe: scribe,
 		})
 		if err != nil {
 			return err
 		}
 		defer maker.Close()
+		var tasks []*universe.Task
+		for _, task := range s.Tasks {
+			if task.Database == src.name {
+				tasks = append(tasks, task)
+			}
+		}
+		if err := maker.Ask(ctx, tasks); err != nil {
+			return err
+		}
 		for i, task := range s.Tasks {
 			if task.Database != src.name {
 				continue
@@ -67,5 +92,15 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 		return nil, err
 	}
 	takeRequests(s, made)
+	if scribe != nil {
+		for _, w := range scribe.Records() {
+			text, err := universe.Marshal(&w)
+			if err != nil {
+				return nil, err
+			}
+			record := json.RawMessage(text)
+			s.Written = append(s.Written, &record)
+		}
+	}
 	return verify.AccountRequests(s.Tasks, made), nil
 }

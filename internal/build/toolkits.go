@@ -18,8 +18,13 @@ import (
 	"github.com/seatrial/seatrial/internal/verify"
 )
 
-// similarity is the measure by which toolkits are chosen.
-var similarity = twin.Lexical
+// measure is the one by which toolkits are chosen.
+func (b *builder) measure() twin.Measure {
+	if b.opts.Vectors != nil {
+		return twin.ByMeaning(b.opts.Vectors)
+	}
+	return twin.Lexical
+}
 
 // chooseToolkits puts every task under the conditions whose toolkits are chosen by looking into the database, and proves what
 // comes of it. All toolkits are chosen before any is proven: tools that are made for tasks get their names together.
@@ -37,6 +42,11 @@ func (b *builder) chooseToolkits(ctx context.Context, s *suite.Suite) (map[strin
 	c := &toolkitChoices{builder: b, suite: s, asked: asked, chosen: make([][]*verify.ChosenToolkit, len(s.Tasks))}
 	for _, style := range b.opts.Styles {
 		c.tools = append(c.tools, s.Tools[style]...)
+	}
+	if b.opts.Vectors != nil {
+		if _, err := b.opts.Vectors.Of(ctx, twin.Texts(c.tools)...); err != nil { // in their order: see makeRequests
+			return nil, err
+		}
 	}
 	c.maker = related.NewMaker(c.tools, b.opts.Names, b.opts.Seed)
 	c.candidates = map[*universe.Tool]*related.Candidate{}
@@ -93,7 +103,7 @@ func (c *toolkitChoices) choose(ctx context.Context, src *source) error {
 		return nil
 	}
 	chooser, err := verify.NewToolkitChooser(ctx, verify.ToolkitConfig{
-		Database: src.name, World: src.world, Tools: c.tools, Seed: c.opts.Seed, Measure: similarity, Asked: c.asked, Makes: c.makes,
+		Database: src.name, World: src.world, Tools: c.tools, Seed: c.opts.Seed, Measure: c.measure(), Asked: c.asked, Makes: c.makes,
 	})
 	if err != nil {
 		return err

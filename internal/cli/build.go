@@ -335,7 +335,11 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 			continue
 		}
 		if c := counts[specification]; specification != condition.RoleClean {
-			a.printf("  %-10s %d instances certified, %d refused", specification, c.Certified, c.Refused)
+			a.printf("  %-10s %d instances certified", specification, c.Certified)
+			if c.Fallback > 0 {
+				a.printf(" (%d worded by the writer, %d by rules)", c.Certified-c.Fallback, c.Fallback)
+			}
+			a.printf(", %d refused", c.Refused)
 			if c.Refused > 0 {
 				a.printf(": %s", countList(c.Reasons))
 			}

@@ -27,7 +27,7 @@ type modelServer struct {
 //	broken       fails every request
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
 //	caller SUITE makes all calls of the plan at once, by the names that it is shown; without a plan it calls the first tool
-//	writer       gives every endpoint of the rest style another name, and a sentence
+//	writer       gives every endpoint of the rest style another name, and a sentence; words requests at length, or invents something
 //	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
 //	             judged wrong; and, where it is given one, under every third sampling seed
 //	restless     is an oracle that makes the first call again and again
@@ -180,6 +180,12 @@ func callFor(s *suite.Suite, c modeltest.Chat) *universe.Call {
 // own.
 func rewrite(c modeltest.Chat) modeltest.Response {
 	prompt := c.Messages[len(c.Messages)-1].Content
+	if _, request, found := strings.Cut(prompt, "The request:\n"); found {
+		request, _, again := strings.Cut(strings.TrimSuffix(request, "\n"), "\n")
+		// Some it never words well, others at the second attempt.
+		badly := len(request)%4 == 0 || len(request)%4 == 1 && !again
+		return modeltest.Say(wordRequest(request, strings.HasPrefix(prompt, "A program"), badly))
+	}
 	_, specification, found := strings.Cut(prompt, "The endpoint:\n")
 	var endpoint struct {
 		Name       string           `json:"name"`
@@ -202,6 +208,18 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		return modeltest.Fail(500, "server_error", err.Error())
 	}
 	return modeltest.Say(string(text))
+}
+
+// wordRequest words a request at length, or badly: it then invents something.
+func wordRequest(request string, drop, badly bool) string {
+	switch {
+	case badly:
+		return request + " I mean those of 1987."
+	case drop:
+		return "If you please: " + strings.Replace(request, "a certain", "a particular", 1)
+	default:
+		return "Would you be so very kind as to look into the records for me and then let me have what comes here: " + request
+	}
 }
 
 // callAll makes every call of a static task's plan in one reply. Native tools are called as they are shown: those of a

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-
 	"os"
 	"strings"
 	"time"
@@ -12,7 +11,9 @@ import (
 	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/request"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/spf13/cobra"
@@ -24,16 +25,21 @@ type writerOptions struct {
 	written string // file of earlier texts
 	baseURL string
 	record  string
-	replay  string
+
+	embeddings    string // PROVIDER/NAME, or an address
+	embeddingsURL string
+	replay        string
 }
 
 func (o *writerOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.spec, "writer", "", "model as PROVIDER/NAME that improves names and descriptions of the rest style; what it writes is checked and kept in the suite")
+	f.StringVar(&o.spec, "writer", "", "model as PROVIDER/NAME that improves names and descriptions of the rest style and words requests under paraphrase, drop-detail and clarify; what it writes is checked and kept in the suite")
+	f.StringVar(&o.embeddings, "embeddings", "", "model as openai/NAME, or the address of a /v1/embeddings endpoint: compares tools, and requests that a writer worded, by meaning")
+	f.StringVar(&o.embeddingsURL, "embeddings-url", "", "address of an OpenAI-compatible server, for the embeddings; by default that of --base-url")
 	f.StringVar(&o.written, "written", "", "written.jsonl of an earlier suite: what stands there is not asked for again")
-	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server, for the writer")
-	f.StringVar(&o.record, "record", "", "file in which every exchange with the writer is recorded")
-	f.StringVar(&o.replay, "replay", "", "file of recorded exchanges to answer the writer's requests from, offline")
+	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server, for the writer and the embeddings")
+	f.StringVar(&o.record, "record", "", "file in which every exchange with writer and embeddings is recorded")
+	f.StringVar(&o.replay, "replay", "", "file of recorded exchanges to answer what writer and embeddings are asked from, offline")
 }
 
 // writer is a chat model that writes texts.
@@ -55,14 +61,17 @@ func (w writer) Write(ctx context.Context, prompt string) (string, error) {
 func (a *app) openWriter(o *writerOptions, b *build.Options) (done func() error, err error) {
 	done = func() error { return nil }
 	if o.written != "" {
-		if b.Written, err = readWritten(o.written); err != nil {
+		if b.Written, b.WrittenRequests, err = readWritten(o.written); err != nil {
 			return done, err
 		}
 	}
-	if o.spec == "" {
-		if o.written != "" || o.record != "" || o.replay != "" {
-			return done, diag.Usagef("--written, --record and --replay are for a writer").WithHint("--writer PROVIDER/NAME")
-		}
+	if o.embeddingsURL != "" && o.embeddings == "" {
+		return done, diag.Usagef("--embeddings-url is for embeddings").WithHint("--embeddings openai/NAME")
+	}
+	if o.spec == "" && o.written != "" || o.spec == "" && o.embeddings == "" && (o.record != "" || o.replay != "") {
+		return done, diag.Usagef("--written, --record and --replay are for a writer").WithHint("--writer PROVIDER/NAME")
+	}
+	if o.spec == "" && o.embeddings == "" {
 		return done, nil
 	}
 	if o.record != "" && o.replay != "" {
@@ -77,6 +86,14 @@ func (a *app) openWriter(o *writerOptions, b *build.Options) (done func() error,
 	if record != nil {
 		done = record.Close
 	}
+	if o.embeddings != "" {
+		if b.Vectors, err = a.openEmbeddings(o, options); err != nil {
+			return done, err
+		}
+	}
+	if o.spec == "" {
+		return done, nil
+	}
 	client, err := a.openModel(o.spec, options, model.Rates{})
 	if err != nil {
 		return done, err
@@ -85,15 +102,37 @@ func (a *app) openWriter(o *writerOptions, b *build.Options) (done func() error,
 	return done, nil
 }
 
+// openEmbeddings opens what compares texts by meaning. Behind an address alone the server decides which model that is.
+func (a *app) openEmbeddings(o *writerOptions, options model.Options) (*embedding.Vectors, error) {
+	spec := o.embeddings
+	if o.embeddingsURL != "" {
+		options.BaseURL = o.embeddingsURL
+	}
+	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
+		options.BaseURL, spec = strings.TrimSuffix(strings.TrimSuffix(spec, "/"), "/embeddings"), model.ProviderOpenAI+"/default"
+	}
+	options = a.withProvider(spec, options, model.Rates{})
+	embedder, err := model.OpenEmbedder(spec, options)
+	if err != nil {
+		return nil, err
+	}
+	return embedding.New(spec, nil, embedder)
+}
+
 // openModel opens a model with its provider's key and address from the environment.
 func (a *app) openModel(spec string, options model.Options, rates model.Rates) (model.Client, error) {
+	return model.Open(spec, a.withProvider(spec, options, rates))
+}
+
+// withProvider adds to options what the environment says of a model's provider.
+func (a *app) withProvider(spec string, options model.Options, rates model.Rates) model.Options {
 	provider, _, _ := strings.Cut(spec, "/")
 	options.APIKey = a.Getenv(strings.ToUpper(provider) + "_API_KEY")
 	if options.BaseURL == "" {
 		options.BaseURL = a.Getenv(strings.ToUpper(provider) + "_BASE_URL")
 	}
 	options.Limits = model.NewLimits(rates)
-	return model.Open(spec, options)
+	return options
 }
 
 // writerError says that a build ended because its writer's provider failed.
@@ -106,18 +145,26 @@ func writerError(err error) error {
 	return e.WithHint("nothing was written; what --record kept can be replayed")
 }
 
-func readWritten(path string) ([]compile.Written, error) {
+// readWritten reads what was written of tools and of requests.
+func readWritten(path string) (tools []compile.Written, requests []request.Written, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, diag.Usagef("what was written before cannot be read: %v", err)
+		return nil, nil, diag.Usagef("what was written before cannot be read: %v", err)
 	}
-	var list []compile.Written
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
+		asked, ofRequest, err := request.ReadWritten(line)
 		var w compile.Written
-		if err := universe.DecodeStrict(line, &w); err != nil {
-			return nil, diag.Usagef("%v", err).At(path, i+1, 0).WithHint("give the %s of a suite", suite.FileWritten)
+		if !ofRequest {
+			err = universe.DecodeStrict(line, &w)
 		}
-		list = append(list, w)
+		switch {
+		case err != nil:
+			return nil, nil, diag.Usagef("%v", err).At(path, i+1, 0).WithHint("give the %s of a suite", suite.FileWritten)
+		case ofRequest:
+			requests = append(requests, asked)
+		default:
+			tools = append(tools, w)
+		}
 	}
-	return list, nil
+	return tools, requests, nil
 }

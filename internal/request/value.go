@@ -312,7 +312,7 @@ var kin = [][]string{
 
 // kinOf lists what stands for a value, in small letters.
 func kinOf(value string) []string {
-	value = strings.ToLower(strings.TrimSpace(value))
+	value = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(value)), "the ")
 	var list []string
 	for _, group := range kin {
 		if slices.Contains(group, value) {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -40,8 +41,9 @@ const (
 	FileTranscripts  = "transcripts.jsonl.gz" // of the episodes that prove instances, compressed
 	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
 	FileMade         = "made_tools.jsonl"     // tools in no toolkit but those of instances that name them
-	FileWritten      = "written.jsonl"        // what a writer wrote about tools, and what was refused
 	FileVerdicts     = "verdicts.jsonl"       // of reviewers, on instances whose certificates prove nothing
+	FileWritten      = "written.jsonl"        // what a writer wrote about tools and of requests, and what was refused
+	FileVectors      = "vectors.jsonl"        // of texts, where they were compared by meaning
 	DirTools         = "tools"
 	DirDatabases     = "databases"
 	DirWorlds        = "worlds"
@@ -140,6 +142,7 @@ type InstanceCounts struct {
 	Refused   int            `json:"refused"`
 	NotDrawn  int            `json:"not_drawn,omitempty"` // could be made, and was left out by a limit
 	Reasons   map[string]int `json:"reasons,omitempty"`   // of those refused
+	Fallback  int            `json:"fallback,omitempty"`  // of those certified: a writer was to word them, and rules did
 	Bounded   int            `json:"bounded,omitempty"`   // of those certified: hopeless by a search, and not by a twin
 }
 
@@ -284,6 +287,7 @@ type Suite struct {
 	Made         []*universe.Tool   // for conditions: in no toolkit but those of instances that name them
 	Written      []*json.RawMessage // as whoever asked the writer records it
 	Verdicts     []*Verdict
+	Vectors      []*embedding.Record
 	Twins        []*Twin           // in the order of their ids
 	Transcripts  []byte            // of what was played, as [Pack] writes it, in the order of the instances; see Played
 	Documents    map[string][]byte // OpenAPI documents of the rest style, by database
@@ -497,6 +501,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		{FileMade, len(s.Made), func() ([]byte, error) { return lines(s.Made) }},
 		{FileWritten, len(s.Written), func() ([]byte, error) { return lines(s.Written) }},
 		{FileVerdicts, len(s.Verdicts), func() ([]byte, error) { return lines(s.Verdicts) }},
+		{FileVectors, len(s.Vectors), func() ([]byte, error) { return lines(s.Vectors) }},
 		{FileTwins, len(s.Twins), func() ([]byte, error) { return lines(s.Twins) }},
 		{FileTranscripts, len(s.Transcripts), func() ([]byte, error) { return s.Transcripts, nil }},
 	} {
@@ -680,6 +685,8 @@ func (s *Suite) loadFile(name string) error {
 		s.Written, err = readLines[json.RawMessage](path, data)
 	case name == FileVerdicts:
 		s.Verdicts, _, err = ReadVerdicts(path, data)
+	case name == FileVectors:
+		s.Vectors, err = readLines[embedding.Record](path, data)
 	case name == FileTwins:
 		s.Twins, err = readLines[Twin](path, data)
 	case name == FileTranscripts:

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// Measure is a way of saying how similar tools are. Another one, by embeddings, is another value.
+// Measure is a way of saying how similar tools are: [Lexical] or [ByMeaning].
 type Measure struct {
 	Name string // as a suite's settings record it
 	// Related is from where on tools are related: near enough to be taken for one another.
 	Related float64
 	// Compare prepares the tools of one database and style. What it gives says how similar two tools are, from 0 to 1: it is
-	// symmetric, depends on specifications alone, and also takes tools that were not among those prepared.
+	// symmetric and depends on specifications alone.
 	Compare func(ctx context.Context, tools []*universe.Tool) (func(a, b *universe.Tool) float64, error)
 }
 
@@ -30,6 +31,72 @@ var Lexical = Measure{
 		l := newLexicon(tools)
 		return l.similarity, nil
 	},
+}
+
+// ByMeaning measures by the cosine of vectors of names, descriptions, parameters and results, seen from the mean of the tools
+// prepared; what points apart is not similar at all. A tool that was not prepared is similar to none.
+func ByMeaning(vectors *embedding.Vectors) Measure {
+	return Measure{
+		Name: "embeddings " + vectors.Name(), Related: 0.4,
+		Compare: func(ctx context.Context, tools []*universe.Tool) (func(a, b *universe.Tool) float64, error) {
+			texts := Texts(tools)
+			list, err := vectors.Of(ctx, texts...)
+			if err != nil {
+				return nil, err
+			}
+			vectors.Keep(texts...)
+			of := make(map[*universe.Tool]embedding.Vector, len(tools))
+			for i, v := range embedding.Centred(list) {
+				of[tools[i]] = v
+			}
+			return func(a, b *universe.Tool) float64 {
+				x, y := of[a], of[b]
+				if x == nil || y == nil {
+					return 0
+				}
+				return max(0, embedding.Cosine(x, y))
+			}, nil
+		},
+	}
+}
+
+// Texts writes what [ByMeaning] compares of tools.
+func Texts(tools []*universe.Tool) []string {
+	texts := make([]string, len(tools))
+	for i, t := range tools {
+		texts[i] = textOf(t)
+	}
+	return texts
+}
+
+// textOf writes what a tool's specification says as one text.
+func textOf(t *universe.Tool) string {
+	var b strings.Builder
+	b.WriteString(t.Name + ": " + t.Description)
+	eachText(t, func(s string) {
+		if s != "" {
+			b.WriteString("\n" + s)
+		}
+	})
+	return b.String()
+}
+
+// eachText gives what is said of a tool's parameters and results.
+func eachText(t *universe.Tool, say func(string)) {
+	var walk func(s *universe.Schema)
+	walk = func(s *universe.Schema) {
+		if s == nil {
+			return
+		}
+		say(s.Description)
+		for _, p := range s.Properties {
+			say(p.Name)
+			walk(p.Schema)
+		}
+		walk(s.Items)
+	}
+	walk(t.Parameters)
+	walk(t.Returns)
 }
 
 // document is the words of a tool's specification with their weights, in the words' order, as a vector of length 1.
@@ -119,20 +186,7 @@ func wordsOf(t *universe.Tool) map[string]int {
 	}
 	add(t.Name)
 	add(t.Description)
-	var walk func(s *universe.Schema)
-	walk = func(s *universe.Schema) {
-		if s == nil {
-			return
-		}
-		add(s.Description)
-		for _, p := range s.Properties {
-			add(p.Name)
-			walk(p.Schema)
-		}
-		walk(s.Items)
-	}
-	walk(t.Parameters)
-	walk(t.Returns)
+	eachText(t, add)
 	return counts
 }
 

@@ -63,6 +63,7 @@ type RequestConfig struct {
 	Seed   uint64
 	Asked  []condition.Condition // conditions of the request, as they were asked for
 	Stage  *episode.Stage
+	Scribe *Scribe // whose wording comes before that of rules; nil for rules alone
 }
 
 // RequestMaker puts tasks under conditions of the request and proves what it makes. It is not safe for concurrent use.
@@ -71,6 +72,7 @@ type RequestMaker struct {
 	examiner *Examiner
 	others   map[string][]universe.Value // by the statement that lists them
 	dropped  map[string]*dropped         // by question, evidence and SQL: styles share them
+	requests []asking                    // of the database, where meanings are compared
 }
 
 // NewRequestMaker makes a maker.
@@ -130,16 +132,17 @@ type RequestMade struct {
 	Instances []*suite.Instance
 	Certified []*suite.Certificate // of each
 	Refused   []*suite.Rejection
+	// Fallback names the instances that a writer was to word, and that read as rules made them.
+	Fallback []string
 }
 
 // Make puts one task under each condition. The error is Seatrial's own failure, or that of a statement that ran into its time
 // limit.
 func (m *RequestMaker) Make(ctx context.Context, task *universe.Task, clean *suite.Instance) (*RequestMade, error) {
-	query, err := sqlast.Parse(task.SQL, m.config.Schema)
+	t, err := m.taskOf(task)
 	if err != nil {
-		return nil, fmt.Errorf("task %s: %w", task.ID, err)
+		return nil, err
 	}
-	t := &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query, Literals: task.Literals}
 	made := &RequestMade{}
 	for _, asked := range m.config.Asked {
 		in, cert, reason, message, err := m.makeOne(ctx, task, t, clean, asked)
@@ -154,8 +157,28 @@ func (m *RequestMaker) Make(ctx context.Context, task *universe.Task, clean *sui
 			continue
 		}
 		made.Instances, made.Certified = append(made.Instances, in), append(made.Certified, cert)
+		if m.config.Scribe != nil && worded[asked.Name] {
+			r, err := in.Conditions[0].Request()
+			if err != nil {
+				return nil, err
+			}
+			if r.Writer == "" {
+				made.Fallback = append(made.Fallback, in.ID)
+			}
+		}
 	}
 	return made, nil
+}
+
+// worded are the conditions under which a writer words requests.
+var worded = map[string]bool{condition.NameParaphrase: true, condition.NameDropDetail: true, condition.NameClarify: true}
+
+func (m *RequestMaker) taskOf(task *universe.Task) (*request.Task, error) {
+	query, err := sqlast.Parse(task.SQL, m.config.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", task.ID, err)
+	}
+	return &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query, Literals: task.Literals}, nil
 }
 
 func (m *RequestMaker) makeOne(
@@ -165,11 +188,17 @@ func (m *RequestMaker) makeOne(
 	case condition.NameDropDetail, condition.NameClarify:
 		return m.incomplete(ctx, task, t, clean, asked)
 	}
-	r, reason, err := m.reword(ctx, task, t, asked)
-	if err != nil || reason != "" {
-		return nil, nil, reason, "", err
+	written, writer, err := m.written(ctx, t, asked)
+	if err != nil {
+		return nil, nil, "", "", err
 	}
-	changed := &condition.Request{Texts: changedTexts(task.Messages, r.Messages)}
+	r := written
+	if r == nil {
+		if r, reason, err = m.reword(ctx, task, t, asked); err != nil || reason != "" {
+			return nil, nil, reason, "", err
+		}
+	}
+	changed := &condition.Request{Texts: changedTexts(task.Messages, r.Messages), Writer: writer}
 	for _, k := range r.Kept {
 		changed.Kept = append(changed.Kept, condition.Kept{Value: universe.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
 	}
@@ -182,6 +211,22 @@ func (m *RequestMaker) makeOne(
 	}
 	cert.Checks = append(cert.Checks, CheckKept)
 	return in, cert, "", "", nil
+}
+
+// written gives the wording that a writer found for a request, nil where it found none.
+func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording, string, error) {
+	if m.config.Scribe == nil || asked.Name != condition.NameParaphrase {
+		return nil, "", nil
+	}
+	p, err := m.page(ctx, t, asked)
+	if err != nil || p == nil {
+		return nil, "", err
+	}
+	text := m.config.Scribe.text(p)
+	if text == "" {
+		return nil, "", nil
+	}
+	return p.Reworded(t, text), m.config.Scribe.name, nil
 }
 
 // reword puts a request into other words that mean the same.
@@ -257,6 +302,8 @@ type dropped struct {
 	value  *request.Value
 	made   *request.Dropped
 	proof  *suite.RequestProof
+	open   []request.Told // the values of the proof
+	page   *page          // on which a writer words it, where there is one
 	reason string
 }
 
@@ -264,23 +311,23 @@ type dropped struct {
 func (m *RequestMaker) incomplete(
 	ctx context.Context, task *universe.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
 ) (in *suite.Instance, cert *suite.Certificate, reason, message string, err error) {
-	messages, err := universe.Marshal(task.Messages)
+	d, err := m.droppedOf(ctx, t)
 	if err != nil {
 		return nil, nil, "", "", err
-	}
-	key := string(messages) + "\x00" + task.Evidence + "\x00" + task.SQL
-	d := m.dropped[key]
-	if d == nil {
-		if d, err = m.drop(ctx, t); err != nil {
-			return nil, nil, "", "", err
-		}
-		m.dropped[key] = d
 	}
 	if d.reason != "" {
 		return nil, nil, d.reason, "", nil
 	}
+	messages, writer, checks := d.made.Messages, "", []string{CheckIdentical, CheckApart}
+	if d.page != nil {
+		if text := m.config.Scribe.text(d.page); text != "" {
+			messages, writer = slices.Clone(messages), m.config.Scribe.name
+			messages[d.page.Message].Content = text
+			checks = append(checks, CheckWritten)
+		}
+	}
 	changed := &condition.Request{
-		Texts: changedTexts(task.Messages, d.made.Messages),
+		Texts: changedTexts(task.Messages, messages), Writer: writer,
 		Dropped: &condition.Dropped{
 			Argument: argumentOf(task, d.value), Table: d.value.Table, Column: d.value.Column, Value: universe.AppendValue(nil, d.value.Value),
 			Form: d.made.Form, Phrase: d.made.Phrase, Names: slices.Clone(d.made.Names),
@@ -299,7 +346,7 @@ func (m *RequestMaker) incomplete(
 		return nil, nil, "", "", err
 	}
 	cert = &suite.Certificate{
-		Instance: in.ID, Plans: []suite.PlanProof{}, Checks: []string{CheckIdentical, CheckApart}, Request: d.proof,
+		Instance: in.ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof,
 	}
 	if asked.Name == condition.NameClarify {
 		if message, err = m.clarified(ctx, in, cert); err != nil || message != "" {
@@ -307,6 +354,29 @@ func (m *RequestMaker) incomplete(
 		}
 	}
 	return in, cert, "", "", nil
+}
+
+// droppedOf gives what is left of a request without one of its values. Styles share it.
+func (m *RequestMaker) droppedOf(ctx context.Context, t *request.Task) (*dropped, error) {
+	messages, err := universe.Marshal(t.Messages)
+	if err != nil {
+		return nil, err
+	}
+	key := string(messages) + "\x00" + t.Evidence + "\x00" + t.Query.Source
+	if d := m.dropped[key]; d != nil {
+		return d, nil
+	}
+	d, err := m.drop(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if d.reason == "" && m.config.Scribe != nil {
+		if d.page, err = m.pageOf(ctx, t, d); err != nil {
+			return nil, err
+		}
+	}
+	m.dropped[key] = d
+	return d, nil
 }
 
 // argumentOf names the argument that a value reaches, in the style of the task.
@@ -378,6 +448,7 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 	}
 	answers := []*universe.Gold{own}
 	d.add(v.Value, own)
+	d.open = []request.Told{{Value: v, Form: made.Form}}
 	alike, usable := 1, 1 // usable are those that a task could be about: with a right answer that says something
 	for _, c := range candidates[:min(len(candidates), mostTried)] {
 		other, err := v.With(c)
@@ -388,7 +459,8 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 		if same == nil {
 			continue
 		}
-		if again, reason := same.Drop(); reason != "" || !sameRequest(made, again) {
+		again, reason := same.Drop()
+		if reason != "" || !sameRequest(made, again) {
 			continue
 		}
 		alike++
@@ -403,6 +475,7 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 			continue
 		}
 		answers = append(answers, gold)
+		d.open = append(d.open, request.Told{Value: same, Form: again.Form})
 		if d.add(c, gold); len(answers) == mostRequests {
 			break
 		}
@@ -536,6 +609,9 @@ func AccountRequests(tasks []*universe.Task, made []*RequestMade) map[string]sui
 			c := counts[in.ID[len(t.ID)+1:]]
 			c.Made++
 			c.Certified++
+			if slices.Contains(made[i].Fallback, in.ID) {
+				c.Fallback++
+			}
 			counts[in.ID[len(t.ID)+1:]] = c
 		}
 		for _, r := range made[i].Refused {

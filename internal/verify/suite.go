@@ -14,8 +14,10 @@ import (
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/request"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -139,6 +141,10 @@ type suiteVerifier struct {
 	instances    map[string]*suite.Instance    // the clean one, by task
 	certificates map[string]*suite.Certificate // by instance
 	bases        map[string]*suite.Instance    // all instances, by their ids
+
+	vectors *embedding.Vectors // by which meanings were compared; nil for none
+	scribe  *Scribe            // of the suite's writer; nil for none
+	written []request.Written  // by it
 
 	combinations [][]condition.Condition
 	faults       [][]condition.Fault
@@ -392,6 +398,35 @@ func (v *suiteVerifier) settings() {
 	}
 	v.needPaths = condition.NeedPaths(v.faults) || condition.ChoiceNeedsPaths(v.combinations)
 	v.kinds = derive.HopelessKinds(v.faults)
+	v.readTexts()
+}
+
+// readTexts makes ready what the suite keeps of those who wrote and compared texts, so that nobody has to be asked.
+func (v *suiteVerifier) readTexts() {
+	settings := v.suite.Manifest.Settings
+	if name := settings[SettingEmbeddings]; name != "" {
+		records := make([]embedding.Record, len(v.suite.Vectors))
+		for i, r := range v.suite.Vectors {
+			records[i] = *r
+		}
+		var err error
+		if v.vectors, err = embedding.New(name, records, nil); err != nil {
+			v.report("suite", "%v", err)
+		}
+	}
+	if name := settings[SettingWriter]; name != "" {
+		var written []request.Written
+		for i, line := range v.suite.Written {
+			w, ofRequest, err := request.ReadWritten(*line)
+			if err != nil {
+				v.report("suite", "%s, line %d: %v", suite.FileWritten, i+1, err)
+			} else if ofRequest {
+				written = append(written, w)
+			}
+		}
+		v.scribe = NewScribe(name, written, nil, v.vectors)
+		v.written = written
+	}
 }
 
 // certify certifies an instance again, as its conditions want it.
@@ -464,6 +499,8 @@ func (v *suiteVerifier) transcripts() error {
 // how many tasks a combination of faults was placed on at most.
 const (
 	SettingCondition  = "condition"
+	SettingWriter     = "writer"     // PROVIDER/NAME
+	SettingEmbeddings = "embeddings" // the name of the model that compares texts by meaning
 	SettingFault      = "fault"
 	SettingFaultLimit = "fault_limit"
 )

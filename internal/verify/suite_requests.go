@@ -6,6 +6,7 @@ import (
 	"github.com/seatrial/seatrial/internal/database"
 	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // makeRequests puts the tasks of one database under the conditions of the request again.
@@ -24,11 +25,20 @@ func (v *suiteVerifier) makeRequests(ctx context.Context, w *database.World, nam
 	if err != nil {
 		return err
 	}
-	maker, err := NewRequestMaker(ctx, RequestConfig{World: w, Schema: sch, Seed: v.suite.Manifest.Seed, Asked: asked, Stage: v.stage})
+	maker, err := NewRequestMaker(ctx, RequestConfig{World: w, Schema: sch, Seed: v.suite.Manifest.Seed, Asked: asked, Stage: v.stage, Scribe: v.scribe})
 	if err != nil {
 		return err
 	}
 	defer maker.Close()
+	list := make([]*universe.Task, len(tasks))
+	for at, i := range tasks {
+		list[at] = v.suite.Tasks[i]
+	}
+	if err := maker.Ask(ctx, list); v.lacksVector(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	for _, i := range tasks {
 		t := v.suite.Tasks[i]
 		if v.instances[t.ID] == nil {
@@ -57,4 +67,13 @@ func (v *suiteVerifier) compareRequests() {
 		refused = append(refused, made.Refused...)
 	}
 	v.compareMade(derive.OfRequest, want, refused)
+	if v.scribe == nil {
+		return
+	}
+	if n := v.scribe.Missing(); n > 0 {
+		v.report("suite", "of %d requests it is not known what the writer wrote, or it would not be taken today", n)
+	}
+	if written(v.written) != written(v.scribe.Records()) {
+		v.report("suite", "what the writer wrote of requests is not what they are worded by")
+	}
 }

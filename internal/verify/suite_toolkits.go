@@ -31,6 +31,9 @@ func (v *suiteVerifier) makeToolkits(
 		return nil
 	}
 	measure := twin.Lexical
+	if v.vectors != nil {
+		measure = twin.ByMeaning(v.vectors)
+	}
 	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name {
 		v.report("suite", "nothing measures similarity as %q", name)
 		return nil
@@ -42,6 +45,9 @@ func (v *suiteVerifier) makeToolkits(
 			return v.madeFor(maker, task, query, asked)
 		},
 	})
+	if v.lacksVector(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

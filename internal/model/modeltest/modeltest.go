@@ -200,6 +200,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	format := map[string]string{
 		"/v1/chat/completions": FormatOpenAI, "/v1/messages": FormatAnthropic,
 	}[r.URL.Path]
+	if r.URL.Path == "/v1/embeddings" {
+		s.embed(w, r)
+		return
+	}
 	if format == "" {
 		http.NotFound(w, r)
 		return
