@@ -1,6 +1,7 @@
 package request
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -126,11 +127,35 @@ func (v *Value) withoutClauses(evidence, form string) string {
 	}
 	var kept []string
 	for _, clause := range clauses(evidence) {
-		if !v.remains(clause, form, true) {
+		if !v.remains(clause, form, true) && !v.encoded(clause) {
 			kept = append(kept, clause)
 		}
 	}
 	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// equation is a column in SQL that a literal is compared with.
+var equation = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)["\x60\]]?\s*(?:=|<>|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[0-9.]+)`)
+
+// encoded says whether a clause compares the value's column, or another of its table, with something that the request does not
+// compare with: an id that stands for the value, as in publisher.id = 13.
+func (v *Value) encoded(clause string) bool {
+	if v.Table == "" {
+		return false
+	}
+	tables := compile.SingularOf(strings.Split(strings.ToLower(v.Table), "_"))
+	table := tables[len(tables)-1]
+	for _, m := range equation.FindAllStringSubmatch(clause, -1) {
+		literal := strings.Trim(m[2], `'".`)
+		if slices.ContainsFunc(v.all, func(o *Value) bool { return o != v && strings.EqualFold(text(o.Value), literal) }) {
+			continue
+		}
+		name := strings.FieldsFunc(strings.ToLower(m[1]), func(r rune) bool { return r == '.' || r == '_' })
+		if strings.EqualFold(m[1], v.Column) || slices.Contains(compile.SingularOf(name), table) || slices.Contains(name, table) {
+			return true
+		}
+	}
+	return false
 }
 
 // clauses splits evidence behind semicolons, line ends and the ends of sentences.
@@ -428,6 +453,9 @@ func (p *place) limit() (edit, bool) {
 		if start = p.from(1); p.l(2) == "the" {
 			start = p.from(2)
 		}
+		if superlative(next) { // the top 3 largest
+			return p.edit(start, p.end, some+"the")
+		}
 		return p.edit(start, p.end, some+"the "+p.l(1))
 	case next == "" || functionWords[strings.ToLower(next)] && next != "most" && next != "least":
 		if p.l(1) == "the" {
@@ -506,13 +534,31 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 		return p.edit(p.determined(), p.end, certain("number", again)+" of the")
 	}
 	noun := n.noun
-	if noun == "value" || n.counts {
+	switch {
+	case noun == "value" || n.counts:
 		noun = "number"
+	case prices[p.l(1)]:
+		noun = "amount"
 	}
-	if copulas[p.l(1)] && p.near(noun) {
+	if p.copula() > 0 && p.near(noun) {
 		return p.edit(p.start, p.end, "a particular one")
 	}
 	return p.edit(p.determined(), p.end, certain(noun, again))
+}
+
+// prices stand before what something costs.
+var prices = set("cost", "costs", "pay", "pays", "charge", "charges")
+
+// copula says how many words before the value say that something is it, or that it is not.
+func (p *place) copula() int {
+	switch {
+	case copulas[p.l(1)]:
+		return 1
+	case p.l(1) == "not" && copulas[p.l(2)]:
+		return 2
+	default:
+		return 0
+	}
 }
 
 // things gives what is counted in the plural, where it is said in the singular and the schema knows the word: one pet. Of
@@ -521,6 +567,9 @@ func (p *place) things() (end int, text string) {
 	end = p.end
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
 		w := strings.ToLower(p.r(k))
+		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !functionWords[w] && singularNoun(w) && p.knownNoun(strings.ToLower(p.r(k+1))) {
+			continue // a car maker
+		}
 		if !p.knownNoun(w) || unitWords[w] {
 			break
 		}
@@ -549,6 +598,11 @@ func (p *place) near(noun string) bool {
 
 // nounBefore finds a noun that stands before the value and says what it is: the state alive, line R2.
 func (p *place) nounBefore(n *naming) (start int, noun string, ok bool) {
+	if n.kind == kindLike && p.l(1) == "the" { // the substring the computer
+		behind := *p
+		behind.left = p.left[:len(p.left)-1]
+		p = &behind
+	}
 	for _, beside := range n.beside {
 		k := len(strings.Fields(beside))
 		if k == 0 || k > len(p.left) {
@@ -563,6 +617,9 @@ func (p *place) nounBefore(n *naming) (start int, noun string, ok bool) {
 			continue
 		}
 		start, noun = run[0].start, p.text[run[0].start:run[k-1].end]
+		if w := p.l(k + 1); beside == "id" && p.knownNoun(w) && singularNoun(w) { // with superhero ID 294
+			start, noun = p.from(k+1), p.text[p.from(k+1):run[k-1].end]
+		}
 		for more := 0; more <= 2; more++ { // the partner garden Hortus Leidensis
 			if determiners[p.l(k+more+1)] {
 				return p.from(k + more + 1), p.text[p.from(k+more):run[k-1].end], true
@@ -577,14 +634,71 @@ func (p *place) nounBefore(n *naming) (start int, noun string, ok bool) {
 }
 
 // nounOf finds what the value is called with `of` behind it: the flag of Malta.
-func (p *place) nounOf(n *naming) (start int, ok bool) {
-	if p.l(1) != "of" || len(p.left) < 2 || p.l(2) != n.noun || n.noun == "name" || n.noun == "value" || n.noun == n.owner {
+func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
+	head := n.noun[strings.LastIndexByte(n.noun, ' ')+1:]
+	if p.l(1) != "of" || len(p.left) < 2 || p.l(2) != head || n.noun == "name" || n.noun == "value" || n.noun == n.owner {
+		return 0, "", false
+	}
+	for more := 0; more <= 1; more++ { // a strength value of 100, the super power of agility
+		if determiners[p.l(3+more)] {
+			return p.from(3 + more), p.text[p.from(2+more):p.left[len(p.left)-2].end], true
+		}
+		if functionWords[p.l(3+more)] {
+			break
+		}
+	}
+	if head != n.noun {
+		return 0, "", false
+	}
+	return p.from(2), n.noun, true
+}
+
+// persons are what people are called in general, in front of their names.
+var persons = set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player", "singer", "driver",
+	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
+
+// personNamed finds what stands in front of somebody's name: the high school student Kyle.
+func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
+	if !n.proper || n.kind != kindText || !persons[p.l(1)] {
+		return 0, "", false
+	}
+	for k := 2; k <= 4; k++ {
+		if determiners[p.l(k)] {
+			return p.from(k), p.text[p.from(k-1):p.left[len(p.left)-1].end], true
+		}
+		if functionWords[p.l(k)] || p.l(k) == "" {
+			break
+		}
+	}
+	return 0, "", false
+}
+
+// several finds the plural of what the value is, which its name and another's follow: the continents Asia and Europe.
+func (p *place) several(n *naming) (start int, ok bool) {
+	w := p.l(1)
+	if w == "" || singularNoun(w) || !akin(n.noun, w) || !p.knownNoun(w) {
 		return 0, false
 	}
-	if determiners[p.l(3)] {
-		return p.from(3), true
+	if next := strings.ToLower(p.r(1)); next != "and" && next != "or" {
+		return 0, false
 	}
-	return p.from(2), true
+	if determiners[p.l(2)] {
+		return p.from(2), true
+	}
+	return p.from(1), true
+}
+
+// nameOfTheirs reads what follows a name: John as their first name.
+func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
+	if p.r(1) != "as" || !set("their", "his", "her", "its", "the")[p.r(2)] {
+		return 0, "", false
+	}
+	for k := 3; k <= 4 && k <= len(p.right); k++ {
+		if w := p.r(k); w == "name" || w == "surname" || w == "nickname" || w == "title" {
+			return p.right[k-1].end, p.text[p.right[2].start:p.right[k-1].end], true
+		}
+	}
+	return 0, "", false
 }
 
 // quantifiers stand where no article can.
@@ -601,11 +715,16 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 	if callings[p.l(1)] || p.l(1) == "as" && p.l(2) == "known" {
 		return p.called(n, again)
 	}
-	if start, ok := p.nounOf(n); ok {
+	for _, find := range []func(*naming) (int, string, bool){p.nounOf, p.nounBefore, p.personNamed} {
+		if start, noun, ok := find(n); ok {
+			return p.edit(start, p.end, certain(noun, again))
+		}
+	}
+	if start, ok := p.several(n); ok {
 		return p.edit(start, p.end, certain(n.noun, again))
 	}
-	if start, noun, ok := p.nounBefore(n); ok {
-		return p.edit(start, p.end, certain(noun, again))
+	if end, noun, ok := p.nameOfTheirs(); ok && n.proper {
+		return p.edit(p.determined(), end, certain(noun, again))
 	}
 	if possessive(p.after) {
 		return p.edit(p.determined(), p.end, certain(n.noun, again)) // its 's stays
@@ -619,7 +738,8 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			return p.edit(p.determined(), p.right[1].end, certain(p.text[p.right[0].start:p.right[1].end], again))
 		}
 		plural := p.knownNoun(next) && !singularNoun(next)
-		if slices.Contains(n.beside, next) && !plural {
+		described := !n.proper && n.owner != "" && n.noun != n.owner && next == n.owner[strings.LastIndexByte(n.owner, ' ')+1:]
+		if !described && slices.Contains(n.beside, next) && !plural { // an Asian country is no value of a country
 			end, noun := p.right[0].end, p.r(1)
 			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !functionWords[second] { // the PPT template type
 				end, noun = p.right[1].end, p.text[p.right[0].start:p.right[1].end]
@@ -643,14 +763,21 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 		}
 		return p.edit(p.start, p.end, thing+" of "+certain(n.noun, again))
 	}
-	if copulas[p.l(1)] && p.near(n.noun) {
+	if is := p.copula(); is > 0 && p.near(n.noun) {
 		return p.edit(p.start, p.end, "a particular one")
-	}
-	if (p.l(1) == "is" || p.l(1) == "are" || p.l(1) == "was" || p.l(1) == "were") && n.proper && p.near("name") {
+	} else if is > 0 && n.proper && p.near("name") {
 		return p.edit(p.start, p.end, certain("name", again))
+	} else if w := p.l(is + 1); is > 0 && !n.proper && n.kind == kindText && (w == "who" || w == "that" || w == "which") && n.noun != "value" {
+		return p.edit(p.determined(), p.end, "of "+certain(p.shortened(n.noun), again)) // who are of a certain race
+	}
+	if head := n.noun[strings.LastIndexByte(n.noun, ' ')+1:]; p.l(1) == "as" && trades[head] {
+		return p.edit(p.from(1), p.end, "in "+certain(n.noun, again)) // worked in a certain job
 	}
 	return p.edit(p.determined(), p.end, certain(p.shortened(n.noun), again))
 }
+
+// trades are what people work in.
+var trades = set("job", "position", "role", "profession", "occupation", "function")
 
 // shortened leaves out the first word of a noun where it has just been said: native to a certain region.
 func (p *place) shortened(noun string) string {
@@ -670,6 +797,9 @@ func (p *place) called(n *naming, again bool) (edit, bool) {
 	k := 1 // words of the calling
 	if p.l(1) == "as" {
 		k = 2
+	}
+	if w := p.l(k + 1); w == "otherwise" || w == "also" || w == "better" {
+		k++
 	}
 	for of := 1; of <= 3; of++ {
 		if functionWords[p.l(k+of)] || p.l(k+of) == "" {
@@ -715,6 +845,8 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 	noun := n.noun
 	if first, rest, several := strings.Cut(noun, " "); several && akinOrSame(first, p.right[head-1].folded) {
 		noun = rest // pets of a certain type
+	} else if akinOrSame(noun, p.right[head-1].folded) {
+		noun = "name" // the math courses
 	}
 	behind := chain + " of " + certain(noun, again)
 	if w := p.l(1); w == "a" || w == "an" {
@@ -725,7 +857,7 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 
 // plainPlural says whether a word that no schema knows looks like the plural of a noun.
 func plainPlural(w string) bool {
-	if len(w) < 5 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is") {
+	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is") {
 		return w == "people" || w == "women" || w == "children"
 	}
 	return !verbs[w]
@@ -733,7 +865,8 @@ func plainPlural(w string) bool {
 
 // verbs look like plurals of nouns.
 var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds", "stands", "starts", "contains",
-	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps", "does", "gives", "produces")
+	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps", "does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
+	"eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone", "hits", "adds", "asks", "puts", "ends")
 
 // knownNoun says whether a word is a noun of the schema.
 func (p *place) knownNoun(w string) bool {

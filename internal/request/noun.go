@@ -87,6 +87,9 @@ func (v *Value) named() naming {
 	case universe.RoleLimit, universe.RoleOffset:
 		return naming{kind: kindLimit, noun: "number", counts: true}
 	case universe.RoleLike:
+		if v.Column != "" && v.wholePattern() {
+			break
+		}
 		n := naming{kind: kindLike, noun: "text", proper: true}
 		if c := v.columnNaming(v.Table, v.Column); c.noun != "" {
 			n.beside = c.beside
@@ -127,6 +130,12 @@ func (v *Value) named() naming {
 		}
 	}
 	return n
+}
+
+// wholePattern says whether a pattern is the value, without wildcards.
+func (v *Value) wholePattern() bool {
+	pattern, ok := v.task.Query.Literal(v.Node)
+	return ok && pattern == v.Value
 }
 
 // columnNaming names the values of a column.
@@ -188,6 +197,7 @@ func (v *Value) columnNaming(table, column string) naming {
 		}
 	case last == "by" && !v.numeric:
 		n.noun, n.beside, n.proper = "person", []string{owner}, true // directed by
+	case n.noun == "year" || n.noun == "date": // year of founded
 	case prepositions[last] || participle(last):
 		n.noun, n.beside = "value", []string{owner}
 	}
@@ -213,7 +223,10 @@ func columnTokens(t *schema.Table, column int) []string {
 	plural := func(w, thing string) bool {
 		return w != thing && (w == thing+"s" || w == compile.PluralOf([]string{thing})[0])
 	}
-	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool { return plural(tokens[0], thing) }) {
+	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool {
+		return plural(tokens[0], thing) || len(thing) > 5 && strings.HasSuffix(thing, strings.TrimSuffix(tokens[0], "s")) && len(tokens[0]) > 3 &&
+			strings.HasSuffix(tokens[0], "s") // the shop's country, of a bookshop
+	}) {
 		tokens = tokens[1:]
 	}
 	for of := 1; of+1 < len(tokens); of++ {
