@@ -114,11 +114,7 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	maps.Copy(conditions, toolkits)
-	if b.opts.Vectors != nil {
-		for _, r := range b.opts.Vectors.Records() {
-			s.Vectors = append(s.Vectors, &r)
-		}
-	}
+	b.takeVectors(s)
 	faults, err := b.deriveFaults(ctx, s)
 	if err != nil {
 		return nil, err

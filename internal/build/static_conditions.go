@@ -19,7 +19,7 @@ import (
 func (b *builder) changeStatic(
 	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition,
 ) (map[string]suite.InstanceCounts, error) {
-	maker, err := verify.NewStaticMaker(ctx, s, combinations, similarity, b.opts.Workers)
+	maker, err := verify.NewStaticMaker(ctx, s, combinations, b.measure(), b.opts.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,7 @@ func (b *builder) changeStatic(
 		return nil, err
 	}
 	takeRequests(s, requests)
+	b.takeVectors(s)
 	counts := verify.AccountRequests(s.Tasks, requests)
 	maps.Copy(counts, account.Counts)
 	return counts, nil

@@ -26,6 +26,16 @@ func (b *builder) measure() twin.Measure {
 	return twin.Lexical
 }
 
+// takeVectors puts the vectors by which something was decided into the suite.
+func (b *builder) takeVectors(s *suite.Suite) {
+	if b.opts.Vectors == nil {
+		return
+	}
+	for _, r := range b.opts.Vectors.Records() {
+		s.Vectors = append(s.Vectors, &r)
+	}
+}
+
 // chooseToolkits puts every task under the conditions whose toolkits are chosen by looking into the database, and proves what
 // comes of it. All toolkits are chosen before any is proven: tools that are made for tasks get their names together.
 func (b *builder) chooseToolkits(ctx context.Context, s *suite.Suite) (map[string]suite.InstanceCounts, error) {

@@ -18,12 +18,17 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 			return nil // which is reported
 		}
 	}
-	measure := twin.Lexical
-	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name && len(derive.ChoiceConditions(v.combinations)) > 0 {
-		v.report("suite", "nothing measures similarity as %q", name)
-		return nil
+	measure := twin.Lexical // which is not asked where no toolkit is chosen
+	if len(derive.ChoiceConditions(v.combinations)) > 0 {
+		var known bool
+		if measure, known = v.measure(); !known {
+			return nil
+		}
 	}
 	maker, err := NewStaticMaker(ctx, v.suite, v.combinations, measure, v.options.Workers)
+	if v.lacksVector(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

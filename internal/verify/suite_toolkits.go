@@ -30,12 +30,8 @@ func (v *suiteVerifier) makeToolkits(
 	if len(asked) == 0 {
 		return nil
 	}
-	measure := twin.Lexical
-	if v.vectors != nil {
-		measure = twin.ByMeaning(v.vectors)
-	}
-	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name {
-		v.report("suite", "nothing measures similarity as %q", name)
+	measure, known := v.measure()
+	if !known {
 		return nil
 	}
 	maker := related.NewMaker(tools, "", v.suite.Manifest.Seed)
@@ -74,6 +70,19 @@ func (v *suiteVerifier) makeToolkits(
 		v.mu.Unlock()
 	}
 	return nil
+}
+
+// measure gives the measure by which the toolkits of the suite were chosen; known is false for one that is not at hand.
+func (v *suiteVerifier) measure() (measure twin.Measure, known bool) {
+	measure = twin.Lexical
+	if v.vectors != nil {
+		measure = twin.ByMeaning(v.vectors)
+	}
+	if name := v.suite.Manifest.Settings[SettingSimilarity]; name != measure.Name {
+		v.report("suite", "nothing measures similarity as %q", name)
+		return measure, false
+	}
+	return measure, true
 }
 
 // madeFor gives the tools of the suite that were made for an instance and could have been.
