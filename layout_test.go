@@ -56,6 +56,7 @@ var layout = []struct {
 	{"audit", "build compile corpus database diag schema sqlast universe verify witness"},
 	{"report", "condition diag grade suite transcript universe"},
 	{"server", "condition environment episode grade openapi suite transcript universe"},
+	{"proxy", "condition diag universe"},
 	{"cli", "*"},
 }
 

@@ -97,7 +97,8 @@ type app struct {
 const exitCodes = `Exit codes:
   0    everything that was asked for was done
   1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
-       a spending limit that was reached, findings of an audit
+       a spending limit that was reached, findings of an audit, what --fail-on names, a server behind a proxy
+       that failed
   2    bad arguments or bad input; nothing was written
   3    Seatrial's own failure
   4    a model provider failed for every episode that was tried
@@ -135,6 +136,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
 		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
+	root.AddCommand(a.proxyCommand())
 	return root
 }
 

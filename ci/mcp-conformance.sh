@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Holds MCP servers to the official conformance suite. It needs Node.js and npm, and installs pinned versions of the suite,
+# and of Node.js 22 where the machine's is older, into a temporary folder, or into MCP_CONFORMANCE, which is kept and
+# used again.
+#
+#   ci/mcp-conformance.sh proxy                  every scenario comes out of `seatrial proxy` as it does directly, in front of the SDK's server
+#   ci/mcp-conformance.sh check URL SCENARIO...  the scenarios pass on the server at URL
+set -euo pipefail
+
+suite_version=0.1.16
+node_version=22.23.3
+sdk=github.com/modelcontextprotocol/go-sdk
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+command -v npm >/dev/null || { echo "npm is missing: install Node.js" >&2; exit 1; }
+
+work="$(mktemp -d)"
+started=()
+finish() {
+  for pid in "${started[@]}"; do
+    kill -TERM "$pid" 2>/dev/null || true
+  done
+  wait
+  rm -rf "$work"
+}
+trap finish EXIT
+
+# install leaves the suite in $home and the command that runs JavaScript in $node.
+install() {
+  home="${MCP_CONFORMANCE:-$work/suite}"
+  mkdir -p "$home"
+  if [[ "$(cat "$home/versions" 2>/dev/null || true)" != "$suite_version $node_version" ]]; then
+    printf '{"private": true}\n' >"$home/package.json"
+    npm install --silent --no-audit --no-fund --prefix "$home" "@modelcontextprotocol/conformance@$suite_version" "node@$node_version"
+    printf '%s %s\n' "$suite_version" "$node_version" >"$home/versions"
+  fi
+  node="$home/node_modules/.bin/node"
+}
+
+# conformance runs the suite: what it is given are the suite's own arguments.
+conformance() {
+  "$node" "$home/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$@"
+}
+
+# wait_for waits until something listens at a port.
+wait_for() {
+  for _ in $(seq 200); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then
+      return
+    fi
+    sleep 0.05
+  done
+  echo "Nothing listens at port $1." >&2
+  return 1
+}
+
+free_port() {
+  "$node" -e 'const s = require("net").createServer(); s.listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })'
+}
+
+# verdicts runs every server scenario and writes one line a check: scenario, check, status. A scenario whose verdict
+# cannot be read is a line of its own.
+verdicts() {
+  local url="$1" out="$2"
+  conformance server --url "$url" --suite all --output-dir "$out" >"$out.log" 2>&1 || true # the verdicts are compared
+  "$node" - "$out" <<'EOF' | sort >"$out.verdicts"
+const fs = require("fs"), path = require("path")
+const root = process.argv[2]
+for (const dir of fs.readdirSync(root)) {
+  const scenario = dir.replace(/-\d{4}-\d\d-\d\dT.*$/, "")
+  let checks
+  try { checks = JSON.parse(fs.readFileSync(path.join(root, dir, "checks.json"), "utf8")) } catch (e) { console.log(scenario, "unreadable"); continue }
+  for (const c of checks) console.log(scenario, c.id, c.status)
+}
+EOF
+  sed -n '/^=== SUMMARY/,$p' "$out.log" | sed -n 's/^[^A-Za-z0-9]*\([a-z0-9-]*: [0-9]* passed, [0-9]* failed\).*/summary \1/p' | sort >>"$out.verdicts"
+}
+
+check_proxy() {
+  local server through mode
+  go build -o "$work/seatrial" ./cmd/seatrial
+  go build -o "$work/server" "$sdk/conformance/everything-server"
+  # Faults that aim at nothing have every message looked at, and leave it as it is.
+  cat >"$work/faults.yaml" <<'EOF'
+faults:
+  nowhere:
+    kind: exec.timeout
+    tool: no-such-tool
+EOF
+  for mode in false true; do
+    server="$(free_port)"
+    "$work/server" -http "127.0.0.1:$server" -stateless="$mode" >"$work/server.log" 2>&1 &
+    started+=($!)
+    wait_for "$server"
+    through="$(free_port)"
+    "$work/seatrial" proxy --faults "$work/faults.yaml" --record "$work/record-$mode" --listen "127.0.0.1:$through" \
+      --to "http://127.0.0.1:$server/" >"$work/proxy.log" 2>&1 &
+    started+=($!)
+    wait_for "$through"
+    verdicts "http://127.0.0.1:$server/" "$work/direct-$mode"
+    verdicts "http://127.0.0.1:$through/" "$work/through-$mode"
+    if ! diff -u "$work/direct-$mode.verdicts" "$work/through-$mode.verdicts"; then
+      echo "The proxy changes what the suite says (stateless: $mode)." >&2
+      return 1
+    fi
+    scenarios="$(grep -c '^summary ' "$work/through-$mode.verdicts" || true)"
+    if [[ "$scenarios" -lt 30 ]]; then
+      echo "Only $scenarios scenarios were run: see below." >&2
+      tail -20 "$work/through-$mode.log" >&2
+      return 1
+    fi
+    echo "$scenarios scenarios come out of the proxy as they do directly (stateless: $mode):" \
+      "$(grep -c ' SUCCESS$' "$work/through-$mode.verdicts") checks pass, $(grep -c ' FAILURE$' "$work/through-$mode.verdicts" || true) fail in both."
+  done
+}
+
+check_url() {
+  local url="$1" scenario failed=0
+  shift
+  for scenario in "$@"; do
+    if ! conformance server --url "$url" --scenario "$scenario" >"$work/scenario.log" 2>&1; then
+      cat "$work/scenario.log" >&2
+      failed=1
+    fi
+  done
+  if [[ $failed -ne 0 ]]; then
+    echo "Not every scenario passes: see above." >&2
+    return 1
+  fi
+  echo "$# scenarios pass on $url."
+}
+
+case "${1:-}" in
+  proxy)
+    install
+    check_proxy
+    ;;
+  check)
+    [[ $# -ge 3 ]] || { echo "usage: ci/mcp-conformance.sh check URL SCENARIO..." >&2; exit 2; }
+    install
+    shift
+    check_url "$@"
+    ;;
+  *)
+    echo "usage: ci/mcp-conformance.sh proxy | check URL SCENARIO..." >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/proxy"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/spf13/cobra"
+)
+
+// proxyFlags are those of `seatrial proxy`.
+type proxyFlags struct {
+	faults, record, listen, to, replay, judge string
+	failOn                                    []string
+	schema                                    bool
+}
+
+// Files of a record.
+const (
+	recordFile  = "record.jsonl"
+	faultsFile  = "faults.yaml"
+	verdictFile = "verdict.json"
+)
+
+func (a *app) proxyCommand() *cobra.Command {
+	f := &proxyFlags{}
+	cmd := &cobra.Command{
+		Use:   "proxy [flags] [-- COMMAND ...]",
+		Short: "Faults between any MCP client and any MCP server",
+		Long: "Stands between an MCP client and an MCP server and makes calls go wrong as a faults file says. Without one every\n" +
+			"message passes byte for byte.\n\n" +
+			"  seatrial proxy --faults faults.yaml -- npx some-mcp-server                               stdio in front of a command\n" +
+			"  seatrial proxy --faults faults.yaml --to http://127.0.0.1:9001/mcp                        stdio in front of HTTP\n" +
+			"  seatrial proxy --faults faults.yaml --listen 127.0.0.1:9000 --to http://127.0.0.1:9001/mcp   HTTP on both sides\n\n" +
+			"When it ends it says what it did and what the client did about it: on standard error, because standard output\n" +
+			"belongs to the client, or with --listen on standard output. --record keeps every message in a folder; --replay\n" +
+			"answers from one without the server, and --judge reads the verdict of one again.\n\n" +
+			"--fail-on knows: " + strings.Join(proxy.Conditions, ", ") + ". Where one of them holds the exit code is 1.",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.proxy(cmd.Context(), f, args) },
+	}
+	cmd.Flags().StringVar(&f.faults, "faults", "", "file of faults (YAML; --schema prints its form)")
+	cmd.Flags().StringVar(&f.record, "record", "", "folder to write a record to; it must be new or empty")
+	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve clients over HTTP at, such as 127.0.0.1:9000")
+	cmd.Flags().StringVar(&f.to, "to", "", "address of a server that speaks streamable HTTP")
+	cmd.Flags().StringVar(&f.replay, "replay", "", "record to answer from in place of a server")
+	cmd.Flags().StringVar(&f.judge, "judge", "", "record whose verdict to print; nothing is served")
+	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "what makes the exit code 1")
+	cmd.Flags().BoolVar(&f.schema, "schema", false, "print the JSON Schema of faults files")
+	return cmd
+}
+
+func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error {
+	for _, c := range f.failOn {
+		if !slices.Contains(proxy.Conditions, c) {
+			return diag.Unknown("condition", c, proxy.Conditions)
+		}
+	}
+	switch {
+	case f.schema:
+		text, err := proxy.Schema()
+		if err == nil {
+			a.printf("%s", text)
+		}
+		return err
+	case f.judge != "":
+		return a.judgeRecord(f)
+	}
+	far := 0
+	for _, given := range []bool{len(command) > 0, f.to != "", f.replay != ""} {
+		if given {
+			far++
+		}
+	}
+	if far != 1 {
+		return diag.Usagef("one server is needed: a command behind --, an address with --to, or a record with --replay").
+			WithHint("seatrial proxy --faults faults.yaml -- npx some-mcp-server")
+	}
+	if f.listen != "" && len(command) > 0 {
+		return diag.Usagef("--listen wants a server that speaks HTTP, not a command").WithHint("--to http://127.0.0.1:9001/mcp")
+	}
+	o := proxy.Options{Now: a.Now}
+	var err error
+	var text []byte
+	if f.faults != "" {
+		if text, err = os.ReadFile(f.faults); err != nil {
+			return diag.Usagef("the faults cannot be read: %v", err)
+		}
+		if o.Faults, err = proxy.ParseFaults(f.faults, text); err != nil {
+			return err
+		}
+	}
+	var record *os.File
+	if f.record != "" {
+		if record, err = newRecord(f.record, text); err != nil {
+			return err
+		}
+		o.Record = record
+	}
+	p, err := proxy.New(o)
+	if err != nil {
+		return err
+	}
+	err = a.carry(ctx, p, f, command)
+	if ctx.Err() != nil {
+		err = nil // to be interrupted is how a proxy ends
+	}
+	return errors.Join(err, a.finishProxy(p, f, record))
+}
+
+// carry serves until the client has gone or the user interrupts.
+func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command []string) error {
+	if len(command) > 0 {
+		return p.Command(ctx, command, a.In, a.Out, a.Err)
+	}
+	target, err := proxy.ParseTarget(f.to)
+	if err != nil {
+		return err
+	}
+	handler, err := p.Handler(target)
+	if err != nil {
+		return err
+	}
+	return a.listen(ctx, f.listen, target.Path, f.to, handler)
+}
+
+// listen serves over HTTP until the user interrupts. Streams that clients keep open are cut after a moment.
+func (a *app) listen(ctx context.Context, address, path, to string, handler http.Handler) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return diag.Usagef("--listen: %v", err)
+	}
+	_, _ = fmt.Fprintf(a.Err, "http://%s%s passes on to %s; interrupt to end\n", listener.Addr(), path, to) // nobody has to read it
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		drain, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if server.Shutdown(drain) != nil {
+			_ = server.Close() // streams end when they are cut
+		}
+	})
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	<-stopped
+	return nil
+}
+
+// newRecord makes the folder of a record, with a copy of the faults in it.
+func newRecord(dir string, faults []byte) (*os.File, error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, diag.Usagef("--record: %s is not empty", dir).WithHint("name a new folder")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, diag.Usagef("--record: %v", err)
+	}
+	if faults != nil {
+		if err := os.WriteFile(filepath.Join(dir, faultsFile), faults, 0o644); err != nil {
+			return nil, fmt.Errorf("record: %w", err)
+		}
+	}
+	file, err := os.Create(filepath.Join(dir, recordFile))
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return file, nil
+}
+
+// finishProxy writes the verdict, and says whether something that was not to be has happened.
+func (a *app) finishProxy(p *proxy.Proxy, f *proxyFlags, record *os.File) error {
+	v := p.Verdict()
+	err := p.Err()
+	if record != nil {
+		written, failed := universe.Marshal(v)
+		if failed == nil {
+			failed = os.WriteFile(filepath.Join(f.record, verdictFile), append(written, '\n'), 0o644)
+		}
+		err = errors.Join(err, failed, record.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	out := a.Err
+	if f.listen != "" {
+		out = a.Out
+	}
+	return a.printVerdict(out, v, f.failOn)
+}
+
+func (a *app) judgeRecord(f *proxyFlags) error {
+	path := filepath.Join(f.judge, recordFile)
+	file, err := os.Open(path)
+	if err != nil {
+		return diag.Usagef("--judge: %v", err)
+	}
+	v, err := proxy.ReadVerdict(path, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return a.printVerdict(a.Out, v, f.failOn)
+}
+
+func (a *app) printVerdict(w io.Writer, v *proxy.Verdict, failOn []string) error {
+	var err error
+	if a.asJSON {
+		var written []byte
+		if written, err = universe.Marshal(v); err == nil {
+			_, _ = fmt.Fprintf(w, "%s\n", written) // a reader that went away wants no more
+		}
+	} else {
+		_ = v.WriteText(w) // likewise
+	}
+	if err != nil {
+		return fmt.Errorf("verdict: %w", err)
+	}
+	if failures := v.Failures(failOn); len(failures) > 0 {
+		return &diag.Error{Exit: diag.ExitFailed, Message: "--fail-on\n  " + strings.Join(failures, "\n  ")}
+	}
+	return nil
+}

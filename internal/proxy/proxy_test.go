@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serverVariable makes the test binary an MCP server over stdio.
+const serverVariable = "PROXY_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(serverVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "echo":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	case "mcp":
+		if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	case "child":
+		runParent()
+	case "fail":
+		os.Exit(3)
+	case "stubborn":
+		runStubborn()
+	}
+}
+
+type cityInput struct {
+	City string `json:"city" jsonschema:"the name of the city"`
+	Year int    `json:"year,omitempty" jsonschema:"the year"`
+}
+
+type measured struct {
+	Readings []map[string]any `json:"readings"`
+}
+
+// counted counts what a server did.
+var counted atomic.Int64
+
+// newServer is a server with a tool of every sort that faults tell apart.
+func newServer() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "forecast", Description: "The weather of a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, measured, error) {
+			return nil, measured{Readings: []map[string]any{
+				{"city": in.City, "day": 1, "degrees": 21.5, "wind": nil},
+				{"city": in.City, "day": 2, "degrees": 1234567, "wind": "N"},
+			}}, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "say", Description: "Says something."},
+		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "first " + in.City + "\nsecond\nthird"}}}, nil, nil
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false}},
+		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(`{"booked":%q,"number":%d}`, in.City, counted.Add(1))}}}, nil, nil
+		})
+	return s
+}
+
+// clock is a time that stands still.
+func clock() time.Time { return time.Unix(1_800_000_000, 0) }
+
+func mustFaults(t testing.TB, text string) *Faults {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	f, err := ParseFaults("faults.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func mustProxy(t testing.TB, faults string, record io.Writer) *Proxy {
+	t.Helper()
+	p, err := New(Options{Faults: mustFaults(t, faults), Now: clock, Record: record})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// connection is a proxy with a client of the SDK in front of a server of the SDK.
+type connection struct {
+	*mcp.ClientSession
+	proxy   *Proxy
+	changes atomic.Int64 // of the listing, as the client was told
+	close   func()
+}
+
+// overHTTP puts a proxy between client and server over streamable HTTP.
+func overHTTP(t *testing.T, faults string, record io.Writer) *connection {
+	t.Helper()
+	server := newServer()
+	behind := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	p := mustProxy(t, faults, record)
+	target, err := url.Parse(behind.URL + "/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := p.Handler(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(handler)
+	c := &connection{proxy: p}
+	c.connect(t, &mcp.StreamableClientTransport{Endpoint: front.URL + "/mcp", MaxRetries: -1})
+	c.close = func() {
+		_ = c.Close() // the session may be broken: that is what is tested
+		front.CloseClientConnections()
+		front.Close()
+		behind.CloseClientConnections()
+		behind.Close()
+	}
+	t.Cleanup(func() { c.close() })
+	return c
+}
+
+func (c *connection) connect(t *testing.T, transport mcp.Transport) {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changes.Add(1) },
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var err error
+	if c.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overStdio puts a proxy between a client and a server that runs as a command.
+func overStdio(t *testing.T, faults string, record io.Writer) *connection {
+	t.Helper()
+	t.Setenv(serverVariable, "mcp")
+	p := mustProxy(t, faults, record)
+	in, toProxy := io.Pipe()
+	fromProxy, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := p.Command(context.Background(), []string{os.Args[0]}, in, out, io.Discard)
+		_ = out.Close() // a pipe's end cannot fail
+		done <- err
+	}()
+	c := &connection{proxy: p}
+	c.connect(t, &mcp.IOTransport{Reader: fromProxy, Writer: toProxy})
+	closed := false
+	c.close = func() {
+		if closed {
+			return
+		}
+		closed = true
+		_ = c.Close()         // the session may be broken: that is what is tested
+		_ = toProxy.Close()   // a pipe's end cannot fail
+		_ = fromProxy.Close() // likewise
+		if err := <-done; err != nil {
+			t.Errorf("the proxy ended with %v", err)
+		}
+	}
+	t.Cleanup(func() { c.close() })
+	return c
+}
+
+// ask calls a tool and gives what a model would read: the texts of the result, or the error.
+func (c *connection) ask(t *testing.T, tool string, arguments map[string]any) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := c.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "protocol error: " + err.Error()
+	}
+	var texts []string
+	for _, content := range r.Content {
+		if text, ok := content.(*mcp.TextContent); ok {
+			texts = append(texts, text.Text)
+		}
+	}
+	s := strings.Join(texts, " | ")
+	if r.IsError {
+		s = "error: " + s
+	}
+	return s
+}
+
+var paris = map[string]any{"city": "Paris"}
+
+// transports are the ways in which a client reaches a server through the proxy.
+var transports = []struct {
+	name string
+	open func(*testing.T, string, io.Writer) *connection
+}{{"http", overHTTP}, {"stdio", overStdio}}
+
+func TestAFaultStrikesAndPasses(t *testing.T) {
+	for _, transport := range transports {
+		t.Run(transport.name, func(t *testing.T) {
+			c := transport.open(t, "faults: {flaky: {kind: exec.timeout, tool: forecast}}", nil)
+			first, second := c.ask(t, "forecast", paris), c.ask(t, "forecast", paris)
+			if !strings.HasPrefix(first, "error: The call timed out") {
+				t.Errorf("the first call gave %q", first)
+			}
+			if !strings.Contains(second, `"degrees":21.5`) {
+				t.Errorf("the second call gave %q", second)
+			}
+			c.close()
+			v := c.proxy.Verdict()
+			if len(v.Strikes) != 1 || v.Strikes[0].Did != DidRetry || !v.Strikes[0].Recovered || v.Strikes[0].ExtraCalls != 1 {
+				t.Errorf("the verdict is %+v", v.Strikes)
+			}
+		})
+	}
+}
+
+func runParent() {
+	fmt.Println(os.Getpid())
+}
+
+func runStubborn() {}
+
+var _ = bufio.NewReader
+var _ = bytes.NewReader
