@@ -100,6 +100,9 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.embed(ctx, s, combinations); err != nil {
+		return nil, err
+	}
 	conditions, err := b.derive(ctx, s, combinations)
 	if err != nil {
 		return nil, err

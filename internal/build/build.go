@@ -193,6 +193,9 @@ func newBuilder(opts Options) (*builder, error) {
 	}
 	b.needPaths = condition.NeedPaths(faults) || condition.ChoiceNeedsPaths(conditions)
 	b.chooses = len(derive.ChoiceConditions(conditions)) > 0
+	if err := checkEmbedder(opts, conditions); err != nil {
+		return nil, err
+	}
 	b.done.report = opts.Progress
 	for _, style := range opts.Styles {
 		if !slices.Contains(Styles(), style) {

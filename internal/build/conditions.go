@@ -6,8 +6,6 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/verify"
 	"golang.org/x/sync/errgroup"
@@ -27,7 +25,7 @@ func (b *builder) derive(
 		return nil, err
 	}
 	b.done.reset(len(derived.Instances))
-	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
+	stage := b.stage(s)
 	type outcome struct {
 		certificate *suite.Certificate
 		reason      string

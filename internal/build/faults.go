@@ -7,8 +7,6 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -48,7 +46,7 @@ func (b *builder) deriveFaults(ctx context.Context, s *suite.Suite) (map[string]
 	}
 	b.done.pass = "certify"
 	b.done.reset(len(derived.Instances))
-	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
+	stage := b.stage(s)
 	certifier := verify.NewFaultCertifier(stage)
 	groups := byTask(derived.Instances)
 	proven := make([]provenFaults, len(groups))

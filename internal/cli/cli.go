@@ -134,7 +134,7 @@ func (a *app) root() *cobra.Command {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
+	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
 		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	root.AddCommand(a.proxyCommand())
 	return root

@@ -57,17 +57,18 @@ type runOptions struct {
 	scaling     scaling
 	judging     judging
 
-	tables       []string // printed in place of the report
-	workers      int
-	concurrency  int
-	rates        model.Rates
-	maxCost      float64
-	prices       string
-	record       string
-	replay       string
-	timeout      time.Duration
-	attempts     int
-	plainHistory bool
+	tables        []string // printed in place of the report
+	workers       int
+	concurrency   int
+	rates         model.Rates
+	maxCost       float64
+	prices        string
+	record        string
+	replay        string
+	timeout       time.Duration
+	attempts      int
+	plainHistory  bool
+	embeddingsURL string // of the server that makes vectors of what agents search for
 }
 
 // What becomes of a task's evidence.
@@ -124,6 +125,7 @@ func (a *app) runCommand() *cobra.Command {
 func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
 	workersFlag(cmd, &o.workers)
 	o.judging.judgeFlag(cmd)
+	cmd.Flags().StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that makes vectors of what agents search for, where tools are found by their meaning")
 	o.providerFlags(cmd.Flags())
 }
 
@@ -409,6 +411,14 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	m := a.meter()
 	stage := episode.NewStage(s, worlds, environment.Limits{})
 	stage.Show(o.shown())
+	vectors, err := a.openSearchVectors(s, o)
+	if err != nil {
+		return err
+	}
+	if vectors != nil {
+		stage.Embed(vectors)
+		defer func() { err = errors.Join(err, vectors.close()) }()
+	}
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,
 		Trials: o.trials, Workers: workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),

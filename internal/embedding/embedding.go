@@ -226,6 +226,13 @@ func (v *Vectors) Keep(texts ...string) {
 	}
 }
 
+// KeepRecord says the same of the text of a record.
+func (v *Vectors) KeepRecord(key string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.kept[key] = true
+}
+
 // Records lists the vectors that were to be kept, in the order of their keys.
 func (v *Vectors) Records() []Record {
 	v.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/search"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -15,7 +16,7 @@ import (
 
 // Vectors gives the vectors of texts, in their order. It is safe for concurrent use.
 type Vectors interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	Of(ctx context.Context, texts ...string) ([]embedding.Vector, error)
 }
 
 // published is what worlds may know beside their method: the published database of that name, without neighbours.
@@ -99,7 +100,7 @@ func (w *openWorld) meant(ctx context.Context, vectors Vectors) (*search.Index, 
 	for i, t := range w.tools {
 		texts[i] = search.Text(t)
 	}
-	list, err := vectors.Embed(ctx, texts)
+	list, err := vectors.Of(ctx, texts...)
 	if err != nil {
 		return nil, fmt.Errorf("vectors of the tools: %w", err)
 	}
@@ -122,7 +123,7 @@ type finder struct {
 func (f *finder) Find(ctx context.Context, query string, n int) ([]string, error) {
 	q := search.Query{Text: query}
 	if search.NeedsVectors(f.kind) {
-		list, err := f.vectors.Embed(ctx, []string{query})
+		list, err := f.vectors.Of(ctx, query)
 		if err != nil {
 			return nil, fmt.Errorf("vector of the query: %w", err)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seatrial/seatrial/internal/embedding"
 )
 
 // benchTexts makes texts of the length of a tool's documentation over a vocabulary whose words are as unequally common as
@@ -78,11 +80,11 @@ func BenchmarkDense(b *testing.B) {
 	const dimensions = 384
 	for _, n := range []int{5_000, 100_000} {
 		draw := rand.New(rand.NewPCG(11, uint64(n)))
-		vectors := make([][]float32, n)
+		vectors := make([]embedding.Vector, n)
 		for i := range vectors {
-			vectors[i] = make([]float32, dimensions)
+			vectors[i] = make(embedding.Vector, dimensions)
 			for j := range vectors[i] {
-				vectors[i][j] = float32(draw.NormFloat64())
+				vectors[i][j] = int16(2000 * draw.NormFloat64())
 			}
 		}
 		x, err := newDenseIndex(vectors)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/seatrial/seatrial/internal/embedding"
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
@@ -25,7 +26,7 @@ const parallelFrom = 4 << 20
 // precision is what similarities are rounded to, so that the order of additions does not decide an order of tools.
 const precision = 1e6
 
-func newDenseIndex(vectors [][]float32) (*denseIndex, error) {
+func newDenseIndex(vectors []embedding.Vector) (*denseIndex, error) {
 	x := &denseIndex{size: len(vectors)}
 	for i, v := range vectors {
 		switch {
@@ -43,13 +44,13 @@ func newDenseIndex(vectors [][]float32) (*denseIndex, error) {
 	return x, nil
 }
 
-// unit writes a vector at length one. One that is zero, or holds what is no number, stays zero.
-func unit(to, v []float32) {
+// unit writes a vector at length one. One that is zero stays zero.
+func unit(to []float32, v embedding.Vector) {
 	sum := 0.0
 	for _, f := range v {
 		sum += float64(f) * float64(f)
 	}
-	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
+	if sum == 0 {
 		return
 	}
 	scale := 1 / math.Sqrt(sum)
@@ -58,7 +59,7 @@ func unit(to, v []float32) {
 	}
 }
 
-func (x *denseIndex) search(query []float32, n int) ([]Hit, error) {
+func (x *denseIndex) search(query embedding.Vector, n int) ([]Hit, error) {
 	if x.dimensions == 0 {
 		return nil, nil // no tool has a vector
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -28,7 +29,7 @@ func NeedsVectors(kind string) bool { return kind == Dense || kind == Fused }
 // Query is what is searched for: words, and for kinds that compare vectors the vector of these words.
 type Query struct {
 	Text   string
-	Vector []float32
+	Vector embedding.Vector
 }
 
 // Hit is a tool that was found.
@@ -56,7 +57,7 @@ func New(tools []*universe.Tool) *Index {
 
 // WithVectors gives an index that also searches by meaning: the i-th vector is that of the text of the i-th tool. Vectors of
 // different lengths, and too few of them, are errors. A vector that is nil or zero is similar to nothing.
-func (x *Index) WithVectors(vectors [][]float32) (*Index, error) {
+func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
 	if len(vectors) != x.size {
 		return nil, fmt.Errorf("search: %d vectors for %d tools", len(vectors), x.size)
 	}

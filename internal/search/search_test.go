@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/embedding"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -109,11 +110,11 @@ func TestDenseAgainstTheOracle(t *testing.T) {
 	ties := 0
 	for round := range 200 {
 		dimensions, size := 1+draw.IntN(40), 1+draw.IntN(80)
-		vectors := make([][]float32, size)
+		vectors := make([]embedding.Vector, size)
 		for i := range vectors {
-			vectors[i] = make([]float32, dimensions)
+			vectors[i] = make(embedding.Vector, dimensions)
 			for j := range vectors[i] {
-				vectors[i][j] = float32(draw.IntN(5) - 2)
+				vectors[i][j] = int16(draw.IntN(5) - 2)
 			}
 			if draw.IntN(4) == 0 && i > 0 {
 				vectors[i] = slices.Clone(vectors[draw.IntN(i)])
@@ -171,11 +172,11 @@ func TestDenseAgainstTheOracle(t *testing.T) {
 func TestDenseOnManyProcessors(t *testing.T) {
 	const dimensions = 16
 	draw := rand.New(rand.NewPCG(5, 6))
-	vectors := make([][]float32, parallelFrom/dimensions+7)
+	vectors := make([]embedding.Vector, parallelFrom/dimensions+7)
 	for i := range vectors {
-		vectors[i] = make([]float32, dimensions)
+		vectors[i] = make(embedding.Vector, dimensions)
 		for j := range vectors[i] {
-			vectors[i][j] = float32(draw.IntN(3))
+			vectors[i][j] = int16(draw.IntN(3))
 		}
 	}
 	x, err := newDenseIndex(vectors)
@@ -233,25 +234,25 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q finds %v, %v; want %d tools", query, hits, err, want)
 		}
 	}
-	dense, err := x.WithVectors([][]float32{{1, 0}, {0, 1}, {1, 1}, nil})
+	dense, err := x.WithVectors([]embedding.Vector{{1, 0}, {0, 1}, {1, 1}, nil})
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits, err := dense.Search(Dense, Query{Vector: []float32{2, 0.1}}, 2)
+	hits, err := dense.Search(Dense, Query{Vector: embedding.Vector{20, 1}}, 2)
 	if err != nil || len(hits) != 2 || hits[0].Tool != 0 || hits[1].Tool != 2 {
 		t.Errorf("dense: %v, %v", hits, err)
 	}
-	hits, err = dense.Search(Fused, Query{Text: "tonnage", Vector: []float32{1, 1}}, 4)
+	hits, err = dense.Search(Fused, Query{Text: "tonnage", Vector: embedding.Vector{1, 1}}, 4)
 	if err != nil || len(hits) != 4 || hits[0].Tool != 1 {
 		t.Errorf("fused: %v, %v", hits, err)
 	}
 	for name, err := range map[string]error{
-		"no vectors":     second(x.Search(Dense, Query{Vector: []float32{1}}, 1)),
-		"another length": second(dense.Search(Dense, Query{Vector: []float32{1}}, 1)),
+		"no vectors":     second(x.Search(Dense, Query{Vector: embedding.Vector{1}}, 1)),
+		"another length": second(dense.Search(Dense, Query{Vector: embedding.Vector{1}}, 1)),
 		"no vector":      second(dense.Search(Fused, Query{Text: "a"}, 1)),
 		"unknown kind":   second(x.Search("guess", Query{}, 1)),
 		"too few":        second(x.WithVectors(nil)),
-		"not alike":      second(x.WithVectors([][]float32{{1}, {1, 2}, nil, nil})),
+		"not alike":      second(x.WithVectors([]embedding.Vector{{1}, {1, 2}, nil, nil})),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

@@ -67,6 +67,9 @@ func Suite(ctx context.Context, s *suite.Suite, o Options) (*Outcome, error) {
 	v.faulty = NewFaultCertifier(v.stage)
 	v.account()
 	v.settings()
+	if v.vectors != nil {
+		v.stage.Embed(v.vectors)
+	}
 	byDatabase := map[string][]int{}
 	var names []string
 	for i, t := range s.Tasks {

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/embedding"
+	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
+)
+
+// vectorsOf gives the vectors of a suite, with those that a file holds, nil where the suite has none. What both lack is made at
+// an address that is given, or at the provider's own where a key for it is at hand.
+func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
+	spec := s.Manifest.Settings[verify.SettingEmbeddings]
+	if spec == "" {
+		return nil, nil
+	}
+	records := slices.Clone(kept)
+	for _, r := range s.Vectors {
+		records = append(records, *r)
+	}
+	var embedder embedding.Embedder
+	options := a.withProvider(spec, model.Options{BaseURL: address, Timeout: time.Minute}, model.Rates{})
+	if options.BaseURL != "" || options.APIKey != "" {
+		opened, err := model.OpenEmbedder(spec, options)
+		if err != nil {
+			return nil, err
+		}
+		embedder = opened
+	}
+	return embedding.New(spec, records, embedder)
+}
+
+// searchVectors are the vectors of a run, which keeps those of what agents search for in a file beside its own.
+type searchVectors struct {
+	*embedding.Vectors
+	path string
+}
+
+// Of is that of [embedding.Vectors].
+func (v *searchVectors) Of(ctx context.Context, texts ...string) ([]embedding.Vector, error) {
+	list, err := v.Vectors.Of(ctx, texts...)
+	if err == nil && len(texts) == 1 { // a query: those of the tools are the suite's
+		v.Keep(texts...)
+	}
+	return list, err
+}
+
+// close writes the file, where there is anything to keep.
+func (v *searchVectors) close() error {
+	records := v.Records()
+	if len(records) == 0 {
+		return nil
+	}
+	var text bytes.Buffer
+	for i := range records {
+		line, err := universe.Marshal(&records[i])
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	partial := v.path + ".partial"
+	if err := os.WriteFile(partial, text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(partial, v.path)
+}
+
+// openSearchVectors gives the vectors of a run, nil where its suite has none.
+func (a *app) openSearchVectors(s *suite.Suite, o *runOptions) (*searchVectors, error) {
+	path := o.out + ".vectors.jsonl"
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.Usagef("the vectors of earlier searches cannot be read: %v", err)
+	}
+	var kept []embedding.Record
+	scan := bufio.NewScanner(bytes.NewReader(data))
+	scan.Buffer(nil, len(data)+1)
+	for n := 1; scan.Scan(); n++ {
+		var r embedding.Record
+		if err := universe.DecodeStrict(scan.Bytes(), &r); err != nil {
+			return nil, diag.Usagef("it holds no vector: %v", err).At(path, n, 0).WithHint("remove the file: its vectors are made again")
+		}
+		kept = append(kept, r)
+	}
+	vectors, err := a.vectorsOf(s, o.embeddingsURL, kept)
+	if err != nil || vectors == nil {
+		return nil, err
+	}
+	for _, r := range kept {
+		vectors.KeepRecord(r.Key)
+	}
+	return &searchVectors{vectors, path}, nil
+}
+
+// missingVectors says what can be done where a text has no vector.
+func missingVectors(err error) error {
+	var missing *embedding.MissingError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	return diag.Usagef("%s", strings.TrimSpace(missing.Error())).WithHint("--embeddings-url ADDRESS of the server that made those of the suite")
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/embedding"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/search"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/spf13/cobra"
+)
+
+// searchOptions are those of the command search.
+type searchOptions struct {
+	style         string
+	kind          string
+	results       int
+	embeddingsURL string
+}
+
+func (a *app) searchCommand() *cobra.Command {
+	o := searchOptions{}
+	cmd := &cobra.Command{
+		Use:   "search SUITE [QUERY]",
+		Short: "Find tools of a suite as agents of an open world do, or measure how well their requests find them",
+		Long: "With a query, lists the tools that a search shows. Without one, searches with the words of every request and says how\n" +
+			"many of the tools that answer it are shown: recall, the mean share of the tools of all its plans; some, whole and all, the\n" +
+			"shares of requests for which one of them is shown, all of one plan, and all of all plans.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return diag.Usagef("search takes a SUITE, and a QUERY in quotes").WithHint("seatrial search SUITE \"names of singers\"")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := loadSuite(args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				return missingVectors(a.search(cmd.Context(), s, &o, args[1]))
+			}
+			return missingVectors(a.recall(cmd.Context(), s, &o))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.style, "style", "", "only tools of that style: func or rest")
+	f.StringVar(&o.kind, "search", "", "only that kind of search: "+strings.Join(search.Kinds(), ", "))
+	f.IntVar(&o.results, "results", environment.MaxResults, "tools that a search shows")
+	f.StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that makes vectors of what is searched for")
+	return cmd
+}
+
+// searched is the tools of one style, ready to be searched.
+type searched struct {
+	style   string
+	tools   []*universe.Tool
+	index   *search.Index
+	vectors *embedding.Vectors // nil where the suite has none
+}
+
+// kinds lists the kinds of search that can be done.
+func (s *searched) kinds() []string {
+	if s.vectors == nil {
+		return []string{search.Lexical}
+	}
+	return search.Kinds()
+}
+
+func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([]*searched, error) {
+	if o.results < 1 {
+		return nil, diag.Usagef("--results %d: at least one", o.results)
+	}
+	if o.kind != "" && !slices.Contains(search.Kinds(), o.kind) {
+		return nil, diag.Unknown("kind of search", o.kind, search.Kinds())
+	}
+	vectors, err := a.vectorsOf(s, o.embeddingsURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	if vectors == nil && search.NeedsVectors(o.kind) {
+		return nil, diag.Usagef("%s holds no vectors of its tools", s.Dir).WithHint("seatrial build --embeddings openai/NAME")
+	}
+	var list []*searched
+	for _, style := range []string{universe.StyleFunc, universe.StyleRest} {
+		if tools := s.Tools[style]; len(tools) > 0 && (o.style == "" || o.style == style) {
+			list = append(list, &searched{style: style, tools: tools, index: search.New(tools), vectors: vectors})
+		}
+	}
+	if list == nil {
+		return nil, diag.Usagef("%s has no tools that can be searched", s.Dir).WithHint("build it with --style func or rest")
+	}
+	if vectors == nil {
+		return list, nil
+	}
+	for _, one := range list {
+		texts := make([]string, len(one.tools))
+		for i, t := range one.tools {
+			texts[i] = search.Text(t)
+		}
+		embedded, err := vectors.Of(ctx, texts...)
+		if missing := (*embedding.MissingError)(nil); errors.As(err, &missing) && o.kind == "" {
+			one.vectors = nil // the suite compares other texts by meaning: its tools are found by words
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if one.index, err = one.index.WithVectors(embedded); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// hit is a tool that a search shows.
+type hit struct {
+	Search      string  `json:"search"`
+	Style       string  `json:"style"`
+	Database    string  `json:"database"`
+	Name        string  `json:"name"`
+	Score       float64 `json:"score"`
+	Description string  `json:"description"`
+}
+
+func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, query string) error {
+	list, err := a.searched(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	hits := []hit{}
+	for _, one := range list {
+		for _, kind := range one.kinds() {
+			if o.kind != "" && o.kind != kind {
+				continue
+			}
+			q := search.Query{Text: query}
+			if search.NeedsVectors(kind) {
+				embedded, err := one.vectors.Of(ctx, query)
+				if err != nil {
+					return err
+				}
+				q.Vector = embedded[0]
+			}
+			found, err := one.index.Search(kind, q, o.results)
+			if err != nil {
+				return err
+			}
+			for _, h := range found {
+				t := one.tools[h.Tool]
+				hits = append(hits, hit{kind, one.style, t.Database, t.Name, h.Score, t.Description})
+			}
+		}
+	}
+	if a.asJSON {
+		return a.printJSON(hits)
+	}
+	for i, h := range hits {
+		if i == 0 || hits[i-1].Search != h.Search || hits[i-1].Style != h.Style {
+			a.printf("%s, %s\n", h.Style, h.Search)
+		}
+		a.printf("  %7.3f  %s  %s\n", h.Score, h.Name, h.Description)
+	}
+	return nil
+}
+
+// recalled is how well the requests of one style find their tools.
+type recalled struct {
+	Style string `json:"style"`
+	*search.Recall
+}
+
+func (a *app) recall(ctx context.Context, s *suite.Suite, o *searchOptions) error {
+	list, err := a.searched(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	var measured []recalled
+	for _, one := range list {
+		var questions []search.Question
+		for _, t := range s.Tasks {
+			if t.Style == one.style {
+				questions = append(questions, search.Question{Text: t.Question(), Ways: waysOf(t)})
+			}
+		}
+		names := make([]string, len(one.tools))
+		for i, t := range one.tools {
+			names[i] = t.Name
+		}
+		for _, kind := range one.kinds() {
+			if o.kind != "" && o.kind != kind {
+				continue
+			}
+			r, err := one.index.Measure(ctx, kind, names, questions, o.results, one.vectors)
+			if err != nil {
+				return err
+			}
+			measured = append(measured, recalled{one.style, r})
+		}
+	}
+	if a.asJSON {
+		return a.printJSON(measured)
+	}
+	a.printf("style  search   requests  tools  %-9s  some     whole    all\n", fmt.Sprintf("recall@%d", o.results))
+	for _, r := range measured {
+		a.printf("%-5s  %-7s  %8d  %5d  %7.1f %%  %5.1f %%  %5.1f %%  %5.1f %%\n", r.Style, r.Kind, r.Questions, r.Tools,
+			100*r.Found, 100*r.Some, 100*r.Whole, 100*r.All)
+	}
+	return nil
+}
+
+// waysOf lists the tools of each plan of a task.
+func waysOf(t *universe.Task) [][]string {
+	var ways [][]string
+	for i := range t.Plans {
+		var tools []string
+		for j := range t.Plans[i].Calls {
+			tools = append(tools, t.Plans[i].Calls[j].Tool)
+		}
+		slices.Sort(tools)
+		ways = append(ways, slices.Compact(tools))
+	}
+	return ways
+}
