@@ -61,20 +61,32 @@ const (
 		`what really is missing. It is wrong if it says that something is missing which the tools or the conversation provide, ` +
 		`if it demands something that is not needed, or if it does not say what is missing.`
 
-	formJudge = `Reply with one word: "Correct" if the explanation is right, "Wrong" if it is not.`
+	wordCorrect = "Correct"
+	wordWrong   = "Wrong"
+	formJudge   = `Reply with one word: "` + wordCorrect + `" if the explanation is right, "` + wordWrong + `" if it is not.`
 
 	headExplanation = "The explanation:"
 )
 
-// Assess gives the model's opinion on one explanation. Errors are the client's.
+// judgeQuestion asks about one explanation of what was shown.
+func judgeQuestion(view *universe.View, specs *Specs, explanation string) (string, error) {
+	shown, err := situation(view, specs)
+	return paragraphs(shown, headExplanation+"\n"+explanation, formJudge), err
+}
+
+// Assess gives the model's opinion on one explanation, behind four examples of invented ones. Errors are the client's.
 func (j *ExplanationJudge) Assess(ctx context.Context, view *universe.View, explanation string) (Opinion, error) {
-	asked, err := situation(view, j.Specs)
+	messages, err := judgedMessages(j.Specs)
+	if err != nil {
+		return Opinion{}, err
+	}
+	asked, err := judgeQuestion(view, j.Specs, explanation)
 	if err != nil {
 		return Opinion{}, err
 	}
 	reply, err := j.Client.Complete(ctx, model.Request{
 		Model: j.Model, Temperature: j.Temperature, MaxTokens: j.MaxTokens, System: paragraphs(promptJudge, formJudge),
-		Messages: []model.Message{{Role: model.RoleUser, Content: paragraphs(asked, headExplanation+"\n"+explanation, formJudge)}},
+		Messages: append(messages, model.Message{Role: model.RoleUser, Content: asked}),
 	})
 	if err != nil {
 		return Opinion{}, fmt.Errorf("judge: %w", err)

@@ -373,8 +373,21 @@ func TestJudgesOfExplanations(t *testing.T) {
 			t.Errorf("%q: %s, want %s", reply, got, want)
 		}
 		r := client.requests[0]
-		if !strings.Contains(r.Messages[0].Content, "Nobody says which year.") || !strings.Contains(r.Messages[0].Content, "Which homes?") || r.MaxTokens != 9 {
+		last := r.Messages[len(r.Messages)-1].Content
+		if !strings.Contains(last, "Nobody says which year.") || !strings.Contains(last, "Which homes?") || r.MaxTokens != 9 {
 			t.Errorf("the judge is asked %+v", r)
+		}
+		// Before it stand four examples, two of each kind, in the form of the question.
+		verdicts := map[string]int{}
+		for i, m := range r.Messages[:len(r.Messages)-1] {
+			if i%2 == 1 {
+				verdicts[m.Content]++
+			} else if !strings.Contains(m.Content, headExplanation) || m.Role != "user" {
+				t.Errorf("example %d is %+v", i/2, m)
+			}
+		}
+		if len(r.Messages) != 9 || verdicts["Correct"] != 2 || verdicts["Wrong"] != 2 {
+			t.Errorf("the examples are %v in %d messages", verdicts, len(r.Messages))
 		}
 	}
 	if _, err := (&ExplanationJudge{Client: &scripted{err: errAtSea}, Specs: new(Specs)}).Assess(t.Context(), testView(t), ""); err == nil {

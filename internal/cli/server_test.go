@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type modelServer struct {
 //	pilot SUITE  knows that suite in every style, and plays the whole direct plan, call by call where it may
 //	caller SUITE makes all calls of the plan at once, by the names that it is shown; without a plan it calls the first tool
 //	writer       gives every endpoint of the rest style another name, and a sentence; words requests at length, or invents something
+//	speller SUITE is a caller that writes whole numbers as reals
 //	novice       is an oracle that errs: where a question has an odd number of letters, until it is told that an attempt was
 //	             judged wrong; and, where it is given one, under every third sampling seed
 //	restless     is an oracle that makes the first call again and again
@@ -36,7 +38,7 @@ type modelServer struct {
 //	             right that names a tool
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
+	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -64,6 +66,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		s, err := suite.Load(ts.MkAbs(args[1]))
 		check(ts, err)
 		script = func(c modeltest.Chat) modeltest.Response { return callAll(s, c) }
+	case "speller":
+		usage(ts, len(args) != 2, "modelserver speller SUITE")
+		s, err := suite.Load(ts.MkAbs(args[1]))
+		check(ts, err)
+		script = func(c modeltest.Chat) modeltest.Response {
+			r := callAll(s, c)
+			r.Text = wholeNumber.ReplaceAllString(r.Text, "$1.0$2")
+			return r
+		}
 	case "referee":
 		usage(ts, len(args) != 2, "modelserver referee SUITE")
 		s, err := suite.Load(ts.MkAbs(args[1]))
@@ -221,6 +232,9 @@ func wordRequest(request string, drop, badly bool) string {
 		return "Would you be so very kind as to look into the records for me and then let me have what comes here: " + request
 	}
 }
+
+// wholeNumber is one that stands as the value of an argument.
+var wholeNumber = regexp.MustCompile(`(":\d+)([,}])`)
 
 // callAll makes every call of a static task's plan in one reply. Native tools are called as they are shown: those of a
 // question are shown in the order in which the suite has them, before the acts.

@@ -356,6 +356,27 @@ func TestIncompleteConditions(t *testing.T) {
 	}
 }
 
+// Questions that bring their own tools share a domain by what their corpus says of the tools, and a tool by its document.
+func TestBreadthOfToolsThatCannotBeRun(t *testing.T) {
+	s := &suite.Suite{Tools: map[string][]*universe.Tool{}}
+	for i, document := range []string{
+		`{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Tides"}`, `description = "x"`, ``,
+	} {
+		id := fmt.Sprintf("q%d", i)
+		s.Tasks = append(s.Tasks, &universe.Task{
+			ID: id, Style: universe.StyleStatic, Corpus: "bench", Database: "bench." + id, Facets: map[string]string{"category": "G1"},
+		})
+		s.Instances = append(s.Instances, &suite.Instance{ID: id, Task: id, Role: condition.RoleHopeless})
+		s.Tools[universe.StyleStatic] = append(s.Tools[universe.StyleStatic], &universe.Tool{
+			Name: "t", Style: universe.StyleStatic, Database: "bench." + id, Document: document,
+		})
+	}
+	r := ictTable(t, "ict-4", Set{Name: "x", Suite: s}).Records[0]
+	if r["domains"] != 3 || r["tools"] != 4 || r["examples"] != 5 { // Ports, Tides, and the part G1 for the two of which nothing is said
+		t.Errorf("ict-4: %v", r)
+	}
+}
+
 func TestExplainedOf(t *testing.T) {
 	lack := &suite.Lack{
 		Missing: []suite.Detail{{Argument: "harbour", Names: []string{"harbour", "port"}}},
