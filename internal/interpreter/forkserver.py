@@ -246,19 +246,17 @@ def prepare(source):
     import _ctypes
     import builtins
 
-    names = """
-        ast bisect calendar collections copy csv dataclasses datetime decimal enum fractions functools hashlib heapq inspect
-        itertools math operator random re statistics string textwrap traceback typing unicodedata zlib
-    """
+    names = "collections datetime functools heapq itertools math operator random re string traceback unicodedata zlib"
     for name in names.split():
         try:
             __import__(name)
         except ImportError:  # a Python built without it
             pass
     # Extensions of the library that lean on shared libraries outside it could not be loaded later.
+    leaning = ("_bz2", "_decimal", "_elementtree", "_hashlib", "_lzma", "_sqlite3", "_ssl", "_uuid", "pyexpat", "zlib")
     folder = os.path.dirname(getattr(_ctypes, "__file__", None) or os.__file__)
     for name in os.listdir(folder):
-        if name.split(".")[0] in ("_sqlite3", "_lzma", "_bz2", "_uuid", "_ssl", "_hashlib", "_elementtree", "pyexpat", "zlib"):
+        if name.split(".")[0] in leaning:
             try:
                 ctypes.CDLL(os.path.join(folder, name), mode=os.RTLD_LAZY)
             except OSError:

@@ -19,10 +19,11 @@ import (
 	"time"
 )
 
-// nativeEngine starts the engine, or skips the test where the machine cannot have it.
+// nativeEngine starts the engine, or skips the test where the machine cannot have it. SEATRIAL_PYTHON names another Python
+// than the system's to test with.
 func nativeEngine(tb testing.TB) Engine {
 	tb.Helper()
-	e, err := NewNative(tb.Context(), NativeOptions{})
+	e, err := NewNative(tb.Context(), NativeOptions{Python: os.Getenv("SEATRIAL_PYTHON")})
 	var none *NoSandboxError
 	if errors.As(err, &none) {
 		tb.Skip(err)
