@@ -31,7 +31,9 @@ func TestScoresOfCalls(t *testing.T) {
 	parallel := []universe.Call{
 		filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), filter("filter_at_least", "step_1", "starting_table", "b", int64(3)),
 	}
-	with := func(calls []universe.Call, change func(c []universe.Call) []universe.Call) []universe.Call { return change(copied(calls)) }
+	with := func(calls []universe.Call, change func(c []universe.Call) []universe.Call) []universe.Call {
+		return change(copied(calls))
+	}
 	value := func(at int, v any) func(c []universe.Call) []universe.Call {
 		return func(c []universe.Call) []universe.Call { c[at].Arguments["value"] = v; return c }
 	}

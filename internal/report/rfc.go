@@ -192,9 +192,9 @@ func scoreColumns() []Column {
 	}
 }
 
-// three writes a score as the paper does.
-func (l *line) three(key string, v *float64, why string) {
-	l.value(key, v, func(v *float64) string { return mean(v, 3) }, why)
+// score writes a score as the paper does, or that no pair has one.
+func (l *line) score(key string, v *float64) {
+	l.value(key, v, func(v *float64) string { return mean(v, 3) }, whyNotPaired)
 }
 
 // relative writes a relative change in whole per cent, as the paper does.
@@ -235,7 +235,7 @@ func (m *material) callRobustnessTable() *Table {
 		for _, is := range measures {
 			for i := range max(len(rephrased), len(expanded)) {
 				l := s.line(is)
-				l.three("original", s.original(is), whyNotPaired)
+				l.score("original", s.original(is))
 				l.count("entries", len(s.clean))
 				s.side(l, "rephrased", is, at(rephrased, i))
 				c := s.side(l, "expanded", is, at(expanded, i))
@@ -262,8 +262,8 @@ func at(list []string, i int) string {
 func (s *scored) side(l *line, name string, is measure, specification string) *change {
 	c := s.change(specification, is)
 	l.text(name+"_by", specification)
-	l.three(name+"_before", share(float64(c.before), c.pairs), whyNotPaired)
-	l.three(name, share(float64(c.after), c.pairs), whyNotPaired)
+	l.score(name+"_before", share(float64(c.before), c.pairs))
+	l.score(name, share(float64(c.after), c.pairs))
 	why := whyNothingHeld
 	if c.pairs == 0 {
 		why = whyNotPaired
@@ -295,8 +295,8 @@ func (m *material) brokenTable() *Table {
 				l := s.line(is)
 				l.text("condition", specification)
 				l.count("pairs", c.pairs)
-				l.three("before", share(float64(c.before), c.pairs), whyNotPaired)
-				l.three("after", share(float64(c.after), c.pairs), whyNotPaired)
+				l.score("before", share(float64(c.before), c.pairs))
+				l.score("after", share(float64(c.after), c.pairs))
 				l.relative("change", c.drop(), whyNothingHeld)
 				l.value("difference", ratio(c.differences), signed, whyNotPaired)
 				ci, method := interval(c.differences, -1, m.options, s.g.names("broken", s.corpus, specification, is.name))
