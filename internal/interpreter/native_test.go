@@ -184,7 +184,7 @@ func timesInMemory(t *testing.T, pid int, text string) int {
 // call and rest. Every block ends, every loss is told, and what is not lost is right.
 func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
 	e := nativeEngine(t)
-	draw := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // moments, not secrets
+	draw := rand.New(rand.NewPCG(1, 2))
 	const workers, blocks = 4, 60
 	var mu sync.Mutex
 	sessions := map[int]Session{}
