@@ -61,7 +61,7 @@ func (a *app) checkEnvironment(root *cobra.Command) error {
 	if a.Environ == nil {
 		return nil
 	}
-	known := []string{variablePrefix + "SHARED"} // the tests' own
+	known := []string{variablePrefix + "SHARED", tokenVariable} // the tests' own, and what no flag may hold
 	add := func(f *pflag.Flag) { known = append(known, variableOf(f)) }
 	root.PersistentFlags().VisitAll(add)
 	for _, c := range root.Commands() {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +131,9 @@ func (o *serveOptions) settings() map[string]string {
 // settingCommand is the setting that says which command a run was begun with; `run` has none.
 const settingCommand = "command"
 
+// servePercent is by how much the heap may grow before it is looked through again, in percent.
+const servePercent = 300
+
 // minToken is the shortest token, in characters.
 const minToken = 16
 
@@ -221,6 +225,8 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	// Episodes are many small things that live long, and a call makes few more: looking through them all seldom is enough.
+	defer debug.SetGCPercent(debug.SetGCPercent(servePercent))
 	if err := server.Serve(ctx, listener, core, server.NewHandler(core, options), o.clients); err != nil {
 		return err
 	}

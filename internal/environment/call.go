@@ -175,7 +175,7 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 		}
 	}
 	body := c.tool.specification.Body
-	c.digest = result.Digest(body.Ordered)
+	c.digest = e.digest(0, result, body.Ordered)
 	returned := newReturned(1 + len(e.config.Neighbours))
 	handed := e.hand(c, returned, 0, result, body.Columns)
 	if len(e.config.Neighbours) > 0 {
@@ -266,9 +266,21 @@ func (e *Environment) repeat(
 		c.neighbour[world-1] = "error:" + mistake.Code
 		return nil
 	}
-	c.neighbour[world-1] = result.Digest(c.tool.specification.Body.Ordered)
+	c.neighbour[world-1] = e.digest(world, result, c.tool.specification.Body.Ordered)
 	e.hand(c, to, world, result, c.tool.specification.Body.Columns)
 	return nil
+}
+
+// digest gives the digest of what a statement returned on a world.
+func (e *Environment) digest(world int, r *universe.Result, ordered bool) string {
+	w := e.config.World
+	if world > 0 {
+		w = e.config.Neighbours[world-1]
+	}
+	if known, ok := w.(Digester); ok {
+		return known.Digest(r, ordered)
+	}
+	return r.Digest(ordered)
 }
 
 func (e *Environment) scope(c *call, world int) scope {

@@ -29,6 +29,12 @@ type World interface {
 	TextValues(ctx context.Context, table, column string) ([]string, error)
 }
 
+// Digester is what a [World] may be beside: one that remembers the digests of the results that it gave.
+type Digester interface {
+	// Digest gives [universe.Result.Digest] of a result that has the rows of one which the world gave.
+	Digest(r *universe.Result, ordered bool) string
+}
+
 // DefaultRows is the row limit of a result where [Limits] names none.
 const DefaultRows = 10_000
 

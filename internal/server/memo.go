@@ -23,7 +23,8 @@ type memo struct {
 	mu      sync.Mutex
 	wrapped map[environment.World]*remembering
 	entries map[memoKey]*list.Element
-	recent  *list.List // of *memoEntry, the one that was used last in front
+	rows    map[*universe.Row]*memoEntry // by the first row of its result
+	recent  *list.List                   // of *memoEntry, the one that was used last in front
 	bytes   int
 }
 
@@ -36,11 +37,13 @@ type memoEntry struct {
 	key    memoKey
 	result *universe.Result
 	bytes  int
+	digest [2]string // in no order and in that of the rows; "" while nobody has asked
 }
 
 func newMemo(worlds episode.Worlds, bound int) *memo {
 	return &memo{
 		worlds: worlds, bound: bound, wrapped: map[environment.World]*remembering{}, entries: map[memoKey]*list.Element{},
+		rows:   map[*universe.Row]*memoEntry{},
 		recent: list.New(),
 	}
 }
@@ -126,6 +129,33 @@ func (w *remembering) Query(ctx context.Context, statement string, args []univer
 	return r, err
 }
 
+// Digest is that of [environment.Digester].
+func (w *remembering) Digest(r *universe.Result, ordered bool) string {
+	if len(r.Rows) == 0 {
+		return r.Digest(ordered)
+	}
+	which := 0
+	if ordered {
+		which = 1
+	}
+	m := w.memo
+	m.mu.Lock()
+	entry := m.rows[&r.Rows[0]]
+	same := entry != nil && len(entry.result.Rows) == len(r.Rows)
+	if same && entry.digest[which] != "" {
+		defer m.mu.Unlock()
+		return entry.digest[which]
+	}
+	m.mu.Unlock()
+	digest := r.Digest(ordered)
+	if same {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		entry.digest[which] = digest
+	}
+	return digest
+}
+
 // appendKey appends a value so that no two values look alike, texts that are no UTF-8 among them.
 func appendKey(dst []byte, v universe.Value) []byte {
 	switch v := v.(type) {
@@ -166,9 +196,15 @@ func (m *memo) put(key memoKey, r *universe.Result) {
 		return
 	}
 	m.entries[key] = m.recent.PushFront(entry)
+	if len(r.Rows) > 0 {
+		m.rows[&r.Rows[0]] = entry
+	}
 	for m.bytes += entry.bytes; m.bytes > m.bound; {
 		oldest := m.recent.Remove(m.recent.Back()).(*memoEntry)
 		delete(m.entries, oldest.key)
+		if len(oldest.result.Rows) > 0 {
+			delete(m.rows, &oldest.result.Rows[0])
+		}
 		m.bytes -= oldest.bytes
 	}
 }

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Serves the demo corpus on 127.0.0.1 and acts in it: episodes by curl, the OpenAPI documents under two public linters, and a
+# client that a public generator makes of them, compiled and run. It needs Go, curl and Node.js with npm; what npm installs goes
+# into a temporary folder, or into CLIENTS, which is kept and used again.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+linters="${SEATRIAL_LINTERS:-}" # which is none of the program's own variables
+unset SEATRIAL_LINTERS
+
+generator_version=7.13.0
+fetch_version=0.17.0
+typescript_version=5.9.3
+node_types_version=22.19.15
+
+work="$(mktemp -d)"
+server=
+stop() {
+  [[ -z "$server" ]] || kill "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap stop EXIT
+
+go build -o "$work/seatrial" ./cmd/seatrial
+"$work/seatrial" build --corpus demo --style rest --style func --limit 40 --fault exec.connection --fault-limit 2 --seed 7 --out "$work/suite" >/dev/null
+"$work/seatrial" serve "$work/suite" --http 127.0.0.1:0 --out "$work/run" --show-grades >"$work/log" &
+server=$!
+for _ in $(seq 50); do
+  grep -q 'its page' "$work/log" && break
+  sleep 0.2
+done
+url="$(sed -n 's|.*the API *\(http://[^/]*\)/.*|\1|p' "$work/log")"
+
+# field NAME reads a field of a JSON object on standard input.
+field() { node -e 'const o = JSON.parse(require("fs").readFileSync(0, "utf8")); process.stdout.write(String(o[process.argv[1]]))' "$1"; }
+
+# A retry with the same key is the same episode.
+instance="$(curl -sf "$url/v1/instances?style=rest&limit=1" | node -e 'process.stdout.write(JSON.parse(require("fs").readFileSync(0, "utf8")).instances[0].instance)')"
+create() { curl -sf -X POST "$url/v1/episodes" -H 'Idempotency-Key: one' -H 'Content-Type: application/json' -d "{\"instance\": \"$instance\", \"agent\": \"curl\"}"; }
+episode="$(create | field url)"
+[[ "$(create | field url)" == "$episode" ]] || { echo "A retry made another episode."; exit 1; }
+curl -s "$url$episode/rest/v1/none" | grep -q '"unknown_tool"'
+curl -sf -X POST "$url$episode/decline" -d '{"reason": "The trial of the server is over."}' | grep -q '"done":true'
+curl -sf "$url$episode/grade" | grep -q '"outcome":"declined"'
+curl -sf "$url/docs/" | grep -q swagger-ui
+
+mkdir "$work/openapi"
+curl -sf "$url/openapi.json" -o "$work/openapi/api.json"
+episode="$(curl -sf -X POST "$url/v1/episodes" -d "{\"instance\": \"$instance\", \"agent\": \"client\"}" | field url)"
+curl -sf "$url$episode/rest/openapi.json" -o "$work/openapi/endpoints.json"
+SEATRIAL_LINTERS="$linters" ci/openapi-lint.sh "$work/openapi"
+
+clients="${CLIENTS:-$work/clients}"
+mkdir -p "$clients"
+cp ci/client.ts "$clients/client.ts"
+versions="$generator_version $fetch_version $typescript_version $node_types_version"
+(
+  cd "$clients"
+  if [[ "$(cat versions 2>/dev/null || true)" != "$versions" ]]; then
+    printf '{"private": true, "type": "module"}\n' >package.json
+    npm install --silent --no-audit --no-fund --ignore-scripts "openapi-typescript@$generator_version" \
+      "openapi-fetch@$fetch_version" "typescript@$typescript_version" "@types/node@$node_types_version"
+    printf '%s\n' "$versions" >versions
+  fi
+  for name in api endpoints; do
+    node_modules/.bin/openapi-typescript "$work/openapi/$name.json" -o "$name.ts" >/dev/null
+  done
+  node_modules/.bin/tsc --strict --target es2022 --module nodenext --skipLibCheck --outDir built client.ts endpoints.ts
+  node built/client.js "$url"
+)
+
+kill "$server"
+wait "$server"
+server=
+"$work/seatrial" report "$work/run" >"$work/report"
+grep -m 3 -E '^(curl|client|generated) ' "$work/report"
+echo "Episodes over HTTP, the documents and a generated client work."
