@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -601,7 +602,8 @@ func FuzzAPI(f *testing.F) {
 		w := httptest.NewRecorder()
 		func() {
 			defer func() {
-				if p := recover(); p != nil && p != http.ErrAbortHandler {
+				p := recover()
+				if err, is := p.(error); p != nil && !(is && errors.Is(err, http.ErrAbortHandler)) {
 					panic(p)
 				}
 			}()
