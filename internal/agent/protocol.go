@@ -110,9 +110,12 @@ type dialect interface {
 	observe(seen []universe.Observation) ([]model.Message, error)
 }
 
-// grower is a dialect that can be told, in the course of a conversation, of tools that have come into view.
-type grower interface {
-	grow(view *universe.View, request *model.Request) error
+// grower is a dialect that can read calls of tools that have come into view in the course of a conversation.
+type grower interface{ grow(view *universe.View) }
+
+// offerer is a dialect that offers such tools in the request itself.
+type offerer interface {
+	offer(view *universe.View, request *model.Request) error
 }
 
 // decision is a reply, read.
@@ -253,11 +256,17 @@ func (c *Conversation) advance(view *universe.View, seen []universe.Observation)
 	}
 	messages, err := c.dialect.observe(seen)
 	c.request.Messages = append(c.request.Messages, messages...)
-	if g, grows := c.dialect.(grower); grows && err == nil && len(view.Tools) != c.shown {
-		c.shown = len(view.Tools)
-		err = g.grow(view, &c.request)
+	if err != nil || len(view.Tools) == c.shown {
+		return err
 	}
-	return err
+	c.shown = len(view.Tools)
+	if g, grows := c.dialect.(grower); grows {
+		g.grow(view)
+	}
+	if o, offers := c.dialect.(offerer); offers {
+		return o.offer(view, &c.request)
+	}
+	return nil
 }
 
 // tell adds a paragraph to the last user message.

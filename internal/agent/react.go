@@ -68,10 +68,7 @@ func (r *react) open(view *universe.View) (model.Request, error) {
 
 // grow lets calls of tools that have come into view be read as those of others are. What they do the model has read where
 // they were shown.
-func (r *react) grow(view *universe.View, _ *model.Request) error {
-	r.reader = NewReader(view.Tools)
-	return nil
-}
+func (r *react) grow(view *universe.View) { r.reader = NewReader(view.Tools) }
 
 // section is a part of a reply under one tag; tag is in lower case, "" before the first.
 type section struct {

@@ -68,9 +68,12 @@ func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
 	return request, nil
 }
 
-// grow offers tools that have come into view, behind those that were offered before.
-func (l *nativeLoop) grow(view *universe.View, request *model.Request) error {
+func (l *nativeLoop) grow(view *universe.View) {
 	l.reader = NewReader(append(slices.Clone(view.Tools), answerTool(l.acts.answer), declineTool(l.acts.decline)))
+}
+
+// offer offers tools that have come into view, behind those that were offered before.
+func (l *nativeLoop) offer(view *universe.View, request *model.Request) error {
 	specs, err := l.config.Specs.specs(view.Tools)
 	if err != nil {
 		return err

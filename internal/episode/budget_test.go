@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -157,5 +158,20 @@ func TestBudgetsDecideWhoFinishes(t *testing.T) {
 	}
 	if finished < 30 || spent < 30 {
 		t.Errorf("%d finished and %d ran out: too few of a kind to tell", finished, spent)
+	}
+}
+
+// TestBudgetOfOpenWorlds gives room to find each tool of the plans, whatever stands beside.
+func TestBudgetOfOpenWorlds(t *testing.T) {
+	direct, composed := planOf("direct", nil), planOf("composed", nil, []int{0})
+	composed.Calls[1].Tool = "quays"
+	task := &universe.Task{Plans: []universe.Plan{direct, composed}}
+	base := episode.BaseBudget(task)
+	for name, found := range map[string]int{"obfuscate": 0, "open-world": 2, "open-world-fused": 2} {
+		in := &suite.Instance{Conditions: []condition.Condition{{Name: name}}}
+		want := universe.Budget{Turns: base.Turns + 4*found, Calls: base.Calls + 6*found}
+		if got := episode.BudgetOf(in, task); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
 	}
 }
