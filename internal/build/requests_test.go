@@ -3,6 +3,7 @@ package build
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -367,4 +368,145 @@ func TestRequestDrift(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRequestNumbers pins of how many tasks a detail can be dropped, among those that have a value with four others at least
+// that a task could be about in its place. Which these are it finds out by itself: it asks the database about each. On Spider
+// most of those that are missing count few things: too few answers differ.
+func TestRequestNumbers(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector would take minutes over what the ordinary build tests")
+	}
+	corpora := []struct {
+		name   string
+		spec   string
+		styles []string
+		least  float64
+		able   int // at least, of each style
+	}{
+		{"demo", "demo", Styles(), 0.95, 200},
+		{"spider", "spider", []string{"func", "rest"}, 0.70, 250},
+		{"bird", "bird", []string{"func", "rest"}, 0.75, 80},
+	}
+	shared := os.Getenv("SEATRIAL_SHARED")
+	if shared == "" {
+		t.Log("SEATRIAL_SHARED is not set: Spider and BIRD are not at hand")
+		corpora = corpora[:1]
+	}
+	for _, c := range corpora {
+		o := Defaults()
+		o.Corpora, o.Seed, o.WorkDir, o.Neighbours, o.Conditions, o.Styles = []string{c.spec}, 7, t.TempDir(), 3, []string{"drop-detail"}, c.styles
+		if c.name != "demo" {
+			o.Corpora, o.Split = []string{c.spec + ":" + filepath.Join(shared, "data", c.spec)}, "dev"
+		}
+		s, _ := writtenSuite(t, o)
+		certified := map[string]bool{}
+		for _, in := range s.Instances {
+			if in.Role == condition.RoleHopeless {
+				certified[in.Task] = true
+			}
+		}
+		able, dropped := map[string]int{}, map[string]int{}
+		known := map[string]bool{}
+		for _, task := range s.Tasks {
+			key := task.Database + "\n" + task.Question() + "\n" + task.SQL
+			if _, done := known[key]; !done {
+				known[key] = isAble(t, s, task)
+			}
+			switch {
+			case known[key] && certified[task.ID]:
+				dropped[task.Style]++
+				able[task.Style]++
+			case known[key]:
+				able[task.Style]++
+			case certified[task.ID]:
+				t.Errorf("%s: a detail is dropped of %q, which no five values could complete", task.ID, task.Question())
+			}
+		}
+		for _, style := range c.styles {
+			t.Logf("%s, %s: of %d tasks %d have a value with four others that are usable; details are dropped of %d (%.1f %%)", c.name, style,
+				s.Manifest.Counts.Styles[style].Tasks, able[style], dropped[style], 100*float64(dropped[style])/float64(able[style]))
+			if float64(dropped[style]) < c.least*float64(able[style]) || able[style] < c.able {
+				t.Errorf("%s, %s: details are dropped of %d of %d", c.name, style, dropped[style], able[style])
+			}
+		}
+	}
+}
+
+var openWorlds = map[string]*database.World{}
+
+// worldOf opens a database of a suite.
+func worldOf(t *testing.T, s *suite.Suite, name string) *database.World {
+	t.Helper()
+	path, err := s.DatabasePath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if openWorlds[path] == nil {
+		w, err := database.Open(path, database.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.Close() }) // read-only: nothing can be lost
+		openWorlds[path] = w
+	}
+	return openWorlds[path]
+}
+
+// isAble says whether some value of a task has four others with which its SQL has an answer that says something, and the
+// task's own has one too.
+func isAble(t *testing.T, s *suite.Suite, task *universe.Task) bool {
+	t.Helper()
+	world := worldOf(t, s, task.Database)
+	at := slices.IndexFunc(s.Schemas, func(x *suite.Schema) bool { return x.Database == task.Database })
+	schema, err := verify.Titled(t.Context(), world, task.Database, s.Schemas[at].Titles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, err := sqlast.Parse(task.SQL, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(sql string) bool {
+		result, err := world.Query(t.Context(), sql, nil)
+		return err == nil && slices.ContainsFunc(result.Rows, func(row universe.Row) bool {
+			return slices.ContainsFunc(row, func(v universe.Value) bool { return v != nil })
+		})
+	}
+	if !says(task.SQL) {
+		return false
+	}
+	asked := &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query, Literals: task.Literals}
+	for _, v := range request.Values(asked) {
+		others := v.Others()
+		candidates := others.Values
+		if others.Statement != "" {
+			result, err := world.Query(t.Context(), others.Statement, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var listed []universe.Value
+			for _, row := range result.Rows {
+				listed = append(listed, row[0])
+			}
+			candidates = append(v.Like(listed), candidates...)
+		}
+		usable := 1
+		for _, c := range candidates {
+			if !v.Fits(c) {
+				continue
+			}
+			other, err := v.With(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if says(other.Query.Source) {
+				usable++
+			}
+			if usable == 5 {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -676,7 +676,7 @@ func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
 // several finds the plural of what the value is, which its name and another's follow: the continents Asia and Europe.
 func (p *place) several(n *naming) (start int, ok bool) {
 	w := p.l(1)
-	if w == "" || singularNoun(w) || !akin(n.noun, w) || !p.knownNoun(w) {
+	if w == "" || singularNoun(w) || !akin(n.noun, w) || !p.task.vocabulary().words[w] {
 		return 0, false
 	}
 	if next := strings.ToLower(p.r(1)); next != "and" && next != "or" {
@@ -753,7 +753,9 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			return e, true
 		}
 	}
-	if quantifiers[p.l(1)] && !possessive(p.after) {
+	first, _ := firstRune(p.text[p.start:])
+	relative := p.l(1) == "that" && unicode.IsUpper(first) // a ship that Jane Doe inspected
+	if quantifiers[p.l(1)] && !relative && !possessive(p.after) {
 		if n.proper || n.owner == "" || n.owner == n.noun || n.kind != kindText || p.l(1) == "that" || p.l(1) == "this" {
 			return edit{}, false
 		}

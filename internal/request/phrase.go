@@ -329,12 +329,15 @@ func (sc *scope) column(r *sqlast.Ref) string {
 		return sc.fail()
 	}
 	name := columnSaid(r.Source.Table, r.Column)
+	if at := strings.LastIndexByte(name, ' '); at > 0 && (name[at+1:] == "by" || prepositions[name[at+1:]]) {
+		name = `"` + name + `"` // the "written by" of the cartoon
+	}
 	owner, own := sc.names[r.Source]
 	switch {
 	case !own:
 		one, _ := tableNoun(r.Source.Table)
 		return "the " + name + " of the " + strings.Join(one, " ") + " in question"
-	case len(sc.sources) == 1 || strings.HasPrefix(name, owner.one+" ") && !sc.twice(r.Source):
+	case len(sc.sources) == 1 || name == owner.one && !sc.twice(r.Source) || strings.HasPrefix(name, owner.one+" ") && !sc.twice(r.Source):
 		return "the " + name
 	default:
 		return "the " + name + " of the " + owner.one

@@ -196,9 +196,9 @@ func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 			t.guarded[w.folded] || guards(guarded, w.start, w.end) {
 			continue
 		}
-		for range 4 {
+		for range 16 {
 			slip := slipOf(w.text, draw)
-			if slip != w.text && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] && !functionWords[slip] && !hinges[slip] {
+			if slip != w.text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] && !functionWords[slip] && !hinges[slip] {
 				list = append(list, surfaceEdit{edit: edit{w.start, w.end, slip}, level: levelSlip})
 				break
 			}
@@ -206,6 +206,27 @@ func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 	}
 	draw.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
+}
+
+// followers lists, for each letter, those that follow it in English words (in two different ones at least of those that the
+// questions of Spider, BIRD and the bundled corpus hold three times).
+var followers = [26]string{
+	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy", "aeghilnorstuy",
+	"adeilnorstuy", "abcdefgklmnoprstuvz", "eou", "aeins", "abdeiklmopstuvy", "abeimopsu", "acdefgijklmnorstuvyz", "abcdefgijklmnoprstuvwxy",
+	"aehiloprstu", "u", "acdefghiklmnoprstuvwy", "acehiklmnoprstuwy", "abcefhilmorstuwy", "abcdefgilmnprst", "aeio", "aehinors", "acehipt",
+	"deilmops", "aey",
+}
+
+// pronounced says whether a word could be an English one, by which letters follow each other. A slip that is one may be taken
+// for what it says: the shops' names for the ships' names.
+func pronounced(s string) bool {
+	s = strings.ToLower(s)
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] < 'a' || s[i] > 'z' || strings.IndexByte(followers[s[i]-'a'], s[i+1]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // slipOf types a word of five letters or more with one slip inside; its ends stay.

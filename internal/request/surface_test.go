@@ -165,3 +165,48 @@ func FuzzSurface(f *testing.F) {
 		}
 	})
 }
+
+// TestSlipsAreNoWords types every question at hand with slips: no slip is another word of those that these questions hold, so
+// that none can be taken for what it says. The words are those that stand in three questions or more, typing errors apart.
+func TestSlipsAreNoWords(t *testing.T) {
+	seen := map[string]int{}
+	lists := corpora(t)
+	for _, list := range lists {
+		for _, e := range list {
+			for w := range strings.FieldsFuncSeq(strings.ToLower(e.task.Messages[0].Content), notLetter) {
+				seen[w]++
+			}
+		}
+	}
+	slips := 0
+	for _, list := range lists {
+		for _, e := range list {
+			r, reason := request.Surface(e.task, request.StrongestSurface, 3, func(*request.Value) []universe.Value { return nil })
+			if reason != "" {
+				continue
+			}
+			had := map[string]bool{}
+			for w := range strings.FieldsFuncSeq(strings.ToLower(e.task.Messages[0].Content), notLetter) {
+				had[w] = true
+			}
+			for _, k := range r.Kept { // whose forms are other words on purpose
+				for w := range strings.FieldsFuncSeq(strings.ToLower(k.Form), notLetter) {
+					had[w] = true
+				}
+			}
+			for w := range strings.FieldsFuncSeq(strings.ToLower(r.Messages[0].Content), notLetter) {
+				if had[w] {
+					continue
+				}
+				if slips++; seen[w] >= 3 {
+					t.Errorf("%q is typed as %q: %q", e.task.Messages[0].Content, r.Messages[0].Content, w)
+				}
+			}
+		}
+	}
+	if slips < 300 {
+		t.Errorf("only %d slips were made", slips)
+	}
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }

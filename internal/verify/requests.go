@@ -51,8 +51,8 @@ const (
 	CheckClarified  = "question_answered"  // who asks for the value by its name is told it, and then reaches gold
 	policyAsks      = "ask-then-gold"
 	leastRequests   = 5
-	mostRequests    = 8  // that one certificate names
-	mostTried       = 80 // values that are tried in the place of one
+	mostRequests    = 8   // that one certificate names
+	mostTried       = 500 // values that are tried in the place of one
 	mostOtherValues = 2000
 )
 
