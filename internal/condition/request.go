@@ -89,7 +89,7 @@ type Dropped struct {
 	Column   string          `json:"column,omitempty"`
 	Value    json.RawMessage `json:"value"`  // as [universe.AppendValue] writes it
 	Form     string          `json:"form"`   // how the request said it
-	Phrase   string          `json:"phrase"` // what it says now
+	Phrase   string          `json:"phrase"` // what rules say in its place; a writer may say it otherwise
 	// Names are the words by which the value can be asked for: argument, column and synonyms.
 	Names []string `json:"names"`
 }

@@ -254,7 +254,7 @@ func invents(t *Task, own, text string) string {
 			continue // one, once
 		}
 		if !slices.ContainsFunc(have, func(o numeral) bool {
-			return slices.ContainsFunc(n.readings, func(r float64) bool { return o.means(r) })
+			return slices.ContainsFunc(n.readings, o.means)
 		}) {
 			return complainNumber
 		}

@@ -17,7 +17,7 @@ const Dimensions = 64
 func Embed(text string) []float64 {
 	vector := make([]float64, Dimensions)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}) {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(word)) // never fails
