@@ -2,10 +2,12 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
@@ -17,12 +19,16 @@ type PolicyInput struct {
 	Trial   int
 	// Without lists tactics that the recovery policy must do without.
 	Without []string
+	// Python runs the code of policies that write some, which cannot be had without; Limits bound it.
+	Python       interpreter.Engine
+	PythonLimits interpreter.Limits
 }
 
 // PolicyInfo describes a policy to a person.
 type PolicyInfo struct {
 	Name        string
 	Description string // one line
+	Code        bool   // it writes Python, for which it needs an interpreter
 }
 
 // script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees
@@ -36,19 +42,32 @@ var policies = []struct {
 	PolicyInfo
 	make func(PolicyInput) (script, error)
 }{
-	{PolicyInfo{"gold", "plays the instance's primary plan, calls that wait for nothing side by side"}, searchingFirst(of(newGold))},
-	{PolicyInfo{"gold-direct", "plays the direct plan; stops at once where a task has none"}, searchingFirst(of(newGoldDirect))},
-	{PolicyInfo{"gold-composed", "plays the composed plan, the direct one where a task has no other"}, searchingFirst(of(newGoldComposed))},
-	{PolicyInfo{"gold-unfound", "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
-	{PolicyInfo{"blind", "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
-	{PolicyInfo{"retry", "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
-	{PolicyInfo{"fallback", "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
-	{PolicyInfo{"recover", "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, searchingFirst(newRecover)},
-	{PolicyInfo{"random", "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
-	{PolicyInfo{"mute", "stops at once without an act"}, of(newMute)},
-	{PolicyInfo{"always-yes", "judges that every request can be met"}, of(newAlwaysYes)},
-	{PolicyInfo{"always-no", "judges that no request can be met"}, of(newAlwaysNo)},
-	{PolicyInfo{"schema-check", "judges by whether the request has values for what a tool that shares its words requires"}, of(newSchemaCheck)},
+	{PolicyInfo{Name: "gold", Description: "plays the instance's primary plan, calls that wait for nothing side by side"}, searchingFirst(of(newGold))},
+	{PolicyInfo{Name: "gold-direct", Description: "plays the direct plan; stops at once where a task has none"}, searchingFirst(of(newGoldDirect))},
+	{PolicyInfo{Name: "gold-composed", Description: "plays the composed plan, the direct one where a task has no other"}, searchingFirst(of(newGoldComposed))},
+	{PolicyInfo{Name: "gold-unfound", Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
+	{PolicyInfo{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
+	{PolicyInfo{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
+	{PolicyInfo{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
+	{PolicyInfo{Name: "recover", Description: "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, searchingFirst(newRecover)},
+	{PolicyInfo{Name: "random", Description: "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
+	{PolicyInfo{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
+	{PolicyInfo{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
+	{PolicyInfo{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
+	{PolicyInfo{Name: "schema-check", Description: "judges by whether the request has values for what a tool that shares its words requires"}, of(newSchemaCheck)},
+}
+
+// codePolicies is the table of the policies that write Python.
+var codePolicies = []struct {
+	PolicyInfo
+	make func(PolicyInput) (*codePolicy, error)
+}{
+	{PolicyInfo{Name: "gold-code", Description: "writes the primary plan as one block of Python, then the solution"}, newGoldCode},
+	{PolicyInfo{Name: "gold-code-slip", Description: "the same after a first attempt that raises an exception"}, newGoldCodeSlip},
+	{PolicyInfo{Name: "blind-code", Description: "writes what blind does as Python, a block a turn"},
+		transcribe(searchingFirst(of(newBlind)))},
+	{PolicyInfo{Name: "recover-code", Description: "writes what recover does as Python, a block a turn"},
+		transcribe(searchingFirst(newRecover))},
 }
 
 // of makes a policy that cannot fail to be made.
@@ -65,6 +84,11 @@ func Policies() []PolicyInfo {
 	for i := range policies {
 		list[i] = policies[i].PolicyInfo
 	}
+	for i := range codePolicies {
+		info := codePolicies[i].PolicyInfo
+		info.Code = true
+		list = append(list, info)
+	}
 	return list
 }
 
@@ -72,6 +96,7 @@ func Policies() []PolicyInfo {
 type Policy struct {
 	name   string
 	script script
+	code   *codePolicy // in place of the script where it writes Python
 	over   bool
 }
 
@@ -91,9 +116,19 @@ func NewPolicy(name string, in PolicyInput) (*Policy, error) {
 			return &Policy{name: name, script: s}, nil
 		}
 	}
-	names := make([]string, len(policies))
-	for i := range policies {
-		names[i] = policies[i].Name
+	for i := range codePolicies {
+		if codePolicies[i].Name == name {
+			c, err := codePolicies[i].make(in)
+			if err != nil {
+				return nil, fmt.Errorf("policy %s: %w", name, err)
+			}
+			return &Policy{name: name, code: c}, nil
+		}
+	}
+	list := Policies()
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
 	}
 	return nil, diag.Unknown("policy", name, names)
 }
@@ -107,6 +142,9 @@ func (p *Policy) Next(ctx context.Context, view *universe.View, seen []universe.
 	if p.over {
 		return stop(p.name + " has no more to say"), nil
 	}
+	if p.code != nil {
+		return p.code.next(ctx, view, seen)
+	}
 	turn, err := p.script.turn(view, seen)
 	if err != nil {
 		return universe.Turn{}, err
@@ -118,6 +156,14 @@ func (p *Policy) Next(ctx context.Context, view *universe.View, seen []universe.
 		}
 	}
 	return turn, nil
+}
+
+// Close ends the code that may still run. It is called when the episode has ended.
+func (p *Policy) Close() error {
+	if p.code != nil && p.code.coder != nil {
+		return p.code.coder.close()
+	}
+	return nil
 }
 
 // stop is the turn that ends an episode without an act, and says why.

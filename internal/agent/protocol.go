@@ -9,6 +9,7 @@ import (
 	"unique"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/seatrial/seatrial/internal/model"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -32,6 +33,9 @@ type ProtocolConfig struct {
 	// Scenario is what the protocol feedback tells of an attempt before; "" is [FeedbackError].
 	Scenario string
 	Draw     uint64 // the seed of what that protocol makes up
+	// Python runs the code of the protocol codeact, which cannot be had without; Limits bound it.
+	Python       interpreter.Engine
+	PythonLimits interpreter.Limits
 }
 
 // ProtocolInfo describes a protocol to a person.
@@ -41,6 +45,7 @@ type ProtocolInfo struct {
 	Loops       int    // replies in an episode, by default
 	Judges      bool   // the reply is a judgement whether the request can be met, and ends the episode
 	Examples    bool   // it can be shown examples: see [ProtocolConfig]
+	Code        bool   // replies hold Python, for which the protocol needs an interpreter
 	Scenarios   bool   // it tells of an attempt before, in the scenarios of [FeedbackScenarios]
 }
 
@@ -53,6 +58,8 @@ const (
 	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
 	// [universe.EngineText], whose description tells of the schema.
 	SQL = "sql"
+	// CodeAct is the loop of blocks of Python (Hell or High Water §3.3).
+	CodeAct = "codeact"
 	// Judging protocols (Incomplete Conditions): one reply, which says whether the request can be met at all.
 	Feasible        = "feasible"
 	FeasibleThought = "feasible-cot"
@@ -77,6 +84,8 @@ var protocols = []struct {
 		Description: "native tool calling in a loop; calls may be parallel, acts are tools"}, newNativeLoop},
 	{ProtocolInfo{Name: "react", Loops: 10,
 		Description: "Thought, Action, Action Input and Observation in text, one action a reply"}, newReact},
+	{ProtocolInfo{Name: CodeAct, Loops: 15, Code: true,
+		Description: "thoughts and blocks of Python in a session that keeps its variables; tools are functions"}, newCodeAct},
 	{ProtocolInfo{Name: Feasible, Loops: 1, Judges: true, Examples: true,
 		Description: "yes or no: can the request be met at all? Nothing is called"}, newFeasible},
 	{ProtocolInfo{Name: FeasibleThought, Loops: 1, Judges: true, Examples: true,
@@ -123,6 +132,7 @@ type decision struct {
 	actions  []universe.Action
 	thought  string
 	unparsed []universe.Unparse
+	block    *codeBlock      // the code of a reply; nil for none
 	history  []model.Message // what the conversation keeps of the reply; none for a silent one
 	silent   bool            // the reply has neither text nor calls
 }
@@ -142,6 +152,8 @@ type Conversation struct {
 	shown   int // tools in view
 	opened  bool
 	over    bool
+
+	script *codeBlock // that is running; nil for none
 }
 
 // maxSilent is the number of consecutive silent replies at which an episode ends.
@@ -164,6 +176,9 @@ func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 		}
 		if config.Failed != nil && protocols[i].Judges {
 			return nil, errors.New("protocol " + name + ": to be told that a judgement was wrong is to be told the right one")
+		}
+		if protocols[i].Code && config.Python == nil {
+			return nil, errors.New("protocol " + name + ": no interpreter")
 		}
 		if config.Scenario != "" && !slices.Contains(FeedbackScenarios(), config.Scenario) {
 			return nil, diag.Unknown("scenario of an attempt before", config.Scenario, FeedbackScenarios())
@@ -195,6 +210,9 @@ func (c *Conversation) Next(
 	if c.over {
 		return stop("the conversation is over"), nil
 	}
+	if c.script != nil {
+		return c.goOn(ctx, seen)
+	}
 	if err := c.advance(view, seen); err != nil {
 		return universe.Turn{}, err
 	}
@@ -225,9 +243,55 @@ func (c *Conversation) Next(
 	if !d.silent {
 		c.silent = 0
 	}
+	if d.block != nil {
+		return c.run(ctx, d.block, turn)
+	}
 	turn.Stop = len(turn.Actions) == 0 && (c.once || c.silent >= maxSilent)
 	c.over = turn.Stop
 	return turn, nil
+}
+
+// run begins a block of code, and gives the turn as far as the code gets without the environment.
+func (c *Conversation) run(ctx context.Context, b *codeBlock, turn universe.Turn) (universe.Turn, error) {
+	d := c.dialect.(*codeAct)
+	c.script = b
+	if err := d.coder.start(ctx, b.code); err != nil {
+		return universe.Turn{}, err
+	}
+	return c.await(ctx, turn)
+}
+
+// goOn tells the code what came of its call, and gives what it does next. The turn goes on.
+func (c *Conversation) goOn(ctx context.Context, seen []universe.Observation) (universe.Turn, error) {
+	for i := range seen {
+		c.dialect.(*codeAct).coder.resume(&seen[i])
+	}
+	return c.await(ctx, universe.Turn{})
+}
+
+// await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it in.
+func (c *Conversation) await(ctx context.Context, turn universe.Turn) (universe.Turn, error) {
+	d := c.dialect.(*codeAct)
+	action, ended, err := d.coder.next(ctx, c.script.solution)
+	if err != nil {
+		return universe.Turn{}, err
+	}
+	turn.Block = ended
+	if action != nil {
+		turn.Actions, turn.Open = []universe.Action{*action}, true
+		return turn, nil
+	}
+	c.script = nil
+	c.request.Messages = append(c.request.Messages, d.observed(ended))
+	return turn, nil
+}
+
+// Close ends the code that may still run. It is called when the episode has ended.
+func (c *Conversation) Close() error {
+	if d, ok := c.dialect.(*codeAct); ok && d.coder != nil {
+		return d.coder.close()
+	}
+	return nil
 }
 
 // advance opens the conversation, or tells the model what came of its last turn.

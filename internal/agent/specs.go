@@ -20,6 +20,7 @@ type Specs struct {
 	mu       sync.Mutex
 	tools    map[*universe.Tool]model.ToolSpec
 	listings map[string]string
+	stubs    map[*universe.Tool]string // with the name that the tool has where its own is an identifier
 }
 
 // Bounds of a cache: where one is reached, the cache begins anew.
@@ -105,6 +106,27 @@ func (s *Specs) listing(tools []*universe.Tool) (string, error) {
 	}
 	s.listings[string(key)] = text
 	return text, nil
+}
+
+// stub documents a tool as a Python function.
+func (s *Specs) stub(names *pythonNames, t *universe.Tool) string {
+	if names.function[t.Name] != t.Name {
+		return names.stub(t)
+	}
+	s.mu.Lock()
+	cached, ok := s.stubs[t]
+	s.mu.Unlock()
+	if ok {
+		return cached
+	}
+	text := names.stub(t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stubs == nil || len(s.stubs) >= maxCachedTools {
+		s.stubs = map[*universe.Tool]string{}
+	}
+	s.stubs[t] = text
+	return text
 }
 
 // wireNames gives each tool a name that providers accept as a native tool's, and the way back. Names that are

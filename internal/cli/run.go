@@ -536,6 +536,14 @@ type frugal struct {
 	stop context.CancelCauseFunc
 }
 
+// Close ends what the agent still runs.
+func (f frugal) Close() error {
+	if closer, ok := f.Agent.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
 func (f frugal) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
 	turn, err := f.Agent.Next(ctx, view, seen)
 	var spending *model.SpendingError

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// codeWriter writes calls of a plan as Python. The result of a call stands in a variable of its label, and a reference is
+// what Python makes of that variable: one value, a list of values, or records.
+type codeWriter struct {
+	names *pythonNames
+	// texts are labels that stand for starting tables, which no variable holds.
+	texts map[string]bool
+	seen  map[string]*universe.Observation // by label
+}
+
+func newCodeWriter(view *universe.View, names *pythonNames) *codeWriter {
+	w := &codeWriter{names: names, texts: map[string]bool{}, seen: map[string]*universe.Observation{}}
+	for i := range view.Starts {
+		w.texts[view.Starts[i].Label] = true
+	}
+	return w
+}
+
+// learn keeps what calls came back with.
+func (w *codeWriter) learn(seen []universe.Observation) {
+	for i := range seen {
+		if o := &seen[i]; o.Label != "" && o.Error == nil {
+			w.seen[o.Label] = o
+		}
+	}
+}
+
+// calls writes a line for each call.
+func (w *codeWriter) calls(calls []universe.Call) ([]string, error) {
+	lines := make([]string, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		call, err := w.call(c.Tool, c.Arguments)
+		if err != nil {
+			return nil, fmt.Errorf("call %s of %s: %w", c.Label, c.Tool, err)
+		}
+		lines[i] = c.Label + " = " + call
+	}
+	return lines, nil
+}
+
+// attempt writes a call that may fail, so that the block goes on.
+func (w *codeWriter) attempt(a *universe.Action) (string, error) {
+	v, err := universe.DecodeValue(a.Arguments)
+	if err != nil {
+		return "", fmt.Errorf("call %s of %s: %w", a.Label, a.Tool, err)
+	}
+	arguments, _ := v.(map[string]any)
+	call, err := w.call(a.Tool, arguments)
+	if err != nil {
+		return "", fmt.Errorf("call %s of %s: %w", a.Label, a.Tool, err)
+	}
+	return fmt.Sprintf("try:\n    %s = %s\nexcept ToolError as error:\n    print(error)", a.Label, call), nil
+}
+
+func (w *codeWriter) call(tool string, arguments map[string]any) (string, error) {
+	function := w.names.shown(tool)
+	if identifier(function) != function {
+		return "", fmt.Errorf("%q is no name of a function", function)
+	}
+	t := w.names.tool[function]
+	var words, odd []string
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		var s *universe.Schema
+		if t != nil && t.Parameters != nil {
+			s = t.Parameters.Property(name)
+		}
+		value := w.value(arguments[name], s)
+		if identifier(name) == name {
+			words = append(words, name+"="+value)
+		} else {
+			odd = append(odd, literal(name)+": "+value)
+		}
+	}
+	if len(odd) > 0 {
+		words = append(words, "**{"+strings.Join(odd, ", ")+"}")
+	}
+	return function + "(" + strings.Join(words, ", ") + ")", nil
+}
+
+// value writes an argument for a parameter of that schema, which may be nil.
+func (w *codeWriter) value(v any, s *universe.Schema) string {
+	switch v := v.(type) {
+	case string:
+		ref, ok := universe.ParseReference(v)
+		switch {
+		case !ok:
+			return literal(universe.UnescapeText(v))
+		case w.texts[ref.Label]:
+			return literal(v)
+		default:
+			return w.reference(ref, s)
+		}
+	case []any:
+		var items *universe.Schema
+		if s != nil {
+			items = s.Items
+		}
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = w.value(v[i], items)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			var property *universe.Schema
+			if s != nil {
+				property = s.Property(name)
+			}
+			parts = append(parts, literal(name)+": "+w.value(v[name], property))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	default:
+		return literal(v)
+	}
+}
+
+// reference writes what a reference stands for, as the parameter takes it.
+func (w *codeWriter) reference(ref universe.Reference, s *universe.Schema) string {
+	field := func(row string) string {
+		if ref.Column == "" {
+			return "next(iter(" + row + ".values()))"
+		}
+		return row + "[" + literal(ref.Column) + "]"
+	}
+	switch {
+	case s == nil || len(s.Types) == 0 && len(s.AnyOf) == 0 || slices.Contains(s.Types, "object"):
+		return ref.Label // a table
+	case s.Items != nil && len(s.Items.Properties) > 0:
+		var fields []string
+		for _, p := range s.Items.Properties {
+			fields = append(fields, literal(p.Name))
+		}
+		if ref.Column != "" {
+			return fmt.Sprintf("[{%s: %s} for row in %s]", strings.Join(fields, ", "), field("row"), ref.Label)
+		}
+		return fmt.Sprintf("[dict(zip([%s], row.values())) for row in %s]", strings.Join(fields, ", "), ref.Label)
+	case s.Items != nil:
+		return fmt.Sprintf("[%s for row in %s]", field("row"), ref.Label)
+	default:
+		return fmt.Sprintf("(%s if %s else None)", field(ref.Label+"[0]"), ref.Label)
+	}
+}
+
+// answer writes an answer: a reference as what its variable holds, data as data.
+func (w *codeWriter) answer(answer json.RawMessage) string {
+	v, err := universe.DecodeValue(answer)
+	if err != nil {
+		return "None"
+	}
+	if text, ok := v.(string); ok {
+		if ref, ok := universe.ParseReference(text); ok && !w.texts[ref.Label] {
+			if ref.Column == "" {
+				return ref.Label
+			}
+			return fmt.Sprintf("[{%s: row[%s]} for row in %s]", literal(ref.Column), literal(ref.Column), ref.Label)
+		}
+		return literal(text)
+	}
+	return literal(v)
+}

@@ -1,0 +1,208 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/interpreter"
+	"github.com/seatrial/seatrial/internal/universe"
+)
+
+// codePolicy acts by writing Python, as a model does under the protocol codeact.
+type codePolicy struct {
+	engine interpreter.Engine
+	limits interpreter.Limits
+	author author
+	coder  *coder
+	asked  codeBlock // that is running
+	over   bool
+}
+
+// author writes a policy's blocks: it is called with nothing at first, and then with what the last block has shown and what
+// its calls came back with. No code ends the episode, for the reason that stands in its place.
+type author interface {
+	write(view *universe.View, names *pythonNames, shown *universe.Block, seen []universe.Observation) (codeText, error)
+}
+
+// codeText is a block of a policy: its code, the labels of the calls that it makes, and the thought behind it.
+type codeText struct {
+	codeBlock
+	labels  []string
+	thought string
+	stop    bool
+}
+
+// newCodePolicy makes a policy that acts by code.
+func newCodePolicy(in PolicyInput, a author) (*codePolicy, error) {
+	if in.Python == nil {
+		return nil, fmt.Errorf("policies that write Python need an interpreter")
+	}
+	return &codePolicy{engine: in.Python, limits: in.PythonLimits, author: a}, nil
+}
+
+// next gives the next turn, or the next call of the block that runs.
+func (p *codePolicy) next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+	if p.over {
+		return stop("there is no more code"), nil
+	}
+	if p.coder == nil {
+		p.coder = newCoder(p.engine, p.limits, view)
+		return p.begin(ctx, view, nil)
+	}
+	if p.coder.block == nil {
+		return p.begin(ctx, view, p.coder.last)
+	}
+	for i := range seen {
+		p.coder.resume(&seen[i])
+	}
+	return p.await(ctx, universe.Turn{})
+}
+
+// begin starts the next block.
+func (p *codePolicy) begin(ctx context.Context, view *universe.View, shown *universe.Block) (universe.Turn, error) {
+	b, err := p.author.write(view, p.coder.names, shown, p.coder.seen)
+	if err != nil {
+		return universe.Turn{}, err
+	}
+	if b.stop {
+		p.over = true
+		return stop(b.thought), nil
+	}
+	p.asked, p.coder.labels = b.codeBlock, slices.Clone(b.labels)
+	if err := p.coder.start(ctx, b.code); err != nil {
+		return universe.Turn{}, err
+	}
+	return p.await(ctx, universe.Turn{Thought: b.thought})
+}
+
+func (p *codePolicy) await(ctx context.Context, turn universe.Turn) (universe.Turn, error) {
+	action, ended, err := p.coder.next(ctx, p.asked.solution)
+	if err != nil {
+		return universe.Turn{}, err
+	}
+	turn.Block = ended
+	if action != nil {
+		turn.Actions, turn.Open = []universe.Action{*action}, true
+	}
+	return turn, nil
+}
+
+// goldCode writes the primary plan as one block, and hands in its result in a second.
+type goldCode struct {
+	plan *universe.Plan
+	// slip makes a first attempt that reads a field which is not there, and prints what is there after the traceback.
+	slip  bool
+	stage int
+}
+
+func (g *goldCode) write(
+	view *universe.View, names *pythonNames, shown *universe.Block, _ []universe.Observation,
+) (codeText, error) {
+	if g.plan == nil {
+		return codeText{stop: true, thought: "the task has no plan"}, nil
+	}
+	w := newCodeWriter(view, names)
+	g.stage++
+	switch {
+	case g.stage == 1 && g.slip:
+		lines, err := w.calls(g.plan.Calls[:1])
+		if err != nil {
+			return codeText{}, err
+		}
+		label := g.plan.Calls[0].Label
+		lines = append(lines, fmt.Sprintf("print([row[%s] for row in list(%s) + [{}]])", literal("no such field"), label))
+		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, thought: "I read a field that I expect."}, nil
+	case g.stage == 2 && g.slip:
+		if shown == nil || !strings.Contains(shown.Traceback, "KeyError") && !strings.Contains(shown.Traceback, "TypeError") {
+			return codeText{stop: true, thought: "the wrong field raised nothing"}, nil
+		}
+		return codeText{codeBlock: codeBlock{code: fmt.Sprintf("print(%s)", g.plan.Calls[0].Label)}, thought: "I look at what is there."}, nil
+	case g.stage == 1 || g.stage == 3 && g.slip:
+		calls := g.plan.Calls
+		if g.slip {
+			calls = calls[1:]
+		}
+		lines, err := w.calls(calls)
+		if err != nil {
+			return codeText{}, err
+		}
+		lines = append(lines, g.plan.Answer)
+		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, thought: "I follow the plan."}, nil
+	default:
+		if shown == nil || shown.Traceback != "" || shown.Lost != "" {
+			return codeText{stop: true, thought: "the plan raised an error, and there is no other way"}, nil
+		}
+		return codeText{codeBlock: codeBlock{code: "solution = " + g.plan.Answer, solution: true}, thought: "This is what was asked for."}, nil
+	}
+}
+
+// transcribed writes another policy's turns as code: each turn is a block, each call an assignment to a variable of its
+// label, and each reference what Python makes of that variable.
+type transcribed struct {
+	script script
+	writer *codeWriter
+	begun  bool
+}
+
+func (t *transcribed) write(
+	view *universe.View, names *pythonNames, _ *universe.Block, seen []universe.Observation,
+) (codeText, error) {
+	if t.writer == nil {
+		t.writer = newCodeWriter(view, names)
+	}
+	if t.begun && len(seen) == 0 {
+		seen = []universe.Observation{}
+	}
+	t.begun = true
+	t.writer.learn(seen)
+	turn, err := t.script.turn(view, seen)
+	if err != nil {
+		return codeText{}, err
+	}
+	b := codeText{thought: turn.Thought}
+	var lines []string
+	for i := range turn.Actions {
+		switch a := &turn.Actions[i]; a.Kind {
+		case universe.ActionCall:
+			line, err := t.writer.attempt(a)
+			if err != nil {
+				return codeText{}, err
+			}
+			lines, b.labels = append(lines, line), append(b.labels, a.Label)
+		case universe.ActionAnswer:
+			lines, b.solution = append(lines, "solution = "+t.writer.answer(a.Answer)), true
+		case universe.ActionDecline:
+			lines = append(lines, fmt.Sprintf("%s(%s)", codeDecline, literal(a.Text)))
+		default:
+			return codeText{}, fmt.Errorf("an action of the kind %q cannot be written as code", a.Kind)
+		}
+	}
+	if len(lines) == 0 {
+		b.stop = turn.Stop
+		lines = []string{"pass"}
+	}
+	b.code = strings.Join(lines, "\n")
+	return b, nil
+}
+
+// The makers of policies that write Python.
+func newGoldCode(in PolicyInput) (*codePolicy, error) {
+	return newCodePolicy(in, &goldCode{plan: primary(in)})
+}
+
+func newGoldCodeSlip(in PolicyInput) (*codePolicy, error) {
+	return newCodePolicy(in, &goldCode{plan: primary(in), slip: true})
+}
+
+// transcribe makes a policy write its turns as code.
+func transcribe(make func(PolicyInput) (script, error)) func(PolicyInput) (*codePolicy, error) {
+	return func(in PolicyInput) (*codePolicy, error) {
+		s, err := make(in)
+		if err != nil {
+			return nil, err
+		}
+		return newCodePolicy(in, &transcribed{script: s})
+	}
+}
