@@ -82,7 +82,18 @@ func newCoder(engine interpreter.Engine, limits interpreter.Limits, view *univer
 			interpreter.Function{Name: codeAsk, Parameters: []string{"question"}, Document: "Asks the user, and returns the reply."})
 	}
 	c.setup = interpreter.Setup{Functions: functions, Call: c.serve, Limits: limits}
+	if view.Hidden != nil {
+		c.setup.Lookup = func(name string) *interpreter.Function { return hidden(view.Hidden(name)) }
+	}
 	return c
+}
+
+// hidden is a tool as a function that code can call without having been shown it.
+func hidden(t *universe.Tool) *interpreter.Function {
+	if t == nil || identifier(t.Name) != t.Name {
+		return nil
+	}
+	return &interpreter.Function{Name: t.Name, Parameters: parametersOf(t), Document: t.Description}
 }
 
 // serve hands a call of the code to the agent, and waits for what came of it.

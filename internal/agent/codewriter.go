@@ -16,24 +16,16 @@ type codeWriter struct {
 	names *pythonNames
 	// texts are labels that stand for starting tables, which no variable holds.
 	texts map[string]bool
-	seen  map[string]*universe.Observation // by label
+	// hidden finds tools that are not shown; may be nil.
+	hidden func(name string) *universe.Tool
 }
 
 func newCodeWriter(view *universe.View, names *pythonNames) *codeWriter {
-	w := &codeWriter{names: names, texts: map[string]bool{}, seen: map[string]*universe.Observation{}}
+	w := &codeWriter{names: names, texts: map[string]bool{}, hidden: view.Hidden}
 	for i := range view.Starts {
 		w.texts[view.Starts[i].Label] = true
 	}
 	return w
-}
-
-// learn keeps what calls came back with.
-func (w *codeWriter) learn(seen []universe.Observation) {
-	for i := range seen {
-		if o := &seen[i]; o.Label != "" && o.Error == nil {
-			w.seen[o.Label] = o
-		}
-	}
 }
 
 // calls writes a line for each call.
@@ -70,6 +62,9 @@ func (w *codeWriter) call(tool string, arguments map[string]any) (string, error)
 		return "", fmt.Errorf("%q is no name of a function", function)
 	}
 	t := w.names.tool[function]
+	if t == nil && w.hidden != nil {
+		t = w.hidden(tool)
+	}
 	var words, odd []string
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		var s *universe.Schema

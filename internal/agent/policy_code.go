@@ -156,7 +156,6 @@ func (t *transcribed) write(
 		seen = []universe.Observation{}
 	}
 	t.begun = true
-	t.writer.learn(seen)
 	turn, err := t.script.turn(view, seen)
 	if err != nil {
 		return codeText{}, err

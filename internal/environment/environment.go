@@ -209,6 +209,9 @@ func (e *Environment) View() *universe.View {
 	if e.config.Hint.When == HintStart {
 		view.Hint = e.config.Hint.Text
 	}
+	if e.config.Open != nil {
+		view.Hidden = e.hidden
+	}
 	if e.config.User != nil {
 		view.Questions = condition.Questions
 	}

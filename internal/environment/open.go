@@ -82,6 +82,18 @@ var openTools = func() *Toolkit {
 // Grows says whether the view grows in the course of the episode.
 func (e *Environment) Grows() bool { return e.config.Open != nil }
 
+// hidden gives the tool of that name, shown or not; nil where there is none.
+func (e *Environment) hidden(name string) *universe.Tool {
+	t := e.config.Open.Toolkit.find(name)
+	if t == nil {
+		t = e.config.Companions.find(name)
+	}
+	if t == nil {
+		return nil
+	}
+	return t.shown
+}
+
 // isFound says whether a tool was shown by a call of an earlier turn.
 func (e *Environment) isFound(name string) bool { return slices.Contains(e.found, name) }
 

@@ -279,7 +279,7 @@ func (b *bridge) call(ctx context.Context, payload []byte, out *Outcome) error {
 	if !utf8.Valid(payload) || json.Unmarshal(payload, &c) != nil || len(c.Arguments) == 0 || c.Arguments[0] != '{' {
 		return errTampered
 	}
-	if _, known := b.functions[c.Function]; !known {
+	if b.function(c.Function) == nil {
 		return errTampered
 	}
 	l := &b.setup.Limits
@@ -319,16 +319,29 @@ func (b *bridge) call(ctx context.Context, payload []byte, out *Outcome) error {
 	return writeFrame(b.p, 'v', result)
 }
 
+// function gives the function of that name, nil where there is none.
+func (b *bridge) function(name string) *Function {
+	if i, known := b.functions[name]; known {
+		return &b.setup.Functions[i]
+	}
+	if b.setup.Lookup != nil {
+		return b.setup.Lookup(name)
+	}
+	return nil
+}
+
 // named adds the functions that a text names and the process does not know yet. So a session pays for the functions
 // that it uses, not for the thousands that there are.
 func (b *bridge) named(text string, to []any) []any {
 	for word := range identifiers(text) {
-		i, known := b.functions[word]
-		if !known || b.sent[word] {
+		if b.sent[word] {
+			continue
+		}
+		f := b.function(word)
+		if f == nil {
 			continue
 		}
 		b.sent[word] = true
-		f := &b.setup.Functions[i]
 		parameters := f.Parameters
 		if parameters == nil {
 			parameters = []string{}

@@ -35,6 +35,9 @@ type Session interface {
 type Setup struct {
 	// Functions are callable by name from the first block on. There may be thousands.
 	Functions []Function
+	// Lookup finds functions beyond these, which are callable as well, by a name that code or a result mentions; nil for none.
+	// It gives the same for a name whenever it has given one, and is called where Call is.
+	Lookup func(name string) *Function
 	// Call serves them. It is called from one goroutine at a time.
 	Call Caller
 	// Limits bound the session; what is zero is as in [DefaultLimits].

@@ -463,6 +463,9 @@ type View struct {
 	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
 	Tools    []*Tool   `json:"tools"`            // specifications; agents that are models are shown name, description and parameters alone
 	Budget   Budget    `json:"budget"`
+	// Hidden finds a tool that can be called without being shown, which models are not told of; code that names one can call
+	// it. nil where there are none.
+	Hidden func(name string) *Tool `json:"-"`
 	// Questions is how many questions the user answers, 0 where nobody is there to answer.
 	Questions int `json:"questions,omitempty"`
 }
