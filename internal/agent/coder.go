@@ -28,8 +28,9 @@ type coder struct {
 	setup   interpreter.Setup
 	session interpreter.Session
 
-	// handles are the references to data handles that the code has been given: texts that stay references.
+	// handles are labels by which tables can be referred to: texts with them stay references.
 	handles map[string]bool
+	hidden  func(name string) *universe.Tool // see [universe.View]
 	// labels are for the next calls, in their order; a call beyond them has none of its own.
 	labels []string
 
@@ -70,7 +71,7 @@ var errOver = errors.New("the episode is over")
 // newCoder makes the coder of an episode.
 func newCoder(engine interpreter.Engine, limits interpreter.Limits, view *universe.View) *coder {
 	tools := view.Tools
-	c := &coder{engine: engine, names: newPythonNames(tools, codeAnswer, codeDecline, codeAsk), handles: map[string]bool{}}
+	c := &coder{engine: engine, names: newPythonNames(tools, codeAnswer, codeDecline, codeAsk), handles: map[string]bool{}, hidden: view.Hidden}
 	for i := range view.Starts {
 		c.handles[view.Starts[i].Label] = true
 	}
@@ -303,14 +304,23 @@ func (c *coder) reply(o *universe.Observation) codeReply {
 	case len(o.Content) == 0:
 		return codeReply{content: json.RawMessage("null")}
 	}
-	if v, err := universe.DecodeValue(o.Content); err == nil {
-		if record, ok := v.(map[string]any); ok {
-			if text, ok := record["handle"].(string); ok && text == (universe.Reference{Label: o.Label}).String() {
-				c.handles[o.Label] = true
-			}
-		}
+	if worksOnTables(c.tool(o.Tool)) {
+		c.handles[o.Label] = true
 	}
 	return codeReply{content: o.Content}
+}
+
+// tool gives what code can call under the tool's own name; nil where that is not known.
+func (c *coder) tool(name string) *universe.Tool {
+	if t := c.names.tool[c.names.shown(name)]; t != nil || c.hidden == nil {
+		return t
+	}
+	return c.hidden(name)
+}
+
+// worksOnTables says whether a tool takes tables by their labels (the slot and sel styles).
+func worksOnTables(t *universe.Tool) bool {
+	return t != nil && t.Body != nil && t.Body.Engine == universe.EngineRelation
 }
 
 // shown gives the name under which code knows a tool.

@@ -16,17 +16,43 @@ type codeWriter struct {
 	names *pythonNames
 	// texts are labels that stand for starting tables, which no variable holds.
 	texts map[string]bool
+	// held says where in the variable of a label its records are, where it holds more; "" for none.
+	held map[string]string
 	// hidden finds tools that are not shown; may be nil.
 	hidden func(name string) *universe.Tool
 }
 
 func newCodeWriter(view *universe.View, names *pythonNames) *codeWriter {
-	w := &codeWriter{names: names, texts: map[string]bool{}, hidden: view.Hidden}
+	w := &codeWriter{names: names, texts: map[string]bool{}, held: map[string]string{}, hidden: view.Hidden}
 	for i := range view.Starts {
 		w.texts[view.Starts[i].Label] = true
 	}
 	return w
 }
+
+// learn takes note of where results hold their records, beside other fields.
+func (w *codeWriter) learn(seen []universe.Observation) {
+	for i := range seen {
+		o := &seen[i]
+		v, err := universe.DecodeValue(o.Content)
+		record, ok := v.(map[string]any)
+		if o.Error != nil || err != nil || !ok {
+			continue
+		}
+		var lists []string
+		for _, name := range slices.Sorted(maps.Keys(record)) {
+			if list, ok := record[name].([]any); ok && !slices.ContainsFunc(list, func(v any) bool { _, is := v.(map[string]any); return !is }) {
+				lists = append(lists, name)
+			}
+		}
+		if len(lists) == 1 {
+			w.held[o.Label] = "[" + literal(lists[0]) + "]"
+		}
+	}
+}
+
+// variable gives the expression for the records of a label.
+func (w *codeWriter) variable(label string) string { return label + w.held[label] }
 
 // calls writes a line for each call.
 func (w *codeWriter) calls(calls []universe.Call) ([]string, error) {
@@ -72,6 +98,9 @@ func (w *codeWriter) call(tool string, arguments map[string]any) (string, error)
 			s = t.Parameters.Property(name)
 		}
 		value := w.value(arguments[name], s)
+		if worksOnTables(t) {
+			value = literal(arguments[name]) // such tools take labels
+		}
 		if identifier(name) == name {
 			words = append(words, name+"="+value)
 		} else {
@@ -130,22 +159,23 @@ func (w *codeWriter) reference(ref universe.Reference, s *universe.Schema) strin
 		}
 		return row + "[" + literal(ref.Column) + "]"
 	}
+	records := w.variable(ref.Label)
 	switch {
 	case s == nil || len(s.Types) == 0 && len(s.AnyOf) == 0 || slices.Contains(s.Types, "object"):
-		return ref.Label // a table
+		return records // a table
 	case s.Items != nil && len(s.Items.Properties) > 0:
 		var fields []string
 		for _, p := range s.Items.Properties {
 			fields = append(fields, literal(p.Name))
 		}
 		if ref.Column != "" {
-			return fmt.Sprintf("[{%s: %s} for row in %s]", strings.Join(fields, ", "), field("row"), ref.Label)
+			return fmt.Sprintf("[{%s: %s} for row in %s]", strings.Join(fields, ", "), field("row"), records)
 		}
-		return fmt.Sprintf("[dict(zip([%s], row.values())) for row in %s]", strings.Join(fields, ", "), ref.Label)
-	case s.Items != nil:
-		return fmt.Sprintf("[%s for row in %s]", field("row"), ref.Label)
+		return fmt.Sprintf("[dict(zip([%s], row.values())) for row in %s]", strings.Join(fields, ", "), records)
+	case s.Items != nil || slices.Contains(s.Types, "array"):
+		return fmt.Sprintf("[%s for row in %s]", field("row"), records)
 	default:
-		return fmt.Sprintf("(%s if %s else None)", field(ref.Label+"[0]"), ref.Label)
+		return fmt.Sprintf("(%s if %s else None)", field(records+"[0]"), records)
 	}
 }
 
@@ -158,9 +188,9 @@ func (w *codeWriter) answer(answer json.RawMessage) string {
 	if text, ok := v.(string); ok {
 		if ref, ok := universe.ParseReference(text); ok && !w.texts[ref.Label] {
 			if ref.Column == "" {
-				return ref.Label
+				return w.variable(ref.Label)
 			}
-			return fmt.Sprintf("[{%s: row[%s]} for row in %s]", literal(ref.Column), literal(ref.Column), ref.Label)
+			return fmt.Sprintf("[{%s: row[%s]} for row in %s]", literal(ref.Column), literal(ref.Column), w.variable(ref.Label))
 		}
 		return literal(text)
 	}

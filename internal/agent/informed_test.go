@@ -373,7 +373,7 @@ func TestConversationOfAnInformedRetry(t *testing.T) {
 		var opened [2]model.Request
 		for i, shown := range []*transcript.Transcript{nil, failed} {
 			client := says("Hm.")
-			c, err := NewProtocol(p.Name, ProtocolConfig{Client: client, Failed: shown})
+			c, err := NewProtocol(p.Name, ProtocolConfig{Client: client, Failed: shown, Python: echo{}})
 			if err != nil {
 				t.Fatal(err)
 			}

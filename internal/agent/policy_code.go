@@ -113,7 +113,10 @@ func (g *goldCode) write(
 		}
 		label := g.plan.Calls[0].Label
 		lines = append(lines, fmt.Sprintf("print([row[%s] for row in list(%s) + [{}]])", literal("no such field"), label))
-		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, thought: "I read a field that I expect."}, nil
+		return codeText{
+			codeBlock: codeBlock{code: strings.Join(lines, "\n")}, labels: labelsOf(g.plan.Calls[:1]),
+			thought: "I read a field that I expect.",
+		}, nil
 	case g.stage == 2 && g.slip:
 		if shown == nil || !strings.Contains(shown.Traceback, "KeyError") && !strings.Contains(shown.Traceback, "TypeError") {
 			return codeText{stop: true, thought: "the wrong field raised nothing"}, nil
@@ -129,7 +132,7 @@ func (g *goldCode) write(
 			return codeText{}, err
 		}
 		lines = append(lines, g.plan.Answer)
-		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, thought: "I follow the plan."}, nil
+		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, labels: labelsOf(calls), thought: "I follow the plan."}, nil
 	default:
 		if shown == nil || shown.Traceback != "" || shown.Lost != "" {
 			return codeText{stop: true, thought: "the plan raised an error, and there is no other way"}, nil
@@ -138,12 +141,22 @@ func (g *goldCode) write(
 	}
 }
 
+func labelsOf(calls []universe.Call) []string {
+	labels := make([]string, len(calls))
+	for i := range calls {
+		labels[i] = calls[i].Label
+	}
+	return labels
+}
+
 // transcribed writes another policy's turns as code: each turn is a block, each call an assignment to a variable of its
 // label, and each reference what Python makes of that variable.
 type transcribed struct {
 	script script
 	writer *codeWriter
 	begun  bool
+	// answered says that the last block was to hand in the answer.
+	answered bool
 }
 
 func (t *transcribed) write(
@@ -152,6 +165,10 @@ func (t *transcribed) write(
 	if t.writer == nil {
 		t.writer = newCodeWriter(view, names)
 	}
+	if t.answered {
+		return codeText{stop: true, thought: "the answer could not be handed in"}, nil
+	}
+	t.writer.learn(seen)
 	if t.begun && len(seen) == 0 {
 		seen = []universe.Observation{}
 	}
@@ -182,7 +199,7 @@ func (t *transcribed) write(
 		b.stop = turn.Stop
 		lines = []string{"pass"}
 	}
-	b.code = strings.Join(lines, "\n")
+	b.code, t.answered = strings.Join(lines, "\n"), b.solution
 	return b, nil
 }
 

@@ -175,7 +175,7 @@ func TestUnknownPolicy(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for _, p := range Policies() {
-		if _, err := NewPolicy(p.Name, PolicyInput{Task: &universe.Task{}}); err != nil || p.Description == "" {
+		if _, err := NewPolicy(p.Name, PolicyInput{Task: &universe.Task{}, Python: echo{}}); err != nil || p.Description == "" {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}

@@ -27,6 +27,9 @@ var requestConditions = []string{"drop-detail", "clarify", "surface", "surface:5
 func requestOptions(dir string, workers int) Options {
 	o := demoOptions(dir)
 	o.Workers, o.Neighbours, o.Conditions, o.Styles = workers, 3, requestConditions, []string{"rest"}
+	if underRace {
+		o.Limit = 30
+	}
 	return o
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/seatrial/seatrial/internal/model"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -22,6 +23,7 @@ type cast struct {
 	instances []*suite.Instance
 	providers model.Options
 	stop      context.CancelCauseFunc // ends the run with a cause
+	python    interpreter.Engine      // nil where no agent writes code
 	examples  *examples               // nil where no agent is shown any
 }
 
@@ -55,14 +57,14 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 			list = append(list, c.app.human(c.o, arms, len(c.instances), c.stop)...)
 			continue
 		}
-		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}}); err != nil {
+		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}, Python: c.python}); err != nil {
 			return nil, err
 		}
 		for _, arm := range arms {
 			list = append(list, episode.Participant{
 				Agent: name, Arm: arm.String(), Budget: c.o.budget, Scale: arm.Budget,
 				New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
-					return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial})
+					return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial, Python: c.python})
 				},
 			})
 		}
@@ -116,6 +118,7 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 	if err != nil {
 		return nil, err
 	}
+	config.Python = c.python
 	var list []episode.Participant
 	for _, protocol := range agent.Protocols() {
 		if !slices.Contains(c.o.protocols, protocol.Name) {

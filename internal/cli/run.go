@@ -69,6 +69,7 @@ type runOptions struct {
 	attempts      int
 	plainHistory  bool
 	embeddingsURL string // of the server that makes vectors of what agents search for
+	code          codeOptions
 }
 
 // What becomes of a task's evidence.
@@ -126,6 +127,7 @@ func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
 	workersFlag(cmd, &o.workers)
 	o.judging.judgeFlag(cmd)
 	cmd.Flags().StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that makes vectors of what agents search for, where tools are found by their meaning")
+	o.code.flags(cmd.Flags())
 	o.providerFlags(cmd.Flags())
 }
 
@@ -174,6 +176,9 @@ func (o *runOptions) settings() map[string]string {
 	}
 	o.scaling.settings(settings)
 	o.judging.settings(settings)
+	if o.code.engine != "" {
+		settings["interpreter"] = o.code.engine
+	}
 	return settings
 }
 
@@ -189,6 +194,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	o.conditions = split(s["condition"])
 	o.scaling.restore(s)
 	o.judging.restore(s)
+	o.code.engine = cmp.Or(o.code.engine, s["interpreter"])
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
@@ -383,7 +389,15 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop}
+	python, err := o.code.open(ctx, o.writesCode())
+	if err != nil {
+		return err
+	}
+	if python != nil {
+		o.code.engine = python.Name()
+		defer func() { err = errors.Join(err, python.Close()) }()
+	}
+	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop, python: python}
 	defer cast.close()
 	participants, err := cast.participants()
 	if err != nil {
