@@ -16,11 +16,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
 	_ "modernc.org/sqlite" // the driver of mkdb
@@ -31,6 +33,12 @@ func TestMain(m *testing.M) {
 		"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) },
 	})
 }
+
+// pythonWorks says whether some engine runs the Python of agents here.
+var pythonWorks = sync.OnceValue(func() bool {
+	engine, err := interpreter.Open(context.Background(), interpreter.Choice{})
+	return err == nil && engine.Close() == nil
+})
 
 // TestScripts runs every script of testdata/script, one a behaviour. $SUITE is a small suite of the demo corpus that
 // scripts must only read; `copydir` copies it. See testdata/script/README.md for the commands.
@@ -51,6 +59,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SUITE", small)
 			env.Values[serverKey{}] = new(modelServer)
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "python" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return pythonWorks(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":       exits,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -131,6 +132,10 @@ func oracle(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
 			return modeltest.Use(modeltest.Call{Name: call.Tool, Arguments: string(arguments)})
 		case len(c.Tools) > 0:
 			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: `{"answer":"$call_1$"}`})
+		case slices.Contains(c.Stop, "</execute>") && c.Turn() == 0:
+			return modeltest.Say(fmt.Sprintf("<thought> I know that one. </thought>\n<execute>\nimport json\nrows = %s(**json.loads(%q))\nrows", call.Tool, arguments))
+		case slices.Contains(c.Stop, "</execute>"):
+			return modeltest.Say("<thought> That was it. </thought>\n<solution>\nsolution = rows")
 		case len(c.Stop) > 0 && c.Turn() == 0:
 			return modeltest.Say(fmt.Sprintf("Thought: I know that one.\nAction: %s\nAction Input: %s", call.Tool, arguments))
 		case len(c.Stop) > 0:
