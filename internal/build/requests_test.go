@@ -28,7 +28,7 @@ func requestOptions(dir string, workers int) Options {
 	o := demoOptions(dir)
 	o.Workers, o.Neighbours, o.Conditions, o.Styles = workers, 3, requestConditions, []string{"rest"}
 	if underRace {
-		o.Limit = 30
+		o.Limit = 12
 	}
 	return o
 }
