@@ -123,9 +123,15 @@ func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command 
 	if len(command) > 0 {
 		return p.Command(ctx, command, a.In, a.Out, a.Err)
 	}
+	if f.replay != "" {
+		return a.replay(ctx, p, f)
+	}
 	target, err := proxy.ParseTarget(f.to)
 	if err != nil {
 		return err
+	}
+	if f.listen == "" {
+		return p.Bridge(ctx, target, a.In, a.Out)
 	}
 	handler, err := p.Handler(target)
 	if err != nil {
@@ -133,6 +139,30 @@ func (a *app) carry(ctx context.Context, p *proxy.Proxy, f *proxyFlags, command 
 	}
 	return a.listen(ctx, f.listen, target.Path, f.to, handler)
 }
+
+// replay answers from a record.
+func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
+	path := filepath.Join(f.replay, recordFile)
+	file, err := os.Open(path)
+	if err != nil {
+		return diag.Usagef("--replay: %v", err)
+	}
+	record, err := proxy.ReadReplay(path, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if f.listen == "" {
+		return p.Replay(ctx, record, a.In, a.Out)
+	}
+	handler, err := p.ReplayHandler(ctx, record, replayPath)
+	if err != nil {
+		return err
+	}
+	return a.listen(ctx, f.listen, replayPath, f.replay, handler)
+}
+
+// replayPath is where a record is served over HTTP.
+const replayPath = "/mcp"
 
 // listen serves over HTTP until the user interrupts. Streams that clients keep open are cut after a moment.
 func (a *app) listen(ctx context.Context, address, path, to string, handler http.Handler) error {

@@ -52,6 +52,8 @@ type gateway struct {
 // httpSession is a session with the stream on which the server speaks by itself, where the client keeps one open.
 type httpSession struct {
 	*session
+	begun bool // a client has introduced itself, or called a tool
+
 	mu     sync.Mutex
 	stream *events
 }
@@ -422,7 +424,8 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	e.carry(r.Context(), s, response.Body, g.p.limit)
 }
 
-// session gives the session of a request. A request that opens one begins a session of its own.
+// session gives the session of a request. A request that opens one begins a session of its own; what a client asks before
+// it introduces itself belongs to it.
 func (g *gateway) session(r *http.Request, body []byte) *httpSession {
 	id := r.Header.Get(headerSession)
 	g.mu.Lock()
@@ -435,9 +438,12 @@ func (g *gateway) session(r *http.Request, body []byte) *httpSession {
 		g.remember(id, s)
 		return s
 	}
-	if m, ok := readMessage(body); g.anonymous == nil || ok && m.method == "initialize" {
+	m, ok := readMessage(body)
+	opens := ok && m.method == "initialize"
+	if g.anonymous == nil || opens && g.anonymous.begun {
 		g.anonymous = &httpSession{session: g.p.newSession()}
 	}
+	g.anonymous.begun = g.anonymous.begun || opens || ok && m.method == "tools/call"
 	return g.anonymous
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -27,7 +28,7 @@ func readObject(raw []byte) (object, bool) {
 	if i >= len(raw) || raw[i] != '{' {
 		return nil, false
 	}
-	o := object{}
+	o, ok := object{}, true
 	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != '}'; i = skipSpace(raw, i) {
 		if raw[i] == ',' {
 			i++
@@ -35,7 +36,7 @@ func readObject(raw []byte) (object, bool) {
 		}
 		end := skipValue(raw, i)
 		m := member{key: raw[i:end:end]}
-		if json.Unmarshal(m.key, &m.name) != nil {
+		if m.name, ok = text(m.key); !ok {
 			return nil, false
 		}
 		i = skipSpace(raw, skipSpace(raw, end)+1) // the colon
@@ -192,27 +193,60 @@ func quote(s string) json.RawMessage { return universe.AppendValue(nil, s) }
 
 // text reads a JSON string; it is false for anything else.
 func text(raw json.RawMessage) (string, bool) {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	return s, true
+	if inner := raw[1 : len(raw)-1]; !bytes.ContainsRune(inner, '\\') && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// canonical writes a JSON value in the one form that equal values share: members sorted, no blanks, numbers as they were
-// written.
+// canonical writes a JSON value in the one form that equal values share: members sorted, no blanks, strings in one spelling,
+// numbers as they were written.
 func canonical(raw json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return string(raw)
+	return string(appendCanonical(make([]byte, 0, len(raw)), raw))
+}
+
+func appendCanonical(dst []byte, raw json.RawMessage) []byte {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return dst
 	}
-	written, err := universe.Marshal(v)
-	if err != nil {
-		return string(raw)
+	switch raw[0] {
+	case '{':
+		o, _ := readObject(raw)
+		slices.SortStableFunc(o, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		dst = append(dst, '{')
+		first := true
+		for i := range o {
+			if i+1 < len(o) && o[i+1].name == o[i].name {
+				continue // the last of one name counts
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = appendCanonical(append(universe.AppendValue(dst, o[i].name), ':'), o[i].value)
+		}
+		return append(dst, '}')
+	case '[':
+		list, _ := readArray(raw)
+		dst = append(dst, '[')
+		for i, v := range list {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendCanonical(dst, v)
+		}
+		return append(dst, ']')
+	case '"':
+		if s, ok := text(raw); ok {
+			return universe.AppendValue(dst, s)
+		}
 	}
-	return string(written)
+	return append(dst, raw...)
 }
 
 // message is what a proxy has to know of a JSON-RPC message.
@@ -227,6 +261,11 @@ func readMessage(raw []byte) (*message, bool) {
 	if !json.Valid(raw) {
 		return nil, false
 	}
+	return readValid(raw)
+}
+
+// readValid is readMessage for what is known to be JSON.
+func readValid(raw []byte) (*message, bool) {
 	fields, ok := readObject(raw)
 	if !ok {
 		return nil, false

@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -25,18 +23,16 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(serverVariable) {
 	case "":
 		os.Exit(m.Run())
-	case "echo":
-		_, _ = io.Copy(os.Stdout, os.Stdin)
 	case "mcp":
 		if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			os.Exit(1)
 		}
-	case "child":
-		runParent()
+	case "family":
+		runFamily()
 	case "fail":
 		os.Exit(3)
-	case "stubborn":
-		runStubborn()
+	case "orphan":
+		select {} // until it is killed
 	}
 }
 
@@ -227,12 +223,3 @@ func TestAFaultStrikesAndPasses(t *testing.T) {
 		})
 	}
 }
-
-func runParent() {
-	fmt.Println(os.Getpid())
-}
-
-func runStubborn() {}
-
-var _ = bufio.NewReader
-var _ = bytes.NewReader

@@ -147,17 +147,18 @@ func newSession(f *Faults, t *trace, n int) *session {
 func (s *session) fromClient(raw []byte) *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.t.message(s.number, "client", "", raw)
+	valid := json.Valid(raw)
+	s.t.message(s.number, "client", "", raw, valid)
 	t := &turn{forward: raw}
-	if m, ok := readMessage(raw); ok {
-		s.clientMessage(t, m)
-	} else if json.Valid(raw) {
-		if list, isBatch := readArray(raw); isBatch {
+	if valid {
+		if m, ok := readValid(raw); ok {
+			s.clientMessage(t, m)
+		} else if list, isBatch := readArray(raw); isBatch {
 			s.clientBatch(t, list)
 		}
 	}
 	if t.changed {
-		s.t.message(s.number, "proxy", "server", t.forward)
+		s.t.message(s.number, "proxy", "server", t.forward, true)
 	}
 	return t
 }
@@ -167,7 +168,7 @@ func (s *session) clientBatch(t *turn, list []json.RawMessage) {
 	var passed []json.RawMessage
 	for _, raw := range list {
 		one := &turn{forward: raw}
-		if m, ok := readMessage(raw); ok {
+		if m, ok := readValid(raw); ok {
 			s.clientMessage(one, m)
 		}
 		t.changed = t.changed || one.changed || one.forward == nil
@@ -271,6 +272,9 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	}
 	params = s.meddle(active, c, params)
 	s.expect(active, c)
+	if len(active) == 0 && asked == tool {
+		return
+	}
 	if written := params.encode(); string(written) != string(m.params().encode()) {
 		t.forward, t.changed = m.fields.with("params", written).encode(), true
 	}
@@ -558,12 +562,13 @@ func (s *session) expect(active []*rule, c *call) {
 func (s *session) fromServer(raw []byte) *delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.t.message(s.number, "server", "", raw)
+	valid := json.Valid(raw)
+	s.t.message(s.number, "server", "", raw, valid)
 	d := &delivery{message: raw}
-	if m, ok := readMessage(raw); ok {
-		s.serverMessage(d, m)
-	} else if json.Valid(raw) {
-		if list, isBatch := readArray(raw); isBatch {
+	if valid {
+		if m, ok := readValid(raw); ok {
+			s.serverMessage(d, m)
+		} else if list, isBatch := readArray(raw); isBatch {
 			s.serverBatch(d, list)
 		}
 	}
@@ -575,7 +580,7 @@ func (s *session) fromServer(raw []byte) *delivery {
 func (s *session) serverBatch(d *delivery, list []json.RawMessage) {
 	fresh := slices.Clone(list)
 	for i, raw := range list {
-		m, ok := readMessage(raw)
+		m, ok := readValid(raw)
 		if !ok {
 			continue
 		}
@@ -631,7 +636,7 @@ func (s *session) serverMessage(d *delivery, m *message) {
 // delivered records that a message reached the client, and with it what was done to it.
 func (s *session) delivered(d *delivery) {
 	if d.changed && d.fate != fateSilence && d.fate != fateDrop {
-		s.t.message(s.number, "proxy", "client", d.message)
+		s.t.message(s.number, "proxy", "client", d.message, true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -660,7 +665,7 @@ func (s *session) undelivered(d *delivery) {
 }
 
 // notice records a message that the proxy made.
-func (s *session) notice(raw []byte) { s.t.message(s.number, "proxy", "client", raw) }
+func (s *session) notice(raw []byte) { s.t.message(s.number, "proxy", "client", raw, true) }
 
 // left records that the client has gone.
 func (s *session) left() { s.t.add(&line{Session: s.number, Act: actLeft}) }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -97,6 +98,7 @@ type trace struct {
 	out    io.Writer // nil where nothing is recorded
 	number int
 	kept   []line
+	buffer []byte
 	failed error
 }
 
@@ -110,7 +112,7 @@ func (t *trace) add(l *line) int {
 	defer t.mu.Unlock()
 	t.number++
 	l.Number = t.number
-	l.MS = float64(t.now().Sub(t.began).Microseconds()) / 1000
+	l.MS = t.since()
 	if l.From == "" || l.Unread > 0 {
 		t.kept = append(t.kept, *l)
 	}
@@ -127,18 +129,47 @@ func (t *trace) add(l *line) int {
 }
 
 // message records a message, if messages are recorded at all.
-func (t *trace) message(session int, from, to string, raw []byte) {
+func (t *trace) message(session int, from, to string, raw []byte, valid bool) {
 	if t.out == nil || len(raw) == 0 {
 		return
 	}
-	l := &line{Session: session, From: from, To: to}
-	if json.Valid(raw) && utf8.Valid(raw) {
-		l.Message = raw
-	} else {
-		l.Bytes = raw
+	if !valid || !utf8.Valid(raw) || bytes.ContainsAny(raw, "\r\n") {
+		l := &line{Session: session, From: from, To: to}
+		if valid && utf8.Valid(raw) {
+			l.Message = raw
+		} else {
+			l.Bytes = raw
+		}
+		t.add(l)
+		return
 	}
-	t.add(l)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.number++
+	b := append(t.buffer[:0], `{"n":`...)
+	b = strconv.AppendInt(b, int64(t.number), 10)
+	b = strconv.AppendInt(append(b, `,"session":`...), int64(session), 10)
+	b = strconv.AppendFloat(append(b, `,"ms":`...), t.since(), 'f', -1, 64)
+	b = append(append(append(b, `,"from":"`...), from...), '"')
+	if to != "" {
+		b = append(append(append(b, `,"to":"`...), to...), '"')
+	}
+	b = append(append(append(b, `,"message":`...), raw...), "}\n"...)
+	t.buffer = b
+	if cap(b) > maxBuffer {
+		t.buffer = nil
+	}
+	if t.failed == nil {
+		if _, err := t.out.Write(b); err != nil {
+			t.failed = fmt.Errorf("the record cannot be written: %w", err)
+		}
+	}
 }
+
+// maxBuffer bounds what is kept for writing the next message.
+const maxBuffer = 1 << 20
+
+func (t *trace) since() float64 { return float64(t.now().Sub(t.began).Microseconds()) / 1000 }
 
 func (t *trace) lines() []line {
 	t.mu.Lock()
