@@ -147,13 +147,17 @@ func (g *guest) sleep(d time.Duration) bool {
 	}
 }
 
-// Read implements [process].
+// Read implements [process]. The host reads after it has written all that there is for the instance: one that waits for more
+// then would wait for ever.
 func (g *guest) Read(buffer []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(g.outbox) == 0 {
 		if g.over {
 			return 0, io.EOF
+		}
+		if g.waiting && len(g.inbox) == 0 {
+			return 0, errTampered
 		}
 		g.changed.Wait()
 	}

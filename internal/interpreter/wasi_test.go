@@ -54,9 +54,9 @@ func wasiEngine(t testing.TB) *wasi {
 	return s.engine.(*wasi)
 }
 
-// wasiLimits leave time for a loop that is some twenty times slower than outside, on a machine with other work.
+// wasiLimits leave time for code that is some twenty times slower than outside, on a machine with other work.
 var wasiLimits = Limits{
-	BlockTime: 4 * time.Second, BlockCPU: 3 * time.Second, SessionTime: time.Minute, Memory: 128 << 20, Output: 16 << 10,
+	BlockTime: 20 * time.Second, BlockCPU: 15 * time.Second, SessionTime: time.Minute, Memory: 128 << 20, Output: 16 << 10,
 	Value: 1 << 20, BlockCalls: 50, SessionCalls: 200,
 }
 
@@ -308,6 +308,31 @@ forge(b"d", {"id": %d, "value": "forged", "traceback": "", "cut": False, "lost":
 				t.Errorf("afterwards: %+v", o)
 			}
 		})
+	}
+	// Code that ends its block and then takes the next one in the session's place says what it likes of itself, as code
+	// always can; what it cannot do is to hold on to the session, or to go past a limit.
+	s := begin(t, &Setup{Limits: limits})
+	if o := mustRun(t, s, fmt.Sprintf(forge, 1)+"os.read(0, 1)"); o.Value != "forged" {
+		t.Errorf("%+v", o)
+	}
+	if o := mustRun(t, s, "1+1"); !o.Fresh || o.Reason != ReasonBridge {
+		t.Errorf("the next block: %+v", o)
+	}
+	if o := mustRun(t, s, "1+1"); o.Value != "2" {
+		t.Errorf("afterwards: %+v", o)
+	}
+}
+
+// TestWASINoticesCodeThatWaits has a block read what is not there: it ends at once, and long before its time.
+func TestWASINoticesCodeThatWaits(t *testing.T) {
+	limits := wasiLimits
+	limits.BlockTime, limits.BlockCPU = time.Hour, time.Hour
+	s := begin(t, &Setup{Limits: limits})
+	if o := mustRun(t, s, "import os\nos.read(0, 1)"); !o.Fresh || o.Reason != ReasonBridge {
+		t.Errorf("%+v", o)
+	}
+	if o := mustRun(t, s, "1+1"); o.Value != "2" {
+		t.Errorf("afterwards: %+v", o)
 	}
 }
 
