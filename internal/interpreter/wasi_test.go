@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/sys"
 )
 
 // wasiOptions are those of the tests: the file that SEATRIAL_PYTHON_WASI names, or the one that was fetched.
@@ -163,6 +166,27 @@ open(os.__file__, "w").close()  # the files inside the module are memory as well
 	}
 }
 
+// TestWASICopiesAllState compares an instance that has not run with the image.
+func TestWASICopiesAllState(t *testing.T) {
+	e := wasiEngine(t)
+	mod, _, err := e.instance(t.Context(), &linearMemory{limit: wasiLimits.Memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := mod.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	memory, _ := mod.Memory().Read(0, mod.Memory().Size())
+	if !bytes.Equal(memory, e.image.memory) {
+		t.Error("the memory differs")
+	}
+	if stack := mod.ExportedGlobal(stackExport).Get(); stack != e.image.stack {
+		t.Errorf("the stack pointer is %d, want %d", stack, e.image.stack)
+	}
+}
+
 // TestWASIKeepsTheHostOut looks for whatever of the host could show.
 func TestWASIKeepsTheHostOut(t *testing.T) {
 	t.Setenv("SEATRIAL_PLANTED", planted)
@@ -172,6 +196,7 @@ func TestWASIKeepsTheHostOut(t *testing.T) {
 		{"def there(p):\n    try:\n        os.listdir(p)\n        return True\n    except OSError:\n        return False\n[p for p in ('/', '.', '/etc', '/proc', '/tmp', '/home', '/root', '/work', '/dev') if there(p)]", "[]"},
 		{"def reads(p):\n    try:\n        open(p).read()\n        return True\n    except OSError:\n        return False\n[p for p in ('/etc/passwd', '/usr/local/lib/python3.12/../../../../etc/passwd', '/dev/urandom', '/proc/self/environ') if reads(p)]", "[]"},
 		{"def writes(p):\n    try:\n        open(p, 'w').close()\n        return True\n    except OSError:\n        return False\n[p for p in ('/tmp/x', 'x', '/usr/local/lib/python3.12/x.py') if writes(p)]", "[]"},
+		{"sys.flags.hash_randomization", "0"},
 		{"hasattr(os, 'fork'), hasattr(os, 'system') and os.system('true') == 0", "(False, False)"},
 		{"import _socket\nhasattr(_socket.socket, 'connect')", "False"},
 		{"import time\ntime.time() > 1.7e9 and time.monotonic() > 0", "True"},
@@ -325,9 +350,7 @@ forge(b"d", {"id": %d, "value": "forged", "traceback": "", "cut": False, "lost":
 
 // TestWASINoticesCodeThatWaits has a block read what is not there: it ends at once, and long before its time.
 func TestWASINoticesCodeThatWaits(t *testing.T) {
-	limits := wasiLimits
-	limits.BlockTime, limits.BlockCPU = time.Hour, time.Hour
-	s := begin(t, &Setup{Limits: limits})
+	s := begin(t, &Setup{Limits: wasiLimits})
 	if o := mustRun(t, s, "import os\nos.read(0, 1)"); !o.Fresh || o.Reason != ReasonBridge {
 		t.Errorf("%+v", o)
 	}
@@ -480,6 +503,62 @@ func TestGuestCounts(t *testing.T) {
 		}
 		if _, ok := g.read(buffer); ok {
 			t.Error("it reads past its end")
+		}
+	})
+}
+
+// TestGuestSaysWhyItEnded goes through the ways in which an instance can end.
+func TestGuestSaysWhyItEnded(t *testing.T) {
+	trap := errors.New("wasm error: unreachable")
+	for _, test := range []struct {
+		ended          error
+		alone, refused bool
+		want           string
+	}{
+		{sys.NewExitError(3), true, false, ReasonExit},
+		{sys.NewExitError(sys.ExitCodeContextCanceled), true, false, ReasonExit}, // os._exit(-1)
+		{sys.NewExitError(sys.ExitCodeContextCanceled), false, false, ""},
+		{sys.NewExitError(exitMemory), true, false, ReasonMemory},
+		{sys.NewExitError(exitBroken), true, false, ReasonBridge},
+		{sys.NewExitError(3), true, true, ReasonExit},
+		{trap, true, false, ReasonCrash},
+		{trap, true, true, ReasonMemory},
+		{errors.New("wasm error: stack overflow"), true, false, ReasonMemory},
+		{errStopped, true, false, ReasonBridge},
+	} {
+		g := newGuest(&linearMemory{refused: test.refused})
+		g.ended, g.alone = test.ended, test.alone
+		close(g.gone)
+		if got := g.end(); got != test.want {
+			t.Errorf("%v, alone %t, refused %t: %q, want %q", test.ended, test.alone, test.refused, got, test.want)
+		}
+	}
+}
+
+// TestClockWait reads subscriptions of clocks.
+func TestClockWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const realtime, steady = 0, 1
+		defer func(real time.Time) { began = real }(began)
+		began = time.Now() // the bubble's time lies before the real one
+		for _, test := range []struct {
+			clock    uint32
+			timeout  uint64
+			absolute uint16
+			want     time.Duration
+		}{
+			{steady, 5e9, 0, 5 * time.Second},
+			{realtime, 5e9, 0, 5 * time.Second},
+			{steady, uint64(monotonic()) + 5e9, 1, 5 * time.Second},
+			{realtime, uint64(time.Now().UnixNano()) + 5e9, 1, 5 * time.Second},
+			{realtime, uint64(time.Now().UnixNano()) - 5e9, 1, 0},
+			{steady, math.MaxUint64, 0, math.MaxInt64},
+		} {
+			s := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(test.clock)), test.timeout)
+			s = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint64(s, 0), test.absolute)
+			if got := clockWait(s); got != test.want {
+				t.Errorf("%+v: %v", test, got)
+			}
 		}
 	})
 }
