@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -589,7 +590,11 @@ func FuzzAPI(f *testing.F) {
 	f.Add("POST", prefix+"/steps", `{"actions":[{"kind":"call","tool":"x","arguments":{}},{"kind":"answer","answer":"$call_1.a$"}],"usage":{"input_tokens":1}}`, "")
 	f.Add("POST", "/v1/batches", fmt.Sprintf(`{"instances":[%q],"auto_reset":true}`, in), "")
 	f.Add("GET", prefix+"/tools?limit=2&after=x", "", "")
+	goroutines := 0 // before the first request
 	f.Fuzz(func(t *testing.T, method, target, body, key string) {
+		if goroutines == 0 {
+			goroutines = runtime.NumGoroutine()
+		}
 		u, err := url.ParseRequestURI(target)
 		if err != nil || u.Host != "" || !strings.HasPrefix(target, "/") {
 			return
@@ -611,6 +616,9 @@ func FuzzAPI(f *testing.F) {
 		}()
 		if w.Code == http.StatusInternalServerError && strings.Contains(w.Body.String(), "The server failed") {
 			t.Fatalf("%s %s %q: %s", method, target, body, w.Body)
+		}
+		if n := runtime.NumGoroutine(); n > goroutines+8 {
+			t.Fatalf("%s %s left %d goroutines", method, target, n-goroutines)
 		}
 		if strings.HasPrefix(w.Header().Get("Content-Type"), "application/") && strings.Contains(w.Header().Get("Content-Type"), "json") && !json.Valid(w.Body.Bytes()) {
 			t.Fatalf("%s %s: no JSON: %q", method, target, w.Body)

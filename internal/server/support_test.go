@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,9 @@ func makeHarbour() (err error) {
 	o.Styles = []string{universe.StyleFunc, universe.StyleRest, universe.StyleSlot, universe.StyleSel}
 	o.Faults, o.FaultLimit, o.WorkDir = []string{"all"}, 2, filepath.Join(harbour.dir, "work")
 	o.Conditions = []string{"obfuscate", "clarify"}
+	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
+		o.Styles, o.Limit, o.Faults, o.Conditions = []string{universe.StyleFunc, universe.StyleRest}, 4, nil, nil
+	}
 	if err := os.Mkdir(o.WorkDir, 0o755); err != nil {
 		return err
 	}
