@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -17,12 +18,19 @@ type Shown struct {
 	Tools []*universe.Tool
 }
 
-// Export writes questions, in the order of their corpus, in the form of the Berkeley Function Calling Leaderboard: by path, a file of questions for each part
-// of a corpus and, where right calls are known, one of possible answers in a folder of its own. Documents of tools and possible
-// answers are those of the corpus, byte for byte, with its own names and types; what the leaderboard published comes out line by
-// line as it went in. A document that is no JSON on one line (those of API-Bank and ToolBench) stands as a text in its line. Errors are a task without a part, a tool without a document, and an id that stands twice in a part.
-func Export(questions []Shown) (map[string][]byte, error) {
+// Export writes questions, in the order of their corpus, in the form of the Berkeley Function Calling Leaderboard: by path, a
+// file of questions for each part of a corpus and, where right calls are known, one of possible answers in a folder of its own.
+// Documents of tools and possible answers are those of the corpus, byte for byte, with its own names and types; what the
+// leaderboard published comes out line by line as it went in. A document that is no JSON on one line (those of API-Bank and
+// ToolBench) stands as a text in its line. A tool that a condition lends to a question has the document of the tool of the same
+// specification, among those of the corpus; one that nobody documented, because a model wrote it, is documented in the
+// leaderboard's own types. Errors are a task without a part, and an id that stands twice in a part.
+func Export(questions []Shown, corpus []*universe.Tool) (map[string][]byte, error) {
 	byName := map[string][]*Shown{}
+	documents, err := documentsOf(corpus)
+	if err != nil {
+		return nil, err
+	}
 	for i := range questions {
 		q := &questions[i]
 		part := q.Task.Facets["category"]
@@ -45,7 +53,7 @@ func Export(questions []Shown) (map[string][]byte, error) {
 				return nil, fmt.Errorf("the id %s stands twice in %s", id, name)
 			}
 			seen[id] = true
-			line, err := questionLine(id, q)
+			line, err := questionLine(id, q, documents)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +76,7 @@ func Export(questions []Shown) (map[string][]byte, error) {
 func nativeID(t *universe.Task) string { return strings.TrimSuffix(t.ID, "."+t.Style) }
 
 // questionLine writes a question as Python's json does, in which the leaderboard is written.
-func questionLine(id string, q *Shown) ([]byte, error) {
+func questionLine(id string, q *Shown, documents map[string]string) ([]byte, error) {
 	line := append(appendText([]byte(`{"id": `), id), `, "question": [[`...)
 	for i, m := range q.Task.Messages {
 		if i > 0 {
@@ -82,13 +90,14 @@ func questionLine(id string, q *Shown) ([]byte, error) {
 		if i > 0 {
 			line = append(line, ", "...)
 		}
-		switch {
-		case t.Document == "":
-			return nil, fmt.Errorf("task %s: the tool %s has no document of its corpus", q.Task.ID, t.Name)
-		case json.Valid([]byte(t.Document)) && !strings.ContainsAny(t.Document, "\n\r"):
-			line = append(line, t.Document...)
-		default:
-			line = appendText(line, t.Document)
+		document, err := documentOf(t, documents)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: tool %s: %w", q.Task.ID, t.Name, err)
+		}
+		if json.Valid([]byte(document)) && !strings.ContainsAny(document, "\n\r") {
+			line = append(line, document...)
+		} else {
+			line = appendText(line, document)
 		}
 	}
 	return append(line, "]}"...), nil
@@ -112,4 +121,59 @@ func appendText(b []byte, text string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// documentsOf gives the documents of tools by what is specified.
+func documentsOf(tools []*universe.Tool) (map[string]string, error) {
+	documents := map[string]string{}
+	for _, t := range tools {
+		key, err := specificationOf(t, t.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		if documents[string(key)] == "" {
+			documents[string(key)] = t.Document
+		}
+	}
+	return documents, nil
+}
+
+func documentOf(t *universe.Tool, documents map[string]string) (string, error) {
+	if t.Document != "" {
+		return t.Document, nil
+	}
+	key, err := specificationOf(t, t.Parameters)
+	if err != nil || documents[string(key)] != "" {
+		return documents[string(key)], err
+	}
+	written, err := specificationOf(t, inDialect(t.Parameters))
+	return string(written), err
+}
+
+// specificationOf writes what is specified of a tool.
+func specificationOf(t *universe.Tool, parameters *universe.Schema) ([]byte, error) {
+	return universe.Marshal(struct {
+		Name        string           `json:"name"`
+		Description string           `json:"description"`
+		Parameters  *universe.Schema `json:"parameters"`
+	}{t.Name, t.Description, parameters})
+}
+
+// inDialect gives a schema with the leaderboard's names of types.
+func inDialect(s *universe.Schema) *universe.Schema {
+	if s == nil {
+		return nil
+	}
+	native := map[string]string{"object": "dict", "number": "float"}
+	out := *s
+	out.Closed, out.Items = false, inDialect(s.Items)
+	out.Types = make([]string, len(s.Types))
+	for i, name := range s.Types {
+		out.Types[i] = cmp.Or(native[name], name)
+	}
+	out.Properties = make([]universe.Property, len(s.Properties))
+	for i, p := range s.Properties {
+		out.Properties[i] = universe.Property{Name: p.Name, Schema: inDialect(p.Schema)}
+	}
+	return &out
 }

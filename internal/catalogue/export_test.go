@@ -36,7 +36,7 @@ func TestTheLeaderboardComesOutAsItWentIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := Export(shownOf(c))
+	files, err := Export(shownOf(c), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestExportsAreReadAgain(t *testing.T) {
 	shown := shownOf(c)
 	for i, text := range []string{"plain", "Où? \"here\" \\ and\nthere\t", "𝄞 \x00\x7f\u2028", "</script> & more"} {
 		shown[i%len(shown)].Task.Messages = []universe.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: text}}
-		files, err := Export(shown)
+		files, err := Export(shown, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestOtherCorporaKeepTheirDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		shown := shownOf(c)
-		files, err := Export(shown)
+		files, err := Export(shown, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,17 +155,60 @@ func TestOtherCorporaKeepTheirDocuments(t *testing.T) {
 	}
 }
 
+// Tools that a condition lends have the document of the tool that they are; what nobody documented is written in the leaderboard's
+// types, which its reader takes.
+func TestToolsWithoutDocuments(t *testing.T) {
+	c, err := Open("bfcl:testdata/bfcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var corpus []*universe.Tool
+	for _, q := range c.Questions {
+		corpus = append(corpus, q.Tools...)
+	}
+	shown := shownOf(c)
+	lent, made := *corpus[len(corpus)-1], *corpus[0]
+	lent.Document, made.Document, made.Name = "", "", "written.by.a.model"
+	shown[0].Tools = []*universe.Tool{&lent, &made}
+	files, err := Export(shown[:1], corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range files {
+		if strings.HasPrefix(name, "possible_answer/") {
+			continue
+		}
+		questions, wrong := callcheck.ReadQuestions(name, data)
+		if len(wrong) > 0 || len(questions) != 1 || len(questions[0].Functions) != 2 {
+			t.Fatalf("%s: %v\n%s", name, wrong, data)
+		}
+		f := questions[0].Functions
+		if string(f[0].Original) != corpus[len(corpus)-1].Document {
+			t.Errorf("the tool that is lent has the document %s", f[0].Original)
+		}
+		if f[1].Name != made.Name || !strings.Contains(string(f[1].Original), `"type":"dict"`) {
+			t.Errorf("the tool that was written has the document %s", f[1].Original)
+		}
+		was, err := universe.Marshal(made.Parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is, err := universe.Marshal(f[1].Parameters); err != nil || string(is) != string(was) {
+			t.Errorf("its parameters come out as %s, and were %s (%v)", is, was, err)
+		}
+	}
+}
+
 func TestExportErrors(t *testing.T) {
 	task := func(id, part string) *universe.Task {
 		return &universe.Task{ID: id + ".static", Style: universe.StyleStatic, Corpus: "bfcl", Facets: map[string]string{"category": part}}
 	}
 	for want, list := range map[string][]Shown{
-		"of no part":  {{Task: task("a", "")}},
-		"is of no":    {{Task: task("a", "../b")}},
-		"twice":       {{Task: task("a", "b")}, {Task: task("a", "b")}},
-		"no document": {{Task: task("a", "b"), Tools: []*universe.Tool{{Name: "x"}}}},
+		"of no part": {{Task: task("a", "")}},
+		"is of no":   {{Task: task("a", "../b")}},
+		"twice":      {{Task: task("a", "b")}, {Task: task("a", "b")}},
 	} {
-		if _, err := Export(list); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Export(list, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

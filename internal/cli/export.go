@@ -90,7 +90,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 		}
 		return diag.Usagef("%s has no tasks whose tools cannot be run", dir).WithHint("build from bfcl:, api-bank: or toolbench:")
 	}
-	files, err := catalogue.Export(questions)
+	files, err := catalogue.Export(questions, s.Tools[universe.StyleStatic])
 	if err != nil {
 		return err
 	}

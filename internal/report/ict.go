@@ -527,16 +527,19 @@ func (s *Set) shown(in *suite.Instance, task *universe.Task) (*universe.Task, er
 }
 
 // specificationLength counts the characters of a tool's specification as models are shown it.
-func specificationLength(t *universe.Tool) int {
+func specificationLength(t *universe.Tool) int { return utf8.RuneCountInString(specificationOf(t)) }
+
+// specificationOf writes a tool's specification, "" where it cannot be written.
+func specificationOf(t *universe.Tool) string {
 	text, err := universe.Marshal(struct {
 		Name        string           `json:"name"`
 		Description string           `json:"description"`
 		Parameters  *universe.Schema `json:"parameters"`
 	}{t.Name, t.Description, t.Parameters})
 	if err != nil {
-		return 0
+		return ""
 	}
-	return utf8.RuneCount(text)
+	return string(text)
 }
 
 // breadthTable is table 4: how broad the incomplete instances of each suite are.
@@ -599,9 +602,12 @@ func domainOf(task *universe.Task, tool *universe.Tool) string {
 	return task.Corpus + "." + task.Facets["category"]
 }
 
-// identityOf tells tools apart: by the document that a corpus has of it, as questions that share a tool bring it each.
+// identityOf tells tools apart: where questions bring their own, by what is specified, as several bring the same.
 func identityOf(t *universe.Tool) string {
-	return cmp.Or(t.Document, t.Database+"\n"+t.Style+"\n"+t.Name)
+	if t.Style == universe.StyleStatic {
+		return t.Name + "\n" + specificationOf(t)
+	}
+	return t.Database + "\n" + t.Style + "\n" + t.Name
 }
 
 // What single tables take.

@@ -356,7 +356,7 @@ func TestIncompleteConditions(t *testing.T) {
 	}
 }
 
-// Questions that bring their own tools share a domain by what their corpus says of the tools, and a tool by its document.
+// Questions that bring their own tools share a domain by what their corpus says of the tools, and a tool by its specification.
 func TestBreadthOfToolsThatCannotBeRun(t *testing.T) {
 	s := &suite.Suite{Tools: map[string][]*universe.Tool{}}
 	for i, document := range []string{
@@ -368,7 +368,7 @@ func TestBreadthOfToolsThatCannotBeRun(t *testing.T) {
 		})
 		s.Instances = append(s.Instances, &suite.Instance{ID: id, Task: id, Role: condition.RoleHopeless})
 		s.Tools[universe.StyleStatic] = append(s.Tools[universe.StyleStatic], &universe.Tool{
-			Name: "t", Style: universe.StyleStatic, Database: "bench." + id, Document: document,
+			Name: []string{"depth", "depth", "tide", "x", "y"}[i], Style: universe.StyleStatic, Database: "bench." + id, Document: document,
 		})
 	}
 	r := ictTable(t, "ict-4", Set{Name: "x", Suite: s}).Records[0]
