@@ -344,7 +344,7 @@ func TestToolkitNumbers(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector would take minutes over what the ordinary build tests")
 	}
-	corpora := map[string]string{"demo": "demo"}
+	corpora := map[string]string{"demo": "demo", "demo by meaning": "demo"}
 	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
 		corpora["spider"] = "spider:" + filepath.Join(shared, "data/spider")
 	} else {
@@ -354,8 +354,11 @@ func TestToolkitNumbers(t *testing.T) {
 		o := Defaults()
 		o.Corpora, o.Seed, o.WorkDir, o.Neighbours, o.Conditions = []string{corpus}, 7, t.TempDir(), 3, chosen
 		o.Styles = []string{universe.StyleFunc, universe.StyleRest}
-		if name == "spider" {
+		switch name {
+		case "spider":
 			o.Split = "dev"
+		case "demo by meaning":
+			o.Vectors = vectorsOf(t)
 		}
 		built, err := Run(t.Context(), o)
 		if err != nil {
