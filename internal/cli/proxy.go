@@ -112,8 +112,12 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		return err
 	}
 	err = a.carry(ctx, p, f, command)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		err = nil // to be interrupted is how a proxy ends
+	case diag.ExitCode(err) == diag.ExitUsage:
+		discard(f.record, record) // nothing was served
+		return err
 	}
 	return errors.Join(err, a.finishProxy(p, f, record))
 }
@@ -207,6 +211,17 @@ func newRecord(dir string, faults []byte) (*os.File, error) {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	return file, nil
+}
+
+// discard takes back a record that was begun in vain. A folder that holds something else stays.
+func discard(dir string, record *os.File) {
+	if record == nil {
+		return
+	}
+	_ = record.Close() // what cannot be taken away does no harm
+	for _, name := range []string{recordFile, faultsFile, ""} {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
 }
 
 // finishProxy writes the verdict, and says whether something that was not to be has happened.

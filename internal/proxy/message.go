@@ -35,12 +35,17 @@ func readObject(raw []byte) (object, bool) {
 			continue
 		}
 		end := skipValue(raw, i)
+		if end == i {
+			return nil, false // it is not valid after all
+		}
 		m := member{key: raw[i:end:end]}
 		if m.name, ok = text(m.key); !ok {
 			return nil, false
 		}
 		i = skipSpace(raw, skipSpace(raw, end)+1) // the colon
-		end = skipValue(raw, i)
+		if end = skipValue(raw, i); end <= i {
+			return nil, false
+		}
 		m.value = raw[i:end:end]
 		o, i = append(o, m), end
 	}
@@ -60,6 +65,9 @@ func readArray(raw []byte) ([]json.RawMessage, bool) {
 			continue
 		}
 		end := skipValue(raw, i)
+		if end == i {
+			return nil, false // it is not valid after all
+		}
 		list, i = append(list, raw[i:end:end]), end
 	}
 	return list, true

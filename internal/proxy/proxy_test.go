@@ -45,8 +45,8 @@ type measured struct {
 	Readings []map[string]any `json:"readings"`
 }
 
-// counted counts what a server did.
-var counted atomic.Int64
+// booked counts what a server did.
+var booked atomic.Int64
 
 // newServer is a server with a tool of every sort that faults tell apart.
 func newServer() *mcp.Server {
@@ -64,7 +64,7 @@ func newServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(`{"booked":%q,"number":%d}`, in.City, counted.Add(1))}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(`{"booked":%q,"number":%d}`, in.City, booked.Add(1))}}}, nil, nil
 		})
 	return s
 }

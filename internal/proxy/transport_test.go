@@ -119,9 +119,14 @@ func FuzzMessages(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	both := []*Faults{mustFaults(f, faults), mustFaults(f, refusals)}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, text := range []string{faults, refusals} {
-			s := play(t, text)
+		for _, parsed := range both {
+			p, err := New(Options{Faults: parsed, Now: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := p.newSession()
 			for i, raw := range bytes.Split(data, []byte("\n")) {
 				var out [][]byte
 				if i%2 == 0 {
@@ -146,7 +151,7 @@ func FuzzMessages(f *testing.F) {
 				}
 			}
 			s.left()
-			if err := s.p.Verdict().WriteText(io.Discard); err != nil {
+			if err := p.Verdict().WriteText(io.Discard); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -635,3 +640,50 @@ func TestReplaysSayWhatTheyLack(t *testing.T) {
 		t.Errorf("the verdict says %v", got)
 	}
 }
+
+// wired is a server over HTTP that answers every request with the same bytes.
+type wired struct {
+	kind string
+	body []byte
+}
+
+func (w wired) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(bytes.NewReader(w.body)), ContentLength: -1,
+	}, nil
+}
+
+// FuzzHTTPIsTransparent has a server answer any request with any bytes, as JSON or as a stream of events, whole or broken,
+// short or over the limit: they reach the client as they were. Under faults nothing crashes.
+func FuzzHTTPIsTransparent(f *testing.F) {
+	for _, s := range []string{
+		"", "{}", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" + records + "}\n\n",
+		": c\n\nid: 4\r\nevent: x\r\ndata\r\ndata:\r\n\r\n", "data: a\ndata: b\n\ndata: half", "[" + resultString + "," + resultString + "]",
+		"retry: 1\nid:\n\n\n\n", "data: " + strings.Repeat("z", 200) + "\n\nid: 1\ndata: 2\n\n",
+	} {
+		f.Add([]byte(callFind), []byte(s))
+		f.Add([]byte("["+callFind+"]"), []byte(s))
+	}
+	f.Add([]byte("\xff"), []byte("\xff"))
+	striking := mustFaults(f, "faults: {a: {kind: exec.io, share: 0.3, times: 9}, b: {kind: out.labelled}, c: {kind: spec.param-renamed, argument: q, new_name: r, share: 0.3}}")
+	f.Fuzz(func(t *testing.T, sent, answered []byte) {
+		for _, kind := range []string{typeJSON, typeEvents, "text/plain"} {
+			for _, limit := range []int{DefaultLimit, 100} {
+				for _, faults := range []*Faults{mustFaults(t, elsewhere), striking} {
+					p, err := New(Options{Faults: faults, Now: clock, Limit: limit})
+					if err != nil {
+						t.Fatal(err)
+					}
+					g := p.gateway(&url.URL{Scheme: "http", Host: "localhost", Path: "/"}, wired{kind, answered})
+					w := httptest.NewRecorder()
+					g.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(sent)))
+					if faults != striking && !bytes.Equal(w.Body.Bytes(), answered) {
+						t.Fatalf("%s %q became %q", kind, answered, w.Body.Bytes())
+					}
+				}
+			}
+		}
+	})
+}
+
+const resultString = `{"jsonrpc":"2.0","id":1,"result":` + records + `}`

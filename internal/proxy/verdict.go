@@ -301,13 +301,17 @@ func (k *StrikeVerdict) String() string {
 		DidCarryOn: "carried on, as is right", DidListOnly: "made no call",
 	}[k.Did])
 	if k.Recovered {
-		calls := "calls"
-		if k.ExtraCalls == 1 {
-			calls = "call"
-		}
-		s += fmt.Sprintf(" and recovered after %d %s and %.0f ms", k.ExtraCalls, calls, k.Milliseconds)
+		s += fmt.Sprintf(" and recovered after %s and %.0f ms", counted(k.ExtraCalls, "call"), k.Milliseconds)
 	}
 	return s
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // shownStrikes bounds the strikes that a text lists.
@@ -316,7 +320,8 @@ const shownStrikes = 40
 // WriteText writes the verdict for a person.
 func (v *Verdict) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d sessions, %d tool calls, %d strikes in %.1f s (seed %d)\n", v.Sessions, v.Calls, len(v.Strikes), v.Milliseconds/1000, v.Seed)
+	fmt.Fprintf(&b, "%s, %s, %s in %.1f s (seed %d)\n", counted(v.Sessions, "session"), counted(v.Calls, "tool call"),
+		counted(len(v.Strikes), "strike"), v.Milliseconds/1000, v.Seed)
 	if len(v.Rules) > 0 {
 		b.WriteByte('\n')
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
