@@ -21,7 +21,11 @@ type planPlayer struct {
 	without *universe.Action
 }
 
+// newGold makes the policy that does what is right. Where no tool can be run and none serves the request, the task's plan is not it.
 func newGold(in PolicyInput) script {
+	if in.Task.Proof == universe.ProofStatic && in.Task.Gold.Kind == universe.GoldDecline {
+		return newPlanPlayer(nil, "no plan", true).orAct(in.Task)
+	}
 	return newPlanPlayer(primary(in), "no plan", true).orAct(in.Task)
 }
 func newGoldDirect(in PolicyInput) script { return newPlanKind(in, universe.PlanDirect) }

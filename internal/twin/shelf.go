@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -77,48 +78,69 @@ type Need struct {
 	Arguments []string
 }
 
-// Takes says whether a tool could be called as a needed one is: it has every argument that is given, of a type in common, and
-// requires none that the needed one does not have. Where nothing is given, the arguments that the needed tool requires count.
+// Takes says whether a tool could be called as a needed one is: it has every argument that is given, of whatever type, and
+// requires no other. Where nothing is given, the arguments that the needed tool requires count.
 func (n *Need) Takes(t *universe.Tool) bool {
 	given := n.Arguments
 	if len(given) == 0 && n.Tool.Parameters != nil {
 		given = n.Tool.Parameters.Required
 	}
-	for _, name := range given {
-		if !sameType(property(t, name), property(n.Tool, name)) {
-			return false
-		}
-	}
 	if t.Parameters == nil {
-		return true
+		return len(given) == 0
 	}
-	for _, name := range t.Parameters.Required {
-		if !slices.Contains(given, name) {
-			return false
+	return !slices.ContainsFunc(given, func(name string) bool { return t.Parameters.Property(name) == nil }) &&
+		!slices.ContainsFunc(t.Parameters.Required, func(name string) bool { return !slices.Contains(given, name) })
+}
+
+// about says whether a tool may be about the same thing as another: each word of meaning in the name of the one stands in
+// the name or the description of the other. A wider tool counts, and a narrower one.
+func about(a, b *universe.Tool) bool {
+	within := func(a, b *universe.Tool) bool {
+		name := meaningful(a.Name)
+		words := universe.ContentWords(parted(b.Name) + " " + b.Description)
+		for w := range name {
+			if !words[w] {
+				return false
+			}
 		}
+		return len(name) > 0
 	}
-	return true
+	return within(a, b) || within(b, a)
 }
 
-func property(t *universe.Tool, name string) *universe.Schema {
-	if t.Parameters == nil {
-		return nil
+// verbs say what is done to a thing, not which thing it is.
+var verbs = universe.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate create convert check analyze " +
+	"math geometry calc info information detail details data api list query update add set")
+
+func meaningful(name string) map[string]bool {
+	words := universe.ContentWords(parted(name))
+	for w := range verbs {
+		delete(words, w)
 	}
-	return t.Parameters.Property(name)
+	return words
 }
 
-func sameType(a, b *universe.Schema) bool {
-	if a == nil {
-		return false
+// parted parts a name into words: camel case, dots and dashes.
+func parted(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		switch {
+		case r == '.' || r == '-':
+			r = ' '
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
 	}
-	return b == nil || len(a.Types) == 0 || len(b.Types) == 0 ||
-		slices.ContainsFunc(a.Types, func(kind string) bool { return slices.Contains(b.Types, kind) })
+	return b.String()
 }
 
-// Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, or one that can be
-// called as it is.
+// Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same thing, or one
+// that can be called as it is.
 func (s *Shelf) Serves(t *universe.Tool, n *Need) bool {
-	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || s.Similarity(t, n.Tool) >= Equivalent
+	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || about(t, n.Tool) || s.Similarity(t, n.Tool) >= Equivalent
 }
 
 // sameName compares names without case and signs.
@@ -178,7 +200,7 @@ func (s *Shelf) Substitute(shown []*universe.Tool, needs []Need) (*Substituted, 
 		made.Toolkit = append(made.Toolkit, t.Name)
 		for i := range needs {
 			near := s.Similarity(t, needs[i].Tool)
-			if near >= Equivalent || near >= s.measure.Related && needs[i].Takes(t) {
+			if near >= Equivalent || near >= s.measure.Related && (needs[i].Takes(t) || about(t, needs[i].Tool)) {
 				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
 			}
 		}
