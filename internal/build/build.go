@@ -869,6 +869,7 @@ func Reasons() map[string]string {
 	maps.Copy(reasons, verify.FaultReasons())
 	maps.Copy(reasons, twin.Refusals())
 	maps.Copy(reasons, verify.ToolkitReasons())
+	maps.Copy(reasons, verify.StaticReasons())
 	maps.Copy(reasons, catalogue.Reasons())
 	for _, r := range corpus.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")

@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/derive"
@@ -92,15 +91,8 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 		return nil, err
 	}
 	takeRequests(s, made)
-	if scribe != nil {
-		for _, w := range scribe.Records() {
-			text, err := universe.Marshal(&w)
-			if err != nil {
-				return nil, err
-			}
-			record := json.RawMessage(text)
-			s.Written = append(s.Written, &record)
-		}
+	if err := takeWritten(s, scribe); err != nil {
+		return nil, err
 	}
 	return verify.AccountRequests(s.Tasks, made), nil
 }

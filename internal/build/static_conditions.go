@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 )
 
@@ -19,7 +21,11 @@ import (
 func (b *builder) changeStatic(
 	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition,
 ) (map[string]suite.InstanceCounts, error) {
-	maker, err := verify.NewStaticMaker(ctx, s, combinations, b.measure(), b.opts.Workers)
+	var scribe *verify.Scribe
+	if b.opts.Writer != nil {
+		scribe = verify.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.Vectors)
+	}
+	maker, err := verify.NewStaticMaker(ctx, s, combinations, b.measure(), scribe, b.opts.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +49,9 @@ func (b *builder) changeStatic(
 		return nil, err
 	}
 	takeRequests(s, requests)
+	if err := takeWritten(s, scribe); err != nil {
+		return nil, err
+	}
 	b.takeVectors(s)
 	counts := verify.AccountRequests(s.Tasks, requests)
 	maps.Copy(counts, account.Counts)
@@ -74,6 +83,22 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 		}
 	}
 	s.Verdicts = verdicts
+	return nil
+}
+
+// takeWritten adds what a writer wrote of requests to the suite; a scribe of nil wrote nothing.
+func takeWritten(s *suite.Suite, scribe *verify.Scribe) error {
+	if scribe == nil {
+		return nil
+	}
+	for _, w := range scribe.Records() {
+		text, err := universe.Marshal(&w)
+		if err != nil {
+			return err
+		}
+		record := json.RawMessage(text)
+		s.Written = append(s.Written, &record)
+	}
 	return nil
 }
 

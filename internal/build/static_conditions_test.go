@@ -250,7 +250,7 @@ func checkReworded(t *testing.T, in *suite.Instance, task *universe.Task) {
 	}
 	for _, c := range task.Needed() {
 		for name, given := range c.Arguments {
-			if text, isText := given.(string); isText && universe.HasPhrase(was, text) && !universe.HasPhrase(is, text) {
+			if text, isText := given.(string); isText && strings.Contains(plain(was), plain(text)) && !strings.Contains(plain(is), plain(text)) {
 				t.Errorf("%s does not say %s, %q, any more: %q", in.ID, name, text, is)
 			}
 		}
@@ -438,4 +438,32 @@ func TestStaticToolkitsKeepTheirSize(t *testing.T) {
 }
 
 // publishedCounts is what becomes of the published corpora: instances, and the reasons of those that are refused.
-var publishedCounts = []map[string]string{{}, {}, {}}
+var publishedCounts = []map[string]string{
+	{
+		"surface:3":               "1079 map[nothing_to_edit:19]",
+		"paraphrase":              "373 map[no_words:1 too_similar:724]",
+		"drop-detail":             "519 map[awkward_without:62 detail_documented:29 detail_not_required:37 no_detail_known:50 no_needed_tool:240 original_incomplete:110 value_not_said:11 value_remains:40]",
+		"replace-tool:5":          "709 map[no_needed_tool:240 original_incomplete:121 other_tool_serves:28]",
+		"complete:replace-tool:5": "709 map[]",
+		"related-tools:3":         "858 map[no_needed_tool:240]",
+		"unrelated-tools:3":       "858 map[no_needed_tool:240]",
+	},
+	{
+		"surface:3":               "388 map[]",
+		"paraphrase":              "33 map[no_words:3 too_similar:352]",
+		"drop-detail":             "177 map[awkward_without:2 detail_not_required:112 detail_obtainable:32 no_detail_known:6 original_incomplete:33 value_ambiguous:1 value_in_result:11 value_remains:14]",
+		"replace-tool:5":          "351 map[original_incomplete:33 other_tool_serves:4]",
+		"complete:replace-tool:5": "351 map[]",
+		"related-tools:3":         "388 map[]",
+		"unrelated-tools:3":       "388 map[]",
+	},
+	{
+		"surface:3":               "535 map[]",
+		"paraphrase":              "10 map[too_similar:525]",
+		"drop-detail":             "34 map[awkward_without:4 detail_documented:3 detail_obtainable:9 no_detail_known:337 others_remain:135 value_ambiguous:1 value_remains:12]",
+		"replace-tool:5":          "279 map[other_tool_serves:256]",
+		"complete:replace-tool:5": "279 map[]",
+		"related-tools:3":         "535 map[]",
+		"unrelated-tools:3":       "535 map[]",
+	},
+}

@@ -43,7 +43,7 @@ var choiceConditions = []entry{
 		Info: Info{
 			Name: NameRelatedTools, Kind: KindToolkit,
 			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: 1, Maximum: maxTools},
-			Summary:   "shows the tools of the plans and the N most similar ones that cannot give the answer, beside gold-tools",
+			Summary:   "shows the tools of the plans and the N most similar ones that cannot give the answer, beside gold-tools (tools that cannot be run: beside the question's own)",
 			Source:    sourceRFC + "expanding agent's toolkit",
 		},
 		toolkit: chosen, choice: true, role: RoleClean, beside: NameGoldTools,
@@ -86,6 +86,8 @@ type Added struct {
 	Similarity int `json:"similarity,omitempty"`
 	// Change is what makes a tool that was made for the task another one than that of its query; see package related.
 	Change string `json:"change,omitempty"`
+	// Writer is who wrote the tool for the task, "" where nobody had to.
+	Writer string `json:"writer,omitempty"`
 }
 
 // OfChoice says whether a condition is one of the toolkit that is chosen by looking into the database.

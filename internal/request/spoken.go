@@ -287,7 +287,8 @@ func clumsy(t *Task, d *Dropped) bool {
 				return true // a certain content content
 			}
 			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) || strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
-			if gap == " " && named && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
+			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].end:all[i-1].start], ".?!")
+			if gap == " " && named && !begins && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
 				return true // the userId a certain id
 			}
 		}

@@ -17,7 +17,8 @@ const Equivalent = 0.8
 
 // Reasons for which nothing is chosen from a shelf.
 const (
-	reasonNothingNeeded = "no_needed_tool"
+	// ReasonNothingNeeded is that of a request that no tool serves.
+	ReasonNothingNeeded = "no_needed_tool"
 	reasonNoSubstitute  = "no_substitute"
 	reasonOtherServes   = "other_tool_serves"
 )
@@ -25,7 +26,7 @@ const (
 // ShelfRefusals explains why nothing is chosen for a task whose tools cannot be run, beside those of [Refusals].
 func ShelfRefusals() map[string]string {
 	return map[string]string{
-		reasonNothingNeeded: "no tool serves the request: there is nothing to replace, and nothing to be related to",
+		ReasonNothingNeeded: "no tool serves the request: there is nothing to replace, and nothing to be related to",
 		reasonNoSubstitute:  "no other tool of the corpus is like a right one and takes other arguments",
 		reasonOtherServes:   "a tool that would stay is as good as the right one",
 	}
@@ -37,11 +38,13 @@ type Shelf struct {
 	tools   []*universe.Tool                  // in the order of their names
 	same    map[*universe.Tool]*universe.Tool // the first one of the same signature
 	compare func(a, b *universe.Tool) float64
+
+	subjects map[*universe.Tool]subject
 }
 
 // NewShelf makes a shelf. Of tools that share a name the first counts, the others are compared with.
 func NewShelf(ctx context.Context, measure Measure, tools []*universe.Tool) (*Shelf, error) {
-	s := &Shelf{measure: measure, same: make(map[*universe.Tool]*universe.Tool, len(tools))}
+	s := &Shelf{measure: measure, same: make(map[*universe.Tool]*universe.Tool, len(tools)), subjects: map[*universe.Tool]subject{}}
 	taken, signatures := map[string]bool{}, map[string]*universe.Tool{}
 	var distinct []*universe.Tool
 	for _, t := range tools {
@@ -57,6 +60,7 @@ func NewShelf(ctx context.Context, measure Measure, tools []*universe.Tool) (*Sh
 		if signatures[signature] == nil {
 			signatures[signature] = t
 			distinct = append(distinct, t)
+			s.subjects[t] = subjectOf(t)
 		}
 		s.same[t] = signatures[signature]
 	}
@@ -94,18 +98,31 @@ func (n *Need) Takes(t *universe.Tool) bool {
 
 // about says whether a tool may be about the same thing as another: each word of meaning in the name of the one stands in
 // the name or the description of the other. A wider tool counts, and a narrower one.
-func about(a, b *universe.Tool) bool {
-	within := func(a, b *universe.Tool) bool {
-		name := meaningful(a.Name)
-		words := universe.ContentWords(parted(b.Name) + " " + b.Description)
-		for w := range name {
-			if !words[w] {
+func about(a, b subject) bool {
+	within := func(a, b subject) bool {
+		for w := range a.name {
+			if !b.words[w] {
 				return false
 			}
 		}
-		return len(name) > 0
+		return len(a.name) > 0
 	}
 	return within(a, b) || within(b, a)
+}
+
+// subject is what a tool is about: the words of meaning of its name, and those of name and description.
+type subject struct{ name, words map[string]bool }
+
+func subjectOf(t *universe.Tool) subject {
+	return subject{name: meaningful(t.Name), words: universe.ContentWords(parted(t.Name) + " " + t.Description)}
+}
+
+// subjectOf gives that of a tool, which is read once for those that were made ready.
+func (s *Shelf) subjectOf(t *universe.Tool) subject {
+	if known, ready := s.subjects[s.known(t)]; ready {
+		return known
+	}
+	return subjectOf(t)
 }
 
 // verbs say what is done to a thing, not which thing it is.
@@ -140,11 +157,11 @@ func parted(name string) string {
 // Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same thing, or one
 // that can be called as it is.
 func (s *Shelf) Serves(t *universe.Tool, n *Need) bool {
-	return sameName(t.Name, n.Tool.Name) || n.Takes(t) || about(t, n.Tool) || s.Similarity(t, n.Tool) >= Equivalent
+	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) || s.Similarity(t, n.Tool) >= Equivalent
 }
 
-// sameName compares names without case and signs.
-func sameName(a, b string) bool { return plainName(a) == plainName(b) }
+// SameName compares names without case and signs.
+func SameName(a, b string) bool { return plainName(a) == plainName(b) }
 
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -177,7 +194,7 @@ func (s *Shelf) near(needs []Need) (list []*universe.Tool, best map[*universe.To
 
 // free says whether a tool may stand beside those shown and serves none of the needs.
 func (s *Shelf) free(t *universe.Tool, shown []*universe.Tool, needs []Need) bool {
-	return !slices.ContainsFunc(shown, func(o *universe.Tool) bool { return sameName(o.Name, t.Name) }) &&
+	return !slices.ContainsFunc(shown, func(o *universe.Tool) bool { return SameName(o.Name, t.Name) }) &&
 		!slices.ContainsFunc(needs, func(n Need) bool { return s.Serves(t, &n) })
 }
 
@@ -186,7 +203,7 @@ func (s *Shelf) free(t *universe.Tool, shown []*universe.Tool, needs []Need) boo
 // where a tool that stays may be as good as a needed one, or where no other tool is like one at all.
 func (s *Shelf) Substitute(shown []*universe.Tool, needs []Need) (*Substituted, *Refusal) {
 	if len(needs) == 0 {
-		return nil, &Refusal{reasonNothingNeeded, ShelfRefusals()[reasonNothingNeeded]}
+		return nil, &Refusal{ReasonNothingNeeded, ShelfRefusals()[ReasonNothingNeeded]}
 	}
 	needed := func(t *universe.Tool) bool {
 		return slices.ContainsFunc(needs, func(n Need) bool { return n.Tool.Name == t.Name })
@@ -200,7 +217,7 @@ func (s *Shelf) Substitute(shown []*universe.Tool, needs []Need) (*Substituted, 
 		made.Toolkit = append(made.Toolkit, t.Name)
 		for i := range needs {
 			near := s.Similarity(t, needs[i].Tool)
-			if near >= Equivalent || near >= s.measure.Related && (needs[i].Takes(t) || about(t, needs[i].Tool)) {
+			if near >= Equivalent || near >= s.measure.Related && (needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
 				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
 			}
 		}
@@ -226,7 +243,7 @@ func (s *Shelf) Beside(
 	shown []*universe.Tool, needs []Need, n int, far bool, order func(name string) string,
 ) ([]Rival, *Refusal) {
 	if len(needs) == 0 {
-		return nil, &Refusal{reasonNothingNeeded, ShelfRefusals()[reasonNothingNeeded]}
+		return nil, &Refusal{ReasonNothingNeeded, ShelfRefusals()[ReasonNothingNeeded]}
 	}
 	list, near := s.near(needs)
 	reason := reasonFewRelated

@@ -65,7 +65,9 @@ type StaticMaker struct {
 	shelves map[string]*twin.Shelf
 	shown   map[string][]*universe.Tool // by database
 	clean   map[string]*suite.Instance
-	made    [][]*staticDraft // by task
+	made    [][]*staticDraft        // by task
+	scribe  *Scribe                 // nil where rules alone make everything
+	pages   map[string]*staticPages // by task and condition
 }
 
 // staticDraft is a task under one condition on its way.
@@ -75,15 +77,17 @@ type staticDraft struct {
 	checks    [][]string // of each
 	added     []*universe.Tool
 	refused   *suite.Rejection
+	fallback  bool // a writer was to word it, and rules did
 }
 
-// NewStaticMaker makes a maker of the conditions that need to know requests and toolkits, among combinations.
+// NewStaticMaker makes a maker of the conditions that need to know requests and toolkits, among combinations. The scribe words what it can;
+// nil leaves all to rules.
 func NewStaticMaker(
-	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition, measure twin.Measure, workers int,
+	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition, measure twin.Measure, scribe *Scribe, workers int,
 ) (*StaticMaker, error) {
 	m := &StaticMaker{
 		suite: s, seed: s.Manifest.Seed, workers: max(workers, 1), shelves: map[string]*twin.Shelf{}, shown: map[string][]*universe.Tool{},
-		clean: map[string]*suite.Instance{}, made: make([][]*staticDraft, len(s.Tasks)),
+		clean: map[string]*suite.Instance{}, made: make([][]*staticDraft, len(s.Tasks)), scribe: scribe,
 	}
 	for _, c := range slices.Concat(derive.RequestConditions(combinations), derive.ChoiceConditions(combinations)) {
 		switch c.Name {
@@ -149,6 +153,9 @@ func (m *StaticMaker) Work() int { return len(m.asked) * len(m.suite.Tasks) }
 // Choose makes wordings and chooses toolkits, and gives the tools that must stand in the suite for them: those of other
 // questions of the corpus, in the order of the tasks. Step is called after each task and condition.
 func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*universe.Tool, error) {
+	if err := m.ask(ctx); err != nil {
+		return nil, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(m.workers)
 	for i, task := range m.suite.Tasks {
@@ -215,6 +222,11 @@ func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step fu
 					}
 					r := requests[i]
 					r.Instances, r.Certified, r.Refused = append(r.Instances, instances...), append(r.Certified, certified...), append(r.Refused, refused...)
+					for _, in := range instances {
+						if d.fallback {
+							r.Fallback = append(r.Fallback, in.ID)
+						}
+					}
 				} else {
 					if toolkits[i] == nil {
 						toolkits[i] = &ToolkitsMade{}
@@ -297,17 +309,21 @@ func (m *StaticMaker) reword(d *staticDraft, task *universe.Task) error {
 	}
 	t := m.spoken(task)
 	var made *request.Rewording
-	var reason string
-	if d.asked.Name == condition.NameSurface {
+	var reason, writer string
+	switch said, p := m.writtenText(task, d.asked); {
+	case d.asked.Name == condition.NameSurface:
 		made, reason = request.Surface(t, asked.Strength, m.seed, nil)
-	} else {
+	case said != "":
+		made, writer = p.own.Reworded(t, said), m.scribe.name
+	default:
 		made, reason = request.Rephrase(t, m.seed)
+		d.fallback = m.scribe != nil
 	}
 	if reason != "" {
 		d.refuse(task, reason, "")
 		return nil
 	}
-	changed := &condition.Request{Texts: changedTexts(task.Messages, made.Messages)}
+	changed := &condition.Request{Texts: changedTexts(task.Messages, made.Messages), Writer: writer}
 	for _, k := range made.Kept {
 		changed.Kept = append(changed.Kept, condition.Kept{Value: universe.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
 	}
@@ -350,38 +366,56 @@ func toolNamed(tools []*universe.Tool, name string) *universe.Tool {
 	return tools[at]
 }
 
-// drop leaves out a value that every right call needs. Of the reasons for which values cannot be left out, the one that came
-// closest is told.
-func (m *StaticMaker) drop(d *staticDraft, task *universe.Task) error {
-	t := m.spoken(task)
-	needs := task.Needed()
-	values := slices.DeleteFunc(slices.Clone(request.Values(t)), (*request.Value).Part)
+// droppable lists the values of a task in the order in which they are tried, or says why there are none.
+func (m *StaticMaker) droppable(task *universe.Task, t *request.Task) (values []*request.Value, reason, message string) {
+	values = slices.DeleteFunc(slices.Clone(request.Values(t)), (*request.Value).Part)
 	switch {
-	case len(needs) == 0:
-		d.refuse(task, "no_needed_tool", "")
-		return nil
+	case len(task.Needed()) == 0:
+		return nil, twin.ReasonNothingNeeded, ""
 	case len(values) == 0:
-		d.refuse(task, ReasonNoDetail, "")
-		return nil
+		return nil, ReasonNoDetail, ""
 	}
 	if argument := m.unstated(task, t); argument != "" {
-		d.refuse(task, ReasonUnstated, "the value of "+argument+" stands neither in the request nor in the documentation")
-		return nil
+		return nil, ReasonUnstated, "the value of " + argument + " stands neither in the request nor in the documentation"
 	}
 	draw := universe.Draw(m.seed, "drop-detail", universe.StyleStatic, task.ID)
 	draw.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	slices.SortStableFunc(values, func(a, b *request.Value) int { return cmp.Compare(a.Rank(), b.Rank()) })
-	order := []string{
-		request.ReasonNotSaid, ReasonNotRequired, ReasonOthersServe, ReasonDocumented, ReasonObtainable, request.ReasonReturned,
-		request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, request.ReasonNotAsked,
+	return values, "", ""
+}
+
+// dropReasons are in the order in which they come closer to leaving a value out.
+var dropReasons = []string{
+	request.ReasonNotSaid, ReasonNotRequired, ReasonOthersServe, ReasonDocumented, ReasonObtainable, request.ReasonReturned,
+	request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, request.ReasonNotAsked,
+}
+
+// drop leaves out a value that every right call needs. Of the reasons for which values cannot be left out, the one that came
+// closest is told.
+func (m *StaticMaker) drop(d *staticDraft, task *universe.Task) error {
+	checks := []string{CheckComplete, CheckRequired, CheckGone, CheckNotObtainable}
+	if said, p := m.writtenText(task, d.asked); said != "" {
+		argument, _ := m.blocked(task, p.value)
+		made := droppedAs(task, p.value, argument, p.value.Left(p.own.Page, said))
+		made.Writer = m.scribe.name
+		return d.take(m, task, made, checks...)
 	}
-	reason := request.ReasonNotSaid
+	d.fallback = m.scribe != nil
+	values, reason, message := m.droppable(task, m.spoken(task))
+	if reason != "" {
+		d.refuse(task, reason, message)
+		return nil
+	}
+	reason = request.ReasonNotSaid
 	for _, v := range values {
-		made, refused := m.without(task, needs, v)
+		argument, refused := m.blocked(task, v)
 		if refused == "" {
-			return d.take(m, task, made, CheckComplete, CheckRequired, CheckGone, CheckNotObtainable)
+			var left *request.Dropped
+			if left, refused = v.Missing(); refused == "" {
+				return d.take(m, task, droppedAs(task, v, argument, left), checks...)
+			}
 		}
-		if slices.Index(order, refused) > slices.Index(order, reason) {
+		if slices.Index(dropReasons, refused) > slices.Index(dropReasons, reason) {
 			reason = refused
 		}
 	}
@@ -389,10 +423,20 @@ func (m *StaticMaker) drop(d *staticDraft, task *universe.Task) error {
 	return nil
 }
 
-// without leaves one value out, or says why it cannot be.
-func (m *StaticMaker) without(task *universe.Task, needs []universe.Call, v *request.Value) (*condition.Request, string) {
-	shown := m.shown[task.Database]
-	argument, own := "", false
+// droppedAs writes a request without a value.
+func droppedAs(task *universe.Task, v *request.Value, argument string, left *request.Dropped) *condition.Request {
+	dropped := &condition.Dropped{
+		Argument: argument, Value: universe.AppendValue(nil, v.Value), Form: left.Form, Phrase: left.Phrase, Names: left.Names,
+	}
+	if !slices.Contains(dropped.Names, argument) {
+		dropped.Names = append(dropped.Names, argument)
+	}
+	return &condition.Request{Texts: changedTexts(task.Messages, left.Messages), Dropped: dropped}
+}
+
+// blocked says which argument nobody can give without a value, or why somebody could do without it.
+func (m *StaticMaker) blocked(task *universe.Task, v *request.Value) (argument, reason string) {
+	shown, needs := m.shown[task.Database], task.Needed()
 	for i := range needs {
 		tool := toolNamed(shown, needs[i].Tool)
 		needed := ""
@@ -401,37 +445,23 @@ func (m *StaticMaker) without(task *universe.Task, needs []universe.Call, v *req
 				needed = name
 			}
 		}
-		switch {
-		case needed == "" && own:
-			return nil, ReasonOthersServe
-		case needed == "":
+		if needed == "" {
 			if slices.ContainsFunc(needs, func(c universe.Call) bool { return asks(shown, &c, v.Value) }) {
-				return nil, ReasonOthersServe
+				return "", ReasonOthersServe
 			}
-			return nil, ReasonNotRequired
-		case argument == "":
-			argument, own = needed, true
+			return "", ReasonNotRequired
 		}
+		argument = cmp.Or(argument, needed)
 	}
 	for _, t := range shown {
 		if !slices.ContainsFunc(needs, func(c universe.Call) bool { return c.Tool == t.Name }) && gives(t, argument) {
-			return nil, ReasonObtainable
+			return "", ReasonObtainable
 		}
 	}
 	if documents(shown, argument, v.Value) {
-		return nil, ReasonDocumented
+		return "", ReasonDocumented
 	}
-	made, reason := v.Missing()
-	if reason != "" {
-		return nil, reason
-	}
-	dropped := &condition.Dropped{
-		Argument: argument, Value: universe.AppendValue(nil, v.Value), Form: made.Form, Phrase: made.Phrase, Names: made.Names,
-	}
-	if !slices.Contains(dropped.Names, argument) {
-		dropped.Names = append(dropped.Names, argument)
-	}
-	return &condition.Request{Texts: changedTexts(task.Messages, made.Messages), Dropped: dropped}, ""
+	return argument, ""
 }
 
 // asks says whether a call requires a value.
@@ -513,8 +543,13 @@ func (m *StaticMaker) expand(d *staticDraft, task *universe.Task) error {
 		return err
 	}
 	shown := m.shown[task.Database]
+	var list []condition.Added
+	written := m.writtenTools(task, d.asked)
+	for _, t := range written {
+		list, d.added = append(list, condition.Added{Tool: t.Name, Writer: m.scribe.name}), append(d.added, t)
+	}
 	added, refusal := m.shelves[task.Corpus].Beside(
-		shown, m.needsOf(task), asked.Tools, d.asked.Name == condition.NameUnrelatedTools,
+		slices.Concat(shown, written), m.needsOf(task), asked.Tools-len(written), d.asked.Name == condition.NameUnrelatedTools,
 		func(name string) string { return universe.Hash(m.seed, d.asked.Name, task.ID, name) },
 	)
 	if refusal != nil {
@@ -525,7 +560,6 @@ func (m *StaticMaker) expand(d *staticDraft, task *universe.Task) error {
 	for i, t := range shown {
 		own[i] = t.Name
 	}
-	var list []condition.Added
 	for _, r := range added {
 		list = append(list, condition.Added{Tool: r.Tool.Name, Similarity: thousandths(r.Similarity)})
 		d.added = append(d.added, r.Tool)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/twin"
 )
 
@@ -25,7 +27,7 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 			return nil
 		}
 	}
-	maker, err := NewStaticMaker(ctx, v.suite, v.combinations, measure, v.options.Workers)
+	maker, err := NewStaticMaker(ctx, v.suite, v.combinations, measure, v.scribe, v.options.Workers)
 	if v.lacksVector(err) {
 		return nil
 	}
@@ -33,6 +35,9 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 		return err
 	}
 	made, err := maker.Choose(ctx, func() {})
+	if v.lacksVector(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -42,7 +47,9 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 			v.report("suite", "the verdict of %s is on %s, which is not made", verdict.Reviewer, verdict.Instance)
 		}
 	}
-	requests, toolkits, err := maker.Certify(ctx, v.stage, func() {})
+	again := *v.suite // with the tools that are chosen now, whatever it has
+	again.Made = made
+	requests, toolkits, err := maker.Certify(ctx, episode.NewStage(&again, nil, environment.Limits{}), func() {})
 	if err != nil {
 		return err
 	}
@@ -51,7 +58,7 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 		is[t.Database+"\n"+t.Name] = written(t)
 	}
 	for _, t := range v.suite.Made {
-		if again := is[t.Database+"\n"+t.Name]; again != written(t) {
+		if is[t.Database+"\n"+t.Name] != written(t) {
 			v.report("suite", "the added tool %s of %s is not the one of another question", t.Name, t.Database)
 		}
 	}
