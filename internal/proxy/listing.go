@@ -26,9 +26,9 @@ func (s *session) specify(active []*rule, c *call, params object, asked string) 
 		if err != nil || !ok {
 			continue // the rule was tried when the file was read
 		}
-		values, mistake, _ := step.ChangeArguments(c.asStep(s.specification(c)), c.values)
+		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.values)
 		if mistake != nil {
-			return params, &refusal{strike: &strike{rule: r}, message: mistake.Message, code: mistake.Code, as: asResult}
+			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message, code: mistake.Code, as: asResult}
 		}
 		if arguments, differs := c.rewritten(values); differs {
 			c.arguments, c.values = arguments, values

@@ -28,7 +28,7 @@ func readObject(raw []byte) (object, bool) {
 	if i >= len(raw) || raw[i] != '{' {
 		return nil, false
 	}
-	o, ok := object{}, true
+	o := object{}
 	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != '}'; i = skipSpace(raw, i) {
 		if raw[i] == ',' {
 			i++
@@ -39,6 +39,7 @@ func readObject(raw []byte) (object, bool) {
 			return nil, false // it is not valid after all
 		}
 		m := member{key: raw[i:end:end]}
+		var ok bool
 		if m.name, ok = text(m.key); !ok {
 			return nil, false
 		}
@@ -164,14 +165,6 @@ func (o object) renamed(name, other string) object {
 		}
 	}
 	return c
-}
-
-func (o object) names() []string {
-	names := make([]string, len(o))
-	for i := range o {
-		names[i] = o[i].name
-	}
-	return names
 }
 
 func (o object) encode() json.RawMessage {

@@ -78,7 +78,7 @@ func TestSchemaAndParserAgree(t *testing.T) {
 	for i := range kinds {
 		k := &kinds[i]
 		known := append(k.known(), "unheard-of", "times")
-		right := map[string]json.RawMessage{"kind": json.RawMessage(quote(k.name))}
+		right := map[string]json.RawMessage{"kind": quote(k.name)}
 		for j := range k.settings {
 			if set := &k.settings[j]; set.required {
 				right[set.name] = json.RawMessage(map[form]string{formText: `"x"`, formInteger: "5", formValue: "1", formTexts: `["y"]`}[set.form])
@@ -210,5 +210,30 @@ func TestObjectsKeepTheirBytes(t *testing.T) {
 	o, _ := readObject([]byte(`{"a":1,"\u0062":2}`))
 	if got := fmt.Sprintf("%s %s %s", o.get("b"), o.with("a", []byte("3")).encode(), o.renamed("b", "c").encode()); got != `2 {"a":3,"\u0062":2} {"a":1,"c":2}` {
 		t.Error(got)
+	}
+}
+
+// TestTheDocumentedFileIsTaken reads the file that docs/proxy.md shows.
+func TestTheDocumentedFileIsTaken(t *testing.T) {
+	text, err := os.ReadFile("../../docs/proxy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## The file\n")
+	var file strings.Builder
+	for line := range strings.Lines(rest) {
+		if code, ok := strings.CutPrefix(line, "    "); ok {
+			file.WriteString(code)
+		} else if strings.TrimSpace(line) != "" {
+			break
+		}
+	}
+	if f := mustFaults(t, file.String()); len(f.rules) < 6 {
+		t.Errorf("only %d faults were read", len(f.rules))
+	}
+	for _, name := range Kinds() {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/proxy.md does not name %s", name)
+		}
 	}
 }

@@ -89,6 +89,7 @@ type strike struct {
 // refusal is a reply that the proxy makes.
 type refusal struct {
 	strike     *strike
+	detail     json.RawMessage
 	message    string
 	code       string // of the failure; "" where the tool is unknown
 	as         string
@@ -111,7 +112,6 @@ const (
 type delivery struct {
 	message []byte
 	changed bool // it is not what the server sent
-	notices [][]byte
 	wait    time.Duration
 	fate    fate
 
@@ -262,7 +262,7 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	}
 	c.line = s.t.add(l)
 	if refusing != nil {
-		refusing.strike = s.strike(refusing.strike.rule, c.line, tool, nil)
+		refusing.strike = s.strike(refusing.strike.rule, c.line, tool, refusing.detail)
 		c.refusal = refusing
 		if !l.Call.Reached {
 			t.forward, t.changed = nil, true
@@ -421,8 +421,8 @@ func (s *session) newRefusal(r *rule, c *call) *refusal {
 	}
 	steps, err := r.steps("")
 	if refuser, ok := find[condition.Refuser](steps); ok && err == nil {
-		if e, _ := refuser.Refuse(c.asStep(nil)); e != nil {
-			f.code, f.message = e.Code, e.Message
+		if e, decision := refuser.Refuse(c.asStep(nil)); e != nil {
+			f.code, f.message, f.detail = e.Code, e.Message, decision.Detail
 		}
 	}
 	return f
@@ -471,13 +471,17 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 			continue // the rule was tried when the file was read
 		}
 		values := c.values
+		var detail json.RawMessage
 		if r.kind.name == "call.dropped-argument" && !r.harmless {
 			values = mapsWithout(values, r.text("argument", ""))
 		} else if step, ok := find[condition.ArgumentStep](steps); ok {
-			values, _, _ = step.ChangeArguments(c.asStep(nil), values)
+			var decision *condition.Decision
+			if values, _, decision = step.ChangeArguments(c.asStep(nil), values); decision != nil {
+				detail = decision.Detail
+			}
 		}
 		arguments, differs := c.rewritten(values)
-		k := s.strike(r, c.line, c.tool, nil)
+		k := s.strike(r, c.line, c.tool, detail)
 		c.echoes = append(c.echoes, k)
 		if !differs {
 			if !r.harmless {

@@ -43,15 +43,18 @@ type pipe struct {
 func (p *Proxy) carry(ctx context.Context, in io.Reader, out io.Writer, far server) error {
 	s := p.newSession()
 	c := &pipe{s: s, out: &output{w: out}, held: map[*delivery]context.CancelFunc{}, broken: make(chan struct{})}
-	client, serverGone := make(chan error, 1), make(chan error, 1)
-	go func() { client <- c.fromClient(newFrames(in, p.limit), far) }()
+	clientGone, serverGone := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(clientGone)
+		c.fromClient(newFrames(in, p.limit), far)
+	}()
 	go func() { serverGone <- c.fromServer(far) }()
 	var err error
 	select {
-	case <-client:
+	case <-clientGone:
 		far.finish()
 		select {
-		case <-serverGone:
+		case err = <-serverGone:
 			c.timers.Wait()
 		case <-c.broken:
 		case <-ctx.Done():
@@ -85,17 +88,18 @@ func (c *pipe) release() {
 	c.timers.Wait()
 }
 
-func (c *pipe) fromClient(f *frames, far server) error {
+// fromClient carries what the client sends until it, or the server, has gone.
+func (c *pipe) fromClient(f *frames, far server) {
 	for {
 		raw, long, err := f.next()
 		switch {
 		case err != nil:
-			return err
+			return
 		case long:
 			n, err := far.stream(raw, f)
 			c.s.t.add(&line{Session: c.s.number, From: "client", Unread: n})
 			if err != nil {
-				return err
+				return
 			}
 			continue
 		}
@@ -112,7 +116,7 @@ func (c *pipe) fromClient(f *frames, far server) error {
 			err = far.send(raw)
 		}
 		if err != nil {
-			return err
+			return
 		}
 		c.replies(t)
 	}
@@ -145,7 +149,7 @@ func (c *pipe) fromServer(far server) error {
 			c.s.t.add(&line{Session: c.s.number, From: "server", Unread: n})
 			if err != nil {
 				c.breakOff()
-				return err
+				return nil // the client reads no more
 			}
 			continue
 		}

@@ -213,7 +213,7 @@ func TestHTTPIsTransparent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
+		defer closeBody(response)
 		got, err := io.ReadAll(response.Body)
 		if err != nil {
 			t.Fatal(err)
@@ -302,13 +302,12 @@ func TestFailuresSpeakHTTP(t *testing.T) {
 	} {
 		p := mustProxy(t, "faults: {it: {kind: "+c.rule+"}}", nil)
 		response, err := http.Post(front(t, p, answering(t, records)), typeJSON, strings.NewReader(callFind))
-		if c.body == "" {
-			if err == nil {
-				t.Errorf("%s gave %s", c.rule, response.Status)
-			}
-		} else if err != nil {
+		switch {
+		case err == nil && c.body == "":
+			t.Errorf("%s gave %s", c.rule, response.Status)
+		case err != nil && c.body != "":
 			t.Errorf("%s: %v", c.rule, err)
-		} else {
+		case err == nil:
 			body, _ := io.ReadAll(response.Body)
 			if response.StatusCode != c.status || response.Header.Get("Retry-After") != c.retryAfter || !strings.Contains(string(body), c.body) {
 				t.Errorf("%s gave %s %q %s", c.rule, response.Status, response.Header.Get("Retry-After"), body)
@@ -341,7 +340,7 @@ func TestACancelledCallIsLetGo(t *testing.T) {
 func TestABrokenConnectionEndsTheSession(t *testing.T) {
 	p := mustProxy(t, "faults: {it: {kind: exec.connection, as: drop}}", nil)
 	in, w := io.Pipe()
-	defer w.Close()
+	defer func() { _ = w.Close() }() // it always succeeds
 	go func() { _, _ = io.WriteString(w, callFind+"\n") }()
 	far := newMirror(DefaultLimit)
 	if err := p.carry(context.Background(), in, io.Discard, far); !errors.Is(err, errDropped) {
@@ -391,7 +390,7 @@ func TestClientsOfTheSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer session.Close()
+		defer func() { _ = session.Close() }() // what was to be seen was seen
 		params := &mcp.CallToolParams{Name: "ask", Arguments: paris}
 		params.SetProgressToken("tok")
 		r, err := session.CallTool(ctx, params)
@@ -490,7 +489,7 @@ func TestChildrenGoWithTheServer(t *testing.T) {
 func TestServersThatFailAreNamed(t *testing.T) {
 	t.Setenv(serverVariable, "fail")
 	in, w := io.Pipe()
-	defer w.Close()
+	defer func() { _ = w.Close() }() // it always succeeds
 	err := mustProxy(t, "", nil).Command(context.Background(), []string{os.Args[0]}, in, io.Discard, io.Discard)
 	if diag.ExitCode(err) != diag.ExitFailed || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("a server that fails gave %v", err)
@@ -649,7 +648,7 @@ type wired struct {
 
 func (w wired) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: 200, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(bytes.NewReader(w.body)), ContentLength: -1,
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(bytes.NewReader(w.body)), ContentLength: -1,
 	}, nil
 }
 
