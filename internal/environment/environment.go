@@ -273,6 +273,7 @@ func (e *Environment) finish(end transcript.Event) {
 	usage := e.usage
 	end.Kind, end.Turn = transcript.EventEnd, e.turns
 	end.Usage, end.Turns, end.Calls = &usage, e.turns, e.calls
+	end.Open = e.config.Open != nil
 	e.record.Append(end)
 	e.ended = true
 }

@@ -6,14 +6,16 @@ package grade
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it; those
-// of the second had nothing from Reaction on, and counted what look-alikes did as landed; those of the third had no AST.
-const Format = "seatrial.grade/4"
+// of the second had nothing from Reaction on, and counted what look-alikes did as landed; those of the third had no AST,
+// and those of the fourth neither Failure nor Backup.
+const Format = "seatrial.grade/5"
 
 // Outcomes of an episode.
 const (
@@ -116,6 +118,12 @@ type Grade struct {
 
 	// Reaction is there for valid episodes in which a fault struck.
 	Reaction *Reaction `json:"reaction,omitempty"`
+	// Failure is there for valid episodes without success.
+	Failure *Failure `json:"failure,omitempty"`
+	// Backup is the number of calls of the shortest way to the answer that was left, of valid episodes in which a tool failed for
+	// good; 0 for others, and where no way was left.
+	Backup int `json:"backup,omitempty"`
+
 	// Alarms over nothing, of valid episodes: calls made again though they had gone through, and changes to another way to the
 	// answer though all was well. Declining is in Outcome.
 	NeedlessRetries  int `json:"needless_retries,omitempty"`
@@ -155,6 +163,7 @@ func scorers() []scorer {
 		{"error class", scoreErrorClass},
 		{"loops", scoreLoops},
 		{"reaction", scoreReaction},
+		{"failure", scoreFailure},
 	}
 }
 
@@ -181,6 +190,9 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 	}
 	e := &episode{task: task, t: t, end: t.End(), calls: made(t)}
 	e.struck = strikes(t, len(e.calls))
+	if e.end != nil && e.end.Gold != nil {
+		e.task = onFreshWorld(task, e.end.Gold)
+	}
 	if e.end == nil {
 		e.end = &transcript.Event{Kind: transcript.EventEnd, End: transcript.EndInterrupted}
 		return e, nil
@@ -205,4 +217,16 @@ func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 		return nil, fmt.Errorf("the transcript ends as %q without that act", e.end.End)
 	}
 	return e, nil
+}
+
+// onFreshWorld gives a task as it stands on a fresh world: with the right answer there, and without what its plans were seen to
+// give on others.
+func onFreshWorld(task *universe.Task, gold *universe.Gold) *universe.Task {
+	fresh := *task
+	fresh.Gold = *gold
+	fresh.Plans = slices.Clone(task.Plans)
+	for i := range fresh.Plans {
+		fresh.Plans[i].Evidence = nil
+	}
+	return &fresh
 }

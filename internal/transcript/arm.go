@@ -14,6 +14,7 @@ type Arm struct {
 	Budget   float64 // the scale of the base budget; 0 where budgets are not scaled
 	Shots    int     // examples that the agent was shown; 0 where there are none
 	Scenario string  // what the agent is told of an attempt before, of protocols that tell of one; "" for others
+	World    int     // the fresh world of the episode, from 1; 0 on the published one
 	Informed bool    // a second try after a failure: it uses the verdict of the grader
 }
 
@@ -22,12 +23,13 @@ const (
 	armBudget    = "budget="
 	armShots     = "shots="
 	armScenario  = "after="
+	armWorld     = "world="
 	armInformed  = "informed"
 )
 
 var armHint = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// String writes the parts that are there, in the order of the fields, separated by commas: "start,budget=2,shots=4,informed".
+// String writes the parts that are there, in the order of the fields, separated by commas: "start,budget=2,shots=4,world=1,informed".
 func (a Arm) String() string {
 	var parts []string
 	if a.Hint != "" {
@@ -41,6 +43,9 @@ func (a Arm) String() string {
 	}
 	if a.Scenario != "" {
 		parts = append(parts, armScenario+a.Scenario)
+	}
+	if a.World != 0 {
+		parts = append(parts, armWorld+strconv.Itoa(a.World))
 	}
 	if a.Informed {
 		parts = append(parts, armInformed)
@@ -58,11 +63,17 @@ func ParseArm(text string) (Arm, error) {
 		scale, isBudget := strings.CutPrefix(part, armBudget)
 		shots, isShots := strings.CutPrefix(part, armShots)
 		scenario, isScenario := strings.CutPrefix(part, armScenario)
+		world, isWorld := strings.CutPrefix(part, armWorld)
 		switch {
 		case isShots:
 			var err error
 			if a.Shots, err = strconv.Atoi(shots); err != nil || a.Shots < 1 {
 				return Arm{}, fmt.Errorf("arm %q: %q is no number of examples", text, shots)
+			}
+		case isWorld:
+			var err error
+			if a.World, err = strconv.Atoi(world); err != nil || a.World < 1 {
+				return Arm{}, fmt.Errorf("arm %q: %q is no number of a world", text, world)
 			}
 		case isScenario && armHint.MatchString(scenario):
 			a.Scenario = scenario

@@ -10,10 +10,10 @@ func TestArmsParseBack(t *testing.T) {
 	texts := map[string]transcript.Arm{}
 	for _, hint := range []string{"", "start", "deferred", "oracle", "a-2"} {
 		for _, scale := range []float64{0, 0.1, 0.5, 1, 2, 4, 1e6, 1e22, 1e-7} {
-			for k := range 8 {
+			for k := range 16 {
 				informed := k&1 != 0
 				arm := transcript.Arm{
-					Hint: hint, Budget: scale, Informed: informed, Shots: []int{0, 4}[k>>1&1], Scenario: []string{"", "error"}[k>>2],
+					Hint: hint, Budget: scale, Informed: informed, Shots: []int{0, 4}[k>>1&1], Scenario: []string{"", "error"}[k>>2&1], World: 3 * (k >> 3),
 				}
 				text := arm.String()
 				if other, taken := texts[text]; taken {
@@ -26,7 +26,7 @@ func TestArmsParseBack(t *testing.T) {
 			}
 		}
 	}
-	if len(texts) != 360 {
+	if len(texts) != 720 {
 		t.Errorf("%d arms", len(texts))
 	}
 	for text, want := range map[string]transcript.Arm{
@@ -35,6 +35,7 @@ func TestArmsParseBack(t *testing.T) {
 		"start,budget=2,informed": {Hint: "start", Budget: 2, Informed: true},
 		"oracle,shots=4":          {Hint: "oracle", Shots: 4},
 		"after=error":             {Scenario: "error"},
+		"world=12":                {World: 12},
 	} {
 		if back, err := transcript.ParseArm(text); err != nil || back != want {
 			t.Errorf("%q reads as %+v, %v", text, back, err)
@@ -45,7 +46,7 @@ func TestArmsParseBack(t *testing.T) {
 func TestArmsOfAnotherFormAreErrors(t *testing.T) {
 	for _, text := range []string{
 		",", "start,", "budget=", "budget=0", "budget=-1", "budget=+Inf", "budget=NaN", "budget=1.0", "budget=01", "budget=x",
-		"budget=2,start", "informed,start", "informed,informed", "budget=1,budget=2", "shots=0", "shots=+4", "shots=x", "after=", "after=Error", "after=x,shots=4", "start,oracle", "Start", "st art", "a=b",
+		"budget=2,start", "informed,start", "informed,informed", "budget=1,budget=2", "shots=0", "shots=+4", "shots=x", "after=", "after=Error", "after=x,shots=4", "world=0", "world=01", "world=x", "informed,world=1", "start,oracle", "Start", "st art", "a=b",
 	} {
 		if arm, err := transcript.ParseArm(text); err == nil {
 			t.Errorf("%q reads as %+v", text, arm)

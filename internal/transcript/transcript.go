@@ -129,6 +129,9 @@ type Event struct {
 	Usage   *universe.Usage `json:"usage,omitempty"` // of the whole episode
 	Turns   int             `json:"turns,omitempty"`
 	Calls   int             `json:"calls,omitempty"`
+	Open    bool            `json:"open,omitempty"` // the agent was shown no tools but those that find tools
+	// Gold is the right answer on the world of the episode, where that is a fresh one ([Arm] says which); nil on the published one.
+	Gold *universe.Gold `json:"gold,omitempty"`
 }
 
 // Separation is what a call and a call of a plan give on neighbours whose rows tell the values of the two apart: digests in the
