@@ -17,6 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/verify"
 	"github.com/spf13/cobra"
 )
 
@@ -90,8 +91,19 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 }
 
 // setOf is the rows of a run with what tables about them need.
-func setOf(name string, s *suite.Suite, rows []report.Row) report.Set {
-	return report.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
+func setOf(name string, s *suite.Suite, rows []report.Row, settings map[string]string) report.Set {
+	set := report.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
+	o := runOptions{}
+	if o.restore(settings) == nil { // that of a run that was served has other settings
+		set.Labels, _ = labelsOf(o.labels)
+	}
+	for _, l := range verify.ReadLeftOut(settings[settingLeftOut]) {
+		if set.LeftOut == nil {
+			set.LeftOut = map[string]int{}
+		}
+		set.LeftOut[l.Reason]++
+	}
+	return set
 }
 
 // explainedOf assesses an explanation by what its instance lacks.
@@ -120,6 +132,11 @@ func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.S
 	if err != nil || armsErr != nil {
 		return
 	}
+	left := map[string]bool{}
+	for _, l := range verify.ReadLeftOut(settings[settingLeftOut]) {
+		left[l.Instance] = true
+	}
+	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
 	planned := len(instances) * o.trials * len(arms) * (len(o.agents) + len(o.models)*len(o.protocols))
 	done := 0
 	for i := range rows {
@@ -257,7 +274,7 @@ func (a *app) reportCommand() *cobra.Command {
 				}
 				a.warnUnfinished(path, settings, s, rows)
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
-				sets = append(sets, setOf(runName(args, i), s, rows))
+				sets = append(sets, setOf(runName(args, i), s, rows, settings))
 			}
 			if len(tables) > 0 {
 				return a.printTables(tables, report.Input{Sets: sets, Options: options}, format)

@@ -54,6 +54,7 @@ type runOptions struct {
 	handles     string
 	baseURL     string
 	extra       []string
+	labels      []string // KEY=VALUE, for reports
 	scaling     scaling
 	judging     judging
 
@@ -116,6 +117,7 @@ func (a *app) runCommand() *cobra.Command {
 		", or "+environment.HandlesPreview+" for keys, row count and first rows")
 	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
+	f.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE that tables name the run by, as size=7B; may be given several times")
 	o.scaling.flags(cmd)
 	o.judging.flags(cmd)
 	a.howFlags(cmd, &o)
@@ -179,6 +181,9 @@ func (o *runOptions) settings() map[string]string {
 	if o.code.engine != "" {
 		settings["interpreter"] = o.code.engine
 	}
+	if len(o.labels) > 0 {
+		settings[settingLabels] = list(o.labels)
+	}
 	return settings
 }
 
@@ -191,7 +196,7 @@ func (o *runOptions) restore(s map[string]string) error {
 		return strings.Split(text, ",")
 	}
 	o.suite, o.agents, o.models, o.protocols = s["suite"], split(s["agent"]), split(s["model"]), split(s["protocol"])
-	o.conditions = split(s["condition"])
+	o.conditions, o.labels = split(s["condition"]), split(s[settingLabels])
 	o.scaling.restore(s)
 	o.judging.restore(s)
 	o.code.engine = cmp.Or(o.code.engine, s["interpreter"])
@@ -262,6 +267,9 @@ func (o *runOptions) check() error {
 	}
 	if o.maxCost > 0 && o.prices == "" && o.replay == "" {
 		return diag.Usagef("--max-cost needs to know what models cost").WithHint("--prices FILE")
+	}
+	if _, err := labelsOf(o.labels); err != nil {
+		return err
 	}
 	if err := o.scaling.check(o.agents); err != nil {
 		return err
@@ -384,6 +392,11 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	fresh, instances, leftOut, err := a.openFresh(ctx, s, o.scaling.world, instances)
+	if err != nil {
+		return err
+	}
+	defer fresh.close()
 	providers, done, err := a.providers(o)
 	if err != nil {
 		return err
@@ -411,6 +424,9 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if absolute, err := filepath.Abs(o.suite); err == nil {
 		settings["suite"] = absolute
 	}
+	if len(leftOut) > 0 {
+		settings[settingLeftOut] = verify.WriteLeftOut(leftOut)
+	}
 	meta := episode.Meta{Suite: s.Manifest.Digest, Settings: settings, Started: a.Now()}
 	store, err := openStore(ctx, o.out, meta, resume)
 	if err != nil {
@@ -423,7 +439,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	separator := verify.NewSeparator(s)
 	defer separator.Close()
 	m := a.meter()
-	stage := episode.NewStage(s, worlds, environment.Limits{})
+	stage := episode.NewStage(s, fresh.or(worlds), environment.Limits{})
 	stage.Show(o.shown())
 	vectors, err := a.openSearchVectors(s, o)
 	if err != nil {
@@ -436,7 +452,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	r := &episode.Run{
 		Stage: stage, Store: store, Instances: instances, Participants: participants,
 		Trials: o.trials, Workers: workers, Concurrency: o.concurrency, Now: a.Now, Judge: judge(stage),
-		Separate: separator.Separate,
+		Separate: fresh.settle(separator),
 		Progress: func(p episode.Progress) {
 			rest := fmt.Sprintf("%d invalid", p.Failed())
 			if p.Usage.CostUSD > 0 {
@@ -469,7 +485,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if len(o.tables) > 0 {
 		rows, err := rowsOf(ctx, s, store)
 		if err == nil {
-			err = a.printTables(o.tables, report.Input{Sets: []report.Set{setOf(o.out, s, rows)}}, formatText)
+			err = a.printTables(o.tables, report.Input{Sets: []report.Set{setOf(o.out, s, rows, settings)}}, formatText)
 		}
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ type scaling struct {
 	hints    []string // arms of hints
 	budgets  []string // scales of the base budget; every one is an arm
 	informed bool     // a second try after a failure, told of it
+	world    int      // the fresh world that is played on; 0 for the published databases
 }
 
 // tableVotes is the table of what several tries are worth.
@@ -36,6 +37,7 @@ func (s *scaling) flags(cmd *cobra.Command) {
 		"run once with each multiple of the task's base budget of turns and calls, as arms: 0.5,1,2,4")
 	f.BoolVar(&s.informed, "informed-retry", false,
 		"models try once more after a failure, told of it with answers hidden; uses the verdict of the grader")
+	f.IntVar(&s.world, "world", 0, "play on the neighbours of that number that proofs grow, with the right answers there; 0 plays on the published databases")
 }
 
 // settings adds what decides the content of a run, where it is not as it is without these flags.
@@ -49,6 +51,9 @@ func (s *scaling) settings(into map[string]string) {
 	if s.informed {
 		into["informed_retry"] = strconv.FormatBool(true)
 	}
+	if s.world != 0 {
+		into["world"] = strconv.Itoa(s.world)
+	}
 }
 
 // restore is the inverse of settings.
@@ -61,9 +66,13 @@ func (s *scaling) restore(from map[string]string) {
 		s.budgets = strings.Split(text, ",")
 	}
 	s.informed = from["informed_retry"] != ""
+	s.world, _ = strconv.Atoi(from["world"]) // 0 where it is not there
 }
 
 func (s *scaling) check(policies []string) error {
+	if s.world < 0 {
+		return diag.Usagef("--world %d: neighbours are numbered from 1", s.world)
+	}
 	for i, hint := range s.hints {
 		if !slices.Contains(episode.Hints(), hint) {
 			return diag.Unknown("kind of hint", hint, episode.Hints())
@@ -121,7 +130,7 @@ func (s *scaling) arms() ([]transcript.Arm, error) {
 			hint = ""
 		}
 		for _, scale := range scales {
-			arms = append(arms, transcript.Arm{Hint: hint, Budget: scale})
+			arms = append(arms, transcript.Arm{Hint: hint, Budget: scale, World: s.world})
 		}
 	}
 	return arms, nil

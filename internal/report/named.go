@@ -34,6 +34,10 @@ type Set struct {
 	Rows  []Row
 	// Shown gives the task of an instance as its agent meets it; nil where instances change no request.
 	Shown func(in *suite.Instance) (*universe.Task, error)
+	// Labels are those that the run was given, by key.
+	Labels map[string]string
+	// LeftOut counts the instances that a run on fresh worlds did without, by reason.
+	LeftOut map[string]int
 }
 
 // NamedTable is a table that can be asked for by its name.

@@ -613,7 +613,9 @@ func plainArms(arm string) []string {
 	if a.Hint == "" || a.Hint == armNone {
 		return nil
 	}
-	return []string{transcript.Arm{Budget: a.Budget}.String(), transcript.Arm{Hint: armNone, Budget: a.Budget}.String()}
+	return []string{
+		transcript.Arm{Budget: a.Budget, World: a.World}.String(), transcript.Arm{Hint: armNone, Budget: a.Budget, World: a.World}.String(),
+	}
 }
 
 // hints compares an arm with the one without hints: each part, and faults by hazard.
