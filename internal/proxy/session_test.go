@@ -505,3 +505,15 @@ func TestBatchesAreTakenApart(t *testing.T) {
 		t.Error("the fault has struck once already")
 	}
 }
+
+// TestUnchangedValuesKeepTheirBytes changes some values of a field: the others are written as they were.
+func TestUnchangedValuesKeepTheirBytes(t *testing.T) {
+	s := play(t, "faults: {it: {kind: spec.result-retyped, field: v}}")
+	s.reply = func(*message) json.RawMessage {
+		return json.RawMessage(`{"content":[],"structuredContent":{"rows":[{"v":"caf\u00e9"},{"v":1.50},{"v":{"x" : 1.0}},{"w":1e2}]}}`)
+	}
+	want := `{"rows":[{"v":"caf\u00e9"},{"v":"1.5"},{"v":{"x" : 1.0}},{"w":1e2}]}`
+	if got := s.call("find", `{}`); !strings.Contains(got, want) {
+		t.Errorf("the client got %s", got)
+	}
+}

@@ -686,3 +686,27 @@ func FuzzHTTPIsTransparent(f *testing.F) {
 }
 
 const resultString = `{"jsonrpc":"2.0","id":1,"result":` + records + `}`
+
+// TestReplaysAnswerUnderTheirOwnIDs asks twice what a record has once, under other ids and with a token of progress.
+func TestReplaysAnswerUnderTheirOwnIDs(t *testing.T) {
+	record := `{"n":1,"ms":0,"open":{"format":1,"seed":0,"rules":null}}
+{"n":2,"session":1,"ms":0,"from":"client","message":{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"old"}}}}
+{"n":3,"session":1,"ms":0,"from":"server","message":{"method":"notifications/progress","params":{"progressToken":"old","progress":1}}}
+{"n":4,"session":1,"ms":0,"from":"server","message":{"id":1,"result":{"a":1.0}}}
+{"n":5,"session":1,"ms":0,"fr`
+	r, err := ReadReplay("record", strings.NewReader(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := `{"id":"a","method":"tools/call","params":{"_meta":{"progressToken":7},"name":"x"}}` + "\n" +
+		`{"id":"b","method":"tools/call","params":{"name":"x"}}` + "\n"
+	want := `{"method":"notifications/progress","params":{"progressToken":7,"progress":1}}` + "\n" +
+		`{"id":"a","result":{"a":1.0}}` + "\n" + `{"id":"b","result":{"a":1.0}}` + "\n"
+	var out bytes.Buffer
+	if err := mustProxy(t, "", nil).Replay(context.Background(), r, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != want {
+		t.Errorf("the client got\n%s", out.String())
+	}
+}
