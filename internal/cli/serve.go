@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,9 @@ import (
 type serveOptions struct {
 	suite      string
 	http       string
+	mcp        string
+	instance   string
+	agent      string
 	out        string
 	tokenFile  string
 	hosts      []string
@@ -49,9 +54,12 @@ const tokenVariable = "SEATRIAL_TOKEN"
 func (a *app) serveCommand() *cobra.Command {
 	o := serveOptions{}
 	cmd := &cobra.Command{
-		Use:   "serve SUITE --http ADDRESS",
-		Short: "Serve a suite to agents of any kind: episodes, tools and steps over HTTP",
-		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes what can be asked for, /docs/ shows it.\n\n" +
+		Use:   "serve SUITE --http ADDRESS | --mcp stdio --instance ID",
+		Short: "Serve a suite to agents of any kind: episodes, tools and steps over HTTP, and over MCP",
+		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes what can be asked for, /docs/ shows it;\n" +
+			"/mcp?instance=ID speaks MCP, and so does the address of an episode with /mcp behind it.\n\n" +
+			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, until the\n" +
+			"client closes them.\n\n" +
 			"An episode that has ended is in the file of --out before its client is told, as if `seatrial run` had played it: `seatrial\n" +
 			"report` and `seatrial grade` read it. A file that is there already is gone on with. An interrupt lets what is under way\n" +
 			"come to its end and keeps open episodes as interrupted.\n\n" +
@@ -67,6 +75,9 @@ func (a *app) serveCommand() *cobra.Command {
 	d := server.DefaultLimits()
 	f := cmd.Flags()
 	f.StringVar(&o.http, "http", "", "address to listen on, as 127.0.0.1:8080; port 0 takes a free one")
+	f.StringVar(&o.mcp, "mcp", "", "speak MCP over this transport, in place of HTTP: "+mcpStdio)
+	f.StringVar(&o.instance, "instance", "", "instance that the MCP client plays")
+	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, over --mcp "+mcpStdio)
 	f.StringVar(&o.out, "out", "", "file of the run; without one, nothing is kept of episodes")
 	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the bearer token which clients need")
 	f.StringSliceVar(&o.hosts, "host", nil, "name under which clients may speak to the server, beside those of its loopback address; may be given several times")
@@ -88,9 +99,20 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
+// mcpStdio is the transport of MCP for clients that start a command.
+const mcpStdio = "stdio"
+
 func (o *serveOptions) check() error {
 	switch {
-	case o.http == "":
+	case o.mcp != "" && o.mcp != mcpStdio:
+		return diag.Unknown("transport of MCP", o.mcp, []string{mcpStdio})
+	case o.mcp != "" && o.http != "":
+		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ID")
+	case o.mcp != "" && o.instance == "":
+		return diag.Usagef("no instance is given").WithHint("--instance ID, as instances.jsonl in the suite names them")
+	case o.mcp == "" && o.instance != "":
+		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
+	case o.mcp == "" && o.http == "":
 		return diag.Usagef("no address is given").WithHint("--http 127.0.0.1:8080")
 	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
 		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
@@ -178,19 +200,18 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", o.http)
-	if err != nil {
-		return diag.Usagef("cannot listen: %v", err).WithHint("--http 127.0.0.1:0 takes a free port")
-	}
-	defer func() { _ = listener.Close() }() // closed already where it was served
-	options := server.Options{Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay}
-	switch {
-	case loopback(listener.Addr()):
-		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
-	case token == "":
-		return diag.Usagef("%s can be reached from elsewhere, and no token is given", listener.Addr()).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
-	case len(o.hosts) > 0:
-		options.Hosts = o.hosts
+	var listener net.Listener
+	var options server.Options
+	if o.mcp == "" {
+		if listener, err = net.Listen("tcp", o.http); err != nil {
+			return diag.Usagef("cannot listen: %v", err).WithHint("--http 127.0.0.1:0 takes a free port")
+		}
+		defer func() { _ = listener.Close() }() // closed already where it was served
+		if options, err = o.options(listener.Addr(), token); err != nil {
+			return err
+		}
+	} else if !slices.ContainsFunc(s.Instances, func(in *suite.Instance) bool { return in.ID == o.instance }) {
+		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite names them")
 	}
 	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
 	if err != nil {
@@ -213,11 +234,15 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.mcp != "" {
+		return a.serveStdio(ctx, core, o, store, s)
+	}
 	address := "http://" + listener.Addr().String()
 	if a.asJSON {
 		err = a.printJSON(map[string]any{"url": address, "instances": len(s.Instances), "openapi": address + "/openapi.json"})
 	} else {
-		a.printf("Serving %d instances at %s\n  the API    %s/openapi.json\n  its page   %s/docs/\n", len(s.Instances), address, address, address)
+		a.printf("Serving %d instances at %s\n  the API    %s/openapi.json\n  its page   %s/docs/\n  MCP        %s/mcp?instance=ID\n",
+			len(s.Instances), address, address, address, address)
 		if store == nil {
 			a.printf("  nothing is kept of episodes: --out FILE keeps them\n")
 		}
@@ -235,6 +260,46 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	return nil
 }
+
+// options says how a server at that address is to be reached.
+func (o *serveOptions) options(addr net.Addr, token string) (server.Options, error) {
+	options := server.Options{Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay}
+	switch {
+	case loopback(addr):
+		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
+	case token == "":
+		return options, diag.Usagef("%s can be reached from elsewhere, and no token is given", addr).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
+	case len(o.hosts) > 0:
+		options.Hosts = o.hosts
+	}
+	return options, nil
+}
+
+// serveStdio lets the MCP client at standard input and output play one episode. Nothing else may be written there.
+func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store, s *suite.Suite) error {
+	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp"})
+	if err != nil {
+		return errors.Join(err, core.Close(context.WithoutCancel(ctx)))
+	}
+	swept, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		core.Run(swept)
+		close(done)
+	}()
+	err = server.ServeMCP(ctx, e, io.NopCloser(a.In), nopWriteCloser{a.Out}, int(o.maxBody), o.maxDelay)
+	stop()
+	<-done
+	if err = errors.Join(err, core.Close(context.WithoutCancel(ctx))); err != nil || store == nil {
+		return err
+	}
+	return gradeStore(context.WithoutCancel(ctx), s, store)
+}
+
+// nopWriteCloser leaves open what is written to.
+type nopWriteCloser struct{ io.Writer }
+
+func (nopWriteCloser) Close() error { return nil }
 
 // served grades what was served and says how much it is.
 func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) error {

@@ -39,6 +39,7 @@ type api struct {
 	options Options
 	indexes indexes
 	batches batches
+	desks   desks
 }
 
 // route is one operation of the API, as it stands in the OpenAPI document too.
@@ -73,7 +74,7 @@ func routes() []route {
 	}
 }
 
-// NewHandler serves a core: the API, its OpenAPI document at /openapi.json and a page about it at /docs/.
+// NewHandler serves a core: the API, its OpenAPI document at /openapi.json and a page about it at /docs/, and MCP.
 func NewHandler(core *Episodes, options Options) http.Handler {
 	if options.MaxBody == 0 {
 		options.MaxBody = DefaultMaxBody
@@ -90,6 +91,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 		})
 	}
 	a.serveDocuments(mux)
+	a.serveMCP(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, &problem{Status: http.StatusNotFound, Code: RefusedUnknown, Detail: "There is no such address; see /openapi.json."})
 	})

@@ -48,7 +48,8 @@ type Episode struct {
 	end       string // how it ended, "" while it has not
 	budget    string // what ran out
 
-	ended chan struct{} // closed when the episode has ended and is kept
+	ended     chan struct{} // closed when the episode has ended and is kept
+	forgotten chan struct{} // closed when it can be read no more
 }
 
 // kept is the answer to a step under an idempotency key.
@@ -178,6 +179,9 @@ func (e *Episode) Listed() []*universe.Tool {
 	}
 	return e.view.Tools
 }
+
+// changes says whether the listing of tools may change in the course of the episode.
+func (e *Episode) changes() bool { return e.view.Hidden != nil || len(e.instance.Conditions) > 0 }
 
 // Verdict gives the grade of an ended episode, as far as it may be shown. The error is a [Refusal].
 func (e *Episode) Verdict() (*Verdict, error) {

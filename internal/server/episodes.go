@@ -51,6 +51,11 @@ type Episodes struct {
 	// stopping is cancelled, with the cause, when open episodes are to be broken off.
 	stopping context.Context
 	stop     context.CancelCauseFunc
+	// draining is cancelled when nothing new is taken any more.
+	draining context.Context
+	drain    context.CancelFunc
+
+	specified specifications
 
 	mu       sync.Mutex
 	closing  bool
@@ -101,6 +106,7 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 		}
 	}
 	s.stopping, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.draining, s.drain = context.WithCancel(context.WithoutCancel(ctx))
 	return s, nil
 }
 
@@ -213,6 +219,7 @@ func (s *Episodes) make(r *Request) (*Episode, error) {
 	}
 	e := &Episode{
 		episodes: s, position: position, instance: in, turn: make(chan struct{}, 1), keys: map[string]*kept{}, ended: make(chan struct{}),
+		forgotten: make(chan struct{}),
 	}
 	e.turn <- struct{}{} // nobody acts before it is made
 	if err := s.reserve(e, &h, r.Trial); err != nil {
@@ -335,6 +342,9 @@ func (s *Episodes) Sweep() {
 func (s *Episodes) forget(e *Episode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.byHandle[e.Handle] == e {
+		close(e.forgotten)
+	}
 	delete(s.byHandle, e.Handle)
 	delete(s.byID, e.header.ID)
 }
@@ -369,6 +379,7 @@ func (s *Episodes) Drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closing = true
+	s.drain()
 }
 
 // Close lets the steps under way come to their end, or breaks them off when ctx is done, and keeps every open episode as

@@ -1,5 +1,7 @@
 package server
 
+import "github.com/seatrial/seatrial/internal/universe"
+
 // Routes lists the operations of the API as "METHOD /path".
 func Routes() []string {
 	var list []string
@@ -7,4 +9,14 @@ func Routes() []string {
 		list = append(list, r.method+" "+r.path)
 	}
 	return list
+}
+
+// ServeTransport is [ServeMCP] over any transport.
+var ServeTransport = serveTransport
+
+// SetTools gives an episode another view before anybody acts.
+func SetTools(e *Episode, tools []*universe.Tool) {
+	view := *e.view
+	view.Tools = tools
+	e.view = &view
 }

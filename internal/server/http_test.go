@@ -300,9 +300,11 @@ func TestGoldStaysOut(t *testing.T) {
 				site.do(http.MethodGet, m.URL+tool.Path+"?a=$gold$", "")
 			}
 		}
+		site.probeMCP(m)
 		site.do(http.MethodPost, m.URL+"/ask", `{"question": "What is the answer?"}`)
 		site.do(http.MethodPost, m.URL+"/steps", `{"actions": [{"kind": "call", "tool": "gold"}, {"kind": "reveal"}, {"kind": "answer", "answer": "$gold$"}]}`)
 		site.do(http.MethodPost, m.URL+"/answer", `{"answer": [{"a": "wrong"}]}`)
+		site.probeMCP(m) // after the end too
 		site.do(http.MethodGet, m.URL+"/grade", "")
 		site.do(http.MethodGet, m.URL, "")
 		text := site.heard.String()

@@ -64,6 +64,20 @@ func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, 
 	return errors.Join(err, core.Close(within))
 }
 
+// Run sweeps until ctx is done, for those who serve a core by other ways than [Serve].
+func (s *Episodes) Run(ctx context.Context) {
+	ticks := time.NewTicker(sweepEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			s.Sweep()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // gate bounds the connections of a server. When there are too many, the one that has waited longest without a request in work is
 // closed: a client that opens connections and says nothing, or little by little, drives out itself and no other.
 type gate struct {
