@@ -27,6 +27,7 @@ var layout = []struct {
 	{"corpus/demo", ""},
 	{"corpus", "corpus/demo diag schema"},
 	{"universe", ""},
+	{"command", "universe"},
 	{"embedding", "universe"},
 	{"callcheck", "diag universe"},
 	{"catalogue", "callcheck diag universe"},

@@ -24,6 +24,7 @@ type cast struct {
 	providers model.Options
 	stop      context.CancelCauseFunc // ends the run with a cause
 	python    interpreter.Engine      // nil where no agent writes code
+	bench     *bench                  // where commands act; it must be there before an episode of one begins
 	examples  *examples               // nil where no agent is shown any
 }
 
@@ -55,6 +56,14 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 	for _, name := range c.o.agents {
 		if name == agent.HumanName {
 			list = append(list, c.app.human(c.o, arms, len(c.instances), c.stop)...)
+			continue
+		}
+		if isCommand(name) {
+			commands, err := c.commander(name, arms)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, commands...)
 			continue
 		}
 		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}, Python: c.python}); err != nil {

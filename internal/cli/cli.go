@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/command"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -52,6 +53,9 @@ func terminalWidth(w io.Writer) (int, bool) {
 
 // Do runs one command and gives its exit code. An interrupt cancels what it does; a second one ends the process.
 func Do(args []string, p *Process) int {
+	if len(args) == 1 && args[0] == command.KeeperArgument {
+		return command.Keep() // Seatrial started itself
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // hands the next interrupt back to the system

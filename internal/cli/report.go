@@ -159,6 +159,7 @@ func (a *app) summary(ctx context.Context, s *suite.Suite, store *episode.Store,
 	if err != nil {
 		return err
 	}
+	r.Notes = notesOf(path, store.Meta().Settings)
 	return a.printReport(r, formatText)
 }
 
@@ -259,6 +260,7 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			var runs []report.Run
 			var sets []report.Set
+			var notes []string
 			for i, path := range args {
 				if slices.Contains(args[:i], path) {
 					return diag.Usagef("%s is given twice", path).WithHint("name two different runs")
@@ -273,6 +275,7 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 				a.warnUnfinished(path, settings, s, rows)
+				notes = append(notes, notesOf(path, settings)...)
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
 				sets = append(sets, setOf(runName(args, i), s, rows, settings))
 			}
@@ -283,6 +286,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.Notes = notes
 			return a.printReport(r, format)
 		},
 	}

@@ -71,6 +71,7 @@ type runOptions struct {
 	plainHistory  bool
 	embeddingsURL string // of the server that makes vectors of what agents search for
 	code          codeOptions
+	command       commandOptions
 }
 
 // What becomes of a task's evidence.
@@ -85,7 +86,7 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run SUITE --agent POLICY | --model PROVIDER/NAME",
 		Short: "Run agents on a suite, each episode kept as soon as it has ended",
 		Long: "Runs reference policies, or models under a protocol, on every instance of a suite. The run is one SQLite file.\n\n" +
-			"Policies:\n" + policyHelp() + "\nProtocols:\n" + protocolHelp() +
+			"Policies:\n" + policyHelp() + commandHelp + "\nProtocols:\n" + protocolHelp() +
 			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. Any OpenAI-compatible server: --base-url http://127.0.0.1:8000/v1.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,7 +96,7 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "file of the run")
-	f.StringArrayVar(&o.agents, "agent", nil, "reference policy; may be given several times")
+	f.StringArrayVar(&o.agents, "agent", nil, "reference policy, or a command as `'cmd: python my_agent.py'` or 'mcp: CLIENT {config} {request}'; may be given several times")
 	f.StringArrayVar(&o.models, "model", nil, "model as PROVIDER/NAME (openai, anthropic); may be given several times")
 	f.StringSliceVar(&o.protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&o.style, "style", "", "only tasks of that style")
@@ -110,7 +111,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.IntVar(&o.budget.Turns, "max-turns", 0, "budget of turns of an episode; 0 is none")
 	f.IntVar(&o.budget.Calls, "max-calls", 0, "budget of tool calls of an episode; 0 is none")
 	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")
-	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "budget of seconds of an episode; 0 is none")
+	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "budget of seconds of an episode; 0 is none, and ten minutes for commands")
 	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
 	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
 	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
@@ -120,6 +121,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE that tables name the run by, as size=7B; may be given several times")
 	o.scaling.flags(cmd)
 	o.judging.flags(cmd)
+	o.command.flags(f)
 	a.howFlags(cmd, &o)
 	return cmd
 }
@@ -167,8 +169,9 @@ func protocolHelp() string {
 // settings lists what decides the content of a run, flag by flag.
 func (o *runOptions) settings() map[string]string {
 	list := func(s []string) string { return strings.Join(s, ",") }
+	policies, commands := commandsOf(o.agents)
 	settings := map[string]string{
-		"suite": o.suite, "agent": list(o.agents), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
+		"suite": o.suite, "agent": list(policies), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
 		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed, 10),
 		"temperature": o.temperature, "max_tokens": strconv.Itoa(o.maxTokens), "loops": strconv.Itoa(o.loops),
 		"max_turns": strconv.Itoa(o.budget.Turns),
@@ -178,6 +181,7 @@ func (o *runOptions) settings() map[string]string {
 	}
 	o.scaling.settings(settings)
 	o.judging.settings(settings)
+	o.command.settings(settings, commands)
 	if o.code.engine != "" {
 		settings["interpreter"] = o.code.engine
 	}
@@ -199,6 +203,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	o.conditions, o.labels = split(s["condition"]), split(s[settingLabels])
 	o.scaling.restore(s)
 	o.judging.restore(s)
+	o.agents = append(o.agents, o.command.restore(s)...)
 	o.code.engine = cmp.Or(o.code.engine, s["interpreter"])
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
@@ -272,6 +277,10 @@ func (o *runOptions) check() error {
 		return err
 	}
 	if err := o.scaling.check(o.agents); err != nil {
+		return err
+	}
+	_, commands := commandsOf(o.agents)
+	if err := o.command.check(commands); err != nil {
 		return err
 	}
 	if err := o.judging.check(o); err != nil {
@@ -436,6 +445,12 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	a.resumeHint = "seatrial resume " + o.out
 	worlds := verify.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
+	if cast.bench, err = a.openBench(ctx, o, s, worlds); err != nil {
+		return err
+	}
+	if cast.bench != nil {
+		defer func() { err = errors.Join(err, cast.bench.close()) }()
+	}
 	separator := verify.NewSeparator(s)
 	defer separator.Close()
 	m := a.meter()

@@ -27,6 +27,12 @@ type Agent interface {
 // it does not stop by itself.
 const MaxIdle = 100
 
+// Drive plays an episode in the environment itself, at its own pace: for agents that have a loop of their own. It ends when the
+// environment is done, or with an act or an end of its own, and no step of its is under way any more when it returns; an episode that it
+// leaves open ends as silent. When ctx is done, it returns ctx's cause. It gives the times that the agent took to decide. Its errors are
+// those of [Agent].
+type Drive func(ctx context.Context, env *environment.Environment) (decisions []time.Duration, err error)
+
 // Play plays one episode to its end and gives its transcript, which is complete however the episode ended:
 //
 //	the agent answers or declines     answered, declined
@@ -39,16 +45,25 @@ const MaxIdle = 100
 //
 // The error is nil for the first four; for the others, which make the episode invalid, it is the cause.
 func Play(ctx context.Context, env *environment.Environment, agent Agent) (*transcript.Transcript, error) {
-	view := env.View()
-	if seconds := view.Budget.WallSeconds; seconds > 0 {
+	return conduct(ctx, env, func(ctx context.Context) error {
+		err := play(ctx, env, agent, env.View())
+		if closer, ok := agent.(io.Closer); ok {
+			err = errors.Join(err, closer.Close())
+		}
+		return err
+	})
+}
+
+// conduct bounds and ends an episode, in which act is what is done.
+func conduct(
+	ctx context.Context, env *environment.Environment, act func(context.Context) error,
+) (*transcript.Transcript, error) {
+	if seconds := env.View().Budget.WallSeconds; seconds > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(seconds*float64(time.Second)), environment.ErrWall)
 		defer cancel()
 	}
-	err := play(ctx, env, agent, view)
-	if closer, ok := agent.(io.Closer); ok {
-		err = errors.Join(err, closer.Close())
-	}
+	err := act(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), environment.ErrWall) {
 		env.FinishBudget(environment.BudgetWall)
 		err = nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ type Participant struct {
 	Only func(in *suite.Instance) bool
 	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is Seatrial's own failure.
 	New func(in *suite.Instance, task *universe.Task, trial int) (Agent, error)
+	// Drive, if it is not nil, plays an episode in place of an agent of New. It must be safe for concurrent use. Such a
+	// participant has no Retry.
+	Drive func(in *suite.Instance, header transcript.Header) Drive
 	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in the arm that
 	// [transcript.Arm] calls informed. It is played once the first episode has ended as valid and [Run.Judge] says that it
 	// failed, and is given that episode. nil for participants that try once.
@@ -263,8 +267,13 @@ func (x *execution) episode(
 	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
 	env, agent, err := x.prepare(ctx, j, header, seat)
 	if err == nil {
-		timed := &timedAgent{agent: agent, now: r.Now}
-		record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+		if drive := j.participant.Drive; drive != nil {
+			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))
+		} else {
+			timed := &timedAgent{agent: agent, now: r.Now}
+			record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+			record.Decisions = timed.took
+		}
 		err := env.Settle(context.WithoutCancel(ctx))
 		if err == nil && r.Separate != nil && transcript.Valid(record.Transcript.End().End) {
 			err = r.Separate(context.WithoutCancel(ctx), j.instance, record.Transcript)
@@ -272,7 +281,6 @@ func (x *execution) episode(
 		if err != nil {
 			record.Transcript = unbegun(ctx, header, err) // evidence is missing: better no episode than half of one
 		}
-		record.Decisions = timed.took
 	} else {
 		record.Transcript = unbegun(ctx, header, err)
 	}
@@ -314,8 +322,28 @@ func (x *execution) prepare(
 	}); err != nil {
 		return nil, nil, err
 	}
-	agent, err = seat(task)
+	if j.participant.Drive == nil {
+		agent, err = seat(task)
+	}
 	return env, agent, err
+}
+
+// driven plays an episode that is driven. The transcript tells how it ended.
+func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, []time.Duration) {
+	var decisions []time.Duration
+	t, _ := conduct(ctx, env, func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &PanicError{In: "agent", Value: p, Stack: debug.Stack()}
+			}
+		}()
+		if decisions, err = drive(ctx, env); err != nil {
+			return fmt.Errorf("agent: %w", err)
+		}
+		env.Finish(transcript.EndSilent, "")
+		return nil
+	})
+	return t, decisions
 }
 
 // unbegun is the transcript of an episode that could not begin.

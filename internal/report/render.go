@@ -39,6 +39,9 @@ func (r *Report) Text(terminal Terminal) string {
 		}
 		t.text(&b, terminal)
 	}
+	for _, note := range r.Notes {
+		b.WriteString("\n" + note + "\n")
+	}
 	return b.String()
 }
 
@@ -243,6 +246,9 @@ func (r *Report) Markdown() string {
 			b.WriteByte('\n')
 		}
 		t.markdown(&b)
+	}
+	for _, note := range r.Notes {
+		b.WriteString("\n" + note + "\n")
 	}
 	return b.String()
 }

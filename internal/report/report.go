@@ -75,6 +75,8 @@ type Report struct {
 	Pairs       []Pair      `json:"pairs,omitempty"`
 	Checks      []Checks    `json:"checks,omitempty"`     // where tools cannot be run
 	Robustness  *Robustness `json:"robustness,omitempty"` // nil where no instance is under conditions of the environment
+	// Notes are sentences on how runs came about, which who builds the report adds.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Subject is what is measured: an agent under a protocol, in a hint arm. Run is empty where there is one run alone.

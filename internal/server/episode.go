@@ -24,6 +24,7 @@ type Episode struct {
 	episodes *Episodes
 	position int // of the instance in the suite
 	instance *suite.Instance
+	hosted   bool // its environment is another's, who keeps the transcript
 	header   transcript.Header
 	view     *universe.View
 	started  time.Time
@@ -453,6 +454,11 @@ func (e *Episode) Abandon(ctx context.Context) error {
 // The holder of the turn calls it once.
 func (e *Episode) conclude() error {
 	s := e.episodes
+	if e.hosted {
+		end := e.env.Transcript().End()
+		e.leave(end.End, end.Budget)
+		return nil
+	}
 	err := e.env.Settle(context.WithoutCancel(s.stopping))
 	t := e.env.Transcript()
 	if err != nil { // evidence is missing: better no episode than half of one
@@ -462,7 +468,6 @@ func (e *Episode) conclude() error {
 		})
 	}
 	end := t.End()
-	e.end, e.budget = end.End, end.Budget
 	if s.config.Grades {
 		var gradeErr error
 		if e.verdict, gradeErr = verdictOf(s.stage, e.instance, t); gradeErr != nil {
@@ -472,16 +477,22 @@ func (e *Episode) conclude() error {
 	if s.config.Store != nil {
 		err = errors.Join(err, e.store(t))
 	}
+	e.leave(end.End, end.Budget)
+	return err
+}
+
+// leave lets the environment of an episode go that has ended so.
+func (e *Episode) leave(end, budget string) {
+	s := e.episodes
 	e.last = s.now()
-	e.env = nil
+	e.end, e.budget, e.env = end, budget, nil
 	s.mu.Lock()
 	s.open--
-	if transcript.Valid(e.end) {
+	if transcript.Valid(end) && !e.hosted {
 		s.finished[e.header.ID] = true
 	}
 	s.mu.Unlock()
 	close(e.ended)
-	return err
 }
 
 // store puts the transcript on the disk.

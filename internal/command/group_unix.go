@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package command
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group gives the program a group of its own, which its children share unless they leave it.
+func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // there may be nobody left
+}

@@ -1,0 +1,49 @@
+//go:build !linux
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// kept is a program that was started.
+type kept struct {
+	cmd *exec.Cmd
+	out *Outcome
+}
+
+// CanHide says whether files can be hidden from programs here.
+func CanHide() bool { return false }
+
+// Keep is for systems on which programs have keepers.
+func Keep() int { return 2 }
+
+func begin(s *Start, out *Outcome) (*kept, error) {
+	if len(s.Hide) > 0 {
+		return nil, errors.New("files cannot be hidden from programs on this system")
+	}
+	cmd := &exec.Cmd{Path: s.Path, Args: s.Args, Env: s.Env}
+	pour(cmd, s, out)
+	group(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, &NotStartedError{Path: s.Path, Err: err}
+	}
+	return &kept{cmd: cmd, out: out}, nil
+}
+
+func (k *kept) kill() { killGroup(k.cmd) }
+
+func (k *kept) wait() error {
+	err := k.cmd.Wait()
+	killGroup(k.cmd)
+	if err := ignoreEnd(err); err != nil {
+		return fmt.Errorf("command: %w", err)
+	}
+	k.out.Exit = k.cmd.ProcessState.ExitCode()
+	if k.out.Exit < 0 {
+		k.out.Signal = k.cmd.ProcessState.String()
+	}
+	return nil
+}
