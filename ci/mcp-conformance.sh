@@ -4,11 +4,13 @@
 # used again.
 #
 #   ci/mcp-conformance.sh proxy                  every scenario comes out of `seatrial proxy` as it does directly, in front of the SDK's server
+#   ci/mcp-conformance.sh serve                  what needs no fixture passes on `seatrial serve`, and the Inspector lists and calls tools
 #   ci/mcp-conformance.sh check URL SCENARIO...  the scenarios pass on the server at URL
 set -euo pipefail
 
 suite_version=0.1.16
 node_version=22.23.3
+inspector_version=2.12.0
 sdk=github.com/modelcontextprotocol/go-sdk
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -130,7 +132,42 @@ check_url() {
   echo "$# scenarios pass on $url."
 }
 
+# inspect runs the MCP Inspector's command line.
+inspect() {
+  PATH="$(dirname "$node"):$PATH" "$inspector" --cli "$@"
+}
+
+check_serve() {
+  local inspectors="$home/inspector"
+  inspector="$inspectors/node_modules/.bin/mcp-inspector"
+  mkdir -p "$inspectors"
+  if [[ "$(cat "$inspectors/version" 2>/dev/null || true)" != "$inspector_version" ]]; then
+    printf '{"private": true}\n' >"$inspectors/package.json"
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$inspectors" "@modelcontextprotocol/inspector@$inspector_version"
+    printf '%s\n' "$inspector_version" >"$inspectors/version"
+  fi
+  go build -o "$work/seatrial" ./cmd/seatrial
+  "$work/seatrial" build --corpus demo --style func --limit 5 --seed 7 --out "$work/suite" >/dev/null
+  local instance port url
+  instance="$(sed -n '1s/.*"id":"\([^"]*\)".*/\1/p' "$work/suite/instances.jsonl")"
+  port="$(free_port)"
+  "$work/seatrial" serve "$work/suite" --http "127.0.0.1:$port" --out "$work/run" >"$work/serve.log" &
+  started+=($!)
+  wait_for "$port"
+  url="http://127.0.0.1:$port/mcp?instance=$instance"
+  check_url "$url" server-initialize ping tools-list prompts-list resources-list dns-rebinding-protection server-sse-multiple-streams
+  inspect "$url" --transport http --method tools/list | grep -q '"submit_answer"'
+  inspect --method tools/call --tool-name decline --tool-arg reason=none -- \
+    "$work/seatrial" serve "$work/suite" --mcp stdio --instance "$instance" --agent inspector --out "$work/inspected" | grep -q 'done'
+  "$work/seatrial" report "$work/inspected" | grep -q '^inspector '
+  echo "The Inspector lists and calls tools, by HTTP and by stdio."
+}
+
 case "${1:-}" in
+  serve)
+    install
+    check_serve
+    ;;
   proxy)
     install
     check_proxy
@@ -142,7 +179,7 @@ case "${1:-}" in
     check_url "$@"
     ;;
   *)
-    echo "usage: ci/mcp-conformance.sh proxy | check URL SCENARIO..." >&2
+    echo "usage: ci/mcp-conformance.sh proxy | serve | check URL SCENARIO..." >&2
     exit 2
     ;;
 esac

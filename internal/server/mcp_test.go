@@ -301,6 +301,9 @@ func waitFor(tb testing.TB, what string, holds func() bool) {
 	}
 }
 
+// hello begins a session.
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+
 // TestWhoMayUseMCP tries sessions and tokens of others, and what is no session.
 func TestWhoMayUseMCP(t *testing.T) {
 	core := newCore(t, nil)
@@ -308,7 +311,6 @@ func TestWhoMayUseMCP(t *testing.T) {
 	in := instances(t, universe.StyleFunc)[0].ID
 	a, b := s.open(in), s.open(in)
 	operator := s.token
-	hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	kind := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 	s.token = a.Token

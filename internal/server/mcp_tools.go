@@ -55,10 +55,9 @@ func actTool(name, description, argument, schema string) *mcp.Tool {
 	}
 }
 
-// besideContent describes what an observation holds beside what a tool returned.
-const besideContent = `"note":{"type":"string","description":"What the tool says beside its result, or the user in reply."},` +
-	`"hint":{"type":"string","description":"Advice on trouble with the tools."},` +
-	`"done":{"type":"boolean","description":"The episode has ended."}`
+// besideContent describes what an observation holds beside what a tool returned. It stands in every tool of a listing: the
+// instructions say what labels are for.
+const besideContent = `"note":{"type":"string"},"hint":{"type":"string"},"done":{"type":"boolean"}`
 
 // specifications remembers how tools are written over MCP, which episodes share as they share the tools.
 type specifications struct {
@@ -103,10 +102,9 @@ func specify(t *universe.Tool) (*mcp.Tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
 		}
-		content = append(append([]byte(`{"anyOf":[`), returns...), `,{"description":"Whatever else the tool returns."}]}`...)
+		content = append(append([]byte(`{"anyOf":[`), returns...), `,{}]}`...)
 	}
-	output := append([]byte(`{"type":"object","properties":{"label":{"type":"string","description":"Of the call: \"$label$\" stands for its result."},`+
-		`"tool":{"type":"string"},"content":`), content...)
+	output := append([]byte(`{"type":"object","properties":{"label":{"type":"string"},"tool":{"type":"string"},"content":`), content...)
 	return &mcp.Tool{
 		Name: t.Name, Description: t.Description, InputSchema: input,
 		OutputSchema: json.RawMessage(append(output, `,`+besideContent+`}}`...)),
