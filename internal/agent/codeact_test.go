@@ -282,6 +282,27 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
+// TestAnswersKeepTheOrderOfFields: cells of records count by place where their keys are not the right answer's.
+func TestAnswersKeepTheOrderOfFields(t *testing.T) {
+	for _, text := range []string{
+		`[{"name":"Alpine House","accession_count":9},{"name":null,"accession_count":1.50}]`, `{"b":{"z":[true,{}],"a":"'"},"a":[]}`, `-17`, `9007199254740993`, `[]`,
+	} {
+		code, ok := inOrder(json.RawMessage(text))
+		if !ok {
+			t.Fatalf("%s cannot be written", text)
+		}
+		outcome := runPython(t, "import json\nprint(json.dumps("+code+", ensure_ascii=False, separators=(',', ':')))")
+		if got, want := strings.TrimSpace(outcome.Output), strings.Replace(text, "1.50", "1.5", 1); got != want {
+			t.Errorf("%s became %s %s", want, got, outcome.Traceback)
+		}
+	}
+	for _, text := range []string{``, `[1,`, `{"a":}`, `nothing`} {
+		if code, ok := inOrder(json.RawMessage(text)); ok {
+			t.Errorf("%q is written %s", text, code)
+		}
+	}
+}
+
 // TestCodePolicies: what is written as code comes to what the plan comes to, by calls of the same arguments.
 func TestCodePolicies(t *testing.T) {
 	task := &universe.Task{Plans: []universe.Plan{{

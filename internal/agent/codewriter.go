@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -194,5 +195,55 @@ func (w *codeWriter) answer(answer json.RawMessage) string {
 		}
 		return literal(text)
 	}
+	if text, ok := inOrder(answer); ok {
+		return text
+	}
 	return literal(v)
+}
+
+// inOrder writes JSON as Python does, the fields of objects in the order in which they stand: where records have other keys than
+// the right answer's, their cells count by place. ok is false for what is no JSON.
+func inOrder(data json.RawMessage) (text string, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var b strings.Builder
+	if !writeInOrder(&b, d) {
+		return "", false
+	}
+	return b.String(), true
+}
+
+func writeInOrder(b *strings.Builder, d *json.Decoder) bool {
+	token, err := d.Token()
+	if err != nil {
+		return false
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		b.WriteRune(rune(token))
+		for i := 0; d.More(); i++ {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if !writeInOrder(b, d) {
+				return false
+			}
+			if token == '{' {
+				b.WriteString(": ")
+				if !writeInOrder(b, d) {
+					return false
+				}
+			}
+		}
+		last, err := d.Token()
+		if delim, is := last.(json.Delim); is {
+			b.WriteRune(rune(delim))
+		}
+		return err == nil
+	case json.Number:
+		b.WriteString(token.String())
+	default:
+		b.WriteString(literal(token))
+	}
+	return true
 }

@@ -34,8 +34,8 @@ const (
 )
 
 const (
-	whyNoClean   = "no valid episode without external errors"
-	whyNoStruck  = "no valid episode with external errors"
+	whyNoClean  = "no valid episode without external errors"
+	whyNoStruck = "no valid episode with external errors"
 	whyAllRight = "nothing failed"
 )
 
