@@ -63,7 +63,12 @@ var wasiLimits = Limits{
 	Value: 1 << 20, BlockCalls: 50, SessionCalls: 200,
 }
 
-func TestWASIOutlivesHostilePrograms(t *testing.T) { testHostile(t, wasiEngine(t), wasiLimits) }
+func TestWASIOutlivesHostilePrograms(t *testing.T) {
+	if underRace {
+		t.Skip("the ordinary build runs the programs; the race detector sees nothing of what runs in WebAssembly")
+	}
+	testHostile(t, wasiEngine(t), wasiLimits)
+}
 
 // begin starts a session that ends with the test.
 func begin(t testing.TB, s *Setup) Session {
