@@ -115,7 +115,7 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 			}
 		}
 	})
-	const trials = 5
+	const trials = 15
 	do(t, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(trials), "--interpreter", "native", "--workers", "4", "--out", run},
 		diag.ExitInternal)
 	close(done)
