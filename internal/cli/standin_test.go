@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -27,6 +28,17 @@ func standIn() {
 }
 
 func standInAs(how, knows string) error {
+	switch how {
+	case "wait": // with a child that left the group, until both are killed
+		child := exec.Command(os.Args[0], "linger", knows)
+		leaveGroup(child)
+		if err := child.Start(); err != nil {
+			return err
+		}
+		return linger(knows)
+	case "linger":
+		return linger(knows)
+	}
 	request, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
@@ -101,6 +113,14 @@ func standInAs(how, knows string) error {
 		return nil
 	}
 	return fmt.Errorf("nothing is known of %q", how)
+}
+
+// linger holds a connection to an address for as long as this process lives.
+func linger(address string) error {
+	if _, err := net.Dial("tcp", address); err != nil {
+		return err
+	}
+	select {}
 }
 
 // request0 sends one request with the episode's token.
