@@ -99,7 +99,9 @@ func tell(address string, wait bool) {
 	if err != nil {
 		os.Exit(1)
 	}
-	fmt.Fprintln(c, os.Getpid())
+	if _, err := fmt.Fprintln(c, os.Getpid()); err != nil {
+		os.Exit(1)
+	}
 	if wait {
 		_, _ = c.Read(make([]byte, 1))
 	}
@@ -139,7 +141,7 @@ func touch(path string) string {
 	return strings.TrimSpace(did)
 }
 
-func run(t *testing.T, ctx context.Context, s command.Start, args ...string) *command.Outcome {
+func run(ctx context.Context, t *testing.T, s command.Start, args ...string) *command.Outcome {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
@@ -155,20 +157,20 @@ func run(t *testing.T, ctx context.Context, s command.Start, args ...string) *co
 }
 
 func TestOutcomes(t *testing.T) {
-	out := run(t, t.Context(), command.Start{Stdin: "what?\n"}, "echo", "a b", "$c")
+	out := run(t.Context(), t, command.Start{Stdin: "what?\n"}, "echo", "a b", "$c")
 	if line, ok := out.Stdout.LastLine(); !ok || line != "a b|$c|what?" || out.Exit != 0 || out.Killed {
 		t.Errorf("an echo said %q and ended with %d", line, out.Exit)
 	}
-	out = run(t, t.Context(), command.Start{Stderr: 100}, "fail")
+	out = run(t.Context(), t, command.Start{Stderr: 100}, "fail")
 	said, cut := out.Stderr.Bytes()
 	if out.Exit != 7 || len(said) != 100 || !cut || !bytes.HasSuffix(said, []byte("xthe end\n")) {
 		t.Errorf("status %d, the last of it %q", out.Exit, said)
 	}
-	out = run(t, t.Context(), command.Start{Stdin: strings.Repeat("z", 1<<20)}, "flood")
+	out = run(t.Context(), t, command.Start{Stdin: strings.Repeat("z", 1<<20)}, "flood")
 	if line, ok := out.Stdout.LastLine(); !ok || line != "last" {
 		t.Errorf("a flood ended with %q", line)
 	}
-	if out = run(t, t.Context(), command.Start{}, "die"); out.Signal != "SIGTERM" {
+	if out = run(t.Context(), t, command.Start{}, "die"); out.Signal != "SIGTERM" {
 		t.Errorf("a program that killed itself ended by %q with status %d", out.Signal, out.Exit)
 	}
 	_, err := command.Run(t.Context(), &command.Start{Path: filepath.Join(t.TempDir(), "nothing"), Args: []string{"nothing"}})
@@ -224,7 +226,7 @@ func TestNothingLivesOn(t *testing.T) {
 			if how == "leave" {
 				mode = "leave"
 			}
-			out := run(t, ctx, command.Start{Ended: ended, Grace: time.Millisecond}, mode, listener.Addr().String())
+			out := run(ctx, t, command.Start{Ended: ended, Grace: time.Millisecond}, mode, listener.Addr().String())
 			if out.Killed != (how != "leave") {
 				t.Errorf("killed: %v", out.Killed)
 			}
@@ -273,7 +275,7 @@ func TestHiddenFiles(t *testing.T) {
 		Hide: []string{"out/suite", filepath.Join(dir, "aside/way"), runFile, runFile + "-wal", filepath.Join(dir, "out/scratch")},
 		Show: []string{scratch}, Env: []string{"SCRATCH=" + scratch}, Stderr: 1000,
 	}
-	out := run(t, t.Context(), start, append([]string{"touch", own, aside}, paths...)...)
+	out := run(t.Context(), t, start, append([]string{"touch", own, aside}, paths...)...)
 	var results map[string]string
 	line, _ := out.Stdout.LastLine()
 	if err := json.Unmarshal([]byte(line), &results); err != nil {
@@ -293,7 +295,7 @@ func TestHiddenFiles(t *testing.T) {
 	}
 	// The same with nothing hidden: the test can tell.
 	start.Hide, start.Show = nil, nil
-	out = run(t, t.Context(), start, "touch", gold)
+	out = run(t.Context(), t, start, "touch", gold)
 	if line, _ := out.Stdout.LastLine(); !strings.Contains(line, "read write truncate make") {
 		t.Errorf("where nothing is hidden the program did: %s", line)
 	}

@@ -116,7 +116,7 @@ func closeAll(files ...io.Closer) {
 func self() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("Seatrial's own program: %w", err)
+		return "", fmt.Errorf("the program to start as a keeper: %w", err)
 	}
 	return path, nil
 }
