@@ -65,7 +65,7 @@ func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context
 // begin starts a process. One that ends before it is ready was killed, and another is started.
 func (b *bridge) begin(ctx context.Context) error {
 	var err error
-	for range 5 {
+	for range 20 {
 		var p process
 		if p, err = b.start(ctx); err != nil {
 			return err
