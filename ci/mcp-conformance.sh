@@ -29,7 +29,7 @@ trap finish EXIT
 
 # install leaves the suite in $home and the command that runs JavaScript in $node.
 install() {
-  home="${MCP_CONFORMANCE:-$work/suite}"
+  home="${MCP_CONFORMANCE:-$work/npm}"
   mkdir -p "$home"
   if [[ "$(cat "$home/versions" 2>/dev/null || true)" != "$suite_version $node_version" ]]; then
     printf '{"private": true}\n' >"$home/package.json"
@@ -156,10 +156,10 @@ check_serve() {
   wait_for "$port"
   url="http://127.0.0.1:$port/mcp?instance=$instance"
   check_url "$url" server-initialize ping tools-list prompts-list resources-list dns-rebinding-protection server-sse-multiple-streams
-  inspect "$url" --transport http --method tools/list | grep -q '"submit_answer"'
+  inspect "$url" --transport http --method tools/list | grep '"submit_answer"' >/dev/null
   inspect --method tools/call --tool-name decline --tool-arg reason=none -- \
-    "$work/seatrial" serve "$work/suite" --mcp stdio --instance "$instance" --agent inspector --out "$work/inspected" | grep -q 'done'
-  "$work/seatrial" report "$work/inspected" | grep -q '^inspector '
+    "$work/seatrial" serve "$work/suite" --mcp stdio --instance "$instance" --agent inspector --out "$work/inspected" | grep 'done' >/dev/null
+  "$work/seatrial" report "$work/inspected" | grep '^inspector ' >/dev/null
   echo "The Inspector lists and calls tools, by HTTP and by stdio."
 }
 
