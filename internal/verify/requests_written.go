@@ -36,6 +36,8 @@ type Scribe struct {
 	known   map[string]request.Written
 	settled map[string]request.Written
 	missing []string // keys of pages that nobody could be asked about
+
+	judging sync.Mutex // pages of one task share what is found out about it once
 }
 
 // NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where nobody is to be asked.
@@ -131,7 +133,7 @@ func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 
 // complaint judges a text, last by its meaning.
 func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, error) {
-	if complaint := p.Complaint(text); complaint != "" || s.vectors == nil {
+	if complaint := s.judge(p, text); complaint != "" || s.vectors == nil {
 		return complaint, nil
 	}
 	texts := append([]string{text, p.Own}, p.others...)
@@ -149,6 +151,13 @@ func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, e
 	}
 	s.vectors.Keep(texts...)
 	return "", nil
+}
+
+// judge judges a text by its words: one at a time, which costs little beside writing it.
+func (s *Scribe) judge(p *page, text string) string {
+	s.judging.Lock()
+	defer s.judging.Unlock()
+	return p.Complaint(text)
 }
 
 // text gives what the writer wrote on a page, "" where what rules made stays.
