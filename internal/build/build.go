@@ -192,7 +192,7 @@ func newBuilder(opts Options) (*builder, error) {
 		return nil, err
 	}
 	b.needPaths = condition.NeedPaths(faults) || condition.ChoiceNeedsPaths(conditions)
-	b.chooses = len(derive.ChoiceConditions(conditions)) > 0
+	b.chooses = len(derive.OfChoice.Alone(conditions)) > 0
 	if err := checkEmbedder(opts, conditions); err != nil {
 		return nil, err
 	}

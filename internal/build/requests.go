@@ -19,7 +19,7 @@ func (b *builder) makeRequests(ctx context.Context, s *suite.Suite) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	asked := derive.RequestConditions(combinations)
+	asked := derive.OfRequest.Alone(combinations)
 	if len(asked) == 0 {
 		return nil, nil
 	}

@@ -43,7 +43,7 @@ func (b *builder) chooseToolkits(ctx context.Context, s *suite.Suite) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	asked := derive.ChoiceConditions(combinations)
+	asked := derive.OfChoice.Alone(combinations)
 	if len(asked) == 0 {
 		return nil, nil
 	}

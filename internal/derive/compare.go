@@ -41,7 +41,7 @@ func Compare(
 	}
 	instances, refusals, out := map[string]*suite.Instance{}, map[string]*suite.Rejection{}, map[string]bool{}
 	for _, in := range s.Instances {
-		if len(in.Conditions) > 0 && !OfHopeless(in) && !OfRequest(in) && !OfChoice(in) {
+		if len(in.Conditions) > 0 && !OfHopeless(in) && !OfRequest.Holds(in) && !OfChoice.Holds(in) {
 			if instances[in.ID] != nil {
 				differ(in.ID, "the instance stands in the suite twice")
 			}
@@ -51,7 +51,7 @@ func Compare(
 	reasons := condition.Refusals()
 	for _, r := range s.Rejected {
 		switch {
-		case r.What != whatInstance || ofHopeless(r.ID) || ofRequest(r.ID) || OfChoiceID(r.ID):
+		case r.What != whatInstance || ofHopeless(r.ID) || OfRequest.HoldsID(r.ID) || OfChoice.HoldsID(r.ID):
 		case reasons[r.Reason] != "":
 			refusals[r.ID] = r
 		default:

@@ -36,7 +36,7 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 		}
 	}
 	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
-	combinations = unchosen(toolkitCombinations(combinations))
+	combinations = ofPlace(combinations)
 	for _, task := range s.Tasks {
 		base := clean[task.ID]
 		if base == nil {

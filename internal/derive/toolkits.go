@@ -4,45 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
 )
-
-// ChoiceConditions lists the conditions among combinations whose toolkits are chosen by looking into the database, in their
-// order: each is a combination by itself.
-func ChoiceConditions(combinations [][]condition.Condition) []condition.Condition {
-	var list []condition.Condition
-	for _, combination := range combinations {
-		if combination[0].OfChoice() {
-			list = append(list, combination[0])
-		}
-	}
-	return list
-}
-
-// unchosen lists the other combinations.
-func unchosen(combinations [][]condition.Condition) [][]condition.Condition {
-	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool { return c[0].OfChoice() })
-}
-
-// OfChoice says whether an instance is under a condition whose toolkit is chosen.
-func OfChoice(in *suite.Instance) bool {
-	return len(in.Conditions) > 0 && in.Conditions[0].OfChoice()
-}
-
-// OfChoiceID says the same of the id of an instance that was refused.
-func OfChoiceID(id string) bool {
-	name, _, _ := strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ":")
-	return condition.Condition{Name: name}.OfChoice()
-}
-
-// ChoiceID is the id of a task's instance under a condition whose toolkit is chosen, as it was asked for.
-func ChoiceID(task *universe.Task, asked condition.Condition) string {
-	return task.ID + "/" + asked.String()
-}
 
 // ReplacedInstances puts a task under replace-tool: the incomplete instance, which shows the tools of that list, and the
 // complete one, which shows the right tools in the places of those that replace them. The order is drawn, as a list in which
@@ -66,7 +32,7 @@ func ReplacedInstances(
 		variant string
 		toolkit []string
 	}{
-		{&incomplete, ChoiceID(task, asked), "", shown},
+		{&incomplete, AskedID(task, asked), "", shown},
 		{&complete, task.ID + "/" + condition.VariantComplete + ":" + asked.String(), condition.VariantComplete, whole},
 	} {
 		c, err := asked.WithChoice(&condition.Choice{Variant: one.variant, Replaced: replaced})
@@ -91,7 +57,7 @@ func ExpandedInstance(
 		tools = append(tools, a.Tool)
 	}
 	in := *base
-	in.ID, in.Conditions, in.Role = ChoiceID(task, asked), []condition.Condition{c}, c.Role()
+	in.ID, in.Conditions, in.Role = AskedID(task, asked), []condition.Condition{c}, c.Role()
 	in.Toolkit = drawnOrder(base.Seed, task, tools)
 	return &in, nil
 }

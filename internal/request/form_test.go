@@ -121,8 +121,8 @@ func TestUnlike(t *testing.T) {
 	}
 	for range 2000 {
 		x, y, z := sentence(), sentence(), sentence()
-		if wordDistance(x, y) != slowDistance(x, y) || wordDistance(x, y) != wordDistance(y, x) || wordDistance(x, z) > wordDistance(x, y)+wordDistance(y, z) {
-			t.Fatalf("%q %q %q: %d", x, y, z, wordDistance(x, y))
+		if distance(x, y) != slowDistance(x, y) || distance(x, y) != distance(y, x) || distance(x, z) > distance(x, y)+distance(y, z) {
+			t.Fatalf("%q %q %q: %d", x, y, z, distance(x, y))
 		}
 	}
 }

@@ -145,7 +145,7 @@ func Unlike(a, b string, values []Kept) float64 {
 	if n == 0 {
 		return 0
 	}
-	return float64(wordDistance(x, y)) / float64(n)
+	return float64(distance(x, y)) / float64(n)
 }
 
 func contentWords(s string, values []Kept) []string {
@@ -159,8 +159,8 @@ func contentWords(s string, values []Kept) []string {
 	return list
 }
 
-// wordDistance is the edit distance of two lists of words.
-func wordDistance(x, y []string) int {
+// distance is the edit distance of two lists, of words or of letters.
+func distance[T comparable](x, y []T) int {
 	row := make([]int, len(y)+1)
 	for j := range row {
 		row[j] = j

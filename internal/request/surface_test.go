@@ -10,28 +10,6 @@ import (
 	"github.com/seatrial/seatrial/internal/universe"
 )
 
-// distance is the edit distance of two texts, in letters.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			cost := diagonal
-			if x[i] != y[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
-}
-
 // TestSurface writes every question at hand in all strengths: strength 0 changes nothing, each one changes at least as much as
 // the one below, the strongest more than the weakest, and the same comes out every time. Every value that the question said
 // stands there in a form that is read back to it and to no other value of its column, and so do the words on which the
@@ -58,7 +36,7 @@ func TestSurface(t *testing.T) {
 				if again.Messages[0].Content != is {
 					t.Errorf("%s: %q and %q", e.task.ID, is, again.Messages[0].Content)
 				}
-				d := distance(was, is)
+				d := request.Distance(was, is)
 				if d == 0 || d < before {
 					t.Errorf("%s: strength %d is %d letters away, the one below %d: %q", e.task.ID, strength, d, before, is)
 				}

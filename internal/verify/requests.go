@@ -151,7 +151,7 @@ func (m *RequestMaker) Make(ctx context.Context, task *universe.Task, clean *sui
 		}
 		if reason != "" {
 			made.Refused = append(made.Refused, &suite.Rejection{
-				What: "instance", ID: derive.RequestID(task, asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+				What: "instance", ID: derive.AskedID(task, asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
 				Reason: reason, Message: cmp.Or(message, RequestReasons()[reason]),
 			})
 			continue

@@ -89,7 +89,7 @@ func NewStaticMaker(
 		suite: s, seed: s.Manifest.Seed, workers: max(workers, 1), shelves: map[string]*twin.Shelf{}, shown: map[string][]*universe.Tool{},
 		clean: map[string]*suite.Instance{}, made: make([][]*staticDraft, len(s.Tasks)), scribe: scribe,
 	}
-	for _, c := range slices.Concat(derive.RequestConditions(combinations), derive.ChoiceConditions(combinations)) {
+	for _, c := range slices.Concat(derive.OfRequest.Alone(combinations), derive.OfChoice.Alone(combinations)) {
 		switch c.Name {
 		case condition.NameDisambiguate, condition.NameClarify: // which need SQL
 		default:

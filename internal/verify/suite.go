@@ -314,7 +314,7 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
 		was := v.certificates[in.ID]
-		if isClean(in) || was == nil || derive.OfHopeless(in) || derive.OfRequest(in) || derive.OfChoice(in) {
+		if isClean(in) || was == nil || derive.OfHopeless(in) || derive.OfRequest.Holds(in) || derive.OfChoice.Holds(in) {
 			continue
 		}
 		group.Go(func() error {

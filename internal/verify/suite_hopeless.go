@@ -24,15 +24,7 @@ func (v *suiteVerifier) makeHopeless(
 		return err
 	}
 	defer maker.Close()
-	for _, i := range tasks {
-		t := v.suite.Tasks[i]
-		query, err := sqlast.Parse(t.SQL, sch)
-		if err != nil || v.instances[t.ID] == nil {
-			continue // which is reported
-		}
-		v.mu.Lock()
-		ways := v.ways[t.ID]
-		v.mu.Unlock()
+	return v.eachPlanned(sch, tasks, func(i int, t *universe.Task, query *sqlast.Query, ways *FoundPaths) error {
 		made, err := maker.Make(ctx, t, query, v.instances[t.ID], ways, v.suite.Toolkit(&suite.Instance{}, t))
 		if err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
@@ -40,6 +32,27 @@ func (v *suiteVerifier) makeHopeless(
 		v.mu.Lock()
 		v.hopeless[i] = made
 		v.mu.Unlock()
+		return nil
+	})
+}
+
+// eachPlanned hands on the tasks of one database that have a query and a clean instance, with the paths that were found to
+// their answers. What a task lacks is reported elsewhere.
+func (v *suiteVerifier) eachPlanned(
+	sch *schema.Database, tasks []int, do func(i int, t *universe.Task, query *sqlast.Query, ways *FoundPaths) error,
+) error {
+	for _, i := range tasks {
+		t := v.suite.Tasks[i]
+		query, err := sqlast.Parse(t.SQL, sch)
+		if err != nil || v.instances[t.ID] == nil {
+			continue
+		}
+		v.mu.Lock()
+		ways := v.ways[t.ID]
+		v.mu.Unlock()
+		if err := do(i, t, query, ways); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // makeRequests puts the tasks of one database under the conditions of the request again.
 func (v *suiteVerifier) makeRequests(ctx context.Context, w *database.World, name string, tasks []int) error {
-	asked := derive.RequestConditions(v.combinations)
+	asked := derive.OfRequest.Alone(v.combinations)
 	if len(asked) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (v *suiteVerifier) compareRequests() {
 		}
 		refused = append(refused, made.Refused...)
 	}
-	v.compareMade(derive.OfRequest, want, refused)
+	v.compareMade(derive.OfRequest.Holds, want, refused)
 	if v.scribe == nil {
 		return
 	}

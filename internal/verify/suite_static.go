@@ -21,7 +21,7 @@ func (v *suiteVerifier) makeStatic(ctx context.Context) error {
 		}
 	}
 	measure := twin.Lexical // which is not asked where no toolkit is chosen
-	if len(derive.ChoiceConditions(v.combinations)) > 0 {
+	if len(derive.OfChoice.Alone(v.combinations)) > 0 {
 		var known bool
 		if measure, known = v.measure(); !known {
 			return nil

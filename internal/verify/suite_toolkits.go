@@ -26,7 +26,7 @@ const SettingSimilarity = "similarity"
 func (v *suiteVerifier) makeToolkits(
 	ctx context.Context, w *database.World, sch *schema.Database, tools []*universe.Tool, tasks []int,
 ) error {
-	asked := derive.ChoiceConditions(v.combinations)
+	asked := derive.OfChoice.Alone(v.combinations)
 	if len(asked) == 0 {
 		return nil
 	}
@@ -48,15 +48,7 @@ func (v *suiteVerifier) makeToolkits(
 		return err
 	}
 	defer chooser.Close()
-	for _, i := range tasks {
-		t := v.suite.Tasks[i]
-		query, err := sqlast.Parse(t.SQL, sch)
-		if err != nil || v.instances[t.ID] == nil {
-			continue // which is reported
-		}
-		v.mu.Lock()
-		ways := v.ways[t.ID]
-		v.mu.Unlock()
+	return v.eachPlanned(sch, tasks, func(i int, t *universe.Task, query *sqlast.Query, ways *FoundPaths) error {
 		chosen, err := chooser.Choose(ctx, t, query, ways)
 		if err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
@@ -68,8 +60,8 @@ func (v *suiteVerifier) makeToolkits(
 		v.mu.Lock()
 		v.toolkits[i] = made
 		v.mu.Unlock()
-	}
-	return nil
+		return nil
+	})
 }
 
 // measure gives the measure by which the toolkits of the suite were chosen; known is false for one that is not at hand.
@@ -89,8 +81,8 @@ func (v *suiteVerifier) measure() (measure twin.Measure, known bool) {
 func (v *suiteVerifier) madeFor(
 	maker *related.Maker, task *universe.Task, query *sqlast.Query, asked condition.Condition,
 ) ([]MadeTool, error) {
-	id := derive.ChoiceID(task, asked)
-	at := slices.IndexFunc(v.suite.Instances, func(in *suite.Instance) bool { return in.ID == id && derive.OfChoice(in) })
+	id := derive.AskedID(task, asked)
+	at := slices.IndexFunc(v.suite.Instances, func(in *suite.Instance) bool { return in.ID == id && derive.OfChoice.Holds(in) })
 	if at < 0 {
 		return nil, nil
 	}
@@ -131,10 +123,10 @@ func (v *suiteVerifier) compareToolkits() {
 	for i, in := range account.Instances {
 		want[in.ID] = written(in, account.Certified[i].Certificate)
 	}
-	v.compareMade(derive.OfChoice, want, account.Refused)
+	v.compareMade(derive.OfChoice.Holds, want, account.Refused)
 	for _, r := range v.suite.Rejected {
 		again := func(a *suite.Rejection) bool { return a.ID == r.ID }
-		if r.What == "instance" && derive.OfChoiceID(r.ID) && !slices.ContainsFunc(account.Refused, again) {
+		if r.What == "instance" && derive.OfChoice.HoldsID(r.ID) && !slices.ContainsFunc(account.Refused, again) {
 			v.report(r.ID, "nothing that the suite was built with refuses the instance")
 		}
 	}

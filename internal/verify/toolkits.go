@@ -118,7 +118,7 @@ func (t *ToolkitChooser) Choose(
 func (c *ChosenToolkit) refuse(task *universe.Task, reason, message string) {
 	c.Choice, c.Rivals = nil, nil
 	c.Refused = &suite.Rejection{
-		What: "instance", ID: derive.ChoiceID(task, c.Asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+		What: "instance", ID: derive.AskedID(task, c.Asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
 		Reason: reason, Message: message,
 	}
 }
