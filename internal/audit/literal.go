@@ -158,9 +158,9 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	}
 	text, isText := g.Value.(string)
 	if isText && len(values) > 0 && len(values) <= valuesSearched {
-		want := fold(strings.Trim(text, "% "))
+		want := universe.Fold(strings.Trim(text, "% "))
 		for _, v := range values {
-			if fold(strings.TrimSpace(v)) == want {
+			if universe.Fold(strings.TrimSpace(v)) == want {
 				return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(v)), nil
 			}
 		}
@@ -168,7 +168,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 			return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(near)), nil
 		}
 		for _, v := range values {
-			if len(want) >= 3 && strings.Contains(fold(v), want) || len(v) >= 3 && strings.Contains(want, fold(v)) {
+			if len(want) >= 3 && strings.Contains(universe.Fold(v), want) || len(v) >= 3 && strings.Contains(want, universe.Fold(v)) {
 				return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(v)), nil
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/universe"
 	"github.com/seatrial/seatrial/internal/verify"
 )
 
@@ -29,8 +30,8 @@ func (a *auditor) pairs() {
 // plainWords writes a text without case, punctuation and the number of blanks.
 func plainWords(text string) string {
 	var b strings.Builder
-	for _, w := range words(text) {
-		b.WriteString(w.folded)
+	for _, w := range universe.FoldedWords(text) {
+		b.WriteString(w.Folded)
 		b.WriteByte(' ')
 	}
 	return b.String()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/schema"
+	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // unused finds what the question gives and the SQL does not use: numbers, and quoted texts.
@@ -139,21 +140,21 @@ var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
 
 // usesText says whether the words of a text stand in the SQL, or are explained by the evidence.
 func (s *subject) usesText(text string) bool {
-	want := slices.DeleteFunc(words(text), func(w word) bool { return slices.Contains(fillers, w.folded) })
+	want := slices.DeleteFunc(universe.FoldedWords(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
 	if len(want) == 0 {
 		return true
 	}
 	for _, in := range []string{s.Example.SQL, s.Example.Evidence} {
 		have := map[string]bool{}
 		all := ""
-		for _, w := range words(strings.ReplaceAll(in, "_", " ")) {
-			have[stem(w.folded)] = true
-			all += w.folded
+		for _, w := range universe.FoldedWords(strings.ReplaceAll(in, "_", " ")) {
+			have[stem(w.Folded)] = true
+			all += w.Folded
 		}
 		missing, joined := false, ""
 		for _, w := range want {
-			missing = missing || !have[stem(w.folded)]
-			joined += w.folded
+			missing = missing || !have[stem(w.Folded)]
+			joined += w.Folded
 		}
 		if !missing || strings.Contains(all, joined) {
 			return true
@@ -256,5 +257,5 @@ func plainName(name string) string {
 			return r
 		}
 		return -1
-	}, fold(name))
+	}, universe.Fold(name))
 }

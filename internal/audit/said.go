@@ -12,7 +12,6 @@ import (
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/schema"
 	"github.com/seatrial/seatrial/internal/universe"
-	"golang.org/x/text/unicode/norm"
 )
 
 // given is a literal that whoever asks has to give, and how it is given.
@@ -230,54 +229,16 @@ func monthIn(text string, month int) string {
 	if month < 1 || month > 12 {
 		return ""
 	}
-	for _, w := range words(text) {
-		if w.folded == months[month-1] || w.folded == months[month-1][:3] {
-			return text[w.start:w.end]
+	for _, w := range universe.FoldedWords(text) {
+		if w.Folded == months[month-1] || w.Folded == months[month-1][:3] {
+			return text[w.Start:w.End]
 		}
 	}
 	return ""
 }
 
-// word is a run of letters and digits.
-type word struct {
-	folded     string
-	start, end int
-}
-
-// words splits a text into its words, folded.
-func words(text string) []word {
-	var list []word
-	start := -1
-	for i, r := range text {
-		switch in := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r); {
-		case in && start < 0:
-			start = i
-		case !in && start >= 0:
-			list = append(list, word{fold(text[start:i]), start, i})
-			start = -1
-		}
-	}
-	if start >= 0 {
-		list = append(list, word{fold(text[start:]), start, len(text)})
-	}
-	return list
-}
-
-// fold takes case and diacritics off.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch r = unicode.ToLower(r); {
-		case unicode.Is(unicode.Mn, r):
-			return -1
-		case r == 'ø':
-			return 'o'
-		case r == 'ł':
-			return 'l'
-		default:
-			return r
-		}
-	}, norm.NFD.String(s))
-}
+// word is a run of letters and digits, folded.
+type word = universe.FoldedWord
 
 // joiners stand between the words of a name without a letter in its initials.
 var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
@@ -288,20 +249,20 @@ const longestName = 8
 // nearText gives the words of a text that spell a value otherwise: in another case or inflection, closed up or apart, with
 // a letter changed, in full where the value is an abbreviation.
 func nearText(text, value string) string {
-	want := words(value)
+	want := universe.FoldedWords(value)
 	if len(want) == 0 {
 		return ""
 	}
 	joined := ""
 	for _, w := range want {
-		joined += w.folded
+		joined += w.Folded
 	}
-	have := words(text)
-	at := func(from, n int) string { return text[have[from].start:have[from+n-1].end] }
+	have := universe.FoldedWords(text)
+	at := func(from, n int) string { return text[have[from].Start:have[from+n-1].End] }
 	for from := range have { // the same letters
 		run := ""
 		for n := 1; n <= longestName && from+n <= len(have); n++ {
-			run += have[from+n-1].folded
+			run += have[from+n-1].Folded
 			if run == joined {
 				return at(from, n)
 			}
@@ -310,7 +271,7 @@ func nearText(text, value string) string {
 	for from := 0; from+len(want) <= len(have); from++ { // other endings
 		alike := true
 		for i, w := range want {
-			alike = alike && (w.folded == have[from+i].folded || stem(w.folded) == stem(have[from+i].folded))
+			alike = alike && (w.Folded == have[from+i].Folded || stem(w.Folded) == stem(have[from+i].Folded))
 		}
 		if alike {
 			return at(from, len(want))
@@ -325,7 +286,7 @@ func nearText(text, value string) string {
 			for n := 1; n <= len(want) && from+n <= len(have); n++ {
 				run := ""
 				for _, w := range have[from : from+n] {
-					run += w.folded
+					run += w.Folded
 				}
 				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && peopled(joined, run) {
 					return at(from, n)
@@ -343,11 +304,11 @@ func scattered(text string, have, want []word) string {
 	}
 	var found []string
 	for _, w := range want {
-		i := slices.IndexFunc(have, func(h word) bool { return stem(h.folded) == stem(w.folded) })
+		i := slices.IndexFunc(have, func(h word) bool { return stem(h.Folded) == stem(w.Folded) })
 		if i < 0 {
 			return ""
 		}
-		found = append(found, text[have[i].start:have[i].end])
+		found = append(found, text[have[i].Start:have[i].End])
 	}
 	return strings.Join(found, " … ")
 }
@@ -402,17 +363,17 @@ var shortForms = map[string][]string{
 
 // abbreviated finds what a value is short for, or what is short for it: by initials, or by the beginnings of its words.
 func abbreviated(text string, have, want []word) string {
-	at := func(from, to int) string { return text[have[from].start:have[to].end] }
-	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].start:])) }
+	at := func(from, to int) string { return text[have[from].Start:have[to].End] }
+	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].Start:])) }
 	if len(want) > 1 { // in the text by its initials: US for United States
 		initials := ""
 		for _, w := range want {
-			if !slices.Contains(joiners, w.folded) {
-				initials += string(firstRune(w.folded))
+			if !slices.Contains(joiners, w.Folded) {
+				initials += string(firstRune(w.Folded))
 			}
 		}
 		for i, w := range have {
-			if w.folded == initials && strings.ToUpper(at(i, i)) == at(i, i) {
+			if w.Folded == initials && strings.ToUpper(at(i, i)) == at(i, i) {
 				return at(i, i)
 			}
 		}
@@ -420,23 +381,23 @@ func abbreviated(text string, have, want []word) string {
 	for from := 0; from+len(want) <= len(have); from++ { // Comp. Sci.
 		begins := true
 		for i, w := range want {
-			n := utf8.RuneCountInString(w.folded)
-			begins = begins && n >= 3 && n <= 5 && strings.HasPrefix(have[from+i].folded, w.folded)
+			n := utf8.RuneCountInString(w.Folded)
+			begins = begins && n >= 3 && n <= 5 && strings.HasPrefix(have[from+i].Folded, w.Folded)
 		}
 		if begins {
 			return at(from, from+len(want)-1)
 		}
 	}
-	if len(want) != 1 || utf8.RuneCountInString(want[0].folded) > 5 {
+	if len(want) != 1 || utf8.RuneCountInString(want[0].Folded) > 5 {
 		return ""
 	}
-	short := want[0].folded
+	short := want[0].Folded
 	n := utf8.RuneCountInString(short)
 	for i, w := range have {
-		if slices.Contains(shortForms[short], w.folded) {
+		if slices.Contains(shortForms[short], w.Folded) {
 			return at(i, i)
 		}
-		if n >= 2 && len(w.folded) >= 2 && strings.HasPrefix(short, w.folded) && strings.ToUpper(at(i, i)) == at(i, i) {
+		if n >= 2 && len(w.Folded) >= 2 && strings.HasPrefix(short, w.Folded) && strings.ToUpper(at(i, i)) == at(i, i) {
 			return at(i, i) // US for USA
 		}
 	}
@@ -446,21 +407,21 @@ func abbreviated(text string, have, want []word) string {
 	for from := range have {
 		initials := ""
 		for i := from; i < len(have) && utf8.RuneCountInString(initials) < n; i++ {
-			if slices.Contains(joiners, have[i].folded) {
+			if slices.Contains(joiners, have[i].Folded) {
 				if i == from {
 					break
 				}
 				continue
 			}
-			initials += string(firstRune(have[i].folded))
+			initials += string(firstRune(have[i].Folded))
 			if i > from && capital(from) && capital(i) && (initials == short || initials+"a" == short) {
 				return at(from, i) // United States for US and USA
 			}
 		}
 	}
 	for i, w := range have { // CA for California
-		second := strings.IndexByte(w.folded, short[1])
-		if n == 2 && i > 0 && capital(i) && w.folded[0] == short[0] && second > 0 && len(w.folded) > 3 {
+		second := strings.IndexByte(w.Folded, short[1])
+		if n == 2 && i > 0 && capital(i) && w.Folded[0] == short[0] && second > 0 && len(w.Folded) > 3 {
 			return at(i, i)
 		}
 	}
@@ -494,23 +455,23 @@ func flagged(text string, c *schema.Column, v universe.Value) string {
 	default:
 		return ""
 	}
-	for _, w := range words(text) {
-		if utf8.RuneCountInString(w.folded) < 4 {
+	for _, w := range universe.FoldedWords(text) {
+		if utf8.RuneCountInString(w.Folded) < 4 {
 			continue
 		}
 		for _, name := range nameWords(c) {
 			begins := 0
-			for begins < min(len(name), len(w.folded)) && name[begins] == w.folded[begins] {
+			for begins < min(len(name), len(w.Folded)) && name[begins] == w.Folded[begins] {
 				begins++
 			}
 			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
-			within := len(w.folded) >= 5 && strings.HasSuffix(name, w.folded)
-			if len(name) >= 3 && (stem(name) == stem(w.folded) || within || begins >= 5 && 3*begins >= 2*len(w.folded)) {
-				return text[w.start:w.end]
+			within := len(w.Folded) >= 5 && strings.HasSuffix(name, w.Folded)
+			if len(name) >= 3 && (stem(name) == stem(w.Folded) || within || begins >= 5 && 3*begins >= 2*len(w.Folded)) {
+				return text[w.Start:w.End]
 			}
 		}
 	}
-	if strings.Contains(fold(text), fold(c.Name)) && len(c.Name) > 3 {
+	if strings.Contains(universe.Fold(text), universe.Fold(c.Name)) && len(c.Name) > 3 {
 		return c.Name
 	}
 	return ""
@@ -518,18 +479,9 @@ func flagged(text string, c *schema.Column, v universe.Value) string {
 
 // nameWords splits a column's name and title into words.
 func nameWords(c *schema.Column) []string {
-	var spaced strings.Builder
-	before := ' '
-	for _, r := range c.Name + " " + c.Title {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			spaced.WriteRune(' ')
-		}
-		spaced.WriteRune(r)
-		before = r
-	}
 	var list []string
-	for _, w := range words(strings.ReplaceAll(spaced.String(), "_", " ")) {
-		list = append(list, w.folded)
+	for _, w := range universe.FoldedWords(universe.Spaced(c.Name + " " + c.Title)) {
+		list = append(list, w.Folded)
 	}
 	return list
 }

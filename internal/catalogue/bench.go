@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/seatrial/seatrial/internal/callcheck"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -202,7 +201,7 @@ func (t *benchTool) said(query string) map[string]any {
 			values[p.Name] = text
 			continue
 		}
-		if words := universe.Words(spaced(p.Name)); len(words) > 0 && len(p.Name) > 1 {
+		if words := universe.Words(universe.Spaced(p.Name)); len(words) > 0 && len(p.Name) > 1 {
 			for i := range words {
 				words[i] = regexp.QuoteMeta(words[i])
 			}
@@ -232,17 +231,3 @@ func goesOn(query, found string) bool {
 // benchLabelled is what stands behind a parameter's name, and the forms of a value there: quoted, or a word with a digit or
 // an address in it.
 const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* (?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`
-
-// spaced parts a name in camel case into words.
-func spaced(name string) string {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return b.String()
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -91,11 +90,11 @@ func (u *User) Waits() json.RawMessage { return detail(Field{"questions", number
 
 // understand says what a question asks for.
 func (u *User) understand(question string) string {
-	words := namedWords(question)
-	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, namedWords(name)) })
+	words := universe.NameWords(question)
+	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, universe.NameWords(name)) })
 	others := 0
 	for _, name := range u.Others {
-		if within(words, namedWords(name)) {
+		if within(words, universe.NameWords(name)) {
 			others++
 		}
 	}
@@ -109,21 +108,6 @@ func (u *User) understand(question string) string {
 	default:
 		return AskedElse
 	}
-}
-
-// namedWords splits a text into words in lower case, at every sign that is no letter and no digit, and where a capital
-// begins a new word of a name: countryCode.
-func namedWords(text string) []string {
-	var spaced strings.Builder
-	before := ' '
-	for _, r := range text {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			spaced.WriteByte(' ')
-		}
-		spaced.WriteRune(r)
-		before = r
-	}
-	return strings.FieldsFunc(strings.ToLower(spaced.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // within says whether words stand side by side in a list of words. The plural of a word is as good as the word.

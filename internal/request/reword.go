@@ -76,7 +76,7 @@ func means(form string, value universe.Value) int {
 
 // plainForm takes off a text what its forms may differ in.
 func plainForm(s string) string {
-	s = strings.ReplaceAll(fold(s), "&", " and ")
+	s = strings.ReplaceAll(universe.Fold(s), "&", " and ")
 	s = strings.NewReplacer(`"`, "", "“", "", "”", "", "’", "'").Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }

@@ -340,7 +340,7 @@ func abbreviated(s, form string) bool {
 	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
 	all := words(s)
 	if isCode(form) {
-		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(fold(form), w.folded) })
+		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(universe.Fold(form), w.folded) })
 	}
 	initials := ""
 	for _, w := range words(form) {

@@ -351,7 +351,7 @@ func (v *Value) forms() []form {
 			return list
 		}
 		add(strings.ToLower(value), RuleCase, levelName)
-		if bare := fold(value); bare != strings.ToLower(value) {
+		if bare := universe.Fold(value); bare != strings.ToLower(value) {
 			add(stripped(value), RuleDiacritic, levelName)
 		}
 		if strings.Contains(value, " & ") {
@@ -368,7 +368,7 @@ func (v *Value) forms() []form {
 func stripped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		bare := []rune(fold(string(r)))
+		bare := []rune(universe.Fold(string(r)))
 		switch {
 		case len(bare) != 1:
 			b.WriteString(string(bare))

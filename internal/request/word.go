@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/seatrial/seatrial/internal/universe"
 )
 
 // word is a run of letters, digits and marks.
@@ -18,44 +18,14 @@ type word struct {
 // words splits a text into its words.
 func words(text string) []word {
 	var list []word
-	start := -1
-	end := func(at int) {
-		if start >= 0 {
-			list = append(list, word{start, at, text[start:at], fold(text[start:at])})
-			start = -1
-		}
+	for _, w := range universe.FoldedWords(text) {
+		list = append(list, word{w.Start, w.End, text[w.Start:w.End], w.Folded})
 	}
-	for i, r := range text {
-		if !inWord(r) {
-			end(i)
-		} else if start < 0 {
-			start = i
-		}
-	}
-	end(len(text))
 	return list
 }
 
 func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
-}
-
-// fold takes case and diacritics off.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch r = unicode.ToLower(r); {
-		case unicode.Is(unicode.Mn, r):
-			return -1
-		case r == 'ø':
-			return 'o'
-		case r == 'ł':
-			return 'l'
-		case r == 'ß':
-			return 's'
-		default:
-			return r
-		}
-	}, norm.NFD.String(s))
 }
 
 // leftOf gives up to n words that stand before an offset with nothing but white space between them, the nearest last.
@@ -126,7 +96,7 @@ func capitalised(s string) string {
 
 // article gives the indefinite article that stands before a word.
 func article(s string) string {
-	s = fold(s)
+	s = universe.Fold(s)
 	switch {
 	case s == "":
 		return "a"

@@ -209,10 +209,10 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []universe.Value) *Pa
 
 // fills says whether a text names one of the values of a column that the request does not name.
 func fills(own, said string, column []universe.Value) bool {
-	own, said = fold(own), fold(said)
+	own, said = universe.Fold(own), universe.Fold(said)
 	return slices.ContainsFunc(column, func(v universe.Value) bool {
 		s, isText := v.(string)
-		s = fold(s)
+		s = universe.Fold(s)
 		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) && !stands(own, s)
 	})
 }
@@ -260,7 +260,7 @@ func invents(t *Task, own, text string) string {
 		}
 	}
 	for _, q := range quotations(text) {
-		if !strings.Contains(fold(own), fold(q)) {
+		if !strings.Contains(universe.Fold(own), universe.Fold(q)) {
 			return complainNumber
 		}
 	}

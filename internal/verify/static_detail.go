@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/seatrial/seatrial/internal/request"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -127,8 +126,8 @@ func required(t *universe.Tool, argument string) bool {
 // gives says whether a tool may return the value of an argument: its documented results have the name, or its name and the
 // first words of its description say that it gets such a thing.
 func gives(t *universe.Tool, argument string) bool {
-	want := plainWords(argument)
-	if slices.ContainsFunc(results(t.Document), func(name string) bool { return plainWords(name) == want }) {
+	want := strings.Join(universe.NameWords(argument), " ")
+	if slices.ContainsFunc(results(t.Document), func(name string) bool { return strings.Join(universe.NameWords(name), " ") == want }) {
 		return true
 	}
 	what := strings.ToLower(t.Description)
@@ -136,7 +135,7 @@ func gives(t *universe.Tool, argument string) bool {
 		what, _, _ = strings.Cut(what, end)
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(what), " ")
-	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+plainWords(rest)+" ", " "+want+" ")
+	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(universe.NameWords(rest), " ")+" ", " "+want+" ")
 }
 
 // getting are verbs of descriptions that say what a tool returns.
@@ -174,20 +173,4 @@ func results(document string) []string {
 		}
 	}
 	return names
-}
-
-// plainWords writes a name as its words in small letters.
-func plainWords(name string) string {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return strings.Join(strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), " ")
 }
