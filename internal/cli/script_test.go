@@ -73,6 +73,8 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "python":
 				return pythonWorks(), nil
+			case "race":
+				return underRace, nil
 			case "hides":
 				return command.CanHide(), nil
 			default:
