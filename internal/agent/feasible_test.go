@@ -415,6 +415,8 @@ func TestJudgingPolicies(t *testing.T) {
 		{"schema-check", "List all homes, and who their owners are: the list of every owner.", []*universe.Tool{tool, free}, "no"},
 		{"schema-check", "Which homes of the harbour have owners?", []*universe.Tool{tool, free}, "yes"},
 		{"schema-check", "Which homes are there?", nil, "no"},
+		{"phrase-check", "Which homes of Bergen were built in A certain year?", nil, "no"},
+		{"phrase-check", "Is it a certainty that homes of a specific year were built?", nil, "yes"},
 	} {
 		p, err := NewPolicy(c.policy, PolicyInput{Task: &universe.Task{}})
 		if err != nil {

@@ -54,6 +54,7 @@ var policies = []struct {
 	{PolicyInfo{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
 	{PolicyInfo{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
 	{PolicyInfo{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
+	{PolicyInfo{Name: "phrase-check", Description: "judges that no request can be met that says \"a certain\""}, of(newPhraseCheck)},
 	{PolicyInfo{Name: "schema-check", Description: "judges by whether the request has values for what a tool that shares its words requires"}, of(newSchemaCheck)},
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/universe"
 )
@@ -14,6 +15,19 @@ func newAlwaysNo(PolicyInput) script  { return always(false) }
 
 func (a always) turn(*universe.View, []universe.Observation) (universe.Turn, error) {
 	return universe.Turn{Actions: []universe.Action{universe.Judge(bool(a), "")}}, nil
+}
+
+// phraseCheck judges a request by a turn of phrase alone: it cannot be met if it leaves something to "a certain" one. It looks
+// at no tool. What it reaches under a condition is what wording gives away there.
+type phraseCheck struct{}
+
+func newPhraseCheck(PolicyInput) script { return phraseCheck{} }
+
+func (phraseCheck) turn(view *universe.View, _ []universe.Observation) (universe.Turn, error) {
+	hints := slices.ContainsFunc(view.Messages, func(m universe.Message) bool {
+		return m.Role == "user" && universe.HasPhrase(m.Content, "a certain")
+	})
+	return universe.Turn{Actions: []universe.Action{universe.Judge(!hints, "")}}, nil
 }
 
 // schemaCheck judges a request by the form of the tools alone: it can be met if some tool is about it (its name and

@@ -171,7 +171,7 @@ func locate(t *Task, list []*Value) {
 		slices.SortFunc(v.mentions, func(a, b mention) int {
 			return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 		})
-		v.mentions = slices.CompactFunc(v.mentions, func(a, b mention) bool { return a.text == b.text && b.start < a.end })
+		v.mentions = slices.CompactFunc(v.mentions, func(a, b mention) bool { return a.text == b.text && a.start < b.end })
 	}
 	for i, v := range list {
 		for _, w := range list[:i] {
