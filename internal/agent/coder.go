@@ -372,6 +372,7 @@ var lossWords = map[string]string{
 	interpreter.ReasonTime:   "the code ran for too long",
 	interpreter.ReasonMemory: "the code took too much memory",
 	interpreter.ReasonExit:   "the code ended the interpreter",
+	interpreter.ReasonCrash:  "the code brought the interpreter down",
 	interpreter.ReasonBridge: "the code changed what joins it to the functions",
 	interpreter.ReasonKilled: "the interpreter was ended from outside",
 }

@@ -212,10 +212,7 @@ func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outco
 			}
 			output.Write(payload)
 		case 'c':
-			w.pause()
-			err := b.call(ctx, payload, out)
-			w.resume()
-			if err != nil {
+			if err := b.call(ctx, payload, w, out); err != nil {
 				return "", err
 			}
 		case 'd':
@@ -270,8 +267,9 @@ func (b *bridge) done(payload []byte, out *Outcome) (lost string, err error) {
 	return ReasonBridge, nil
 }
 
-// call serves one call that the block makes.
-func (b *bridge) call(ctx context.Context, payload []byte, out *Outcome) error {
+// call serves one call that the block makes. The clock stands still while it is made, and at no other time: code can ask for
+// what it never reads, and for what is refused without end.
+func (b *bridge) call(ctx context.Context, payload []byte, w *watch, out *Outcome) error {
 	var c struct {
 		Function  string          `json:"function"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -296,7 +294,9 @@ func (b *bridge) call(ctx context.Context, payload []byte, out *Outcome) error {
 	}
 	out.Calls++
 	b.calls++
+	w.pause()
 	result, err := b.setup.Call(ctx, c.Function, c.Arguments)
+	w.resume()
 	var mistake *CallError
 	switch {
 	case errors.As(err, &mistake):

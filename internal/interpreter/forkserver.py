@@ -6,7 +6,7 @@ It is read and executed with `control`, a SEQPACKET socket, bound. A packet of J
 
 and is answered by {"layers": {name: text}, "missing": {name: why}} or {"failed": why}. From then on
 
-    {"do": "fork", "id": n, "memory": bytes, "cpu": seconds}   with one descriptor, the session's socket
+    {"do": "fork", "id": n, "memory": bytes, "cpu": seconds}   with two descriptors: the session's socket, and its standard streams
     {"do": "end", "id": n, "force": bool}                      answered by {"id", "status", "alive", "cpu"} or {"id", "failed"}
 
 It ends with the control socket; being the init process of its namespace, it takes the sessions along.
@@ -26,7 +26,7 @@ import time
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 38, 22, 24
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 38, 22, 24
 NOBODY = 65534
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -212,7 +212,7 @@ def forever():
     pids, dying = {}, []
     while True:
         dying = [pid for pid in dying if not os.waitpid(pid, os.WNOHANG)[0]]
-        data, fds, _, _ = socket.recv_fds(control, 4096, 1)
+        data, fds, _, _ = socket.recv_fds(control, 4096, 2)
         if not data:
             os._exit(0)
         request = json.loads(data)
@@ -224,9 +224,10 @@ def forever():
                 pids[number] = error
             else:
                 if pid == 0:
-                    return fds[0], request["memory"], request["cpu"]
+                    return fds, request["memory"], request["cpu"]
                 pids[number] = pid
-            os.close(fds[0])
+            for fd in fds:
+                os.close(fd)
             continue
         pid = pids.pop(number, None)
         if not isinstance(pid, int):
@@ -289,11 +290,18 @@ except BaseException as error:
 del config
 gc.collect()
 gc.freeze()
-fd, memory, cpu = forever()
+server = os.getpid()
+fds, memory, cpu = forever()
+# No session outlives the server, whatever becomes of it.
+libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+if os.getppid() != server:
+    os._exit(0)
 control.close()
-os.dup2(fd, 3)
-if fd != 3:
-    os.close(fd)
+# What sessions share of a descriptor, its flags, one could tell another by: each has its own.
+for fd in (0, 1, 2):
+    os.dup2(fds[1], fd)
+os.dup2(fds[0], 3)
+os.closerange(4, 32)
 confine(memory, cpu)
 del control, calls, layers, missing
 serve(3, 3)

@@ -36,8 +36,9 @@ func (p *hostileProgram) demanded(engine string) []string {
 // that a slow machine decides nothing and a run takes no longer than it has to.
 func (p *hostileProgram) within(l Limits, engine string) Limits {
 	outcomes := p.demanded(engine)
-	if slices.Contains(outcomes, "fresh time") || slices.Contains(outcomes, "fresh") || strings.HasPrefix(p.name, "endless-") {
-		l.BlockTime, l.BlockCPU = min(l.BlockTime, 1200*time.Millisecond), min(l.BlockCPU, time.Second)
+	if slices.Contains(outcomes, "fresh time") || slices.Contains(outcomes, "fresh") ||
+		slices.Contains(outcomes, "error KeyboardInterrupt") || strings.HasPrefix(p.name, "endless-") {
+		l.BlockTime, l.BlockCPU = min(l.BlockTime, 500*time.Millisecond), min(l.BlockCPU, 400*time.Millisecond)
 	}
 	return l
 }
@@ -71,7 +72,7 @@ func hostilePrograms(t *testing.T) []hostileProgram {
 		}
 		programs = append(programs, p)
 	}
-	if len(programs) < 150 {
+	if len(programs) < 210 {
 		t.Fatalf("the corpus holds %d programs", len(programs))
 	}
 	return programs

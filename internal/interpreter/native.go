@@ -483,6 +483,12 @@ func (s *forkServer) fork(l *Limits) (*nativeProcess, error) {
 		_ = ours.Close()
 		return nil, err
 	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		_ = ours.Close()
+		return nil, err
+	}
+	defer func() { _ = null.Close() }()
 	s.mu.Lock()
 	s.number++
 	number := s.number
@@ -491,7 +497,7 @@ func (s *forkServer) fork(l *Limits) (*nativeProcess, error) {
 	seconds := int64((l.SessionTime + l.BlockCPU) / time.Second)
 	packet, err := json.Marshal(order{Do: "fork", ID: number, Memory: l.Memory, CPU: seconds + 2})
 	if err == nil {
-		_, _, err = s.control.WriteMsgUnix(packet, unix.UnixRights(int(theirs.Fd())), nil)
+		_, _, err = s.control.WriteMsgUnix(packet, unix.UnixRights(int(theirs.Fd()), int(null.Fd())), nil)
 	}
 	if err != nil {
 		_ = ours.Close()

@@ -257,6 +257,14 @@ def serve(fd_in, fd_out):
         own(shown, set())
         return "".join(shown.format())
 
+    def clip_middle(text):
+        """Cut a traceback that is too long where it says least: it begins with where, and ends with what."""
+        most = limits["output"]
+        if len(text) > most // 4 and len(text.encode("utf-8", "backslashreplace")) > most:
+            output.cut = True
+            text = text[: most // 16] + " [...] " + text[-(most // 8) :]
+        return clip(text)
+
     def clip(text):
         if len(text) > limits["output"]:
             output.cut = True
@@ -319,7 +327,7 @@ def serve(fd_in, fd_out):
             reserve.clear()
             try:
                 busy = False
-                trouble = clip(tell(error))
+                trouble = clip_middle(tell(error))
                 busy = True
             except BaseException:  # what is raised can fight being shown
                 busy = True
@@ -340,7 +348,7 @@ def serve(fd_in, fd_out):
     changing = {"busy", "pending", "reserve"}
     parts = [
         (f, f.__code__, [(c, c.cell_contents) for v, c in zip(f.__code__.co_freevars, f.__closure__) if v not in changing])
-        for f in (take, receive, send, check, call, define, stub, tell, clip, reset, interrupted, interrupt_late)
+        for f in (take, receive, send, check, call, define, stub, tell, clip, clip_middle, reset, interrupted, interrupt_late)
     ]
     send(b"y", b"")
     number = 0

@@ -34,7 +34,7 @@ type guest struct {
 	busy    time.Time // since when the instance itself runs; zero where it waits or sleeps
 }
 
-// mostWritten is how much an instance may have written that nobody has read before it has to wait.
+// mostWritten is how much may lie between the two, each way, that the other has not read before a writer has to wait.
 const mostWritten = 1 << 20
 
 // mostRaw is the length of the frames in which output goes out that has not passed the session.
@@ -110,6 +110,7 @@ func (g *guest) read(buffer []byte) (int, bool) {
 	g.waiting = false
 	n := copy(buffer, g.inbox)
 	g.inbox = g.inbox[n:]
+	g.changed.Broadcast()
 	return n, true
 }
 
@@ -167,10 +168,13 @@ func (g *guest) Read(buffer []byte) (int, error) {
 	return n, nil
 }
 
-// Write implements [process].
+// Write implements [process]. It waits for an instance that does not read what it has asked for.
 func (g *guest) Write(data []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for len(g.inbox) > mostWritten && !g.over {
+		g.changed.Wait()
+	}
 	if g.over {
 		return 0, io.ErrClosedPipe
 	}

@@ -79,6 +79,7 @@ func hostWrite(ctx context.Context, mod api.Module, stack []uint64) {
 		return
 	}
 	stack[0] = vectors(mod, stack, func(data []byte) int {
+		data = data[:min(len(data), mostWritten)] // the rest is for the next call, as files do it
 		if !p.write(fd, data) {
 			end(ctx, mod)
 		}
