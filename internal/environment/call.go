@@ -25,7 +25,8 @@ type call struct {
 	outcome   *outcome // what its label stands for; nil where the label could not be given
 	mistake   *universe.ToolError
 	arguments map[string]any
-	wave      int // calls of one wave refer only to results of earlier waves
+	known     *memory // what it gave before; nil where that is not remembered
+	wave      int     // calls of one wave refer only to results of earlier waves
 
 	decisions []transcript.Event
 	delivery  condition.Delivery
@@ -43,6 +44,9 @@ type call struct {
 // runCalls runs the bodies of a step's calls side by side, those that refer to others of the step after them. The error
 // is Seatrial's own failure, that of the first call in order which met one.
 func (e *Environment) runCalls(ctx context.Context, calls []*call) error {
+	if len(calls) == 1 {
+		return e.run(ctx, calls[0])
+	}
 	last := 0
 	for _, c := range calls {
 		last = max(last, c.wave)
@@ -139,6 +143,10 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	if refusal := e.stages.refuse(c); refusal != nil {
 		return refusal, nil
 	}
+	if c.known != nil {
+		c.deliverAgain(c.known)
+		return nil, nil
+	}
 	if c.tool.specification.Body == nil && e.config.Recorded {
 		c.delivery = condition.Delivery{Content: json.RawMessage(`[]`), Note: noteRecorded}
 		return nil, nil
@@ -189,6 +197,7 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*universe.ToolEr
 	c.outcome.names, c.outcome.columns = c.tool.names, body.Columns
 	c.keep(returned, &handed, e.stages.changesRows())
 	c.delivery.Note = note
+	e.remember(c, returned)
 	return nil, nil
 }
 

@@ -107,6 +107,11 @@ func (s *stages) changesRows() bool {
 	return len(s.results) > 0 || len(s.besides) > 0 || len(s.pages) > 0
 }
 
+// changesCalls says whether some step may change what a body is given or what it returns.
+func (s *stages) changesCalls() bool {
+	return len(s.arguments) > 0 || len(s.values) > 0 || s.changesRows()
+}
+
 // changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them the
 // part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for the
 // episode's world alone.

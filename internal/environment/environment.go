@@ -80,6 +80,8 @@ type Config struct {
 	Handles string
 	// Settled remembers the digests of data handles between environments of one world and the same neighbours; may be nil.
 	Settled *Settled
+	// Memory remembers what calls gave, between environments; may be nil.
+	Memory *Memory
 	// Neighbours are the worlds on which every successful call is repeated for its digests; empty for none.
 	Neighbours []World
 	Limits     Limits
@@ -117,6 +119,7 @@ const (
 type Environment struct {
 	config Config
 	stages stages
+	scene  *scene // in which calls are remembered; nil where none is
 
 	mu       sync.Mutex
 	record   transcript.Transcript
@@ -184,6 +187,9 @@ func New(config Config) (*Environment, error) {
 		record:   transcript.Transcript{Header: config.Header},
 		outcomes: map[string]*outcome{},
 		attempts: map[string]int{},
+	}
+	if !config.Recorded && config.Open == nil && !e.stages.changesCalls() {
+		e.scene = config.Memory.scene(config.World, config.Neighbours, config.Limits)
 	}
 	for _, s := range config.Starts {
 		e.outcomes[s.Label] = &outcome{handle: s.Handle}

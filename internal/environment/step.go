@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -70,15 +71,26 @@ func (e *Environment) Step(ctx context.Context, turn universe.Turn) ([]universe.
 func (e *Environment) begin(turn *universe.Turn) {
 	if !e.open {
 		e.turns++
-		decision := *turn
-		decision.Actions, decision.Open, decision.Block = nil, false, nil
-		e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: &decision})
+		e.record.Append(transcript.Event{Kind: transcript.EventTurn, Turn: e.turns, Decision: decisionOf(turn)})
 	}
 	e.usage = e.usage.Add(turn.Usage)
 	if turn.Block != nil {
 		e.record.Append(transcript.Event{Kind: transcript.EventBlock, Turn: e.turns, Block: turn.Block})
 	}
 	e.open = turn.Open
+}
+
+// bare is the decision of all turns that were nothing but actions. It does not change.
+var bare universe.Turn
+
+// decisionOf gives what is recorded of a turn beside its actions.
+func decisionOf(turn *universe.Turn) *universe.Turn {
+	if turn.Thought == "" && turn.Reply == "" && turn.Unparsed == nil && turn.Usage == bare.Usage && turn.Model == "" && !turn.Stop {
+		return &bare
+	}
+	decision := *turn
+	decision.Actions, decision.Open, decision.Block = nil, false, nil
+	return &decision
 }
 
 // step is a turn whose actions are numbered.
@@ -98,7 +110,10 @@ func (e *Environment) number(actions []universe.Action) *step {
 			reserved = append(reserved, a.Label)
 		}
 	}
-	inStep := map[string]*call{}
+	var inStep map[string]*call // by label; nil where there is no other action to refer to
+	if len(actions) > 1 {
+		inStep = map[string]*call{}
+	}
 	for i := range actions {
 		a := &actions[i]
 		if ends(a) {
@@ -142,7 +157,7 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 	}}
 	e.called, e.calledIn = append(e.called, a.Tool), append(e.calledIn, e.turns)
 	e.label(c, reserved)
-	if c.outcome != nil {
+	if c.outcome != nil && inStep != nil {
 		inStep[c.about.Label] = c
 	}
 	if c.tool, c.unfound = e.lookFor(a.Tool); c.tool == nil {
@@ -154,6 +169,10 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 		return c
 	}
 	c.about.Tool = c.tool.specification
+	if c.known = e.recall(c); c.known != nil {
+		c.arguments, c.about.Arguments = c.known.arguments, c.known.arguments
+		return c
+	}
 	arguments, mistake := decodeArguments(a.Arguments)
 	if mistake != nil {
 		c.fail(mistake)
@@ -176,7 +195,7 @@ func (e *Environment) label(c *call, reserved []string) {
 	c.about.Label = c.action.Label
 	if c.about.Label == "" {
 		for n := c.about.Number; ; n++ {
-			c.about.Label = fmt.Sprintf("call_%d", n)
+			c.about.Label = "call_" + strconv.Itoa(n)
 			if !slices.Contains(reserved, c.about.Label) && e.outcomes[c.about.Label] == nil {
 				break
 			}
@@ -242,10 +261,13 @@ func (e *Environment) recordCall(c *call) universe.Observation {
 		d.Turn = e.turns
 		e.record.Append(d)
 	}
-	d := &c.delivery
+	d, arguments := &c.delivery, c.action.Arguments
+	if c.known == nil {
+		arguments = recordable(arguments)
+	}
 	e.record.Append(transcript.Event{
 		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
-		Arguments: recordable(c.action.Arguments), Content: d.Content, Note: d.Note, Error: d.Error,
+		Arguments: arguments, Content: d.Content, Note: d.Note, Error: d.Error,
 		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted, Handle: c.handle,
 		Found: c.found, Unfound: c.unfound,
 	})
@@ -320,7 +342,7 @@ func (e *Environment) endOnBudget(ctx context.Context) {
 	b := e.config.Budget
 	spent := ""
 	switch {
-	case errors.Is(context.Cause(ctx), ErrWall):
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrWall):
 		spent = BudgetWall
 	case b.Tokens > 0 && e.usage.InputTokens+e.usage.OutputTokens >= b.Tokens:
 		spent = BudgetTokens

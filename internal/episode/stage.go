@@ -37,6 +37,7 @@ type Stage struct {
 	position map[string]int
 
 	shows   Shown
+	memory  *environment.Memory         // nil where calls are not remembered
 	vectors Vectors                     // nil where tools are found by words alone
 	sources map[string]*relation.Handle // starting tables, by id
 	schemas map[string]string           // by database
@@ -80,6 +81,9 @@ func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 // Show says what agents are shown; it must be said before the first environment is made.
 func (s *Stage) Show(shown Shown) { s.shows = shown }
 
+// Remember has the environments share what calls gave; it must be said before the first environment is made.
+func (s *Stage) Remember(m *environment.Memory) { s.memory = m }
+
 // Task gives the task of an instance.
 func (s *Stage) Task(in *suite.Instance) (*universe.Task, error) {
 	if t := s.tasks[in.Task]; t != nil {
@@ -113,6 +117,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	}
 	config := environment.Config{
 		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
+		Memory: s.memory,
 	}
 	if !s.shows.HideEvidence {
 		config.Evidence = evidence

@@ -91,11 +91,14 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 		byHandle:  map[string]*Episode{}, byID: map[string]*Episode{}, trials: map[string]int{}, finished: map[string]bool{},
 		keys: map[string]*creation{},
 	}
-	remembered := newMemo(config.Worlds, s.limits.MemoBytes)
+	remembered := newMemo(config.Worlds, s.limits.MemoBytes/2)
 	s.stage = episode.NewStage(config.Suite, remembered, environment.Limits{})
 	s.training = episode.NewStage(config.Suite, alone{remembered}, environment.Limits{})
-	s.stage.Show(config.Shown)
-	s.training.Show(config.Shown)
+	calls := environment.NewMemory(s.limits.MemoBytes / 2)
+	for _, stage := range []*episode.Stage{s.stage, s.training} {
+		stage.Show(config.Shown)
+		stage.Remember(calls)
+	}
 	for i, in := range config.Suite.Instances {
 		s.instances[in.ID] = i
 	}

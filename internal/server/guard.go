@@ -13,12 +13,20 @@ import (
 // LoopbackHosts are the names of a server that listens on a loopback address.
 func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "::1"} }
 
+// Values of headers that all answers, or many, share. They do not change.
+var (
+	neverStored  = []string{"no-store"}
+	neverGuessed = []string{"nosniff"}
+	typeJSON     = []string{"application/json"}
+)
+
+const headerType = "Content-Type"
+
 // guarded keeps out requests to another host than the server's, and those that a page of another origin makes.
 func (a *api) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
+		h["Cache-Control"], h["X-Content-Type-Options"] = neverStored, neverGuessed
 		if a.options.Hosts != nil && !slices.Contains(a.options.Hosts, hostOf(r.Host)) {
 			writeProblem(w, &problem{
 				Status: http.StatusForbidden, Code: codeForbidden, Detail: "The server is not known by that name of a host.",

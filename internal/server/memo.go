@@ -186,7 +186,7 @@ func (m *memo) get(key memoKey) *universe.Result {
 }
 
 func (m *memo) put(key memoKey, r *universe.Result) {
-	entry := &memoEntry{key: key, result: r, bytes: 200 + len(key.text) + sizeOf(r)}
+	entry := &memoEntry{key: key, result: r, bytes: 200 + len(key.text) + r.Size()}
 	if entry.bytes > m.bound/8 {
 		return // one result is not to drive out all others
 	}
@@ -207,25 +207,6 @@ func (m *memo) put(key memoKey, r *universe.Result) {
 		}
 		m.bytes -= oldest.bytes
 	}
-}
-
-// sizeOf is about how many bytes a result takes.
-func sizeOf(r *universe.Result) int {
-	n := 64 + 16*len(r.Columns)
-	for _, row := range r.Rows {
-		n += 24 + 16*len(row)
-		for _, v := range row {
-			switch v := v.(type) {
-			case string:
-				n += 16 + len(v)
-			case universe.Blob:
-				n += 24 + len(v)
-			case int64, float64:
-				n += 8
-			}
-		}
-	}
-	return n
 }
 
 // Published is that of [memo].

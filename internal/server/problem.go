@@ -106,10 +106,20 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 // writeTime is how long a client may take to read an answer.
 const writeTime = 20 * time.Second
 
+// told is how many bytes of an answer net/http holds back, and tells their number by itself.
+const told = 2048
+
+// deadliner is what a [http.ResponseWriter] may be beside: see [http.ResponseController].
+type deadliner interface{ SetWriteDeadline(time.Time) error }
+
 // send writes an answer; what a client is too slow to read in time is lost to it alone.
 func send(w http.ResponseWriter, status int, body []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // not every writer has deadlines
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if d, ok := w.(deadliner); ok { // not every writer has deadlines
+		_ = d.SetWriteDeadline(time.Now().Add(writeTime))
+	}
+	if len(body) > told {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // nobody is left to tell
 }

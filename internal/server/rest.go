@@ -28,10 +28,49 @@ type index struct {
 // maxIndexes bounds how many listings are remembered.
 const maxIndexes = 1024
 
-// indexes remembers those of the listings that episodes share.
+// maxQueries bounds how many queries are remembered, maxQuery the bytes of each.
+const (
+	maxQueries = 8192
+	maxQuery   = 1024
+)
+
+// indexes remembers those of the listings that episodes share, and what queries of endpoints stand for.
 type indexes struct {
-	mu   sync.RWMutex
-	list map[indexKey]*index
+	mu      sync.RWMutex
+	list    map[indexKey]*index
+	queries map[queryKey]json.RawMessage
+}
+
+// queryKey is a query, as it stands in an address, under the specification that it is read by.
+type queryKey struct {
+	parameters *universe.Schema
+	query      string
+}
+
+// arguments gives the arguments that a query stands for. They are shared and must not be changed.
+func (x *indexes) arguments(parameters *universe.Schema, query string) (json.RawMessage, error) {
+	key := queryKey{parameters, query}
+	x.mu.RLock()
+	found := x.queries[key]
+	x.mu.RUnlock()
+	if found != nil {
+		return found, nil
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, refuse(RefusedBad, "The query cannot be read.")
+	}
+	found = queryArguments(parameters, values)
+	if len(query) > maxQuery {
+		return found, nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.queries == nil || len(x.queries) >= maxQueries {
+		x.queries = map[queryKey]json.RawMessage{}
+	}
+	x.queries[key] = found
+	return found, nil
 }
 
 // indexKey is a listing: episodes share the list itself.
@@ -93,30 +132,52 @@ func (a *api) restDocument(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, text)
 }
 
+// restAddress reads the address of an endpoint: the episode and what the tool calls its path. It knows the plain ones, which
+// the router would find too, only later; it leaves others to the router.
+func restAddress(r *http.Request) (episode, path string, ok bool) {
+	if r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path, "/.") {
+		return "", "", false
+	}
+	rest, ok := strings.CutPrefix(r.URL.Path, episodesPath)
+	if !ok {
+		return "", "", false
+	}
+	at := strings.IndexByte(rest, '/')
+	if at <= 0 || !strings.HasPrefix(rest[at:], "/rest/") {
+		return "", "", false
+	}
+	episode, path = rest[:at], rest[at+len("/rest"):]
+	return episode, path, path != "/" && path != "/openapi.json"
+}
+
 func (a *api) restCall(w http.ResponseWriter, r *http.Request) {
-	e := a.episode(w, r)
+	a.callEndpoint(w, r, r.PathValue("episode"), "/"+r.PathValue("path"))
+}
+
+// callEndpoint answers a request for an endpoint of an episode.
+func (a *api) callEndpoint(w http.ResponseWriter, r *http.Request, episode, path string) {
+	e := a.episodeOf(w, r, episode)
 	if e == nil {
 		return
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		a.fail(w, r, refuse(RefusedBad, "The query cannot be read."))
-		return
-	}
-	path := "/" + r.PathValue("path")
 	t := a.indexes.of(e.Listed()).byPath[path]
 	if t == nil {
 		t = &universe.Tool{Name: path} // the environment says that there is none
 	}
+	arguments, err := a.indexes.arguments(t.Parameters, r.URL.RawQuery)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
 	o, ok := a.act(w, r, e, universe.Action{
-		Kind: universe.ActionCall, Tool: t.Name, Label: r.Header.Get(headerLabel), Arguments: queryArguments(t.Parameters, query),
+		Kind: universe.ActionCall, Tool: t.Name, Label: r.Header.Get(headerLabel), Arguments: arguments,
 	})
 	if !ok {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set(headerLabel, o.Label)
+	h[headerType] = typeJSON
+	h[headerLabel] = []string{o.Label}
 	if o.Note != "" {
 		h.Set(headerNote, asciiJSON(o.Note))
 	}

@@ -44,7 +44,7 @@ type Limits struct {
 	Kept      int           // bytes of answers that one episode keeps for retries
 	Keys      int           // idempotency keys of one episode, and of requests for episodes
 	Actions   int           // in one step
-	MemoBytes int           // of results that are remembered, over all databases
+	MemoBytes int           // of calls and of results of statements that are remembered, over all databases; half each
 }
 
 // DefaultLimits are those of a server that is not told otherwise.

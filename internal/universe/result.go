@@ -60,6 +60,25 @@ func (r *Result) Digest(ordered bool) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// Size is about how many bytes the result takes in memory.
+func (r *Result) Size() int {
+	n := 64 + 16*len(r.Columns)
+	for _, row := range r.Rows {
+		n += 24 + 16*len(row)
+		for _, v := range row {
+			switch v := v.(type) {
+			case string:
+				n += 16 + len(v)
+			case Blob:
+				n += 24 + len(v)
+			case int64, float64:
+				n += 8
+			}
+		}
+	}
+	return n
+}
+
 // UniqueNames makes column names unique: the second `name` becomes `name_2`. A name that is taken is passed over.
 func UniqueNames(names []string) []string {
 	taken := make(map[string]bool, len(names))
