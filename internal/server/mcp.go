@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,14 +44,14 @@ type desk struct {
 	acts     acts
 	server   *mcp.Server
 	maxDelay time.Duration
-	graded   func(*mcp.RequestExtra) bool // whoever sent the request may know grades, if they are shown at all
+	graded   func(http.Header) bool // whoever sent a request with that header may know grades, if they are shown at all
 
 	mu   sync.Mutex
 	told []*universe.Tool // the tools of which clients know, or were told that they have changed
 }
 
 // newDesk makes the server. sessionID names sessions over HTTP; nil where there is but one.
-func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(*mcp.RequestExtra) bool) *desk {
+func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool) *desk {
 	view := e.View()
 	s := &desk{episode: e, acts: actsFor(view), maxDelay: maxDelay, graded: graded, told: view.Tools}
 	text := instructions(view, &s.acts)
@@ -134,47 +135,88 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 	return out, nil
 }
 
-func (s *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	act := Act{Turn: universe.Turn{Actions: []universe.Action{s.action(r.Params)}}, Patient: true}
-	act.Key, _ = r.Params.Meta[metaKey].(string)
+// outcome is what a call comes to.
+type outcome struct {
+	text   []byte // an observation
+	failed bool   // it is an error that the agent is told of
+	broken string // the connection broke, in words for transports that have none to break
+}
+
+// progress is told how far a call is that is held back.
+type progress func(passed, total time.Duration)
+
+// act takes the step that a call is. graded says that whoever asks may know grades. The error is a [jsonrpc.Error], or that of ctx.
+func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress) (*outcome, error) {
+	act := Act{Turn: universe.Turn{Actions: []universe.Action{s.action(p)}}, Patient: true}
+	act.Key, _ = p.Meta[metaKey].(string)
 	result, err := s.episode.Step(ctx, act)
 	if refusal := refusalIn(err); refusal != nil {
-		text, err := universe.Marshal(&universe.Observation{
+		text := appendObservation(nil, &universe.Observation{
 			Error: &universe.ToolError{Code: refusal.Reason, Message: refusal.Message},
 		})
-		return textResult(text, true), err
+		return &outcome{text: text, failed: true}, nil
+	}
+	if err == nil {
+		err = s.tell(ctx)
 	}
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	if err := s.tell(ctx); err != nil {
-		return nil, s.failed(ctx, err)
-	}
-	s.hold(ctx, r, result.Latency)
+	s.hold(ctx, result.Latency, tell)
 	o := &result.Observations[0]
-	text := appendObservation(make([]byte, 0, len(o.Content)+256), o)
-	if result.Done {
-		if text, err = s.withGrade(text, r.Extra); err != nil {
+	out := &outcome{text: appendObservation(make([]byte, 0, len(o.Content)+256), o), failed: o.Error != nil}
+	if result.Done && graded {
+		if out.text, err = s.withGrade(out.text); err != nil {
 			return nil, s.failed(ctx, err)
 		}
 	}
-	if o.Error == nil {
-		out := textResult(text, false)
-		out.StructuredContent = json.RawMessage(text)
+	if !out.failed {
 		return out, nil
 	}
 	if o.Error.Code == condition.CodeConnection {
-		return nil, &jsonrpc.Error{Code: codeClosed, Message: o.Error.Message, Data: text}
+		out.broken = o.Error.Message
 	}
 	if after := retryAfter(o.Error.Code, result); after > 0 {
-		text = appendField(text, "retry_after", strconv.AppendInt(nil, int64(after), 10))
+		out.text = appendField(out.text, "retry_after", strconv.AppendInt(nil, int64(after), 10))
 	}
-	return textResult(text, true), nil
+	return out, nil
 }
 
-// textResult is a result that is said in a text.
-func textResult(text []byte, failed bool) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, IsError: failed}
+// call is a call over a transport of the SDK's.
+func (s *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var tell progress
+	if token := r.Params.GetProgressToken(); token != nil {
+		tell = func(passed, total time.Duration) {
+			// Whoever does not hear it goes without.
+			_ = r.Session.NotifyProgress(ctx, progressOf(token, passed, total))
+		}
+	}
+	var header http.Header
+	if r.Extra != nil {
+		header = r.Extra.Header
+	}
+	o, err := s.act(ctx, r.Params, s.graded(header), tell)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.broken != "":
+		return nil, brokenError(o)
+	}
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(o.text)}}, IsError: o.failed}
+	if !o.failed {
+		result.StructuredContent = json.RawMessage(o.text)
+	}
+	return result, nil
+}
+
+func brokenError(o *outcome) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: codeClosed, Message: o.broken, Data: o.text}
+}
+
+func progressOf(token any, passed, total time.Duration) *mcp.ProgressNotificationParams {
+	return &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: passed.Seconds(), Total: total.Seconds(), Message: "The tool is at work.",
+	}
 }
 
 // appendField puts another field behind those of a JSON object.
@@ -186,10 +228,10 @@ func appendField(object []byte, name string, value []byte) []byte {
 	return append(append(append(universe.AppendValue(object, name), ':'), value...), '}')
 }
 
-// withGrade adds the grade of an episode that has ended, where whoever asks may know it.
-func (s *desk) withGrade(text []byte, extra *mcp.RequestExtra) ([]byte, error) {
+// withGrade adds the grade of an episode that has ended, where grades are shown.
+func (s *desk) withGrade(text []byte) ([]byte, error) {
 	v, err := s.episode.Verdict()
-	if err != nil || !s.graded(extra) {
+	if err != nil {
 		return text, nil // a refusal: grades are not shown, or there is none
 	}
 	grade, err := universe.Marshal(v)
@@ -288,22 +330,15 @@ func sameSpecification(a, b *universe.Tool) bool {
 // progressEvery is how often a client is told that a call is still under way.
 const progressEvery = 250 * time.Millisecond
 
-// hold keeps an answer back for as long as a condition has it late, within the bound, and says how far it is to clients that
-// want to know.
-func (s *desk) hold(ctx context.Context, r *mcp.CallToolRequest, latency time.Duration) {
+// hold keeps an answer back for as long as a condition has it late, within the bound, and says how far it is; tell may be nil.
+func (s *desk) hold(ctx context.Context, latency time.Duration, tell progress) {
 	if latency = min(latency, s.maxDelay); latency <= 0 {
 		return
 	}
-	token := r.Params.GetProgressToken()
-	tell := func(passed time.Duration) {
-		if token != nil {
-			// Whoever does not hear it goes without.
-			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-				ProgressToken: token, Progress: passed.Seconds(), Total: latency.Seconds(), Message: "The tool is at work.",
-			})
-		}
+	if tell == nil {
+		tell = func(time.Duration, time.Duration) {}
 	}
-	tell(0)
+	tell(0, latency)
 	end := time.NewTimer(latency)
 	defer end.Stop()
 	ticks := time.NewTicker(progressEvery)
@@ -311,7 +346,7 @@ func (s *desk) hold(ctx context.Context, r *mcp.CallToolRequest, latency time.Du
 	for passed := progressEvery; ; passed += progressEvery {
 		select {
 		case <-ticks.C:
-			tell(passed)
+			tell(passed, latency)
 		case <-end.C:
 			return
 		case <-ctx.Done():
@@ -337,7 +372,7 @@ func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteClo
 }
 
 func serveTransport(ctx context.Context, e *Episode, t mcp.Transport, maxDelay time.Duration) error {
-	s := newDesk(e, maxDelay, nil, func(*mcp.RequestExtra) bool { return true })
+	s := newDesk(e, maxDelay, nil, func(http.Header) bool { return true })
 	err := s.server.Run(ctx, t)
 	if ctx.Err() != nil {
 		return nil // the core keeps the episode as interrupted

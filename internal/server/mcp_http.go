@@ -37,8 +37,10 @@ type httpDesk struct {
 	*desk
 	handler http.Handler
 
-	mu  sync.Mutex
-	ids []string // of its sessions so far
+	mu       sync.Mutex
+	ids      []string             // of its sessions so far
+	used     map[string]time.Time // when a session last sent something, by its id
+	underWay map[callKey]context.CancelFunc
 }
 
 // serveMCP serves MCP: at an episode's address, and at /mcp?instance=ID, where each session plays an episode of its own.
@@ -50,14 +52,15 @@ func (a *api) serveMCP(mux *http.ServeMux) {
 		}
 	})
 	nobody := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
-	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody }, a.streamable())
+	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody }, a.streamable(a.core.limits.Idle))
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
 }
 
-// streamable gives the options of the transport. Names of hosts are looked at before.
-func (a *api) streamable() *mcp.StreamableHTTPOptions {
+// streamable gives the options of the transport. Names of hosts are looked at before. idle is when the SDK ends a session that sends
+// nothing, 0 for never: it does not see calls.
+func (a *api) streamable(idle time.Duration) *mcp.StreamableHTTPOptions {
 	return &mcp.StreamableHTTPOptions{
-		DisableLocalhostProtection: true, MaxRequestBodyBytes: a.options.MaxBody, SessionTimeout: a.core.limits.Idle,
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: a.options.MaxBody, SessionTimeout: idle,
 	}
 }
 
@@ -68,20 +71,19 @@ func (a *api) deskOf(e *Episode) *httpDesk {
 	if known := a.desks.byHandle[e.Handle]; known != nil {
 		return known
 	}
-	h := &httpDesk{}
+	h := &httpDesk{used: map[string]time.Time{}, underWay: map[callKey]context.CancelFunc{}}
 	h.desk = newDesk(e, a.options.MaxDelay, func() string {
 		id := rand.Text()
 		h.mu.Lock()
 		h.ids = append(h.ids, id)
+		h.used[id] = a.core.now()
 		h.mu.Unlock()
 		a.desks.mu.Lock()
 		defer a.desks.mu.Unlock()
 		a.desks.sessions[id] = h
 		return id
-	}, func(extra *mcp.RequestExtra) bool {
-		return a.options.Token == "" || extra != nil && sameText(bearer(&http.Request{Header: extra.Header}), a.options.Token)
-	})
-	h.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server }, a.streamable())
+	}, func(header http.Header) bool { return a.isOperator(&http.Request{Header: header}) })
+	h.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server }, a.streamable(0))
 	a.desks.byHandle[e.Handle] = h
 	go func() {
 		select {
@@ -107,21 +109,39 @@ func (a *api) leave(h *httpDesk) {
 	h.closeSessions()
 }
 
-// full says whether there is no room for another session.
-func (h *httpDesk) full() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// full says whether there is no room for another session, once those are closed in which nothing was sent for longer than idle.
+func (h *httpDesk) full(now time.Time, idle time.Duration) bool {
+	var left []*mcp.ServerSession
 	open := 0
-	for range h.server.Sessions() {
-		open++
+	h.mu.Lock()
+	for session := range h.server.Sessions() {
+		if now.Sub(h.used[session.ID()]) < idle {
+			open++
+		} else {
+			left = append(left, session)
+		}
 	}
-	return open >= maxSessions || len(h.ids) >= allSessions
+	all := len(h.ids)
+	h.mu.Unlock()
+	for _, session := range left {
+		_ = session.Close() // the client is gone, or will see
+	}
+	return open >= maxSessions || all >= allSessions
 }
 
 func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
-		if r.Header.Get(headerSession) == "" && h.full() {
+		if id := r.Header.Get(headerSession); id != "" {
+			h.mu.Lock()
+			if _, known := h.used[id]; known {
+				h.used[id] = a.core.now()
+			}
+			h.mu.Unlock()
+			if h.served(a, w, r, id) {
+				return
+			}
+		} else if h.full(a.core.now(), a.core.limits.Idle) {
 			w.Header().Set("Retry-After", "1")
 			writeProblem(w, &problem{
 				Status: http.StatusServiceUnavailable, Code: RefusedFull,

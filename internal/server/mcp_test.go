@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -175,6 +174,10 @@ func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolPara
 	var o universe.Observation
 	var protocol *jsonrpc.Error
 	switch {
+	case err != nil && strings.Contains(err.Error(), "EOF"): // the SDK's client says it in words alone
+		failed["broken connection"]++
+		o.Error = &universe.ToolError{Code: condition.CodeConnection, Message: "The connection was closed before the tool answered."}
+		return o
 	case errors.As(err, &protocol):
 		failed["protocol error"]++
 		if err := json.Unmarshal(protocol.Data, &o); err != nil {
@@ -232,6 +235,41 @@ func TestPoliciesOverMCP(t *testing.T) {
 		if failed[want] == 0 {
 			t.Errorf("no call failed by %s: %v", want, failed)
 		}
+	}
+}
+
+// TestFaultsOverMCPAndHTTP lets the recovery policy act over HTTP where a call fails or is late: a connection breaks there, and the
+// session goes on.
+func TestFaultsOverMCPAndHTTP(t *testing.T) {
+	clock := newClock()
+	core := newCore(t, func(c *server.Config) { c.Now = clock.Now })
+	web := httptest.NewServer(server.NewHandler(core, server.Options{}))
+	defer web.Close()
+	defer web.CloseClientConnections() // those of sessions that a failure left open
+	failed := map[string]int{}
+	for _, in := range instances(t, "") {
+		if !slices.ContainsFunc(in.Conditions, func(c condition.Condition) bool {
+			return strings.HasPrefix(c.Name, "exec.") || strings.HasPrefix(c.Name, "call.")
+		}) {
+			continue
+		}
+		e := open(t, core, server.Request{Instance: in.ID})
+		session := connect(t, overHTTP(web.URL+"/v1/episodes/"+e.Handle+"/mcp", ""), nil, nil)
+		playMCP(t, session, e, in, "recover", clock, failed)
+		if v, err := e.Verdict(); err != nil || !v.Success {
+			t.Errorf("%s: the recovery policy ended as %+v, %v", in.ID, v, err)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []string{"broken connection", "server_error", "io_error", universe.CodeTimeout, "rate_limited", "session_expired", "rejected"} {
+		if failed[want] == 0 {
+			t.Errorf("no call failed by %s: %v", want, failed)
+		}
+	}
+	if failed["protocol error"] > 0 {
+		t.Errorf("over HTTP a connection breaks, and says nothing: %v", failed)
 	}
 }
 
@@ -510,56 +548,66 @@ func TestRetriesOverMCP(t *testing.T) {
 	}
 }
 
-// TestProgressAndCancellation holds a call back: the client is told of its progress, and can give it up.
+// TestProgressAndCancellation holds a call back: the client is told of its progress, and can give it up, over each transport.
 func TestProgressAndCancellation(t *testing.T) {
 	core := newCore(t, nil)
-	for _, in := range instances(t, "") {
-		if !slices.ContainsFunc(in.Conditions, func(c condition.Condition) bool { return c.Name == "exec.slow" }) {
-			continue
-		}
-		e := open(t, core, server.Request{Instance: in.ID})
-		progress := make(chan struct{}, 1)
-		session := connect(t, inMemory(t, e, time.Hour), nil, progress)
-		var given sync.WaitGroup
-		ctx, giveUp := context.WithCancel(context.Background())
-		told := false
-		p := policy(t, "gold", in)
-		turn, err := p.Next(ctx, e.View(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		given.Go(func() {
-			params := &mcp.CallToolParams{Name: turn.Actions[0].Tool, Arguments: turn.Actions[0].Arguments}
-			params.SetProgressToken("p")
-			_, err = session.CallTool(ctx, params)
-		})
-		done := make(chan struct{})
-		go func() {
-			given.Wait()
-			close(done)
-		}()
-		select {
-		case <-progress:
-			told = true
-			giveUp()
-			<-done
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: the call ended with %v", in.ID, err)
+	web := httptest.NewServer(server.NewHandler(core, server.Options{MaxDelay: time.Hour}))
+	defer web.Close()
+	defer web.CloseClientConnections() // those of sessions that a failure left open
+	for name, transport := range map[string]func(e *server.Episode) mcp.Transport{
+		"in memory": func(e *server.Episode) mcp.Transport { return inMemory(t, e, time.Hour) },
+		"http":      func(e *server.Episode) mcp.Transport { return overHTTP(web.URL+"/v1/episodes/"+e.Handle+"/mcp", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, in := range instances(t, "") {
+				slow := slices.ContainsFunc(in.Conditions, func(c condition.Condition) bool { return c.Name == "exec.slow" })
+				if slow && givesUp(t, core, in, transport) {
+					return
+				}
 			}
-		case <-done: // another call is the slow one
-		}
+			t.Error("no call was slow")
+		})
+	}
+}
+
+// givesUp makes the first call of an instance, gives it up once it is told of its progress, and makes another; it says whether the call
+// was slow.
+func givesUp(t *testing.T, core *server.Episodes, in *suite.Instance, transport func(e *server.Episode) mcp.Transport) (told bool) {
+	e := open(t, core, server.Request{Instance: in.ID})
+	progress := make(chan struct{}, 1)
+	session := connect(t, transport(e), nil, progress)
+	ctx, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	turn, err := policy(t, "gold", in).Next(ctx, e.View(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		params := &mcp.CallToolParams{Name: turn.Actions[0].Tool, Arguments: turn.Actions[0].Arguments}
+		params.SetProgressToken("p")
+		_, err := session.CallTool(ctx, params)
+		done <- err
+	}()
+	select {
+	case <-progress:
+		told = true
 		giveUp()
-		if o := callMCP(t, session, &mcp.CallToolParams{Name: "none", Arguments: map[string]any{}}, map[string]int{}); o.Error == nil {
-			t.Errorf("%s: %+v", in.ID, o)
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: the call ended with %v", in.ID, err)
 		}
-		if err := session.Close(); err != nil {
+	case err := <-done: // another call is the slow one
+		if err != nil {
 			t.Error(err)
 		}
-		if told {
-			return
-		}
 	}
-	t.Error("no call was slow")
+	if o := callMCP(t, session, &mcp.CallToolParams{Name: "none", Arguments: map[string]any{}}, map[string]int{}); o.Error == nil {
+		t.Errorf("%s: %+v", in.ID, o)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	return told
 }
 
 // tools5000 is a listing of 5,000 tools, of those of the harbour under other names.
