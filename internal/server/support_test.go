@@ -54,7 +54,7 @@ func makeHarbour() (err error) {
 		return err
 	}
 	o := build.Defaults()
-	o.Corpora, o.Name, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, "served", 7, 60, 4
+	o.Corpora, o.Name, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, "served", 7, 20, 3
 	o.Styles = []string{universe.StyleFunc, universe.StyleRest, universe.StyleSlot, universe.StyleSel}
 	o.Faults, o.FaultLimit, o.WorkDir = []string{"all"}, 2, filepath.Join(harbour.dir, "work")
 	o.Conditions = []string{"obfuscate", "clarify"}
