@@ -70,6 +70,10 @@ func standIn(how string, args []string) int {
 		if how == "hang" {
 			select {}
 		}
+	case "stop":
+		// The keeper, where it may be, so that it cannot do what it is there for.
+		_ = syscall.Kill(os.Getppid(), syscall.SIGSTOP)
+		return standIn("hang", args)
 	case "parent":
 		cmd := exec.Command(os.Args[0], "stand-in", "tell", args[0])
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -182,7 +186,7 @@ func TestOutcomes(t *testing.T) {
 
 // TestNothingLivesOn checks that all processes of a program end with it: when it ends, when it is stopped, and when its episode ended.
 func TestNothingLivesOn(t *testing.T) {
-	for _, how := range []string{"leave", "stop", "ended"} {
+	for _, how := range []string{"leave", "stop", "ended", "stopped keeper", "stopped keeper, hidden"} {
 		t.Run(how, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -213,7 +217,7 @@ func TestNothingLivesOn(t *testing.T) {
 				}
 				close(pids)
 				switch how {
-				case "stop":
+				case "stop", "stopped keeper", "stopped keeper, hidden":
 					stop()
 				case "ended":
 					close(ended)
@@ -223,10 +227,19 @@ func TestNothingLivesOn(t *testing.T) {
 				}
 			}()
 			mode := "hang"
-			if how == "leave" {
+			start := command.Start{Ended: ended, Grace: time.Millisecond}
+			switch how {
+			case "leave":
 				mode = "leave"
+			case "stopped keeper":
+				mode = "stop"
+			case "stopped keeper, hidden":
+				if !command.CanHide() {
+					t.Skip("this system cannot hide files from programs")
+				}
+				mode, start.Hide = "stop", []string{filepath.Join(t.TempDir(), "nothing")}
 			}
-			out := run(ctx, t, command.Start{Ended: ended, Grace: time.Millisecond}, mode, listener.Addr().String())
+			out := run(ctx, t, start, mode, listener.Addr().String())
 			if out.Killed != (how != "leave") {
 				t.Errorf("killed: %v", out.Killed)
 			}
@@ -269,13 +282,14 @@ func TestHiddenFiles(t *testing.T) {
 		gold, runFile, others, filepath.Join(dir, "aside/way/tools/gold"), "/proc/self/root" + gold, "/proc/self/cwd/out/suite/tools/gold",
 		fmt.Sprintf("/proc/%d/root%s", os.Getpid(), gold), filepath.Join(dir, "out/run-wal"),
 	}
+	environment := fmt.Sprintf("/proc/%d/environ", os.Getpid())
 	t.Chdir(dir)
 	scratch := filepath.Dir(own)
 	start := command.Start{
 		Hide: []string{"out/suite", filepath.Join(dir, "aside/way"), runFile, runFile + "-wal", filepath.Join(dir, "out/scratch")},
 		Show: []string{scratch}, Env: []string{"SCRATCH=" + scratch}, Stderr: 1000,
 	}
-	out := run(t.Context(), t, start, append([]string{"touch", own, aside}, paths...)...)
+	out := run(t.Context(), t, start, append([]string{"touch", own, aside, environment}, paths...)...)
 	var results map[string]string
 	line, _ := out.Stdout.LastLine()
 	if err := json.Unmarshal([]byte(line), &results); err != nil {
@@ -286,6 +300,9 @@ func TestHiddenFiles(t *testing.T) {
 		if did, there := results[path]; did != "" || !there {
 			t.Errorf("%s was hidden, and the program did with it: %s", path, did)
 		}
+	}
+	if did := results[environment]; strings.Contains(did, "read") {
+		t.Error("the program could read the environment of another process")
 	}
 	if did := results[own]; !strings.Contains(did, "read write truncate make") {
 		t.Errorf("with its own file the program did: %s", did)

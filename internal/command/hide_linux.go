@@ -43,7 +43,7 @@ type ruleset struct {
 }
 
 // hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under the paths of
-// shown. Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing hidden, and of the
+// shown; nor can what is restricted look into or trace a process that is not, or from Linux 6.12 on send it a signal. Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing hidden, and of the
 // folders on the way to something hidden, what is in them now, one by one. In such a folder itself nothing can be made or removed.
 func hide(hidden, shown []string) error {
 	version := landlockVersion()
@@ -58,8 +58,12 @@ func hide(hidden, shown []string) error {
 		r.files |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 		r.dirs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	}
-	attr := struct{ fs uint64 }{r.dirs}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	attr := struct{ fs, net, scoped uint64 }{fs: r.dirs}
+	size := unsafe.Sizeof(attr.fs)
+	if version >= 6 { // no signals to what is outside: to Seatrial, for one
+		attr.scoped, size = unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Sizeof(attr)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return fmt.Errorf("ruleset: %w", errno)
 	}
@@ -88,6 +92,14 @@ func hide(hidden, shown []string) error {
 	for _, path := range shown {
 		if err := r.add(path); err != nil {
 			return err
+		}
+	}
+	// The superuser's programs can read /proc/PID/environ of all, tokens of other episodes among it, by capabilities that no restriction
+	// of files takes away. Who has none to give away needs not.
+	for _, capability := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("capability: %w", err)
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
