@@ -26,6 +26,9 @@ import (
 	"github.com/seatrial/seatrial/internal/verify"
 )
 
+// stderrSuffix is added to the name of a run for the folder of what its commands say on standard error.
+const stderrSuffix = ".stderr"
+
 // What the names of agents that are commands begin with, by the way in that they are told of.
 const (
 	prefixCmd = "cmd:"
@@ -144,8 +147,8 @@ func notesOf(path string, settings map[string]string) []string {
 type bench struct {
 	core    *server.Episodes
 	address string
-	folder  string // with one for each episode under way
-	stderr  string // the folder for what commands say on standard error
+	folder  *command.Scratch // with a folder for each episode under way
+	stderr  string           // the folder for what commands say on standard error
 	hide    []string
 	env     []string // of the user, without what is said to Seatrial
 	stop    context.CancelFunc
@@ -173,8 +176,8 @@ func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worl
 	if err != nil {
 		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
 	}
-	b = &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.out + ".stderr", served: make(chan error, 1)}
-	if b.folder, err = os.MkdirTemp("", "seatrial-run-"); err != nil {
+	b = &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.out + stderrSuffix, served: make(chan error, 1)}
+	if b.folder, err = command.NewScratch(); err != nil {
 		return nil, errors.Join(fmt.Errorf("commands: %w", err), listener.Close())
 	}
 	for _, variable := range a.Environ() {
@@ -183,7 +186,15 @@ func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worl
 		}
 	}
 	if o.command.files() == filesHidden {
-		b.hide = append([]string{s.Dir, o.out, o.out + "-wal", o.out + "-shm", b.stderr, b.folder}, o.command.hide...)
+		b.hide = append([]string{s.Dir, o.out, o.out + "-wal", o.out + "-shm", b.stderr, b.folder.Path}, o.command.hide...)
+		b.hide = append(b.hide, others(filepath.Dir(o.out))...)
+		b.hide = append(b.hide, others(filepath.Dir(s.Dir))...)
+		for _, path := range []string{o.record, o.replay} {
+			if path != "" {
+				b.hide = append(b.hide, path)
+			}
+		}
+		a.warnOfCorpora(s, o.command.hide)
 	}
 	// Nobody has the operator's token: whoever acts in an episode has that episode's own, and reaches no other.
 	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(), MaxDelay: time.Second})
@@ -193,10 +204,42 @@ func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worl
 	return b, nil
 }
 
+// others lists the suites and the runs in a folder, with what belongs to them: gold stands in them, too.
+func others(folder string) []string {
+	entries, _ := os.ReadDir(folder) // what cannot be listed here cannot be listed by a command either
+	var list []string
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if entry.IsDir() {
+			if _, err := os.Stat(filepath.Join(path, suite.FileManifest)); err == nil {
+				list = append(list, path)
+			}
+		} else if entry.Type().IsRegular() && episode.IsRun(path) {
+			list = append(list, path, path+"-wal", path+"-shm", path+stderrSuffix)
+		}
+	}
+	return list
+}
+
+// warnOfCorpora says that nobody knows where the corpora are which a suite was built from: its manifest holds no paths.
+func (a *app) warnOfCorpora(s *suite.Suite, hidden []string) {
+	var names []string
+	for _, c := range s.Manifest.Corpora {
+		if c.Kind != "demo" {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 || len(hidden) > 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(a.Err, "seatrial: warning: commands can read the corpus %s, if it is on this machine: --hide its folder\n",
+		strings.Join(names, ", ")) // nobody has to read it
+}
+
 // close ends the server. No episode is under way any more.
 func (b *bench) close() error {
 	b.stop()
-	return errors.Join(<-b.served, os.RemoveAll(b.folder))
+	return errors.Join(<-b.served, b.folder.Close())
 }
 
 // commander makes a command a participant in each arm.
@@ -263,7 +306,7 @@ func (r *rider) drive(ctx context.Context, env *environment.Environment) ([]time
 			leave()
 		}
 	}()
-	folder := filepath.Join(r.bench.folder, r.header.ID)
+	folder := filepath.Join(r.bench.folder.Path, r.header.ID)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}

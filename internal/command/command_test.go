@@ -153,6 +153,7 @@ func run(ctx context.Context, t *testing.T, s command.Start, args ...string) *co
 	}
 	s.Path, s.Args, s.Env = path, append([]string{"stand-in", "stand-in"}, args...), append(os.Environ(), s.Env...)
 	s.Args[0] = path
+	s.Env = append(s.Env, "GORACE=atexit_sleep_ms=0") // or each process takes a second to end
 	out, err := command.Run(ctx, &s)
 	if err != nil {
 		t.Fatal(err)
@@ -435,5 +436,36 @@ func TestTail(t *testing.T) {
 		if line, ok := tail.LastLine(); ok && !strings.HasSuffix(whole, line) || ok && !cut && line != whole {
 			t.Fatalf("the last line of %q is %q", all, line)
 		}
+	}
+}
+
+// TestScratch checks that a folder lasts as long as its run, and that one whose run was killed goes with the next.
+func TestScratch(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	mine, err := command.NewScratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A folder as a killed run leaves it: its lock is there, and nobody holds it.
+	left := filepath.Join(os.TempDir(), "seatrial-run-left")
+	foreign := filepath.Join(os.TempDir(), "seatrial-run-foreign")
+	err = errors.Join(os.MkdirAll(filepath.Join(left, "episode"), 0o700), os.WriteFile(filepath.Join(left, "lock"), nil, 0o600), os.Mkdir(foreign, 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := command.NewScratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{mine.Path: true, other.Path: true, left: false, foreign: true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", path, err, want)
+		}
+	}
+	if err := errors.Join(mine.Close(), other.Close()); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != 1 {
+		t.Errorf("%v are left, %v", entries, err)
 	}
 }

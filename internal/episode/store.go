@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -133,6 +134,20 @@ func (e *FormatError) Error() string {
 		return fmt.Sprintf("%s is not a run: its format is %q", e.Path, e.Format)
 	}
 }
+
+// IsRun says whether a file looks like a run, from its beginning alone: it need be neither whole nor of this version.
+func IsRun(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	head, err := io.ReadAll(io.LimitReader(file, headOfRun))
+	return err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && bytes.Contains(head, []byte("-- "+formatPrefix))
+}
+
+// headOfRun is within how many bytes of a run its tables are written down.
+const headOfRun = 64 << 10
 
 // Difference is one thing that is not as it was when the run began. Is or Was is "" where it is not set.
 type Difference struct {
