@@ -122,7 +122,7 @@ type Environment struct {
 	scene  *scene // in which calls are remembered; nil where none is
 
 	mu       sync.Mutex
-	record   transcript.Transcript
+	record   record
 	ended    bool
 	open     bool // the turn goes on: see [universe.Turn]
 	outcomes map[string]*outcome
@@ -184,7 +184,7 @@ func New(config Config) (*Environment, error) {
 	e := &Environment{
 		config:   config,
 		stages:   newStages(config.Steps),
-		record:   transcript.Transcript{Header: config.Header},
+		record:   record{whole: transcript.Transcript{Header: config.Header}},
 		outcomes: map[string]*outcome{},
 		attempts: map[string]int{},
 	}
@@ -290,9 +290,9 @@ func (e *Environment) Transcript() *transcript.Transcript {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ended {
-		return &e.record
+		return e.record.gather()
 	}
-	return &transcript.Transcript{Header: e.record.Header, Events: append([]transcript.Event(nil), e.record.Events...)}
+	return &transcript.Transcript{Header: e.config.Header, Events: e.record.from(0)}
 }
 
 // EventsFrom gives a copy of the events of the record after the first n, in their order: what has happened since it had n.
@@ -300,7 +300,7 @@ func (e *Environment) Transcript() *transcript.Transcript {
 func (e *Environment) EventsFrom(n int) []transcript.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.record.Events[min(n, len(e.record.Events)):])
+	return e.record.from(n)
 }
 
 // Timeouts counts the statements that ran into a time limit, those on neighbours too. Stages that prove things must not

@@ -234,7 +234,7 @@ func (e *Environment) Settle(ctx context.Context) error {
 			}
 			e.config.Settled.put(id, known)
 		}
-		event := &e.record.Events[u.event]
+		event := &e.record.gather().Events[u.event]
 		event.Digest, event.Rows, event.Neighbour = known.digest, known.rows, known.neighbour
 		e.timeouts += known.timeouts
 	}

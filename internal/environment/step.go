@@ -98,12 +98,21 @@ type step struct {
 	calls    []*call
 	callAt   []*call // by action; nil for other acts
 	overflow int     // the action that asked for a call beyond the budget, or the number of actions
+
+	only struct { // what the lists of a turn of one action are made of
+		call   call
+		calls  [1]*call
+		callAt [1]*call
+	}
 }
 
 // number gives labels and attempts to the calls that will be made: those before the first ending act, within the
 // budget.
 func (e *Environment) number(actions []universe.Action) *step {
-	s := &step{callAt: make([]*call, len(actions)), overflow: len(actions)}
+	s := &step{overflow: len(actions)}
+	if s.calls, s.callAt = s.only.calls[:0], s.only.callAt[:]; len(actions) != 1 {
+		s.callAt = make([]*call, len(actions))
+	}
 	var reserved []string // labels that the agent itself gives in this turn
 	for i := range actions {
 		if a := &actions[i]; a.Kind == universe.ActionCall && a.Label != "" {
@@ -126,7 +135,11 @@ func (e *Environment) number(actions []universe.Action) *step {
 			s.overflow = i
 			break
 		}
-		c := e.numberCall(a, reserved, inStep)
+		c := &s.only.call
+		if len(actions) > 1 {
+			c = &call{}
+		}
+		e.numberCall(c, a, reserved, inStep)
 		s.calls = append(s.calls, c)
 		s.callAt[i] = c
 	}
@@ -148,13 +161,14 @@ func ends(a *universe.Action) bool {
 	}
 }
 
-func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep map[string]*call) *call {
+// numberCall makes a call of an action.
+func (e *Environment) numberCall(c *call, a *universe.Action, reserved []string, inStep map[string]*call) {
 	e.calls++
 	e.attempts[a.Tool]++
-	c := &call{action: a, about: condition.Call{
+	c.action, c.about = a, condition.Call{
 		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
 		Turns: e.calledIn[:len(e.calledIn):len(e.calledIn)],
-	}}
+	}
 	e.called, e.calledIn = append(e.called, a.Tool), append(e.calledIn, e.turns)
 	e.label(c, reserved)
 	if c.outcome != nil && inStep != nil {
@@ -166,21 +180,20 @@ func (e *Environment) numberCall(a *universe.Action, reserved []string, inStep m
 	}
 	if c.tool == nil {
 		c.fail(e.unknownTool(a.Tool))
-		return c
+		return
 	}
 	c.about.Tool = c.tool.specification
 	if c.known = e.recall(c); c.known != nil {
 		c.arguments, c.about.Arguments = c.known.arguments, c.known.arguments
-		return c
+		return
 	}
 	arguments, mistake := decodeArguments(a.Arguments)
 	if mistake != nil {
 		c.fail(mistake)
-		return c
+		return
 	}
 	c.arguments, c.about.Arguments = arguments, arguments
 	c.wave = waveOf(c, inStep)
-	return c
 }
 
 // fail sets the mistake of a call, if it has none yet.
@@ -192,16 +205,19 @@ func (c *call) fail(mistake *universe.ToolError) {
 
 // label gives a call its label: its own, or call_N for the N-th call of the episode, N passed over while it is taken.
 func (e *Environment) label(c *call, reserved []string) {
-	c.about.Label = c.action.Label
-	if c.about.Label == "" {
+	var o *outcome // what the label stands for already
+	if c.about.Label = c.action.Label; c.about.Label != "" {
+		o = e.outcomes[c.about.Label]
+	} else {
 		for n := c.about.Number; ; n++ {
-			c.about.Label = "call_" + strconv.Itoa(n)
+			var text [24]byte
+			c.about.Label = string(strconv.AppendInt(append(text[:0], "call_"...), int64(n), 10))
 			if !slices.Contains(reserved, c.about.Label) && e.outcomes[c.about.Label] == nil {
 				break
 			}
 		}
 	}
-	switch o := e.outcomes[c.about.Label]; {
+	switch {
 	case !universe.IsLabel(c.about.Label):
 		c.fail(&universe.ToolError{
 			Code:    universe.CodeBadArguments,
@@ -273,7 +289,7 @@ func (e *Environment) recordCall(c *call) universe.Observation {
 	})
 	e.find(c)
 	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
-		e.unread = append(e.unread, unread{event: len(e.record.Events) - 1, handle: o.handle})
+		e.unread = append(e.unread, unread{event: e.record.size - 1, handle: o.handle})
 	}
 	return universe.Observation{
 		Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error,
