@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures how many tool calls a second `seatrial serve` answers on one core, beside a FastAPI server with the same endpoints
-# and databases, in one run: lookups by one value, and all calls of plans. It needs Go, taskset, curl, and Debian's packages
+# and databases, in one run: lookups by one value, and all calls of plans; and how many steps a second, 64 environments a
+# batch, on that one core. It needs Go, taskset, curl, and Debian's packages
 # python3-fastapi, python3-uvicorn, python3-uvloop and python3-httptools, or another python3 that has them as PYTHON. Everything stays on
 # 127.0.0.1 and stops by itself.
 #
@@ -49,3 +50,5 @@ for kind in lookups all; do
     printf "%-8s calls a second of processor:  seatrial %6d  fastapi %6d  ratio %.1f\n", kind, x[2], y[2], x[2] / y[2]
   }'
 done
+s="$(measure -address "$ours" -steps 64 -pid "${pids[0]}")"
+awk -v s="$s" 'BEGIN { split(s, x, " "); printf "steps    of 64 environments a batch: %6d a second, %6d a second of processor\n", x[1], x[2] }'

@@ -1,6 +1,7 @@
 // Command serve makes the calls that bench/serve.sh measures: it plays tool calls of a suite's plans against a server that
 // speaks HTTP, over connections that stay open, and says how many were answered a second. It measures a served suite and any
-// other server that has the same endpoints, and must never reach another machine than this one.
+// other server that has the same endpoints; of a served suite it measures steps of batches too. It must never reach another
+// machine than this one.
 package main
 
 import (
@@ -57,6 +58,7 @@ func run() error {
 	address := flag.String("address", "", "HOST:PORT on this machine")
 	served := flag.Bool("served", false, "the server is `seatrial serve`: calls are made in episodes")
 	lookups := flag.Bool("lookups", false, "only calls that look rows up by one value")
+	batch := flag.Int("steps", 0, "step batches of that many environments instead, episodes of four turns one after the other")
 	clients := flag.Int("clients", 16, "connections")
 	pid := flag.Int("pid", 0, "process of the server: its processor time is looked at")
 	seconds := flag.Float64("seconds", 4, "for which calls are made")
@@ -64,6 +66,9 @@ func run() error {
 	host, _, err := net.SplitHostPort(*address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
 		return errors.New("the address must be one of this machine's own, as 127.0.0.1:8080")
+	}
+	if *batch > 0 {
+		return steps(*dir, *address, *batch, *pid, time.Duration(*seconds*float64(time.Second)))
 	}
 	requests, err := plan(*dir, *address, *served, *lookups)
 	if err != nil {
@@ -84,6 +89,88 @@ func run() error {
 	// On a machine that has nothing else to do the two are one.
 	fmt.Printf("%.0f %.0f\n", float64(total)/time.Since(began).Seconds(), float64(total)/(processor(*pid)-before).Seconds())
 	return errors.Join(errs...)
+}
+
+// steps plays the first call of a plan three times and answers with what it gave, in all environments of a batch at once.
+func steps(dir, address string, size, pid int, long time.Duration) error {
+	type turn struct {
+		Actions []map[string]any `json:"actions"`
+	}
+	var instances []string
+	var calls, answers []turn
+	err := lines(filepath.Join(dir, "tasks.jsonl"), func(t task) error {
+		if len(t.Plans) > 0 && len(t.Plans[0].Calls) == 1 {
+			c := t.Plans[0].Calls[0]
+			instances = append(instances, t.ID+"/clean")
+			calls = append(calls, turn{[]map[string]any{{"kind": "call", "tool": c.Tool, "arguments": c.Arguments}}})
+			answers = append(answers, turn{[]map[string]any{{"kind": "answer", "answer": "$call_1$"}}})
+		}
+		return nil
+	})
+	if err == nil && len(instances) == 0 {
+		err = errors.New("the suite has no such calls")
+	}
+	if err != nil {
+		return err
+	}
+	for i := 0; len(instances) < size; i++ {
+		instances, calls, answers = append(instances, instances[i]), append(calls, calls[i]), append(answers, answers[i])
+	}
+	var made struct {
+		URL string `json:"url"`
+	}
+	if err := post(address, "/v1/batches", map[string]any{"instances": instances[:size], "auto_reset": true}, &made); err != nil {
+		return err
+	}
+	if err := post(address, made.URL+"/reset", struct{}{}, nil); err != nil {
+		return err
+	}
+	bodies := make([][]byte, 4)
+	for i := range bodies {
+		turns := calls[:size]
+		if i == 3 {
+			turns = answers[:size]
+		}
+		if bodies[i], err = json.Marshal(map[string]any{"turns": turns}); err != nil {
+			return err
+		}
+	}
+	took := func(n int, until time.Time) (int, error) {
+		for ; n%4 > 0 || time.Now().Before(until); n++ {
+			if err := post(address, made.URL+"/steps", json.RawMessage(bodies[n%4]), nil); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	}
+	if _, err := took(0, time.Now().Add(time.Second)); err != nil { // every result is asked for once
+		return err
+	}
+	began, before := time.Now(), processor(pid)
+	n, err := took(0, began.Add(long))
+	fmt.Printf("%.0f %.0f\n", float64(n*size)/time.Since(began).Seconds(), float64(n*size)/(processor(pid)-before).Seconds())
+	return err
+}
+
+// post sends a body as JSON and decodes the answer, unless into is nil.
+func post(address, path string, body, into any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.Post("http://"+address+path, "application/json", bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Body.Close() }()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode >= 300 {
+		return errors.Join(err, fmt.Errorf("%s: %s", path, answer))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, into)
 }
 
 // processor gives the processor time that a process has had, from /proc, which counts in hundredths of a second.
@@ -180,23 +267,10 @@ func lines[T any](path string, visit func(T) error) error {
 
 // episode makes an episode and gives its path.
 func episode(address, instance string) (string, error) {
-	body, err := json.Marshal(map[string]string{"instance": instance})
-	if err != nil {
-		return "", err
-	}
-	r, err := http.Post("http://"+address+"/v1/episodes", "application/json", bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = r.Body.Close() }()
-	answer, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != http.StatusCreated {
-		return "", errors.Join(err, fmt.Errorf("%s: %s", instance, answer))
-	}
 	var made struct {
 		URL string `json:"url"`
 	}
-	err = json.Unmarshal(answer, &made)
+	err := post(address, "/v1/episodes", map[string]string{"instance": instance}, &made)
 	return made.URL, err
 }
 

@@ -184,12 +184,36 @@ func Of(task *universe.Task, t *transcript.Transcript) (Grade, error) {
 	return g, nil
 }
 
+// Succeeded gives [Grade.Success] of what [Of] gives, and finds out nothing else: for rewards, which are wanted often. Where it
+// fails, Of fails too.
+func Succeeded(task *universe.Task, t *transcript.Transcript) (bool, error) {
+	var g Grade
+	e, err := readEnd(task, t)
+	if err == nil {
+		err = scoreOutcome(e, &g)
+	}
+	if err != nil {
+		return false, fmt.Errorf("grade episode %q: %w", t.Header.ID, err)
+	}
+	return g.Success, nil
+}
+
 func read(task *universe.Task, t *transcript.Transcript) (*episode, error) {
+	e, err := readEnd(task, t)
+	if err != nil {
+		return nil, err
+	}
+	e.calls = made(t)
+	e.struck = strikes(t, len(e.calls))
+	return e, nil
+}
+
+// readEnd reads how an episode ended, without the calls that led there.
+func readEnd(task *universe.Task, t *transcript.Transcript) (*episode, error) {
 	if t.Header.Task != task.ID {
 		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
 	}
-	e := &episode{task: task, t: t, end: t.End(), calls: made(t)}
-	e.struck = strikes(t, len(e.calls))
+	e := &episode{task: task, t: t, end: t.End()}
 	if e.end != nil && e.end.Gold != nil {
 		e.task = onFreshWorld(task, e.end.Gold)
 	}

@@ -105,6 +105,9 @@ func must(t *testing.T, task *universe.Task, tr *transcript.Transcript) Grade {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if success, err := Succeeded(task, tr); err != nil || success != g.Success {
+		t.Errorf("success is %t (%v), and %t in the grade", success, err, g.Success)
+	}
 	return g
 }
 

@@ -188,11 +188,11 @@ func (b *Batch) step(at *seat, turn *universe.Turn, r *BatchResult) (err error) 
 		return nil
 	}
 	if s.config.Grades {
-		v, err := verdictOf(s.stage, at.instance, at.env.Transcript())
+		success, err := succeeded(s.stage, at.instance, at.env.Transcript())
 		if err != nil {
 			return err
 		}
-		if v.Success {
+		if success {
 			r.Reward = 1
 		}
 	}

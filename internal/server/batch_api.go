@@ -161,7 +161,14 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	text := []byte(`{"results":[`)
+	size := 64
+	for i := range results {
+		size += 64
+		for j := range results[i].Observations {
+			size += 160 + len(results[i].Observations[j].Content)
+		}
+	}
+	text := append(make([]byte, 0, size), `{"results":[`...)
 	for i := range results {
 		if i > 0 {
 			text = append(text, ',')

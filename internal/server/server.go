@@ -120,6 +120,15 @@ type Verdict struct {
 	Calls   int    `json:"calls"`
 }
 
+// succeeded says whether an episode that has ended succeeded.
+func succeeded(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (bool, error) {
+	task, err := stage.Shown(in)
+	if err != nil {
+		return false, err
+	}
+	return grade.Succeeded(task, t)
+}
+
 // verdictOf grades an episode that has ended.
 func verdictOf(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (*Verdict, error) {
 	task, err := stage.Shown(in)
