@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -110,6 +111,9 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	p, err := proxy.New(o)
 	if err != nil {
 		return err
+	}
+	if a.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(proxy.GCPercent))
 	}
 	err = a.carry(ctx, p, f, command)
 	switch {

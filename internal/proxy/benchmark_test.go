@@ -7,6 +7,10 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +21,7 @@ import (
 // the same machine. It reports what the proxy adds at the median and at the 99th percentile, in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	behind := answering(b, records)
-	proxied := front(b, mustProxy(b, elsewhere, io.Discard), behind)
+	proxied := front(b, mustProxy(b, elsewhere, recording(b)), behind)
 	post := func(url string) time.Duration {
 		began := time.Now()
 		response, err := http.Post(url, typeJSON, strings.NewReader(callFind))
@@ -30,15 +34,40 @@ func BenchmarkHTTP(b *testing.B) {
 		_ = response.Body.Close() // it was read to its end
 		return time.Since(began)
 	}
-	for range 100 {
-		post(behind)
-		post(proxied)
+	compare(b, func() time.Duration { return post(behind) }, func() time.Duration { return post(proxied) })
+}
+
+// recording is a record as users keep it: a file.
+func recording(b *testing.B) io.Writer {
+	b.Helper()
+	file, err := os.Create(filepath.Join(b.TempDir(), "record.jsonl"))
+	if err != nil {
+		b.Fatal(err)
 	}
-	var direct, through []time.Duration
+	b.Cleanup(func() { _ = file.Close() }) // nobody reads it
+	return file
+}
+
+// compare calls in both ways in turn, now the one first and now the other, with the garbage collector as `seatrial proxy` sets it.
+func compare(b *testing.B, direct, through func() time.Duration) {
+	b.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
+	for range 200 {
+		direct()
+		through()
+	}
+	plain, proxied := make([]time.Duration, 0, 1<<16), make([]time.Duration, 0, 1<<16)
+	runtime.GC()
 	for b.Loop() {
-		direct, through = append(direct, post(behind)), append(through, post(proxied))
+		if len(plain)%2 == 0 {
+			plain = append(plain, direct())
+			proxied = append(proxied, through())
+		} else {
+			proxied = append(proxied, through())
+			plain = append(plain, direct())
+		}
 	}
-	report(b, direct, through)
+	report(b, plain, proxied)
 }
 
 // BenchmarkStdio measures a message there and back through a proxy over pipes, and the same without one.
@@ -60,15 +89,12 @@ func BenchmarkStdio(b *testing.B) {
 	in, toProxy := io.Pipe()
 	fromProxy, out := io.Pipe()
 	done := make(chan error, 1)
+	record := recording(b)
 	go func() {
-		done <- mustProxy(b, elsewhere, io.Discard).carry(context.Background(), in, out, newMirror(DefaultLimit))
+		done <- mustProxy(b, elsewhere, record).carry(context.Background(), in, out, newMirror(DefaultLimit))
 	}()
 	plain, proxied := bufio.NewReader(plainIn), bufio.NewReader(fromProxy)
-	var direct, through []time.Duration
-	for b.Loop() {
-		direct, through = append(direct, talk(w, plain)), append(through, talk(toProxy, proxied))
-	}
-	report(b, direct, through)
+	compare(b, func() time.Duration { return talk(w, plain) }, func() time.Duration { return talk(toProxy, proxied) })
 	_ = toProxy.Close()
 	_ = w.Close()
 	if err := <-done; err != nil {

@@ -229,7 +229,7 @@ func copyStream(w http.ResponseWriter, from io.Reader) {
 
 // post carries a message of the client and what the server answers.
 func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(g.p.limit)+1))
+	body, err := readBody(r.Body, r.ContentLength, g.p.limit)
 	if err != nil {
 		http.Error(w, "The message did not arrive whole.", http.StatusBadRequest)
 		return
@@ -271,7 +271,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 			e.hand(r.Context(), s, d, nil)
 		}
 	case typeJSON:
-		head, err := io.ReadAll(io.LimitReader(response.Body, int64(g.p.limit)+1))
+		head, err := readBody(response.Body, response.ContentLength, g.p.limit)
 		switch {
 		case err != nil:
 			panic(http.ErrAbortHandler) // the server broke off
@@ -422,6 +422,14 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(e)
 	defer s.deafen(e)
 	e.carry(r.Context(), s, response.Body, g.p.limit)
+}
+
+// readBody reads a body to its end, or one byte further than the limit. The length is what was announced, or negative.
+func readBody(from io.Reader, length int64, limit int) ([]byte, error) {
+	const most = 1 << 20 // that is believed before it has come
+	body := bytes.NewBuffer(make([]byte, 0, min(max(length, 0), int64(limit), most)+bytes.MinRead))
+	_, err := body.ReadFrom(io.LimitReader(from, int64(limit)+1))
+	return body.Bytes(), err
 }
 
 // session gives the session of a request. A request that opens one begins a session of its own; what a client asks before

@@ -26,12 +26,12 @@ func (s *session) specify(active []*rule, c *call, params object, asked string) 
 		if err != nil || !ok {
 			continue // the rule was tried when the file was read
 		}
-		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.values)
+		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.given())
 		if mistake != nil {
 			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message, code: mistake.Code, as: asResult}
 		}
 		if arguments, differs := c.rewritten(values); differs {
-			c.arguments, c.values = arguments, values
+			c.become(arguments, values)
 			params = params.with("arguments", arguments.encode())
 		}
 	}

@@ -16,6 +16,10 @@ import (
 // DefaultLimit is how long a message may be that the proxy looks at, in bytes. Longer ones pass unread, in pieces.
 const DefaultLimit = 64 << 20
 
+// GCPercent is the setting of the garbage collector that suits a process which is but a proxy: it holds little, so that it may hold
+// several times as much for its calls to meet the collector seldom.
+const GCPercent = 400
+
 // Options are what a proxy is made of.
 type Options struct {
 	Faults *Faults          // nil for none

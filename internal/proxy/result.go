@@ -50,7 +50,7 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 		if err != nil || !ok {
 			continue // the rule was tried when the file was read
 		}
-		fields, _ := echo.Beside(c.asStep(nil), c.values)
+		fields, _ := echo.Beside(c.asStep(nil), c.given())
 		fresh, changed := eachBlock(result, func(v *view) bool {
 			v.beside = append(v.beside, fields...)
 			return true
@@ -153,7 +153,7 @@ func (s *session) remark(r *rule, c *call, result object) (fresh object, changed
 		}
 	}
 	if step, ok := find[condition.BesideStep](steps); ok {
-		if fields, _ := step.Beside(c.asStep(nil), c.values); fields != nil {
+		if fields, _ := step.Beside(c.asStep(nil), c.given()); fields != nil {
 			fresh, changed = eachBlock(result, func(v *view) bool {
 				v.beside = append(v.beside, fields...)
 				return true

@@ -171,7 +171,7 @@ func (r *rule) chooses(seed uint64, c *call) bool {
 		return false
 	}
 	for i := range r.where {
-		if !r.where[i].holds(c.values) {
+		if !r.where[i].holds(c.given()) {
 			return false
 		}
 	}

@@ -65,7 +65,9 @@ type call struct {
 	attempt          int
 	attemptArguments int
 	arguments        object
-	values           map[string]any
+	raw              json.RawMessage // the arguments as they came
+	decoded          bool            // values are those of the arguments
+	values           map[string]any  // see given
 	digest           string
 	line             int // of the record
 
@@ -75,6 +77,22 @@ type call struct {
 	delay   time.Duration
 	passive []*strike // strikes that land with the reply, whatever it is
 	key     string    // under which the result is remembered
+}
+
+// given gives the values of the arguments, which only few rules ask for.
+func (c *call) given() map[string]any {
+	if !c.decoded {
+		c.decoded = true
+		if v, err := universe.DecodeValue(c.raw); err == nil {
+			c.values, _ = v.(map[string]any)
+		}
+	}
+	return c.values
+}
+
+// become gives the call other arguments.
+func (c *call) become(arguments object, values map[string]any) {
+	c.arguments, c.values, c.decoded = arguments, values, true
 }
 
 func (c *call) label() string { return "c" + strconv.Itoa(c.number) }
@@ -147,20 +165,30 @@ func newSession(f *Faults, t *trace, n int) *session {
 func (s *session) fromClient(raw []byte) *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	valid := json.Valid(raw)
-	s.t.message(s.number, "client", "", raw, valid)
 	t := &turn{forward: raw}
-	if valid {
-		if m, ok := readValid(raw); ok {
-			s.clientMessage(t, m)
-		} else if list, isBatch := readArray(raw); isBatch {
-			s.clientBatch(t, list)
-		}
+	if m, list := s.read("client", raw); m != nil {
+		s.clientMessage(t, m)
+	} else if list != nil {
+		s.clientBatch(t, list)
 	}
 	if t.changed {
 		s.t.message(s.number, "proxy", "server", t.forward, true)
 	}
 	return t
+}
+
+// read records what came and reads it: one message, or those of a batch, or neither, where it is no JSON-RPC.
+func (s *session) read(from string, raw []byte) (one *message, batch []json.RawMessage) {
+	valid := json.Valid(raw)
+	s.t.message(s.number, from, "", raw, valid)
+	if !valid {
+		return nil, nil
+	}
+	if m, ok := readValid(raw); ok {
+		return m, nil
+	}
+	list, _ := readArray(raw)
+	return nil, list
 }
 
 func (s *session) clientBatch(t *turn, list []json.RawMessage) {
@@ -232,10 +260,8 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	tool, strict := s.serverName(asked)
 	c := &call{id: m.id, tool: tool}
 	c.arguments, _ = readObject(params.get("arguments"))
-	if v, err := universe.DecodeValue(params.get("arguments")); err == nil {
-		c.values, _ = v.(map[string]any)
-	}
-	c.digest = universe.Hash(0, canonical(params.get("arguments")))
+	c.raw = params.get("arguments")
+	c.digest = universe.Hash(0, canonical(c.raw))
 	s.calls++
 	c.number, c.attempt, c.attemptArguments = s.calls, s.count(tool), s.count(tool+"\x00"+c.digest)
 	e.call = c
@@ -470,7 +496,7 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 		if err != nil {
 			continue // the rule was tried when the file was read
 		}
-		values := c.values
+		values := c.given()
 		var detail json.RawMessage
 		if r.kind.name == "call.dropped-argument" && !r.harmless {
 			values = mapsWithout(values, r.text("argument", ""))
@@ -489,7 +515,7 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 			}
 			continue
 		}
-		c.arguments, c.values = arguments, values
+		c.become(arguments, values)
 		params = params.with("arguments", arguments.encode())
 	}
 	return params
@@ -516,7 +542,7 @@ func (c *call) rewritten(values map[string]any) (object, bool) {
 			differs = true
 			continue
 		}
-		before, _ := universe.Marshal(c.values[m.name])
+		before, _ := universe.Marshal(c.given()[m.name])
 		after, err := universe.Marshal(v)
 		if err == nil && string(before) != string(after) {
 			m.value, differs = after, true
@@ -566,15 +592,11 @@ func (s *session) expect(active []*rule, c *call) {
 func (s *session) fromServer(raw []byte) *delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	valid := json.Valid(raw)
-	s.t.message(s.number, "server", "", raw, valid)
 	d := &delivery{message: raw}
-	if valid {
-		if m, ok := readValid(raw); ok {
-			s.serverMessage(d, m)
-		} else if list, isBatch := readArray(raw); isBatch {
-			s.serverBatch(d, list)
-		}
+	if m, list := s.read("server", raw); m != nil {
+		s.serverMessage(d, m)
+	} else if list != nil {
+		s.serverBatch(d, list)
 	}
 	return d
 }

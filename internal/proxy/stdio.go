@@ -171,14 +171,17 @@ func (c *pipe) deliver(d *delivery, end []byte) {
 		c.s.delivered(d)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.mu.Lock()
-	if d.wait <= 0 || c.closed || len(c.held) >= maxHeld {
-		c.mu.Unlock()
-		cancel()
+	if d.wait <= 0 {
 		c.hand(d, end)
 		return
 	}
+	c.mu.Lock()
+	if c.closed || len(c.held) >= maxHeld {
+		c.mu.Unlock()
+		c.hand(d, end)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	c.held[d] = cancel
 	c.timers.Add(1)
 	c.mu.Unlock()

@@ -138,6 +138,6 @@ func find[T any](steps []condition.Step) (T, bool) {
 func (c *call) asStep(specification *universe.Schema) *condition.Call {
 	return &condition.Call{
 		Tool: &universe.Tool{Name: stepTool, Parameters: specification}, Label: c.label(), Turn: 1, Number: 1, Attempt: 1,
-		Arguments: c.values,
+		Arguments: c.given(),
 	}
 }

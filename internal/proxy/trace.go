@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -97,7 +98,7 @@ type trace struct {
 	mu     sync.Mutex
 	out    io.Writer // nil where nothing is recorded
 	number int
-	kept   []line
+	kept   [][]line // in pieces, so that none is copied when there are more
 	buffer []byte
 	failed error
 }
@@ -114,7 +115,12 @@ func (t *trace) add(l *line) int {
 	l.Number = t.number
 	l.MS = t.since()
 	if l.From == "" || l.Unread > 0 {
-		t.kept = append(t.kept, *l)
+		last := len(t.kept) - 1
+		if last < 0 || len(t.kept[last]) == cap(t.kept[last]) {
+			t.kept = append(t.kept, make([]line, 0, pieceOfTrace))
+			last++
+		}
+		t.kept[last] = append(t.kept[last], *l)
 	}
 	if t.out != nil && t.failed == nil {
 		written, err := universe.Marshal(l)
@@ -166,6 +172,9 @@ func (t *trace) message(session int, from, to string, raw []byte, valid bool) {
 	}
 }
 
+// pieceOfTrace is how many lines are kept in one piece.
+const pieceOfTrace = 128
+
 // maxBuffer bounds what is kept for writing the next message.
 const maxBuffer = 1 << 20
 
@@ -174,7 +183,7 @@ func (t *trace) since() float64 { return float64(t.now().Sub(t.began).Microsecon
 func (t *trace) lines() []line {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]line(nil), t.kept...)
+	return slices.Concat(t.kept...)
 }
 
 func (t *trace) err() error {
