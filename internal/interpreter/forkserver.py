@@ -12,7 +12,7 @@ and is answered by {"layers": {name: text}, "missing": {name: why}} or {"failed"
 It ends with the control socket; being the init process of its namespace, it takes the sessions along.
 """
 
-import base64
+import binascii
 import ctypes
 import gc
 import json
@@ -21,7 +21,6 @@ import resource
 import signal
 import socket
 import sys
-import sysconfig
 import time
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
@@ -54,8 +53,7 @@ def library():
     for path in [getattr(_ctypes, "__file__", None)]:
         if path:
             found.add(os.path.dirname(os.path.realpath(path)))
-    paths = sysconfig.get_paths()
-    for path in sys.path + [paths["stdlib"], paths["platstdlib"]]:
+    for path in sys.path:
         if path and os.path.exists(path):
             found.add(os.path.realpath(path))
     within = lambda a, b: a == b or a.startswith(b + "/")
@@ -274,7 +272,7 @@ try:
     layers, missing, program = {}, {}, None
     if config["sandbox"]:
         layers, missing = isolate(config)
-        code = base64.b64decode(config["filter"])
+        code = binascii.a2b_base64(config["filter"])
         program = Program(len(code) // 8, code)
         layers["system calls"] = "seccomp: those that Python needs"
     os.environ.clear()
@@ -289,6 +287,8 @@ except BaseException as error:
     os._exit(1)
 del config
 gc.collect()
+if hasattr(libc, "malloc_trim"):
+    libc.malloc_trim(ctypes.c_size_t(0))  # what starting has left behind is not for every session to hold
 gc.freeze()
 server = os.getpid()
 fds, memory, cpu = forever()

@@ -341,7 +341,7 @@ def serve(fd_in, fd_out):
     space["__builtins__"] = builtins
     builtins.ToolError, builtins.LimitError = ToolError, LimitError
     standard, stubs, stub_code = frozenset(vars(builtins)), [], stub("", (), "").__code__
-    reserve = bytearray(1 << 20)  # room for telling that there is none
+    reserve = [bytes(1 << 20)]  # room for telling that there is none, of pages that nothing is written to
     random.seed(0)
     sys_.unraisablehook = lambda hook: output.write(f"Exception ignored: {hook.exc_value!r}\n")
     output = Output()
@@ -367,12 +367,12 @@ def serve(fd_in, fd_out):
             output.drain()
             if full:
                 try:
-                    reserve = bytearray(1 << 20)
+                    reserve = [bytes(1 << 20)]
                     bytearray(4 << 20)
                 except MemoryError:
-                    reserve, lost = bytearray(), "memory"
+                    reserve, lost = [], "memory"
             elif not reserve:
-                reserve = bytearray(1 << 20)
+                reserve = [bytes(1 << 20)]
             reset()
             if not lost and not well():
                 lost = "bridge"
