@@ -375,36 +375,7 @@ func TestNativeFailureOfACallEndsTheBlock(t *testing.T) {
 	}
 }
 
-// TestNativeOutcomesAreANotebooks shows what comes back for what is typed.
-func TestNativeOutcomesAreANotebooks(t *testing.T) {
-	s := started(t, nativeEngine(t), &Setup{Functions: hostileFunctions, Call: serveHostile, Limits: Limits{Output: 1000}})
-	for _, c := range []struct {
-		code string
-		want Outcome
-	}{
-		{"x = 41", Outcome{}},
-		{"print('a')\nx + 1", Outcome{Output: "a\n", Value: "42"}},
-		{"None", Outcome{}},
-		{"import sys\nprint('b', file=sys.stderr)\nprint('c', end='')", Outcome{Output: "b\nc"}},
-		{"echo([1, None, {'é': 2.5}])", Outcome{Value: "[{'value': [1, None, {'é': 2.5}]}]", Calls: 1}},
-		{"1 / 0", Outcome{Traceback: "ZeroDivisionError: division by zero\n"}},
-		{"x +", Outcome{Traceback: "SyntaxError: invalid syntax\n"}},
-		{"echo(x=1, value=2)[0]", Outcome{Value: "{'x': 1, 'value': 2}", Calls: 1}},
-		{"fail()", Outcome{Traceback: "ToolError: it fails {}\n", Calls: 1}},
-		{"print('é' * 600)", Outcome{Output: strings.Repeat("é", 500), Cut: true}},
-		{"sorted({'b', 'a'}), list({'p', 'q', 'r', 's'}) == list({'p', 'q', 'r', 's'})", Outcome{Value: "(['a', 'b'], True)"}},
-	} {
-		o := ran(t, s, c.code)
-		if o.Value != c.want.Value || o.Output != c.want.Output || o.Calls != c.want.Calls || o.Cut != c.want.Cut ||
-			!strings.HasSuffix(o.Traceback, c.want.Traceback) || c.want.Traceback == "" && o.Traceback != "" {
-			t.Errorf("%s\ngives %s", c.code, brief(o))
-		}
-	}
-	o := ran(t, s, "import json\ndef g(t):\n    return json.loads(t)\ng('{')")
-	if n := strings.Count(o.Traceback, "  File "); n != 2 || strings.Contains(o.Traceback, "json/") {
-		t.Errorf("the traceback shows %d lines, not the block's own two:\n%s", n, o.Traceback)
-	}
-}
+func TestNativeOutcomesAreANotebooks(t *testing.T) { testNotebook(t, nativeEngine(t)) }
 
 // TestNativeWithoutASandboxIsAskedForByName keeps the bare interpreter behind its option.
 func TestNativeWithoutASandboxIsAskedForByName(t *testing.T) {

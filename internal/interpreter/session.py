@@ -48,6 +48,24 @@ class LimitError(Exception):
 ToolError.__module__ = LimitError.__module__ = "builtins"
 
 
+def display(*values):
+    """Show values as the last expression of a block is shown."""
+    for value in values:
+        print(repr(value))
+
+
+def help(thing):
+    """Print the documentation of a thing."""
+    import pydoc
+
+    print(pydoc.render_doc(thing, renderer=pydoc.plaintext))
+
+
+def quit(code=None):
+    """End the block: an interpreter is not for code to end."""
+    raise SystemExit(code)
+
+
 def serve(fd_in, fd_out):
     """Serve blocks from fd_in until it ends. It leaves by os._exit, so that nothing that a block has registered runs."""
     # Blocks can reach the modules and change them. What is bound here survives the plain ways to do so.
@@ -56,8 +74,9 @@ def serve(fd_in, fd_out):
     chunks = json.encoder.c_make_encoder(None, None, quote, None, ": ", ", ", False, False, False)
     formatted, pieces = traceback.TracebackException, traceback.StackSummary.from_list
     recursion = sys.getrecursionlimit()
-    compile_, exec_, eval_, gc_, sys_, linecache_, signal_ = compile, exec, eval, gc, sys, linecache, signal
-    expression, module, only_ast = (_ast.Expr, _ast.Expression), _ast.Module, 0x400  # ast.PyCF_ONLY_AST
+    compile_, eval_, gc_, sys_, linecache_, signal_ = compile, eval, gc, sys, linecache, signal
+    expression, only_ast = (_ast.Expr, _ast.Expression), 0x400  # ast.PyCF_ONLY_AST
+    awaits, awaited = 0x2000, 0x80  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, inspect.CO_COROUTINE
 
     # busy: this file is at work, and an interrupt has to wait for it. pending: one waits.
     busy, pending = True, False
@@ -232,14 +251,18 @@ def serve(fd_in, fd_out):
 
         function.__name__ = function.__qualname__ = name
         function.__module__, function.__doc__ = "tools", document
-        if "inspect" in sys.modules:
+        return function
+
+    def sign():
+        """Give functions the signatures that code asks for by help or inspect, which few blocks do."""
+        from inspect import Parameter, Signature
+
+        for function in stubs:
             try:
-                inspect = sys.modules["inspect"]
-                kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-                function.__signature__ = inspect.Signature([inspect.Parameter(p, kind) for p in parameters])
+                names = function.__closure__[2].cell_contents
+                function.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names])
             except Exception:  # a parameter that is no identifier can be given by ** alone
                 pass
-        return function
 
     def own(error, seen):
         """Leave the lines of blocks alone in a traceback and in those that it goes back to."""
@@ -253,6 +276,8 @@ def serve(fd_in, fd_out):
             own(inner, seen)
 
     def tell(error):
+        if isinstance(error, SyntaxError) and error.text is None and error.filename and error.lineno:
+            error.text = linecache_.getline(error.filename, error.lineno) or None
         shown = formatted(type(error), error, error.__traceback__)
         own(shown, set())
         return "".join(shown.format())
@@ -301,6 +326,22 @@ def serve(fd_in, fd_out):
                 return False
         return eval_(compile_("1+1", "<check>", "eval"), {"__builtins__": {}}) == 2
 
+    def evaluate(code):
+        """Run compiled code. What awaits outside of functions runs in an event loop of its own."""
+        if not code.co_flags & awaited:
+            return eval_(code, space)
+        return loops().run(eval_(code, space))
+
+    def loops():
+        """The module asyncio. Where there are no pairs of sockets, its loops do without one to be woken by: there is nobody
+        who could wake them."""
+        import asyncio
+
+        if sys_.platform == "wasi":
+            loop = asyncio.selector_events.BaseSelectorEventLoop
+            loop._make_self_pipe = loop._close_self_pipe = loop._write_to_self = lambda self: None
+        return asyncio
+
     def block(code, name):
         """Run one block and return what its last expression is, as text, and the traceback."""
         nonlocal busy, pending
@@ -309,14 +350,19 @@ def serve(fd_in, fd_out):
         try:
             pending = False
             busy = False
-            tree = compile_(code, name, "exec", only_ast, True)
+            tree = compile_(code, name, "exec", only_ast | awaits, True)
             last = None
             if tree.body and isinstance(tree.body[-1], expression[0]):
-                last = compile_(expression[1](tree.body.pop().value), name, "eval", 0, True)
-            exec_(compile_(tree, name, "exec", 0, True), space)
+                last = compile_(expression[1](tree.body.pop().value), name, "eval", awaits, True)
+            if "help(" in code or "inspect" in code:
+                sign()
+            if "asyncio" in code and sys_.platform == "wasi":
+                loops()
+            evaluate(compile_(tree, name, "exec", awaits, True))
             if last is not None:
-                shown = eval_(last, space)
-                if shown is not None:
+                shown = evaluate(last)
+                if shown is not None and not code.rstrip().endswith(";"):
+                    builtins._ = shown
                     value = clip(repr(shown))
                 del shown
             busy = True
@@ -340,6 +386,7 @@ def serve(fd_in, fd_out):
     space = main.__dict__
     space["__builtins__"] = builtins
     builtins.ToolError, builtins.LimitError = ToolError, LimitError
+    builtins.display, builtins.help, builtins.exit, builtins.quit = display, help, quit, quit
     standard, stubs, stub_code = frozenset(vars(builtins)), [], stub("", (), "").__code__
     reserve = [bytes(1 << 20)]  # room for telling that there is none, of pages that nothing is written to
     random.seed(0)
@@ -348,7 +395,7 @@ def serve(fd_in, fd_out):
     changing = {"busy", "pending", "reserve"}
     parts = [
         (f, f.__code__, [(c, c.cell_contents) for v, c in zip(f.__code__.co_freevars, f.__closure__) if v not in changing])
-        for f in (take, receive, send, check, call, define, stub, tell, clip, clip_middle, reset, interrupted, interrupt_late)
+        for f in (take, receive, send, check, call, define, stub, tell, clip, clip_middle, reset, evaluate, loops, sign, interrupted, interrupt_late)
     ]
     send(b"y", b"")
     number = 0

@@ -70,6 +70,8 @@ func TestWASIOutlivesHostilePrograms(t *testing.T) {
 	testHostile(t, wasiEngine(t), wasiLimits)
 }
 
+func TestWASIOutcomesAreANotebooks(t *testing.T) { testNotebook(t, wasiEngine(t)) }
+
 // begin starts a session that ends with the test.
 func begin(t testing.TB, s *Setup) Session {
 	t.Helper()
