@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Runs the recipes of docs/agents for MCP clients, in Python and in TypeScript, on a small suite: both make the same decisions, so
+# that both must reach what these decisions are known to reach, through broken connections too. It needs Go, Python 3.11 or newer,
+# and Node.js with npm. The clients are installed through pip and npm into a temporary folder, or into RECIPES, which is kept and
+# used again; pip itself comes through apt where it is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+python_mcp_version=2.3.0
+node_mcp_version=1.32.2
+typescript_version=5.9.3
+node_types_version=22.19.15
+
+# What the stand-in for a model in the recipes reaches on this suite, of 15 episodes.
+expected=14
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+clients="${RECIPES:-$work/clients}"
+mkdir -p "$clients"
+
+if ! python3 -m pip --version >/dev/null 2>&1; then
+  echo "pip is missing: installing python3-pip" >&2
+  apt-get update -qq
+  apt-get install -y -qq python3 python3-pip >/dev/null
+fi
+versions="$python_mcp_version $node_mcp_version $typescript_version $node_types_version"
+if [[ "$(cat "$clients/versions" 2>/dev/null || true)" != "$versions" ]]; then
+  rm -rf "$clients/python"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$clients/python" "mcp==$python_mcp_version"
+  printf '{"private": true, "type": "module"}\n' >"$clients/package.json"
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$clients" "@modelcontextprotocol/sdk@$node_mcp_version" \
+    "typescript@$typescript_version" "@types/node@$node_types_version"
+  printf '%s\n' "$versions" >"$clients/versions"
+fi
+
+cp docs/agents/mcp_loop.ts "$clients/mcp_loop.ts"
+(cd "$clients" && node_modules/.bin/tsc --strict --erasableSyntaxOnly --target es2022 --module nodenext --skipLibCheck --outDir built mcp_loop.ts)
+
+go build -o "$work/seatrial" ./cmd/seatrial
+"$work/seatrial" build --corpus demo --style func --limit 12 --fault exec.connection --fault-limit 3 --seed 7 --out "$work/suite" >/dev/null
+
+# try_recipe NAME COMMAND... runs a recipe, and holds it to what it is known to reach.
+try_recipe() {
+  local name="$1" reached
+  shift
+  "$work/seatrial" run "$work/suite" --condition clean --condition 'fault:exec.connection' --agent "mcp: $* {config} {request}" \
+    --concurrency 2 --out "$work/$name" --json >/dev/null
+  "$work/seatrial" export "$work/$name" >"$work/$name.jsonl"
+  reached="$(grep -c '"success":true' "$work/$name.jsonl" || true) of $(grep -c '"valid":true' "$work/$name.jsonl" || true)"
+  if [[ "$reached" != "$expected of 15" ]]; then
+    echo "The recipe in $name succeeds in $reached episodes, and should in $expected of 15. What it said on standard error:" >&2
+    tail -n 20 "$work/$name.stderr"/* >&2 2>/dev/null || true
+    return 1
+  fi
+  # Else nothing of broken connections was tried.
+  grep connection_error "$work/$name.jsonl" >/dev/null || { echo "No connection broke in $name." >&2; return 1; }
+  echo "The recipe in $name succeeds in $reached episodes, as it should."
+}
+PYTHONPATH="$clients/python" try_recipe Python python3 docs/agents/mcp_loop.py
+try_recipe TypeScript node "$clients/built/mcp_loop.js"
