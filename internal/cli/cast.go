@@ -24,6 +24,7 @@ type cast struct {
 	providers model.Options
 	stop      context.CancelCauseFunc // ends the run with a cause
 	python    interpreter.Engine      // nil where no agent writes code
+	limits    interpreter.Limits      // of its sessions
 	bench     *bench                  // where commands act; it must be there before an episode of one begins
 	examples  *examples               // nil where no agent is shown any
 }
@@ -73,7 +74,9 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 			list = append(list, episode.Participant{
 				Agent: name, Arm: arm.String(), Budget: c.o.budget, Scale: arm.Budget,
 				New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
-					return agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial, Python: c.python})
+					return agent.NewPolicy(name, agent.PolicyInput{
+						Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial, Python: c.python, PythonLimits: c.limits,
+					})
 				},
 			})
 		}
@@ -127,7 +130,7 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 	if err != nil {
 		return nil, err
 	}
-	config.Python = c.python
+	config.Python, config.PythonLimits = c.python, c.limits
 	var list []episode.Participant
 	for _, protocol := range agent.Protocols() {
 		if !slices.Contains(c.o.protocols, protocol.Name) {

@@ -182,9 +182,7 @@ func (o *runOptions) settings() map[string]string {
 	o.scaling.settings(settings)
 	o.judging.settings(settings)
 	o.command.settings(settings, commands)
-	if o.code.engine != "" {
-		settings["interpreter"] = o.code.engine
-	}
+	o.code.settings(settings)
 	if len(o.labels) > 0 {
 		settings[settingLabels] = list(o.labels)
 	}
@@ -204,7 +202,7 @@ func (o *runOptions) restore(s map[string]string) error {
 	o.scaling.restore(s)
 	o.judging.restore(s)
 	o.agents = append(o.agents, o.command.restore(s)...)
-	o.code.engine = cmp.Or(o.code.engine, s["interpreter"])
+	o.code.restore(s)
 	o.style, o.split, o.temperature, o.baseURL = s["style"], s["split"], s["temperature"], s["base_url"]
 	o.evidence, o.handles = cmp.Or(s["evidence"], evidenceShown), cmp.Or(s["handles"], environment.HandlesReference)
 	if s["extra"] != "" {
@@ -419,7 +417,11 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 		o.code.engine = python.Name()
 		defer func() { err = errors.Join(err, python.Close()) }()
 	}
-	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop, python: python}
+	limits, err := o.code.bounds()
+	if err != nil {
+		return err
+	}
+	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop, python: python, limits: limits}
 	defer cast.close()
 	participants, err := cast.participants()
 	if err != nil {
