@@ -40,6 +40,7 @@ type bridge struct {
 	session   string
 	version   string
 	listening bool
+	tools     map[string][]mirrored // those that were listed and have arguments which stand in headers
 }
 
 // Bridge carries messages between a client over in and out and a server that speaks streamable HTTP at target, until the
@@ -50,7 +51,8 @@ func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out i
 	}
 	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts, ForceAttemptHTTP2: true}
 	defer wire.CloseIdleConnections()
-	b := &bridge{target: target, wire: wire, limit: p.limit, incoming: make(chan []byte), slots: make(chan struct{}, maxPosts)}
+	b := &bridge{target: target, wire: wire, limit: p.limit, incoming: make(chan []byte), slots: make(chan struct{}, maxPosts),
+		tools: map[string][]mirrored{}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	err := p.carry(ctx, in, out, b)
 	b.cancel()
@@ -189,6 +191,12 @@ func (b *bridge) request(method string, body io.Reader, m *message) *http.Reques
 	if version >= namedSince && m.method != "" {
 		r.Header.Set(headerMethod, m.method)
 		setName(r.Header, m)
+		if name, ok := text(m.params().get("name")); ok && m.method == "tools/call" {
+			b.mu.Lock()
+			list := b.tools[name]
+			b.mu.Unlock()
+			setMirrored(r.Header, list, m)
+		}
 	}
 	r.Header.Set("Accept", typeJSON+", "+typeEvents)
 	if method == http.MethodPost {
@@ -255,8 +263,29 @@ func (b *bridge) answer(raw []byte, m *message) bool {
 			b.mu.Unlock()
 		}
 	}
+	if is && m.method == "tools/list" {
+		b.listed(got)
+	}
 	b.emit(raw)
 	return is
+}
+
+// listed remembers which arguments the tools of a listing want in headers.
+func (b *bridge) listed(m *message) {
+	result, _ := readObject(m.fields.get("result"))
+	list, _ := readArray(result.get("tools"))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, raw := range list {
+		tool, _ := readObject(raw)
+		name, _ := text(tool.get("name"))
+		schema, _ := readObject(tool.get("inputSchema"))
+		if found := mirroredIn(schema); len(found) > 0 && len(b.tools) < maxTools {
+			b.tools[name] = found
+		} else {
+			delete(b.tools, name)
+		}
+	}
 }
 
 // events hands on the messages of a stream. One that ends before the reply to m is opened again from where it ended.

@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,14 +148,7 @@ func setName(header http.Header, m *message) {
 	if !ok {
 		return
 	}
-	plain := strings.TrimSpace(name) == name
-	for _, c := range []byte(name) {
-		plain = plain && c >= ' ' && c < 0x7f
-	}
-	if !plain {
-		name = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(name)) + "?="
-	}
-	header.Set(headerName, name)
+	header.Set(headerName, headerText(name))
 }
 
 func isLoopback(host string) bool {
@@ -248,6 +240,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 	if t.changed && r.Header.Get(headerName) != "" {
 		if m, ok := readMessage(t.forward); ok {
 			setName(r.Header, m)
+			setMirrored(r.Header, t.mirrored, m)
 		}
 	}
 	response := g.ask(w, r, bytes.NewReader(t.forward), int64(len(t.forward)))

@@ -135,6 +135,7 @@ func (s *session) note(name string, tool object) {
 	}
 	l := &listed{}
 	l.schema, _ = readObject(tool.get("inputSchema"))
+	l.mirrored = mirroredIn(l.schema)
 	annotations, _ := readObject(tool.get("annotations"))
 	switch {
 	case string(annotations.get("readOnlyHint")) == "true", string(annotations.get("idempotentHint")) == "true":

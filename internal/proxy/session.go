@@ -45,8 +45,9 @@ type session struct {
 
 // listed is what a listing says of a tool.
 type listed struct {
-	schema object
-	writes string
+	schema   object
+	writes   string
+	mirrored []mirrored
 }
 
 // exchange is a request of the client that waits for its reply, or had it.
@@ -147,6 +148,8 @@ type turn struct {
 	notices [][]byte
 	replies []*delivery // in place of the server's
 	batch   bool        // the client sent several messages in one
+	// mirrored are the arguments of a changed call that stand in headers, too.
+	mirrored []mirrored
 	// cancelled is the id of the request that the client has cancelled.
 	cancelled string
 }
@@ -303,6 +306,9 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	}
 	if written := params.encode(); string(written) != string(m.params().encode()) {
 		t.forward, t.changed = m.fields.with("params", written).encode(), true
+		if l := s.tools[tool]; l != nil {
+			t.mirrored = l.mirrored
+		}
 	}
 }
 
