@@ -266,7 +266,7 @@ func (c *cast) commander(name string, arms []transcript.Arm) ([]episode.Particip
 			Agent: name, Protocol: protocol, Arm: arm.String(), Model: true, Scale: arm.Budget,
 			Budget: episode.TighterBudget(c.o.budget, universe.Budget{Turns: commandTurns, Calls: commandCalls, WallSeconds: usual(c.o.budget.WallSeconds)}),
 			Drive: func(in *suite.Instance, h transcript.Header) episode.Drive {
-				r := &rider{bench: c.bench, line: line, program: program, mcp: protocol == "mcp", instance: in, header: h}
+				r := &rider{bench: c.bench, stop: c.stop, name: name, line: line, program: program, mcp: protocol == "mcp", instance: in, header: h}
 				return r.drive
 			},
 		})
@@ -285,6 +285,8 @@ func usual(wall float64) float64 {
 // rider is one command in one episode.
 type rider struct {
 	bench    *bench
+	stop     context.CancelCauseFunc // of the run
+	name     string
 	line     command.Line
 	program  string
 	mcp      bool
@@ -317,6 +319,10 @@ func (r *rider) drive(ctx context.Context, env *environment.Environment) ([]time
 	}
 	out, err := command.Run(ctx, start)
 	decisions := leave()
+	var notStarted *command.NotStartedError
+	if errors.As(err, &notStarted) { // nor will it be in any other episode
+		r.stop(diag.Usagef("--agent %q: %v", r.name, notStarted).WithHint("is it a program, and what its first line names there?"))
+	}
 	if err != nil {
 		return decisions, err
 	}

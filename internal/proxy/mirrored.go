@@ -92,7 +92,8 @@ func headerOf(value json.RawMessage) (string, bool) {
 
 // headerText writes a text so that it can stand in a header.
 func headerText(s string) string {
-	plain := strings.TrimSpace(s) == s && !(strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?="))
+	encoded := strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?=")
+	plain := strings.TrimSpace(s) == s && !encoded
 	for _, c := range []byte(s) {
 		plain = plain && c >= ' ' && c < 0x7f
 	}

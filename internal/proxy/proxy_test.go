@@ -22,6 +22,7 @@ const serverVariable = "PROXY_TEST_SERVER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(serverVariable) {
 	case "":
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // or each server takes a second to end
 		os.Exit(m.Run())
 	case "mcp":
 		if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
