@@ -13,6 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/embedding"
+	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/model"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/universe"
@@ -30,16 +31,45 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 	for _, r := range s.Vectors {
 		records = append(records, *r)
 	}
-	var embedder embedding.Embedder
-	options := a.withProvider(spec, model.Options{BaseURL: address, Timeout: time.Minute}, model.Rates{})
-	if options.BaseURL != "" || options.APIKey != "" {
-		opened, err := model.OpenEmbedder(spec, options)
-		if err != nil {
-			return nil, err
-		}
-		embedder = opened
+	embedder, err := a.embedderOf(spec, address)
+	if err != nil {
+		return nil, err
 	}
 	return embedding.New(spec, records, embedder)
+}
+
+// embedderOf gives what makes vectors at an address, or at the provider's own where a key for it is at hand; nil where neither is.
+func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
+	options := a.withProvider(spec, model.Options{BaseURL: address, Timeout: time.Minute}, model.Rates{})
+	if options.BaseURL == "" && options.APIKey == "" {
+		return nil, nil
+	}
+	opened, err := model.OpenEmbedder(spec, options)
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+// servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none: whatever agents search
+// for, they would see the episode fail.
+func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
+	spec := s.Manifest.Settings[verify.SettingEmbeddings]
+	if spec == "" {
+		if address != "" {
+			return nil, diag.Usagef("--embeddings-url is for suites whose tools are found by their meaning")
+		}
+		return nil, nil
+	}
+	embedder, err := a.embedderOf(spec, address)
+	if err != nil || embedder == nil {
+		return nil, err
+	}
+	vectors, err := a.vectorsOf(s, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return vectors, nil
 }
 
 // searchVectors are the vectors of a run, which keeps those of what agents search for in a file beside its own.

@@ -43,6 +43,7 @@ type serveOptions struct {
 	neighbours int
 	budget     universe.Budget
 	limits     server.Limits
+	embeddings string
 	maxBody    int64
 	maxDelay   time.Duration
 	clients    int
@@ -85,6 +86,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
 	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
 		", or "+environment.HandlesPreview+" for keys, row count and first rows")
+	f.StringVar(&o.embeddings, "embeddings-url", "", "address of the server that makes vectors of what agents search for, where tools are found by their meaning")
 	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
 	f.IntVar(&o.budget.Turns, "max-turns", 1000, "longest budget of turns of an episode")
 	f.IntVar(&o.budget.Calls, "max-calls", 1000, "longest budget of tool calls of an episode")
@@ -220,6 +222,10 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if store != nil {
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
+	vectors, err := a.servedVectors(s, o.embeddings)
+	if err != nil {
+		return err
+	}
 	worlds := verify.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
 	secret := make([]byte, 32)
@@ -228,7 +234,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles},
-		Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
+		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
 		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
 	})
 	if err != nil {
@@ -278,6 +284,10 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 // serveStdio lets the MCP client at standard input and output play one episode. Nothing else may be written there.
 func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store, s *suite.Suite) error {
 	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp"})
+	var refusal *server.Refusal
+	if errors.As(err, &refusal) {
+		err = diag.Usagef("--instance %s: %s", o.instance, refusal.Message)
+	}
 	if err != nil {
 		return errors.Join(err, core.Close(context.WithoutCancel(ctx)))
 	}

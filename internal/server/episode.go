@@ -111,7 +111,7 @@ func (e *Episode) begin(r *Request) error {
 // maxWall keeps budgets of time within what a duration can hold.
 const maxWall = 10 * 365 * 24 * time.Hour
 
-// environmentOf makes an environment; a panic there is that episode's failure.
+// environmentOf makes an environment; a panic there is that episode's failure. The error may be a [Refusal].
 func (s *Episodes) environmentOf(
 	stage *episode.Stage, in *suite.Instance, seat episode.Seat,
 ) (env *environment.Environment, err error) {
@@ -120,7 +120,11 @@ func (s *Episodes) environmentOf(
 			err = fmt.Errorf("prepare: panic: %v", p)
 		}
 	}()
-	return stage.Environment(s.stopping, in, seat)
+	env, err = stage.Environment(s.stopping, in, seat)
+	if errors.Is(err, episode.ErrNoVectors) {
+		err = refuse(RefusedConflict, "In this instance tools are found by their meaning, and nothing makes vectors of texts here: the server takes --embeddings-url.")
+	}
+	return env, err
 }
 
 // ID is the episode's id: that of its transcript, by which runs and reports name it.

@@ -97,6 +97,9 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 	calls := environment.NewMemory(s.limits.MemoBytes / 2)
 	for _, stage := range []*episode.Stage{s.stage, s.training} {
 		stage.Show(config.Shown)
+		if config.Vectors != nil {
+			stage.Embed(config.Vectors)
+		}
 		stage.Remember(calls)
 	}
 	for i, in := range config.Suite.Instances {

@@ -22,6 +22,8 @@ type Config struct {
 	Suite  *suite.Suite
 	Worlds episode.Worlds
 	Shown  episode.Shown
+	// Vectors gives those of tools and of what agents search for; nil refuses episodes in which tools are found by their meaning.
+	Vectors episode.Vectors
 	// Store keeps each episode as soon as it has ended; nil keeps none.
 	Store *episode.Store
 	Now   func() time.Time // the clock
