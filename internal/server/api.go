@@ -494,9 +494,11 @@ func writeObservation(w http.ResponseWriter, o *universe.Observation) {
 
 // act takes a step of one action and gives its observation; an error is answered as HTTP says it, and ok is then false.
 func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action universe.Action) (o *universe.Observation, ok bool) {
-	result, err := e.Step(r.Context(), Act{
-		Turn: universe.Turn{Actions: []universe.Action{action}}, Key: r.Header.Get(headerKey), Patient: true,
-	})
+	act := Act{Turn: universe.Turn{Actions: []universe.Action{action}}, Key: r.Header.Get(headerKey), Patient: true}
+	if act.Key != "" && r.Method == http.MethodGet { // what a query means is a matter of what the client was told last
+		act.Said = r.URL.RequestURI() + "\n" + action.Label
+	}
+	result, err := e.Step(r.Context(), act)
 	if err != nil {
 		a.fail(w, r, err)
 		return nil, false

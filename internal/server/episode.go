@@ -71,6 +71,8 @@ type Act struct {
 	Turn universe.Turn
 	// Key makes a retry of the step harmless: the same key with the same turn gives the same observations, and nothing is done.
 	Key string
+	// Said is what the client wrote, where the turn depends on more than that: the request that the key belongs to. "" is the turn.
+	Said string
 	// Patient says that the transport tells clients to wait in seconds: a turn passes for each second that a client waited
 	// after it had been told to, so that waiting helps as it does where agents let turns pass.
 	Patient bool
@@ -177,7 +179,7 @@ func (e *Episode) Tools(ctx context.Context) ([]*universe.Tool, error) {
 	return tools, nil
 }
 
-// Listed gives the tools as the client was last told of them: by [Episode.Tools], or else by the view.
+// Listed gives the tools as the client was last told of them: by [Episode.Tools], by what a tool said, or else by the view.
 func (e *Episode) Listed() []*universe.Tool {
 	if tools := e.listed.Load(); tools != nil {
 		return *tools
@@ -239,7 +241,7 @@ func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 	defer e.give()
 	var known *kept
 	if act.Key != "" {
-		digest, err := digestOf(&act.Turn)
+		digest, err := digestOf(&act)
 		if err != nil {
 			return nil, refuse(RefusedBad, "The actions cannot be read.")
 		}
@@ -265,8 +267,12 @@ func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 	return result, err
 }
 
-func digestOf(turn *universe.Turn) (digest [sha256.Size]byte, err error) {
-	text, err := universe.Marshal(turn)
+// digestOf gives what requests under one key have in common.
+func digestOf(act *Act) (digest [sha256.Size]byte, err error) {
+	if act.Said != "" {
+		return sha256.Sum256([]byte(act.Said)), nil
+	}
+	text, err := universe.Marshal(&act.Turn)
 	if err != nil {
 		return digest, err
 	}
@@ -322,8 +328,8 @@ func (e *Episode) step(act *Act) (*Result, error) {
 	for i := range observations {
 		o := &observations[i]
 		e.content += len(o.Content)
-		if o.Error == nil && (o.Tool == universe.ToolInfo || o.Tool == universe.ToolSearch) {
-			tools := e.env.Specifications() // the agent was told how tools are called now
+		if e.changes() && tells(o) {
+			tools := e.env.Specifications()
 			e.listed.Store(&tools)
 		}
 	}
@@ -346,6 +352,20 @@ func (e *Episode) step(act *Act) (*Result, error) {
 	e.last = s.now()
 	e.lastTurn = e.last
 	return result, err
+}
+
+// tells says whether an observation tells the agent how tools are called now: their documentation does, and so does what is
+// said of arguments that a tool does not take.
+func tells(o *universe.Observation) bool {
+	if o.Error == nil {
+		return o.Tool == universe.ToolInfo || o.Tool == universe.ToolSearch
+	}
+	switch o.Error.Code {
+	case universe.CodeUnknownArgument, universe.CodeMissingArgument, universe.CodeWrongType, universe.CodeBadArguments:
+		return true
+	default:
+		return false
+	}
 }
 
 // pass lets the turns pass for which a client was told to wait and did.
