@@ -50,6 +50,19 @@ func standInAs(how, knows string) error {
 	switch how {
 	case "gold":
 		return playGold(knows, asked, post)
+	case "persist": // makes a call that fails again, and declines what it knows nothing of
+		if _, err := planFor(knows, asked); err != nil {
+			_, err := post("/decline", "", map[string]any{"reason": "a detail is missing"})
+			return err
+		}
+		return playGold(knows, asked, func(path, label string, body any) (answer []byte, err error) {
+			for range 3 {
+				if answer, err = post(path, label, body); err == nil {
+					break
+				}
+			}
+			return answer, err
+		})
 	case "twice":
 		if err := playGold(knows, asked, post); err != nil {
 			return err
