@@ -60,8 +60,10 @@ End your reply after the block; what comes of it is written for you. The functio
 
 // codeTag opens a block of code; codeClose closes one.
 var (
-	codeTag   = regexp.MustCompile(`(?i)<(execute|solution)>`)
-	codeClose = regexp.MustCompile(`(?i)</(execute|solution)>`)
+	codeTag   = regexp.MustCompile(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`)
+	codeClose = regexp.MustCompile(`(?i)</(?:execute|solution)\s*>`)
+	// codeLine is a tag that opens another block where the one before was not closed: no line of Python looks like it.
+	codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
 )
 
 func (c *codeAct) open(view *universe.View) (model.Request, error) {
@@ -92,45 +94,97 @@ type codeBlock struct {
 	solution bool
 }
 
+// codeParts is what a reply is made of.
+type codeParts struct {
+	thoughts []string
+	found    *codeBlock
+	left     []universe.Unparse // behind the block
+	end      int                // of the block with its tags
+}
+
+// prose takes what stands outside of blocks and thoughts.
+func (p *codeParts) prose(text string) {
+	if p.found != nil {
+		p.left = appendLeft(p.left, text)
+		return
+	}
+	p.think(text)
+}
+
+func (p *codeParts) think(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		p.thoughts = append(p.thoughts, text)
+	}
+}
+
+// codePartsOf reads a reply from left to right, so that code may hold the tags of thoughts, and thoughts those of code.
+func codePartsOf(text string) *codeParts {
+	p := &codeParts{end: len(text)}
+	at := 0
+	// Chat templates open the thought themselves, so that only its end is in the reply.
+	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
+		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
+		if len(opens) <= len(closes) {
+			p.think(text[:end[0]])
+			at = end[1]
+		}
+	}
+	for {
+		rest := text[at:]
+		thought, code := reasoningTag.FindStringIndex(rest), codeTag.FindStringSubmatchIndex(rest)
+		if p.found != nil {
+			code = nil
+		}
+		switch {
+		case thought == nil && code == nil:
+			p.prose(rest)
+			return p
+		case code == nil || thought != nil && thought[0] < code[0]:
+			p.prose(rest[:thought[0]])
+			inner := rest[thought[1]:]
+			until, next := len(inner), len(inner)
+			if end := reasoningEnd.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			}
+			// A thought that is not closed ends where a block begins.
+			if again := reasoningTag.FindStringIndex(inner[:until]); next == len(inner) && until == next || again != nil {
+				if code := codeTag.FindStringIndex(inner[:until]); code != nil && (again == nil || code[0] < again[0]) {
+					until, next = code[0], code[0]
+				}
+			}
+			p.think(inner[:until])
+			at += thought[1] + next
+		default:
+			p.prose(rest[:code[0]])
+			p.found = &codeBlock{solution: strings.EqualFold(rest[code[2]:code[3]], "solution")}
+			inner := rest[code[1]:]
+			until, next := len(inner), len(inner)
+			if end := codeClose.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			} else if end := reasoningEnd.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			}
+			if line := codeLine.FindStringIndex(inner[:until]); line != nil {
+				until, next = line[0], line[0]
+			}
+			p.found.code = inner[:until]
+			at += code[1] + next
+			p.end = at
+		}
+	}
+}
+
 // read takes the first block of a reply: between its tags, or, where there is no tag, in the only fence of Python. What
 // stands behind it is named; the observation that models go on to make up is not kept.
 func (c *codeAct) read(reply *model.Reply, _ []string) decision {
 	text := reply.Message.Content
-	set := &reading{text: text}
-	readReasoning(set)
-	var d decision
-	var thoughts []string
-	for i := range set.claims {
-		thoughts = append(thoughts, strings.TrimSpace(set.claims[i].thought))
-	}
-	kept := text
-	var found *codeBlock
-	for _, free := range set.free() {
-		part := text[free.start:free.end]
-		if found != nil {
-			d.unparsed = appendLeft(d.unparsed, part)
-			continue
-		}
-		at := codeTag.FindStringSubmatchIndex(part)
-		if at == nil {
-			thoughts = append(thoughts, strings.TrimSpace(part))
-			continue
-		}
-		thoughts = append(thoughts, strings.TrimSpace(part[:at[0]]))
-		found = &codeBlock{solution: strings.EqualFold(part[at[2]:at[3]], "solution")}
-		rest := part[at[1]:]
-		if end := codeClose.FindStringIndex(rest); end != nil {
-			found.code = rest[:end[0]]
-			d.unparsed = appendLeft(d.unparsed, rest[end[1]:])
-			kept = text[:free.start+at[1]+end[1]]
-		} else {
-			found.code = rest
-		}
-	}
+	parts := codePartsOf(text)
+	found, kept := parts.found, text[:parts.end]
+	d := decision{unparsed: parts.left}
 	if found == nil {
 		found = onlyFence(text)
 	}
-	d.thought = strings.TrimSpace(strings.Join(thoughts, "\n"))
+	d.thought = strings.TrimSpace(strings.Join(parts.thoughts, "\n"))
 	c.reminds = ""
 	if found != nil {
 		found.code = unfenced(found.code)
@@ -175,13 +229,20 @@ func onlyFence(text string) *codeBlock {
 	return found
 }
 
-// unfenced takes the fence off code that stands in one.
+// unfenced takes the fences off code that begins with one. Of several, what is in them counts, as in a notebook's cells.
 func unfenced(code string) string {
 	trimmed := strings.TrimSpace(code)
-	if m := fenceAround(trimmed); m != nil && strings.HasSuffix(trimmed, "```") {
+	if !strings.HasPrefix(trimmed, "```") {
+		return strings.Trim(code, "\n")
+	}
+	if m := fenceAround(trimmed); m != nil {
 		return trimmed[m[6]:m[7]]
 	}
-	return strings.Trim(code, "\n")
+	var cells []string
+	for _, m := range fence.FindAllStringSubmatchIndex(trimmed, -1) {
+		cells = append(cells, strings.Trim(trimmed[m[6]:m[7]], "\n"))
+	}
+	return strings.Join(cells, "\n")
 }
 
 // observe reminds the model of the form where its reply held no block. What a block shows is told when it has ended.

@@ -182,6 +182,19 @@ func TestCodeActReads(t *testing.T) {
 		"two fences":     {reply: "```python\nx\n```\n```python\ny\n```", unparsed: []string{ReasonNoAct}, thought: "```python\nx\n```\n```python\ny\n```"},
 		"prose":          {reply: "It is 3.", unparsed: []string{ReasonNoAct}, thought: "It is 3."},
 		"nothing":        {reply: ""},
+		"both":           {reply: "<execute>\nx\n</execute>\n<solution>\nsolution = x\n</solution>", code: "x", unparsed: []string{ReasonAfterAct}},
+		"solution first": {reply: "<solution>solution = 1</solution><execute>x</execute>", code: "solution = 1", solution: true, unparsed: []string{ReasonAfterAct}},
+		"nested":         {reply: "<execute>\nx\n<execute>\ny\n</execute>\n</execute>", code: "x", unparsed: []string{ReasonAfterAct}},
+		"never closed":   {reply: "<execute>\nx\n<solution>\nsolution = x\n</solution>", code: "x", unparsed: []string{ReasonAfterAct}},
+		"open thought":   {reply: "<thought>a\n<execute>\nx\n</execute>", code: "x", thought: "a"},
+		"two thoughts":   {reply: "<thought>a\n<execute>x</execute>\n<thought>b</thought>", code: "x", thought: "a\nb"},
+		"wrong end":      {reply: "<thought>a</thought><execute>x</thought>", code: "x", thought: "a"},
+		"template":       {reply: "should I <execute>no</execute>?</think><execute>x</execute>", code: "x", thought: "should I <execute>no</execute>?"},
+		"tags in code":   {reply: "<execute>print('<thought>', '</think>', '<solution>')</execute>", code: "print('<thought>', '</think>', '<solution>')"},
+		"attributes":     {reply: "<execute lang=\"python\" >x</execute >", code: "x"},
+		"several fences": {reply: "<execute>\n```python\nx\n```\nand\n```python\ny\n```\n</execute>", code: "x\ny"},
+		"half a fence":   {reply: "<execute>\n```python\nx\n</execute>", code: "x"},
+		"fence around":   {reply: "```python\n<execute>\nx\n</execute>\n```", code: "x", thought: "```python", unparsed: []string{ReasonAfterAct}},
 	} {
 		d := (&codeAct{}).read(&model.Reply{Message: model.Message{Content: c.reply}}, nil)
 		var reasons []string
@@ -207,8 +220,12 @@ func FuzzCodeActReads(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, reply string) {
 		d := (&codeAct{}).read(&model.Reply{Message: model.Message{Content: reply}}, nil)
-		if d.block != nil && !strings.Contains(reply, d.block.code) {
-			t.Errorf("%q is not in %q", d.block.code, reply)
+		if d.block != nil {
+			for line := range strings.Lines(d.block.code) {
+				if line = strings.TrimSuffix(line, "\n"); !strings.Contains(reply, line) {
+					t.Errorf("%q is not in %q", line, reply)
+				}
+			}
 		}
 		for _, m := range d.history {
 			if !strings.Contains(reply, m.Content) {

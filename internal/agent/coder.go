@@ -179,6 +179,19 @@ func (c *coder) next(ctx context.Context, solution bool) (*universe.Action, *uni
 	return action, ended, err
 }
 
+// await adds to a turn what the block that runs does next: an action, with which the turn stays open, or its end.
+func (c *coder) await(ctx context.Context, solution bool, turn universe.Turn) (universe.Turn, error) {
+	action, ended, err := c.next(ctx, solution)
+	if err != nil {
+		return universe.Turn{}, err
+	}
+	turn.Block = ended
+	if action != nil {
+		turn.Actions, turn.Open = []universe.Action{*action}, true
+	}
+	return turn, nil
+}
+
 // shown is what a block leaves.
 func (c *coder) shown(code string, o *interpreter.Outcome) *universe.Block {
 	block := &universe.Block{

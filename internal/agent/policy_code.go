@@ -57,7 +57,7 @@ func (p *codePolicy) next(ctx context.Context, view *universe.View, seen []unive
 	for i := range seen {
 		p.coder.resume(&seen[i])
 	}
-	return p.await(ctx, universe.Turn{})
+	return p.coder.await(ctx, p.asked.solution, universe.Turn{})
 }
 
 // begin starts the next block.
@@ -74,19 +74,7 @@ func (p *codePolicy) begin(ctx context.Context, view *universe.View, shown *univ
 	if err := p.coder.start(ctx, b.code); err != nil {
 		return universe.Turn{}, err
 	}
-	return p.await(ctx, universe.Turn{Thought: b.thought})
-}
-
-func (p *codePolicy) await(ctx context.Context, turn universe.Turn) (universe.Turn, error) {
-	action, ended, err := p.coder.next(ctx, p.asked.solution)
-	if err != nil {
-		return universe.Turn{}, err
-	}
-	turn.Block = ended
-	if action != nil {
-		turn.Actions, turn.Open = []universe.Action{*action}, true
-	}
-	return turn, nil
+	return p.coder.await(ctx, p.asked.solution, universe.Turn{Thought: b.thought})
 }
 
 // goldCode writes the primary plan as one block, and hands in its result in a second.

@@ -272,18 +272,12 @@ func (c *Conversation) goOn(ctx context.Context, seen []universe.Observation) (u
 // await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it in.
 func (c *Conversation) await(ctx context.Context, turn universe.Turn) (universe.Turn, error) {
 	d := c.dialect.(*codeAct)
-	action, ended, err := d.coder.next(ctx, c.script.solution)
-	if err != nil {
-		return universe.Turn{}, err
+	turn, err := d.coder.await(ctx, c.script.solution, turn)
+	if err == nil && !turn.Open {
+		c.script = nil
+		c.request.Messages = append(c.request.Messages, d.observed(turn.Block))
 	}
-	turn.Block = ended
-	if action != nil {
-		turn.Actions, turn.Open = []universe.Action{*action}, true
-		return turn, nil
-	}
-	c.script = nil
-	c.request.Messages = append(c.request.Messages, d.observed(ended))
-	return turn, nil
+	return turn, err
 }
 
 // Close ends the code that may still run. It is called when the episode has ended.

@@ -20,7 +20,7 @@ func testNotebook(t *testing.T, e Engine) {
 		{"print('a')\nx + 1", Outcome{Output: "a\n", Value: "42"}},
 		{"_ + 1", Outcome{Value: "43"}},
 		{"x; # hidden\nx;", Outcome{}},
-		{"None", Outcome{}},
+		{"  n = 1\n  if n:\n    n = 5\n  n", Outcome{Value: "5"}},
 		{"", Outcome{}},
 		{"import sys\nprint('b', file=sys.stderr)\nprint('c', end='')", Outcome{Output: "b\nc"}},
 		{"print('b')\nsys.stderr.write('e')\nprint('c')\n1 / 0", Outcome{

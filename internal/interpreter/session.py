@@ -66,6 +66,15 @@ def quit(code=None):
     raise SystemExit(code)
 
 
+def outdented(code):
+    """Take the indentation of the first line off all lines, as a notebook does."""
+    code = code.lstrip("\n")
+    indent = code[: len(code) - len(code.lstrip(" \t"))]
+    if not indent:
+        return code
+    return "\n".join(line[len(indent) :] if line.startswith(indent) else line for line in code.split("\n"))
+
+
 def serve(fd_in, fd_out):
     """Serve blocks from fd_in until it ends. It leaves by os._exit, so that nothing that a block has registered runs."""
     # Blocks can reach the modules and change them. What is bound here survives the plain ways to do so.
@@ -405,7 +414,7 @@ def serve(fd_in, fd_out):
         try:
             request = decode(payload)
             del payload
-            name, code, lost = f"<block {number}>", request["code"], ""
+            name, code, lost = f"<block {number}>", outdented(request["code"]), ""
             output.begin()
             reset()
             define(request["functions"])
