@@ -96,7 +96,7 @@ type codeBlock struct {
 
 // codeParts is what a reply is made of.
 type codeParts struct {
-	thoughts []string
+	thoughts musings
 	found    *codeBlock
 	left     []universe.Unparse // behind the block
 	end      int                // of the block with its tags
@@ -108,13 +108,7 @@ func (p *codeParts) prose(text string) {
 		p.left = appendLeft(p.left, text)
 		return
 	}
-	p.think(text)
-}
-
-func (p *codeParts) think(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		p.thoughts = append(p.thoughts, text)
-	}
+	p.thoughts.add(text)
 }
 
 // codePartsOf reads a reply from left to right, so that code may hold the tags of thoughts, and thoughts those of code.
@@ -125,7 +119,7 @@ func codePartsOf(text string) *codeParts {
 	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
 		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
 		if len(opens) <= len(closes) {
-			p.think(text[:end[0]])
+			p.thoughts.add(text[:end[0]])
 			at = end[1]
 		}
 	}
@@ -152,7 +146,7 @@ func codePartsOf(text string) *codeParts {
 					until, next = code[0], code[0]
 				}
 			}
-			p.think(inner[:until])
+			p.thoughts.add(inner[:until])
 			at += thought[1] + next
 		default:
 			p.prose(rest[:code[0]])
@@ -184,7 +178,7 @@ func (c *codeAct) read(reply *model.Reply, _ []string) decision {
 	if found == nil {
 		found = onlyFence(text)
 	}
-	d.thought = strings.TrimSpace(strings.Join(parts.thoughts, "\n"))
+	d.thought = parts.thoughts.String()
 	c.reminds = ""
 	if found != nil {
 		found.code = unfenced(found.code)

@@ -100,13 +100,8 @@ var opinionWord = regexp.MustCompile(`(?i)\b(correct|right|wrong|incorrect|not c
 
 // opinionIn reads the word of a judge: the first of the reply outside of its reasoning, or the only one that it has.
 func opinionIn(text string) (right, known bool) {
-	set := &reading{text: text}
-	readReasoning(set)
-	var pieces []string
-	for _, free := range set.free() {
-		pieces = append(pieces, text[free.start:free.end])
-	}
-	text = strings.TrimSpace(strings.Join(pieces, "\n"))
+	_, rest := apart(text)
+	text = strings.TrimSpace(rest)
 	positive := func(word string) bool {
 		word = strings.ToLower(word)
 		return word == "correct" || word == "right"

@@ -106,7 +106,7 @@ type reactStep struct {
 	reader   *Reader
 	labels   []string
 	text     string
-	thoughts []string
+	thoughts musings
 	reasoned int // how many of the thoughts come from reasoning blocks
 	unparsed []universe.Unparse
 	action   *universe.Action
@@ -120,32 +120,16 @@ func (s *reactStep) leave(reason, text string) {
 	}
 }
 
-func (s *reactStep) think(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		s.thoughts = append(s.thoughts, text)
-	}
-}
-
 func (r *react) read(reply *model.Reply, labels []string) decision {
 	content := reply.Message.Content
-	set := &reading{text: content}
-	readReasoning(set)
-	s := &reactStep{reader: r.reader, labels: labels}
-	for i := range set.claims {
-		s.think(set.claims[i].thought)
-	}
-	s.reasoned = len(s.thoughts)
-	var pieces []string
-	for _, free := range set.free() {
-		pieces = append(pieces, content[free.start:free.end])
-	}
-	s.text = strings.Join(pieces, "\n")
+	thoughts, text := apart(content)
+	s := &reactStep{reader: r.reader, labels: labels, thoughts: thoughts, reasoned: len(thoughts), text: text}
 	s.cut = len(s.text)
 	s.readSections()
 	if s.action == nil {
 		s.readUntagged(reply)
 	}
-	d := decision{thought: strings.Join(s.thoughts, "\n"), unparsed: s.unparsed}
+	d := decision{thought: s.thoughts.String(), unparsed: s.unparsed}
 	r.reminds = ""
 	if s.action != nil {
 		d.actions = []universe.Action{*s.action}
@@ -195,7 +179,7 @@ func (s *reactStep) readSections() {
 			}
 			s.leave(reason, s.text[part.start:part.end])
 		case part.tag == "thought", part.tag == "" && len(list) > 1:
-			s.think(part.body)
+			s.thoughts.add(part.body)
 		case part.tag == "action":
 			input, given := "", false
 			if i+1 < len(list) && list[i+1].tag == "action input" {
@@ -272,7 +256,7 @@ func (s *reactStep) act(action, input string, given bool) {
 func (s *reactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
-		s.think(foreignLanguage(fenceLanguage(input, m)))
+		s.thoughts.add(foreignLanguage(fenceLanguage(input, m)))
 		input = input[m[6]:m[7]]
 	}
 	v := newValueReader(input, false)
@@ -293,7 +277,7 @@ func (s *reactStep) firstCall(m *model.Message) bool {
 	if len(r.Calls) == 0 {
 		return false
 	}
-	s.think(r.Thought)
+	s.thoughts.add(r.Thought)
 	s.unparsed = append(s.unparsed, r.Unparsed...)
 	for i := range r.Calls {
 		c := &r.Calls[i]
@@ -330,11 +314,11 @@ func (s *reactStep) readUntagged(reply *model.Reply) {
 	}
 	r := s.reader.Read(&model.Message{Content: rest}, s.labels)
 	if answer, ok := proseAnswer(&r, reply.Finish); ok && len(s.unparsed) == 0 {
-		s.think(r.Thought)
+		s.thoughts.add(r.Thought)
 		s.action = &answer
 		return
 	}
-	s.think(r.Thought)
+	s.thoughts.add(r.Thought)
 	s.unparsed = append(s.unparsed, r.Unparsed...)
 	s.leave(ReasonNoAct, r.Prose)
 }

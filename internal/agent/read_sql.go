@@ -63,23 +63,9 @@ var sqlDecline = regexp.MustCompile(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[
 
 // read reads a reply. It never fails: where there is no query the statement is empty.
 func (r *sqlReader) read(m *model.Message) sqlReading {
-	set := &reading{text: m.Content}
-	readReasoning(set)
+	thoughts, text := apart(m.Content)
 	var out sqlReading
-	var thoughts []string
-	think := func(text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			thoughts = append(thoughts, text)
-		}
-	}
-	for i := range set.claims {
-		think(set.claims[i].thought)
-	}
-	var pieces []string
-	for _, free := range set.free() {
-		pieces = append(pieces, m.Content[free.start:free.end])
-	}
-	s := &sqlSearch{reader: r, m: m, text: strings.Join(pieces, "\n")}
+	s := &sqlSearch{reader: r, m: m, text: text}
 	for _, stage := range sqlStages {
 		if stage.find(s); len(s.found) > 0 {
 			break
@@ -88,8 +74,8 @@ func (r *sqlReader) read(m *model.Message) sqlReading {
 	at := 0
 	for i := range s.found {
 		p := &s.found[i]
-		think(s.text[at:p.start])
-		think(p.rest)
+		thoughts.add(s.text[at:p.start])
+		thoughts.add(p.rest)
 		at = p.end
 		for _, statement := range p.statements {
 			if out.statement != "" {
@@ -102,7 +88,7 @@ func (r *sqlReader) read(m *model.Message) sqlReading {
 	if len(s.found) == 0 {
 		if d := sqlDecline.FindStringSubmatchIndex(rest); d != nil {
 			out.declined, out.reason = true, strings.TrimSpace(rest[d[2]:d[3]])
-			think(rest[:d[0]])
+			thoughts.add(rest[:d[0]])
 			if behind := strings.TrimSpace(rest[d[1]:]); behind != "" {
 				out.reason = strings.TrimSpace(out.reason + "\n" + behind)
 			}
@@ -111,8 +97,8 @@ func (r *sqlReader) read(m *model.Message) sqlReading {
 			out.unparsed, rest = unreadSQL(s.m, rest)
 		}
 	}
-	think(rest)
-	out.thought = strings.Join(thoughts, "\n")
+	thoughts.add(rest)
+	out.thought = thoughts.String()
 	return out
 }
 

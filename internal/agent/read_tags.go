@@ -34,6 +34,31 @@ func readReasoning(p *reading) {
 	}
 }
 
+// musings are the parts of a reply that are thought, and not said.
+type musings []string
+
+func (m *musings) add(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		*m = append(*m, text)
+	}
+}
+
+func (m musings) String() string { return strings.Join(m, "\n") }
+
+// apart gives what stands in the blocks in which a model thinks, and the rest, its pieces on lines of their own.
+func apart(text string) (thoughts musings, rest string) {
+	set := &reading{text: text}
+	readReasoning(set)
+	for i := range set.claims {
+		thoughts.add(set.claims[i].thought)
+	}
+	var pieces []string
+	for _, free := range set.free() {
+		pieces = append(pieces, text[free.start:free.end])
+	}
+	return thoughts, strings.Join(pieces, "\n")
+}
+
 // from drops the matches that begin before at.
 func from(matches [][]int, at int) [][]int {
 	for len(matches) > 0 && matches[0][0] < at {

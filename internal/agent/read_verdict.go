@@ -58,27 +58,12 @@ var (
 
 // readVerdict reads a reply. It never fails: what it cannot read it names.
 func readVerdict(reply *model.Reply) verdictReading {
-	set := &reading{text: unwrapped(reply.Message.Content)}
-	readReasoning(set)
+	thoughts, rest := apart(unwrapped(reply.Message.Content))
+	text := strings.TrimSpace(rest)
 	var out verdictReading
-	var thoughts []string
-	think := func(text string) {
-		if text = strings.TrimSpace(text); text != "" {
-			thoughts = append(thoughts, text)
-		}
-	}
-	for i := range set.claims {
-		think(set.claims[i].thought)
-		out.unparsed = append(out.unparsed, set.claims[i].unparsed...)
-	}
-	var pieces []string
-	for _, free := range set.free() {
-		pieces = append(pieces, set.text[free.start:free.end])
-	}
-	text := strings.TrimSpace(strings.Join(pieces, "\n"))
 	if said, explanation, ok := jsonVerdict(text); ok {
 		out.said, out.known, out.explanation = said, true, explanation
-		out.thought = strings.Join(thoughts, "\n")
+		out.thought = thoughts.String()
 		return out
 	}
 	mark, contradiction := findVerdict(text)
@@ -93,7 +78,7 @@ func readVerdict(reply *model.Reply) verdictReading {
 		after := strings.TrimLeft(text[mark.end:], " \t\r\n\"'`*_.,:;!)}>]—–-")
 		after = strings.TrimSpace(explanationLabel.ReplaceAllString(after, ""))
 		if out.explanation = after; hasWord.MatchString(after) {
-			think(before)
+			thoughts.add(before)
 		} else {
 			out.explanation = before
 		}
@@ -105,7 +90,7 @@ func readVerdict(reply *model.Reply) verdictReading {
 	default:
 		out.unparsed = append(out.unparsed, universe.Unparse{Reason: ReasonNoVerdict, Text: text})
 	}
-	out.thought = strings.Join(thoughts, "\n")
+	out.thought = thoughts.String()
 	return out
 }
 
