@@ -565,7 +565,11 @@ func storeError(err error, path string) error {
 	case errors.As(err, &format):
 		return diag.Usagef("%s", format)
 	case errors.As(err, &mismatch):
-		return diag.Usagef("%s", mismatch).WithHint("begin a new run with another --out")
+		hint := "begin a new run with another --out"
+		if slices.ContainsFunc(mismatch.Differences, func(d episode.Difference) bool { return d.Name == settingFiles }) {
+			hint = "go on where files can be hidden from commands (Linux with landlock), or " + hint
+		}
+		return diag.Usagef("%s", mismatch).WithHint("%s", hint)
 	case errors.As(err, &locked):
 		return diag.Usagef("%s", locked).WithHint("wait for the other process, or end it")
 	case errors.Is(err, fs.ErrNotExist):
