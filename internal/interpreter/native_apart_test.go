@@ -1,0 +1,61 @@
+//go:build linux && (amd64 || arm64)
+
+package interpreter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNativeSessionsShareNoStreams has one session change the flags of its streams, which another would see if it had the
+// same: that is a way to talk.
+func TestNativeSessionsShareNoStreams(t *testing.T) {
+	e := nativeEngine(t)
+	one, other := started(t, e, &Setup{}), started(t, e, &Setup{})
+	const look = "import fcntl, os\n[fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_APPEND | os.O_NONBLOCK) for fd in (0, 1, 2)]"
+	if o := ran(t, one, look+"\nfor fd in (0, 1, 2): fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND | os.O_NONBLOCK)"); o.Traceback != "" {
+		t.Fatal(brief(o))
+	}
+	if o := ran(t, one, look); strings.Contains(o.Value, "[0, 0, 0]") {
+		t.Fatalf("the flags cannot be changed, so that this shows nothing: %s", brief(o))
+	}
+	if o := ran(t, other, look); o.Value != "[0, 0, 0]" {
+		t.Errorf("another session sees the flags that one has set: %s", brief(o))
+	}
+	if o := ran(t, started(t, e, &Setup{}), look); o.Value != "[0, 0, 0]" {
+		t.Errorf("a later session sees them: %s", brief(o))
+	}
+}
+
+// TestNativeSessionsEndWithTheirServer kills servers in each way to start them, where no namespace may be there to take
+// sessions along.
+func TestNativeSessionsEndWithTheirServer(t *testing.T) {
+	found, err := findPython(t.Context(), "")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, way := range ways() {
+		server, answer, err := tryForkServer(t.Context(), found, way)
+		if err != nil {
+			t.Logf("%+v: %v %v", way, answer, err)
+			continue
+		}
+		s := started(t, &native{python: found, server: server}, &Setup{})
+		if o := ran(t, s, "1+1"); o.Value != "2" {
+			t.Fatal(brief(o))
+		}
+		fd, err := unix.PidfdOpen(processOf(s), 0)
+		if err != nil {
+			t.Skip(err)
+		}
+		server.stop()
+		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(events, int(20*time.Second/time.Millisecond)); n != 1 {
+			t.Errorf("%+v: the session outlives its server: %d, %v", way, n, err)
+		}
+		_ = unix.Close(fd)
+	}
+}
