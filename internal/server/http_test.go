@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -543,13 +544,20 @@ func TestServing(t *testing.T) {
 	go func() { served <- server.Serve(ctx, l, core, server.NewHandler(core, server.Options{}), connections) }()
 	s := &site{tb: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}}
 	var slow []net.Conn
-	for i := range 3 * connections { // clients that say nothing, or half of a request
+	const half = "POST /v1/episodes HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{"
+	halves := []string{
+		"", "POST /v1/episodes HTTP/1.1\r\nHost: x", "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{", half,
+	}
+	for i := range len(halves) * connections { // clients that say nothing, or half of a request: the worst come last
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%2 == 0 {
-			_, _ = c.Write([]byte("POST /v1/episodes HTTP/1.1\r\nHost: x")) // it may be closed by now
+		_, _ = c.Write([]byte(halves[i/connections])) // it may be closed by now
+		if halves[i/connections] == half {            // the server has read the head, and waits for the body
+			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
+				t.Fatalf("half of a body: %q, %v", line, err)
+			}
 		}
 		slow = append(slow, c)
 	}

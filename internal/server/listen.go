@@ -19,6 +19,7 @@ const (
 	answerTime  = 3 * time.Minute  // in which a request must be answered and read
 	idleTime    = 2 * time.Minute  // between requests on one connection
 	drainTime   = 20 * time.Second // for what is under way when the server is stopped
+	partTime    = time.Second      // of it, for requests that have not arrived whole
 	sweepEvery  = time.Second
 	maxHeader   = 64 << 10 // bytes
 )
@@ -32,8 +33,11 @@ const DefaultConnections = 4096
 func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int) error {
 	gate := newGate(connections)
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		Handler: gate.watch(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, ConnState: gate.changed, ErrorLog: log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, c)
+		},
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -55,6 +59,8 @@ func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, 
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	core.Drain()
+	late := time.AfterFunc(partTime, gate.clear)
+	defer late.Stop()
 	if server.Shutdown(within) != nil {
 		_ = server.Close() // what did not end in time
 	}
@@ -85,7 +91,7 @@ type gate struct {
 
 	mu    sync.Mutex
 	known map[net.Conn]*list.Element
-	quiet *list.List // of net.Conn without a request whose head has arrived, the longest first
+	quiet *list.List // of net.Conn without a request that has arrived, the longest first
 	open  int
 }
 
@@ -114,6 +120,69 @@ func (g *gate) changed(c net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		g.leave(c)
 		g.open--
+	}
+}
+
+// connectionKey is that of a request's connection in its context.
+type connectionKey struct{}
+
+// watch has requests whose bodies are on their way wait like those whose heads are.
+func (g *gate) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		c, _ := r.Context().Value(connectionKey{}).(net.Conn)
+		body := &arriving{ReadCloser: r.Body, gate: g, connection: c}
+		r.Body = body
+		g.wait(c)
+		next.ServeHTTP(w, r)
+		if !body.over { // what is left of it is read before the next request
+			g.wait(c)
+		}
+	})
+}
+
+// arriving is a body on its way: when it is there, its connection waits no more.
+type arriving struct {
+	io.ReadCloser
+	gate       *gate
+	connection net.Conn
+	over       bool
+}
+
+// Read is that of [io.Reader].
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && !a.over {
+		a.over = true
+		a.gate.work(a.connection)
+	}
+	return n, err
+}
+
+// wait has a connection that is open wait behind those that wait.
+func (g *gate) wait(c net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.known[c] == nil {
+		g.known[c] = g.quiet.PushBack(c)
+	}
+}
+
+func (g *gate) work(c net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(c)
+}
+
+// clear closes the connections that wait.
+func (g *gate) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for at := g.quiet.Front(); at != nil; at = at.Next() {
+		_ = at.Value.(net.Conn).Close()
 	}
 }
 
