@@ -23,6 +23,7 @@ type ProtocolConfig struct {
 	MaxTokens   int      // of one reply; 0 leaves the provider's default
 	Seed        *int64   // sampling seed; nil sends none
 	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
+	Open        bool     // tools have to be found: the default is that for open worlds
 	native      bool     // specifications go through the provider's tool interface
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
 	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that failed
@@ -43,6 +44,7 @@ type ProtocolInfo struct {
 	Name        string
 	Description string // one line
 	Loops       int    // replies in an episode, by default
+	OpenLoops   int    // the same where tools have to be found; 0 where it is Loops
 	Judges      bool   // the reply is a judgement whether the request can be met, and ends the episode
 	Examples    bool   // it can be shown examples: see [ProtocolConfig]
 	Code        bool   // replies hold Python, for which the protocol needs an interpreter
@@ -69,6 +71,10 @@ const (
 	Explain         = "explain"
 )
 
+// openLoops is the default number of replies where tools have to be found: about what certificates may take there for a plan of
+// one call and a backup plan of two.
+const openLoops = 30
+
 // protocols is the table of all protocols, in the order in which they are listed.
 var protocols = []struct {
 	ProtocolInfo
@@ -80,11 +86,11 @@ var protocols = []struct {
 		Description: "the same through native tool calling, all calls side by side"}, newOneShotNative},
 	{ProtocolInfo{Name: SQL, Loops: 1,
 		Description: "one reply with one SQL query in place of calls; its rows are the answer"}, newSQL},
-	{ProtocolInfo{Name: "tools", Loops: 10,
+	{ProtocolInfo{Name: "tools", Loops: 10, OpenLoops: openLoops,
 		Description: "native tool calling in a loop; calls may be parallel, acts are tools"}, newNativeLoop},
-	{ProtocolInfo{Name: "react", Loops: 10,
+	{ProtocolInfo{Name: "react", Loops: 10, OpenLoops: openLoops,
 		Description: "Thought, Action, Action Input and Observation in text, one action a reply"}, newReact},
-	{ProtocolInfo{Name: CodeAct, Loops: 15, Code: true,
+	{ProtocolInfo{Name: CodeAct, Loops: 15, OpenLoops: openLoops, Code: true,
 		Description: "thoughts and blocks of Python in a session that keeps its variables; tools are functions"}, newCodeAct},
 	{ProtocolInfo{Name: Feasible, Loops: 1, Judges: true, Examples: true,
 		Description: "yes or no: can the request be met at all? Nothing is called"}, newFeasible},
@@ -101,7 +107,8 @@ var protocols = []struct {
 }
 
 // Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
-// appendix G for react; the native loop has the same, so that the two can be compared.
+// appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops have
+// as many.
 func Protocols() []ProtocolInfo {
 	list := make([]ProtocolInfo, len(protocols))
 	for i := range protocols {
@@ -185,6 +192,9 @@ func NewProtocol(name string, config ProtocolConfig) (*Conversation, error) {
 		}
 		if config.Loops <= 0 || protocols[i].Loops == 1 {
 			config.Loops = protocols[i].Loops
+			if config.Open && protocols[i].OpenLoops > 0 {
+				config.Loops = protocols[i].OpenLoops
+			}
 		}
 		return &Conversation{
 			config: config, dialect: protocols[i].make(config), loops: config.Loops, once: protocols[i].Loops == 1,

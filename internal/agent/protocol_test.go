@@ -132,6 +132,12 @@ func TestTurns(t *testing.T) {
 		if p.Turns() != want {
 			t.Errorf("%s has %d turns", info.Name, p.Turns())
 		}
+		if info.OpenLoops > 0 {
+			want = info.OpenLoops
+		}
+		if p, err = NewProtocol(info.Name, ProtocolConfig{Client: says(""), Python: echo{}, Open: true}); err != nil || p.Turns() != want {
+			t.Errorf("%s has %d turns where tools have to be found: %v", info.Name, p.Turns(), err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/episode"
 	"github.com/seatrial/seatrial/internal/interpreter"
@@ -136,15 +137,18 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 		if !slices.Contains(c.o.protocols, protocol.Name) {
 			continue
 		}
-		conversation, err := agent.NewProtocol(protocol.Name, config)
-		if err != nil {
-			return nil, err
-		}
 		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none to
 		// run out of.
-		budget := c.o.budget
-		if budget.Turns == 0 {
-			budget.Turns = conversation.Turns()
+		budgets := [2]universe.Budget{c.o.budget, c.o.budget} // where tools are shown, and where they have to be found
+		for i := range budgets {
+			config.Open = i == 1
+			conversation, err := agent.NewProtocol(protocol.Name, config)
+			if err != nil {
+				return nil, err
+			}
+			if budgets[i].Turns == 0 {
+				budgets[i].Turns = conversation.Turns()
+			}
 		}
 		for _, arm := range arms {
 			own, err := c.o.judging.arms(&protocol, arm)
@@ -153,7 +157,7 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 			}
 			for _, arm := range own {
 				p := c.conversing(config, spec, protocol.Name, arm)
-				p.Budget, p.Only = budget, takes(c.suite, &protocol, arm)
+				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], takes(c.suite, &protocol, arm)
 				list = append(list, p)
 			}
 		}
@@ -167,6 +171,7 @@ func (c *cast) conversing(config agent.ProtocolConfig, spec, protocol string, ar
 		own := config
 		own.Client = model.Scoped(config.Client, exchange(in, protocol, trial, arm))
 		own.Failed, own.Scenario = failed, arm.Scenario
+		own.Open = condition.SearchKind(in.Conditions) != ""
 		if arm.Shots > 0 {
 			var err error
 			if own.Examples, err = c.examples.of(context.Background(), in, arm.Shots); err != nil {

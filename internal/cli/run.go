@@ -107,7 +107,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the policies' draws and of sampling, where the provider takes one")
 	f.StringVar(&o.temperature, "temperature", "0", "sampling temperature; `default` leaves it to the provider")
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
-	f.IntVar(&o.loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number")
+	f.IntVar(&o.loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number: 10 (codeact 15), and 30 where tools have to be found")
 	f.IntVar(&o.budget.Turns, "max-turns", 0, "budget of turns of an episode; 0 is none")
 	f.IntVar(&o.budget.Calls, "max-calls", 0, "budget of tool calls of an episode; 0 is none")
 	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")

@@ -84,13 +84,13 @@ var toolkitConditions = []entry{
 			Source:    "NL2API §4.3.2 and appendix C.2",
 		},
 		toolkit:  func(value int) ToolkitStep { return universeSize{percent: value} },
-		excludes: append([]string{"closed-world", NameGoldTools}, openWorlds...),
+		excludes: append([]string{nameClosedWorld, NameGoldTools}, openWorlds...),
 	},
 	{
 		Info: Info{
-			Name: "closed-world", Kind: KindToolkit,
+			Name: nameClosedWorld, Kind: KindToolkit,
 			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: 1, Maximum: maxTools},
-			Summary:   "shows N tools, the gold tools among them",
+			Summary:   "shows N tools, the gold tools among them; where the database has fewer, others are of other databases",
 			Source:    "Hell or High Water, closed world experiments",
 		},
 		toolkit:  func(value int) ToolkitStep { return closedWorld{tools: value} },
@@ -103,14 +103,14 @@ var toolkitConditions = []entry{
 			Source:  sourceRFC + "original toolkit",
 		},
 		toolkit:  func(int) ToolkitStep { return goldTools{} },
-		excludes: append([]string{"universe-size", "closed-world"}, openWorlds...),
+		excludes: append([]string{"universe-size", nameClosedWorld}, openWorlds...),
 	},
 	openWorldEntry(NameOpenWorld, search.Lexical, "by its words"),
 	openWorldEntry(NameOpenWorldDense, search.Dense, "by its meaning"),
 	openWorldEntry(NameOpenWorldFused, search.Fused, "by its words and its meaning"),
 	{
 		Info: Info{
-			Name: "obfuscate", Kind: KindToolkit,
+			Name: nameObfuscate, Kind: KindToolkit,
 			Summary: "calls the tools FUNC_0, FUNC_1, … and their arguments ARG_1, ARG_2, …",
 			Source:  "NL2API §4.3.1 and appendix C.1",
 		},

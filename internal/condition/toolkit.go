@@ -14,7 +14,10 @@ import (
 type ToolkitInput struct {
 	Task     *universe.Task
 	Universe []*universe.Tool // what the agent would be shown without conditions, in that order; names are unique
-	Seed     uint64           // of the instance
+	// Elsewhere are the names of tools of other databases, for conditions that show more tools than the database has; names are
+	// unique, among those of Universe too. nil where none are to be shown.
+	Elsewhere []string
+	Seed      uint64 // of the instance
 }
 
 // Toolkit is what an agent is shown: tools by their own names, in the order in which they are shown, and the names under
@@ -23,6 +26,12 @@ type Toolkit struct {
 	Names    []string
 	Renaming *Renaming // nil where tools bear their own names
 }
+
+// Names of conditions of the toolkit that others ask for.
+const (
+	nameClosedWorld = "closed-world"
+	nameObfuscate   = "obfuscate"
+)
 
 // Refusal says why a task cannot be put under a condition.
 type Refusal struct {
@@ -42,7 +51,7 @@ const (
 func Refusals() map[string]string {
 	reasons := map[string]string{
 		reasonManyGoldTools: "the plans of the task need more tools than the condition shows",
-		reasonFewTools:      "the database has fewer tools than the condition shows",
+		reasonFewTools:      "there are fewer tools than the condition shows",
 		reasonNothingToFind: "the tools are of no database, or belong to one question: there is nothing to search",
 		reasonNoGoldTools:   "no plan of the task calls a tool",
 	}
@@ -131,7 +140,8 @@ func (s universeSize) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 }
 
 // closedWorld is the condition closed-world (Hell or High Water, closed world experiments): the gold tools of every plan
-// and seeded distractors, N in all. What a smaller world shows, a larger one shows too.
+// and seeded distractors, N in all: of the task's database, and where it has too few of other databases. What a smaller world
+// shows, a larger one shows too.
 type closedWorld struct{ tools int }
 
 func (s closedWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
@@ -140,12 +150,38 @@ func (s closedWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 		return Toolkit{}, &Refusal{
 			Reason: reasonManyGoldTools, Message: fmt.Sprintf("its plans call %d tools, and %d are to be shown", gold, s.tools),
 		}
-	case len(kit.Names) < s.tools:
+	case len(kit.Names)+len(in.Elsewhere) < s.tools:
 		return Toolkit{}, &Refusal{
-			Reason: reasonFewTools, Message: fmt.Sprintf("there are %d tools, and %d are to be shown", len(kit.Names), s.tools),
+			Reason: reasonFewTools, Message: fmt.Sprintf("there are %d tools, and %d are to be shown", len(kit.Names)+len(in.Elsewhere), s.tools),
 		}
+	case len(kit.Names) < s.tools:
+		// One order for all of them: what came last would be known to be a distractor.
+		kit.Names = in.shuffled("order", slices.Concat(kit.Names, in.drawnElsewhere(s.tools-len(kit.Names))))
+		return kit, nil
 	}
 	return choose(in, kit, s.tools), nil
+}
+
+// ReachesElsewhere says whether conditions may show tools of other databases. New names are those of one database.
+func ReachesElsewhere(conditions []Condition) bool {
+	named := func(name string) bool {
+		return slices.ContainsFunc(conditions, func(c Condition) bool { return c.Name == name })
+	}
+	return named(nameClosedWorld) && !named(nameObfuscate)
+}
+
+// drawnElsewhere draws n tools of other databases. What a smaller number draws, a larger one draws too.
+func (in *ToolkitInput) drawnElsewhere(n int) []string {
+	random := universe.Draw(in.Seed, "elsewhere", in.Task.Database, in.Task.Style)
+	drawn := make(map[int]bool, n)
+	names := make([]string, 0, n)
+	for len(names) < n {
+		if i := random.IntN(len(in.Elsewhere)); !drawn[i] {
+			drawn[i] = true
+			names = append(names, in.Elsewhere[i])
+		}
+	}
+	return names
 }
 
 // choose keeps n tools: the gold ones, and the first others of one shuffled order. They stay in the order of the

@@ -28,7 +28,7 @@ func openWorldEntry(name, kind, by string) entry {
 		toolkit: func(int) ToolkitStep { return openWorld{} },
 		search:  kind,
 		// New names are those of a database; here tools of all databases are found.
-		excludes: append(others, "universe-size", "closed-world", NameGoldTools, "obfuscate"),
+		excludes: append(others, "universe-size", nameClosedWorld, NameGoldTools, nameObfuscate),
 	}
 }
 
@@ -61,7 +61,7 @@ func SearchKind(conditions []Condition) string {
 // TakesFaults says whether tasks are put under faults within a combination of conditions of the toolkit too: in open and in
 // closed worlds, whose tools bear their own names.
 func TakesFaults(combination []Condition) bool {
-	return len(combination) == 1 && (combination[0].Name == "closed-world" || slices.Contains(openWorlds, combination[0].Name))
+	return len(combination) == 1 && (combination[0].Name == nameClosedWorld || slices.Contains(openWorlds, combination[0].Name))
 }
 
 // Struck lists the tools that conditions of the environment act on, in the order of the conditions.

@@ -5,6 +5,7 @@ package derive
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -42,9 +43,9 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 		if base == nil {
 			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
 		}
-		tools := s.Toolkit(&suite.Instance{}, task) // what the agent is shown without conditions
+		known := knownTo(s, task, combinations)
 		for _, combination := range combinations {
-			in, refusal, err := instance(base, task, tools, combination)
+			in, refusal, err := instance(base, task, known, combination)
 			if err != nil {
 				return nil, fmt.Errorf("derive: %w", err)
 			}
@@ -63,13 +64,31 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 	return derived, nil
 }
 
+// known is the tools that a task's toolkits are made of.
+type known struct {
+	tools     []*universe.Tool // what the agent is shown without conditions
+	elsewhere []string         // those of other databases, where some condition may show them
+}
+
+func knownTo(s *suite.Suite, task *universe.Task, combinations [][]condition.Condition) known {
+	k := known{tools: s.Toolkit(&suite.Instance{}, task)}
+	if slices.ContainsFunc(combinations, condition.ReachesElsewhere) {
+		k.elsewhere = s.Elsewhere(task)
+	}
+	return k
+}
+
 // instance puts one task under conditions of the toolkit. Such an instance keeps the role of the clean one: nothing in it
 // goes wrong, and it is as feasible.
 func instance(
-	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination []condition.Condition,
+	base *suite.Instance, task *universe.Task, known known, combination []condition.Condition,
 ) (*suite.Instance, *suite.Rejection, error) {
 	id := task.ID + "/" + condition.Specification(combination)
-	kit, refusal, err := condition.ChangeToolkit(combination, condition.ToolkitInput{Task: task, Universe: tools, Seed: base.Seed})
+	input := condition.ToolkitInput{Task: task, Universe: known.tools, Seed: base.Seed}
+	if condition.ReachesElsewhere(combination) {
+		input.Elsewhere = known.elsewhere
+	}
+	kit, refusal, err := condition.ChangeToolkit(combination, input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +100,7 @@ func instance(
 	}
 	in := *base
 	in.ID, in.Conditions = id, combination
-	if len(kit.Names) < len(tools) {
+	if len(kit.Names) != len(known.tools) {
 		in.Toolkit = kit.Names
 	}
 	return &in, nil, nil

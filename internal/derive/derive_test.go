@@ -143,7 +143,7 @@ func TestInstancesFail(t *testing.T) {
 
 // TestCompare changes a derived suite in one place at a time.
 func TestCompare(t *testing.T) {
-	texts := []string{"universe-size:50", "closed-world:5"}
+	texts := []string{"universe-size:50", "closed-world:5+obfuscate"}
 	for _, test := range []struct {
 		name   string
 		change func(*suite.Suite)
@@ -155,23 +155,23 @@ func TestCompare(t *testing.T) {
 		{"another toolkit", func(s *suite.Suite) { s.Instances[7].Toolkit[0], s.Instances[7].Toolkit[1] = "a_0", "a_1" },
 			"task.a_0/universe-size:50: the instance is another one when it is derived again"},
 		{"another seed", func(s *suite.Suite) { s.Instances[8].Seed++ },
-			"task.a_0/closed-world:5: the instance is another one when it is derived again"},
+			"task.a_0/closed-world:5+obfuscate: the instance is another one when it is derived again"},
 		{"another role", func(s *suite.Suite) { s.Instances[8].Role = condition.RoleFault },
-			"task.a_0/closed-world:5: the instance is another one when it is derived again"},
+			"task.a_0/closed-world:5+obfuscate: the instance is another one when it is derived again"},
 		{"twice", func(s *suite.Suite) { s.Instances = append(s.Instances, s.Instances[8]) },
-			"task.a_0/closed-world:5: the instance stands in the suite twice"},
+			"task.a_0/closed-world:5+obfuscate: the instance stands in the suite twice"},
 		{"one more", func(s *suite.Suite) {
 			more := *s.Instances[8]
 			more.ID += "0"
 			s.Instances = append(s.Instances, &more)
-		}, "task.a_0/closed-world:50: nothing that the suite was built with gives the instance"},
+		}, "task.a_0/closed-world:5+obfuscate0: nothing that the suite was built with gives the instance"},
 		{"no refusal", func(s *suite.Suite) { s.Rejected = s.Rejected[1:] },
-			"task.b_0/closed-world:5: the instance is refused, and the suite does not say so: closed-world:5: there are 4 tools, and 5 are to be shown"},
+			"task.b_0/closed-world:5+obfuscate: the instance is refused, and the suite does not say so: closed-world:5: there are 4 tools, and 5 are to be shown"},
 		{"another refusal", func(s *suite.Suite) { s.Rejected[0].Reason = "more_gold_tools" },
-			"task.b_0/closed-world:5: the instance is refused for another reason: closed-world:5: there are 4 tools, and 5 are to be shown"},
+			"task.b_0/closed-world:5+obfuscate: the instance is refused for another reason: closed-world:5: there are 4 tools, and 5 are to be shown"},
 		{"one refusal more", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "task.a_0/closed-world:5", Reason: "too_few_tools"})
-		}, "task.a_0/closed-world:5: nothing that the suite was built with refuses the instance"},
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "task.a_0/closed-world:5+obfuscate", Reason: "too_few_tools"})
+		}, "task.a_0/closed-world:5+obfuscate: nothing that the suite was built with refuses the instance"},
 		{"dropped", func(s *suite.Suite) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
 			s.Instances = slices.Delete(s.Instances, 7, 8)
@@ -180,7 +180,7 @@ func TestCompare(t *testing.T) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
 		}, "task.a_0/universe-size:50: the instance stands in the suite and is refused"},
 		{"an example refused", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "example", ID: "task.a_0/closed-world:5", Reason: "too_few_tools"})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "example", ID: "task.a_0/closed-world:5+obfuscate", Reason: "too_few_tools"})
 		}, ""},
 	} {
 		s := small()
@@ -222,5 +222,44 @@ func BenchmarkInstances(b *testing.B) {
 		if _, err := Instances(s, list); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestClosedWorldsReachElsewhere fills up a closed world with tools of other databases where its own has too few, and shows in a
+// larger world what a smaller one shows.
+func TestClosedWorldsReachElsewhere(t *testing.T) {
+	s := small()
+	shown := map[string][]string{}
+	d := derived(t, s, "closed-world:3", "closed-world:6", "closed-world:9", "closed-world:15")
+	for _, in := range d.Instances {
+		shown[in.ID] = in.Toolkit
+	}
+	for _, task := range s.Tasks {
+		var smaller []string
+		for _, n := range []int{3, 6, 9} {
+			toolkit := shown[fmt.Sprintf("%s/closed-world:%d", task.ID, n)]
+			names := slices.Compact(slices.Sorted(slices.Values(toolkit)))
+			if len(names) != n || !slices.Contains(names, task.Plans[0].Calls[0].Tool) {
+				t.Errorf("%s shows %q for %d", task.ID, toolkit, n)
+			}
+			foreign := 0
+			for _, name := range names {
+				if !strings.HasPrefix(name, task.Database) {
+					foreign++
+				}
+			}
+			if own := map[string]int{"a": 10, "b": 4}[task.Database]; foreign != max(0, n-own) {
+				t.Errorf("%s: %d of %d tools are of another database", task.ID, foreign, n)
+			}
+			for _, name := range smaller {
+				if !slices.Contains(names, name) {
+					t.Errorf("%s: %s is shown among fewer tools and not among %d", task.ID, name, n)
+				}
+			}
+			smaller = names
+		}
+	}
+	if got := d.Counts["closed-world:15"]; got.Made != 0 || got.Reasons["too_few_tools"] != len(s.Tasks) {
+		t.Errorf("closed-world:15 of 14 tools: %+v", got)
 	}
 }

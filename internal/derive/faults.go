@@ -87,11 +87,11 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
 		}
 		group.Go(func() error {
-			tools := s.Toolkit(&suite.Instance{}, task)
+			known := knownTo(s, task, o.Within)
 			placed[i] = make([]placedFault, len(struck))
 			for j, combination := range struck {
 				var err error
-				if placed[i][j], err = placeFault(clean[task.ID], task, tools, combination); err != nil {
+				if placed[i][j], err = placeFault(clean[task.ID], task, known, combination); err != nil {
 					return fmt.Errorf("derive: %w", err)
 				}
 			}
@@ -182,12 +182,13 @@ type placedFault struct {
 
 // placeFault puts one task under a combination in all its variants.
 func placeFault(
-	base *suite.Instance, task *universe.Task, tools []*universe.Tool, combination struckWithin,
+	base *suite.Instance, task *universe.Task, known known, combination struckWithin,
 ) (placedFault, error) {
 	var placed placedFault
+	tools := known.tools
 	variants := variantsOf(combination.faults)
 	if combination.within != nil {
-		shown, refusal, err := instance(base, task, tools, combination.within)
+		shown, refusal, err := instance(base, task, known, combination.within)
 		if err != nil {
 			return placed, err
 		}

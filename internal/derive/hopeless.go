@@ -29,7 +29,7 @@ func HopelessInstances(
 			whole = append(whole, t.Name)
 		}
 	}
-	placed, err := placeFault(base, task, tools, struckWithin{faults: []condition.Fault{{Kind: kind}}})
+	placed, err := placeFault(base, task, known{tools: tools}, struckWithin{faults: []condition.Fault{{Kind: kind}}})
 	if err != nil {
 		return nil, nil, err
 	}

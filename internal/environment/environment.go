@@ -68,6 +68,10 @@ type Config struct {
 	Recorded bool
 	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
 	Companions *Toolkit
+	// Database is that of World. Tools of other databases run on what Elsewhere gives, which is the same for every neighbour of
+	// World; where it is nil, all tools run on World.
+	Database  string
+	Elsewhere func(ctx context.Context, database string) (World, error)
 	// Open has the agent find its tools; nil shows it the toolkit.
 	Open   *Open
 	Budget universe.Budget

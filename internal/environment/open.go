@@ -31,10 +31,6 @@ type Finder interface {
 type Open struct {
 	Toolkit *Toolkit // all that can be found and called
 	Finder  Finder
-	// Database is that of the episode's world. Tools of other databases run on what Elsewhere gives, which is the same for
-	// every neighbour of that world.
-	Database  string
-	Elsewhere func(ctx context.Context, database string) (World, error)
 	// Struck are the tools that the conditions act on: what these add to the toolkit is shown from when one of them is.
 	Struck []string
 }
@@ -237,8 +233,8 @@ func (e *Environment) unknownTool(name string) *universe.ToolError {
 
 // worldOf gives the world on which a call runs: the i-th of the episode, or that of the tool's own database.
 func (e *Environment) worldOf(ctx context.Context, c *call, world int) (World, error) {
-	if open := e.config.Open; open != nil && c.tool.specification.Database != open.Database {
-		w, err := open.Elsewhere(ctx, c.tool.specification.Database)
+	if elsewhere := e.config.Elsewhere; elsewhere != nil && c.tool.specification.Database != e.config.Database {
+		w, err := elsewhere(ctx, c.tool.specification.Database)
 		if err != nil {
 			return nil, fmt.Errorf("database %s: %w", c.tool.specification.Database, err)
 		}

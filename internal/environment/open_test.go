@@ -50,9 +50,10 @@ func openConfig(t *testing.T, struck ...string) environment.Config {
 	return environment.Config{
 		Header: transcript.Header{Instance: "i"}, Toolkit: newToolkit(t, tools[:2]), World: ship, Neighbours: []environment.World{ship},
 		Open: &environment.Open{
-			Toolkit: newToolkit(t, tools), Finder: shelf(tools), Database: "ship", Struck: struck,
-			Elsewhere: func(context.Context, string) (environment.World, error) { return shore, nil },
+			Toolkit: newToolkit(t, tools), Finder: shelf(tools), Struck: struck,
 		},
+		Database:  "ship",
+		Elsewhere: func(context.Context, string) (environment.World, error) { return shore, nil },
 	}
 }
 
@@ -210,5 +211,22 @@ func TestOpenWorldNeedsItsNames(t *testing.T) {
 	config.Open.Toolkit = newToolkit(t, []*universe.Tool{query("get_info", "ship", "SELECT 1")})
 	if _, err := environment.New(config); err == nil {
 		t.Error("it is made")
+	}
+}
+
+// TestToolsOfOtherDatabasesShown runs a tool of another database that a closed world shows on that database.
+func TestToolsOfOtherDatabasesShown(t *testing.T) {
+	config := openConfig(t)
+	config.Open = nil
+	config.Toolkit = newToolkit(t, []*universe.Tool{query("crew_size", "ship", "SELECT n FROM crew"), query("town_size", "shore", "SELECT n FROM town")})
+	e, err := environment.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := act(t, e, [2]string{"crew_size", "{}"}, [2]string{"town_size", "{}"})
+	for i, want := range []string{"7", "40"} {
+		if seen[i].Error != nil || !strings.Contains(string(seen[i].Content), want) {
+			t.Errorf("%s, %v, want %s", seen[i].Content, seen[i].Error, want)
+		}
 	}
 }

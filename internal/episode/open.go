@@ -74,16 +74,21 @@ func (s *Stage) openFor(ctx context.Context, in *suite.Instance, task *universe.
 			return nil, err
 		}
 	}
-	return &environment.Open{
-		Toolkit: w.toolkit, Finder: f, Database: task.Database, Struck: condition.Struck(in.Conditions),
-		Elsewhere: func(ctx context.Context, database string) (environment.World, error) {
-			if p, ok := s.worlds.(published); ok {
-				return p.Published(ctx, database)
-			}
-			world, _, err := s.worlds.Worlds(ctx, &suite.Instance{}, &universe.Task{Database: database})
-			return world, err
-		},
-	}, nil
+	return &environment.Open{Toolkit: w.toolkit, Finder: f, Struck: condition.Struck(in.Conditions)}, nil
+}
+
+// elsewhere gives the published database of that name, for tools of other databases than an episode's own.
+func (s *Stage) elsewhere(ctx context.Context, database string) (environment.World, error) {
+	if p, ok := s.worlds.(published); ok {
+		return p.Published(ctx, database)
+	}
+	world, _, err := s.worlds.Worlds(ctx, &suite.Instance{}, &universe.Task{Database: database})
+	return world, err
+}
+
+// reachesElsewhere says whether an instance has tools of other databases than its own.
+func reachesElsewhere(in *suite.Instance) bool {
+	return condition.SearchKind(in.Conditions) != "" || condition.ReachesElsewhere(in.Conditions)
 }
 
 // meant gives the index that finds by meaning too. A failure is not remembered: another attempt may succeed.

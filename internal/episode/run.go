@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
@@ -25,6 +26,8 @@ type Participant struct {
 	Model  bool
 	SQL    bool // the agent writes SQL: see [Seat]
 	Budget universe.Budget
+	// Open is the budget in the place of Budget where tools have to be found; nil where it is the same.
+	Open *universe.Budget
 	// Scale bounds an episode by that many times the base budget of its task as well: see [BaseBudget]. 0 does not.
 	Scale float64
 	// Only says which instances the agent takes part in; nil means all of the run's.
@@ -310,6 +313,9 @@ func (x *execution) prepare(
 		return nil, nil, err
 	}
 	budget := j.participant.Budget
+	if open := j.participant.Open; open != nil && condition.SearchKind(j.instance.Conditions) != "" {
+		budget = *open
+	}
 	if scale := j.participant.Scale; scale != 0 {
 		own, err := x.run.Stage.Task(j.instance) // under its own names, as all instances of the task share it
 		if err != nil {

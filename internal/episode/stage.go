@@ -145,6 +145,9 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if config.Recorded = task.Proof == universe.ProofStatic; !config.Recorded {
 		config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, task)
 	}
+	if !seat.SQL && reachesElsewhere(in) {
+		config.Database, config.Elsewhere = task.Database, s.elsewhere
+	}
 	if err != nil {
 		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
 	}
@@ -187,13 +190,20 @@ func ofEnvironment(c condition.Condition) bool {
 }
 
 // Shown gives the task of an instance as its agent meets it: its request reads as a condition has it, where a condition
-// calls tools and arguments by other names the plans call them by those, and where nothing can give the answer, declining is
-// right. Policies play it, and grades
+// calls tools and arguments by other names the plans call them by those, paths that want tools which are not shown are left
+// out, and where nothing can give the answer, declining is right. Policies play it, and grades
 // compare with it.
 func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 	task, err := s.Task(in)
 	if err != nil {
 		return nil, err
+	}
+	if in.Toolkit != nil && len(task.Paths) > 0 {
+		able := *task
+		able.Paths = slices.DeleteFunc(slices.Clone(task.Paths), func(p universe.Path) bool {
+			return slices.ContainsFunc(p.Calls, func(c universe.Call) bool { return !slices.Contains(in.Toolkit, c.Tool) })
+		})
+		task = &able
 	}
 	names, err := s.renaming(in, task)
 	if err != nil {
@@ -221,7 +231,7 @@ func (s *Stage) Shown(in *suite.Instance) (*universe.Task, error) {
 
 // renaming gives the names under which an instance shows its tools, nil where they bear their own.
 func (s *Stage) renaming(in *suite.Instance, task *universe.Task) (*condition.Renaming, error) {
-	if !slices.ContainsFunc(in.Conditions, ofToolkit) {
+	if !slices.ContainsFunc(in.Conditions, ofToolkit) || condition.ReachesElsewhere(in.Conditions) { // which shows no new names
 		return nil, nil
 	}
 	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(task), condition.Specification(in.Conditions), in.Seed)

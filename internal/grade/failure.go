@@ -88,8 +88,9 @@ func (j *journey) meant(tool string) string {
 	return tool
 }
 
-// ways lists the ways to the answer that no tool which fails for good lies on, the plans of the task first. Of a task whose
-// tools cannot be run it is what is known of the right calls.
+// ways lists the ways to the answer that can be known and on which no tool lies that fails for good, the plans of the task
+// first; where none is left, those that are right by accident. Of a task whose tools cannot be run it is what is known of the
+// right calls.
 func (j *journey) ways() []*universe.Plan {
 	task := j.e.task
 	if task.Gold.Kind == universe.GoldDecline {
@@ -102,17 +103,15 @@ func (j *journey) ways() []*universe.Plan {
 		}
 		return list
 	}
-	add := func(p *universe.Plan) {
-		if !slices.ContainsFunc(p.Calls, func(c universe.Call) bool { return j.dead[c.Tool] }) {
-			list = append(list, p)
-		}
+	fails := func(p *universe.Plan) bool {
+		return slices.ContainsFunc(p.Calls, func(c universe.Call) bool { return j.dead[c.Tool] })
 	}
-	for i := range task.Plans {
-		add(&task.Plans[i])
+	if list = slices.DeleteFunc(task.Sound(), fails); len(list) > 0 || j.e.end.Gold != nil {
+		return list
 	}
-	for i := range task.Paths {
-		if j.e.end.Gold == nil || !task.Paths[i].Accidental { // what is right by accident is so on the published database alone
-			add(&task.Paths[i].Plan)
+	for i := range task.Paths { // what is right by accident is so on the published database alone
+		if p := &task.Paths[i]; p.Accidental && !fails(&p.Plan) {
+			list = append(list, &p.Plan)
 		}
 	}
 	return list

@@ -33,13 +33,16 @@ const (
 	byHazardWorkflow = "hazard and workflow"
 )
 
-// Aspect says which episodes a summary is of: By says which of the other fields do.
+// Aspect says which episodes a summary is of: By says which of the other fields do, and Within parts them besides.
 type Aspect struct {
 	By       string `json:"by"` // one of the By constants
 	Hazard   string `json:"hazard,omitempty"`
 	Kind     string `json:"kind,omitempty"`
 	Workflow string `json:"workflow,omitempty"`
 	Backup   string `json:"backup,omitempty"`
+	// Within is the other conditions of the instances, as they are written on the command line, as open-world or closed-world:9;
+	// "" for none.
+	Within string `json:"within,omitempty"`
 }
 
 // Contrast compares instances with their clean pairs: the control of the same task under the same kinds, which shows the same
@@ -382,7 +385,8 @@ func (a Aspect) compare(c Aspect) int {
 		return workflowOrder(w)
 	}
 	return cmp.Or(cmp.Compare(hazardOrder(a.Hazard), hazardOrder(c.Hazard)), compareKinds(a.Kind, c.Kind),
-		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow), cmp.Compare(c.Backup, a.Backup))
+		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow), cmp.Compare(c.Backup, a.Backup),
+		cmp.Compare(a.Within, c.Within))
 }
 
 // faulted gives the summaries of episodes under faults, grouped by an aspect.
@@ -391,6 +395,7 @@ func (b *bench) faulted(by string) []Faulted {
 	for i := range b.parts[PartFault] {
 		r := &b.parts[PartFault][i]
 		for _, a := range aspects(by, r) {
+			a.Within = r.Strike.Beside
 			groups[a] = append(groups[a], *r)
 		}
 	}
@@ -403,7 +408,11 @@ func (b *bench) faulted(by string) []Faulted {
 
 func (b *bench) faultedOf(a Aspect, rows []Row) Faulted {
 	names := func(what string) []string {
-		return b.names(a.By, a.Hazard, a.Kind, a.Workflow, a.Backup, what)
+		list := []string{a.By, a.Hazard, a.Kind, a.Workflow, a.Backup, what}
+		if a.Within != "" {
+			list = append(list, a.Within)
+		}
+		return b.names(list...)
 	}
 	c := compare(unitsOf(rows, b.pairOf), b.options, names("difference"))
 	f := Faulted{

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,12 +155,24 @@ func (l *line) aspect(by []string, values map[string]string) {
 	}
 }
 
+// columnWithin stands where some instances are under other conditions too.
+const columnWithin = "within"
+
 func (a Aspect) values() map[string]string {
-	return map[string]string{ByHazard: a.Hazard, ByKind: a.Kind, ByWorkflow: a.Workflow, ByBackup: a.Backup}
+	return map[string]string{ByHazard: a.Hazard, ByKind: a.Kind, ByWorkflow: a.Workflow, ByBackup: a.Backup, columnWithin: cmp.Or(a.Within, "alone")}
+}
+
+// parted adds to what lines are of the other conditions of their instances, where there are any.
+func parted(list []Faulted, by []string) []string {
+	if slices.ContainsFunc(list, func(f Faulted) bool { return f.Within != "" }) {
+		return append(slices.Clone(by), columnWithin)
+	}
+	return by
 }
 
 // faultedTable shows success with and without faults.
 func faultedTable(title string, list []Faulted, by ...string) Table {
+	by = parted(list, by)
 	t := Table{
 		Title: title,
 		Columns: slices.Concat(groupColumns(), aspectColumns(by...), contrastColumns("faulted"), []Column{
@@ -189,7 +202,7 @@ func faultedTable(title string, list []Faulted, by ...string) Table {
 		l.mean("extra_calls", f.ExtraCalls, 1, why)
 		l.cost("extra_cost_usd", f.ExtraCostUSD, whyNoPair)
 		t.add(l)
-		t.leftOut(f.Style, f.Subject, f.Aspect == Aspect{By: f.By}, &f.Summary)
+		t.leftOut(f.Style, f.Subject, f.Aspect == Aspect{By: f.By, Within: f.Within}, &f.Summary)
 	}
 	return t.starred(starred)
 }
@@ -203,6 +216,7 @@ func (t *Table) leftOut(style string, s Subject, all bool, summary *Summary) {
 
 // reactionTable shows what came of landed faults.
 func reactionTable(title string, list []Faulted, by ...string) Table {
+	by = parted(list, by)
 	t := Table{
 		Title: title,
 		Columns: slices.Concat(groupColumns(), aspectColumns(by...), []Column{

@@ -95,7 +95,7 @@ func (e *Episode) begin(r *Request) error {
 		if err != nil {
 			return err
 		}
-		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BaseBudget(own), r.Scale))
+		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BudgetOf(e.instance, own), r.Scale))
 	}
 	env, err := s.environmentOf(s.stage, e.instance, episode.Seat{Header: e.header, Budget: budget})
 	if err != nil {

@@ -340,8 +340,8 @@ func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 		named[name] = nil
 	}
 	for _, tool := range s.Tools[t.Style] {
-		// Names are unique in a database, those of the func style in the whole suite.
-		own := tool.Database == "" || tool.Database == t.Database || t.Style == universe.StyleFunc
+		// Names are unique in a database, those of the func and rest styles in the whole suite.
+		own := tool.Database == "" || tool.Database == t.Database || hasForeign(t.Style)
 		if known, asked := named[tool.Name]; asked && known == nil && own && (keys == nil || hasKey(keys, tool)) {
 			named[tool.Name] = tool
 		}
@@ -358,6 +358,25 @@ func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 		}
 	}
 	return kit
+}
+
+// hasForeign says whether tools of other databases can be shown in a style: those of others are of none, or belong to one
+// question.
+func hasForeign(style string) bool { return style == universe.StyleFunc || style == universe.StyleRest }
+
+// Elsewhere lists the names of the tools that are of the style of a task and of other databases than its own, in their order;
+// nil in styles whose tools are of none.
+func (s *Suite) Elsewhere(t *universe.Task) []string {
+	if !hasForeign(t.Style) {
+		return nil
+	}
+	var names []string
+	for _, tool := range s.Tools[t.Style] {
+		if tool.Database != t.Database {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
 }
 
 // keys lists the keys of a task's starting tables, nil for tasks without any.
