@@ -63,12 +63,13 @@ func (m *material) freshTable() *Table {
 			t.add(l)
 		}
 	}
+	t = t.marked(starred).orNone("it takes " + needsFresh)
 	for _, name := range slices.Sorted(maps.Keys(m.sets)) {
 		if left := m.sets[name].LeftOut; len(left) > 0 {
 			t.Notes = append(t.Notes, leftOutNote(name, left))
 		}
 	}
-	return t.marked(starred).orNone("it takes " + needsFresh)
+	return t
 }
 
 func leftOutNote(name string, left map[string]int) string {

@@ -102,7 +102,7 @@ func (g *styled) settings() []*setting {
 		}
 	}
 	list := slices.SortedFunc(maps.Values(known), func(a, b *setting) int {
-		return cmp.Or(cmp.Compare(a.tools(), b.tools()), cmp.Compare(a.world, b.world), cmp.Compare(a.request, b.request))
+		return cmp.Or(compareWorlds(a.world, b.world), cmp.Compare(a.request, b.request))
 	})
 	for _, s := range list {
 		if len(s.struck) > 0 {
@@ -117,9 +117,19 @@ func (g *styled) settings() []*setting {
 }
 
 // tools is the number of tools that a closed world shows, 0 for others.
-func (s *setting) tools() int {
-	n, _ := strconv.Atoi(strings.TrimPrefix(s.world, conditionClosed)) // 0 where it is none
+func (s *setting) tools() int { return toolsOf(s.world) }
+
+func toolsOf(world string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(world, conditionClosed)) // 0 where it is none
 	return n
+}
+
+// compareWorlds puts worlds in order, with what else is said of them behind a plus: closed ones by the number of their tools,
+// behind all others.
+func compareWorlds(a, b string) int {
+	x, _, _ := strings.Cut(a, "+")
+	y, _, _ := strings.Cut(b, "+")
+	return cmp.Or(cmp.Compare(toolsOf(x), toolsOf(y)), cmp.Compare(a, b))
 }
 
 // labels writes the labels of the run of a group.
@@ -241,7 +251,7 @@ func (m *material) sizeFigure() *Table {
 		text := func(r map[string]any, key string) string { s, _ := r[key].(string); return s }
 		x, _ := a["parameters"].(float64)
 		y, _ := b["parameters"].(float64)
-		return cmp.Or(cmp.Compare(text(a, "world"), text(b, "world")), cmp.Compare(x, y))
+		return cmp.Or(compareWorlds(text(a, "world"), text(b, "world")), cmp.Compare(x, y))
 	})
 	return t.orNone("it takes " + needsSizes)
 }
@@ -477,7 +487,7 @@ func (g *styled) stays() []*stay {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(known), func(a, b *stay) int { return cmp.Or(cmp.Compare(a.world, b.world), cmp.Compare(a.side, b.side)) })
+	return slices.SortedFunc(maps.Values(known), func(a, b *stay) int { return cmp.Or(compareWorlds(a.world, b.world), cmp.Compare(a.side, b.side)) })
 }
 
 // turnsFigure is the data of figure 5: how many episodes took how many turns.

@@ -70,7 +70,7 @@ func (m *material) kappaTable() *Table {
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(verdicts), func(a, b key) int {
-		return cmp.Or(compareStyles(a.style, b.style), cmp.Compare(a.world, b.world), cmp.Compare(a.errors, b.errors))
+		return cmp.Or(compareStyles(a.style, b.style), compareWorlds(a.world, b.world), cmp.Compare(a.errors, b.errors))
 	}) {
 		raters := slices.Sorted(maps.Keys(verdicts[k]))
 		if len(raters) < 2 {

@@ -326,10 +326,10 @@ func (t *Table) add(l *line) {
 // missingKey names what a record lacks, and why.
 const missingKey = "missing"
 
-// none of the rows: the table says so.
+// none of the rows: the table says so, and nothing of lines that are not there.
 func (t *Table) orNone(why string) *Table {
 	if len(t.Cells) == 0 {
-		t.Notes = append([]string{"Nothing to show: " + why + "."}, t.Notes...)
+		t.Notes = []string{"Nothing to show: " + why + "."}
 	}
 	return t
 }

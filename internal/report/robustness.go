@@ -386,7 +386,7 @@ func (a Aspect) compare(c Aspect) int {
 	}
 	return cmp.Or(cmp.Compare(hazardOrder(a.Hazard), hazardOrder(c.Hazard)), compareKinds(a.Kind, c.Kind),
 		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow), cmp.Compare(c.Backup, a.Backup),
-		cmp.Compare(a.Within, c.Within))
+		compareWorlds(a.Within, c.Within))
 }
 
 // faulted gives the summaries of episodes under faults, grouped by an aspect.
