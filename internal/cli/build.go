@@ -18,6 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/catalogue"
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/relation"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -169,6 +170,9 @@ func (a *app) build(ctx context.Context, o build.Options, out string) error {
 		a.printBuild(&r)
 	}
 	a.warnUncertified(o.Faults, m.Counts.Instances)
+	if err := a.noteApart(o.Conditions, o.Faults); err != nil {
+		return err
+	}
 	if r.Tasks == 0 {
 		e := &diag.Error{Exit: diag.ExitFailed, Message: "no task was published"}
 		return e.WithHint("%s says why of each example", filepath.Join(out, suite.FileRejected))
@@ -250,6 +254,35 @@ func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceC
 			_, _ = fmt.Fprintf(a.Err, "seatrial: warning: no instance is under %s: %s\n", fault, countList(c.Reasons))
 		}
 	}
+}
+
+// noteApart says on standard error which faults and conditions that were asked for are tried apart, and not together.
+func (a *app) noteApart(conditions, faults []string) error {
+	combinations, err := condition.ParseAsked(conditions)
+	if err != nil {
+		return err
+	}
+	struck, err := condition.ParseFaults(faults)
+	if err != nil || len(struck) == 0 {
+		return err
+	}
+	var worlds, others []string
+	for _, c := range combinations {
+		if condition.TakesFaults(c) {
+			worlds = append(worlds, condition.Specification(c))
+		} else {
+			others = append(others, condition.Specification(c))
+		}
+	}
+	if hopeless := derive.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
+		_, _ = fmt.Fprintf(a.Err, "seatrial: note: no instance is under %s within %s: that nothing helps is proven over the tools of the database\n",
+			strings.Join(hopeless, ", "), strings.Join(worlds, ", "))
+	}
+	if len(others) > 0 {
+		_, _ = fmt.Fprintf(a.Err, "seatrial: note: faults are not placed within %s: they stand beside clean tasks, and in open and closed worlds\n",
+			strings.Join(others, ", "))
+	}
+	return nil
 }
 
 func (a *app) printBuild(r *buildResult) {

@@ -113,6 +113,27 @@ func TestBackupPlans(t *testing.T) {
 	}
 }
 
+// TestAccidentsAreNotNeeded counts a way that is right by accident only where no other is left.
+func TestAccidentsAreNotNeeded(t *testing.T) {
+	luck := twoWays()
+	luck.Paths = append(luck.Paths, universe.Path{Accidental: true, Plan: universe.Plan{Kind: "path-1", Calls: []universe.Call{{Label: "l", Tool: "far"}}}})
+	for _, test := range []struct {
+		turn   [][]string
+		plan   string
+		class  string
+		backup int
+	}{
+		{turns("?far", "stop"), "direct", FailureSearch, 0},
+		{turns("whole-", "?far", "stop"), "composed", FailureSearch, 3},
+		{turns("whole-", "part-", "?far", "stop"), "path-1", FailureIdentification, 1},
+	} {
+		g := must(t, luck, explore(true, test.turn...))
+		if f := g.Failure; f == nil || f.Plan != test.plan || f.Class != test.class || g.Backup != test.backup {
+			t.Errorf("%v: %+v, backup plan of %d calls, want %+v", test.turn, f, g.Backup, test)
+		}
+	}
+}
+
 // TestEveryFailureHasOneClass holds the classes against what they are said to mean, over transcripts drawn at random.
 func TestEveryFailureHasOneClass(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

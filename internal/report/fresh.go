@@ -15,11 +15,11 @@ func (m *material) freshTable() *Table {
 		column("tasks", 0, "tasks"), column("published", 0, "published"), column("fresh", 0, "fresh"), column("gap", 0, "gap"),
 		column("95 % interval", 1, intervalKeys("gap_ci95")...), column("lost", 2, "lost"), column("gained", 2, "gained"), column("McNemar p", 3, "mcnemar_p"))}
 	t.Notes = []string{
-		"gap: success on the published databases less success on the fresh world, over the tasks that have both, a task counting once. What is not " +
+		"gap: success on the published databases less success on the fresh world, in percentage points, over the tasks that have both, a task counting once. What is not " +
 			"explained by chance was remembered, not found out. lost: right in most episodes on the published database and not on the fresh world; " +
 			"gained: the other way; p is McNemar's exact test on them.",
 	}
-	starred := false
+	starred, unpaired := false, false
 	for i := range m.groups {
 		g := &m.groups[i]
 		arm := armOf(g.subject.Arm)
@@ -45,6 +45,7 @@ func (m *material) freshTable() *Table {
 				gained += one(is > 0.5 && was <= 0.5)
 			}
 			why := "no task has valid episodes on both"
+			unpaired = unpaired || len(pairs) == 0
 			l := g.line()
 			l.text("labels", m.labels(g))
 			l.count("world", arm.World)
@@ -52,9 +53,9 @@ func (m *material) freshTable() *Table {
 			l.count("tasks", len(pairs))
 			l.value("published", share(before, len(pairs)), percent, why)
 			l.value("fresh", share(after, len(pairs)), percent, why)
-			l.value("gap", ratio(pairs), signed, why)
+			l.value("gap", ratio(pairs), points, why)
 			ci, method := interval(pairs, -1, m.options, g.names("fresh", specification))
-			l.interval("gap_ci95", ci, method, signed)
+			l.interval("gap_ci95", ci, method, points)
 			starred = starred || method == MethodWilson
 			l.count("lost", lost)
 			l.count("gained", gained)
@@ -62,6 +63,10 @@ func (m *material) freshTable() *Table {
 			l.value("mcnemar_p", &p, func(v *float64) string { return pValue(*v) }, "")
 			t.add(l)
 		}
+	}
+	if unpaired {
+		t.Notes = append(t.Notes, "Lines without tasks: no run was given in which the same agent, with the same protocol and labels, played the same suite on "+
+			"its published databases.")
 	}
 	t = t.marked(starred).orNone("it takes " + needsFresh)
 	for _, name := range slices.Sorted(maps.Keys(m.sets)) {
