@@ -141,6 +141,10 @@ func (b *bridge) Run(ctx context.Context, code string) (*Outcome, error) {
 	}
 	stop := context.AfterFunc(ctx, b.p.kill)
 	defer stop()
+	r, rests := b.p.(rester)
+	if rests {
+		r.rest(false)
+	}
 	w := newWatch(b.p, min(l.BlockTime, l.SessionTime-b.spent), l.BlockCPU)
 	out := &Outcome{}
 	lost, err := b.exchange(ctx, code, w, out)
@@ -166,6 +170,8 @@ func (b *bridge) Run(ctx context.Context, code string) (*Outcome, error) {
 		}
 	case lost != "":
 		b.drop()
+	case rests:
+		r.rest(true)
 	}
 	out.Fresh, out.Reason = lost != "", lost
 	return out, nil
@@ -225,6 +231,12 @@ func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outco
 			return "", errTampered
 		}
 	}
+}
+
+// rester is a process that can be kept from running between blocks. Code that ends its block itself would go on, by the
+// processor time of other episodes, while its agent thinks.
+type rester interface {
+	rest(on bool)
 }
 
 // settler is a process that can tell when it waits for the next block.

@@ -573,6 +573,19 @@ func (p *nativeProcess) interrupt() bool {
 	return p.handle != nil && p.handle.Signal(os.Interrupt) == nil
 }
 
+// rest implements [rester].
+func (p *nativeProcess) rest(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	signal := syscall.SIGCONT
+	if on {
+		signal = syscall.SIGSTOP
+	}
+	if p.handle != nil {
+		_ = p.handle.Signal(signal) // one that is gone is found out by the next block
+	}
+}
+
 func (p *nativeProcess) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -3,6 +3,9 @@
 package interpreter
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -57,5 +60,39 @@ func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 			t.Errorf("%+v: the session outlives its server: %d, %v", way, n, err)
 		}
 		_ = unix.Close(fd)
+	}
+}
+
+// TestNativeSessionsRestBetweenBlocks has code end its block itself and go on: it is stopped until the next block, which
+// finds out.
+func TestNativeSessionsRestBetweenBlocks(t *testing.T) {
+	s := started(t, nativeEngine(t), &Setup{Limits: Limits{BlockTime: 300 * time.Millisecond}})
+	const code = `
+import json, os
+body = json.dumps({"id": 1, "value": "", "traceback": "", "cut": False, "lost": ""}).encode()
+os.write(3, b"d" + len(body).to_bytes(4, "big") + body)
+while True:
+    pass`
+	if o := ran(t, s, code); o.Fresh || o.Traceback != "" {
+		t.Fatal(brief(o))
+	}
+	began := time.Now()
+	for state := byte(0); state != 'T'; {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", processOf(s)))
+		if err != nil {
+			t.Skip(err)
+		}
+		if _, rest, ok := bytes.Cut(text, []byte(") ")); ok {
+			state = rest[0]
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("the session is in state %c between two blocks", state)
+		}
+	}
+	if o := ran(t, s, "1+1"); !o.Fresh && o.Value == "2" {
+		t.Errorf("the next block did not find out: %s", brief(o))
+	}
+	if o := ran(t, s, "1+1"); o.Value != "2" {
+		t.Error(brief(o))
 	}
 }
