@@ -231,8 +231,8 @@ func (s *site) act(e *server.Episode, m made, a *universe.Action, failed map[str
 
 const planted = "unmistakable-"
 
-// plant copies the harbour's suite with values in gold, plans, SQL and the like that stand nowhere else.
-func plant(tb testing.TB) *suite.Suite {
+// plant copies the harbour's suite with values in gold, SQL and the like that stand nowhere else, and, if it is to, in plans.
+func plant(tb testing.TB, plans bool) *suite.Suite {
 	tb.Helper()
 	s, _ := openHarbour(tb)
 	copied := *s
@@ -250,6 +250,9 @@ func plant(tb testing.TB) *suite.Suite {
 		for j := range t.Plans {
 			t.Plans[j].Calls = slices.Clone(t.Plans[j].Calls)
 			for k := range t.Plans[j].Calls {
+				if !plans {
+					continue
+				}
 				t.Plans[j].Calls[k].Arguments = map[string]any{"x": planted + "argument"}
 			}
 		}
@@ -261,7 +264,13 @@ func plant(tb testing.TB) *suite.Suite {
 // TestGoldStaysOut asks for everything that can be asked for, and for much that cannot, and looks for gold, plans, SQL, other
 // episodes and the host in every byte that came back.
 func TestGoldStaysOut(t *testing.T) {
-	s := plant(t)
+	t.Run("clean", func(t *testing.T) { goldStaysOut(t, false) })
+	t.Run("faulted", func(t *testing.T) { goldStaysOut(t, true) })
+}
+
+// goldStaysOut tries some instances of each style and role, or one of each fault, whose place depends on what plans say.
+func goldStaysOut(t *testing.T, faulted bool) {
+	s := plant(t, !faulted)
 	core := newCore(t, func(c *server.Config) { c.Suite = s })
 	site := newSite(t, core, server.Options{})
 	index := s.Index()
@@ -269,11 +278,14 @@ func TestGoldStaysOut(t *testing.T) {
 	var others []made
 	for _, in := range s.Instances {
 		task := index[in.Task]
-		if key := task.Style + in.Role; seen[key] > 3 || len(in.Conditions) > 0 && in.Conditions[0].OfEnvironment() {
-			continue // faults are placed by plans, which say nothing any more
-		} else {
-			seen[key]++
+		key, most := task.Style+in.Role, 4
+		if faulted && len(in.Conditions) > 0 {
+			key, most = in.Conditions[0].Name+in.Role, 1
 		}
+		if seen[key] == most || (len(in.Conditions) > 0 && in.Conditions[0].OfEnvironment()) != faulted {
+			continue
+		}
+		seen[key]++
 		others = append(others, site.open(in.ID))
 		m := site.open(in.ID)
 		site.heard.Reset() // what an operator is told
@@ -306,10 +318,14 @@ func TestGoldStaysOut(t *testing.T) {
 		site.do(http.MethodPost, m.URL+"/steps", `{"actions": [{"kind": "call", "tool": "gold"}, {"kind": "reveal"}, {"kind": "answer", "answer": "$gold$"}]}`)
 		site.do(http.MethodPost, m.URL+"/answer", `{"answer": [{"a": "wrong"}]}`)
 		site.probeMCP(m) // after the end too
+		site.probeBatch(in.ID, tools.Tools[0].Name)
 		site.do(http.MethodGet, m.URL+"/grade", "")
 		site.do(http.MethodGet, m.URL, "")
 		text := site.heard.String()
 		secrets := []string{planted, filepath.ToSlash(harbour.dir), ".sqlite", in.ID}
+		if faulted {
+			secrets = append(secrets, in.Conditions[0].Name)
+		}
 		for _, other := range others {
 			secrets = append(secrets, other.URL, other.Token, other.Episode)
 		}
@@ -333,6 +349,27 @@ func TestGoldStaysOut(t *testing.T) {
 	if _, data, _ := site.do(http.MethodGet, m.URL+"/grade", ""); !bytes.Contains(data, []byte(`"success":true`)) {
 		t.Errorf("the planted answer is graded %s", data)
 	}
+}
+
+// probeBatch plays an instance in a batch, wrongly.
+func (s *site) probeBatch(instance, tool string) {
+	s.tb.Helper()
+	status, data, _ := s.do(http.MethodPost, "/v1/batches", fmt.Sprintf(`{"instances":[%q,%q]}`, instance, instance))
+	var b struct{ URL string }
+	if err := json.Unmarshal(data, &b); err != nil || status != http.StatusCreated {
+		s.tb.Fatalf("no batch was made: %d %s", status, data)
+	}
+	s.do(http.MethodPost, b.URL+"/reset", `{}`)
+	for _, actions := range []string{
+		fmt.Sprintf(`[{"kind":"call","tool":%q,"arguments":{}}]`, tool), `[{"kind":"call","tool":"none","arguments":{"a":"$gold$"}}]`, `[]`,
+		`[{"kind":"reveal"}]`, `[{"kind":"answer","answer":"wrong"}]`,
+	} {
+		status, data, _ := s.do(http.MethodPost, b.URL+"/steps", `{"turns":[{"actions":`+actions+`},{"actions":`+actions+`}]}`)
+		if status != http.StatusOK {
+			s.tb.Errorf("a step of a batch: %d %s", status, data)
+		}
+	}
+	s.do(http.MethodDelete, b.URL, "")
 }
 
 // TestTokens checks who may do what where a token is needed.
