@@ -202,12 +202,27 @@ func (s *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 	case o.broken != "":
 		return nil, brokenError(o)
 	}
-	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(o.text)}}, IsError: o.failed}
+	var result mcp.CallToolResult
+	if begun := r.Session.InitializeParams(); begun == nil || begun.ProtocolVersion >= typedSince {
+		result = complete
+	}
+	result.Content, result.IsError = []mcp.Content{&mcp.TextContent{Text: string(o.text)}}, o.failed
 	if !o.failed {
 		result.StructuredContent = json.RawMessage(o.text)
 	}
-	return result, nil
+	return &result, nil
 }
+
+// typedSince is the version of the protocol from which on clients refuse a result that does not say of which type it is.
+const typedSince = "2026-07-28"
+
+// complete is a result that says so. The SDK writes the field and reads it, and lets nobody else set it.
+var complete = func() (r mcp.CallToolResult) {
+	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), &r); err != nil {
+		panic(err)
+	}
+	return r
+}()
 
 func brokenError(o *outcome) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: codeClosed, Message: o.broken, Data: o.text}

@@ -330,6 +330,66 @@ func TestTransportsOfMCP(t *testing.T) {
 	waitFor(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= before+3 })
 }
 
+// TestTypedResults holds what is said over stdio to what clients of each version of the protocol demand: from 2026-07-28 on
+// every result says of which type it is, and before that none does.
+func TestTypedResults(t *testing.T) {
+	core := newCore(t, nil)
+	in := instances(t, universe.StyleFunc)[0]
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}`
+	acts := []string{
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{META}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"none","arguments":{}META}}`,
+		`{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"request"META}}`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"decline","arguments":{"reason":"none"}META}}`,
+	}
+	for version, c := range map[string]struct{ first, meta, want string }{
+		"2025-11-25": {hello, "", ""},
+		"2026-07-28": {`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`, meta, "complete"},
+	} {
+		lines := []string{c.first}
+		if c.meta == "" {
+			lines = append(lines, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		}
+		for _, act := range acts {
+			between := ","
+			if strings.Contains(act, "{META") || c.meta == "" {
+				between = ""
+			}
+			lines = append(lines, strings.Replace(act, "META", between+c.meta, 1))
+		}
+		reader, toServer := io.Pipe()
+		fromServer, writer := io.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- server.ServeMCP(context.Background(), open(t, core, server.Request{Instance: in.ID}), reader, writer, 0, 0)
+		}()
+		answers := json.NewDecoder(fromServer)
+		for _, line := range lines {
+			if _, err := io.WriteString(toServer, line+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, "notifications/") {
+				continue
+			}
+			var answer struct {
+				Error  json.RawMessage
+				Result struct{ ResultType string }
+			}
+			if err := answers.Decode(&answer); err != nil {
+				t.Fatal(err)
+			}
+			if answer.Error != nil || answer.Result.ResultType != c.want {
+				t.Errorf("%s: %s was answered by a result of type %q, not %q; error %s", version, line, answer.Result.ResultType, c.want, answer.Error)
+			}
+		}
+		_ = toServer.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // waitFor gives others the processor until something holds.
 func waitFor(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
