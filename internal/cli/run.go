@@ -566,7 +566,14 @@ func storeError(err error, path string) error {
 		return diag.Usagef("%s", format)
 	case errors.As(err, &mismatch):
 		hint := "begin a new run with another --out"
-		if slices.ContainsFunc(mismatch.Differences, func(d episode.Difference) bool { return d.Name == settingFiles }) {
+		for _, d := range mismatch.Differences {
+			if d.Name == settingCommand { // nothing that the two were told can be compared
+				return diag.Usagef("%s was begun by `seatrial %s`", path, cmp.Or(d.Was, "run")).WithHint("%s", hint)
+			}
+		}
+		if slices.ContainsFunc(mismatch.Differences, func(d episode.Difference) bool {
+			return d.Name == settingFiles && d.Was == filesHidden && d.Is == filesOpen
+		}) {
 			hint = "go on where files can be hidden from commands (Linux with landlock), or " + hint
 		}
 		return diag.Usagef("%s", mismatch).WithHint("%s", hint)

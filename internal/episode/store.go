@@ -135,18 +135,29 @@ func (e *FormatError) Error() string {
 	}
 }
 
-// IsRun says whether a file looks like a run, from its beginning alone: it need be neither whole nor of this version.
+// IsRun says whether a file looks like a run, from its beginning alone: it need be neither whole nor of this version. What a run that
+// is being written holds may all be in its log still, its tables too.
 func IsRun(path string) bool {
+	head := beginning(path)
+	mark := []byte("-- " + formatPrefix)
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && (bytes.Contains(head, mark) || bytes.Contains(beginning(path+"-wal"), mark))
+}
+
+// beginning reads as much of a file as holds the tables of a run; nothing where it cannot be read.
+func beginning(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer func() { _ = file.Close() }() // nothing was written
 	head, err := io.ReadAll(io.LimitReader(file, headOfRun))
-	return err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && bytes.Contains(head, []byte("-- "+formatPrefix))
+	if err != nil {
+		return nil
+	}
+	return head
 }
 
-// headOfRun is within how many bytes of a run its tables are written down.
+// headOfRun is within how many bytes of a run, or of its log, its tables are written down.
 const headOfRun = 64 << 10
 
 // Difference is one thing that is not as it was when the run began. Is or Was is "" where it is not set.
@@ -163,8 +174,13 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	parts := make([]string, len(e.Differences))
-	for i, d := range e.Differences {
+	// A setting that only one of two commands has, and that is not set, tells nobody anything where another one differs.
+	told := slices.DeleteFunc(slices.Clone(e.Differences), func(d Difference) bool { return d.Was == d.Is })
+	if len(told) == 0 {
+		told = e.Differences
+	}
+	parts := make([]string, len(told))
+	for i, d := range told {
 		parts[i] = fmt.Sprintf("%s was %q and is %q", d.Name, d.Was, d.Is)
 	}
 	return fmt.Sprintf("%s was begun with something else: %s", e.Path, strings.Join(parts, "; "))

@@ -134,6 +134,9 @@ func TestStoreKeepsEpisodes(t *testing.T) {
 func TestStoreIsPlainSQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	s := create(t, path)
+	if !episode.IsRun(path) {
+		t.Error("a run that is being written is not told by its beginning, which is in its log still")
+	}
 	putAll(t, s, recordOf(0, "a", 0, transcript.EndAnswered), recordOf(1, "a", 0, transcript.EndProvider))
 	closeStore(t, s)
 	if none := filepath.Join(filepath.Dir(path), "none.sqlite"); !episode.IsRun(path) || episode.IsRun(filepath.Dir(path)) || episode.IsRun(none) {
