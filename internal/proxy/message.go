@@ -315,9 +315,10 @@ func errorMessage(id string, code int, text string, data json.RawMessage) []byte
 	return append(dst, "}}"...)
 }
 
-// textResult is a tool's result of one text.
+// textResult is a tool's result of one text. It says of which type it is: clients of the version of 2026-07-28 refuse one that does not,
+// and those before it let be what they do not know.
 func textResult(s string, failed bool) json.RawMessage {
-	dst := append([]byte(`{"content":[{"type":"text","text":`), quote(s)...)
+	dst := append([]byte(`{"resultType":"complete","content":[{"type":"text","text":`), quote(s)...)
 	dst = append(dst, "}]"...)
 	if failed {
 		dst = append(dst, `,"isError":true`...)

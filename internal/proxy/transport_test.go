@@ -294,6 +294,7 @@ func TestFailuresSpeakHTTP(t *testing.T) {
 		{"call.session, as: status", 404, "", "expired"},
 		{"exec.server-error, as: error", 200, "", `"error":{"code":-32000`},
 		{"exec.io", 200, "", `"isError":true`},
+		{"exec.io", 200, "", `"resultType":"complete"`}, // or clients of 2026-07-28 refuse it
 		{"exec.connection, as: drop", 0, "", ""},
 		{"exec.connection, as: drop, executed: true", 0, "", ""},
 		{"exec.timeout, as: silence, wait_ms: 1", 0, "", ""},
