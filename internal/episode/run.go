@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"runtime/debug"
 	"sync"
@@ -393,7 +394,7 @@ func (x *execution) fail(err error) {
 	x.stop(err)
 }
 
-// timedAgent measures how long an agent takes to decide.
+// timedAgent measures how long an agent takes to decide. It ends what the agent still runs, as [Play] asks it to.
 type timedAgent struct {
 	agent Agent
 	now   func() time.Time
@@ -407,4 +408,12 @@ func (t *timedAgent) Next(
 	turn, err := t.agent.Next(ctx, view, seen)
 	t.took = append(t.took, t.now().Sub(began))
 	return turn, err
+}
+
+// Close implements [io.Closer].
+func (t *timedAgent) Close() error {
+	if closer, ok := t.agent.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
 }

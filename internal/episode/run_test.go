@@ -219,6 +219,56 @@ func TestManyEpisodesSideBySide(t *testing.T) {
 	t.Logf("%d MiB with %d episodes open", peak.Load()>>20, episodes)
 }
 
+// closing counts the agents that have been made and not closed.
+type closing struct {
+	episode.Agent
+	open *atomic.Int32
+}
+
+func (c closing) Close() error {
+	c.open.Add(-1)
+	return nil
+}
+
+// TestRunClosesAgents: an agent that holds something is closed with its episode, however that ends, and not at the end of the run.
+func TestRunClosesAgents(t *testing.T) {
+	const episodes = 60
+	h := openHarbour(t, episodes)
+	for _, workers := range []int{1, 5} {
+		s := create(t, filepath.Join(t.TempDir(), "run"))
+		var open, made, most atomic.Int32
+		p := answerer("closing")
+		p.New = func(_ *suite.Instance, _ *universe.Task, _ int) (episode.Agent, error) {
+			n := made.Add(1)
+			for now := open.Add(1); now > most.Load(); {
+				most.Store(now) // of two at once, either will do: it is about tens
+			}
+			inner := answering(1).agent()
+			return closing{agentFunc(func(ctx context.Context, _ int, seen []universe.Observation) (universe.Turn, error) {
+				switch n % 3 {
+				case 0:
+					return universe.Turn{}, providerError{}
+				case 1:
+					panic("an agent of no use")
+				}
+				return inner.Next(ctx, nil, seen)
+			}).agent(), &open}, nil
+		}
+		run := episode.Run{
+			Stage: h.stage(), Store: s, Instances: h.suite.Instances, Participants: []episode.Participant{p},
+			Trials: 1, Workers: workers, Concurrency: 1, Now: atNoon,
+		}
+		progress, err := run.Execute(context.Background())
+		if err != nil || progress.Done != episodes || made.Load() != episodes {
+			t.Fatalf("%d agents, progress %+v, %v", made.Load(), progress, err)
+		}
+		if open.Load() != 0 || int(most.Load()) > workers {
+			t.Errorf("of %d workers %d agents were open at once, and %d are at the end", workers, most.Load(), open.Load())
+		}
+		closeStore(t, s)
+	}
+}
+
 func TestRunRefusesWhatItCannotRun(t *testing.T) {
 	h := openHarbour(t, 1)
 	s := create(t, filepath.Join(t.TempDir(), "run"))

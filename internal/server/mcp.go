@@ -379,11 +379,15 @@ func (s *desk) closeSessions() {
 	}
 }
 
+// lastAnswers is how long answers may take after the input has ended, beyond what a condition has them late.
+const lastAnswers = 10 * time.Second
+
 // ServeMCP lets the client at the other end of two streams act in an episode, one message a line, until it closes in, the
 // episode's core is closed, or ctx is done: the stdio transport of MCP. At most maxLine bytes make a line, and no answer is held back
-// for longer than maxDelay. The episode has ended when it returns, as silent where the client did not end it.
+// for longer than maxDelay. What was asked before in closed is answered. The episode has ended when it returns, as silent where the client did not end it.
 func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteCloser, maxLine int, maxDelay time.Duration) error {
-	return serveTransport(ctx, e, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine}, maxDelay)
+	lines := &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine}
+	return serveTransport(ctx, e, &drained{Transport: lines, patience: maxDelay + lastAnswers}, maxDelay)
 }
 
 func serveTransport(ctx context.Context, e *Episode, t mcp.Transport, maxDelay time.Duration) error {

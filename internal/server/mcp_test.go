@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -778,4 +779,39 @@ func (s *site) probeMCP(m made) {
 		send(c[0], c[1])
 	}
 	s.do(http.MethodDelete, m.URL+"/mcp", "", headers...)
+}
+
+// buffer is a writer that keeps all.
+type buffer struct{ bytes.Buffer }
+
+func (*buffer) Close() error { return nil }
+
+// TestPipedMCP pipes all that a client has to say into a server, input that ends at once included: all of it is answered.
+func TestPipedMCP(t *testing.T) {
+	core := newCore(t, nil)
+	in := instances(t, universe.StyleFunc)[0]
+	for _, requests := range []int{0, 1, 40} {
+		e := open(t, core, server.Request{Instance: in.ID})
+		lines := hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+		for i := range requests {
+			lines += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"none","arguments":{}}}`+"\n", i+2)
+		}
+		var out buffer
+		if err := server.ServeMCP(t.Context(), e, io.NopCloser(strings.NewReader(lines)), &out, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		answered := map[int]bool{}
+		for line := range strings.Lines(out.String()) {
+			var m struct{ ID int }
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			answered[m.ID] = true
+		}
+		for id := 1; id <= requests+1; id++ {
+			if !answered[id] {
+				t.Errorf("of %d requests, %d is not answered", requests+1, id)
+			}
+		}
+	}
 }
