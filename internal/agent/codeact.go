@@ -88,7 +88,7 @@ func (c *codeAct) open(view *universe.View) (model.Request, error) {
 	return request, nil
 }
 
-// script is the code of a reply, and whether it leaves the solution.
+// codeBlock is the code of a reply, and whether it leaves the solution.
 type codeBlock struct {
 	code     string
 	solution bool

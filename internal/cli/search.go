@@ -161,6 +161,9 @@ func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, quer
 	if a.asJSON {
 		return a.printJSON(hits)
 	}
+	if len(hits) == 0 {
+		a.printf("No tool shares a word with the query.\n")
+	}
 	for i, h := range hits {
 		if i == 0 || hits[i-1].Search != h.Search || hits[i-1].Style != h.Style {
 			a.printf("%s, %s\n", h.Style, h.Search)
