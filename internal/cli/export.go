@@ -33,7 +33,8 @@ func (a *app) exportCommand() *cobra.Command {
 				return a.exportSuite(args[0], out, under)
 			}
 			if out != "" || cmd.Flags().Changed("condition") {
-				return diag.Usagef("--out and --condition are for suites, and %s is none", args[0])
+				return diag.Usagef("--out and --condition are for suites, and %s is none", args[0]).
+					WithHint("a run is written to the standard output: seatrial export %s > FILE", args[0])
 			}
 			store, err := episode.Open(cmd.Context(), args[0])
 			if err != nil {
@@ -44,7 +45,7 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must not exist")
-	cmd.Flags().StringVar(&under, "condition", condition.RoleClean, "the condition whose instances are written, as `surface:3`")
+	cmd.Flags().StringVar(&under, "condition", condition.RoleClean, "the `CONDITION` whose instances are written, as surface:3")
 	return cmd
 }
 

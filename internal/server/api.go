@@ -92,7 +92,11 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	}
 	a.serveDocuments(mux)
 	a.serveMCP(mux)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if allowed := otherMethods(mux, r); len(allowed) > 0 {
+			notAllowed(w, allowed...)
+			return
+		}
 		writeProblem(w, &problem{Status: http.StatusNotFound, Code: RefusedUnknown, Detail: "There is no such address; see /openapi.json."})
 	})
 	return a.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,6 +107,26 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	}))
+}
+
+// otherMethods lists the methods by which something answers at the address of a request that nothing answers.
+func otherMethods(mux *http.ServeMux, r *http.Request) []string {
+	var list []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = method
+		if _, pattern := mux.Handler(&other); pattern != "/" {
+			list = append(list, method)
+		}
+	}
+	return list
+}
+
+// notAllowed answers a request by a method that its address does not have.
+func notAllowed(w http.ResponseWriter, allowed ...string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Detail: "This address takes " + list + "."})
 }
 
 // episode finds the episode of an address, or answers that there is none.

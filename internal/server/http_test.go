@@ -409,6 +409,33 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestOtherMethods: an address says which methods it has, and a request that is refused is no call.
+func TestOtherMethods(t *testing.T) {
+	core := newCore(t, nil)
+	s := newSite(t, core, server.Options{})
+	a := s.open(instances(t, universe.StyleRest)[0].ID)
+	for _, c := range []struct{ method, path, allow string }{
+		{http.MethodPut, "/v1/episodes", "GET, POST"},
+		{http.MethodPost, a.URL + "/rest/anything", "GET"},
+		{http.MethodHead, a.URL + "/rest/anything", "GET"},
+		{http.MethodGet, a.URL + "/answer", "POST"},
+		{http.MethodPatch, a.URL, "GET, DELETE"},
+		{http.MethodGet, "/v1/none", ""},
+	} {
+		status, data, header := s.do(c.method, c.path, "")
+		want := http.StatusMethodNotAllowed
+		if c.allow == "" {
+			want = http.StatusNotFound
+		}
+		if status != want || header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d, allowed are %q: %s", c.method, c.path, status, header.Get("Allow"), data)
+		}
+	}
+	if _, data, _ := s.do(http.MethodGet, a.URL+"/rest/anything", ""); !strings.Contains(string(data), `"label":"call_1"`) {
+		t.Errorf("the first call is %s", data)
+	}
+}
+
 // TestOtherHostsAndOrigins checks that pages of other origins are kept out, whatever their names resolve to.
 func TestOtherHostsAndOrigins(t *testing.T) {
 	s := newSite(t, newCore(t, nil), server.Options{Hosts: server.LoopbackHosts(), MaxBody: 100})

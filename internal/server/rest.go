@@ -151,6 +151,10 @@ func restAddress(r *http.Request) (episode, path string, ok bool) {
 }
 
 func (a *api) restCall(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead { // a call that nobody would see the result of
+		notAllowed(w, http.MethodGet)
+		return
+	}
 	a.callEndpoint(w, r, r.PathValue("episode"), "/"+r.PathValue("path"))
 }
 
