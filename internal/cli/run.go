@@ -346,6 +346,11 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	}
 	for _, c := range o.conditions {
 		if !slices.ContainsFunc(known, func(k string) bool { return matches(c, k) }) {
+			// Faults that nothing survives are built like all others, and run under a role of their own.
+			hopeless := condition.RoleHopeless + ":" + strings.TrimPrefix(c, condition.RoleFault+":")
+			if slices.Contains(known, hopeless) {
+				return nil, diag.Usagef("unknown condition %q", c).WithHint("did you mean %q?", hopeless)
+			}
 			return nil, diag.Unknown("condition", c, known)
 		}
 	}
