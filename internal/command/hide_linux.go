@@ -42,9 +42,11 @@ type ruleset struct {
 	files, dirs uint64
 }
 
-// hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under the paths of
-// shown; nor can what is restricted look into or trace a process that is not, or from Linux 6.12 on send it a signal. Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing hidden, and of the
-// folders on the way to something hidden, what is in them now, one by one. In such a folder itself nothing can be made or removed.
+// hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under the paths
+// of shown; nor can what is restricted look into or trace a process that is not, or from Linux 6.12 on send it a signal.
+// Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing hidden, and of the
+// folders on the way to something hidden, what is in them now, one by one. In such a folder itself nothing can be made or
+// removed.
 func hide(hidden, shown []string) error {
 	version := landlockVersion()
 	if version == 0 {
