@@ -11,6 +11,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/compile"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/openapi"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -103,7 +104,7 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	if err := b.embed(ctx, s, combinations); err != nil {
 		return nil, err
 	}
-	conditions, err := b.derive(ctx, s, combinations)
+	conditions, err := b.derive(ctx, s, derive.Unworded(combinations))
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +113,14 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	maps.Copy(conditions, requests)
+	if err := b.embedWorded(ctx, s, combinations); err != nil {
+		return nil, err
+	}
+	worded, err := b.derive(ctx, s, derive.Worded(combinations))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(conditions, worded)
 	toolkits, err := b.chooseToolkits(ctx, s)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/derive"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/environment"
 	"github.com/seatrial/seatrial/internal/episode"
@@ -46,6 +47,40 @@ func (b *builder) embed(ctx context.Context, s *suite.Suite, combinations [][]co
 			}
 		}
 	}
+	return b.embedTexts(ctx, texts)
+}
+
+// embedWorded makes the vectors of the requests that are put into other words, where tools are found by their meaning then.
+func (b *builder) embedWorded(ctx context.Context, s *suite.Suite, combinations [][]condition.Condition) error {
+	wanted := map[string]bool{} // conditions of the request, as they were asked for
+	for _, c := range combinations {
+		for _, one := range c {
+			wanted[one.String()] = wanted[one.String()] || one.OfRequest() && search.NeedsVectors(condition.SearchKind(c))
+		}
+	}
+	stage := b.stage(s)
+	var texts []string
+	for _, in := range s.Instances {
+		if !derive.OfRequest.Holds(in) || !wanted[in.Conditions[0].String()] {
+			continue
+		}
+		task, err := stage.Shown(in)
+		if err != nil {
+			return err
+		}
+		if task.Style == universe.StyleFunc || task.Style == universe.StyleRest {
+			texts = append(texts, task.Question())
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	b.done.pass = "embed"
+	return b.embedTexts(ctx, texts)
+}
+
+// embedTexts makes vectors and keeps them in the suite.
+func (b *builder) embedTexts(ctx context.Context, texts []string) error {
 	b.done.reset(len(texts))
 	const together = 512
 	for part := range slices.Chunk(texts, together) { // in their order: see makeRequests

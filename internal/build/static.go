@@ -119,6 +119,10 @@ func (b *builder) checkStatic() error {
 		return err
 	}
 	for _, combination := range combinations {
+		if len(combination) > 1 && combination[0].OfRequest() {
+			return diag.Usagef("%s: tasks whose tools cannot be run are put under %s alone", condition.Specification(combination), combination[0]).
+				WithHint("give each a --condition of its own")
+		}
 		for _, c := range combination {
 			switch c.Name {
 			case condition.NameDisambiguate, condition.NameClarify:

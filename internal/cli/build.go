@@ -279,7 +279,7 @@ func (a *app) noteApart(conditions, faults []string) error {
 			strings.Join(hopeless, ", "), strings.Join(worlds, ", "))
 	}
 	if len(others) > 0 {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: note: faults are not placed within %s: they stand beside clean tasks, and in open and closed worlds\n",
+		_, _ = fmt.Fprintf(a.Err, "seatrial: note: faults are not placed within %s: they stand beside clean tasks and rephrased requests, and in open and closed worlds\n",
 			strings.Join(others, ", "))
 	}
 	return nil

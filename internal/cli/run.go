@@ -336,6 +336,31 @@ func matches(pattern, specification string) bool {
 	return matched && err == nil || pattern == specification
 }
 
+// inOrder writes a pattern of --condition as ids of instances write it: conditions and faults may be given in any order, and
+// apply in that of the catalogue.
+func inOrder(pattern string) string {
+	variant, rest, struck := strings.Cut(pattern, ":")
+	if combination, err := condition.ParseCombination(pattern); err == nil {
+		return condition.Specification(combination)
+	}
+	if !struck {
+		return pattern
+	}
+	var within, faults []string
+	for part := range strings.SplitSeq(rest, "+") {
+		if _, err := condition.Parse(part); err == nil {
+			within = append(within, part)
+		} else {
+			faults = append(faults, part)
+		}
+	}
+	combination, err := condition.ParseCombination(strings.Join(within, "+"))
+	if err != nil {
+		return pattern
+	}
+	return variant + ":" + strings.Join(append([]string{condition.Specification(combination)}, faults...), "+")
+}
+
 func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	tasks := s.Index()
 	known := []string{condition.RoleClean}
@@ -344,8 +369,10 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 			known = append(known, under)
 		}
 	}
-	for _, c := range o.conditions {
-		if !slices.ContainsFunc(known, func(k string) bool { return matches(c, k) }) {
+	asked := make([]string, len(o.conditions))
+	for i, c := range o.conditions {
+		asked[i] = inOrder(c)
+		if !slices.ContainsFunc(known, func(k string) bool { return matches(asked[i], k) }) {
 			// Faults that nothing survives are built like all others, and run under a role of their own.
 			hopeless := condition.RoleHopeless + ":" + strings.TrimPrefix(c, condition.RoleFault+":")
 			if slices.Contains(known, hopeless) {
@@ -358,7 +385,7 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	pairs := o.takesPairs(s)
 	for _, in := range s.Instances {
 		t := tasks[in.Task]
-		if len(o.conditions) > 0 && !slices.ContainsFunc(o.conditions, func(c string) bool { return matches(c, specification(in)) }) {
+		if len(asked) > 0 && !slices.ContainsFunc(asked, func(c string) bool { return matches(c, specification(in)) }) {
 			continue
 		}
 		if t == nil || o.split != "" && t.Split != o.split || o.style != "" && t.Style != o.style {

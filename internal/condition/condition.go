@@ -29,3 +29,9 @@ func (c Condition) OfRequest() bool {
 	at := find(c.Name)
 	return at >= 0 && catalogue[at].Kind == KindRequest
 }
+
+// Rephrases says whether a condition changes the words of the request and nothing of what is right.
+func (c Condition) Rephrases() bool {
+	at := find(c.Name)
+	return at >= 0 && catalogue[at].Kind == KindRequest && catalogue[at].role == RoleClean
+}

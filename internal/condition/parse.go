@@ -41,8 +41,9 @@ func Parse(text string) (Condition, error) {
 }
 
 // ParseCombination reads conditions joined by a plus sign and gives them in the order in which they apply, which is that
-// of the catalogue. A condition that stands twice, and two that exclude each other, are mistakes; so is one of the request
-// or one whose toolkit is chosen, that does not stand alone.
+// of the catalogue: first what changes the request, then what changes the toolkit. A condition that stands twice, and two that
+// exclude each other, are mistakes, as two of the request do; so is one that changes what is right, or one whose toolkit is
+// chosen, that does not stand alone.
 func ParseCombination(text string) ([]Condition, error) {
 	var list []Condition
 	for part := range strings.SplitSeq(text, "+") {
@@ -75,7 +76,8 @@ func ParseCombination(text string) ([]Condition, error) {
 }
 
 // ParseCombinations reads the combinations that a command was given, one a flag, in their order, and puts behind them those
-// that some of them are compared with. Two that mean the same are a mistake.
+// that some of them are compared with or made of: of a request in other words within a toolkit, the words alone and the toolkit
+// alone. Two that mean the same are a mistake.
 func ParseCombinations(texts []string) ([][]Condition, error) {
 	list, err := ParseAsked(texts)
 	if err != nil {
@@ -105,7 +107,7 @@ func ParseAsked(texts []string) ([][]Condition, error) {
 }
 
 // alone says whether a condition cannot be combined with others.
-func (c Condition) alone() bool { return c.OfRequest() || c.OfChoice() }
+func (c Condition) alone() bool { return c.OfRequest() && !c.Rephrases() || c.OfChoice() }
 
 // Specification writes conditions as [ParseCombination] reads them.
 func Specification(conditions []Condition) string {

@@ -94,10 +94,24 @@ func TestParseCombinations(t *testing.T) {
 	if want := "obfuscate universe-size:25+obfuscate closed-world:3+obfuscate universe-size:25"; strings.Join(got, " ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
 	}
+	// What stands in other words within a world is made of both alone, which stand behind.
+	if list, err = ParseCombinations([]string{"open-world+disambiguate", "closed-world:9+disambiguate", "open-world"}); err != nil {
+		t.Fatal(err)
+	}
+	got = nil
+	for _, combination := range list {
+		got = append(got, Specification(combination))
+	}
+	if want := "disambiguate+open-world disambiguate+closed-world:9 open-world disambiguate closed-world:9"; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
+	}
 	for _, test := range []struct {
 		texts []string
 		want  string
 	}{
+		{[]string{"open-world+disambiguate", "disambiguate+open-world"}, "are the same"},
+		{[]string{"surface+disambiguate"}, "conditions surface and disambiguate exclude each other"},
+		{[]string{"open-world+drop-detail"}, "condition drop-detail stands alone"},
 		{[]string{"universe-size:25+obfuscate", "obfuscate+universe-size:25"}, `conditions "universe-size:25+obfuscate" and "obfuscate+universe-size:25" are the same`},
 		{[]string{"obfuscate+obfuscate"}, "names condition obfuscate twice"},
 		{[]string{"universe-size:25+universe-size:50"}, "names condition universe-size twice"},

@@ -23,22 +23,22 @@ const (
 	sourceICT = "Incomplete Conditions, "
 )
 
-// requestConditions are the conditions of the request. Each stands alone.
+// requestConditions are the conditions of the request. No two stand together, and those that change what is right stand alone.
 var requestConditions = []entry{
 	{Info: Info{
 		Name: NameSurface, Kind: KindRequest,
 		Parameter: &Parameter{Symbol: "STRENGTH", Name: "strength", Minimum: 1, Maximum: 5, Default: 3},
 		Summary:   "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates and names",
 		Source:    sourceRFC + "meaning-preserving rephrasings",
-	}, role: RoleClean},
+	}, role: RoleClean, excludes: []string{NameParaphrase, NameDisambiguate}},
 	{Info: Info{
 		Name: NameParaphrase, Kind: KindRequest,
 		Summary: "says the request in other words, every value kept", Source: sourceRFC + "meaning-preserving rephrasings",
-	}, role: RoleClean},
+	}, role: RoleClean, excludes: []string{NameSurface, NameDisambiguate}},
 	{Info: Info{
 		Name: NameDisambiguate, Kind: KindRequest,
 		Summary: "adds what the schema knows: which table, which of two columns", Source: sourceRFC + "discussion of mismatched values",
-	}, role: RoleClean},
+	}, role: RoleClean, excludes: []string{NameSurface, NameParaphrase}},
 	{Info: Info{
 		Name: NameDropDetail, Kind: KindRequest,
 		Summary: "keeps a condition of the request and leaves out its value, so that nobody can know the answer",

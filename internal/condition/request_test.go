@@ -37,7 +37,8 @@ func TestParseRequests(t *testing.T) {
 			t.Errorf("%s is taken", text)
 		}
 	}
-	for _, texts := range [][]string{{"surface", "surface:3"}, {"surface+obfuscate"}, {"drop-detail+clarify"}, {"universe-size:25+paraphrase"}} {
+	for _, texts := range [][]string{{"surface", "surface:3"}, {"surface+paraphrase"}, {"disambiguate+open-world+surface"}, {"drop-detail+clarify"},
+		{"drop-detail+disambiguate"}, {"open-world+drop-detail"}, {"clarify+closed-world:9"}, {"disambiguate+related-tools:3"}} {
 		if _, err := ParseCombinations(texts); err == nil {
 			t.Errorf("%q are taken", texts)
 		}

@@ -45,6 +45,8 @@ const (
 	reasonManyGoldTools = "more_gold_tools"
 	reasonFewTools      = "too_few_tools"
 	reasonNoGoldTools   = "no_gold_tools"
+	// ReasonNoWording is the one reason that is not of the task alone: nothing was made of its request.
+	ReasonNoWording = "no_wording"
 )
 
 // Refusals lists the reasons of refusals with their explanations.
@@ -54,6 +56,7 @@ func Refusals() map[string]string {
 		reasonFewTools:      "there are fewer tools than the condition shows",
 		reasonNothingToFind: "the tools are of no database, or belong to one question: there is nothing to search",
 		reasonNoGoldTools:   "no plan of the task calls a tool",
+		ReasonNoWording:     "the request has no such wording: see why it has none under the condition of the request alone",
 	}
 	maps.Copy(reasons, faultReasons)
 	return reasons

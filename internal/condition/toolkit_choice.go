@@ -203,18 +203,28 @@ func (goldTools) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 	return choose(in, kit, len(gold)), nil
 }
 
-// besides lists the combinations that others are compared with and that were not asked for.
+// besides lists the combinations that others are compared with or made of, and that were not asked for.
 func besides(combinations [][]Condition) [][]Condition {
 	var list [][]Condition
-	has := func(name string) bool {
-		alone := func(c []Condition) bool { return len(c) == 1 && c[0].Name == name }
-		return slices.ContainsFunc(combinations, alone) || slices.ContainsFunc(list, alone)
+	known := map[string]bool{}
+	for _, combination := range combinations {
+		known[Specification(combination)] = true
+	}
+	add := func(combination ...Condition) {
+		if specification := Specification(combination); !known[specification] {
+			known[specification] = true
+			list = append(list, combination)
+		}
 	}
 	for _, combination := range combinations {
 		for _, c := range combination {
-			if beside := catalogue[find(c.Name)].beside; beside != "" && !has(beside) {
-				list = append(list, []Condition{{Name: beside}})
+			if beside := catalogue[find(c.Name)].beside; beside != "" {
+				add(Condition{Name: beside})
 			}
+		}
+		if len(combination) > 1 && combination[0].OfRequest() {
+			add(combination[0])
+			add(combination[1:]...)
 		}
 	}
 	return list

@@ -58,10 +58,12 @@ func SearchKind(conditions []Condition) string {
 	return ""
 }
 
-// TakesFaults says whether tasks are put under faults within a combination of conditions of the toolkit too: in open and in
-// closed worlds, whose tools bear their own names.
+// TakesFaults says whether tasks are put under faults within a combination of conditions too: in open and in closed worlds,
+// whose tools bear their own names, and where the request says the same in other words.
 func TakesFaults(combination []Condition) bool {
-	return len(combination) == 1 && (combination[0].Name == nameClosedWorld || slices.Contains(openWorlds, combination[0].Name))
+	return !slices.ContainsFunc(combination, func(c Condition) bool {
+		return c.Name != nameClosedWorld && !slices.Contains(openWorlds, c.Name) && !c.Rephrases()
+	})
 }
 
 // Struck lists the tools that conditions of the environment act on, in the order of the conditions.

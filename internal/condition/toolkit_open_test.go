@@ -32,6 +32,7 @@ func TestOpenWorlds(t *testing.T) {
 	}
 	for text, takes := range map[string]bool{
 		"closed-world:9": true, "closed-world:9+obfuscate": false, "universe-size:50": false, "gold-tools": false, "obfuscate": false,
+		"surface": true, "disambiguate+closed-world:3": true, "disambiguate+obfuscate": false, "drop-detail": false,
 	} {
 		list, err := ParseCombination(text)
 		if err != nil {

@@ -20,7 +20,7 @@ type Difference struct {
 // those that stand in it differ: first what is derived, in that order, then what the suite has beside it. An instance that
 // the suite refuses for a reason that is none of [condition.Refusals] was refused after it was derived: whether rightly is
 // for whoever refused it to say, and these are given beside the differences. Instances that nothing survives, those under
-// conditions of the request and those whose toolkits are chosen are passed over: nothing here derives them. Errors are those
+// conditions of the request alone and those whose toolkits are chosen are passed over: nothing here derives them. Errors are those
 // of [Instances] and [Faulted].
 func Compare(
 	s *suite.Suite, combinations [][]condition.Condition, faults [][]condition.Fault, o FaultOptions,

@@ -23,11 +23,11 @@ type Derived struct {
 	Counts map[string]suite.InstanceCounts
 }
 
-// Instances puts every task of a suite under each of the combinations, but for those of the request, whose wording depends
-// on the SQL and the database, and those whose toolkits are chosen by looking into it: see [RequestInstance] and
-// [ReplacedInstances]. It reads the suite's tasks, tools, starting tables
-// and clean instances, which hold the seed and the primary plan; other instances are passed over. The order is that of
-// the tasks, and within a task that of the combinations. The error is Seatrial's own failure: a task without a clean
+// Instances puts every task of a suite under each of the combinations, but for those of the request alone, whose wording
+// depends on the SQL and the database, and those whose toolkits are chosen by looking into it: see [RequestInstance] and
+// [ReplacedInstances]. Where a condition of the request stands with others, the wording is that of the task's instance under
+// it alone, and without such an instance there is none. It reads the suite's tasks, tools, starting tables, clean instances,
+// which hold the seed and the primary plan, and those; other instances are passed over. The order is that of the tasks, and within a task that of the combinations. The error is Seatrial's own failure: a task without a clean
 // instance, or one whose plans call what its universe lacks.
 func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, error) {
 	clean := make(map[string]*suite.Instance, len(s.Tasks))
@@ -38,12 +38,13 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 	}
 	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
 	combinations = ofPlace(combinations)
+	worded := wordings(s)
 	for _, task := range s.Tasks {
 		base := clean[task.ID]
 		if base == nil {
 			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
 		}
-		known := knownTo(s, task, combinations)
+		known := knownTo(s, task, combinations, worded)
 		for _, combination := range combinations {
 			in, refusal, err := instance(base, task, known, combination)
 			if err != nil {
@@ -64,26 +65,45 @@ func Instances(s *suite.Suite, combinations [][]condition.Condition) (*Derived, 
 	return derived, nil
 }
 
-// known is the tools that a task's toolkits are made of.
+// known is what a task's instances are made of.
 type known struct {
-	tools     []*universe.Tool // what the agent is shown without conditions
-	elsewhere []string         // those of other databases, where some condition may show them
+	tools     []*universe.Tool               // what the agent is shown without conditions
+	elsewhere []string                       // those of other databases, where some condition may show them
+	wordings  map[string]condition.Condition // see [wordings]
 }
 
-func knownTo(s *suite.Suite, task *universe.Task, combinations [][]condition.Condition) known {
-	k := known{tools: s.Toolkit(&suite.Instance{}, task)}
+func knownTo(
+	s *suite.Suite, task *universe.Task, combinations [][]condition.Condition, worded map[string]condition.Condition,
+) known {
+	k := known{tools: s.Toolkit(&suite.Instance{}, task), wordings: worded}
 	if slices.ContainsFunc(combinations, condition.ReachesElsewhere) {
 		k.elsewhere = s.Elsewhere(task)
 	}
 	return k
 }
 
-// instance puts one task under conditions of the toolkit. Such an instance keeps the role of the clean one: nothing in it
-// goes wrong, and it is as feasible.
+// instance puts one task under conditions of the toolkit, and of the request where one stands with them. Such an instance
+// keeps the role of the clean one: nothing in it goes wrong, and it is as feasible.
 func instance(
 	base *suite.Instance, task *universe.Task, known known, combination []condition.Condition,
 ) (*suite.Instance, *suite.Rejection, error) {
 	id := task.ID + "/" + condition.Specification(combination)
+	refuse := func(reason, message string) (*suite.Instance, *suite.Rejection, error) {
+		return nil, &suite.Rejection{
+			What: whatInstance, ID: id, Corpus: task.Corpus, Database: task.Database, Style: task.Style, Reason: reason, Message: message,
+		}, nil
+	}
+	conditions := slices.Clone(combination)
+	for i, c := range conditions {
+		if !c.OfRequest() {
+			continue
+		}
+		made, worded := known.wordings[AskedID(task, c)]
+		if !worded {
+			return refuse(condition.ReasonNoWording, c.String()+": "+condition.Refusals()[condition.ReasonNoWording])
+		}
+		conditions[i] = made
+	}
 	input := condition.ToolkitInput{Task: task, Universe: known.tools, Seed: base.Seed}
 	if condition.ReachesElsewhere(combination) {
 		input.Elsewhere = known.elsewhere
@@ -93,13 +113,10 @@ func instance(
 		return nil, nil, err
 	}
 	if refusal != nil {
-		return nil, &suite.Rejection{
-			What: whatInstance, ID: id, Corpus: task.Corpus, Database: task.Database, Style: task.Style, Reason: refusal.Reason,
-			Message: refusal.Condition.String() + ": " + refusal.Message,
-		}, nil
+		return refuse(refusal.Reason, refusal.Condition.String()+": "+refusal.Message)
 	}
 	in := *base
-	in.ID, in.Conditions = id, combination
+	in.ID, in.Conditions = id, conditions
 	if len(kit.Names) != len(known.tools) {
 		in.Toolkit = kit.Names
 	}

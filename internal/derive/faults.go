@@ -16,7 +16,8 @@ import (
 // FaultOptions say how tasks are put under faults.
 type FaultOptions struct {
 	// Within are combinations of conditions, of which those that take faults have tasks under faults, too: see
-	// [condition.TakesFaults]. Combinations that nothing survives stand under no other condition.
+	// [condition.TakesFaults]. Requests are worded as [Instances] words them. Combinations that nothing survives stand under
+	// no other condition.
 	Within [][]condition.Condition
 	// Limit bounds the tasks that are put under one combination: as many as it can be placed on, drawn by the seed of their
 	// clean instances. 0 is no limit.
@@ -32,8 +33,8 @@ var variantNames = map[string]string{
 	condition.VariantControl:   "control",
 }
 
-// FaultSpecification names a combination of faults in one variant, within conditions of the toolkit: lookalike:exec.timeout,
-// fault:open-world+exec.timeout.
+// FaultSpecification names a combination of faults in one variant, within conditions of request and toolkit:
+// lookalike:exec.timeout, fault:open-world+exec.timeout, fault:disambiguate+open-world+exec.timeout.
 func FaultSpecification(faults []condition.Fault, within []condition.Condition, variant string) string {
 	name := condition.FaultSpecification(faults)
 	if len(within) > 0 {
@@ -67,7 +68,7 @@ func FaultOf(in *suite.Instance) string {
 // where the fault itself can be placed; where it cannot, the one refusal stands for all of them. Combinations that nothing
 // survives are passed over: their toolkits are chosen with an eye on the database.
 //
-// It reads the suite's tasks, tools and clean instances, and nothing else. The order is that of the tasks, within a task that
+// It reads the suite's tasks, tools, clean instances and those under a condition of the request alone, and nothing else. The order is that of the tasks, within a task that
 // of the conditions that faults stand within, within one that of the combinations, and within one that of
 // [condition.Variants]. Counts are by [FaultSpecification]; what Limit leaves
 // out is counted as NotDrawn. The error is Seatrial's own failure.
@@ -79,6 +80,7 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 		}
 	}
 	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), Hopeless), o.Within)
+	worded := wordings(s)
 	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
 	group, _ := errgroup.WithContext(context.Background())
 	group.SetLimit(max(o.Workers, 1))
@@ -87,7 +89,7 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
 		}
 		group.Go(func() error {
-			known := knownTo(s, task, o.Within)
+			known := knownTo(s, task, o.Within, worded)
 			placed[i] = make([]placedFault, len(struck))
 			for j, combination := range struck {
 				var err error
@@ -111,7 +113,7 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 	return derived, nil
 }
 
-// struckWithin is a combination of faults within conditions of the toolkit.
+// struckWithin is a combination of faults within conditions of request and toolkit.
 type struckWithin struct {
 	faults []condition.Fault
 	within []condition.Condition // nil for the task's own toolkit
@@ -185,7 +187,7 @@ func placeFault(
 	base *suite.Instance, task *universe.Task, known known, combination struckWithin,
 ) (placedFault, error) {
 	var placed placedFault
-	tools := known.tools
+	tools, within := known.tools, combination.within
 	variants := variantsOf(combination.faults)
 	if combination.within != nil {
 		shown, refusal, err := instance(base, task, known, combination.within)
@@ -198,7 +200,7 @@ func placeFault(
 			placed.refused, placed.refusedAs = append(placed.refused, refusal), append(placed.refusedAs, name)
 			return placed, nil
 		}
-		base = shown
+		base, within = shown, shown.Conditions
 		if shown.Toolkit != nil {
 			tools = slices.DeleteFunc(slices.Clone(tools), func(t *universe.Tool) bool { return !slices.Contains(shown.Toolkit, t.Name) })
 		}
@@ -206,7 +208,7 @@ func placeFault(
 	for n, variant := range variants {
 		name := FaultSpecification(combination.faults, combination.within, variant)
 		in := *base
-		in.ID, in.Conditions = task.ID+"/"+name, slices.Clone(combination.within)
+		in.ID, in.Conditions = task.ID+"/"+name, slices.Clone(within)
 		var refusal *condition.Refusal
 		for _, f := range combination.faults {
 			own, plays := variantFor(f.Kind, variant)

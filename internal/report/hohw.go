@@ -17,7 +17,7 @@ const (
 	needsOpen       = "episodes under open-world, and under fault:open-world+exec.first-tried"
 	needsClosed     = "episodes under closed-world:N, and under fault:closed-world:N+exec.first-tried"
 	needsOpenFaults = "episodes under fault:open-world+exec.first-tried"
-	needsRequests   = "episodes with the request changed (disambiguate, clarify, drop-detail), with and without exec.first-tried"
+	needsRequests   = "episodes with the request changed (disambiguate, open-world+disambiguate, clarify, drop-detail), with and without exec.first-tried"
 	needsSizes      = "runs with a label size (run --label size=7B), under open-world or closed-world:N"
 	needsTurns      = "episodes under distractors-only and its control, or under open-world or closed-world:N"
 	needsAgents     = "two agents or more on the same instances, under open-world or closed-world:N"
@@ -47,8 +47,15 @@ type setting struct {
 	struck  []Row
 }
 
-// settingOf takes a specification of conditions apart; ok is false where it has others.
-func settingOf(specification string) (world, request string, ok bool) {
+// settingOf takes the conditions of a row apart; ok is false where it has others.
+func settingOf(r *Row) (world, request string, struck, ok bool) {
+	specification := r.Condition
+	if struck = r.Strike != nil; struck {
+		if r.Strike.Variant != condition.VariantFault || len(r.Strike.Kinds) != 1 || r.Strike.Kinds[0] != conditionFirstTried {
+			return "", "", true, false
+		}
+		specification = r.Strike.Beside
+	}
 	var requests []string
 	for part := range strings.SplitSeq(specification, "+") {
 		name, _, _ := strings.Cut(part, ":")
@@ -56,16 +63,16 @@ func settingOf(specification string) (world, request string, ok bool) {
 		case part == "":
 		case isOpen(part) || strings.HasPrefix(part, conditionClosed):
 			if world != "" {
-				return "", "", false
+				return "", "", struck, false
 			}
 			world = part
 		case condition.Condition{Name: name}.OfRequest():
 			requests = append(requests, part)
 		default:
-			return "", "", false
+			return "", "", struck, false
 		}
 	}
-	return world, strings.Join(requests, "+"), true
+	return world, strings.Join(requests, "+"), struck, true
 }
 
 func isOpen(world string) bool {
@@ -78,14 +85,7 @@ func (g *styled) settings() []*setting {
 	known := map[[2]string]*setting{}
 	for i := range g.rows {
 		r := &g.rows[i]
-		specification, struck := r.Condition, r.Strike != nil
-		if struck {
-			if r.Strike.Variant != condition.VariantFault || len(r.Strike.Kinds) != 1 || r.Strike.Kinds[0] != conditionFirstTried {
-				continue
-			}
-			specification = r.Strike.Beside
-		}
-		world, request, ok := settingOf(specification)
+		world, request, struck, ok := settingOf(r)
 		if !ok {
 			continue
 		}
@@ -297,12 +297,18 @@ func parameters(size string) *float64 {
 	return &v
 }
 
-// requestTable is table 4: success with the request as it is and with more or less said.
+// requestTable is table 4: success with the request as it is and with more or less said, without and with errors, and beside each
+// success on the same tasks, in the same world, with the request as it is.
 func (m *material) requestTable() *Table {
-	t := &Table{Columns: append(append(settingColumns(), nameColumn("request", "request")), append(errorColumns(), column("as asked", 1, "plain"))...), Notes: []string{
-		rateNote, "request: how it was changed; as asked: success without errors on the same tasks with the request as it is. Where a detail is missing and " +
+	t := &Table{Columns: append(append(settingColumns(), nameColumn("request", "request")), errorColumns()...), Notes: []string{
+		rateNote, "request: how it was changed. as asked: success on the same tasks, in the same world, with the request as it is, over the tasks that have " +
+			"both; gain: what the change adds to it, in percentage points; p is McNemar's exact test on these pairs. Where a detail is missing and " +
 			"nobody can be asked, declining is right.",
 	}}
+	for _, side := range []struct{ name, key string }{{"N", "plain"}, {"Y", "plain_struck"}} {
+		t.Columns = append(t.Columns, column("as asked "+side.name, 1, side.key), column("gain", 1, side.key+"_gain"),
+			column("McNemar p", 2, side.key+"_p"))
+	}
 	starred := false
 	for i := range m.groups {
 		g := &m.groups[i]
@@ -310,33 +316,51 @@ func (m *material) requestTable() *Table {
 		if !slices.ContainsFunc(all, func(s *setting) bool { return s.request != "" }) {
 			continue
 		}
+		plain := g.plain()
 		for _, s := range all {
 			l := m.settingLine(g, s.world)
 			l.text("request", cmp.Or(s.request, "as it is"))
 			starred = l.rates(s, m.options, g.names("hohw")) || starred
-			l.value("plain", g.plainRate(s), percent, "no episode with the request as it is")
+			for _, side := range []struct {
+				key    string
+				struck bool
+				rows   []Row
+			}{{"plain", false, s.clean}, {"plain_struck", true, s.struck}} {
+				units := unitsOf(side.rows, func(r *Row) []Row { return plain[plainKey{s.world, r.Grade.Task, side.struck}] })
+				c := compare(units, m.options, g.names("hohw-4", s.world, s.request, side.key))
+				const why = "no task has an episode with the request as it is beside it"
+				l.value(side.key, c.base, percent, why)
+				if s.request == "" || c.base == nil {
+					l.absent(false, why, side.key+"_gain")
+					l.absent(false, why, side.key+"_p")
+					continue
+				}
+				l.value(side.key+"_gain", c.difference, points, why)
+				l.value(side.key+"_p", &c.discordants.P, func(v *float64) string { return pValue(*v) }, why)
+			}
 			t.add(l)
 		}
 	}
 	return t.marked(starred).orNone("it takes " + needsRequests)
 }
 
-// plainRate gives success without errors and with the request as it is, in the same world, over the tasks of a setting.
-func (g *styled) plainRate(s *setting) *float64 {
-	tasks := map[string]bool{}
-	for _, r := range append(slices.Clip(s.clean), s.struck...) {
-		tasks[r.Grade.Task] = true
-	}
-	right, valid := 0, 0
+// plainKey says beside what an episode with the request as it is stands.
+type plainKey struct {
+	world, task string
+	struck      bool
+}
+
+// plain gives the rows with the request as it is, those of tasks that have no instance under errors among them.
+func (g *styled) plain() map[plainKey][]Row {
+	rows := map[plainKey][]Row{}
 	for i := range g.rows {
 		r := &g.rows[i]
-		if world, request, ok := settingOf(r.Condition); r.Strike != nil || !ok || request != "" || world != s.world || !tasks[r.Grade.Task] || !r.Grade.Valid {
-			continue
+		if world, request, struck, ok := settingOf(r); ok && request == "" {
+			key := plainKey{world, r.Grade.Task, struck}
+			rows[key] = append(rows[key], *r)
 		}
-		valid++
-		right += one(r.Grade.Success)
 	}
-	return share(float64(right), valid)
+	return rows
 }
 
 // failureTable breaks failures down by class, for the worlds that are wanted.

@@ -95,6 +95,8 @@ func TestHellOrHighWater(t *testing.T) {
 		outcomes("a", "closed-world:81", "", nil, "ii"),
 		outcomes("a", "", "", nil, "SSSS"),
 		outcomes("a", "drop-detail", "", nil, "ss-S"),
+		outcomes("a", "disambiguate+open-world", "", nil, "ssSSsixSS"),
+		outcomes("a", "disambiguate+open-world", "", firstTriedStrike(), "SsS-I"),
 		outcomes("a", "open-world+obfuscate", "", nil, "ssss"), // of another experiment
 	)
 	one := func(name string, want map[string]string) map[string]any { return only(t, named(t, name, set), want) }
@@ -109,6 +111,11 @@ func TestHellOrHighWater(t *testing.T) {
 		"failures": 4, "identification": 0.25, "chaining": 0.25, "tool_use": 0.25, "reporting": 0.25,
 	})
 	holds(t, one("hohw-4", map[string]string{"request": "drop-detail"}), map[string]any{"clean": 1. / 3, "clean_valid": 3, "plain": 1.0})
+	// Of the tasks 0, 1, 2 and 4: without errors 3 are right as asked, and 2 of these are lost; with errors 2, one lost and one gained.
+	holds(t, one("hohw-4", map[string]string{"request": "disambiguate", "world": "open-world"}), map[string]any{
+		"clean": 0.25, "clean_valid": 4, "struck": 0.5, "struck_valid": 4, "decrease": -1.0, "tasks": 4,
+		"plain": 0.75, "plain_gain": -0.5, "plain_p": 0.5, "plain_struck": 0.5, "plain_struck_gain": 0.0, "plain_struck_p": 1.0,
+	})
 	holds(t, one("hohw-5", nil), map[string]any{"single_valid": 2, "multi_valid": 4, "single": 0.0, "multi": 0.75, "unstruck_valid": 0})
 	if figure := named(t, "hohw-fig-3", set); len(figure.Records) != 2 || figure.Records[0]["tools"] != 9 || figure.Records[1]["tools"] != 81 {
 		t.Errorf("figure 3 has not 9 and 81 tools in their order: %v", figure.Records)
