@@ -460,7 +460,7 @@ var publishedCounts = []map[string]string{
 	{
 		"surface:3":               "535 map[]",
 		"paraphrase":              "10 map[too_similar:525]",
-		"drop-detail":             "34 map[awkward_without:4 detail_documented:3 detail_obtainable:9 no_detail_known:337 others_remain:135 value_ambiguous:1 value_remains:12]",
+		"drop-detail":             "38 map[awkward_without:4 detail_documented:3 detail_obtainable:9 no_detail_known:337 others_remain:135 value_ambiguous:1 value_remains:8]",
 		"replace-tool:5":          "279 map[other_tool_serves:256]",
 		"complete:replace-tool:5": "279 map[]",
 		"related-tools:3":         "535 map[]",
