@@ -86,12 +86,8 @@ func TestFaultsSameBytes(t *testing.T) {
 	}); err != nil || played < 2*faulted {
 		t.Errorf("%d transcripts of %d instances under faults: %v", played, faulted, err)
 	}
-	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range outcome.Drift {
-		t.Errorf("%s: %s", d.Instance, d.Message)
+	if said := drifts(t, s); said != "" {
+		t.Error(said)
 	}
 }
 
@@ -189,15 +185,7 @@ func TestFaultDrift(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.change(s)
-		outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for _, d := range outcome.Drift {
-			lines = append(lines, d.Instance+": "+d.Message)
-		}
-		got := strings.Join(lines, "\n")
+		got := drifts(t, s)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: verify says %q, want %q", c.name, got, c.want)
 		}

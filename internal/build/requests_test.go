@@ -84,12 +84,8 @@ func TestRequests(t *testing.T) {
 	if len(pairs) != c.Certified || len(alone) > 0 {
 		t.Errorf("%d pairs and %d alone of %d incomplete requests", len(pairs), len(alone), c.Certified)
 	}
-	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range outcome.Drift {
-		t.Errorf("%s: %s", d.Instance, d.Message)
+	if said := drifts(t, s); said != "" {
+		t.Error(said)
 	}
 	checkIncomplete(t, s)
 	checkShown(t, s)
@@ -298,12 +294,8 @@ func TestRequestsSameBytes(t *testing.T) {
 			t.Errorf("%s reads %q and %q", key, texts[key], said)
 		}
 	}
-	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range outcome.Drift {
-		t.Errorf("%s: %s", d.Instance, d.Message)
+	if said := drifts(t, s); said != "" {
+		t.Error(said)
 	}
 }
 
@@ -361,15 +353,7 @@ func TestRequestDrift(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.change(s)
-			outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var said []string
-			for _, d := range outcome.Drift {
-				said = append(said, d.Instance+": "+d.Message)
-			}
-			if all := strings.Join(said, "\n"); c.want == "" && all != "" || !strings.Contains(all, c.want) {
+			if all := drifts(t, s); c.want == "" && all != "" || !strings.Contains(all, c.want) {
 				t.Errorf("want %q, found %q", c.want, all)
 			}
 		})

@@ -62,12 +62,8 @@ func TestToolkitsSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range outcome.Drift {
-		t.Errorf("%s: %s", d.Instance, d.Message)
+	if said := drifts(t, s); said != "" {
+		t.Error(said)
 	}
 	checkToolkits(t, s)
 }

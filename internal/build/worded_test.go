@@ -11,7 +11,6 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/transcript"
 	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
 )
 
 // wordedOptions put a few tasks into worlds with their requests in other words, with and without a fault.
@@ -194,15 +193,7 @@ func TestWordedDrift(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.change(s)
-			outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var said []string
-			for _, d := range outcome.Drift {
-				said = append(said, d.Instance+": "+d.Message)
-			}
-			if all := strings.Join(said, "\n"); c.want == "" && all != "" || !strings.Contains(all, c.want) {
+			if all := drifts(t, s); c.want == "" && all != "" || !strings.Contains(all, c.want) {
 				t.Errorf("want %q, found %q", c.want, all)
 			}
 		})

@@ -66,6 +66,7 @@ func writtenOptions(t *testing.T, w compile.Writer, workers int) Options {
 	return o
 }
 
+// drifts is all that verify has to say of a suite.
 func drifts(t *testing.T, s *suite.Suite) string {
 	t.Helper()
 	outcome, err := verify.Suite(t.Context(), s, verify.Options{Workers: 2, StatementTimeout: verify.DefaultTimeout})

@@ -4,6 +4,7 @@ package interpreter
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -51,8 +52,11 @@ func TestNativeSessionsEndWithTheirServer(t *testing.T) {
 			t.Fatal(brief(o))
 		}
 		fd, err := unix.PidfdOpen(processOf(s), 0)
+		if errors.Is(err, unix.ENOSYS) {
+			t.Skip("the kernel cannot wait for a process that is no child")
+		}
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		server.stop()
 		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -80,7 +84,7 @@ while True:
 	for state := byte(0); state != 'T'; {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", processOf(s)))
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err) // a session that has ended is none that rests
 		}
 		if _, rest, ok := bytes.Cut(text, []byte(") ")); ok {
 			state = rest[0]
