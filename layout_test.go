@@ -15,50 +15,73 @@ import (
 
 const module = "github.com/seatrial/seatrial/"
 
-// layout is the table of ARCHITECTURE.md: the packages in the order of the data's path, and what each may import of the
-// others. A package imports only packages above it, and only those named.
-var layout = []struct {
-	name    string
-	imports string
-}{
-	{"diag", ""},
-	{"schema", ""},
-	{"sqlast", "diag schema"},
-	{"corpus/demo", ""},
-	{"corpus", "corpus/demo diag schema"},
-	{"universe", ""},
-	{"command", "universe"},
-	{"embedding", "universe"},
-	{"callcheck", "diag universe"},
-	{"catalogue", "callcheck diag universe"},
-	{"openapi", "universe"},
-	{"relation", "universe"},
-	{"search", "embedding universe"},
-	{"database", "schema universe"},
-	{"compile", "corpus database diag relation schema sqlast universe"},
-	{"witness", "database schema sqlast universe"},
-	{"related", "compile schema sqlast universe witness"},
-	{"synthesize", "database schema sqlast universe witness"},
-	{"condition", "diag search universe"},
-	{"request", "compile schema sqlast universe"},
-	{"transcript", "universe"},
-	{"suite", "condition embedding transcript universe"},
-	{"derive", "condition suite universe"},
-	{"environment", "condition database relation transcript universe"},
-	{"twin", "database embedding environment schema sqlast suite universe witness"},
-	{"interpreter", ""},
-	{"model", "diag universe"},
-	{"model/modeltest", "model universe"},
-	{"agent", "diag interpreter model transcript universe"},
-	{"episode", "condition embedding environment relation search suite transcript universe"},
-	{"grade", "callcheck transcript universe"},
-	{"verify", "agent callcheck compile condition database derive diag embedding environment episode grade related relation request schema sqlast suite transcript twin universe witness"},
-	{"build", "callcheck catalogue compile condition corpus database derive diag embedding environment episode openapi related relation request schema search sqlast suite synthesize twin universe verify witness"},
-	{"audit", "build compile corpus database diag schema sqlast universe verify witness"},
-	{"report", "condition diag grade suite transcript universe"},
-	{"server", "condition environment episode grade openapi suite transcript universe"},
-	{"proxy", "condition diag universe"},
-	{"cli", "*"},
+// layout lists the packages in the order of the data's path. A package imports only packages above it, so imports go
+// down only, between folders as well as between packages.
+var layout = []string{
+	"diag",
+	"task",
+	"sql/schema",
+	"sql/sqlast",
+	"sql/database",
+	"sql/witness",
+	"sql/synthesize",
+	"tools/embedding",
+	"tools/search",
+	"tools/openapi",
+	"tools/relation",
+	"tools/compile",
+	"tools/related",
+	"condition",
+	"condition/request",
+	"suite/transcript",
+	"suite",
+	"play/environment",
+	"play/episode",
+	"agent/command",
+	"agent/python",
+	"agent/model",
+	"agent/model/modeltest",
+	"agent",
+	"judge/callcheck",
+	"judge/grade",
+	"corpus/questions/demo",
+	"corpus/questions",
+	"corpus/toolsets",
+	"certify/instances",
+	"certify/twin",
+	"certify/proof",
+	"pipeline",
+	"pipeline/audit",
+	"report",
+	"serve/server",
+	"serve/proxy",
+	"cli",
+}
+
+// maxFolders is how many folders internal may have: a reader takes them in at one glance.
+const maxFolders = 16
+
+// maxFiles and maxLines bound a package: its files, and its lines of code without blank lines and comments. Tests are
+// apart.
+const (
+	maxFiles = 25
+	maxLines = 4000
+)
+
+// oversized are the packages that are not within these bounds yet.
+var oversized = []string{
+	"sql/witness", "tools/compile", "condition", "condition/request", "agent", "certify/proof", "report", "serve/proxy", "cli",
+}
+
+// apart are imports that the order would allow and an invariant does not.
+var apart = []struct{ from, to, reason string }{
+	{"agent", "suite", "agents must not reach gold"},
+	{"agent", "sql/database", "agents meet databases through tools alone"},
+	{"judge", "sql/database", "grading needs no database"},
+	{"judge", "play/environment", "grading needs the task and the transcript alone"},
+	{"judge", "agent/model", "grading needs no model"},
+	{"report", "sql/database", "reports count what is on disk"},
+	{"serve/proxy", "suite", "the proxy serves any server, and knows no tasks"},
 }
 
 // forbidden are modules that no file may import, with the reason.
@@ -68,68 +91,82 @@ var forbidden = map[string]string{
 }
 
 func TestImportsFollowTheLayout(t *testing.T) {
-	known := map[string]bool{}
-	for i, row := range layout {
-		known[row.name] = true
-		allowed := map[string]bool{}
-		for _, name := range strings.Fields(row.imports) {
-			at := slices.IndexFunc(layout, func(r struct{ name, imports string }) bool { return r.name == name })
-			if name != "*" && (at < 0 || at >= i) {
-				t.Errorf("the table lets %s import %s, which does not stand above it", row.name, name)
-			}
-			allowed[name] = true
+	folders := map[string]bool{}
+	for i, name := range layout {
+		top, _, _ := strings.Cut(name, "/")
+		if previous, _, _ := strings.Cut(layout[max(i-1, 0)], "/"); folders[top] && previous != top {
+			t.Errorf("the rows of folder %s are not together", top)
 		}
-		for file, imports := range parseImports(t, filepath.Join("internal", filepath.FromSlash(row.name))) {
+		folders[top] = true
+		for file, imports := range parseImports(t, filepath.Join("internal", filepath.FromSlash(name))) {
 			for _, path := range imports {
 				if reason, bad := forbidden[path]; bad {
 					t.Errorf("%s imports %s: %s", file, path, reason)
 				}
-				name, own := strings.CutPrefix(path, module+"internal/")
-				if own && !allowed["*"] && !allowed[name] {
-					t.Errorf("%s imports %s, which the table does not allow", file, name)
+				imported, own := strings.CutPrefix(path, module+"internal/")
+				if at := slices.Index(layout, imported); own && (at < 0 || at >= i) {
+					t.Errorf("%s imports %s, which is not above it in the layout", file, imported)
+				}
+				for _, row := range apart {
+					if own && within(name, row.from) && imported == row.to {
+						t.Errorf("%s imports %s: %s", file, imported, row.reason)
+					}
 				}
 			}
 		}
 	}
+	if len(folders) > maxFolders {
+		t.Errorf("internal has %d folders, want at most %d", len(folders), maxFolders)
+	}
 	for _, dir := range packageDirs(t) {
-		if name := filepath.ToSlash(strings.TrimPrefix(dir, "internal"+string(filepath.Separator))); !known[name] {
-			t.Errorf("package %s stands in no row of the table", name)
+		name := filepath.ToSlash(strings.TrimPrefix(dir, "internal"+string(filepath.Separator)))
+		if !slices.Contains(layout, name) {
+			t.Errorf("package %s has no row in the layout", name)
 		}
 	}
 }
 
-// TestTheDocumentNamesEveryPackage keeps ARCHITECTURE.md and the table together.
+// within reports whether a package is the folder itself or in it.
+func within(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+
+// TestPackagesAreOfReadableSize counts files and lines of code, tests apart.
+func TestPackagesAreOfReadableSize(t *testing.T) {
+	for _, name := range layout {
+		if slices.Contains(oversized, name) {
+			continue
+		}
+		files := goFiles(t, filepath.Join("internal", filepath.FromSlash(name)))
+		if len(files) > maxFiles {
+			t.Errorf("%s has %d files, want at most %d", name, len(files), maxFiles)
+		}
+		lines := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				line = strings.TrimSpace(line)
+				if line != "" && !strings.HasPrefix(line, "//") {
+					lines++
+				}
+			}
+		}
+		if lines > maxLines {
+			t.Errorf("%s has %d lines of code, want at most %d", name, lines, maxLines)
+		}
+	}
+}
+
+// TestTheDocumentNamesEveryPackage keeps ARCHITECTURE.md and the layout together.
 func TestTheDocumentNamesEveryPackage(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range layout {
-		if strings.Contains(row.name, "/") {
-			continue
-		}
-		imports := strings.Join(strings.Fields(row.imports), ", ")
-		switch imports {
-		case "":
-			imports = "–"
-		case "*":
-			imports = "all"
-		}
-		found := false
-		for line := range strings.Lines(string(text)) {
-			cells := strings.Split(line, "|")
-			if len(cells) == 5 && strings.TrimSpace(cells[1]) == "`"+row.name+"`" {
-				found = true
-				if got := strings.TrimSpace(cells[3]); got != imports {
-					t.Errorf("ARCHITECTURE.md lets %s import %q, the table %q", row.name, got, imports)
-				}
-			}
-		}
-		if !found {
-			t.Errorf("ARCHITECTURE.md has no row for %s", row.name)
-		}
-		if !strings.Contains(string(text), "### `"+row.name+"`") {
-			t.Errorf("ARCHITECTURE.md has no section for %s", row.name)
+	for _, name := range layout {
+		if !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md does not name package %s", name)
 		}
 	}
 }

@@ -1,7 +1,7 @@
-// Command serve makes the calls that bench/serve.sh measures: it plays tool calls of a suite's plans against a server that
-// speaks HTTP, over connections that stay open, and says how many were answered a second. It measures a served suite and any
-// other server that has the same endpoints; of a served suite it measures steps of batches too. It must never reach another
-// machine than this one.
+// Command serve makes the calls that bench/serve.sh measures: it plays tool calls of a suite's plans against a server
+// that speaks HTTP, over connections that stay open, and says how many were answered a second. It measures a served
+// suite and any other server that has the same endpoints; of a served suite it measures steps of batches too. It must
+// never reach another machine than this one.
 package main
 
 import (
@@ -91,7 +91,8 @@ func run() error {
 	return errors.Join(errs...)
 }
 
-// steps plays the first call of a plan three times and answers with what it gave, in all environments of a batch at once.
+// steps plays the first call of a plan three times and answers with what it gave, in all environments of a batch at
+// once.
 func steps(dir, address string, size, pid int, long time.Duration) error {
 	type turn struct {
 		Actions []map[string]any `json:"actions"`

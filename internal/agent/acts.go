@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // acts are the names under which a protocol offers answering and declining as tools.
@@ -13,33 +13,33 @@ type acts struct{ answer, decline string }
 
 // actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an
 // act that lacks its argument is no act; its place in the list of sent calls is -1.
-func (a acts) actions(calls []Call) (actions []universe.Action, sent []int, unparsed []universe.Unparse) {
+func (a acts) actions(calls []Call) (actions []task.Action, sent []int, unparsed []task.Unparse) {
 	ended := false
 	for i := range calls {
 		c := &calls[i]
 		if ended {
 			sent = append(sent, -1)
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonAfterAct, Text: callText(c)})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonAfterAct, Text: callText(c)})
 			continue
 		}
-		action := universe.Action{Kind: universe.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
+		action := task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
 		switch c.Tool {
 		case "":
 			sent = append(sent, -1)
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonNoTool, Text: callText(c)})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonNoTool, Text: callText(c)})
 			continue
 		case a.answer:
 			var ok bool
-			var left []universe.Unparse
+			var left []task.Unparse
 			if action, left, ok = answerOf(c.Arguments); !ok {
 				sent = append(sent, -1)
-				unparsed = append(unparsed, universe.Unparse{Reason: ReasonMissingArgument, Text: callText(c)})
+				unparsed = append(unparsed, task.Unparse{Reason: ReasonMissingArgument, Text: callText(c)})
 				continue
 			}
 			unparsed = append(unparsed, left...)
 			ended = true
 		case a.decline:
-			action = universe.Action{Kind: universe.ActionDecline, Text: reasonIn(c.Arguments)}
+			action = task.Action{Kind: task.ActionDecline, Text: reasonIn(c.Arguments)}
 			ended = true
 		}
 		sent = append(sent, len(actions))
@@ -60,8 +60,8 @@ func callText(c *Call) string {
 // answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object.
 // Where the argument has another name, or is no object at all, what is there is taken, and the answer is marked
 // lenient; fields beside the answer are named. It is false where there is nothing to take.
-func answerOf(arguments json.RawMessage) (universe.Action, []universe.Unparse, bool) {
-	action := universe.Action{Kind: universe.ActionAnswer}
+func answerOf(arguments json.RawMessage) (task.Action, []task.Unparse, bool) {
+	action := task.Action{Kind: task.ActionAnswer}
 	var text string
 	if json.Unmarshal(arguments, &text) == nil {
 		action.Answer, action.Lenient = finalAnswer(text), true
@@ -72,10 +72,10 @@ func answerOf(arguments json.RawMessage) (universe.Action, []universe.Unparse, b
 		return action, nil, false
 	}
 	answer, ok := fields["answer"]
-	var left []universe.Unparse
+	var left []task.Unparse
 	switch {
 	case ok && len(fields) > 1:
-		left = []universe.Unparse{{Reason: ReasonExtraField, Text: string(arguments)}}
+		left = []task.Unparse{{Reason: ReasonExtraField, Text: string(arguments)}}
 	case !ok && len(fields) > 1:
 		answer, action.Lenient = arguments, true
 	case !ok:
@@ -140,14 +140,14 @@ func finalAnswer(text string) json.RawMessage {
 }
 
 // proseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the
-// stated rule behind [universe.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced
+// stated rule behind [task.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced
 // block that holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read,
 // or that was cut at its length.
-func proseAnswer(r *Reading, finish string) (universe.Action, bool) {
+func proseAnswer(r *Reading, finish string) (task.Action, bool) {
 	if r.Prose == "" || len(r.Unparsed) > 0 || finish == model.FinishLength {
-		return universe.Action{}, false
+		return task.Action{}, false
 	}
-	action := universe.Action{Kind: universe.ActionAnswer, Lenient: true, Answer: finalAnswer(r.Prose)}
+	action := task.Action{Kind: task.ActionAnswer, Lenient: true, Answer: finalAnswer(r.Prose)}
 	if blocks := fence.FindAllStringSubmatch(r.Prose, -1); len(blocks) == 1 {
 		if inside, ok := isJSON(blocks[0][3]); ok {
 			action.Answer = inside

@@ -1,7 +1,7 @@
 // Package agent holds what acts in an environment: scripted policies that calibrate a suite, and protocols under
 // which a chat model acts. An agent is a value with one method,
 //
-//	Next(ctx, view, seen) (universe.Turn, error)
+//	Next(ctx, view, seen) (task.Turn, error)
 //
 // that is called with nothing seen at first and then with the observations of the actions of its last turn, in order.
 // One value lives for one episode and is used by one goroutine at a time. An error of Next is the model provider's or
@@ -18,29 +18,29 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // answerReference makes the answer that stands for the result of the call with that label.
-func answerReference(label string) universe.Action {
-	return universe.Action{
-		Kind:   universe.ActionAnswer,
-		Answer: quote(universe.Reference{Label: label}.String()),
+func answerReference(label string) task.Action {
+	return task.Action{
+		Kind:   task.ActionAnswer,
+		Answer: quote(task.Reference{Label: label}.String()),
 	}
 }
 
 // quote writes text as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func quote(text string) json.RawMessage {
-	return universe.AppendValue(nil, text)
+	return task.AppendValue(nil, text)
 }
 
-// appendArgument appends the JSON of an argument of a plan. SQLite values are written as [universe.AppendValue]
+// appendArgument appends the JSON of an argument of a plan. SQLite values are written as [task.AppendValue]
 // writes them, so that 1.0 stays a real and infinities have a form.
 func appendArgument(dst []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
-	case nil, int64, float64, string, universe.Blob:
-		return universe.AppendValue(dst, v), nil
+	case nil, int64, float64, string, task.Blob:
+		return task.AppendValue(dst, v), nil
 	case bool:
 		return fmt.Appendf(dst, "%t", v), nil
 	case int:
@@ -86,14 +86,14 @@ func appendArgument(dst []byte, v any) ([]byte, error) {
 }
 
 // callAction makes the action of a plan's call.
-func callAction(c *universe.Call) (universe.Action, error) {
+func callAction(c *task.Call) (task.Action, error) {
 	arguments := c.Arguments
 	if arguments == nil {
 		arguments = map[string]any{}
 	}
 	text, err := appendArgument(nil, arguments)
 	if err != nil {
-		return universe.Action{}, fmt.Errorf("call %s of %s: %w", c.Label, c.Tool, err)
+		return task.Action{}, fmt.Errorf("call %s of %s: %w", c.Label, c.Tool, err)
 	}
-	return universe.Action{Kind: universe.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: text}, nil
+	return task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: text}, nil
 }

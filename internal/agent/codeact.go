@@ -4,13 +4,13 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// codeAct is the loop of thoughts and blocks of Python (Hell or High Water §3.3, appendix D): one block a reply, in a session
-// that keeps its variables; tools are functions. The paper's tags are kept. That declining is an act, here a function, is
-// added.
+// codeAct is the loop of thoughts and blocks of Python (Hell or High Water §3.3, appendix D): one block a reply, in a
+// session that keeps its variables; tools are functions. The paper's tags are kept. That declining is an act, here a
+// function, is added.
 type codeAct struct {
 	config  ProtocolConfig
 	coder   *coder
@@ -66,7 +66,7 @@ var (
 	codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
 )
 
-func (c *codeAct) open(view *universe.View) (model.Request, error) {
+func (c *codeAct) open(view *task.View) (model.Request, error) {
 	c.coder = newCoder(c.config.Python, c.config.PythonLimits, view)
 	tools, starts := promptCodeActTools, ""
 	if len(view.Starts) > 0 {
@@ -98,8 +98,8 @@ type codeBlock struct {
 type codeParts struct {
 	thoughts musings
 	found    *codeBlock
-	left     []universe.Unparse // behind the block
-	end      int                // of the block with its tags
+	left     []task.Unparse // behind the block
+	end      int            // of the block with its tags
 }
 
 // prose takes what stands outside of blocks and thoughts.
@@ -187,7 +187,7 @@ func (c *codeAct) read(reply *model.Reply, _ []string) decision {
 		d.silent = strings.TrimSpace(text) == ""
 		c.reminds = remindCodeAct
 		if !d.silent {
-			d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonNoAct, Text: text})
+			d.unparsed = append(d.unparsed, task.Unparse{Reason: ReasonNoAct, Text: text})
 		}
 	}
 	m := model.Message{Role: model.RoleAssistant, Content: strings.TrimSpace(kept), Raw: reply.Message.Raw}
@@ -201,11 +201,11 @@ func (c *codeAct) read(reply *model.Reply, _ []string) decision {
 }
 
 // appendLeft names what stands behind the block.
-func appendLeft(list []universe.Unparse, text string) []universe.Unparse {
+func appendLeft(list []task.Unparse, text string) []task.Unparse {
 	if text = strings.TrimSpace(text); text == "" {
 		return list
 	}
-	return append(list, universe.Unparse{Reason: ReasonAfterAct, Text: text})
+	return append(list, task.Unparse{Reason: ReasonAfterAct, Text: text})
 }
 
 // onlyFence gives the code of a reply without tags that has exactly one fence of Python.
@@ -223,7 +223,8 @@ func onlyFence(text string) *codeBlock {
 	return found
 }
 
-// unfenced takes the fences off code that begins with one. Of several, what is in them counts, as in a notebook's cells.
+// unfenced takes the fences off code that begins with one. Of several, what is in them counts, as in a notebook's
+// cells.
 func unfenced(code string) string {
 	trimmed := strings.TrimSpace(code)
 	if !strings.HasPrefix(trimmed, "```") {
@@ -240,7 +241,7 @@ func unfenced(code string) string {
 }
 
 // observe reminds the model of the form where its reply held no block. What a block shows is told when it has ended.
-func (c *codeAct) observe([]universe.Observation) ([]model.Message, error) {
+func (c *codeAct) observe([]task.Observation) ([]model.Message, error) {
 	if c.reminds == "" {
 		return nil, nil
 	}
@@ -250,6 +251,6 @@ func (c *codeAct) observe([]universe.Observation) ([]model.Message, error) {
 }
 
 // observed tells the model what a block has shown.
-func (c *codeAct) observed(b *universe.Block) model.Message {
+func (c *codeAct) observed(b *task.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: told(b, c.coder.notices)}
 }

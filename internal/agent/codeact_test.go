@@ -8,13 +8,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // engineOf gives the interpreter of all tests; they are skipped where no engine can be had.
-func engineOf(t testing.TB) interpreter.Engine {
+func engineOf(t testing.TB) python.Engine {
 	t.Helper()
 	engine, err := openPython()
 	if err != nil {
@@ -23,8 +23,8 @@ func engineOf(t testing.TB) interpreter.Engine {
 	return engine
 }
 
-var openPython = sync.OnceValues(func() (interpreter.Engine, error) {
-	return interpreter.Open(context.Background(), interpreter.Choice{})
+var openPython = sync.OnceValues(func() (python.Engine, error) {
+	return python.Open(context.Background(), python.Choice{})
 })
 
 // echo is an engine without Python: each block prints itself.
@@ -32,15 +32,15 @@ type echo struct{}
 
 func (echo) Name() string { return "echo" }
 func (echo) Close() error { return nil }
-func (echo) Start(context.Context, *interpreter.Setup) (interpreter.Session, error) {
+func (echo) Start(context.Context, *python.Setup) (python.Session, error) {
 	return echo{}, nil
 }
 
-func (echo) Run(_ context.Context, code string) (*interpreter.Outcome, error) {
-	return &interpreter.Outcome{Output: code + "\n"}, nil
+func (echo) Run(_ context.Context, code string) (*python.Outcome, error) {
+	return &python.Outcome{Output: code + "\n"}, nil
 }
 
-func playCode(t *testing.T, engine interpreter.Engine, view *universe.View, replies ...string) (*harbour, *scripted) {
+func playCode(t *testing.T, engine python.Engine, view *task.View, replies ...string) (*harbour, *scripted) {
 	t.Helper()
 	s := says(replies...)
 	p, err := NewProtocol(CodeAct, ProtocolConfig{Client: s, Python: engine})
@@ -237,14 +237,14 @@ func FuzzCodeActReads(f *testing.F) {
 
 // TestPythonNames: every tool has a name of its own that Python takes, and names that are identifiers stay.
 func TestPythonNames(t *testing.T) {
-	var tools []*universe.Tool
+	var tools []*task.Tool
 	for _, name := range []string{"a.b", "a_b", "class", "get data", "1st", "decline", "ü", "a-b"} {
-		tools = append(tools, &universe.Tool{Name: name, Parameters: &universe.Schema{
+		tools = append(tools, &task.Tool{Name: name, Parameters: &task.Schema{
 			Types: []string{"object"}, Required: []string{"x", "from"},
-			Properties: []universe.Property{
-				{Name: "x", Schema: &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"string", "null"}}}},
-				{Name: "from", Schema: &universe.Schema{Types: []string{"integer"}}},
-				{Name: "y", Schema: &universe.Schema{Types: []string{"number"}, Description: `say """three"""`}},
+			Properties: []task.Property{
+				{Name: "x", Schema: &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"string", "null"}}}},
+				{Name: "from", Schema: &task.Schema{Types: []string{"integer"}}},
+				{Name: "y", Schema: &task.Schema{Types: []string{"number"}, Description: `say """three"""`}},
 			},
 		}})
 	}
@@ -268,9 +268,9 @@ func TestPythonNames(t *testing.T) {
 	}
 }
 
-func runPython(t *testing.T, code string) *interpreter.Outcome {
+func runPython(t *testing.T, code string) *python.Outcome {
 	t.Helper()
-	session, err := engineOf(t).Start(t.Context(), &interpreter.Setup{})
+	session, err := engineOf(t).Start(t.Context(), &python.Setup{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,12 +287,12 @@ func TestLiteral(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `-17`, `1.5e300`, `"a\"b\\c\n\u0001é😀$x$"`, `[1,[null,false]]`, `{"from":{"b":[]},"a b":"'"}`, `9007199254740993`,
 	} {
-		v, err := universe.DecodeValue([]byte(text))
+		v, err := task.DecodeValue([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		outcome := runPython(t, "import json\nprint(json.dumps("+literal(v)+", ensure_ascii=False, sort_keys=True))")
-		got, err := universe.DecodeValue([]byte(outcome.Output))
+		got, err := task.DecodeValue([]byte(outcome.Output))
 		if err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("%s became %q (%v)", text, outcome.Output, outcome.Traceback)
 		}
@@ -322,9 +322,9 @@ func TestAnswersKeepTheOrderOfFields(t *testing.T) {
 
 // TestCodePolicies: what is written as code comes to what the plan comes to, by calls of the same arguments.
 func TestCodePolicies(t *testing.T) {
-	task := &universe.Task{Plans: []universe.Plan{{
-		Kind: universe.PlanDirect, Answer: "counted",
-		Calls: []universe.Call{
+	task := &task.Task{Plans: []task.Plan{{
+		Kind: task.PlanDirect, Answer: "counted",
+		Calls: []task.Call{
 			{Label: "homes", Tool: "function_1", Arguments: map[string]any{"city": "$$Bergen", "year": int64(1999)}},
 			{Label: "counted", Tool: "function_2", Arguments: map[string]any{"owners": "$homes.id$"}},
 		},
@@ -356,7 +356,7 @@ func TestCodePolicies(t *testing.T) {
 
 // TestTablesByLabel: of a text that looks like a reference, only that of a table that was given stays one.
 func TestTablesByLabel(t *testing.T) {
-	c := newCoder(echo{}, interpreter.Limits{}, &universe.View{Starts: []universe.Table{{Label: "starting_table"}}})
+	c := newCoder(echo{}, python.Limits{}, &task.View{Starts: []task.Table{{Label: "starting_table"}}})
 	for given, want := range map[string]string{
 		`{"a":"$starting_table$"}`:                   `{"a":"$starting_table$"}`,
 		`{"a":"$starting_table.name$"}`:              `{"a":"$starting_table.name$"}`,

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Functions beside the tools that code can call: the acts of an agent.
@@ -20,25 +20,25 @@ const (
 	codeAsk     = "ask_user"
 )
 
-// coder runs the blocks of code of one episode. A block runs in a goroutine of its own, which waits wherever the code calls a
-// function, until the environment has answered: each call is an action of a turn that stays open.
+// coder runs the blocks of code of one episode. A block runs in a goroutine of its own, which waits wherever the code
+// calls a function, until the environment has answered: each call is an action of a turn that stays open.
 type coder struct {
-	engine  interpreter.Engine
+	engine  python.Engine
 	names   *pythonNames
-	setup   interpreter.Setup
-	session interpreter.Session
+	setup   python.Setup
+	session python.Session
 
 	// handles are labels by which tables can be referred to: texts with them stay references.
 	handles map[string]bool
-	hidden  func(name string) *universe.Tool // see [universe.View]
+	hidden  func(name string) *task.Tool // see [task.View]
 	// labels are for the next calls, in their order; a call beyond them has none of its own.
 	labels []string
 
 	block   *running
-	last    *universe.Block // that has ended
-	calls   int             // of tools in the block
+	last    *task.Block // that has ended
+	calls   int         // of tools in the block
 	notices []string
-	seen    []universe.Observation // of the block's actions
+	seen    []task.Observation // of the block's actions
 }
 
 // running is a block at work.
@@ -61,7 +61,7 @@ type codeReply struct {
 }
 
 type codeEnd struct {
-	outcome *interpreter.Outcome
+	outcome *python.Outcome
 	err     error
 }
 
@@ -69,32 +69,32 @@ type codeEnd struct {
 var errOver = errors.New("the episode is over")
 
 // newCoder makes the coder of an episode.
-func newCoder(engine interpreter.Engine, limits interpreter.Limits, view *universe.View) *coder {
+func newCoder(engine python.Engine, limits python.Limits, view *task.View) *coder {
 	tools := view.Tools
 	c := &coder{engine: engine, names: newPythonNames(tools, codeAnswer, codeDecline, codeAsk), handles: map[string]bool{}, hidden: view.Hidden}
 	for i := range view.Starts {
 		c.handles[view.Starts[i].Label] = true
 	}
 	functions := append(c.names.functions(tools),
-		interpreter.Function{Name: codeAnswer, Parameters: []string{"answer"}, Document: "Hands in the answer."},
-		interpreter.Function{Name: codeDecline, Parameters: []string{"reason"}, Document: "Declines the request."})
+		python.Function{Name: codeAnswer, Parameters: []string{"answer"}, Document: "Hands in the answer."},
+		python.Function{Name: codeDecline, Parameters: []string{"reason"}, Document: "Declines the request."})
 	if view.Questions > 0 {
 		functions = append(functions,
-			interpreter.Function{Name: codeAsk, Parameters: []string{"question"}, Document: "Asks the user, and returns the reply."})
+			python.Function{Name: codeAsk, Parameters: []string{"question"}, Document: "Asks the user, and returns the reply."})
 	}
-	c.setup = interpreter.Setup{Functions: functions, Call: c.serve, Limits: limits}
+	c.setup = python.Setup{Functions: functions, Call: c.serve, Limits: limits}
 	if view.Hidden != nil {
-		c.setup.Lookup = func(name string) *interpreter.Function { return hidden(view.Hidden(name)) }
+		c.setup.Lookup = func(name string) *python.Function { return hidden(view.Hidden(name)) }
 	}
 	return c
 }
 
 // hidden is a tool as a function that code can call without having been shown it.
-func hidden(t *universe.Tool) *interpreter.Function {
+func hidden(t *task.Tool) *python.Function {
 	if t == nil || identifier(t.Name) != t.Name {
 		return nil
 	}
-	return &interpreter.Function{Name: t.Name, Parameters: parametersOf(t), Document: t.Description}
+	return &python.Function{Name: t.Name, Parameters: parametersOf(t), Document: t.Description}
 }
 
 // serve hands a call of the code to the agent, and waits for what came of it.
@@ -136,7 +136,7 @@ func (c *coder) start(ctx context.Context, code string) error {
 
 // wait gives the next action of the block that runs, or, where it has ended, what a notebook would show. The error is
 // Seatrial's own failure, or the context's.
-func (c *coder) wait() (*universe.Action, *universe.Block, error) {
+func (c *coder) wait() (*task.Action, *task.Block, error) {
 	for {
 		select {
 		case r := <-c.block.requests:
@@ -160,9 +160,9 @@ func (c *coder) wait() (*universe.Action, *universe.Block, error) {
 }
 
 // next gives the next action of the code, or what its block has shown when it has ended. A block that is to leave the
-// solution is followed by code that hands it in: the action then comes with what the block has shown, and where that fails,
-// its traceback stands in what was shown.
-func (c *coder) next(ctx context.Context, solution bool) (*universe.Action, *universe.Block, error) {
+// solution is followed by code that hands it in: the action then comes with what the block has shown, and where that
+// fails, its traceback stands in what was shown.
+func (c *coder) next(ctx context.Context, solution bool) (*task.Action, *task.Block, error) {
 	action, ended, err := c.wait()
 	if err != nil || action != nil || !solution || ended.Traceback != "" || ended.Lost != "" {
 		return action, ended, err
@@ -180,21 +180,21 @@ func (c *coder) next(ctx context.Context, solution bool) (*universe.Action, *uni
 }
 
 // await adds to a turn what the block that runs does next: an action, with which the turn stays open, or its end.
-func (c *coder) await(ctx context.Context, solution bool, turn universe.Turn) (universe.Turn, error) {
+func (c *coder) await(ctx context.Context, solution bool, turn task.Turn) (task.Turn, error) {
 	action, ended, err := c.next(ctx, solution)
 	if err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	turn.Block = ended
 	if action != nil {
-		turn.Actions, turn.Open = []universe.Action{*action}, true
+		turn.Actions, turn.Open = []task.Action{*action}, true
 	}
 	return turn, nil
 }
 
 // shown is what a block leaves.
-func (c *coder) shown(code string, o *interpreter.Outcome) *universe.Block {
-	block := &universe.Block{
+func (c *coder) shown(code string, o *python.Outcome) *task.Block {
+	block := &task.Block{
 		Code: code, Output: o.Output, Value: o.Value, Traceback: o.Traceback, Cut: o.Cut, Calls: c.calls,
 	}
 	if o.Fresh {
@@ -204,30 +204,30 @@ func (c *coder) shown(code string, o *interpreter.Outcome) *universe.Block {
 }
 
 // action reads a call of the code: a tool's, or one of the acts.
-func (c *coder) action(r codeRequest) (*universe.Action, error) {
+func (c *coder) action(r codeRequest) (*task.Action, error) {
 	switch r.function {
 	case codeAnswer:
 		var given struct{ Answer json.RawMessage }
 		if err := json.Unmarshal(r.arguments, &given); err != nil || given.Answer == nil {
-			return nil, &interpreter.CallError{Message: codeAnswer + " takes the answer, and nothing else."}
+			return nil, &python.CallError{Message: codeAnswer + " takes the answer, and nothing else."}
 		}
 		answer, err := c.answer(given.Answer)
-		return &universe.Action{Kind: universe.ActionAnswer, Answer: answer}, err
+		return &task.Action{Kind: task.ActionAnswer, Answer: answer}, err
 	case codeDecline:
-		return &universe.Action{Kind: universe.ActionDecline, Text: reasonIn(r.arguments)}, nil
+		return &task.Action{Kind: task.ActionDecline, Text: reasonIn(r.arguments)}, nil
 	case codeAsk:
 		var given struct{ Question string }
 		if err := json.Unmarshal(r.arguments, &given); err != nil || given.Question == "" {
-			return nil, &interpreter.CallError{Message: codeAsk + " takes the question as a text."}
+			return nil, &python.CallError{Message: codeAsk + " takes the question as a text."}
 		}
-		return &universe.Action{Kind: universe.ActionAsk, Text: given.Question}, nil
+		return &task.Action{Kind: task.ActionAsk, Text: given.Question}, nil
 	}
 	arguments, err := c.literal(r.arguments)
 	if err != nil {
-		return nil, &interpreter.CallError{Message: err.Error()}
+		return nil, &python.CallError{Message: err.Error()}
 	}
 	c.calls++
-	action := &universe.Action{Kind: universe.ActionCall, Tool: r.function, Arguments: arguments}
+	action := &task.Action{Kind: task.ActionCall, Tool: r.function, Arguments: arguments}
 	if t := c.names.tool[r.function]; t != nil {
 		action.Tool = t.Name
 	}
@@ -243,7 +243,7 @@ func (c *coder) literal(arguments json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(arguments, []byte(`"$`)) {
 		return arguments, nil
 	}
-	v, err := universe.DecodeValue(arguments)
+	v, err := task.DecodeValue(arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -253,10 +253,10 @@ func (c *coder) literal(arguments json.RawMessage) (json.RawMessage, error) {
 func (c *coder) escape(v any) any {
 	switch v := v.(type) {
 	case string:
-		if ref, ok := universe.ParseReference(v); ok && c.handles[ref.Label] {
+		if ref, ok := task.ParseReference(v); ok && c.handles[ref.Label] {
 			return v
 		}
-		return universe.EscapeText(v)
+		return task.EscapeText(v)
 	case []any:
 		for i := range v {
 			v[i] = c.escape(v[i])
@@ -275,16 +275,16 @@ func (c *coder) escape(v any) any {
 // handle gives the reference that a record stands for which was returned for a data handle.
 func (c *coder) handle(record map[string]any) (string, bool) {
 	text, isText := record["handle"].(string)
-	ref, isReference := universe.ParseReference(text)
+	ref, isReference := task.ParseReference(text)
 	return text, isText && isReference && c.handles[ref.Label]
 }
 
 // answer writes the answer: data as it is, and the record of a data handle as the reference to its rows. A text that
 // looks like a reference and is none is escaped.
 func (c *coder) answer(answer json.RawMessage) (json.RawMessage, error) {
-	v, err := universe.DecodeValue(answer)
+	v, err := task.DecodeValue(answer)
 	if err != nil {
-		return nil, &interpreter.CallError{Message: err.Error()}
+		return nil, &python.CallError{Message: err.Error()}
 	}
 	if record, ok := v.(map[string]any); ok {
 		if handle, ok := c.handle(record); ok {
@@ -295,7 +295,7 @@ func (c *coder) answer(answer json.RawMessage) (json.RawMessage, error) {
 }
 
 // resume tells the code what came of its last action.
-func (c *coder) resume(o *universe.Observation) {
+func (c *coder) resume(o *task.Observation) {
 	c.seen = append(c.seen, *o)
 	if o.Note != "" && o.Tool != "" {
 		c.notices = append(c.notices, fmt.Sprintf("Note on %s: %s", c.names.shown(o.Tool), o.Note))
@@ -306,12 +306,12 @@ func (c *coder) resume(o *universe.Observation) {
 	c.block.replies <- c.reply(o)
 }
 
-func (c *coder) reply(o *universe.Observation) codeReply {
+func (c *coder) reply(o *task.Observation) codeReply {
 	switch {
 	case o.Done:
 		return codeReply{err: errOver}
 	case o.Error != nil:
-		return codeReply{err: &interpreter.CallError{Message: o.Error.Error()}}
+		return codeReply{err: &python.CallError{Message: o.Error.Error()}}
 	case o.Tool == "": // the user's reply
 		return codeReply{content: quote(o.Note)}
 	case len(o.Content) == 0:
@@ -324,7 +324,7 @@ func (c *coder) reply(o *universe.Observation) codeReply {
 }
 
 // tool gives what code can call under the tool's own name; nil where that is not known.
-func (c *coder) tool(name string) *universe.Tool {
+func (c *coder) tool(name string) *task.Tool {
 	if t := c.names.tool[c.names.shown(name)]; t != nil || c.hidden == nil {
 		return t
 	}
@@ -332,8 +332,8 @@ func (c *coder) tool(name string) *universe.Tool {
 }
 
 // worksOnTables says whether a tool takes tables by their labels (the slot and sel styles).
-func worksOnTables(t *universe.Tool) bool {
-	return t != nil && t.Body != nil && t.Body.Engine == universe.EngineRelation
+func worksOnTables(t *task.Tool) bool {
+	return t != nil && t.Body != nil && t.Body.Engine == task.EngineRelation
 }
 
 // shown gives the name under which code knows a tool.
@@ -358,7 +358,7 @@ func (c *coder) close() error {
 }
 
 // told writes what a block has shown, as a notebook would.
-func told(b *universe.Block, notices []string) string {
+func told(b *task.Block, notices []string) string {
 	var parts []string
 	add := func(text string) {
 		if text = strings.TrimRight(text, "\n"); text != "" {
@@ -382,10 +382,10 @@ func told(b *universe.Block, notices []string) string {
 
 // lossWords say why a session was lost.
 var lossWords = map[string]string{
-	interpreter.ReasonTime:   "the code ran for too long",
-	interpreter.ReasonMemory: "the code took too much memory",
-	interpreter.ReasonExit:   "the code ended the interpreter",
-	interpreter.ReasonCrash:  "the code brought the interpreter down",
-	interpreter.ReasonBridge: "the code changed what joins it to the functions",
-	interpreter.ReasonKilled: "the interpreter was ended from outside",
+	python.ReasonTime:   "the code ran for too long",
+	python.ReasonMemory: "the code took too much memory",
+	python.ReasonExit:   "the code ended the interpreter",
+	python.ReasonCrash:  "the code brought the interpreter down",
+	python.ReasonBridge: "the code changed what joins it to the functions",
+	python.ReasonKilled: "the interpreter was ended from outside",
 }

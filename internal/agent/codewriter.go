@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// codeWriter writes calls of a plan as Python. The result of a call stands in a variable of its label, and a reference is
-// what Python makes of that variable: one value, a list of values, or records.
+// codeWriter writes calls of a plan as Python. The result of a call stands in a variable of its label, and a reference
+// is what Python makes of that variable: one value, a list of values, or records.
 type codeWriter struct {
 	names *pythonNames
 	// texts are labels that stand for starting tables, which no variable holds.
@@ -20,10 +20,10 @@ type codeWriter struct {
 	// held says where in the variable of a label its records are, where it holds more; "" for none.
 	held map[string]string
 	// hidden finds tools that are not shown; may be nil.
-	hidden func(name string) *universe.Tool
+	hidden func(name string) *task.Tool
 }
 
-func newCodeWriter(view *universe.View, names *pythonNames) *codeWriter {
+func newCodeWriter(view *task.View, names *pythonNames) *codeWriter {
 	w := &codeWriter{names: names, texts: map[string]bool{}, held: map[string]string{}, hidden: view.Hidden}
 	for i := range view.Starts {
 		w.texts[view.Starts[i].Label] = true
@@ -32,10 +32,10 @@ func newCodeWriter(view *universe.View, names *pythonNames) *codeWriter {
 }
 
 // learn takes note of where results hold their records, beside other fields.
-func (w *codeWriter) learn(seen []universe.Observation) {
+func (w *codeWriter) learn(seen []task.Observation) {
 	for i := range seen {
 		o := &seen[i]
-		v, err := universe.DecodeValue(o.Content)
+		v, err := task.DecodeValue(o.Content)
 		record, ok := v.(map[string]any)
 		if o.Error != nil || err != nil || !ok {
 			continue
@@ -56,7 +56,7 @@ func (w *codeWriter) learn(seen []universe.Observation) {
 func (w *codeWriter) variable(label string) string { return label + w.held[label] }
 
 // calls writes a line for each call.
-func (w *codeWriter) calls(calls []universe.Call) ([]string, error) {
+func (w *codeWriter) calls(calls []task.Call) ([]string, error) {
 	lines := make([]string, len(calls))
 	for i := range calls {
 		c := &calls[i]
@@ -70,8 +70,8 @@ func (w *codeWriter) calls(calls []universe.Call) ([]string, error) {
 }
 
 // attempt writes a call that may fail, so that the block goes on.
-func (w *codeWriter) attempt(a *universe.Action) (string, error) {
-	v, err := universe.DecodeValue(a.Arguments)
+func (w *codeWriter) attempt(a *task.Action) (string, error) {
+	v, err := task.DecodeValue(a.Arguments)
 	if err != nil {
 		return "", fmt.Errorf("call %s of %s: %w", a.Label, a.Tool, err)
 	}
@@ -94,7 +94,7 @@ func (w *codeWriter) call(tool string, arguments map[string]any) (string, error)
 	}
 	var words, odd []string
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		var s *universe.Schema
+		var s *task.Schema
 		if t != nil && t.Parameters != nil {
 			s = t.Parameters.Property(name)
 		}
@@ -115,20 +115,20 @@ func (w *codeWriter) call(tool string, arguments map[string]any) (string, error)
 }
 
 // value writes an argument for a parameter of that schema, which may be nil.
-func (w *codeWriter) value(v any, s *universe.Schema) string {
+func (w *codeWriter) value(v any, s *task.Schema) string {
 	switch v := v.(type) {
 	case string:
-		ref, ok := universe.ParseReference(v)
+		ref, ok := task.ParseReference(v)
 		switch {
 		case !ok:
-			return literal(universe.UnescapeText(v))
+			return literal(task.UnescapeText(v))
 		case w.texts[ref.Label]:
 			return literal(v)
 		default:
 			return w.reference(ref, s)
 		}
 	case []any:
-		var items *universe.Schema
+		var items *task.Schema
 		if s != nil {
 			items = s.Items
 		}
@@ -140,7 +140,7 @@ func (w *codeWriter) value(v any, s *universe.Schema) string {
 	case map[string]any:
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			var property *universe.Schema
+			var property *task.Schema
 			if s != nil {
 				property = s.Property(name)
 			}
@@ -153,7 +153,7 @@ func (w *codeWriter) value(v any, s *universe.Schema) string {
 }
 
 // reference writes what a reference stands for, as the parameter takes it.
-func (w *codeWriter) reference(ref universe.Reference, s *universe.Schema) string {
+func (w *codeWriter) reference(ref task.Reference, s *task.Schema) string {
 	field := func(row string) string {
 		if ref.Column == "" {
 			return "next(iter(" + row + ".values()))"
@@ -182,12 +182,12 @@ func (w *codeWriter) reference(ref universe.Reference, s *universe.Schema) strin
 
 // answer writes an answer: a reference as what its variable holds, data as data.
 func (w *codeWriter) answer(answer json.RawMessage) string {
-	v, err := universe.DecodeValue(answer)
+	v, err := task.DecodeValue(answer)
 	if err != nil {
 		return "None"
 	}
 	if text, ok := v.(string); ok {
-		if ref, ok := universe.ParseReference(text); ok && !w.texts[ref.Label] {
+		if ref, ok := task.ParseReference(text); ok && !w.texts[ref.Label] {
 			if ref.Column == "" {
 				return w.variable(ref.Label)
 			}
@@ -201,8 +201,8 @@ func (w *codeWriter) answer(answer json.RawMessage) string {
 	return literal(v)
 }
 
-// inOrder writes JSON as Python does, the fields of objects in the order in which they stand: where records have other keys than
-// the right answer's, their cells count by place. ok is false for what is no JSON.
+// inOrder writes JSON as Python does, the fields of objects in the order in which they stand: where records have other
+// keys than the right answer's, their cells count by place. ok is false for what is no JSON.
 func inOrder(data json.RawMessage) (text string, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // example is a request that was answered with calls, of a database that stands in no corpus. Its calls keep to the
@@ -16,8 +16,8 @@ type example struct {
 	joins    []string // the tables of its starting table
 	keys     [][2]string
 	request  string
-	slot     []universe.Call
-	sel      []universe.Call
+	slot     []task.Call
+	sel      []task.Call
 }
 
 // shownExamples is how many worked examples are shown (NL2API appendix F.1).
@@ -36,12 +36,12 @@ var examples = []example{
 			{"repairs_price", "what the customer paid, in crowns"},
 		},
 		request: "Whose repairs brought in the most money in total?",
-		slot: []universe.Call{
+		slot: []task.Call{
 			made("group_data_by", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender", "aggregation_type", "sum"),
 			made("sort_data", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price", "ascending", false),
 			made("retrieve_data", "first", "data_source", "$ranked$", "key_name", "repairs_mender", "limit", int64(1)),
 		},
-		sel: []universe.Call{
+		sel: []task.Call{
 			made("group_data_by_sum", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender"),
 			made("sort_data_descending", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price"),
 			made("get_repairs_mender", "first", "data_source", "$ranked$", "limit", int64(1)),
@@ -57,7 +57,7 @@ var examples = []example{
 			{"stake_readings_melt_cm", "ice lost since the last reading, in centimetres"},
 		},
 		request: "For every reading of 2019, the heaviest melt first: what are the name and the valley of the glacier?",
-		slot: []universe.Call{
+		slot: []task.Call{
 			made("transform_data", "with_year", "data_source", "$starting_table$", "key_name", "stake_readings_read_on",
 				"operation_type", "strftime", "operation_args", map[string]any{"format": "%Y"}),
 			made("filter_data", "that_year", "data_source", "$with_year$", "key_name", "stake_readings_read_on",
@@ -66,7 +66,7 @@ var examples = []example{
 			made("retrieve_data", "names", "data_source", "$ranked$",
 				"key_name", []any{"glaciers_name", "glaciers_valley"}, "distinct", false, "limit", int64(-1)),
 		},
-		sel: []universe.Call{
+		sel: []task.Call{
 			made("transform_data_strftime", "with_year", "data_source", "$starting_table$", "key_name", "stake_readings_read_on",
 				"format", "%Y"),
 			made("select_data_equal_to", "that_year", "data_source", "$with_year$", "key_name", "stake_readings_read_on",
@@ -87,7 +87,7 @@ var examples = []example{
 			{"light_keepers_since", "year in which the keeper began"},
 		},
 		request: "How many keepers who began after 1990 serve on the northern coast?",
-		slot: []universe.Call{
+		slot: []task.Call{
 			made("filter_data", "northern", "data_source", "$starting_table$", "key_name", "lights_coast",
 				"condition", "equal_to", "value", "north"),
 			made("filter_data", "recent", "data_source", "$northern$", "key_name", "light_keepers_since",
@@ -95,7 +95,7 @@ var examples = []example{
 			made("aggregate_data", "number", "data_source", "$recent$", "key_name", "light_keepers_surname",
 				"aggregation_type", "count"),
 		},
-		sel: []universe.Call{
+		sel: []task.Call{
 			made("select_data_equal_to", "northern", "data_source", "$starting_table$", "key_name", "lights_coast", "value", "north"),
 			made("select_data_greater_than", "recent", "data_source", "$northern$", "key_name", "light_keepers_since",
 				"value", int64(1990)),
@@ -111,12 +111,12 @@ var examples = []example{
 			{"seed_boxes_shelf", "shelf on which the box stands"},
 		},
 		request: "From which countries do we keep boxes of rye?",
-		slot: []universe.Call{
+		slot: []task.Call{
 			made("filter_data", "rye", "data_source", "$starting_table$", "key_name", "seed_boxes_plant",
 				"condition", "like", "value", "rye"),
 			made("select_unique_values", "countries", "data_source", "$rye$", "key_name", "seed_boxes_country"),
 		},
-		sel: []universe.Call{
+		sel: []task.Call{
 			made("select_data_like", "rye", "data_source", "$starting_table$", "key_name", "seed_boxes_plant", "value", "rye"),
 			made("select_unique_values", "countries", "data_source", "$rye$", "key_name", "seed_boxes_country"),
 		},
@@ -124,8 +124,8 @@ var examples = []example{
 }
 
 // made writes a call of an example: arguments are names and values in turn.
-func made(tool, label string, arguments ...any) universe.Call {
-	c := universe.Call{Tool: tool, Label: label, Arguments: map[string]any{}}
+func made(tool, label string, arguments ...any) task.Call {
+	c := task.Call{Tool: tool, Label: label, Arguments: map[string]any{}}
 	for i := 0; i < len(arguments); i += 2 {
 		c.Arguments[arguments[i].(string)] = arguments[i+1]
 	}
@@ -133,11 +133,11 @@ func made(tool, label string, arguments ...any) universe.Call {
 }
 
 // calls gives the calls of an example in a style, nil for a style that has none.
-func (e *example) calls(style string) []universe.Call {
+func (e *example) calls(style string) []task.Call {
 	switch style {
-	case universe.StyleSlot:
+	case task.StyleSlot:
 		return e.slot
-	case universe.StyleSel:
+	case task.StyleSel:
 		return e.sel
 	default:
 		return nil
@@ -146,8 +146,8 @@ func (e *example) calls(style string) []universe.Call {
 
 // resembles says whether an example could be of the view's own database: the names of the databases are the same, or
 // those of a table.
-func (e *example) resembles(view *universe.View) bool {
-	if slices.ContainsFunc(view.Tools, func(t *universe.Tool) bool { return strings.EqualFold(t.Database, e.database) }) {
+func (e *example) resembles(view *task.View) bool {
+	if slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return strings.EqualFold(t.Database, e.database) }) {
 		return true
 	}
 	for i := range view.Starts {
@@ -167,14 +167,14 @@ const (
 	promptExamplesNative = promptExamples + ` Their calls are written as JSON here; make yours through the tool interface.`
 )
 
-// worked writes the worked examples for the view's style, "" for a style that has none. Where tools bear other names than
-// those that the examples call, as obfuscated ones do, the examples would speak of what is not there: then there are
-// none. Calls that are made natively are labelled by their number.
-func worked(view *universe.View, native bool) (string, error) {
+// worked writes the worked examples for the view's style, "" for a style that has none. Where tools bear other names
+// than those that the examples call, as obfuscated ones do, the examples would speak of what is not there: then there
+// are none. Calls that are made natively are labelled by their number.
+func worked(view *task.View, native bool) (string, error) {
 	style, used := "", map[string]bool{}
 	for _, t := range view.Tools {
 		used[t.Name] = true
-		if t.Body != nil && t.Body.Engine == universe.EngineRelation {
+		if t.Body != nil && t.Body.Engine == task.EngineRelation {
 			style = t.Style
 		}
 	}
@@ -191,7 +191,7 @@ func worked(view *universe.View, native bool) (string, error) {
 		if len(calls) == 0 || e.resembles(view) || shown == shownExamples {
 			continue
 		}
-		known = known || slices.ContainsFunc(calls, func(c universe.Call) bool { return used[c.Tool] })
+		known = known || slices.ContainsFunc(calls, func(c task.Call) bool { return used[c.Tool] })
 		shown++
 		if native {
 			calls = numbered(calls)
@@ -206,14 +206,14 @@ func worked(view *universe.View, native bool) (string, error) {
 	return b.String(), nil
 }
 
-func (e *example) write(b *strings.Builder, number int, calls []universe.Call) error {
+func (e *example) write(b *strings.Builder, number int, calls []task.Call) error {
 	fmt.Fprintf(b, "\n\nExample %d, of the database %q. \"$starting_table$\" is %s. Its keys:", number, e.database, joined(e.joins))
 	for _, k := range e.keys {
 		fmt.Fprintf(b, "\n* `%s` - %s", k[0], k[1])
 	}
 	fmt.Fprintf(b, "\nRequest: %s\nCalls:", e.request)
 	for i := range calls {
-		text, err := universe.Marshal(struct {
+		text, err := task.Marshal(struct {
 			Name      string         `json:"name"`
 			Arguments map[string]any `json:"arguments"`
 			Label     string         `json:"label"`
@@ -234,15 +234,15 @@ func (e *example) write(b *strings.Builder, number int, calls []universe.Call) e
 }
 
 // numbered gives calls the labels that a protocol gives to calls without one: call_1, call_2, …
-func numbered(calls []universe.Call) []universe.Call {
+func numbered(calls []task.Call) []task.Call {
 	labels := map[string]string{}
-	out := make([]universe.Call, len(calls))
+	out := make([]task.Call, len(calls))
 	for i := range calls {
-		c := universe.Call{Tool: calls[i].Tool, Label: "call_" + strconv.Itoa(i+1), Arguments: map[string]any{}}
+		c := task.Call{Tool: calls[i].Tool, Label: "call_" + strconv.Itoa(i+1), Arguments: map[string]any{}}
 		for name, v := range calls[i].Arguments {
 			if text, ok := v.(string); ok {
-				if r, ok := universe.ParseReference(text); ok && labels[r.Label] != "" {
-					v = universe.Reference{Label: labels[r.Label], Column: r.Column}.String()
+				if r, ok := task.ParseReference(text); ok && labels[r.Label] != "" {
+					v = task.Reference{Label: labels[r.Label], Column: r.Column}.String()
 				}
 			}
 			c.Arguments[name] = v

@@ -12,12 +12,12 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite", in which the examples' databases are made
 
-	"github.com/seatrial/seatrial/internal/database"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/relation"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
 // proofs are the databases of the worked examples, their starting tables and the SQL of their requests.
@@ -66,7 +66,7 @@ INSERT INTO seed_boxes VALUES ('rye', 'Norway', 3), ('Rye', 'Ghana', 4), ('wheat
 // scene is an example's own database, ready to be acted in.
 type scene struct {
 	world  *database.World
-	source *universe.Source
+	source *task.Source
 	query  string
 }
 
@@ -87,9 +87,9 @@ func sceneOf(t *testing.T, e *example) *scene {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := &scene{query: proof.query, source: &universe.Source{ID: e.database, Database: e.database, From: proof.from}}
+	s := &scene{query: proof.query, source: &task.Source{ID: e.database, Database: e.database, From: proof.from}}
 	for _, k := range e.keys {
-		key := universe.Key{Name: k[0], Type: universe.TypeAny, Description: k[1]}
+		key := task.Key{Name: k[0], Type: task.TypeAny, Description: k[1]}
 		for _, table := range e.joins {
 			if column, ok := strings.CutPrefix(k[0], table+"_"); ok {
 				key.Table, key.Column, key.Expression = table, column, proof.aliases[table]+"."+column
@@ -115,11 +115,11 @@ func sceneOf(t *testing.T, e *example) *scene {
 func (s *scene) environment(t *testing.T, style, profile string) *environment.Environment {
 	t.Helper()
 	tools := relation.Tools(style, profile)
-	if style == universe.StyleSel {
+	if style == task.StyleSel {
 		tools = append(tools, relation.Getters(s.source)...)
 	}
 	for i := range tools {
-		tools[i] = relation.Specialize(tools[i], []*universe.Source{s.source})
+		tools[i] = relation.Specialize(tools[i], []*task.Source{s.source})
 	}
 	kit, err := environment.NewToolkit(tools)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *scene) environment(t *testing.T, style, profile string) *environment.En
 	}
 	env, err := environment.New(environment.Config{
 		Toolkit: kit, World: s.world, Parallelism: 1,
-		Messages: []universe.Message{{Role: "user", Content: "The request."}},
+		Messages: []task.Message{{Role: "user", Content: "The request."}},
 		Starts: []environment.Start{{
 			Label: "starting_table", Handle: relation.Open(s.source), Table: relation.Describe("starting_table", s.source),
 		}},
@@ -139,10 +139,10 @@ func (s *scene) environment(t *testing.T, style, profile string) *environment.En
 }
 
 // act plays an agent to the end of its episode and gives the rows that it answered with.
-func act(t *testing.T, env *environment.Environment, a actor) (columns []string, rows []universe.Row) {
+func act(t *testing.T, env *environment.Environment, a actor) (columns []string, rows []task.Row) {
 	t.Helper()
 	view := env.View()
-	var seen []universe.Observation
+	var seen []task.Observation
 	for range 20 {
 		turn, err := a.Next(t.Context(), view, seen)
 		if err != nil {
@@ -169,7 +169,7 @@ func act(t *testing.T, env *environment.Environment, a actor) (columns []string,
 	return nil, nil
 }
 
-var handleStyles = []string{universe.StyleSlot, universe.StyleSel}
+var handleStyles = []string{task.StyleSlot, task.StyleSel}
 
 // TestExamplesAreTrue plays the calls of every worked example, written as a model writes them, in the environment that
 // agents meet: they give what the SQL of the request gives, in both styles and in every profile.
@@ -197,14 +197,14 @@ func TestExamplesAreTrue(t *testing.T) {
 				var written []string
 				replies := model.Reply{}
 				for _, c := range calls {
-					text, err := universe.Marshal(map[string]any{"name": c.Tool, "arguments": c.Arguments, "label": c.Label})
+					text, err := task.Marshal(map[string]any{"name": c.Tool, "arguments": c.Arguments, "label": c.Label})
 					if err != nil {
 						t.Fatal(err)
 					}
 					written = append(written, string(text))
 				}
 				for _, c := range numbered(calls) {
-					arguments, err := universe.Marshal(c.Arguments)
+					arguments, err := task.Marshal(c.Arguments)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -222,8 +222,8 @@ func TestExamplesAreTrue(t *testing.T) {
 						t.Errorf("%s, %s, %s, %s: %v, want %v", e.database, style, profile, protocol, rows, want.Rows)
 					}
 				}
-				policy, err := NewPolicy("gold", PolicyInput{Task: &universe.Task{Plans: []universe.Plan{
-					{Kind: universe.PlanDirect, Calls: calls, Answer: calls[len(calls)-1].Label},
+				policy, err := NewPolicy("gold", PolicyInput{Task: &task.Task{Plans: []task.Plan{
+					{Kind: task.PlanDirect, Calls: calls, Answer: calls[len(calls)-1].Label},
 				}}})
 				if err != nil {
 					t.Fatal(err)
@@ -236,8 +236,8 @@ func TestExamplesAreTrue(t *testing.T) {
 	}
 }
 
-// TestExamplesKeepToTheSpecifications: every argument of an example is one of its tool's, in every profile, and none that
-// is required is missing.
+// TestExamplesKeepToTheSpecifications: every argument of an example is one of its tool's, in every profile, and none
+// that is required is missing.
 func TestExamplesKeepToTheSpecifications(t *testing.T) {
 	for i := range examples {
 		e := &examples[i]
@@ -271,7 +271,7 @@ func TestExamplesKeepToTheSpecifications(t *testing.T) {
 // TestExamplesAreOfOtherDatabases: three are shown, never one of the view's own database or with a table of its name,
 // always the same ones; none where the toolkit's tools bear other names, and none in other styles.
 func TestExamplesAreOfOtherDatabases(t *testing.T) {
-	shown := func(view *universe.View, native bool) []string {
+	shown := func(view *task.View, native bool) []string {
 		text, err := worked(view, native)
 		if err != nil {
 			t.Fatal(err)
@@ -302,7 +302,7 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 				t.Errorf("%s: obfuscated: %v", style, names)
 			}
 		}
-		other := &universe.View{Tools: relation.Tools(style, relation.ProfilePaper), Starts: []universe.Table{{Joins: []string{"race"}}}}
+		other := &task.View{Tools: relation.Tools(style, relation.ProfilePaper), Starts: []task.Table{{Joins: []string{"race"}}}}
 		want := []string{"clock_workshop", "glacier_survey", "lighthouse_register"}
 		if names := shown(other, true); !reflect.DeepEqual(names, want) {
 			t.Errorf("%s: %v, want %v", style, names, want)
@@ -317,7 +317,7 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 // there are none.
 func TestStartsAreTold(t *testing.T) {
 	for _, protocol := range []string{OneShot, OneShotNative, "tools", "react"} {
-		for _, starts := range [][]universe.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}}, {Label: "starting_table_2"}}} {
+		for _, starts := range [][]task.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}}, {Label: "starting_table_2"}}} {
 			view := testView(t)
 			view.Starts = starts
 			s := says("")
@@ -354,8 +354,8 @@ func TestStartsCanBeNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, rows := act(t, s.environment(t, universe.StyleSlot, relation.ProfileExtended), p)
-		if !reflect.DeepEqual(rows, []universe.Row{{int64(2)}}) {
+		_, rows := act(t, s.environment(t, task.StyleSlot, relation.ProfileExtended), p)
+		if !reflect.DeepEqual(rows, []task.Row{{int64(2)}}) {
 			t.Errorf("%s\ngives %v", client.replies[0].Message.Content, rows)
 		}
 	}
@@ -369,7 +369,7 @@ func TestRandomCallsRun(t *testing.T) {
 			s := sceneOf(t, &examples[i])
 			drawn := map[string]bool{}
 			for trial := range 60 {
-				policy, err := NewPolicy("random", PolicyInput{Task: &universe.Task{}, Seed: 3, Trial: trial})
+				policy, err := NewPolicy("random", PolicyInput{Task: &task.Task{}, Seed: 3, Trial: trial})
 				if err != nil {
 					t.Fatal(err)
 				}

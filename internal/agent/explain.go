@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // explain asks for a judgement and for the reason of it, in one reply (Incomplete Conditions, "Can Tool-augmented LLMs
@@ -24,7 +24,7 @@ const (
 	formExplain = "Keep to this form:\nDecision: Yes or No, one of the two\nExplanation: why"
 )
 
-func (e *explain) open(view *universe.View) (model.Request, error) {
+func (e *explain) open(view *task.View) (model.Request, error) {
 	asked, err := situation(view, e.config.Specs)
 	return model.Request{
 		System:   paragraphs(promptFeasible, promptYesNo, howExplain, formExplain),
@@ -34,19 +34,19 @@ func (e *explain) open(view *universe.View) (model.Request, error) {
 
 func (e *explain) read(reply *model.Reply, _ []string) decision { return judgement(reply) }
 
-func (e *explain) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (e *explain) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
 // Opinion is what a judge model says of an explanation.
 type Opinion struct {
 	Known bool // a word of the two could be read
 	Right bool
 	Reply string
-	Usage universe.Usage
+	Usage task.Usage
 	Model string // as the provider names it
 }
 
-// ExplanationJudge asks a model whether the explanation of a right no is right (figure 26 in other words). It is told that
-// the request cannot be met, and nothing of what is missing.
+// ExplanationJudge asks a model whether the explanation of a right no is right (figure 26 in other words). It is told
+// that the request cannot be met, and nothing of what is missing.
 type ExplanationJudge struct {
 	Client      model.Client
 	Model       string // as the provider names it; "" leaves the client's own
@@ -69,13 +69,13 @@ const (
 )
 
 // judgeQuestion asks about one explanation of what was shown.
-func judgeQuestion(view *universe.View, specs *Specs, explanation string) (string, error) {
+func judgeQuestion(view *task.View, specs *Specs, explanation string) (string, error) {
 	shown, err := situation(view, specs)
 	return paragraphs(shown, headExplanation+"\n"+explanation, formJudge), err
 }
 
 // Assess gives the model's opinion on one explanation, behind four examples of invented ones. Errors are the client's.
-func (j *ExplanationJudge) Assess(ctx context.Context, view *universe.View, explanation string) (Opinion, error) {
+func (j *ExplanationJudge) Assess(ctx context.Context, view *task.View, explanation string) (Opinion, error) {
 	messages, err := judgedMessages(j.Specs)
 	if err != nil {
 		return Opinion{}, err

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // feasible asks in advance, before anything is called, whether a request can be met (Incomplete Conditions, "Task
-// Formulation" and figure 22): at once, after brief reasoning (figure 23), or after the five steps of Structured Verification
-// (figures 6 and 24). One reply, which is a judgement. Examples stand before it as an exchange each.
+// Formulation" and figure 22): at once, after brief reasoning (figure 23), or after the five steps of Structured
+// Verification (figures 6 and 24). One reply, which is a judgement. Examples stand before it as an exchange each.
 type feasible struct {
 	config ProtocolConfig
 	manner *manner
@@ -60,7 +60,7 @@ func newFeasibleVerify(config ProtocolConfig) dialect {
 	return &feasible{config, &manner{howVerify, formSteps, (*Example).steps}}
 }
 
-func (f *feasible) open(view *universe.View) (model.Request, error) {
+func (f *feasible) open(view *task.View) (model.Request, error) {
 	request := model.Request{System: paragraphs(promptFeasible, promptYesNo, f.manner.how, f.manner.form)}
 	for i := range f.config.Examples {
 		e := &f.config.Examples[i]
@@ -86,14 +86,14 @@ func (f *feasible) open(view *universe.View) (model.Request, error) {
 
 func (f *feasible) read(reply *model.Reply, _ []string) decision { return judgement(reply) }
 
-func (f *feasible) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (f *feasible) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
 // judgement makes an act of a reply to a question of yes or no; none of one that says neither.
 func judgement(reply *model.Reply) decision {
 	r := readVerdict(reply)
 	d := decision{thought: r.thought, unparsed: r.unparsed, silent: !r.known}
 	if r.known {
-		d.actions = []universe.Action{universe.Judge(r.said, r.explanation)}
+		d.actions = []task.Action{task.Judge(r.said, r.explanation)}
 	}
 	return d
 }
@@ -107,7 +107,7 @@ const (
 
 // situation tells of a request from outside: the conversation, what the corpus adds to it, the starting tables, and the
 // tools.
-func situation(view *universe.View, specs *Specs) (string, error) {
+func situation(view *task.View, specs *Specs) (string, error) {
 	var lines []string
 	for _, m := range view.Messages {
 		lines = append(lines, speakers[m.Role]+m.Content)

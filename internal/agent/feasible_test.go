@@ -10,9 +10,9 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/model/modeltest"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -45,7 +45,8 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
-// FuzzVerdict: whatever a model writes, reading it ends, says one thing at most, and loses no word but those that label.
+// FuzzVerdict: whatever a model writes, reading it ends, says one thing at most, and loses no word but those that
+// label.
 func FuzzVerdict(f *testing.F) {
 	addGoldens(f, "verdict")
 	f.Add("Decision: no, Answer: yes\x00 \xff")
@@ -59,7 +60,7 @@ func FuzzVerdict(f *testing.F) {
 		if cut := readVerdict(reply); cut.known != r.known || cut.said != r.said || len(cut.unparsed) != len(r.unparsed) {
 			t.Fatalf("%q reads as %+v, and where it was cut as %+v", text, r, cut)
 		}
-		if r.known && len(r.unparsed) > 0 && slices.ContainsFunc(r.unparsed, func(u universe.Unparse) bool {
+		if r.known && len(r.unparsed) > 0 && slices.ContainsFunc(r.unparsed, func(u task.Unparse) bool {
 			return u.Reason == ReasonNoVerdict || u.Reason == ReasonTwoVerdicts
 		}) {
 			t.Fatalf("a verdict that cannot be read: %+v", r)
@@ -81,7 +82,7 @@ func FuzzVerdict(f *testing.F) {
 }
 
 // oneJudgement plays one reply under a protocol, over the wire, and gives the action and the request that was sent.
-func oneJudgement(t *testing.T, protocol, reply string, config ProtocolConfig, view *universe.View) (universe.Turn, modeltest.Chat) {
+func oneJudgement(t *testing.T, protocol, reply string, config ProtocolConfig, view *task.View) (task.Turn, modeltest.Chat) {
 	t.Helper()
 	var asked modeltest.Chat
 	server := modeltest.NewServer(func(c modeltest.Chat) modeltest.Response {
@@ -112,7 +113,7 @@ func oneJudgement(t *testing.T, protocol, reply string, config ProtocolConfig, v
 }
 
 // judged gives what a turn says: yes, no, or nothing.
-func judged(t *testing.T, turn *universe.Turn) string {
+func judged(t *testing.T, turn *task.Turn) string {
 	t.Helper()
 	if len(turn.Actions) == 0 {
 		if !turn.Stop {
@@ -120,10 +121,10 @@ func judged(t *testing.T, turn *universe.Turn) string {
 		}
 		return "nothing"
 	}
-	if len(turn.Actions) > 1 || turn.Actions[0].Kind != universe.ActionJudge {
+	if len(turn.Actions) > 1 || turn.Actions[0].Kind != task.ActionJudge {
 		t.Fatalf("the actions are %+v", turn.Actions)
 	}
-	feasible, ok := universe.Judgement(turn.Actions[0].Answer)
+	feasible, ok := task.Judgement(turn.Actions[0].Answer)
 	if !ok {
 		t.Fatalf("the judgement is %s", turn.Actions[0].Answer)
 	}
@@ -135,7 +136,7 @@ func judged(t *testing.T, turn *universe.Turn) string {
 
 func TestJudgingProtocols(t *testing.T) {
 	view := testView(t)
-	view.Messages = []universe.Message{
+	view.Messages = []task.Message{
 		{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Which homes?"}, {Role: "assistant", Content: "Where?"},
 		{Role: "user", Content: "In Bergen, since 1999."},
 	}
@@ -189,18 +190,18 @@ func TestJudgingProtocols(t *testing.T) {
 
 // TestExamplesStandBeforeTheQuestion: as exchanges, each with the verdict in the protocol's form, which it reads back.
 func TestExamplesStandBeforeTheQuestion(t *testing.T) {
-	task := testTask("Bergen")
+	tk := testTask("Bergen")
 	example := func(question string, feasible bool) Example {
 		view := testView(t)
-		view.Messages = []universe.Message{{Role: "user", Content: question}}
+		view.Messages = []task.Message{{Role: "user", Content: question}}
 		e := Example{View: view, Feasible: feasible}
 		if feasible {
-			e.Plan = &task.Plans[1]
+			e.Plan = &tk.Plans[1]
 		}
 		return e
 	}
 	missingTool, missingDetail := example("How old are they?", false), example("How many in that year?", false)
-	missingTool.Tools = []*universe.Tool{{Name: "ages", Description: "Get the age of owner from owner. Database: homes."}}
+	missingTool.Tools = []*task.Tool{{Name: "ages", Description: "Get the age of owner from owner. Database: homes."}}
 	missingDetail.Details = []string{"year"}
 	examples := []Example{example("Which are in Bergen?", true), missingTool, missingDetail, example("Who owns them?", true)}
 	for _, protocol := range Protocols() {
@@ -245,16 +246,16 @@ func TestVerifyHasFiveSteps(t *testing.T) {
 	}
 }
 
-func feedbackTool() *universe.Tool {
-	text, whole := &universe.Schema{Types: []string{"string"}}, &universe.Schema{Types: []string{"integer"}}
-	return &universe.Tool{
+func feedbackTool() *task.Tool {
+	text, whole := &task.Schema{Types: []string{"string"}}, &task.Schema{Types: []string{"integer"}}
+	return &task.Tool{
 		Name: "homes_built", Description: "Lists the homes of a city that were built in a year.",
-		Parameters: &universe.Schema{
+		Parameters: &task.Schema{
 			Types: []string{"object"}, Required: []string{"city", "year"},
-			Properties: []universe.Property{{Name: "city", Schema: text}, {Name: "year", Schema: whole}},
+			Properties: []task.Property{{Name: "city", Schema: text}, {Name: "year", Schema: whole}},
 		},
-		Returns: &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{
-			Types: []string{"object"}, Properties: []universe.Property{{Name: "street", Schema: text}, {Name: "rooms", Schema: whole}},
+		Returns: &task.Schema{Types: []string{"array"}, Items: &task.Schema{
+			Types: []string{"object"}, Properties: []task.Property{{Name: "street", Schema: text}, {Name: "rooms", Schema: whole}},
 		}},
 	}
 }
@@ -262,19 +263,19 @@ func feedbackTool() *universe.Tool {
 // TestFeedbackScenarios: an error leaves an argument out, and a made-up result stands on what the request says and on
 // nothing that it says where it does not.
 func TestFeedbackScenarios(t *testing.T) {
-	other := &universe.Tool{Name: "tides", Description: "Lists tides.", Parameters: &universe.Schema{Types: []string{"object"}}}
+	other := &task.Tool{Name: "tides", Description: "Lists tides.", Parameters: &task.Schema{Types: []string{"object"}}}
 	for _, c := range []struct {
 		name, request string
-		tools         []*universe.Tool
+		tools         []*task.Tool
 		left          string // out by the error
 	}{
-		{"complete", "Which homes of Bergen were built in the year 1999?", []*universe.Tool{other, feedbackTool()}, "one"},
-		{"without a year", "Which homes of Bergen were built in a certain year?", []*universe.Tool{other, feedbackTool()}, "year"},
-		{"without both", "Which homes of that city were built in a certain year?", []*universe.Tool{other, feedbackTool()}, "both"},
-		{"without a tool for it", "Which tides are there?", []*universe.Tool{other}, "nothing"},
+		{"complete", "Which homes of Bergen were built in the year 1999?", []*task.Tool{other, feedbackTool()}, "one"},
+		{"without a year", "Which homes of Bergen were built in a certain year?", []*task.Tool{other, feedbackTool()}, "year"},
+		{"without both", "Which homes of that city were built in a certain year?", []*task.Tool{other, feedbackTool()}, "both"},
+		{"without a tool for it", "Which tides are there?", []*task.Tool{other}, "nothing"},
 		{"without any tool", "Which tides are there?", nil, "none"},
 	} {
-		view := &universe.View{Messages: []universe.Message{{Role: "user", Content: c.request}}, Tools: c.tools}
+		view := &task.View{Messages: []task.Message{{Role: "user", Content: c.request}}, Tools: c.tools}
 		var texts [2]string
 		for i, scenario := range FeedbackScenarios() {
 			for range 2 {
@@ -286,7 +287,7 @@ func TestFeedbackScenarios(t *testing.T) {
 			}
 		}
 		call, came := attemptIn(t, texts[0])
-		var observed struct{ Error *universe.ToolError }
+		var observed struct{ Error *task.ToolError }
 		if err := json.Unmarshal([]byte(came), &observed); err != nil || observed.Error == nil {
 			t.Fatalf("%s: an error comes back as %s", c.name, came)
 		}
@@ -299,7 +300,7 @@ func TestFeedbackScenarios(t *testing.T) {
 		}
 		fits := map[string]bool{
 			"one": left["city"] != left["year"], "year": left["year"] && !left["city"], "both": left["city"] && left["year"],
-			"nothing": observed.Error.Code == universe.CodeUnknownArgument, "none": observed.Error.Code == universe.CodeUnknownTool,
+			"nothing": observed.Error.Code == task.CodeUnknownArgument, "none": observed.Error.Code == task.CodeUnknownTool,
 		}
 		if !fits[c.left] {
 			t.Errorf("%s: called %v, and told %q", c.name, call, observed.Error.Message)
@@ -399,30 +400,30 @@ var errAtSea = fmt.Errorf("nobody answers")
 
 func TestJudgingPolicies(t *testing.T) {
 	tool := feedbackTool()
-	free := &universe.Tool{Name: "list_homes", Description: "Lists all homes of the harbour with their owners.", Parameters: &universe.Schema{Types: []string{"object"}}}
+	free := &task.Tool{Name: "list_homes", Description: "Lists all homes of the harbour with their owners.", Parameters: &task.Schema{Types: []string{"object"}}}
 	for _, c := range []struct {
 		policy, request string
-		tools           []*universe.Tool
+		tools           []*task.Tool
 		want            string
 	}{
 		{"always-yes", "Hello?", nil, "yes"},
-		{"always-no", "Which homes of Bergen were built in the year 1999?", []*universe.Tool{tool}, "no"},
-		{"schema-check", "Which homes of Bergen were built in the year 1999?", []*universe.Tool{tool}, "yes"},
-		{"schema-check", "Which homes of Bergen were built in a certain year?", []*universe.Tool{tool}, "no"},
-		{"schema-check", "Which homes of the city were built in the year 1999?", []*universe.Tool{tool}, "no"},
-		{"schema-check", "Which homes of the city 'bergen' were built in the year 1999?", []*universe.Tool{tool}, "yes"},
-		{"schema-check", "Which ships of Bergen sank in the year 1999?", []*universe.Tool{tool}, "no"},
-		{"schema-check", "List all homes, and who their owners are: the list of every owner.", []*universe.Tool{tool, free}, "no"},
-		{"schema-check", "Which homes of the harbour have owners?", []*universe.Tool{tool, free}, "yes"},
+		{"always-no", "Which homes of Bergen were built in the year 1999?", []*task.Tool{tool}, "no"},
+		{"schema-check", "Which homes of Bergen were built in the year 1999?", []*task.Tool{tool}, "yes"},
+		{"schema-check", "Which homes of Bergen were built in a certain year?", []*task.Tool{tool}, "no"},
+		{"schema-check", "Which homes of the city were built in the year 1999?", []*task.Tool{tool}, "no"},
+		{"schema-check", "Which homes of the city 'bergen' were built in the year 1999?", []*task.Tool{tool}, "yes"},
+		{"schema-check", "Which ships of Bergen sank in the year 1999?", []*task.Tool{tool}, "no"},
+		{"schema-check", "List all homes, and who their owners are: the list of every owner.", []*task.Tool{tool, free}, "no"},
+		{"schema-check", "Which homes of the harbour have owners?", []*task.Tool{tool, free}, "yes"},
 		{"schema-check", "Which homes are there?", nil, "no"},
 		{"phrase-check", "Which homes of Bergen were built in A certain year?", nil, "no"},
 		{"phrase-check", "Is it a certainty that homes of a specific year were built?", nil, "yes"},
 	} {
-		p, err := NewPolicy(c.policy, PolicyInput{Task: &universe.Task{}})
+		p, err := NewPolicy(c.policy, PolicyInput{Task: &task.Task{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		view := &universe.View{Messages: []universe.Message{{Role: "user", Content: c.request}}, Tools: c.tools}
+		view := &task.View{Messages: []task.Message{{Role: "user", Content: c.request}}, Tools: c.tools}
 		turn, err := p.Next(t.Context(), view, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -435,7 +436,7 @@ func TestJudgingPolicies(t *testing.T) {
 
 // TestMentions: what a request mentions by its form.
 func TestMentions(t *testing.T) {
-	m := mentionsOf(&universe.View{Evidence: "Old Town is a quarter", Messages: []universe.Message{
+	m := mentionsOf(&task.View{Evidence: "Old Town is a quarter", Messages: []task.Message{
 		{Role: "assistant", Content: "Ask for Rome."},
 		{Role: "user", Content: `Between 2020-01-05 and 3/4/2021, which of the 1,200 homes in New Bergen cost 3.50 or "two crowns", -4, ` +
 			`and not Ann's? The mayor Di asks.`},

@@ -7,27 +7,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// What a model under the protocol feedback is told of an attempt before (Incomplete Conditions, "Impact of Tool Invocation
-// Feedback", table 6). Of an incomplete request both are told, and no is right; of a complete one the error alone, and yes is
-// right: what went wrong can be mended.
+// What a model under the protocol feedback is told of an attempt before (Incomplete Conditions, "Impact of Tool
+// Invocation Feedback", table 6). Of an incomplete request both are told, and no is right; of a complete one the error
+// alone, and yes is right: what went wrong can be mended.
 const (
 	// FeedbackError tells of a call that came back with an error: an argument was left out.
 	FeedbackError = "error"
-	// FeedbackInvented tells of a call that seems to have gone through: what the request does not say was made up, and so was
-	// the result.
+	// FeedbackInvented tells of a call that seems to have gone through: what the request does not say was made up, and so
+	// was the result.
 	FeedbackInvented = "invented"
 )
 
 // FeedbackScenarios lists what there is to be told.
 func FeedbackScenarios() []string { return []string{FeedbackError, FeedbackInvented} }
 
-// feedback asks for a judgement after an attempt. The call that is told of is a function of the view and of a seed, never of
-// whether the request can be met: it is of the tool that is closest to the request by words, with the values that the
-// request mentions. The prompts are figures 27 and 28 in other words.
+// feedback asks for a judgement after an attempt. The call that is told of is a function of the view and of a seed,
+// never of whether the request can be met: it is of the tool that is closest to the request by words, with the values
+// that the request mentions. The prompts are figures 27 and 28 in other words.
 type feedback struct {
 	config ProtocolConfig
 }
@@ -48,13 +48,13 @@ const (
 	askAnswer     = `Can the user be given a right answer now?`
 )
 
-func (f *feedback) open(view *universe.View) (model.Request, error) {
+func (f *feedback) open(view *task.View) (model.Request, error) {
 	var request model.Request
 	asked, err := situation(view, f.config.Specs)
 	if err != nil {
 		return request, err
 	}
-	draw := universe.Draw(f.config.Draw, "feedback", requestOf(view))
+	draw := task.Draw(f.config.Draw, "feedback", requestOf(view))
 	system, head, question := promptFeasible, headAttempt, askAfterError
 	call := failedAttempt
 	if f.config.Scenario == FeedbackInvented {
@@ -74,30 +74,31 @@ func (f *feedback) open(view *universe.View) (model.Request, error) {
 
 func (f *feedback) read(reply *model.Reply, _ []string) decision { return judgement(reply) }
 
-func (f *feedback) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (f *feedback) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
 // toldCall is a call that is told of as if it had been made.
 type toldCall struct {
 	tool      string
 	arguments object
 	result    []object // of one that seems to have gone through
-	mistake   *universe.ToolError
+	mistake   *task.ToolError
 }
 
-// texts writes the call and what came back, each as a line of JSON in the form in which calls and results are told elsewhere.
+// texts writes the call and what came back, each as a line of JSON in the form in which calls and results are told
+// elsewhere.
 func (a *toldCall) texts() (made, came string, err error) {
 	arguments, err := appendArgument(nil, a.arguments)
 	if err != nil {
 		return "", "", fmt.Errorf("call of %s: %w", a.tool, err)
 	}
-	line, err := universe.Marshal(struct {
+	line, err := task.Marshal(struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}{a.tool, arguments})
 	if err != nil {
 		return "", "", fmt.Errorf("call of %s: %w", a.tool, err)
 	}
-	seen := universe.Observation{Tool: a.tool, Error: a.mistake}
+	seen := task.Observation{Tool: a.tool, Error: a.mistake}
 	if a.mistake == nil {
 		seen.Content = []byte{'['}
 		for i := range a.result {
@@ -114,13 +115,13 @@ func (a *toldCall) texts() (made, came string, err error) {
 	return string(line), came, err
 }
 
-// aimed chooses the tool that is closest to the request by words, in doubt the first, and fills what it requires: the square
-// of how many content words they share over how many the tool has. Without any tool it is nil.
-func aimed(view *universe.View) (tool *universe.Tool, filled object, missing []string) {
+// aimed chooses the tool that is closest to the request by words, in doubt the first, and fills what it requires: the
+// square of how many content words they share over how many the tool has. Without any tool it is nil.
+func aimed(view *task.View) (tool *task.Tool, filled object, missing []string) {
 	m := mentionsOf(view)
 	most := -1.0
 	for _, t := range view.Tools {
-		shared, all := float64(m.shared(t)), len(universe.ContentWords(t.Name+" "+t.Description))
+		shared, all := float64(m.shared(t)), len(task.ContentWords(t.Name+" "+t.Description))
 		if score := shared * shared / float64(max(1, all)); score > most {
 			tool, most = t, score
 		}
@@ -135,18 +136,18 @@ func aimed(view *universe.View) (tool *universe.Tool, filled object, missing []s
 // toolForAll is what is called where there is no tool at all.
 const toolForAll = "search"
 
-// failedAttempt is a call that leaves out what the request has no value for; where it has one for everything, an argument that
-// is drawn; where nothing is required, it gives an argument that the tool does not have.
-func failedAttempt(view *universe.View, draw *rand.Rand) toldCall {
+// failedAttempt is a call that leaves out what the request has no value for; where it has one for everything, an
+// argument that is drawn; where nothing is required, it gives an argument that the tool does not have.
+func failedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	tool, filled, missing := aimed(view)
 	switch {
 	case tool == nil:
-		return toldCall{tool: toolForAll, arguments: object{}, mistake: &universe.ToolError{
-			Code: universe.CodeUnknownTool, Message: "There is no tool `" + toolForAll + "`.",
+		return toldCall{tool: toolForAll, arguments: object{}, mistake: &task.ToolError{
+			Code: task.CodeUnknownTool, Message: "There is no tool `" + toolForAll + "`.",
 		}}
 	case len(missing) == 0 && len(filled) == 0:
-		return toldCall{tool: tool.Name, arguments: object{{"filter", "all"}}, mistake: &universe.ToolError{
-			Code: universe.CodeUnknownArgument, Message: "Unknown argument `filter`. " + acceptedBy(tool),
+		return toldCall{tool: tool.Name, arguments: object{{"filter", "all"}}, mistake: &task.ToolError{
+			Code: task.CodeUnknownArgument, Message: "Unknown argument `filter`. " + acceptedBy(tool),
 		}}
 	case len(missing) == 0:
 		at := draw.IntN(len(filled))
@@ -157,13 +158,13 @@ func failedAttempt(view *universe.View, draw *rand.Rand) toldCall {
 	if len(missing) > 1 {
 		noun += "s"
 	}
-	return toldCall{tool: tool.Name, arguments: filled, mistake: &universe.ToolError{
-		Code: universe.CodeMissingArgument, Message: "Missing " + noun + " " + ticked(missing) + ". " + acceptedBy(tool),
+	return toldCall{tool: tool.Name, arguments: filled, mistake: &task.ToolError{
+		Code: task.CodeMissingArgument, Message: "Missing " + noun + " " + ticked(missing) + ". " + acceptedBy(tool),
 	}}
 }
 
 // acceptedBy says which arguments a tool takes, as tools say it.
-func acceptedBy(t *universe.Tool) string {
+func acceptedBy(t *task.Tool) string {
 	if t.Parameters == nil || len(t.Parameters.Properties) == 0 {
 		return "This tool takes no arguments."
 	}
@@ -176,9 +177,9 @@ func acceptedBy(t *universe.Tool) string {
 
 func ticked(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
-// inventedAttempt is a call in which what the request has no value for is made up, and that came back with rows that are
-// made up too.
-func inventedAttempt(view *universe.View, draw *rand.Rand) toldCall {
+// inventedAttempt is a call in which what the request has no value for is made up, and that came back with rows that
+// are made up too.
+func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	said := requestOf(view)
 	tool, filled, missing := aimed(view)
 	if tool == nil {
@@ -188,12 +189,12 @@ func inventedAttempt(view *universe.View, draw *rand.Rand) toldCall {
 	for _, name := range missing {
 		a.arguments = append(a.arguments, member{name, invented(tool.Parameters.Property(name), said, draw)})
 	}
-	var fields []universe.Property
+	var fields []task.Property
 	if tool.Returns != nil && tool.Returns.Items != nil {
 		fields = tool.Returns.Items.Properties
 	}
 	if len(fields) == 0 {
-		fields = []universe.Property{{Name: "result"}}
+		fields = []task.Property{{Name: "result"}}
 	}
 	for range 1 + draw.IntN(2) {
 		var row object
@@ -211,7 +212,7 @@ var inventedNames = []string{
 }
 
 // invented draws a value of a type that the request does not say.
-func invented(s *universe.Schema, said string, draw *rand.Rand) any {
+func invented(s *task.Schema, said string, draw *rand.Rand) any {
 	switch {
 	case s != nil && len(s.Enum) > 0:
 		return s.Enum[draw.IntN(len(s.Enum))]
@@ -221,14 +222,14 @@ func invented(s *universe.Schema, said string, draw *rand.Rand) any {
 		return draw.IntN(2) == 0
 	case s != nil && (takes(s, "integer") || takes(s, "number")):
 		for n := int64(2 + draw.IntN(90)); ; n++ {
-			if !universe.HasPhrase(said, fmt.Sprint(n)) {
+			if !task.HasPhrase(said, fmt.Sprint(n)) {
 				return n
 			}
 		}
 	}
 	at := draw.IntN(len(inventedNames))
 	for i := range inventedNames {
-		if name := inventedNames[(at+i)%len(inventedNames)]; !universe.HasPhrase(said, name) {
+		if name := inventedNames[(at+i)%len(inventedNames)]; !task.HasPhrase(said, name) {
 			return name
 		}
 	}

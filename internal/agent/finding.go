@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // valueKind is what documentation says that a field holds.
@@ -31,7 +31,7 @@ type documentation struct {
 }
 
 // documented reads the specification of a tool as it stands in the view.
-func documented(t *universe.Tool, view *universe.View) *documentation {
+func documented(t *task.Tool, view *task.View) *documentation {
 	d := &documentation{}
 	if t != nil && t.Returns != nil && slices.Contains(t.Returns.Types, "array") {
 		d.rows = true
@@ -49,7 +49,7 @@ func documented(t *universe.Tool, view *universe.View) *documentation {
 	return d
 }
 
-func kindOfSchema(s *universe.Schema) valueKind {
+func kindOfSchema(s *task.Schema) valueKind {
 	if s == nil {
 		return kindAny
 	}
@@ -77,9 +77,9 @@ func kindOfSchema(s *universe.Schema) valueKind {
 
 func kindOfType(t string) valueKind {
 	switch t {
-	case universe.TypeInteger, universe.TypeNumber:
+	case task.TypeInteger, task.TypeNumber:
 		return kindNumber
-	case universe.TypeText:
+	case task.TypeText:
 		return kindText
 	default:
 		return kindAny
@@ -116,7 +116,7 @@ func find(v any, d *documentation) *finding {
 		f.whole = v
 		if text, ok := v.get("handle"); ok {
 			if text, isText := text.(string); isText {
-				_, f.handle = universe.ParseReference(text)
+				_, f.handle = task.ParseReference(text)
 			}
 		}
 		if !f.handle {
@@ -234,8 +234,8 @@ func (f *finding) mapColumn(column int, change func(v any) any) bool {
 
 // same compares two SQLite values, types included.
 func same(a, b any) bool {
-	x, isBlob := a.(universe.Blob)
-	y, areBlobs := b.(universe.Blob)
+	x, isBlob := a.(task.Blob)
+	y, areBlobs := b.(task.Blob)
 	if isBlob || areBlobs {
 		return isBlob && areBlobs && bytes.Equal(x, y)
 	}
@@ -286,9 +286,9 @@ func (f *finding) delivered(name string) string {
 	return f.given[at]
 }
 
-// written writes out what a reference stands for, as an argument wants it: records, a list of the values of a column, or
-// one value. It is false where it stands for no such thing.
-func (f *finding) written(column string, wants *universe.Schema) (any, bool) {
+// written writes out what a reference stands for, as an argument wants it: records, a list of the values of a column,
+// or one value. It is false where it stands for no such thing.
+func (f *finding) written(column string, wants *task.Schema) (any, bool) {
 	list := wants != nil && slices.Contains(wants.Types, "array")
 	if list && wants.Items != nil && slices.Contains(wants.Items.Types, "object") {
 		return f.writtenRecords(wants.Items)
@@ -320,7 +320,7 @@ func (f *finding) written(column string, wants *universe.Schema) (any, bool) {
 }
 
 // writtenRecords writes rows as records of the fields that are wanted, by their place.
-func (f *finding) writtenRecords(wants *universe.Schema) (any, bool) {
+func (f *finding) writtenRecords(wants *task.Schema) (any, bool) {
 	if len(wants.Properties) != len(f.names) {
 		return nil, false
 	}
@@ -338,7 +338,7 @@ func (f *finding) writtenRecords(wants *universe.Schema) (any, bool) {
 // escaped gives a value as an argument that is taken for itself, and not for a reference.
 func escaped(v any) any {
 	if text, ok := v.(string); ok {
-		return universe.EscapeText(text)
+		return task.EscapeText(text)
 	}
 	return v
 }

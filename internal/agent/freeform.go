@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool call
-// shows that it thinks so (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29). Calls that were
-// begun and cannot be read are calls too: what counts is the decision to make one. Nothing is called.
+// freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool
+// call shows that it thinks so (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29).
+// Calls that were begun and cannot be read are calls too: what counts is the decision to make one. Nothing is called.
 type freeForm struct {
 	config ProtocolConfig
 	reader *Reader
@@ -31,7 +31,7 @@ var attemptReasons = []string{
 	ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonExpression, ReasonPositional, ReasonTag,
 }
 
-func (f *freeForm) open(view *universe.View) (model.Request, error) {
+func (f *freeForm) open(view *task.View) (model.Request, error) {
 	f.reader = NewReader(view.Tools)
 	listing, err := f.config.Specs.listing(view.Tools)
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *freeForm) open(view *universe.View) (model.Request, error) {
 func (f *freeForm) read(reply *model.Reply, labels []string) decision {
 	r := f.reader.Read(&reply.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
-	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u universe.Unparse) bool {
+	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
 		return slices.Contains(attemptReasons, u.Reason)
 	})
 	switch {
@@ -56,14 +56,14 @@ func (f *freeForm) read(reply *model.Reply, labels []string) decision {
 		for i := range r.Calls {
 			tools = append(tools, r.Calls[i].Tool)
 		}
-		d.actions = []universe.Action{universe.Judge(true, strings.Join(tools, ", "))}
+		d.actions = []task.Action{task.Judge(true, strings.Join(tools, ", "))}
 	case r.Prose != "" && reply.Finish == model.FinishLength:
-		d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonTruncated, Text: r.Prose})
+		d.unparsed = append(d.unparsed, task.Unparse{Reason: ReasonTruncated, Text: r.Prose})
 	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code that calls no tool is none
-		d.actions = []universe.Action{universe.Judge(false, r.Prose)}
+		d.actions = []task.Action{task.Judge(false, r.Prose)}
 	}
 	d.silent = len(d.actions) == 0
 	return d
 }
 
-func (f *freeForm) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (f *freeForm) observe([]task.Observation) ([]model.Message, error) { return nil, nil }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestAdviceIsShown plays every protocol with and without advice: it stands, marked, in the message it belongs to, and
@@ -25,7 +25,7 @@ func TestAdviceIsShown(t *testing.T) {
 		view := testView(t)
 		view.Evidence = "homes means houses"
 		view.Tools = append(view.Tools, sqlTool())
-		view.Messages = append(view.Messages, universe.Message{Role: "assistant", Content: "Where?"}, universe.Message{Role: "user", Content: "There."})
+		view.Messages = append(view.Messages, task.Message{Role: "assistant", Content: "Where?"}, task.Message{Role: "user", Content: "There."})
 		if atStart {
 			view.Hint = start
 		}
@@ -36,7 +36,7 @@ func TestAdviceIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := newHarbour()
-		var seen []universe.Observation
+		var seen []task.Observation
 		for range 2 {
 			turn, err := p.Next(t.Context(), view, seen)
 			if err != nil {

@@ -9,26 +9,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // HumanName is the name of the agent that is a person at a terminal.
 const HumanName = "human"
 
-// Console is where a person is asked. Say writes text as it is; Line waits for a line, without its end. Line gives [io.EOF]
-// where there will be no more.
+// Console is where a person is asked. Say writes text as it is; Line waits for a line, without its end. Line gives
+// [io.EOF] where there will be no more.
 type Console interface {
 	Say(text string)
 	Line(ctx context.Context) (string, error)
 }
 
-// Human is a person at a terminal, for one episode: shown the request and the tools, and free to call, answer, decline, or
-// judge whether the request can be met (Incomplete Conditions, "Human Analysis", has the last alone).
+// Human is a person at a terminal, for one episode: shown the request and the tools, and free to call, answer, decline,
+// or judge whether the request can be met (Incomplete Conditions, "Human Analysis", has the last alone).
 type Human struct {
 	console Console
 	title   string
 	told    bool
-	view    *universe.View
+	view    *task.View
 }
 
 // NewHuman makes a person the agent of an episode, which is announced by the title.
@@ -46,7 +46,7 @@ const humanHelp = `  yes [WHY]            the request can be met with these tool
 `
 
 // Next asks for one act. What is no act is explained, and asked for again. The end of the input is [io.EOF].
-func (h *Human) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (h *Human) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if !h.told {
 		h.told, h.view = true, view
 		h.console.Say(h.opening())
@@ -54,7 +54,7 @@ func (h *Human) Next(ctx context.Context, view *universe.View, seen []universe.O
 	for i := range seen {
 		text, err := render(&seen[i])
 		if err != nil {
-			return universe.Turn{}, err
+			return task.Turn{}, err
 		}
 		h.console.Say(text + "\n")
 	}
@@ -63,16 +63,16 @@ func (h *Human) Next(ctx context.Context, view *universe.View, seen []universe.O
 		line, err := h.console.Line(ctx)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				return universe.Turn{}, io.EOF
+				return task.Turn{}, io.EOF
 			}
-			return universe.Turn{}, fmt.Errorf("the terminal: %w", err)
+			return task.Turn{}, fmt.Errorf("the terminal: %w", err)
 		}
 		action, reply, err := h.act(line)
 		switch {
 		case err != nil:
-			return universe.Turn{}, err
+			return task.Turn{}, err
 		case action != nil:
-			return universe.Turn{Actions: []universe.Action{*action}, Reply: line}, nil
+			return task.Turn{Actions: []task.Action{*action}, Reply: line}, nil
 		default:
 			h.console.Say(reply)
 		}
@@ -120,28 +120,28 @@ func (h *Human) list() string {
 }
 
 // act reads a line: an action, or what to say in its place.
-func (h *Human) act(line string) (action *universe.Action, reply string, err error) {
+func (h *Human) act(line string) (action *task.Action, reply string, err error) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(strings.TrimRight(verb, ".,:!")) {
 	case "yes", "y":
-		a := universe.Judge(true, rest)
+		a := task.Judge(true, rest)
 		return &a, "", nil
 	case "no", "n":
-		a := universe.Judge(false, rest)
+		a := task.Judge(false, rest)
 		return &a, "", nil
 	case "decline":
-		return &universe.Action{Kind: universe.ActionDecline, Text: rest}, "", nil
+		return &task.Action{Kind: task.ActionDecline, Text: rest}, "", nil
 	case "answer":
 		if rest == "" {
 			return nil, "Answer what? For example: answer 42\n", nil
 		}
-		return &universe.Action{Kind: universe.ActionAnswer, Answer: finalAnswer(rest)}, "", nil
+		return &task.Action{Kind: task.ActionAnswer, Answer: finalAnswer(rest)}, "", nil
 	case "ask":
 		if rest == "" {
 			return nil, "Ask what? For example: ask which city?\n", nil
 		}
-		return &universe.Action{Kind: universe.ActionAsk, Text: rest}, "", nil
+		return &task.Action{Kind: task.ActionAsk, Text: rest}, "", nil
 	case "call":
 		return h.call(rest)
 	case "tools":
@@ -158,7 +158,7 @@ func (h *Human) act(line string) (action *universe.Action, reply string, err err
 }
 
 // call reads what stands behind the word: a tool and its arguments, with or without parentheses.
-func (h *Human) call(text string) (action *universe.Action, reply string, err error) {
+func (h *Human) call(text string) (action *task.Action, reply string, err error) {
 	at := strings.IndexAny(text, " ({")
 	name, arguments := text, ""
 	if at >= 0 {
@@ -176,7 +176,7 @@ func (h *Human) call(text string) (action *universe.Action, reply string, err er
 	case !strings.HasPrefix(arguments, "{") || !json.Valid([]byte(arguments)):
 		return nil, "The arguments must be a JSON object, such as {\"city\": \"Bergen\"}.\n", nil
 	}
-	return &universe.Action{Kind: universe.ActionCall, Tool: name, Arguments: json.RawMessage(arguments)}, "", nil
+	return &task.Action{Kind: task.ActionCall, Tool: name, Arguments: json.RawMessage(arguments)}, "", nil
 }
 
 func (h *Human) anyTool() string {
@@ -190,7 +190,7 @@ func (h *Human) anyTool() string {
 func (h *Human) specification(name string) string {
 	for _, t := range h.view.Tools {
 		if t.Name == name {
-			text, err := new(Specs).listing([]*universe.Tool{t})
+			text, err := new(Specs).listing([]*task.Tool{t})
 			if err != nil {
 				return err.Error() + "\n"
 			}

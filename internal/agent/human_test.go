@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // desk is a console with somebody whose lines are written down.
@@ -28,19 +28,19 @@ func (d *desk) Line(ctx context.Context) (string, error) {
 }
 
 func TestHumansAct(t *testing.T) {
-	for line, want := range map[string]universe.Action{
-		"yes":                                 universe.Judge(true, ""),
-		"Yes, there is one.":                  universe.Judge(true, "there is one."),
-		"no  the year is missing":             universe.Judge(false, "the year is missing"),
-		"N":                                   universe.Judge(false, ""),
-		"decline no tool":                     {Kind: universe.ActionDecline, Text: "no tool"},
-		"answer 42":                           {Kind: universe.ActionAnswer, Answer: []byte("42")},
-		"answer John Doe":                     {Kind: universe.ActionAnswer, Answer: []byte(`"John Doe"`)},
-		"answer $call_1$":                     {Kind: universe.ActionAnswer, Answer: []byte(`"$call_1$"`)},
-		`call function_1 {"city": "Bergen"}`:  {Kind: universe.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
-		`call function_1({"city": "Bergen"})`: {Kind: universe.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
-		"call get_all":                        {Kind: universe.ActionCall, Tool: "get_all", Arguments: []byte("{}")},
-		"ask which year?":                     {Kind: universe.ActionAsk, Text: "which year?"},
+	for line, want := range map[string]task.Action{
+		"yes":                                 task.Judge(true, ""),
+		"Yes, there is one.":                  task.Judge(true, "there is one."),
+		"no  the year is missing":             task.Judge(false, "the year is missing"),
+		"N":                                   task.Judge(false, ""),
+		"decline no tool":                     {Kind: task.ActionDecline, Text: "no tool"},
+		"answer 42":                           {Kind: task.ActionAnswer, Answer: []byte("42")},
+		"answer John Doe":                     {Kind: task.ActionAnswer, Answer: []byte(`"John Doe"`)},
+		"answer $call_1$":                     {Kind: task.ActionAnswer, Answer: []byte(`"$call_1$"`)},
+		`call function_1 {"city": "Bergen"}`:  {Kind: task.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
+		`call function_1({"city": "Bergen"})`: {Kind: task.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
+		"call get_all":                        {Kind: task.ActionCall, Tool: "get_all", Arguments: []byte("{}")},
+		"ask which year?":                     {Kind: task.ActionAsk, Text: "which year?"},
 	} {
 		d := &desk{lines: []string{"what?", "help", "", "call", "call x [1]", "answer", "ask", "tools", "tool function_1", "tool none", line}}
 		turn, err := NewHuman(d, "1 of 3").Next(t.Context(), testView(t), nil)

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls, what
-// came back, and its thoughts in brief. Its final word is kept back, so that the retry cannot know which answer to avoid:
+// came back, and its thoughts in brief. Its final word is kept back, so that the retry cannot know which answer to
+// avoid:
 //
 //   - the answer or decline is not shown, nor is the thought of the turn that gave it;
 //   - a sentence of an earlier thought that holds the whole of an answer's cell, or the label that the answer refers to,
@@ -54,7 +55,7 @@ var accountEnds = map[string]string{
 }
 
 // account tells of a failed attempt, for whoever is shown the view.
-func account(view *universe.View, failed *transcript.Transcript) string {
+func account(view *task.View, failed *transcript.Transcript) string {
 	s := newSecret(view, failed)
 	var turns []string
 	said := ""
@@ -160,7 +161,8 @@ func dropRunes(text, characters string) string {
 	}, text)
 }
 
-// wordForms gives the forms that stand for a word itself: without case, and of a number its value, digits grouped by commas.
+// wordForms gives the forms that stand for a word itself: without case, and of a number its value, digits grouped by
+// commas.
 func wordForms(w string) []string {
 	w = strings.ToLower(w)
 	if f, err := strconv.ParseFloat(dropRunes(w, strings.ReplaceAll(numberMarks, ".", "")), 64); err == nil {
@@ -169,8 +171,8 @@ func wordForms(w string) []string {
 	return []string{w}
 }
 
-// numberForms gives further forms that a number may have been given: its digits alone, and its value where commas stand before
-// decimals.
+// numberForms gives further forms that a number may have been given: its digits alone, and its value where commas stand
+// before decimals.
 func numberForms(w string) []string {
 	if !strings.ContainsAny(w, numberMarks) {
 		return nil
@@ -212,7 +214,7 @@ func (s wordSet) hasAny(forms []string) bool {
 	return slices.ContainsFunc(forms, func(f string) bool { return s[f] })
 }
 
-func newSecret(view *universe.View, failed *transcript.Transcript) *secret {
+func newSecret(view *task.View, failed *transcript.Transcript) *secret {
 	s := &secret{known: wordSet{}, hidden: wordSet{}, tools: map[string]bool{}}
 	for _, m := range view.Messages {
 		s.known.learn(m.Content)
@@ -270,9 +272,9 @@ func (s *secret) learn(e *transcript.Event) {
 			s.cells = append(s.cells, cell)
 		}
 	}
-	v, err := universe.DecodeValue(e.Answer)
+	v, err := task.DecodeValue(e.Answer)
 	text, _ := v.(string)
-	switch r, refers := universe.ParseReference(text); {
+	switch r, refers := task.ParseReference(text); {
 	case err != nil:
 		add(string(e.Answer))
 	case refers:
@@ -287,8 +289,8 @@ func (s *secret) learn(e *transcript.Event) {
 	}
 }
 
-// eachScalar visits the texts of the scalars in a decoded JSON value or a SQLite value. The keys of objects are not among
-// them.
+// eachScalar visits the texts of the scalars in a decoded JSON value or a SQLite value. The keys of objects are not
+// among them.
 func eachScalar(v any, visit func(string)) {
 	switch v := v.(type) {
 	case nil:
@@ -302,7 +304,7 @@ func eachScalar(v any, visit func(string)) {
 		}
 	case string:
 		visit(v)
-	case universe.Blob:
+	case task.Blob:
 		visit(fmt.Sprintf("%x", []byte(v)))
 	case float64:
 		visit(strconv.FormatFloat(v, 'f', -1, 64))
@@ -313,7 +315,7 @@ func eachScalar(v any, visit func(string)) {
 
 // unescaped gives JSON with the texts in it as they are, so that an escape does not run into a word.
 func unescaped(raw json.RawMessage) string {
-	v, err := universe.DecodeValue(raw)
+	v, err := task.DecodeValue(raw)
 	if len(raw) == 0 || err != nil {
 		return string(raw)
 	}
@@ -442,7 +444,7 @@ func (s *secret) call(e *transcript.Event) string {
 
 // arguments writes the arguments of a call, hidden words blotted out. References keep their labels.
 func (s *secret) arguments(raw json.RawMessage) string {
-	v, err := universe.DecodeValue(raw)
+	v, err := task.DecodeValue(raw)
 	if err != nil {
 		return s.blotted(string(bytes.ToValidUTF8(raw, nil)))
 	}
@@ -457,7 +459,7 @@ func (s *secret) arguments(raw json.RawMessage) string {
 func (s *secret) cover(v any) any {
 	switch v := v.(type) {
 	case string:
-		if r, ok := universe.ParseReference(v); ok && ownLabel.MatchString(r.Label) {
+		if r, ok := task.ParseReference(v); ok && ownLabel.MatchString(r.Label) {
 			r.Column = s.blotted(r.Column)
 			return r.String()
 		}

@@ -11,9 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // tried makes a transcript of turns; each is a thought and the events of its actions.
@@ -25,7 +25,7 @@ type tried struct {
 func (a *tried) turn(thought string, events ...transcript.Event) *tried {
 	a.turns++
 	a.Append(transcript.Event{
-		Kind: transcript.EventTurn, Turn: a.turns, Decision: &universe.Turn{Thought: thought, Reply: "REPLY " + thought},
+		Kind: transcript.EventTurn, Turn: a.turns, Decision: &task.Turn{Thought: thought, Reply: "REPLY " + thought},
 	})
 	for _, e := range events {
 		e.Turn = a.turns
@@ -51,9 +51,9 @@ func answered(answer string) transcript.Event {
 }
 
 func TestAccountOfAFailure(t *testing.T) {
-	view := &universe.View{
-		Messages: []universe.Message{{Role: "user", Content: "Which city has the most homes?"}},
-		Tools:    []*universe.Tool{{Name: "function_1"}},
+	view := &task.View{
+		Messages: []task.Message{{Role: "user", Content: "Which city has the most homes?"}},
+		Tools:    []*task.Tool{{Name: "function_1"}},
 	}
 	failed := new(tried).
 		turn("I look at the homes first. I guess it is Tromsø, to be honest. There may be 1,204 of them! On with it.",
@@ -61,7 +61,7 @@ func TestAccountOfAFailure(t *testing.T) {
 			transcript.Event{Kind: transcript.EventDecision, Condition: "exec.secret", Applied: true}).
 		turn("So Bergen it is. Hm. Or call_1 gives it.", transcript.Event{
 			Kind: transcript.EventCall, Label: "tromso_or_tromsø", Tool: "function_9", Arguments: json.RawMessage(`{"of":"$call_1.city$"}`),
-			Error: &universe.ToolError{Code: "server_error", Message: "The server is away."},
+			Error: &task.ToolError{Code: "server_error", Message: "The server is away."},
 		}).
 		turn("The answer is Bergen.", called("call_3", `{}`, `[]`), answered(`[{"city":"Bergen"},{"city":"Tromsø"},1204]`)).
 		end(transcript.EndAnswered)
@@ -91,7 +91,7 @@ Then it gave its final word, which is not shown.
 
 // TestAccountDoesNotTellDecliningFromAnswering: an attempt that declined reads like one that answered.
 func TestAccountDoesNotTellDecliningFromAnswering(t *testing.T) {
-	view := &universe.View{Messages: []universe.Message{{Role: "user", Content: "Which?"}}}
+	view := &task.View{Messages: []task.Message{{Role: "user", Content: "Which?"}}}
 	told := map[string]bool{}
 	for how, final := range map[string]transcript.Event{
 		transcript.EndAnswered: answered(`"none of them"`),
@@ -133,7 +133,8 @@ func lettersAndDigits(text string) map[string]bool {
 	return set
 }
 
-// randomAttempt makes a failed attempt whose words are drawn from the pool, with what it was shown and what it answered.
+// randomAttempt makes a failed attempt whose words are drawn from the pool, with what it was shown and what it
+// answered.
 func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, shown string, cells []string) {
 	some := func() string { return pool[draw.IntN(len(pool))] }
 	question = "Which is it, " + some() + "?"
@@ -185,7 +186,7 @@ func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, sh
 	default: // a reference to rows that were never shown
 		e := answered(`"$call_1$"`)
 		for _, c := range cells {
-			e.Result = append(e.Result, universe.Row{c})
+			e.Result = append(e.Result, task.Row{c})
 		}
 		a.turn("It is "+cells[0], e)
 	}
@@ -198,11 +199,11 @@ func TestNoAccountTellsTheAnswer(t *testing.T) {
 	const cases = 4000
 	hidden, kept, blots := 0, 0, 0
 	for n := range cases {
-		draw := universe.Draw(11, "account", fmt.Sprint(n))
+		draw := task.Draw(11, "account", fmt.Sprint(n))
 		failed, question, shown, answer := randomAttempt(draw)
-		view := &universe.View{
-			Messages: []universe.Message{{Role: "user", Content: question}},
-			Tools:    []*universe.Tool{{Name: "function_1"}},
+		view := &task.View{
+			Messages: []task.Message{{Role: "user", Content: question}},
+			Tools:    []*task.Tool{{Name: "function_1"}},
 		}
 		text := account(view, failed)
 		if text != account(view, failed) {
@@ -274,7 +275,7 @@ func withBreaks(text string) string { return text + " " + strings.ReplaceAll(tex
 
 // TestSentencesWithAnswersAreLeftOut: a thought that says the answer is left out though the value had been shown.
 func TestSentencesWithAnswersAreLeftOut(t *testing.T) {
-	view := &universe.View{Messages: []universe.Message{{Role: "user", Content: "How many ships lie in Porto Santo, and where else?"}}}
+	view := &task.View{Messages: []task.Message{{Role: "user", Content: "How many ships lie in Porto Santo, and where else?"}}}
 	for _, c := range []struct{ answer, thought, want string }{
 		{`"Porto Santo"`, "It is porto  santo. Porto is far. Santo Porto too.", "Porto is far. Santo Porto too."},
 		{`[1204]`, "There are 1,204. Or 1.204. Or 1’204. Or 1205. Or 204.", "Or 1205. Or 204."},
@@ -293,7 +294,7 @@ func TestSentencesWithAnswersAreLeftOut(t *testing.T) {
 }
 
 func TestAccountIsBounded(t *testing.T) {
-	view := &universe.View{Messages: []universe.Message{{Role: "user", Content: "Which?"}}}
+	view := &task.View{Messages: []task.Message{{Role: "user", Content: "Which?"}}}
 	long := strings.Repeat("å", 3000)
 	for _, turns := range []int{1, 2, 3, 8, 60} {
 		a := &tried{}
@@ -348,18 +349,18 @@ func TestConversationOfAnInformedRetry(t *testing.T) {
 	failed := new(tried).
 		turn("I try Oslo", called("call_1", `{"city":"Oslo"}`, `[{"id":5}]`)).
 		turn("It is Narvik", answered(`"Narvik"`)).end(transcript.EndAnswered)
-	view := &universe.View{
-		Messages: []universe.Message{
+	view := &task.View{
+		Messages: []task.Message{
 			{Role: "user", Content: "First."}, {Role: "assistant", Content: "Yes."}, {Role: "user", Content: "Which homes?"},
 		},
 		Evidence: "homes are houses",
-		Tools: []*universe.Tool{{
-			Name: "function_1", Description: "Lists homes.", Body: &universe.Body{
-				Engine: universe.EngineText, Bindings: []universe.Binding{{Argument: "city", Kind: universe.BindValue}},
+		Tools: []*task.Tool{{
+			Name: "function_1", Description: "Lists homes.", Body: &task.Body{
+				Engine: task.EngineText, Bindings: []task.Binding{{Argument: "city", Kind: task.BindValue}},
 			},
-			Parameters: &universe.Schema{
+			Parameters: &task.Schema{
 				Types:      []string{"object"},
-				Properties: []universe.Property{{Name: "city", Schema: &universe.Schema{Types: []string{"string"}}}},
+				Properties: []task.Property{{Name: "city", Schema: &task.Schema{Types: []string{"string"}}}},
 			},
 		}},
 	}
@@ -400,7 +401,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add("Where is 1,204?", "It is 42. Or 1,2,3!", `{"a":"$call_1$","b":[1,null,true]}`, `[{"x":1}]`, `"It is 42."`)
 	f.Add("", "", "not JSON \xff", "", "{")
 	f.Fuzz(func(t *testing.T, question, thought, arguments, content, answer string) {
-		view := &universe.View{Messages: []universe.Message{{Role: "user", Content: question}}}
+		view := &task.View{Messages: []task.Message{{Role: "user", Content: question}}}
 		failed := new(tried).turn(thought, called("call_1", arguments, content)).turn(thought, answered(answer)).end(transcript.EndAnswered)
 		text := account(view, failed)
 		if text != account(view, failed) {

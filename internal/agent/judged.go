@@ -1,20 +1,20 @@
 package agent
 
 import (
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // judgedExample is an explanation with what is right to say of it.
 type judgedExample struct {
-	view        *universe.View
+	view        *task.View
 	explanation string
 	right       bool
 }
 
-// judgedExamples stand before each explanation that a judge assesses: two that are right and two that are wrong (Incomplete
-// Conditions, supplementary material, has four-shot examples of both classes). The wrong ones err as models do there: one demands
-// what was said where the tool is missing, one misses a tool that is there where a detail is.
+// judgedExamples stand before each explanation that a judge assesses: two that are right and two that are wrong
+// (Incomplete Conditions, supplementary material, has four-shot examples of both classes). The wrong ones err as models
+// do there: one demands what was said where the tool is missing, one misses a tool that is there where a detail is.
 var judgedExamples = []judgedExample{
 	{
 		judgedView("Please book berth 7 for the Petrel tonight.",
@@ -39,15 +39,15 @@ var judgedExamples = []judgedExample{
 	},
 }
 
-func judgedView(request string, tools ...*universe.Tool) *universe.View {
-	return &universe.View{Messages: []universe.Message{{Role: "user", Content: request}}, Tools: tools}
+func judgedView(request string, tools ...*task.Tool) *task.View {
+	return &task.View{Messages: []task.Message{{Role: "user", Content: request}}, Tools: tools}
 }
 
 // specification describes a tool with one required text argument.
-func specification(name, description, argument, meaning string) *universe.Tool {
-	return &universe.Tool{Name: name, Description: description, Parameters: &universe.Schema{
-		Types: []string{"object"}, Required: []string{argument}, Properties: []universe.Property{
-			{Name: argument, Schema: &universe.Schema{Types: []string{"string"}, Description: meaning}},
+func specification(name, description, argument, meaning string) *task.Tool {
+	return &task.Tool{Name: name, Description: description, Parameters: &task.Schema{
+		Types: []string{"object"}, Required: []string{argument}, Properties: []task.Property{
+			{Name: argument, Schema: &task.Schema{Types: []string{"string"}, Description: meaning}},
 		},
 	}}
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// mentioned is what a request mentions that could be the value of an argument, by its form alone: nobody says which of it
-// is a value.
+// mentioned is what a request mentions that could be the value of an argument, by its form alone: nobody says which of
+// it is a value.
 type mentioned struct {
-	words   map[string]bool // of the request, as [universe.ContentWords] has them
+	words   map[string]bool // of the request, as [task.ContentWords] has them
 	text    string          // the request
 	numbers []string        // in their order, as JSON
 	texts   []string        // dates, quoted texts, and names: capitalised words that begin no sentence
@@ -30,9 +30,9 @@ var (
 )
 
 // mentionsOf reads the user's messages of a view, and its evidence.
-func mentionsOf(view *universe.View) mentioned {
+func mentionsOf(view *task.View) mentioned {
 	text := requestOf(view)
-	m := mentioned{words: universe.ContentWords(text), text: text}
+	m := mentioned{words: task.ContentWords(text), text: text}
 	rest := []byte(text)
 	take := func(from, to int, value string) {
 		m.texts = append(m.texts, strings.TrimSpace(value))
@@ -59,7 +59,7 @@ func mentionsOf(view *universe.View) mentioned {
 }
 
 // requestOf is what the user says: every message of that role, and the evidence.
-func requestOf(view *universe.View) string {
+func requestOf(view *task.View) string {
 	var parts []string
 	for _, m := range view.Messages {
 		if m.Role == model.RoleUser {
@@ -102,9 +102,9 @@ func names(text string) []string {
 }
 
 // shared counts the content words that a tool's name and description have in common with the request.
-func (m *mentioned) shared(t *universe.Tool) int {
+func (m *mentioned) shared(t *task.Tool) int {
 	n := 0
-	for w := range universe.ContentWords(t.Name + " " + t.Description) {
+	for w := range task.ContentWords(t.Name + " " + t.Description) {
 		if m.words[w] {
 			n++
 		}
@@ -112,9 +112,9 @@ func (m *mentioned) shared(t *universe.Tool) int {
 	return n
 }
 
-// fill gives the required arguments of a tool the values that the request mentions, each value once, in the order of the
-// arguments, and lists the arguments for which none is left. A starting table fills an argument that names one.
-func (m *mentioned) fill(t *universe.Tool, starts []universe.Table) (filled object, missing []string) {
+// fill gives the required arguments of a tool the values that the request mentions, each value once, in the order of
+// the arguments, and lists the arguments for which none is left. A starting table fills an argument that names one.
+func (m *mentioned) fill(t *task.Tool, starts []task.Table) (filled object, missing []string) {
 	if t.Parameters == nil {
 		return nil, nil
 	}
@@ -129,11 +129,11 @@ func (m *mentioned) fill(t *universe.Tool, starts []universe.Table) (filled obje
 		case len(schema.Enum) > 0:
 			value = m.listed(schema.Enum)
 		case name == dataSource && len(starts) > 0:
-			value = universe.Reference{Label: starts[0].Label}.String()
+			value = task.Reference{Label: starts[0].Label}.String()
 		case takes(schema, "integer") || takes(schema, "number"):
 			value = takeNumber(&numbers, !takes(schema, "number"))
 		case takes(schema, "string") && len(texts) > 0:
-			value, texts = universe.EscapeText(texts[0]), texts[1:]
+			value, texts = task.EscapeText(texts[0]), texts[1:]
 		}
 		if value == nil {
 			missing = append(missing, name)
@@ -148,15 +148,15 @@ func (m *mentioned) fill(t *universe.Tool, starts []universe.Table) (filled obje
 const dataSource = "data_source"
 
 // takes says whether a schema allows a type, also as one of several forms.
-func takes(s *universe.Schema, kind string) bool {
-	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf, func(a *universe.Schema) bool { return takes(a, kind) })
+func takes(s *task.Schema, kind string) bool {
+	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf, func(a *task.Schema) bool { return takes(a, kind) })
 }
 
 // listed gives the first of some values that the request mentions as words, nil where it mentions none.
 func (m *mentioned) listed(values []any) any {
 	for _, v := range values {
 		text, ok := v.(string)
-		if ok && universe.HasPhrase(m.text, text) {
+		if ok && task.HasPhrase(m.text, text) {
 			return text
 		}
 	}

@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // oneShot asks for all calls in one reply (NL2API §4.1): a JSON list whose elements have a label and may refer to
@@ -52,17 +52,17 @@ const (
 	promptOneShotTools = "These are the tools, one specification a line:"
 )
 
-func (o *oneShot) open(view *universe.View) (model.Request, error) {
+func (o *oneShot) open(view *task.View) (model.Request, error) {
 	o.acts = acts{decline: freeName(actDecline, view.Tools)}
 	decline := declineTool(o.acts.decline)
-	tools := append(append([]*universe.Tool(nil), view.Tools...), decline)
+	tools := append(append([]*task.Tool(nil), view.Tools...), decline)
 	o.reader = NewReader(tools)
 	var request model.Request
-	task, form, listing := promptOneShot, promptOneShotForm, ""
+	t, form, listing := promptOneShot, promptOneShotForm, ""
 	static := onlyDescribed(view)
 	switch {
 	case static:
-		task, form = promptOneShotStatic, promptOneShotStaticForm
+		t, form = promptOneShotStatic, promptOneShotStaticForm
 	case len(view.Starts) > 0:
 		form = promptOneShotTableForm
 	}
@@ -74,7 +74,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 		if err != nil {
 			return request, err
 		}
-		own, err := new(Specs).specs([]*universe.Tool{decline})
+		own, err := new(Specs).specs([]*task.Tool{decline})
 		if err != nil {
 			return request, err
 		}
@@ -84,7 +84,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 		if err != nil {
 			return request, err
 		}
-		own, err := new(Specs).listing([]*universe.Tool{decline})
+		own, err := new(Specs).listing([]*task.Tool{decline})
 		if err != nil {
 			return request, err
 		}
@@ -95,7 +95,7 @@ func (o *oneShot) open(view *universe.View) (model.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	system := paragraphs(task, results, references, form,
+	system := paragraphs(t, results, references, form,
 		promptDecline+` Do it by calling the tool "`+o.acts.decline+`" and nothing else.`, examples, listing)
 	request.System, request.Messages = conversationOf(view, system)
 	return request, nil
@@ -105,14 +105,14 @@ func (o *oneShot) read(reply *model.Reply, labels []string) decision {
 	m := o.names.restore(&reply.Message)
 	r := o.reader.Read(m, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
-	var left []universe.Unparse
+	var left []task.Unparse
 	d.actions, _, left = o.acts.actions(r.Calls)
 	d.unparsed = append(d.unparsed, left...)
 	if len(d.actions) == 0 && r.Prose != "" {
-		d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonNoCall, Text: r.Prose})
+		d.unparsed = append(d.unparsed, task.Unparse{Reason: ReasonNoCall, Text: r.Prose})
 	}
 	d.silent = len(d.actions) == 0
 	return d
 }
 
-func (o *oneShot) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (o *oneShot) observe([]task.Observation) ([]model.Message, error) { return nil, nil }

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// object is a JSON object with its members in the order in which they stand: the order of a record's fields is the order
-// of the columns.
+// object is a JSON object with its members in the order in which they stand: the order of a record's fields is the
+// order of the columns.
 type object []member
 
 type member struct {
@@ -202,13 +202,13 @@ func readNumber(text string) (any, bool) {
 }
 
 // scalar gives a decoded value as a SQLite value; it is false for lists and for objects that are no binary data.
-func scalar(v any) (universe.Value, bool) {
+func scalar(v any) (task.Value, bool) {
 	switch v := v.(type) {
 	case nil, int64, float64, string:
 		return v, true
 	case object:
 		if len(v) == 1 && v[0].name == "$blob" {
-			blob, err := universe.SQLiteValue(map[string]any{"$blob": v[0].value})
+			blob, err := task.SQLiteValue(map[string]any{"$blob": v[0].value})
 			return blob, err == nil
 		}
 	case bool:

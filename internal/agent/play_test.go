@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // actor is what this package's agents are.
 type actor interface {
-	Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error)
+	Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error)
 }
 
 // harbour is a small environment: tools are functions, labels stand for results, references are put in before a tool
 // runs.
 type harbour struct {
-	tools   map[string]func(arguments map[string]any) ([]map[string]any, *universe.ToolError)
+	tools   map[string]func(arguments map[string]any) ([]map[string]any, *task.ToolError)
 	results map[string][]map[string]any
 	calls   int
 	ended   bool
@@ -26,32 +26,32 @@ type harbour struct {
 	dangling bool // the answer refers to no result
 	lenient  bool
 	declined string
-	turns    []universe.Turn
+	turns    []task.Turn
 }
 
 func newHarbour() *harbour {
 	h := &harbour{results: map[string][]map[string]any{}}
-	h.tools = map[string]func(map[string]any) ([]map[string]any, *universe.ToolError){
-		"function_1": func(a map[string]any) ([]map[string]any, *universe.ToolError) {
+	h.tools = map[string]func(map[string]any) ([]map[string]any, *task.ToolError){
+		"function_1": func(a map[string]any) ([]map[string]any, *task.ToolError) {
 			if a["city"] == "Atlantis" {
-				return nil, &universe.ToolError{Code: "server_error", Message: "the service is down"}
+				return nil, &task.ToolError{Code: "server_error", Message: "the service is down"}
 			}
 			return []map[string]any{{"id": int64(1), "city": a["city"]}, {"id": int64(2), "city": a["city"]}}, nil
 		},
-		"function_2": func(a map[string]any) ([]map[string]any, *universe.ToolError) {
+		"function_2": func(a map[string]any) ([]map[string]any, *task.ToolError) {
 			owners, ok := a["owners"].([]any)
 			if !ok {
-				return nil, &universe.ToolError{Code: universe.CodeWrongType, Message: "owners must be a list"}
+				return nil, &task.ToolError{Code: task.CodeWrongType, Message: "owners must be a list"}
 			}
 			return []map[string]any{{"count": int64(len(owners))}}, nil
 		},
-		"query_database": func(a map[string]any) ([]map[string]any, *universe.ToolError) {
+		"query_database": func(a map[string]any) ([]map[string]any, *task.ToolError) {
 			if a["sql"] != "SELECT id FROM home" {
-				return nil, &universe.ToolError{Code: universe.CodeBadArguments, Message: "no such table"}
+				return nil, &task.ToolError{Code: task.CodeBadArguments, Message: "no such table"}
 			}
 			return []map[string]any{{"id": int64(7)}}, nil
 		},
-		"get_all": func(map[string]any) ([]map[string]any, *universe.ToolError) {
+		"get_all": func(map[string]any) ([]map[string]any, *task.ToolError) {
 			return []map[string]any{{"id": int64(7)}}, nil
 		},
 	}
@@ -62,9 +62,9 @@ func newHarbour() *harbour {
 func (h *harbour) value(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
-		r, ok := universe.ParseReference(v)
+		r, ok := task.ParseReference(v)
 		if !ok {
-			return universe.UnescapeText(v), true
+			return task.UnescapeText(v), true
 		}
 		rows, ok := h.results[r.Label]
 		if !ok {
@@ -94,34 +94,34 @@ func (h *harbour) value(v any) (any, bool) {
 	}
 }
 
-func (h *harbour) step(t testing.TB, actions []universe.Action) []universe.Observation {
+func (h *harbour) step(t testing.TB, actions []task.Action) []task.Observation {
 	t.Helper()
-	var seen []universe.Observation
+	var seen []task.Observation
 	for i := range actions {
 		a := &actions[i]
-		o := universe.Observation{Tool: a.Tool, Label: a.Label}
+		o := task.Observation{Tool: a.Tool, Label: a.Label}
 		fail := func(code, format string, args ...any) {
-			o.Error = &universe.ToolError{Code: code, Message: fmt.Sprintf(format, args...)}
+			o.Error = &task.ToolError{Code: code, Message: fmt.Sprintf(format, args...)}
 		}
 		switch {
 		case h.ended:
-			fail(universe.CodeEnded, "the episode has ended")
-		case a.Kind == universe.ActionAnswer:
-			v, err := universe.DecodeValue(a.Answer)
+			fail(task.CodeEnded, "the episode has ended")
+		case a.Kind == task.ActionAnswer:
+			v, err := task.DecodeValue(a.Answer)
 			if err != nil {
 				t.Fatalf("answer %s: %v", a.Answer, err)
 			}
 			var ok bool
 			h.answer, ok = h.value(v)
 			h.dangling, h.lenient, h.ended, o.Done = !ok, a.Lenient, true, true
-		case a.Kind == universe.ActionDecline:
+		case a.Kind == task.ActionDecline:
 			h.declined, h.ended, o.Done = a.Text, true, true
 		default:
 			h.calls++
 			if o.Label == "" {
 				o.Label = fmt.Sprintf("call_%d", h.calls)
 			}
-			arguments, err := universe.DecodeValue(a.Arguments)
+			arguments, err := task.DecodeValue(a.Arguments)
 			if err != nil {
 				t.Fatalf("arguments %s: %v", a.Arguments, err)
 			}
@@ -129,15 +129,15 @@ func (h *harbour) step(t testing.TB, actions []universe.Action) []universe.Obser
 			tool := h.tools[a.Tool]
 			switch {
 			case tool == nil:
-				fail(universe.CodeUnknownTool, "there is no tool %q", a.Tool)
+				fail(task.CodeUnknownTool, "there is no tool %q", a.Tool)
 			case !isObject:
-				fail(universe.CodeBadArguments, "the arguments must be an object")
+				fail(task.CodeBadArguments, "the arguments must be an object")
 			case h.results[o.Label] != nil:
-				fail(universe.CodeDuplicateLabel, "label %q is taken", o.Label)
+				fail(task.CodeDuplicateLabel, "label %q is taken", o.Label)
 			default:
 				resolved, ok := h.value(given)
 				if !ok {
-					fail(universe.CodeBadReference, "no such result")
+					fail(task.CodeBadReference, "no such result")
 					break
 				}
 				rows, toolError := tool(resolved.(map[string]any))
@@ -153,9 +153,9 @@ func (h *harbour) step(t testing.TB, actions []universe.Action) []universe.Obser
 }
 
 // play runs an agent to the end of its episode, at most 50 turns.
-func (h *harbour) play(t testing.TB, a actor, view *universe.View) error {
+func (h *harbour) play(t testing.TB, a actor, view *task.View) error {
 	t.Helper()
-	var seen []universe.Observation
+	var seen []task.Observation
 	for range 50 {
 		turn, err := a.Next(t.Context(), view, seen)
 		if err != nil {

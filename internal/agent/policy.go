@@ -6,22 +6,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // PolicyInput is what a policy is made of: the task that it plays, and what its draws depend on.
 type PolicyInput struct {
-	Task    *universe.Task
+	Task    *task.Task
 	Primary string // the kind of the plan that the instance plays; "" means the task's first plan
 	Seed    uint64 // of the run
 	Trial   int
 	// Without lists tactics that the recovery policy must do without.
 	Without []string
 	// Python runs the code of policies that write some, which cannot be had without; Limits bound it.
-	Python       interpreter.Engine
-	PythonLimits interpreter.Limits
+	Python       python.Engine
+	PythonLimits python.Limits
 }
 
 // PolicyInfo describes a policy to a person.
@@ -34,7 +34,7 @@ type PolicyInfo struct {
 // script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees
 // nothing.
 type script interface {
-	turn(view *universe.View, seen []universe.Observation) (universe.Turn, error)
+	turn(view *task.View, seen []task.Observation) (task.Turn, error)
 }
 
 // policies is the table of all policies, in the order in which they are listed.
@@ -136,9 +136,9 @@ func NewPolicy(name string, in PolicyInput) (*Policy, error) {
 
 // Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that
 // refuses its answer is not asked twice.
-func (p *Policy) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if err := ctx.Err(); err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	if p.over {
 		return stop(p.name + " has no more to say"), nil
@@ -148,11 +148,11 @@ func (p *Policy) Next(ctx context.Context, view *universe.View, seen []universe.
 	}
 	turn, err := p.script.turn(view, seen)
 	if err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	p.over = turn.Stop
 	for i := range turn.Actions {
-		if turn.Actions[i].Kind != universe.ActionCall {
+		if turn.Actions[i].Kind != task.ActionCall {
 			p.over = true
 		}
 	}
@@ -168,6 +168,6 @@ func (p *Policy) Close() error {
 }
 
 // stop is the turn that ends an episode without an act, and says why.
-func stop(why string) universe.Turn {
-	return universe.Turn{Stop: true, Thought: why}
+func stop(why string) task.Turn {
+	return task.Turn{Stop: true, Thought: why}
 }

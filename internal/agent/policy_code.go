@@ -6,24 +6,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // codePolicy acts by writing Python, as a model does under the protocol codeact.
 type codePolicy struct {
-	engine interpreter.Engine
-	limits interpreter.Limits
+	engine python.Engine
+	limits python.Limits
 	author author
 	coder  *coder
 	asked  codeBlock // that is running
 	over   bool
 }
 
-// author writes a policy's blocks: it is called with nothing at first, and then with what the last block has shown and what
-// its calls came back with. No code ends the episode, for the reason that stands in its place.
+// author writes a policy's blocks: it is called with nothing at first, and then with what the last block has shown and
+// what its calls came back with. No code ends the episode, for the reason that stands in its place.
 type author interface {
-	write(view *universe.View, names *pythonNames, shown *universe.Block, seen []universe.Observation) (codeText, error)
+	write(view *task.View, names *pythonNames, shown *task.Block, seen []task.Observation) (codeText, error)
 }
 
 // codeText is a block of a policy: its code, the labels of the calls that it makes, and the thought behind it.
@@ -43,7 +43,7 @@ func newCodePolicy(in PolicyInput, a author) (*codePolicy, error) {
 }
 
 // next gives the next turn, or the next call of the block that runs.
-func (p *codePolicy) next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (p *codePolicy) next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if p.over {
 		return stop("there is no more code"), nil
 	}
@@ -57,14 +57,14 @@ func (p *codePolicy) next(ctx context.Context, view *universe.View, seen []unive
 	for i := range seen {
 		p.coder.resume(&seen[i])
 	}
-	return p.coder.await(ctx, p.asked.solution, universe.Turn{})
+	return p.coder.await(ctx, p.asked.solution, task.Turn{})
 }
 
 // begin starts the next block.
-func (p *codePolicy) begin(ctx context.Context, view *universe.View, shown *universe.Block) (universe.Turn, error) {
+func (p *codePolicy) begin(ctx context.Context, view *task.View, shown *task.Block) (task.Turn, error) {
 	b, err := p.author.write(view, p.coder.names, shown, p.coder.seen)
 	if err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	if b.stop {
 		p.over = true
@@ -72,21 +72,21 @@ func (p *codePolicy) begin(ctx context.Context, view *universe.View, shown *univ
 	}
 	p.asked, p.coder.labels = b.codeBlock, slices.Clone(b.labels)
 	if err := p.coder.start(ctx, b.code); err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
-	return p.coder.await(ctx, p.asked.solution, universe.Turn{Thought: b.thought})
+	return p.coder.await(ctx, p.asked.solution, task.Turn{Thought: b.thought})
 }
 
 // goldCode writes the primary plan as one block, and hands in its result in a second.
 type goldCode struct {
-	plan *universe.Plan
+	plan *task.Plan
 	// slip makes a first attempt that reads a field which is not there, and prints what is there after the traceback.
 	slip  bool
 	stage int
 }
 
 func (g *goldCode) write(
-	view *universe.View, names *pythonNames, shown *universe.Block, _ []universe.Observation,
+	view *task.View, names *pythonNames, shown *task.Block, _ []task.Observation,
 ) (codeText, error) {
 	if g.plan == nil {
 		return codeText{stop: true, thought: "the task has no plan"}, nil
@@ -129,7 +129,7 @@ func (g *goldCode) write(
 	}
 }
 
-func labelsOf(calls []universe.Call) []string {
+func labelsOf(calls []task.Call) []string {
 	labels := make([]string, len(calls))
 	for i := range calls {
 		labels[i] = calls[i].Label
@@ -148,7 +148,7 @@ type transcribed struct {
 }
 
 func (t *transcribed) write(
-	view *universe.View, names *pythonNames, _ *universe.Block, seen []universe.Observation,
+	view *task.View, names *pythonNames, _ *task.Block, seen []task.Observation,
 ) (codeText, error) {
 	if t.writer == nil {
 		t.writer = newCodeWriter(view, names)
@@ -158,7 +158,7 @@ func (t *transcribed) write(
 	}
 	t.writer.learn(seen)
 	if t.begun && len(seen) == 0 {
-		seen = []universe.Observation{}
+		seen = []task.Observation{}
 	}
 	t.begun = true
 	turn, err := t.script.turn(view, seen)
@@ -169,15 +169,15 @@ func (t *transcribed) write(
 	var lines []string
 	for i := range turn.Actions {
 		switch a := &turn.Actions[i]; a.Kind {
-		case universe.ActionCall:
+		case task.ActionCall:
 			line, err := t.writer.attempt(a)
 			if err != nil {
 				return codeText{}, err
 			}
 			lines, b.labels = append(lines, line), append(b.labels, a.Label)
-		case universe.ActionAnswer:
+		case task.ActionAnswer:
 			lines, b.solution = append(lines, "solution = "+t.writer.answer(a.Answer)), true
-		case universe.ActionDecline:
+		case task.ActionDecline:
 			lines = append(lines, fmt.Sprintf("%s(%s)", codeDecline, literal(a.Text)))
 		default:
 			return codeText{}, fmt.Errorf("an action of the kind %q cannot be written as code", a.Kind)

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// switcher goes on with the next plan at the first error of a turn, while there is one, and is blind otherwise. Plans come
-// in the order of the task, the primary one first.
+// switcher goes on with the next plan at the first error of a turn, while there is one, and is blind otherwise. Plans
+// come in the order of the task, the primary one first.
 type switcher struct {
-	plans  []*universe.Plan // that are left
+	plans  []*task.Plan // that are left
 	player *planPlayer
 	made   map[string]bool // labels that stand for calls of earlier plans
 }
@@ -29,8 +29,8 @@ func newFallback(in PolicyInput) script {
 	return s
 }
 
-func (s *switcher) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
-	failed := slices.ContainsFunc(seen, func(o universe.Observation) bool { return o.Error != nil })
+func (s *switcher) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
+	failed := slices.ContainsFunc(seen, func(o task.Observation) bool { return o.Error != nil })
 	if !failed || len(s.plans) == 0 {
 		return s.player.turn(view, nil)
 	}
@@ -44,7 +44,7 @@ func (s *switcher) turn(view *universe.View, seen []universe.Observation) (unive
 }
 
 // relabelled gives a plan whose labels are none of those that are taken. The plan given is not changed.
-func relabelled(plan *universe.Plan, taken map[string]bool) *universe.Plan {
+func relabelled(plan *task.Plan, taken map[string]bool) *task.Plan {
 	names := make(map[string]string, len(plan.Calls))
 	for i := range plan.Calls {
 		label := plan.Calls[i].Label
@@ -72,7 +72,7 @@ func relabelled(plan *universe.Plan, taken map[string]bool) *universe.Plan {
 func relabelledValue(v any, names map[string]string) any {
 	switch v := v.(type) {
 	case string:
-		if ref, ok := universe.ParseReference(v); ok && names[ref.Label] != "" {
+		if ref, ok := task.ParseReference(v); ok && names[ref.Label] != "" {
 			ref.Label = names[ref.Label]
 			return ref.String()
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // always judges every request alike. On pairs of an incomplete and a complete instance it is right about exactly half.
@@ -13,27 +13,27 @@ type always bool
 func newAlwaysYes(PolicyInput) script { return always(true) }
 func newAlwaysNo(PolicyInput) script  { return always(false) }
 
-func (a always) turn(*universe.View, []universe.Observation) (universe.Turn, error) {
-	return universe.Turn{Actions: []universe.Action{universe.Judge(bool(a), "")}}, nil
+func (a always) turn(*task.View, []task.Observation) (task.Turn, error) {
+	return task.Turn{Actions: []task.Action{task.Judge(bool(a), "")}}, nil
 }
 
-// phraseCheck judges a request by a turn of phrase alone: it cannot be met if it leaves something to "a certain" one. It looks
-// at no tool. What it reaches under a condition is what wording gives away there.
+// phraseCheck judges a request by a turn of phrase alone: it cannot be met if it leaves something to "a certain" one.
+// It looks at no tool. What it reaches under a condition is what wording gives away there.
 type phraseCheck struct{}
 
 func newPhraseCheck(PolicyInput) script { return phraseCheck{} }
 
-func (phraseCheck) turn(view *universe.View, _ []universe.Observation) (universe.Turn, error) {
-	hints := slices.ContainsFunc(view.Messages, func(m universe.Message) bool {
-		return m.Role == "user" && universe.HasPhrase(m.Content, "a certain")
+func (phraseCheck) turn(view *task.View, _ []task.Observation) (task.Turn, error) {
+	hints := slices.ContainsFunc(view.Messages, func(m task.Message) bool {
+		return m.Role == "user" && task.HasPhrase(m.Content, "a certain")
 	})
-	return universe.Turn{Actions: []universe.Action{universe.Judge(!hints, "")}}, nil
+	return task.Turn{Actions: []task.Action{task.Judge(!hints, "")}}, nil
 }
 
 // schemaCheck judges a request by the form of the tools alone: it can be met if some tool is about it (its name and
-// description have at least [schemaCheckWords] content words in common with the request) and every argument that this tool
-// requires can be filled with a value that the request mentions: a listed value, a number, a date, a quoted text or a name,
-// each used once. It reads no meaning, and never looks whether the tool does what is asked.
+// description have at least [schemaCheckWords] content words in common with the request) and every argument that this
+// tool requires can be filled with a value that the request mentions: a listed value, a number, a date, a quoted text
+// or a name, each used once. It reads no meaning, and never looks whether the tool does what is asked.
 type schemaCheck struct{}
 
 // schemaCheckWords is how many content words make a tool one that is about the request.
@@ -41,7 +41,7 @@ const schemaCheckWords = 3
 
 func newSchemaCheck(PolicyInput) script { return schemaCheck{} }
 
-func (schemaCheck) turn(view *universe.View, _ []universe.Observation) (universe.Turn, error) {
+func (schemaCheck) turn(view *task.View, _ []task.Observation) (task.Turn, error) {
 	m := mentionsOf(view)
 	why := "no tool shares enough words with the request"
 	for _, t := range view.Tools {
@@ -51,9 +51,9 @@ func (schemaCheck) turn(view *universe.View, _ []universe.Observation) (universe
 		_, missing := m.fill(t, view.Starts)
 		if len(missing) == 0 {
 			why = fmt.Sprintf("the request has a value for all that %s requires", t.Name)
-			return universe.Turn{Actions: []universe.Action{universe.Judge(true, why)}, Thought: why}, nil
+			return task.Turn{Actions: []task.Action{task.Judge(true, why)}, Thought: why}, nil
 		}
 		why = fmt.Sprintf("%s requires %s, and the request has no value left for it", t.Name, missing[0])
 	}
-	return universe.Turn{Actions: []universe.Action{universe.Judge(false, why)}, Thought: why}, nil
+	return task.Turn{Actions: []task.Action{task.Judge(false, why)}, Thought: why}, nil
 }

@@ -1,12 +1,12 @@
 package agent
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 // mute never acts: what it scores, silence scores.
 type mute struct{}
 
 func newMute(PolicyInput) script { return mute{} }
 
-func (mute) turn(*universe.View, []universe.Observation) (universe.Turn, error) {
+func (mute) turn(*task.View, []task.Observation) (task.Turn, error) {
 	return stop("mute says nothing"), nil
 }

@@ -5,42 +5,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // planPlayer plays a plan level by level: the calls that refer to no unseen result go side by side in one turn, the
 // answer in a turn after the last of them.
 type planPlayer struct {
-	plan   *universe.Plan
+	plan   *task.Plan
 	absent string // why there is no plan, where there is none
 	heed   bool   // stop at the first error that comes back
 	byName bool   // refer to the only field of a result by its name, as people write it
 	levels [][]int
 	next   int // the level to play
 	// without is the act of a player that has no plan, where the task asks for one that is no call.
-	without *universe.Action
+	without *task.Action
 }
 
-// newGold makes the policy that does what is right. Where no tool can be run and none serves the request, the task's plan is not it.
+// newGold makes the policy that does what is right. Where no tool can be run and none serves the request, the task's
+// plan is not it.
 func newGold(in PolicyInput) script {
-	if in.Task.Proof == universe.ProofStatic && in.Task.Gold.Kind == universe.GoldDecline {
+	if in.Task.Proof == task.ProofStatic && in.Task.Gold.Kind == task.GoldDecline {
 		return newPlanPlayer(nil, "no plan", true).orAct(in.Task)
 	}
 	return newPlanPlayer(primary(in), "no plan", true).orAct(in.Task)
 }
-func newGoldDirect(in PolicyInput) script { return newPlanKind(in, universe.PlanDirect) }
+func newGoldDirect(in PolicyInput) script { return newPlanKind(in, task.PlanDirect) }
 
-// orAct has a player act where nothing can be run and the task has no plan: it declines what no tool serves, and judges that
-// a request can be met of which the right calls are not known.
-func (p *planPlayer) orAct(task *universe.Task) *planPlayer {
-	if p.plan != nil || task.Proof != universe.ProofStatic {
+// orAct has a player act where nothing can be run and the task has no plan: it declines what no tool serves, and judges
+// that a request can be met of which the right calls are not known.
+func (p *planPlayer) orAct(t *task.Task) *planPlayer {
+	if p.plan != nil || t.Proof != task.ProofStatic {
 		return p
 	}
-	switch task.Gold.Kind {
-	case universe.GoldDecline:
-		p.without = &universe.Action{Kind: universe.ActionDecline, Text: "No tool serves the request."}
-	case universe.GoldCalls:
-		act := universe.Judge(true, "Some tool serves the request.")
+	switch t.Gold.Kind {
+	case task.GoldDecline:
+		p.without = &task.Action{Kind: task.ActionDecline, Text: "No tool serves the request."}
+	case task.GoldCalls:
+		act := task.Judge(true, "Some tool serves the request.")
 		p.without = &act
 	}
 	return p
@@ -48,17 +49,17 @@ func (p *planPlayer) orAct(task *universe.Task) *planPlayer {
 
 // newGoldComposed plays the composed plan, and the direct one where a task has no other: it succeeds on every task.
 func newGoldComposed(in PolicyInput) script {
-	if in.Task.Plan(universe.PlanComposed) == nil {
+	if in.Task.Plan(task.PlanComposed) == nil {
 		return newGoldDirect(in)
 	}
-	return newPlanKind(in, universe.PlanComposed)
+	return newPlanKind(in, task.PlanComposed)
 }
 
-// newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back. It refers to fields by
-// their names, so that a renamed one hurts it.
+// newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back. It refers to fields
+// by their names, so that a renamed one hurts it.
 func newBlind(in PolicyInput) script { return newBlindPlayer(primary(in)).orAct(in.Task) }
 
-func newBlindPlayer(plan *universe.Plan) *planPlayer {
+func newBlindPlayer(plan *task.Plan) *planPlayer {
 	p := newPlanPlayer(plan, "no plan", false)
 	p.byName = true
 	return p
@@ -69,7 +70,7 @@ func newPlanKind(in PolicyInput, kind string) script {
 }
 
 // primary gives the plan that the instance plays; nil where the task has none of that kind, or none at all.
-func primary(in PolicyInput) *universe.Plan {
+func primary(in PolicyInput) *task.Plan {
 	if in.Primary != "" {
 		return in.Task.Plan(in.Primary)
 	}
@@ -79,7 +80,7 @@ func primary(in PolicyInput) *universe.Plan {
 	return &in.Task.Plans[0]
 }
 
-func newPlanPlayer(plan *universe.Plan, absent string, heed bool) *planPlayer {
+func newPlanPlayer(plan *task.Plan, absent string, heed bool) *planPlayer {
 	p := &planPlayer{plan: plan, absent: absent, heed: heed}
 	if plan != nil {
 		p.levels = planLevels(plan.Calls)
@@ -89,7 +90,7 @@ func newPlanPlayer(plan *universe.Plan, absent string, heed bool) *planPlayer {
 
 // planLevels groups calls by the longest chain of references that leads to them. A reference to a call that stands
 // later, or nowhere, waits for nothing.
-func planLevels(calls []universe.Call) [][]int {
+func planLevels(calls []task.Call) [][]int {
 	level := make(map[string]int, len(calls))
 	var levels [][]int
 	for i := range calls {
@@ -108,9 +109,9 @@ func planLevels(calls []universe.Call) [][]int {
 	return levels
 }
 
-func (p *planPlayer) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (p *planPlayer) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
 	if p.plan == nil && p.without != nil {
-		return universe.Turn{Actions: []universe.Action{*p.without}}, nil
+		return task.Turn{Actions: []task.Action{*p.without}}, nil
 	}
 	if p.plan == nil {
 		return stop("the task has " + p.absent), nil
@@ -126,13 +127,13 @@ func (p *planPlayer) turn(view *universe.View, seen []universe.Observation) (uni
 		}
 	}
 	if p.next == len(p.levels) {
-		return universe.Turn{Actions: []universe.Action{answerReference(p.plan.Answer)}}, nil
+		return task.Turn{Actions: []task.Action{answerReference(p.plan.Answer)}}, nil
 	}
-	var turn universe.Turn
+	var turn task.Turn
 	for _, i := range p.levels[p.next] {
 		action, err := callAction(&p.plan.Calls[i])
 		if err != nil {
-			return universe.Turn{}, fmt.Errorf("%s plan: %w", p.plan.Kind, err)
+			return task.Turn{}, fmt.Errorf("%s plan: %w", p.plan.Kind, err)
 		}
 		turn.Actions = append(turn.Actions, action)
 	}
@@ -140,11 +141,11 @@ func (p *planPlayer) turn(view *universe.View, seen []universe.Observation) (uni
 	return turn, nil
 }
 
-// named gives a plan that means the same and names the field where it refers to the only field of a result: `$call_1$` is
-// `$call_1.name$`. Arguments that take records, and operations on data handles, refer to whole results. The plan given is
-// not changed.
-func named(plan *universe.Plan, view *universe.View) *universe.Plan {
-	tools := make(map[string]*universe.Tool, len(plan.Calls))
+// named gives a plan that means the same and names the field where it refers to the only field of a result: `$call_1$`
+// is `$call_1.name$`. Arguments that take records, and operations on data handles, refer to whole results. The plan
+// given is not changed.
+func named(plan *task.Plan, view *task.View) *task.Plan {
+	tools := make(map[string]*task.Tool, len(plan.Calls))
 	for i := range plan.Calls {
 		tools[plan.Calls[i].Tool] = nil
 	}
@@ -173,9 +174,9 @@ func named(plan *universe.Plan, view *universe.View) *universe.Plan {
 	return &spelt
 }
 
-// onlyField gives the name of the only field of a tool's records, "" where there are more, or where it cannot be written
-// in a reference.
-func onlyField(t *universe.Tool) string {
+// onlyField gives the name of the only field of a tool's records, "" where there are more, or where it cannot be
+// written in a reference.
+func onlyField(t *task.Tool) string {
 	if t == nil || t.Returns == nil || t.Returns.Items == nil || len(t.Returns.Items.Properties) != 1 {
 		return ""
 	}
@@ -186,7 +187,7 @@ func onlyField(t *universe.Tool) string {
 }
 
 // takesValues says whether an argument takes a value or a list of values, and not records.
-func takesValues(s *universe.Schema) bool {
+func takesValues(s *task.Schema) bool {
 	return s != nil && (s.Items == nil || !slices.Contains(s.Items.Types, "object"))
 }
 
@@ -194,8 +195,8 @@ func takesValues(s *universe.Schema) bool {
 func nameField(v any, only map[string]string) any {
 	switch v := v.(type) {
 	case string:
-		if ref, ok := universe.ParseReference(v); ok && ref.Column == "" && only[ref.Label] != "" {
-			return universe.Reference{Label: ref.Label, Column: only[ref.Label]}.String()
+		if ref, ok := task.ParseReference(v); ok && ref.Column == "" && only[ref.Label] != "" {
+			return task.Reference{Label: ref.Label, Column: only[ref.Label]}.String()
 		}
 	case []any:
 		list := make([]any, len(v))

@@ -3,10 +3,10 @@ package agent
 import (
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// randomCaller makes one call, drawn evenly from [universe.SingleCalls] over the toolkit that it is shown, and
+// randomCaller makes one call, drawn evenly from [task.SingleCalls] over the toolkit that it is shown, and
 // answers with its result. Over many trials its success is the task's chance level.
 type randomCaller struct {
 	in    PolicyInput
@@ -15,23 +15,23 @@ type randomCaller struct {
 
 func newRandom(in PolicyInput) script { return &randomCaller{in: in} }
 
-func (r *randomCaller) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (r *randomCaller) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
 	if r.label != "" {
 		if len(seen) > 0 && seen[0].Error != nil {
 			return stop("the only call failed"), nil
 		}
-		return universe.Turn{Actions: []universe.Action{answerReference(r.label)}}, nil
+		return task.Turn{Actions: []task.Action{answerReference(r.label)}}, nil
 	}
-	calls := universe.SingleCalls(view.Tools, view.Starts, r.in.Task.Literals)
+	calls := task.SingleCalls(view.Tools, view.Starts, r.in.Task.Literals)
 	if len(calls) == 0 {
 		return stop("no tool can be called with the request's literals"), nil
 	}
-	draw := universe.Draw(r.in.Seed, "random", r.in.Task.ID, strconv.Itoa(r.in.Trial))
+	draw := task.Draw(r.in.Seed, "random", r.in.Task.ID, strconv.Itoa(r.in.Trial))
 	call := &calls[draw.IntN(len(calls))]
 	action, err := callAction(call)
 	if err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	r.label = call.Label
-	return universe.Turn{Actions: []universe.Action{action}}, nil
+	return task.Turn{Actions: []task.Action{action}}, nil
 }

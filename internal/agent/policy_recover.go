@@ -7,22 +7,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // recovery plays a plan and heals what goes wrong, by what it sees alone: it knows the plans of the task and no fault.
 //
-// Calls that wait for nothing go side by side, as gold plays them. What comes back is handed to the tactics in their order:
-// an error until one knows what to do; a result first to those that complete it, then to those that read values back, then
-// to those that judge its source. Results that are as documented go on by reference; of others the values are written out.
+// Calls that wait for nothing go side by side, as gold plays them. What comes back is handed to the tactics in their
+// order: an error until one knows what to do; a result first to those that complete it, then to those that read values
+// back, then to those that judge its source. Results that are as documented go on by reference; of others the values
+// are written out.
 type recovery struct {
-	view    *universe.View
+	view    *task.View
 	tactics []*tactic
 
-	known   map[string]*universe.Tool // tools that were looked up
+	known   map[string]*task.Tool // tools that were looked up
 	states  map[string]*toolState
 	labels  map[string]bool // that are taken, or stand in a plan
-	plans   []*universe.Plan
+	plans   []*task.Plan
 	runs    []*run
 	current *run
 
@@ -33,8 +34,8 @@ type recovery struct {
 	reason    string   // why the last plan was given up
 }
 
-// Bounds of patience: how often a call is made again because of errors of one code, how often in all, and how many turns
-// an episode may take.
+// Bounds of patience: how often a call is made again because of errors of one code, how often in all, and how many
+// turns an episode may take.
 const (
 	maxTries      = 9
 	maxAttempts   = 30
@@ -54,7 +55,7 @@ type toolState struct {
 
 // run is a plan that is being played.
 type run struct {
-	plan   *universe.Plan
+	plan   *task.Plan
 	jobs   []*job // by call
 	failed bool
 	aside  bool // it is played to check another
@@ -75,7 +76,7 @@ const (
 // job is a call of a plan.
 type job struct {
 	run      *run
-	call     *universe.Call
+	call     *task.Call
 	state    jobState
 	tool     string         // that was called last
 	label    string         // of the last attempt
@@ -84,9 +85,9 @@ type job struct {
 	version  int            // of what was known of the tool when the call was made
 	attempts int
 	pages    int
-	tries    map[string]int      // by the code of the error
-	refusal  *universe.ToolError // the last one
-	literal  map[string]bool     // arguments that are written out rather than referred to
+	tries    map[string]int  // by the code of the error
+	refusal  *task.ToolError // the last one
+	literal  map[string]bool // arguments that are written out rather than referred to
 	finding  *finding
 	others   []*job // other sources that were asked, in the order in which they are named; nil where one cannot be
 	aside    bool   // it is asked to check another
@@ -104,7 +105,7 @@ func newRecover(in PolicyInput) (script, error) {
 		return nil, err
 	}
 	p := &recovery{
-		tactics: known, known: map[string]*universe.Tool{}, states: map[string]*toolState{}, labels: map[string]bool{},
+		tactics: known, known: map[string]*task.Tool{}, states: map[string]*toolState{}, labels: map[string]bool{},
 	}
 	if first := primary(in); first != nil {
 		p.plans = append(p.plans, first)
@@ -117,7 +118,7 @@ func newRecover(in PolicyInput) (script, error) {
 	return p, nil
 }
 
-func (p *recovery) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (p *recovery) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
 	p.view, p.why = view, nil
 	if len(p.plans) == 0 {
 		return stop("the task has no plan"), nil
@@ -138,7 +139,7 @@ func (p *recovery) turn(view *universe.View, seen []universe.Observation) (unive
 		return p.answer(j)
 	}
 	actions, err := p.act()
-	return universe.Turn{Actions: actions, Thought: strings.Join(p.why, "; ")}, err
+	return task.Turn{Actions: actions, Thought: strings.Join(p.why, "; ")}, err
 }
 
 func (p *recovery) begin() {
@@ -156,29 +157,29 @@ func (p *recovery) begin() {
 // note keeps which tactic saw its sign, for whoever reads the transcript.
 func (p *recovery) note(j *job, t *tactic) { p.why = append(p.why, j.label+": "+t.Name) }
 
-func (p *recovery) decline() universe.Turn {
+func (p *recovery) decline() task.Turn {
 	reason := cmp.Or(p.reason, "none of the tools that lead to the answer is there")
-	return universe.Turn{
-		Actions: []universe.Action{{Kind: universe.ActionDecline, Text: "No way to the answer is left: " + reason}},
+	return task.Turn{
+		Actions: []task.Action{{Kind: task.ActionDecline, Text: "No way to the answer is left: " + reason}},
 		Thought: strings.Join(p.why, "; "),
 	}
 }
 
 // answer answers with a finding: by reference where the environment holds it, else written out.
-func (p *recovery) answer(j *job) (universe.Turn, error) {
+func (p *recovery) answer(j *job) (task.Turn, error) {
 	thought := strings.Join(p.why, "; ")
 	if j == nil {
-		return universe.Turn{Actions: []universe.Action{answerReference(p.current.plan.Answer)}, Thought: thought}, nil
+		return task.Turn{Actions: []task.Action{answerReference(p.current.plan.Answer)}, Thought: thought}, nil
 	}
 	f := j.finding
 	if !f.rewritten {
-		return universe.Turn{Actions: []universe.Action{answerReference(f.label)}, Thought: thought}, nil
+		return task.Turn{Actions: []task.Action{answerReference(f.label)}, Thought: thought}, nil
 	}
 	answer, err := appendArgument(nil, f.answer())
 	if err != nil {
-		return universe.Turn{}, fmt.Errorf("answer: %w", err)
+		return task.Turn{}, fmt.Errorf("answer: %w", err)
 	}
-	return universe.Turn{Actions: []universe.Action{{Kind: universe.ActionAnswer, Answer: answer}}, Thought: thought}, nil
+	return task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: answer}}, Thought: thought}, nil
 }
 
 // answer gives rows as records under their documented names, and as lists where names are not unique.
@@ -200,12 +201,12 @@ func (f *finding) answer() []any {
 }
 
 // tool gives a tool of the view, nil where there is none of that name.
-func (p *recovery) tool(name string) *universe.Tool {
+func (p *recovery) tool(name string) *task.Tool {
 	if t, known := p.known[name]; known {
 		return t
 	}
-	var found *universe.Tool
-	if at := slices.IndexFunc(p.view.Tools, func(t *universe.Tool) bool { return t.Name == name }); at >= 0 {
+	var found *task.Tool
+	if at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool { return t.Name == name }); at >= 0 {
 		found = p.view.Tools[at]
 	}
 	p.known[name] = found
@@ -260,11 +261,11 @@ func (p *recovery) fresh(wanted string) string {
 }
 
 // act lists what can be done now: questions first, then the calls of the current run and of those played beside it.
-func (p *recovery) act() ([]universe.Action, error) {
-	var actions []universe.Action
+func (p *recovery) act() ([]task.Action, error) {
+	var actions []task.Action
 	p.errands = p.errands[:0]
 	for _, q := range p.questions {
-		action, err := callAction(&universe.Call{Label: p.fresh("ask"), Tool: q.tool, Arguments: q.arguments})
+		action, err := callAction(&task.Call{Label: p.fresh("ask"), Tool: q.tool, Arguments: q.arguments})
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +313,7 @@ func (p *recovery) calls(j *job) string {
 	return j.call.Tool
 }
 
-func (p *recovery) make(j *job) (universe.Action, error) {
+func (p *recovery) make(j *job) (task.Action, error) {
 	j.tool, j.state, j.attempts = p.calls(j), jobSent, j.attempts+1
 	j.given = p.resolve(j)
 	var fixes []fix
@@ -321,11 +322,11 @@ func (p *recovery) make(j *job) (universe.Action, error) {
 	}
 	j.version, j.sent = len(fixes), spell(j.given, fixes)
 	j.label = p.fresh(j.call.Label)
-	return callAction(&universe.Call{Label: j.label, Tool: j.tool, Arguments: j.sent})
+	return callAction(&task.Call{Label: j.label, Tool: j.tool, Arguments: j.sent})
 }
 
 // hear hands what came back to those who wait for it.
-func (p *recovery) hear(seen []universe.Observation) {
+func (p *recovery) hear(seen []task.Observation) {
 	for i, e := range p.errands {
 		if i >= len(seen) {
 			break
@@ -342,7 +343,7 @@ func (p *recovery) hear(seen []universe.Observation) {
 	p.errands = p.errands[:0]
 }
 
-func (p *recovery) answered(q *question, o *universe.Observation) {
+func (p *recovery) answered(q *question, o *task.Observation) {
 	if q.tries++; o.Error != nil && q.tries < maxQuestions {
 		p.questions = append(p.questions, q)
 		return
@@ -368,7 +369,7 @@ func (p *recovery) answered(q *question, o *universe.Observation) {
 }
 
 // refused asks the tactics what an error means.
-func (p *recovery) refused(j *job, err *universe.ToolError) {
+func (p *recovery) refused(j *job, err *task.ToolError) {
 	if j.tries == nil {
 		j.tries = map[string]int{}
 	}
@@ -457,7 +458,7 @@ func (p *recovery) lose(j *job, why string) {
 	}
 }
 
-func (p *recovery) received(j *job, o *universe.Observation) {
+func (p *recovery) received(j *job, o *task.Observation) {
 	f, _ := p.findIn(o.Content, p.documentation(j.tool))
 	f.label = j.label
 	j.finding = f
@@ -512,7 +513,8 @@ func (p *recovery) examine(j *job) {
 	p.judge(j)
 }
 
-// readsRows says whether the rows of a result are read: where calls work on data handles, those of the answer alone are.
+// readsRows says whether the rows of a result are read: where calls work on data handles, those of the answer alone
+// are.
 func (p *recovery) readsRows(j *job) bool {
 	return len(p.view.Starts) == 0 || j.call.Label == j.run.plan.Answer || j.aside
 }

@@ -1,11 +1,11 @@
 package agent
 
 import (
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// resolve gives the arguments of a call with its references to what they stand for by now: a label of this episode, or the
-// values themselves where a result had to be read back.
+// resolve gives the arguments of a call with its references to what they stand for by now: a label of this episode, or
+// the values themselves where a result had to be read back.
 func (p *recovery) resolve(j *job) map[string]any {
 	if len(j.call.Arguments) == 0 {
 		return j.call.Arguments
@@ -13,7 +13,7 @@ func (p *recovery) resolve(j *job) map[string]any {
 	resolved := make(map[string]any, len(j.call.Arguments))
 	t := p.tool(j.call.Tool)
 	for name, v := range j.call.Arguments {
-		var wants *universe.Schema
+		var wants *task.Schema
 		if t != nil && t.Parameters != nil {
 			wants = t.Parameters.Property(name)
 		}
@@ -22,10 +22,10 @@ func (p *recovery) resolve(j *job) map[string]any {
 	return resolved
 }
 
-func (p *recovery) resolveValue(j *job, v any, wants *universe.Schema, literal bool) any {
+func (p *recovery) resolveValue(j *job, v any, wants *task.Schema, literal bool) any {
 	switch v := v.(type) {
 	case string:
-		ref, refers := universe.ParseReference(v)
+		ref, refers := task.ParseReference(v)
 		if !refers {
 			return v
 		}
@@ -39,11 +39,11 @@ func (p *recovery) resolveValue(j *job, v any, wants *universe.Schema, literal b
 				return written
 			}
 		}
-		return universe.Reference{Label: f.label, Column: f.delivered(ref.Column)}.String()
+		return task.Reference{Label: f.label, Column: f.delivered(ref.Column)}.String()
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
-			var element *universe.Schema
+			var element *task.Schema
 			if wants != nil {
 				element = wants.Items
 			}
@@ -61,11 +61,11 @@ func (p *recovery) resolveValue(j *job, v any, wants *universe.Schema, literal b
 	}
 }
 
-// writeOut says that an argument that refers to a result is to be written out from now on; it is false where it is already,
-// or refers to nothing.
+// writeOut says that an argument that refers to a result is to be written out from now on; it is false where it is
+// already, or refers to nothing.
 func (p *recovery) writeOut(j *job, argument string) bool {
 	text, _ := j.given[argument].(string)
-	if _, refers := universe.ParseReference(text); !refers || j.literal[argument] {
+	if _, refers := task.ParseReference(text); !refers || j.literal[argument] {
 		return false
 	}
 	if j.literal == nil {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // unfit says in what a result is still not what the tool's documentation and the call promise; "" where it is.
@@ -38,8 +38,8 @@ func (p *recovery) unfit(j *job) string {
 
 var numberPattern = regexp.MustCompile(`-?\d[\d.,]*`)
 
-// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that is
-// said to hold numbers may hold names or dates, and mean them.)
+// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that
+// is said to hold numbers may hold names or dates, and mean them.)
 func allHoldNumber(texts []string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool {
 		at := numberPattern.FindAllStringIndex(text, 2)
@@ -114,8 +114,8 @@ func (p *recovery) judgeAgain(source *job) {
 	}
 }
 
-// second gives the n-th other source of a result, once it has answered: nil and a question to be asked before, or nil and
-// nothing where it cannot be asked or has failed.
+// second gives the n-th other source of a result, once it has answered: nil and a question to be asked before, or nil
+// and nothing where it cannot be asked or has failed.
 func (p *recovery) second(s *sign, n int) (*job, verdict) {
 	names := s.f.sources()
 	if n >= len(names) {
@@ -136,8 +136,8 @@ func (p *recovery) second(s *sign, n int) (*job, verdict) {
 	}
 }
 
-// source has another source asked for what a call asks: the plan that ends with its tool where there is one, else the tool
-// itself with the same arguments. It is nil where neither can be.
+// source has another source asked for what a call asks: the plan that ends with its tool where there is one, else the
+// tool itself with the same arguments. It is nil where neither can be.
 func (p *recovery) source(j *job, tool string) *job {
 	for _, plan := range p.plans {
 		if plan == j.run.plan || endTool(plan) != tool || !p.open(plan) {
@@ -156,5 +156,5 @@ func (p *recovery) source(j *job, tool string) *job {
 	if own == nil || other == nil || !slices.Equal(parameterNames(own), parameterNames(other)) {
 		return nil
 	}
-	return &job{run: j.run, aside: true, call: &universe.Call{Label: j.call.Label + "_other", Tool: tool, Arguments: j.call.Arguments}}
+	return &job{run: j.run, aside: true, call: &task.Call{Label: j.call.Label + "_other", Tool: tool, Arguments: j.call.Arguments}}
 }

@@ -3,13 +3,14 @@ package agent
 import (
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// changePlan goes on with the first plan whose tools are all there and none of which has been given up; with a preferred
-// one where a source has been named. Where there is none, none is played any more. It says whether there is one.
+// changePlan goes on with the first plan whose tools are all there and none of which has been given up; with a
+// preferred one where a source has been named. Where there is none, none is played any more. It says whether there is
+// one.
 func (p *recovery) changePlan(preferred string) bool {
-	var best *universe.Plan
+	var best *task.Plan
 	for _, plan := range p.plans {
 		if !p.open(plan) {
 			continue
@@ -29,7 +30,7 @@ func (p *recovery) changePlan(preferred string) bool {
 }
 
 // open says whether a plan can still lead to the answer.
-func (p *recovery) open(plan *universe.Plan) bool {
+func (p *recovery) open(plan *task.Plan) bool {
 	for i := range plan.Calls {
 		name := plan.Calls[i].Tool
 		if p.tool(name) == nil || p.states[name] != nil && p.states[name].dead != "" {
@@ -42,10 +43,10 @@ func (p *recovery) open(plan *universe.Plan) bool {
 
 // another says whether there is an open plan beside that of a run.
 func (p *recovery) another(than *run) bool {
-	return slices.ContainsFunc(p.plans, func(plan *universe.Plan) bool { return plan != than.plan && p.open(plan) })
+	return slices.ContainsFunc(p.plans, func(plan *task.Plan) bool { return plan != than.plan && p.open(plan) })
 }
 
-func endTool(plan *universe.Plan) string {
+func endTool(plan *task.Plan) string {
 	for i := range plan.Calls {
 		if plan.Calls[i].Label == plan.Answer {
 			return plan.Calls[i].Tool
@@ -55,7 +56,7 @@ func endTool(plan *universe.Plan) string {
 }
 
 // runOf gives the run of a plan, begun where it has not been.
-func (p *recovery) runOf(plan *universe.Plan) *run {
+func (p *recovery) runOf(plan *task.Plan) *run {
 	for _, r := range p.runs {
 		if r.plan == plan {
 			return r

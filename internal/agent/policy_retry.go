@@ -3,7 +3,7 @@ package agent
 import (
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // maxRetries is how often the retry policy repeats a call.
@@ -13,16 +13,16 @@ const maxRetries = 3
 // again, so the plan's references stay right.
 type retrier struct {
 	player *planPlayer
-	made   []universe.Action // of the last turn
-	tries  int               // of the level that is being played
+	made   []task.Action // of the last turn
+	tries  int           // of the level that is being played
 }
 
 func newRetry(in PolicyInput) script {
 	return &retrier{player: newBlindPlayer(primary(in))}
 }
 
-func (r *retrier) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
-	var again []universe.Action
+func (r *retrier) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
+	var again []task.Action
 	for i := range seen {
 		if seen[i].Error != nil && i < len(r.made) {
 			again = append(again, r.made[i])
@@ -31,7 +31,7 @@ func (r *retrier) turn(view *universe.View, seen []universe.Observation) (univer
 	if len(again) > 0 && r.tries < maxRetries {
 		r.tries++
 		r.made = again
-		return universe.Turn{Actions: again, Thought: fmt.Sprintf("retry %d of %d", r.tries, maxRetries)}, nil
+		return task.Turn{Actions: again, Thought: fmt.Sprintf("retry %d of %d", r.tries, maxRetries)}, nil
 	}
 	turn, err := r.player.turn(view, nil)
 	r.made, r.tries = turn.Actions, 0

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// searching is a policy that finds its tools before it begins, where they have to be found: it searches with the words of the
-// request, and looks up the documentation of those that the search did not show. It knows their names from the plans.
+// searching is a policy that finds its tools before it begins, where they have to be found: it searches with the words
+// of the request, and looks up the documentation of those that the search did not show. It knows their names from the
+// plans.
 type searching struct {
 	script
 	query  string
@@ -16,15 +17,15 @@ type searching struct {
 	looked int // turns so far; -1 when the policy has begun
 }
 
-// searchingFirst makes a policy find the tools of the plans first: those of the primary one, and of as many others as it takes
-// until no tool is in all of them.
+// searchingFirst makes a policy find the tools of the plans first: those of the primary one, and of as many others as
+// it takes until no tool is in all of them.
 func searchingFirst(make func(PolicyInput) (script, error)) func(PolicyInput) (script, error) {
 	return func(in PolicyInput) (script, error) {
 		s, err := make(in)
 		if err != nil {
 			return nil, err
 		}
-		return &searching{script: s, query: universe.EscapeText(in.Task.Question()), wanted: wantedTools(in)}, nil
+		return &searching{script: s, query: task.EscapeText(in.Task.Question()), wanted: wantedTools(in)}, nil
 	}
 }
 
@@ -32,7 +33,7 @@ func wantedTools(in PolicyInput) []string {
 	var wanted, shared []string
 	plans := in.Task.Sound()
 	if first := primary(in); first != nil {
-		plans = slices.Insert(slices.DeleteFunc(plans, func(p *universe.Plan) bool { return p == first }), 0, first)
+		plans = slices.Insert(slices.DeleteFunc(plans, func(p *task.Plan) bool { return p == first }), 0, first)
 	}
 	for i, plan := range plans {
 		var tools []string
@@ -57,22 +58,22 @@ func wantedTools(in PolicyInput) []string {
 	return wanted
 }
 
-func (s *searching) turn(view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (s *searching) turn(view *task.View, seen []task.Observation) (task.Turn, error) {
 	if s.looked < 0 {
 		return s.script.turn(view, seen)
 	}
 	s.looked++
-	if s.looked == 1 && shows(view, universe.ToolSearch) {
-		return lookups([]universe.Call{{
-			Label: "found", Tool: universe.ToolSearch, Arguments: map[string]any{universe.ArgumentQuery: s.query},
+	if s.looked == 1 && shows(view, task.ToolSearch) {
+		return lookups([]task.Call{{
+			Label: "found", Tool: task.ToolSearch, Arguments: map[string]any{task.ArgumentQuery: s.query},
 		}})
 	}
 	if s.looked == 2 {
-		var calls []universe.Call
+		var calls []task.Call
 		for _, name := range s.wanted {
 			if !shows(view, name) {
-				calls = append(calls, universe.Call{
-					Label: "found_" + strconv.Itoa(len(calls)+1), Tool: universe.ToolInfo, Arguments: map[string]any{universe.ArgumentTool: name},
+				calls = append(calls, task.Call{
+					Label: "found_" + strconv.Itoa(len(calls)+1), Tool: task.ToolInfo, Arguments: map[string]any{task.ArgumentTool: name},
 				})
 			}
 		}
@@ -84,12 +85,12 @@ func (s *searching) turn(view *universe.View, seen []universe.Observation) (univ
 	return s.script.turn(view, nil)
 }
 
-func shows(view *universe.View, name string) bool {
-	return slices.ContainsFunc(view.Tools, func(t *universe.Tool) bool { return t.Name == name })
+func shows(view *task.View, name string) bool {
+	return slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return t.Name == name })
 }
 
-func lookups(calls []universe.Call) (universe.Turn, error) {
-	turn := universe.Turn{Thought: "finds its tools"}
+func lookups(calls []task.Call) (task.Turn, error) {
+	turn := task.Turn{Thought: "finds its tools"}
 	for i := range calls {
 		action, err := callAction(&calls[i])
 		if err != nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // planOf makes a plan that calls tools one after the other.
-func planOf(kind string, tools ...string) universe.Plan {
-	p := universe.Plan{Kind: kind}
+func planOf(kind string, tools ...string) task.Plan {
+	p := task.Plan{Kind: kind}
 	for i, name := range tools {
-		p.Calls = append(p.Calls, universe.Call{Label: string(rune('a' + i)), Tool: name})
+		p.Calls = append(p.Calls, task.Call{Label: string(rune('a' + i)), Tool: name})
 		p.Answer = p.Calls[i].Label
 	}
 	return p
@@ -23,28 +23,28 @@ func planOf(kind string, tools ...string) universe.Plan {
 
 // TestWantedTools looks for the primary plan's tools, and for those of other plans until no tool is in all of them.
 func TestWantedTools(t *testing.T) {
-	task := &universe.Task{
-		Plans: []universe.Plan{planOf(universe.PlanDirect, "x"), planOf(universe.PlanComposed, "y", "z", "y")},
-		Paths: []universe.Path{{Plan: planOf("path-1", "y", "w")}, {Plan: planOf("path-2", "v"), Accidental: true}},
+	tk := &task.Task{
+		Plans: []task.Plan{planOf(task.PlanDirect, "x"), planOf(task.PlanComposed, "y", "z", "y")},
+		Paths: []task.Path{{Plan: planOf("path-1", "y", "w")}, {Plan: planOf("path-2", "v"), Accidental: true}},
 	}
 	for primary, want := range map[string]string{
-		"": "x y z", universe.PlanDirect: "x y z", universe.PlanComposed: "y z x", "path-1": "y w x",
+		"": "x y z", task.PlanDirect: "x y z", task.PlanComposed: "y z x", "path-1": "y w x",
 	} {
-		if got := strings.Join(wantedTools(PolicyInput{Task: task, Primary: primary}), " "); got != want {
+		if got := strings.Join(wantedTools(PolicyInput{Task: tk, Primary: primary}), " "); got != want {
 			t.Errorf("primary %q: %s, want %s", primary, got, want)
 		}
 	}
-	task.Plans, task.Paths = task.Plans[1:], []universe.Path{{Plan: planOf("path-1", "z", "y")}, {Plan: planOf("path-3", "z", "u")}, {Plan: planOf("path-4", "u")}}
-	if got := strings.Join(wantedTools(PolicyInput{Task: task}), " "); got != "y z u" {
+	tk.Plans, tk.Paths = tk.Plans[1:], []task.Path{{Plan: planOf("path-1", "z", "y")}, {Plan: planOf("path-3", "z", "u")}, {Plan: planOf("path-4", "u")}}
+	if got := strings.Join(wantedTools(PolicyInput{Task: tk}), " "); got != "y z u" {
 		t.Errorf("%s", got)
 	}
 }
 
-func openView(names ...string) *universe.View {
-	view := &universe.View{Messages: []universe.Message{{Role: "user", Content: "How many?"}}}
-	for _, name := range append([]string{universe.ToolSearch, universe.ToolInfo}, names...) {
-		view.Tools = append(view.Tools, &universe.Tool{
-			Name: name, Parameters: &universe.Schema{Types: []string{"object"}}, Body: &universe.Body{Engine: universe.EngineSearch},
+func openView(names ...string) *task.View {
+	view := &task.View{Messages: []task.Message{{Role: "user", Content: "How many?"}}}
+	for _, name := range append([]string{task.ToolSearch, task.ToolInfo}, names...) {
+		view.Tools = append(view.Tools, &task.Tool{
+			Name: name, Parameters: &task.Schema{Types: []string{"object"}}, Body: &task.Body{Engine: task.EngineSearch},
 		})
 	}
 	return view
@@ -52,10 +52,10 @@ func openView(names ...string) *universe.View {
 
 // TestPolicySearches finds its tools where it has to, and nowhere else.
 func TestPolicySearches(t *testing.T) {
-	task := &universe.Task{
-		Messages: []universe.Message{{Role: "user", Content: "How many $?"}}, Plans: []universe.Plan{planOf(universe.PlanDirect, "x", "y")},
+	tk := &task.Task{
+		Messages: []task.Message{{Role: "user", Content: "How many $?"}}, Plans: []task.Plan{planOf(task.PlanDirect, "x", "y")},
 	}
-	calls := func(p *Policy, view *universe.View) string {
+	calls := func(p *Policy, view *task.View) string {
 		t.Helper()
 		turn, err := p.Next(t.Context(), view, nil)
 		if err != nil {
@@ -69,18 +69,18 @@ func TestPolicySearches(t *testing.T) {
 	}
 	for _, test := range []struct {
 		policy string
-		views  []*universe.View
+		views  []*task.View
 		want   []string
 	}{
-		{"gold", []*universe.View{openView(), openView("x"), openView("x", "y")}, []string{
+		{"gold", []*task.View{openView(), openView("x"), openView("x", "y")}, []string{
 			`search_tools {"query":"How many $?"}`, `get_info {"tool_name":"y"}`, `x {}; y {}`,
 		}},
-		{"recover", []*universe.View{openView(), openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`, `x {}; y {}`}},
-		{"blind", []*universe.View{openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`}},
-		{"gold-unfound", []*universe.View{openView()}, []string{`x {}; y {}`}},
-		{"gold", []*universe.View{{Tools: openView("x", "y").Tools[2:]}}, []string{`x {}; y {}`}},
+		{"recover", []*task.View{openView(), openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`, `x {}; y {}`}},
+		{"blind", []*task.View{openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`}},
+		{"gold-unfound", []*task.View{openView()}, []string{`x {}; y {}`}},
+		{"gold", []*task.View{{Tools: openView("x", "y").Tools[2:]}}, []string{`x {}; y {}`}},
 	} {
-		p, err := NewPolicy(test.policy, PolicyInput{Task: task})
+		p, err := NewPolicy(test.policy, PolicyInput{Task: tk})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,14 +105,15 @@ func (o *offered) Complete(_ context.Context, r model.Request) (*model.Reply, er
 	}}, nil
 }
 
-// TestNativeToolsGrow offers tools that come into view behind those before, once, and leaves earlier requests as they were.
+// TestNativeToolsGrow offers tools that come into view behind those before, once, and leaves earlier requests as they
+// were.
 func TestNativeToolsGrow(t *testing.T) {
 	client := &offered{call: "found_later"}
 	c, err := NewProtocol("tools", ProtocolConfig{Client: client})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, view := range []*universe.View{openView(), openView("found/first", "found_later"), openView("found/first", "found_later")} {
+	for _, view := range []*task.View{openView(), openView("found/first", "found_later"), openView("found/first", "found_later")} {
 		turn, err := c.Next(t.Context(), view, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -133,9 +134,10 @@ func TestNativeToolsGrow(t *testing.T) {
 	}
 }
 
-// TestReactReadsGrownTools reads a call of a found tool in any of the ways in which calls are written, as of one shown before.
+// TestReactReadsGrownTools reads a call of a found tool in any of the ways in which calls are written, as of one shown
+// before.
 func TestReactReadsGrownTools(t *testing.T) {
-	tool := &universe.Tool{Name: "found later", Parameters: &universe.Schema{Types: []string{"object"}}}
+	tool := &task.Tool{Name: "found later", Parameters: &task.Schema{Types: []string{"object"}}}
 	r := newReact(ProtocolConfig{Specs: new(Specs)}).(*react)
 	view := openView()
 	if _, err := r.open(view); err != nil {

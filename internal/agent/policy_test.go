@@ -10,38 +10,38 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-func planCall(label, tool string, arguments map[string]any) universe.Call {
-	return universe.Call{Label: label, Tool: tool, Arguments: arguments}
+func planCall(label, tool string, arguments map[string]any) task.Call {
+	return task.Call{Label: label, Tool: tool, Arguments: arguments}
 }
 
 // testTask has a direct plan of one call, and a composed one: two calls side by side, and one that uses the first.
-func testTask(city string) *universe.Task {
-	return &universe.Task{
+func testTask(city string) *task.Task {
+	return &task.Task{
 		ID: "t1",
-		Plans: []universe.Plan{
-			{Kind: universe.PlanDirect, Calls: []universe.Call{planCall("d", "get_all", nil)}, Answer: "d"},
-			{Kind: universe.PlanComposed, Answer: "c", Calls: []universe.Call{
+		Plans: []task.Plan{
+			{Kind: task.PlanDirect, Calls: []task.Call{planCall("d", "get_all", nil)}, Answer: "d"},
+			{Kind: task.PlanComposed, Answer: "c", Calls: []task.Call{
 				planCall("a", "function_1", map[string]any{"city": city, "year": int64(1999)}),
 				planCall("c", "function_2", map[string]any{"owners": "$a.id$"}),
 				planCall("b", "get_all", map[string]any{}),
 			}},
 		},
-		Literals: []universe.Literal{{Value: "Bergen"}, {Value: int64(1999)}, {Value: "Oslo"}},
+		Literals: []task.Literal{{Value: "Bergen"}, {Value: int64(1999)}, {Value: "Oslo"}},
 	}
 }
 
-func testView(t testing.TB) *universe.View {
+func testView(t testing.TB) *task.View {
 	tools := toolkitOf(t, fuzzTools)
-	tools[0].Body.Bindings = []universe.Binding{
-		{Argument: "city", Kind: universe.BindValue, Type: universe.TypeText},
-		{Argument: "year", Kind: universe.BindValue, Type: universe.TypeInteger},
+	tools[0].Body.Bindings = []task.Binding{
+		{Argument: "city", Kind: task.BindValue, Type: task.TypeText},
+		{Argument: "year", Kind: task.BindValue, Type: task.TypeInteger},
 	}
 	tools[1].Body = nil
 	tools[2].Body = nil
-	return &universe.View{Messages: []universe.Message{{Role: "user", Content: "Which homes?"}}, Tools: tools}
+	return &task.View{Messages: []task.Message{{Role: "user", Content: "Which homes?"}}, Tools: tools}
 }
 
 func playPolicy(t *testing.T, name string, in PolicyInput) *harbour {
@@ -66,11 +66,11 @@ func TestPlansArePlayedLevelByLevel(t *testing.T) {
 		answer          any
 	}{
 		{"gold", "", []int{1, 1}, all},
-		{"gold", universe.PlanDirect, []int{1, 1}, all},
-		{"gold", universe.PlanComposed, []int{2, 1, 1}, counted},
-		{"gold-direct", universe.PlanComposed, []int{1, 1}, all},
-		{"gold-composed", universe.PlanDirect, []int{2, 1, 1}, counted},
-		{"blind", universe.PlanComposed, []int{2, 1, 1}, counted},
+		{"gold", task.PlanDirect, []int{1, 1}, all},
+		{"gold", task.PlanComposed, []int{2, 1, 1}, counted},
+		{"gold-direct", task.PlanComposed, []int{1, 1}, all},
+		{"gold-composed", task.PlanDirect, []int{2, 1, 1}, counted},
+		{"blind", task.PlanComposed, []int{2, 1, 1}, counted},
 	} {
 		h := playPolicy(t, c.policy, PolicyInput{Task: testTask("Bergen"), Primary: c.primary})
 		if !reflect.DeepEqual(h.sizes(), c.sizes) {
@@ -95,7 +95,7 @@ func TestComposedFallsBack(t *testing.T) {
 
 // TestErrors: gold does not answer what it does not have; blind goes on whatever comes back.
 func TestErrors(t *testing.T) {
-	in := PolicyInput{Task: testTask("Atlantis"), Primary: universe.PlanComposed}
+	in := PolicyInput{Task: testTask("Atlantis"), Primary: task.PlanComposed}
 	gold := playPolicy(t, "gold", in)
 	last := gold.turns[len(gold.turns)-1]
 	if gold.ended || !last.Stop || !strings.Contains(last.Thought, "call a failed") {
@@ -108,18 +108,18 @@ func TestErrors(t *testing.T) {
 }
 
 func TestAbsentPlansStopAtOnce(t *testing.T) {
-	task := testTask("Bergen")
-	task.Plans = task.Plans[:1]
+	tk := testTask("Bergen")
+	tk.Plans = tk.Plans[:1]
 	for _, c := range []struct {
 		policy, why string
 		in          PolicyInput
 	}{
-		{"gold-composed", "the task has no direct plan", PolicyInput{Task: &universe.Task{}}},
-		{"gold-direct", "the task has no direct plan", PolicyInput{Task: &universe.Task{}}},
-		{"gold", "the task has no plan", PolicyInput{Task: &universe.Task{}}},
-		{"blind", "the task has no plan", PolicyInput{Task: task, Primary: universe.PlanComposed}},
-		{"mute", "mute says nothing", PolicyInput{Task: task}},
-		{"random", "no tool can be called", PolicyInput{Task: &universe.Task{Literals: []universe.Literal{}}}},
+		{"gold-composed", "the task has no direct plan", PolicyInput{Task: &task.Task{}}},
+		{"gold-direct", "the task has no direct plan", PolicyInput{Task: &task.Task{}}},
+		{"gold", "the task has no plan", PolicyInput{Task: &task.Task{}}},
+		{"blind", "the task has no plan", PolicyInput{Task: tk, Primary: task.PlanComposed}},
+		{"mute", "mute says nothing", PolicyInput{Task: tk}},
+		{"random", "no tool can be called", PolicyInput{Task: &task.Task{Literals: []task.Literal{}}}},
 	} {
 		p, err := NewPolicy(c.policy, c.in)
 		if err != nil {
@@ -138,15 +138,15 @@ func TestAbsentPlansStopAtOnce(t *testing.T) {
 // seed, task and trial alone.
 func TestRandomDrawsEvenly(t *testing.T) {
 	view := testView(t)
-	task := testTask("Bergen")
-	choices := universe.SingleCalls(view.Tools, nil, task.Literals)
+	tk := testTask("Bergen")
+	choices := task.SingleCalls(view.Tools, nil, tk.Literals)
 	if len(choices) != 3 { // two cities with one year, and the tool without arguments
 		t.Fatalf("%d single calls", len(choices))
 	}
 	const trials = 3000
 	drawn := map[string]int{}
 	for trial := range trials {
-		in := PolicyInput{Task: task, Seed: 5, Trial: trial}
+		in := PolicyInput{Task: tk, Seed: 5, Trial: trial}
 		h, again := playPolicy(t, "random", in), playPolicy(t, "random", in)
 		first := h.turns[0].Actions[0]
 		drawn[first.Tool+string(first.Arguments)]++
@@ -169,13 +169,13 @@ func TestRandomDrawsEvenly(t *testing.T) {
 }
 
 func TestUnknownPolicy(t *testing.T) {
-	_, err := NewPolicy("golt", PolicyInput{Task: &universe.Task{}})
+	_, err := NewPolicy("golt", PolicyInput{Task: &task.Task{}})
 	var known *diag.Error
 	if !errors.As(err, &known) || known.Exit != diag.ExitUsage || !strings.Contains(known.Hint, `"gold"`) {
 		t.Errorf("%v", err)
 	}
 	for _, p := range Policies() {
-		if _, err := NewPolicy(p.Name, PolicyInput{Task: &universe.Task{}, Python: echo{}}); err != nil || p.Description == "" {
+		if _, err := NewPolicy(p.Name, PolicyInput{Task: &task.Task{}, Python: echo{}}); err != nil || p.Description == "" {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
@@ -203,13 +203,13 @@ func TestArgumentsKeepTheirTypes(t *testing.T) {
 	arguments := map[string]any{
 		"real": 1.0, "integer": int64(1), "big": int64(math.MaxInt64), "infinite": math.Inf(1), "null": nil, "bool": true,
 		"text": "$$5 \"x\" é", "list": []any{int64(1), "a", nil, 2.5}, "object": map[string]any{"b": int64(1), "a": []any{}},
-		"blob": universe.Blob{1, 0xff},
+		"blob": task.Blob{1, 0xff},
 	}
-	action, err := callAction(&universe.Call{Label: "x", Tool: "f", Arguments: arguments})
+	action, err := callAction(&task.Call{Label: "x", Tool: "f", Arguments: arguments})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := universe.DecodeValue(action.Arguments)
+	got, err := task.DecodeValue(action.Arguments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestArgumentsKeepTheirTypes(t *testing.T) {
 	if !reflect.DeepEqual(got, any(arguments)) {
 		t.Errorf("got %#v\nfrom %s", got, action.Arguments)
 	}
-	if _, err := callAction(&universe.Call{Arguments: map[string]any{"x": struct{}{}}}); err == nil {
+	if _, err := callAction(&task.Call{Arguments: map[string]any{"x": struct{}{}}}); err == nil {
 		t.Error("a value that is no JSON is let pass")
 	}
 }
@@ -226,8 +226,8 @@ func TestArgumentsKeepTheirTypes(t *testing.T) {
 func TestLevels(t *testing.T) {
 	tried := 0
 	for n := range 300 {
-		r := universe.Draw(2, "levels", strconv.Itoa(n))
-		calls := make([]universe.Call, 1+r.IntN(8))
+		r := task.Draw(2, "levels", strconv.Itoa(n))
+		calls := make([]task.Call, 1+r.IntN(8))
 		for i := range calls {
 			arguments := map[string]any{}
 			for range r.IntN(3) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // The prompts are Seatrial's own. What they have to say is the same in every protocol: what a result is, how it is
@@ -51,7 +51,7 @@ const (
 )
 
 // promptOf says what results are and how they are referred to, and with which tables the episode begins.
-func promptOf(view *universe.View) (results, references string) {
+func promptOf(view *task.View) (results, references string) {
 	switch {
 	case onlyDescribed(view):
 		return promptStatic, ""
@@ -63,12 +63,12 @@ func promptOf(view *universe.View) (results, references string) {
 }
 
 // onlyDescribed says whether none of the tools that are shown can be run.
-func onlyDescribed(view *universe.View) bool {
-	return len(view.Tools) > 0 && !slices.ContainsFunc(view.Tools, func(t *universe.Tool) bool { return t.Body != nil })
+func onlyDescribed(view *task.View) bool {
+	return len(view.Tools) > 0 && !slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return t.Body != nil })
 }
 
 // startsOf lists the starting tables. Their keys stand in the tools' specifications.
-func startsOf(view *universe.View) string {
+func startsOf(view *task.View) string {
 	var b strings.Builder
 	b.WriteString("You begin with this table, which is ready under its label:")
 	if len(view.Starts) > 1 {
@@ -77,7 +77,7 @@ func startsOf(view *universe.View) string {
 	}
 	for i := range view.Starts {
 		s := &view.Starts[i]
-		fmt.Fprintf(&b, "\n- \"%s\" is %s", universe.Reference{Label: s.Label}, joined(s.Joins))
+		fmt.Fprintf(&b, "\n- \"%s\" is %s", task.Reference{Label: s.Label}, joined(s.Joins))
 	}
 	return b.String()
 }
@@ -104,13 +104,13 @@ const (
 	actDecline = "decline"
 )
 
-func answerTool(name string) *universe.Tool {
-	return &universe.Tool{
+func answerTool(name string) *task.Tool {
+	return &task.Tool{
 		Name:        name,
 		Description: "Hands in the final answer and ends the task.",
-		Parameters: &universe.Schema{
+		Parameters: &task.Schema{
 			Types: []string{"object"},
-			Properties: []universe.Property{{Name: "answer", Schema: &universe.Schema{
+			Properties: []task.Property{{Name: "answer", Schema: &task.Schema{
 				Description: `The value, list of values or records that answer the request, or a reference "$label$" to the ` +
 					`result of one call.`,
 			}}},
@@ -120,13 +120,13 @@ func answerTool(name string) *universe.Tool {
 	}
 }
 
-func declineTool(name string) *universe.Tool {
-	return &universe.Tool{
+func declineTool(name string) *task.Tool {
+	return &task.Tool{
 		Name:        name,
 		Description: "States that the request cannot be met with these tools and ends the task.",
-		Parameters: &universe.Schema{
+		Parameters: &task.Schema{
 			Types: []string{"object"},
-			Properties: []universe.Property{{Name: "reason", Schema: &universe.Schema{
+			Properties: []task.Property{{Name: "reason", Schema: &task.Schema{
 				Types: []string{"string"}, Description: "What is missing, or why no tool serves.",
 			}}},
 			Required: []string{"reason"},
@@ -136,7 +136,7 @@ func declineTool(name string) *universe.Tool {
 }
 
 // freeName gives name, or name_2, name_3, … where a tool of the toolkit bears it already.
-func freeName(name string, tools []*universe.Tool) string {
+func freeName(name string, tools []*task.Tool) string {
 	free := name
 	for k := 2; ; k++ {
 		taken := false
@@ -152,7 +152,7 @@ func freeName(name string, tools []*universe.Tool) string {
 
 // conversationOf writes the request as chat messages. System messages of the request join the system prompt; the
 // evidence stands behind the last user message, and the advice, where there is any, behind that.
-func conversationOf(view *universe.View, system string) (string, []model.Message) {
+func conversationOf(view *task.View, system string) (string, []model.Message) {
 	var messages []model.Message
 	last := -1
 	for _, m := range view.Messages {
@@ -179,7 +179,7 @@ func conversationOf(view *universe.View, system string) (string, []model.Message
 }
 
 // replies says how many replies the model has, in words; "" where nothing limits them.
-func repliesLeft(view *universe.View, loops int) string {
+func repliesLeft(view *task.View, loops int) string {
 	if turns := view.Budget.Turns; turns > 0 && (loops == 0 || turns < loops) {
 		loops = turns
 	}
@@ -206,17 +206,17 @@ func paragraphs(texts ...string) string {
 
 // shown is an observation as a model sees it.
 type shown struct {
-	Label  string              `json:"label,omitempty"`
-	Tool   string              `json:"tool,omitempty"`
-	Result json.RawMessage     `json:"result,omitempty"`
-	Note   string              `json:"note,omitempty"`
-	Error  *universe.ToolError `json:"error,omitempty"`
+	Label  string          `json:"label,omitempty"`
+	Tool   string          `json:"tool,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Note   string          `json:"note,omitempty"`
+	Error  *task.ToolError `json:"error,omitempty"`
 }
 
-// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message. Advice
-// that comes with it stands on the lines after.
-func render(o *universe.Observation) (string, error) {
-	text, err := universe.Marshal(shown{Label: o.Label, Tool: o.Tool, Result: o.Content, Note: o.Note, Error: o.Error})
+// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message.
+// Advice that comes with it stands on the lines after.
+func render(o *task.Observation) (string, error) {
+	text, err := task.Marshal(shown{Label: o.Label, Tool: o.Tool, Result: o.Content, Note: o.Note, Error: o.Error})
 	if err != nil {
 		return "", fmt.Errorf("observation of %s: %w", o.Label, err)
 	}

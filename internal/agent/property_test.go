@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // syntax is one way to write a list of calls.
@@ -43,8 +43,8 @@ func each(calls []Call, separator string, write func(*Call) string) string {
 	return strings.Join(parts, separator)
 }
 
-// python writes a decoded value as Python would print it, with the quote that is asked for.
-func python(v any, mark string) string {
+// pythonText writes a decoded value as Python would print it, with the quote that is asked for.
+func pythonText(v any, mark string) string {
 	switch v := v.(type) {
 	case nil:
 		return "None"
@@ -60,17 +60,17 @@ func python(v any, mark string) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
-			parts[i] = python(v[i], mark)
+			parts[i] = pythonText(v[i], mark)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
 		var parts []string
 		for _, k := range sortedNames(v) {
-			parts = append(parts, python(k, mark)+": "+python(v[k], mark))
+			parts = append(parts, pythonText(k, mark)+": "+pythonText(v[k], mark))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case float64:
-		return string(universe.AppendValue(nil, v))
+		return string(task.AppendValue(nil, v))
 	default:
 		return fmt.Sprint(v)
 	}
@@ -105,7 +105,7 @@ func sortedNames(m map[string]any) []string {
 }
 
 func decodedArguments(c *Call) map[string]any {
-	v, err := universe.DecodeValue(c.Arguments)
+	v, err := task.DecodeValue(c.Arguments)
 	if err != nil {
 		panic(err)
 	}
@@ -116,7 +116,7 @@ func pythonCall(c *Call, mark string) string {
 	arguments := decodedArguments(c)
 	var parts []string
 	for _, name := range sortedNames(arguments) {
-		parts = append(parts, name+"="+python(arguments[name], mark))
+		parts = append(parts, name+"="+pythonText(arguments[name], mark))
 	}
 	s := c.Tool + "(" + strings.Join(parts, ", ") + ")"
 	if c.Label != "" {
@@ -164,7 +164,7 @@ var syntaxes = []syntax{
 			if c.Label != "" {
 				whole["label"] = c.Label
 			}
-			return python(whole, "'")
+			return pythonText(whole, "'")
 		}) + "]")
 	}},
 	{"python", true, func(calls []Call) *model.Message {
@@ -202,7 +202,7 @@ var syntaxes = []syntax{
 }
 
 // drawCalls makes calls with every kind of value that arguments hold, among them texts full of marks.
-func drawCalls(r *rand.Rand, tools []*universe.Tool) []Call {
+func drawCalls(r *rand.Rand, tools []*task.Tool) []Call {
 	words := []string{
 		"Bergen", "L'Aquila", `say "hi"`, "", "$call_1$", "$$5", "a, b", "[x]", "{y}", "f(a=1)", "# no comment", "// neither",
 		"Ærøskøbing 😀", `back\slash`, "line\nbreak", "tab\there", "null",
@@ -262,7 +262,7 @@ func TestWrittenCallsReadBack(t *testing.T) {
 	reader := NewReader(tools)
 	tried := 0
 	for n := range 400 {
-		calls := drawCalls(universe.Draw(1, "calls", strconv.Itoa(n)), tools)
+		calls := drawCalls(task.Draw(1, "calls", strconv.Itoa(n)), tools)
 		for _, s := range syntaxes {
 			m := s.write(calls)
 			r := reader.Read(m, nil)
@@ -287,11 +287,11 @@ func TestWrittenCallsReadBack(t *testing.T) {
 func sameJSON(t *testing.T, a, b json.RawMessage) bool {
 	t.Helper()
 	canonical := func(raw json.RawMessage) string {
-		v, err := universe.DecodeValue(raw)
+		v, err := task.DecodeValue(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
-		text, err := universe.Marshal(v)
+		text, err := task.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}

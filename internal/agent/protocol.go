@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // ProtocolConfig says how a model is spoken to. Zero values are usable but for Client.
@@ -35,8 +35,8 @@ type ProtocolConfig struct {
 	Scenario string
 	Draw     uint64 // the seed of what that protocol makes up
 	// Python runs the code of the protocol codeact, which cannot be had without; Limits bound it.
-	Python       interpreter.Engine
-	PythonLimits interpreter.Limits
+	Python       python.Engine
+	PythonLimits python.Limits
 }
 
 // ProtocolInfo describes a protocol to a person.
@@ -58,7 +58,7 @@ const (
 	// OneShotNative is the same through the provider's tool interface.
 	OneShotNative = "one-shot-native"
 	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
-	// [universe.EngineText], whose description tells of the schema.
+	// [task.EngineText], whose description tells of the schema.
 	SQL = "sql"
 	// CodeAct is the loop of blocks of Python (Hell or High Water §3.3).
 	CodeAct = "codeact"
@@ -71,8 +71,8 @@ const (
 	Explain         = "explain"
 )
 
-// openLoops is the default number of replies where tools have to be found: about what certificates may take there for a plan of
-// one call and a backup plan of two.
+// openLoops is the default number of replies where tools have to be found: about what certificates may take there for a
+// plan of one call and a backup plan of two.
 const openLoops = 30
 
 // protocols is the table of all protocols, in the order in which they are listed.
@@ -107,8 +107,8 @@ var protocols = []struct {
 }
 
 // Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
-// appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops have
-// as many.
+// appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops
+// have as many.
 func Protocols() []ProtocolInfo {
 	list := make([]ProtocolInfo, len(protocols))
 	for i := range protocols {
@@ -120,25 +120,25 @@ func Protocols() []ProtocolInfo {
 // dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are
 // told.
 type dialect interface {
-	open(view *universe.View) (model.Request, error)
+	open(view *task.View) (model.Request, error)
 	read(reply *model.Reply, labels []string) decision
 	// observe gives the messages that tell what came of the last decision.
-	observe(seen []universe.Observation) ([]model.Message, error)
+	observe(seen []task.Observation) ([]model.Message, error)
 }
 
 // grower is a dialect that can read calls of tools that have come into view in the course of a conversation.
-type grower interface{ grow(view *universe.View) }
+type grower interface{ grow(view *task.View) }
 
 // offerer is a dialect that offers such tools in the request itself.
 type offerer interface {
-	offer(view *universe.View, request *model.Request) error
+	offer(view *task.View, request *model.Request) error
 }
 
 // decision is a reply, read.
 type decision struct {
-	actions  []universe.Action
+	actions  []task.Action
 	thought  string
-	unparsed []universe.Unparse
+	unparsed []task.Unparse
 	block    *codeBlock      // the code of a reply; nil for none
 	history  []model.Message // what the conversation keeps of the reply; none for a silent one
 	silent   bool            // the reply has neither text nor calls
@@ -215,8 +215,8 @@ func (c *Conversation) Turns() int {
 
 // Next asks the model for its next turn. Its errors are the client's.
 func (c *Conversation) Next(
-	ctx context.Context, view *universe.View, seen []universe.Observation,
-) (universe.Turn, error) {
+	ctx context.Context, view *task.View, seen []task.Observation,
+) (task.Turn, error) {
 	if c.over {
 		return stop("the conversation is over"), nil
 	}
@@ -224,7 +224,7 @@ func (c *Conversation) Next(
 		return c.goOn(ctx, seen)
 	}
 	if err := c.advance(view, seen); err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	if c.once && c.replies > 0 {
 		c.over = true
@@ -236,12 +236,12 @@ func (c *Conversation) Next(
 	}
 	reply, err := c.config.Client.Complete(ctx, c.request)
 	if err != nil {
-		return universe.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
+		return task.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
 	}
 	c.replies++
 	d := c.dialect.read(reply, c.labels)
 	c.request.Messages = append(c.request.Messages, d.history...)
-	turn := universe.Turn{
+	turn := task.Turn{
 		Actions:  d.actions,
 		Thought:  strings.TrimSpace(strings.TrimSpace(reply.Reasoning) + "\n" + d.thought),
 		Reply:    reply.Message.Content,
@@ -262,25 +262,26 @@ func (c *Conversation) Next(
 }
 
 // run begins a block of code, and gives the turn as far as the code gets without the environment.
-func (c *Conversation) run(ctx context.Context, b *codeBlock, turn universe.Turn) (universe.Turn, error) {
+func (c *Conversation) run(ctx context.Context, b *codeBlock, turn task.Turn) (task.Turn, error) {
 	d := c.dialect.(*codeAct)
 	c.script = b
 	if err := d.coder.start(ctx, b.code); err != nil {
-		return universe.Turn{}, err
+		return task.Turn{}, err
 	}
 	return c.await(ctx, turn)
 }
 
 // goOn tells the code what came of its call, and gives what it does next. The turn goes on.
-func (c *Conversation) goOn(ctx context.Context, seen []universe.Observation) (universe.Turn, error) {
+func (c *Conversation) goOn(ctx context.Context, seen []task.Observation) (task.Turn, error) {
 	for i := range seen {
 		c.dialect.(*codeAct).coder.resume(&seen[i])
 	}
-	return c.await(ctx, universe.Turn{})
+	return c.await(ctx, task.Turn{})
 }
 
-// await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it in.
-func (c *Conversation) await(ctx context.Context, turn universe.Turn) (universe.Turn, error) {
+// await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it
+// in.
+func (c *Conversation) await(ctx context.Context, turn task.Turn) (task.Turn, error) {
 	d := c.dialect.(*codeAct)
 	turn, err := d.coder.await(ctx, c.script.solution, turn)
 	if err == nil && !turn.Open {
@@ -299,7 +300,7 @@ func (c *Conversation) Close() error {
 }
 
 // advance opens the conversation, or tells the model what came of its last turn.
-func (c *Conversation) advance(view *universe.View, seen []universe.Observation) error {
+func (c *Conversation) advance(view *task.View, seen []task.Observation) error {
 	if !c.opened {
 		c.opened = true
 		c.shown = len(view.Tools)
@@ -350,7 +351,7 @@ func tell(request *model.Request, text string) {
 
 // conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call
 // failed there is none.
-func conclude(seen []universe.Observation) universe.Turn {
+func conclude(seen []task.Observation) task.Turn {
 	if len(seen) == 0 {
 		return stop("nothing was called")
 	}
@@ -358,5 +359,5 @@ func conclude(seen []universe.Observation) universe.Turn {
 	if last.Error != nil || last.Label == "" {
 		return stop("the last call has no result")
 	}
-	return universe.Turn{Actions: []universe.Action{answerReference(last.Label)}}
+	return task.Turn{Actions: []task.Action{answerReference(last.Label)}}
 }

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/model/modeltest"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // script is a model whose replies are written beforehand; the last one comes again and again.
@@ -32,7 +32,7 @@ func (s *scripted) Complete(_ context.Context, r model.Request) (*model.Reply, e
 	reply := s.replies[min(len(s.requests), len(s.replies))-1]
 	reply.Message.Role = model.RoleAssistant
 	reply.Model = "scripted-1"
-	reply.Usage = universe.Usage{InputTokens: 10, OutputTokens: 2, Requests: 1}
+	reply.Usage = task.Usage{InputTokens: 10, OutputTokens: 2, Requests: 1}
 	return &reply, nil
 }
 
@@ -55,7 +55,7 @@ func native(nameAndArguments ...string) model.Reply {
 	return model.Reply{Message: m, Finish: model.FinishToolCalls}
 }
 
-func playProtocol(t *testing.T, name string, config ProtocolConfig, view *universe.View) *harbour {
+func playProtocol(t *testing.T, name string, config ProtocolConfig, view *task.View) *harbour {
 	t.Helper()
 	p, err := NewProtocol(name, config)
 	if err != nil {
@@ -70,7 +70,7 @@ func playProtocol(t *testing.T, name string, config ProtocolConfig, view *univer
 
 func records(t *testing.T, text string) any {
 	t.Helper()
-	v, err := universe.DecodeValue([]byte(text))
+	v, err := task.DecodeValue([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestOneShotEnds(t *testing.T) {
 		t.Errorf("after a failed call: %+v", last)
 	}
 	h = playProtocol(t, "one-shot", ProtocolConfig{Client: says("The answer is 2.")}, testView(t))
-	want := []universe.Unparse{{Reason: ReasonNoCall, Text: "The answer is 2."}}
+	want := []task.Unparse{{Reason: ReasonNoCall, Text: "The answer is 2."}}
 	if h.ended || !h.turns[0].Stop || !reflect.DeepEqual(h.turns[0].Unparsed, want) {
 		t.Errorf("prose: %+v", h.turns[0])
 	}
@@ -227,7 +227,7 @@ func TestToolsAnswers(t *testing.T) {
 		if !reflect.DeepEqual(h.answer, c.answer) || h.lenient != c.lenient || h.declined != c.declined || !h.ended {
 			t.Errorf("%s: answer %#v (lenient %v), declined %q", c.name, h.answer, h.lenient, h.declined)
 		}
-		left := append(h.turns[0].Unparsed, universe.Unparse{})
+		left := append(h.turns[0].Unparsed, task.Unparse{})
 		if len(left) > 2 || left[0].Reason != c.unparsed {
 			t.Errorf("%s: unparsed %v", c.name, left)
 		}
@@ -319,7 +319,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 	view := testView(t)
 	view.Evidence = "homes means houses"
 	view.Tools = append(view.Tools, sqlTool())
-	view.Messages = []universe.Message{
+	view.Messages = []task.Message{
 		{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Hello"}, {Role: "assistant", Content: "Hi"},
 		{Role: "user", Content: "Which homes?"},
 	}
@@ -327,7 +327,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 		for _, nativeTools := range []bool{false, true} {
 			s := says("")
 			playProtocol(t, protocol.Name, ProtocolConfig{Client: s, native: nativeTools, Python: echo{}}, view)
-			text, err := universe.Marshal(s.requests[0])
+			text, err := task.Marshal(s.requests[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -359,7 +359,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 func TestForeignNames(t *testing.T) {
 	long := strings.Repeat("long_name_", 9)
 	view := testView(t)
-	view.Tools = append(view.Tools, &universe.Tool{Name: long}, &universe.Tool{Name: "submit_answer"})
+	view.Tools = append(view.Tools, &task.Tool{Name: long}, &task.Tool{Name: "submit_answer"})
 	s := &scripted{replies: []model.Reply{native("get_all", "{}")}}
 	p, err := NewProtocol("tools", ProtocolConfig{Client: s})
 	if err != nil {
@@ -381,12 +381,12 @@ func TestForeignNames(t *testing.T) {
 	wire := s.requests[0].Tools[4].Name
 	s.replies = []model.Reply{native(
 		wire, "{}", s.requests[0].Tools[2].Name, `{"base": 2}`, "submit_answer_2", `{"answer": 1}`)}
-	turn, err := p.Next(t.Context(), view, []universe.Observation{{Label: "call_1"}})
+	turn, err := p.Next(t.Context(), view, []task.Observation{{Label: "call_1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(turn.Actions) != 3 || turn.Actions[0].Tool != long || turn.Actions[1].Tool != "math.power" ||
-		turn.Actions[2].Kind != universe.ActionAnswer {
+		turn.Actions[2].Kind != task.ActionAnswer {
 		t.Errorf("actions %+v", turn.Actions)
 	}
 }

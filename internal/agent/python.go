@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // pythonWords cannot name a function: the keywords of Python, and the names that the session itself needs.
@@ -34,13 +34,13 @@ func identifier(name string) string {
 
 // pythonNames gives each tool the name of a Python function, and the way back. Names that are identifiers stay.
 type pythonNames struct {
-	function map[string]string         // by tool
-	tool     map[string]*universe.Tool // by function
+	function map[string]string     // by tool
+	tool     map[string]*task.Tool // by function
 }
 
-func newPythonNames(tools []*universe.Tool, reserved ...string) *pythonNames {
-	n := &pythonNames{function: make(map[string]string, len(tools)), tool: make(map[string]*universe.Tool, len(tools))}
-	own := func(t *universe.Tool) bool { return identifier(t.Name) == t.Name && !slices.Contains(reserved, t.Name) }
+func newPythonNames(tools []*task.Tool, reserved ...string) *pythonNames {
+	n := &pythonNames{function: make(map[string]string, len(tools)), tool: make(map[string]*task.Tool, len(tools))}
+	own := func(t *task.Tool) bool { return identifier(t.Name) == t.Name && !slices.Contains(reserved, t.Name) }
 	for _, t := range tools {
 		if own(t) {
 			n.function[t.Name], n.tool[t.Name] = t.Name, t
@@ -60,7 +60,7 @@ func newPythonNames(tools []*universe.Tool, reserved ...string) *pythonNames {
 }
 
 // parametersOf lists the names of a tool's parameters in their order.
-func parametersOf(t *universe.Tool) []string {
+func parametersOf(t *task.Tool) []string {
 	if t.Parameters == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func parametersOf(t *universe.Tool) []string {
 }
 
 // stub documents a tool as Python would: signature, and what it does in its docstring.
-func (n *pythonNames) stub(t *universe.Tool) string {
+func (n *pythonNames) stub(t *task.Tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "def %s(%s):\n", n.function[t.Name], signature(t))
 	fmt.Fprintf(&b, "    \"\"\"%s", docText(t.Description, "    "))
@@ -93,7 +93,7 @@ func docText(text, indent string) string {
 }
 
 // describe says what a parameter is: its type, the values that it may have, and its description.
-func describe(s *universe.Schema, required bool) string {
+func describe(s *task.Schema, required bool) string {
 	var parts []string
 	parts = append(parts, annotation(s))
 	if !required {
@@ -124,7 +124,7 @@ func describe(s *universe.Schema, required bool) string {
 }
 
 // signature writes the parameters of a function. Those that are no identifiers stand at the end, as words in a dict.
-func signature(t *universe.Tool) string {
+func signature(t *task.Tool) string {
 	if t.Parameters == nil {
 		return ""
 	}
@@ -148,7 +148,7 @@ func signature(t *universe.Tool) string {
 }
 
 // annotation writes a schema as a Python type.
-func annotation(s *universe.Schema) string {
+func annotation(s *task.Schema) string {
 	if s == nil {
 		return "object"
 	}
@@ -212,15 +212,15 @@ func literal(v any) string {
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	default:
-		return string(universe.AppendValue(nil, v)) // numbers and texts are written alike in JSON
+		return string(task.AppendValue(nil, v)) // numbers and texts are written alike in JSON
 	}
 }
 
 // functions lists the tools as functions that code can call.
-func (n *pythonNames) functions(tools []*universe.Tool) []interpreter.Function {
-	list := make([]interpreter.Function, len(tools))
+func (n *pythonNames) functions(tools []*task.Tool) []python.Function {
+	list := make([]python.Function, len(tools))
 	for i, t := range tools {
-		list[i] = interpreter.Function{
+		list[i] = python.Function{
 			Name: n.function[t.Name], Parameters: parametersOf(t), Document: t.Description,
 		}
 	}

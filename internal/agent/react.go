@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // react is the loop of thoughts, actions and observations in text (NL2API appendix G): one action a reply, ten
@@ -51,7 +51,7 @@ End your reply after these lines. The line that starts with "Observation:" is wr
 // observationTag begins the environment's part.
 const observationTag = "Observation:"
 
-func (r *react) open(view *universe.View) (model.Request, error) {
+func (r *react) open(view *task.View) (model.Request, error) {
 	r.reader = NewReader(view.Tools)
 	var request model.Request
 	listing, err := r.config.Specs.listing(view.Tools)
@@ -66,9 +66,9 @@ func (r *react) open(view *universe.View) (model.Request, error) {
 	return request, nil
 }
 
-// grow lets calls of tools that have come into view be read as those of others are. What they do the model has read where
-// they were shown.
-func (r *react) grow(view *universe.View) { r.reader = NewReader(view.Tools) }
+// grow lets calls of tools that have come into view be read as those of others are. What they do the model has read
+// where they were shown.
+func (r *react) grow(view *task.View) { r.reader = NewReader(view.Tools) }
 
 // section is a part of a reply under one tag; tag is in lower case, "" before the first.
 type section struct {
@@ -108,15 +108,15 @@ type reactStep struct {
 	text     string
 	thoughts musings
 	reasoned int // how many of the thoughts come from reasoning blocks
-	unparsed []universe.Unparse
-	action   *universe.Action
+	unparsed []task.Unparse
+	action   *task.Action
 	tagged   bool
 	cut      int // where the hallucinated observation begins, or the end
 }
 
 func (s *reactStep) leave(reason, text string) {
 	if text = strings.TrimSpace(text); text != "" {
-		s.unparsed = append(s.unparsed, universe.Unparse{Reason: reason, Text: text})
+		s.unparsed = append(s.unparsed, task.Unparse{Reason: reason, Text: text})
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *react) read(reply *model.Reply, labels []string) decision {
 	d := decision{thought: s.thoughts.String(), unparsed: s.unparsed}
 	r.reminds = ""
 	if s.action != nil {
-		d.actions = []universe.Action{*s.action}
+		d.actions = []task.Action{*s.action}
 	} else {
 		d.silent = strings.TrimSpace(s.text) == "" && len(reply.Message.ToolCalls) == 0
 		r.reminds = remindReact
@@ -150,7 +150,7 @@ func (s *reactStep) history(m *model.Message) []model.Message {
 	}
 	if len(m.ToolCalls) > 0 {
 		kept.Raw = nil
-		if s.action != nil && s.action.Kind == universe.ActionCall {
+		if s.action != nil && s.action.Kind == task.ActionCall {
 			kept.Content += fmt.Sprintf("\nAction: %s\nAction Input: %s", s.action.Tool, s.action.Arguments)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *reactStep) readSections() {
 		case part.tag == "final answer":
 			s.answer(part.body)
 		case part.tag == "decline":
-			s.action = &universe.Action{Kind: universe.ActionDecline, Text: part.body}
+			s.action = &task.Action{Kind: task.ActionDecline, Text: part.body}
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (s *reactStep) answer(text string) {
 		s.leave(ReasonMissingArgument, "Final Answer:")
 		return
 	}
-	s.action = &universe.Action{Kind: universe.ActionAnswer, Answer: finalAnswer(text)}
+	s.action = &task.Action{Kind: task.ActionAnswer, Answer: finalAnswer(text)}
 }
 
 // toolName is an action that names a tool and nothing else, also in brackets, quotes or backticks.
@@ -221,7 +221,7 @@ func (s *reactStep) act(action, input string, given bool) {
 			if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
 				reason = reasonIn(arguments)
 			}
-			s.action = &universe.Action{Kind: universe.ActionDecline, Text: reason}
+			s.action = &task.Action{Kind: task.ActionDecline, Text: reason}
 			return
 		}
 	case "final answer", "final_answer", actAnswer:
@@ -268,7 +268,7 @@ func (s *reactStep) call(tool, input string) {
 	s.unparsed = append(s.unparsed, unparsed...)
 	one := []Call{{Tool: tool, Arguments: arguments}}
 	s.reader.tools.mend(one, s.labels)
-	s.action = &universe.Action{Kind: universe.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
+	s.action = &task.Action{Kind: task.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
 }
 
 // firstCall takes the first call that a text holds; more of them are named.
@@ -285,7 +285,7 @@ func (s *reactStep) firstCall(m *model.Message) bool {
 			s.leave(ReasonSecondAction, callText(c))
 			continue
 		}
-		s.action = &universe.Action{Kind: universe.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
+		s.action = &task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
 	}
 	return true
 }
@@ -323,7 +323,7 @@ func (s *reactStep) readUntagged(reply *model.Reply) {
 	s.leave(ReasonNoAct, r.Prose)
 }
 
-func (r *react) observe(seen []universe.Observation) ([]model.Message, error) {
+func (r *react) observe(seen []task.Observation) ([]model.Message, error) {
 	if r.reminds != "" {
 		return []model.Message{{Role: model.RoleUser, Content: r.reminds}}, nil
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-func showAction(a *universe.Action) string {
+func showAction(a *task.Action) string {
 	switch a.Kind {
-	case universe.ActionCall:
+	case task.ActionCall:
 		c := Call{Label: a.Label, Tool: a.Tool, Arguments: a.Arguments}
 		return "call " + showCall(&c)
-	case universe.ActionAnswer:
+	case task.ActionAnswer:
 		if a.Lenient {
 			return "answer (lenient) " + string(a.Answer)
 		}
@@ -62,7 +62,7 @@ func checkReact(t testing.TB, text string, d *decision) {
 			if raw == nil {
 				continue
 			}
-			decoded, err := universe.DecodeValue(raw)
+			decoded, err := task.DecodeValue(raw)
 			if err != nil {
 				t.Errorf("%s is not JSON: %v", raw, err)
 			}
@@ -94,7 +94,7 @@ var reactWords = map[string]bool{
 // cut at its length).
 func TestReactGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/react", func(t *testing.T, path string) {
-		var tools []*universe.Tool
+		var tools []*task.Tool
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "tools":

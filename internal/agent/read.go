@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Reasons why a piece of a reply could not be read, or was not acted on: the closed list behind [universe.Unparse].
+// Reasons why a piece of a reply could not be read, or was not acted on: the closed list behind [task.Unparse].
 const (
 	ReasonTruncated       = "truncated"                // the text ends in the middle of a value
 	ReasonNotJSON         = "not_json"                 // begins like a call in JSON and is none
@@ -63,7 +63,7 @@ type Reading struct {
 	Calls    []Call // native calls first, then those of the text in their order
 	Thought  string // reasoning blocks, and the prose before, between and after calls
 	Prose    string // the part of Thought that stands outside reasoning blocks
-	Unparsed []universe.Unparse
+	Unparsed []task.Unparse
 }
 
 // span is a part of a text, in bytes.
@@ -74,7 +74,7 @@ type claim struct {
 	span
 	calls    []Call
 	thought  string
-	unparsed []universe.Unparse
+	unparsed []task.Unparse
 }
 
 // reading is a reply on its way through the stages.
@@ -115,7 +115,7 @@ type Reader struct {
 
 // NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of
 // their parameters places positional arguments.
-func NewReader(tools []*universe.Tool) *Reader {
+func NewReader(tools []*task.Tool) *Reader {
 	return &Reader{tools: newToolIndex(tools)}
 }
 
@@ -165,7 +165,7 @@ func (p *reading) endBeforeOtherTurns() {
 		if m := otherTurn.FindStringIndex(p.text[s.start:s.end]); m != nil {
 			at := s.start + m[0]
 			p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.start >= at })
-			p.claims = append(p.claims, claim{span: span{at, len(p.text)}, unparsed: []universe.Unparse{
+			p.claims = append(p.claims, claim{span: span{at, len(p.text)}, unparsed: []task.Unparse{
 				{Reason: ReasonObservation, Text: strings.TrimSpace(p.text[at:])},
 			}})
 			return
@@ -252,7 +252,7 @@ func readNative(p *reading) {
 	}
 	for _, call := range p.native {
 		c := Call{ID: call.ID, Tool: p.tools.resolve(call.Name), Stage: "native"}
-		var unparsed []universe.Unparse
+		var unparsed []task.Unparse
 		c.Arguments, unparsed = readArguments(call.Arguments)
 		p.fromNative = append(p.fromNative, claim{calls: []Call{c}, unparsed: unparsed})
 	}
@@ -261,7 +261,7 @@ func readNative(p *reading) {
 
 // readArguments reads the text of a call's arguments: an object, or nothing at all for a call without arguments. Any
 // other text is passed on as a JSON string and named.
-func readArguments(text string) (json.RawMessage, []universe.Unparse) {
+func readArguments(text string) (json.RawMessage, []task.Unparse) {
 	if strings.TrimSpace(text) == "" {
 		return json.RawMessage("{}"), nil
 	}
@@ -281,16 +281,16 @@ func readArguments(text string) (json.RawMessage, []universe.Unparse) {
 			}
 		}
 	}
-	return quote(text), []universe.Unparse{{Reason: ReasonBadArguments, Text: text}}
+	return quote(text), []task.Unparse{{Reason: ReasonBadArguments, Text: text}}
 }
 
 // toolIndex holds what reading has to know of a toolkit.
 type toolIndex struct {
-	tools map[string]*universe.Tool
+	tools map[string]*task.Tool
 }
 
-func newToolIndex(tools []*universe.Tool) *toolIndex {
-	x := &toolIndex{tools: make(map[string]*universe.Tool, len(tools))}
+func newToolIndex(tools []*task.Tool) *toolIndex {
+	x := &toolIndex{tools: make(map[string]*task.Tool, len(tools))}
 	for _, t := range tools {
 		x.tools[t.Name] = t
 	}
@@ -329,7 +329,7 @@ func (x *toolIndex) parameters(name string) []string {
 }
 
 // parameter gives the schema of one parameter, or nil.
-func (x *toolIndex) parameter(tool, name string) *universe.Schema {
+func (x *toolIndex) parameter(tool, name string) *task.Schema {
 	t := x.tools[tool]
 	if t == nil || t.Parameters == nil {
 		return nil
@@ -357,7 +357,7 @@ func newLabels(existing []string) *labels {
 }
 
 func referenceNode(label string) node {
-	return node{kind: nodeText, text: universe.Reference{Label: label}.String()}
+	return node{kind: nodeText, text: task.Reference{Label: label}.String()}
 }
 
 // fresh gives a label like that one that is not taken: name, name_2, name_3, …

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/agent/model"
 )
 
 // fuzzTools is the toolkit of the fuzz tests: the names that the goldens use.

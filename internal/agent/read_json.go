@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Names that models give to the parts of a call, in the order in which they count where several stand side by side.
@@ -68,13 +68,13 @@ func (n *node) objectField(names ...string) int {
 
 // callsIn reads a value as a call or as a list of calls, nested in whatever brackets. It is false where the value
 // holds no call at all; among calls, a value that is none is named.
-func (p *reading) callsIn(text string, n *node) (calls []Call, unparsed []universe.Unparse, ok bool) {
+func (p *reading) callsIn(text string, n *node) (calls []Call, unparsed []task.Unparse, ok bool) {
 	switch n.kind {
 	case nodeList:
 		for i := range n.items {
 			inner, left, isCall := p.callsIn(text, &n.items[i])
 			if !isCall {
-				left = []universe.Unparse{{Reason: ReasonNotACall, Text: text[n.items[i].start:n.items[i].end]}}
+				left = []task.Unparse{{Reason: ReasonNotACall, Text: text[n.items[i].start:n.items[i].end]}}
 			}
 			calls, unparsed, ok = append(calls, inner...), append(unparsed, left...), ok || isCall
 		}
@@ -98,19 +98,19 @@ func (p *reading) callsIn(text string, n *node) (calls []Call, unparsed []univer
 }
 
 // extraFields names every field of an object but those at the indices that were read.
-func extraFields(text string, n *node, read ...int) []universe.Unparse {
+func extraFields(text string, n *node, read ...int) []task.Unparse {
 	used := make([]bool, len(n.fields))
 	for _, i := range read {
 		if i >= 0 {
 			used[i] = true
 		}
 	}
-	var extra []universe.Unparse
+	var extra []task.Unparse
 	for i := range n.fields {
 		f := &n.fields[i]
 		saysKind := f.name == "type" && f.value.kind == nodeText && kindWords[f.value.text]
 		if !used[i] && !saysKind {
-			extra = append(extra, universe.Unparse{Reason: ReasonExtraField, Text: text[f.start:f.end]})
+			extra = append(extra, task.Unparse{Reason: ReasonExtraField, Text: text[f.start:f.end]})
 		}
 	}
 	return extra
@@ -124,7 +124,7 @@ func extraFields(text string, n *node, read ...int) []universe.Unparse {
 //
 // An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it:
 // records have names, too.
-func (p *reading) callIn(text string, n *node) (Call, []universe.Unparse, bool) {
+func (p *reading) callIn(text string, n *node) (Call, []task.Unparse, bool) {
 	label := n.field(labelFields...)
 	if i := n.objectField("function", "function_call", "tool_call", "call", "action"); i >= 0 {
 		call, unparsed, ok := p.callIn(text, &n.fields[i].value)
@@ -132,7 +132,7 @@ func (p *reading) callIn(text string, n *node) (Call, []universe.Unparse, bool) 
 			return Call{}, nil, false
 		}
 		if call.Label == "" {
-			var notes []universe.Unparse
+			var notes []task.Unparse
 			call.Label, notes = labelIn(text, n, label)
 			unparsed = append(unparsed, notes...)
 		} else {
@@ -158,7 +158,7 @@ func (p *reading) callIn(text string, n *node) (Call, []universe.Unparse, bool) 
 	if call.Tool == "" {
 		return Call{}, nil, false
 	}
-	var unparsed []universe.Unparse
+	var unparsed []task.Unparse
 	if arguments < 0 {
 		if !known || len(extraFields(text, n, name, label)) > 0 {
 			return Call{}, nil, false
@@ -180,29 +180,29 @@ func (p *reading) callIn(text string, n *node) (Call, []universe.Unparse, bool) 
 				raw = given.text
 			}
 			written = quote(raw)
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonBadArguments, Text: raw})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonBadArguments, Text: raw})
 		}
 		call.Arguments = written
 	}
-	var notes []universe.Unparse
+	var notes []task.Unparse
 	call.Label, notes = labelIn(text, n, label)
 	unparsed = append(append(unparsed, notes...), extraFields(text, n, name, arguments, label)...)
 	return call, unparsed, true
 }
 
 // labelIn reads a label: a name, or one between dollar signs as references have it. Null and an empty text are none.
-func labelIn(text string, n *node, field int) (string, []universe.Unparse) {
+func labelIn(text string, n *node, field int) (string, []task.Unparse) {
 	if field < 0 || n.fields[field].value.kind == nodeNull {
 		return "", nil
 	}
 	v := &n.fields[field].value
 	if v.kind == nodeText {
 		label := strings.Trim(strings.TrimSpace(v.text), "$")
-		if label == "" || universe.IsLabel(label) {
+		if label == "" || task.IsLabel(label) {
 			return label, nil
 		}
 	}
-	return "", []universe.Unparse{{Reason: ReasonBadLabel, Text: text[n.fields[field].start:n.fields[field].end]}}
+	return "", []task.Unparse{{Reason: ReasonBadLabel, Text: text[n.fields[field].start:n.fields[field].end]}}
 }
 
 // byPosition gives positional arguments the names of the tool's parameters.
@@ -303,8 +303,8 @@ func readEmbeddedJSON(p *reading) {
 				if blank := strings.Index(text[at:], "\n\n"); blank >= 0 {
 					end = at + blank
 				}
-				left := universe.Unparse{Reason: reasonOf(err, ReasonNotJSON), Text: text[at:end]}
-				p.claims = append(p.claims, claim{span: span{at, end}, unparsed: []universe.Unparse{left}})
+				left := task.Unparse{Reason: reasonOf(err, ReasonNotJSON), Text: text[at:end]}
+				p.claims = append(p.claims, claim{span: span{at, end}, unparsed: []task.Unparse{left}})
 				at = end - 1
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Forms in which models write references beside `$label$` and `$label.column$` (NL2API appendix H.1 shows the first).
@@ -22,8 +22,8 @@ var (
 
 // mend puts calls that were read into the form that the environment knows. A label that stands among the arguments of a
 // call whose tool has no such argument is the call's: a bracket is missing there. A reference in another form, if its
-// label is that of an earlier result, is written as a reference; so is a label without dollar signs where an argument can
-// be nothing else.
+// label is that of an earlier result, is written as a reference; so is a label without dollar signs where an argument
+// can be nothing else.
 func (x *toolIndex) mend(calls []Call, existing []string) {
 	known := make(map[string]bool, len(existing)+len(calls))
 	for _, label := range existing {
@@ -61,7 +61,7 @@ func (x *toolIndex) labelAmong(c *Call, n *node) bool {
 		return false
 	}
 	label := strings.Trim(strings.TrimSpace(n.fields[i].value.text), "$")
-	if !universe.IsLabel(label) {
+	if !task.IsLabel(label) {
 		return false
 	}
 	c.Label = label
@@ -73,7 +73,7 @@ func (x *toolIndex) labelAmong(c *Call, n *node) bool {
 // itself and the other one, which stand first in every such tool, and what a getter stands beside.
 func (x *toolIndex) refersOnly(tool, argument string) bool {
 	t := x.tools[tool]
-	if t == nil || t.Parameters == nil || t.Body == nil || t.Body.Engine != universe.EngineRelation {
+	if t == nil || t.Parameters == nil || t.Body == nil || t.Body.Engine != task.EngineRelation {
 		return false
 	}
 	if argument == "beside" {
@@ -105,12 +105,12 @@ func mendReference(n *node, known map[string]bool, bare bool) bool {
 	}
 	is := func(label string) bool { return known[label] || givenLabel.MatchString(label) }
 	if bare && bareLabel.MatchString(n.text) && is(n.text) {
-		n.text = universe.Reference{Label: n.text}.String()
+		n.text = task.Reference{Label: n.text}.String()
 		return true
 	}
 	for _, form := range looseReferences {
 		if m := form.FindStringSubmatch(n.text); m != nil && is(m[1]) {
-			n.text = universe.Reference{Label: m[1], Column: m[2]}.String()
+			n.text = task.Reference{Label: m[1], Column: m[2]}.String()
 			return true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // notTools are functions of Python that code in a reply calls beside tools. They are never taken for a hallucinated
@@ -92,7 +92,7 @@ func (l *lowering) value(n *node) error {
 			*n = stands
 			return nil
 		}
-		r, isReference := universe.ParseReference(stands.text)
+		r, isReference := task.ParseReference(stands.text)
 		if stands.kind != nodeText || !isReference || r.Column != "" || len(n.items) > 1 ||
 			strings.Contains(n.items[0].text, "$") || n.items[0].text == "" {
 			return errExpression
@@ -160,7 +160,7 @@ func (p *reading) statement(v *valueReader) ([]Call, error) {
 		}
 	case n.kind == nodeCall && name != "":
 		label := name
-		if !universe.IsLabel(label) {
+		if !task.IsLabel(label) {
 			label = "value" // a name with letters that labels do not have
 		}
 		// The label is taken once the arguments are read: they may refer to the older result of that name.
@@ -231,7 +231,7 @@ func (p *reading) program(text string, at int, strict bool) (claim, error) {
 		if strict {
 			return claim{}, err
 		}
-		c.unparsed = append(c.unparsed, universe.Unparse{Reason: pythonReason(err), Text: strings.TrimSpace(line)})
+		c.unparsed = append(c.unparsed, task.Unparse{Reason: pythonReason(err), Text: strings.TrimSpace(line)})
 		v.pos = start + len(line)
 	}
 	c.thought = strings.Join(comments, "\n")
@@ -318,8 +318,8 @@ func (p *reading) embeddedStatement(text string, start int) (c claim, read int, 
 	calls, err := p.statement(v)
 	if err != nil {
 		p.labels.restore(saved)
-		left := universe.Unparse{Reason: pythonReason(err), Text: text[start:end]}
-		return claim{span: span{start, end}, unparsed: []universe.Unparse{left}}, v.pos - start, true
+		left := task.Unparse{Reason: pythonReason(err), Text: text[start:end]}
+		return claim{span: span{start, end}, unparsed: []task.Unparse{left}}, v.pos - start, true
 	}
 	rest := text[v.pos:]
 	if newline := strings.IndexByte(rest, '\n'); newline >= 0 {

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // sqlReader finds the query in a reply.
 type sqlReader struct {
-	tool     *universe.Tool // that runs it
-	argument string         // by which the tool is given it
+	tool     *task.Tool // that runs it
+	argument string     // by which the tool is given it
 	calls    *Reader
 }
 
-func newSQLReader(tool *universe.Tool, argument string) sqlReader {
-	return sqlReader{tool: tool, argument: argument, calls: NewReader([]*universe.Tool{tool})}
+func newSQLReader(tool *task.Tool, argument string) sqlReader {
+	return sqlReader{tool: tool, argument: argument, calls: NewReader([]*task.Tool{tool})}
 }
 
 // sqlReading is what a reply was read into. Every part of it is in the statement, in the thought or in unparsed.
@@ -27,7 +27,7 @@ type sqlReading struct {
 	declined  bool
 	reason    string // of declining
 	thought   string
-	unparsed  []universe.Unparse
+	unparsed  []task.Unparse
 }
 
 // sqlSearch is a reply on its way through the stages.
@@ -79,7 +79,7 @@ func (r *sqlReader) read(m *model.Message) sqlReading {
 		at = p.end
 		for _, statement := range p.statements {
 			if out.statement != "" {
-				out.unparsed = append(out.unparsed, universe.Unparse{Reason: ReasonSecondAction, Text: out.statement})
+				out.unparsed = append(out.unparsed, task.Unparse{Reason: ReasonSecondAction, Text: out.statement})
 			}
 			out.statement = statement
 		}
@@ -103,16 +103,16 @@ func (r *sqlReader) read(m *model.Message) sqlReading {
 }
 
 // unreadSQL names what was meant as a query and is none: native calls, and fenced blocks of SQL.
-func unreadSQL(m *model.Message, text string) (unparsed []universe.Unparse, rest string) {
+func unreadSQL(m *model.Message, text string) (unparsed []task.Unparse, rest string) {
 	for i := range m.ToolCalls {
-		unparsed = append(unparsed, universe.Unparse{
+		unparsed = append(unparsed, task.Unparse{
 			Reason: ReasonBadArguments, Text: m.ToolCalls[i].Name + " " + m.ToolCalls[i].Arguments,
 		})
 	}
 	at := 0
 	for _, b := range fence.FindAllStringSubmatchIndex(text, -1) {
 		if language, inner := sqlFence(text, b); sqlLanguages[language] && strings.TrimSpace(inner) != "" {
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonFence, Text: inner})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonFence, Text: inner})
 			rest += text[at:b[0]] + "\n"
 			at = b[1]
 		}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // reasoningTag opens a block in which a model thinks.
@@ -167,20 +167,20 @@ func (p *reading) taggedFunctions(text string, start int) claim {
 }
 
 // taggedFunction reads the arguments inside a function's tag: an object, or a tag for each argument.
-func (p *reading) taggedFunction(tool, inner string) (Call, []universe.Unparse) {
+func (p *reading) taggedFunction(tool, inner string) (Call, []task.Unparse) {
 	call := Call{Tool: tool}
 	if parameterTag.FindStringIndex(inner) == nil {
-		var unparsed []universe.Unparse
+		var unparsed []task.Unparse
 		call.Arguments, unparsed = readArguments(inner)
 		return call, unparsed
 	}
-	var unparsed []universe.Unparse
+	var unparsed []task.Unparse
 	arguments := node{kind: nodeObject}
 	index := map[string]int{}
 	written := map[string]string{}
 	leave := func(text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonTag, Text: text})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonTag, Text: text})
 		}
 	}
 	at := 0
@@ -195,7 +195,7 @@ func (p *reading) taggedFunction(tool, inner string) (Call, []universe.Unparse) 
 		end, after := within(inner, start, parameterTag, parameterEnd)
 		field := nodeField{name: name, value: p.tagValue(tool, name, inner[start:end])}
 		if i, twice := index[name]; twice {
-			unparsed = append(unparsed, universe.Unparse{Reason: ReasonDuplicateField, Text: name + ": " + written[name]})
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonDuplicateField, Text: name + ": " + written[name]})
 			arguments.fields[i] = field
 		} else {
 			index[name] = len(arguments.fields)
@@ -208,7 +208,7 @@ func (p *reading) taggedFunction(tool, inner string) (Call, []universe.Unparse) 
 	text, err := arguments.appendJSON(nil)
 	if err != nil {
 		text = quote(inner)
-		unparsed = append(unparsed, universe.Unparse{Reason: ReasonBadArguments, Text: inner})
+		unparsed = append(unparsed, task.Unparse{Reason: ReasonBadArguments, Text: inner})
 	}
 	call.Arguments = text
 	return call, unparsed
@@ -269,7 +269,7 @@ func (p *reading) block(text string, at int, reason string) claim {
 		return code
 	}
 	p.labels.restore(saved)
-	c.unparsed = []universe.Unparse{{Reason: reason, Text: text[whole.start:whole.end]}}
+	c.unparsed = []task.Unparse{{Reason: reason, Text: text[whole.start:whole.end]}}
 	if jsonError == errTruncated && strings.IndexByte("[{", text[whole.start]) >= 0 {
 		c.unparsed[0].Reason = ReasonTruncated
 	}
@@ -279,7 +279,7 @@ func (p *reading) block(text string, at int, reason string) claim {
 // leaveRest names what stands behind the part of the text that c has read.
 func (p *reading) leaveRest(c claim, text, reason string) claim {
 	if rest := strings.TrimSpace(text[c.end:]); rest != "" {
-		c.unparsed = append(c.unparsed, universe.Unparse{Reason: reason, Text: rest})
+		c.unparsed = append(c.unparsed, task.Unparse{Reason: reason, Text: rest})
 	}
 	c.end = len(text)
 	return c

@@ -8,42 +8,42 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // toolkitOf reads lines of the form `name(parameter: type, …)`. A tool with a parameter of the type label works on data
 // handles.
-func toolkitOf(t testing.TB, lines string) []*universe.Tool {
+func toolkitOf(t testing.TB, lines string) []*task.Tool {
 	t.Helper()
-	var tools []*universe.Tool
+	var tools []*task.Tool
 	for _, line := range strings.Split(strings.TrimSpace(lines), "\n") {
 		name, rest, ok := strings.Cut(strings.TrimSuffix(line, ")"), "(")
 		if !ok {
 			t.Fatalf("not a tool: %q", line)
 		}
-		s, engine := &universe.Schema{Types: []string{"object"}, Closed: true}, universe.EngineSQLite
+		s, engine := &task.Schema{Types: []string{"object"}, Closed: true}, task.EngineSQLite
 		for _, parameter := range strings.Split(rest, ",") {
 			parameter, kind, ok := strings.Cut(strings.TrimSpace(parameter), ": ")
 			if !ok {
 				continue
 			}
-			p := &universe.Schema{Types: []string{kind}}
+			p := &task.Schema{Types: []string{kind}}
 			switch kind {
 			case "any":
 				p.Types = nil
 			case "label":
-				p.Types, engine = []string{"string"}, universe.EngineRelation
+				p.Types, engine = []string{"string"}, task.EngineRelation
 			case "key":
 				p.Types, p.Enum = []string{"string"}, []any{"key_1", "key_2"}
 			}
-			s.Properties = append(s.Properties, universe.Property{Name: parameter, Schema: p})
+			s.Properties = append(s.Properties, task.Property{Name: parameter, Schema: p})
 			s.Required = append(s.Required, parameter)
 		}
-		tools = append(tools, &universe.Tool{
-			Name: name, Description: "Does " + name + ".", Parameters: s, Style: universe.StyleFunc,
-			Returns: &universe.Schema{Types: []string{"array"}, Description: "hidden returns"},
-			Body:    &universe.Body{Engine: engine, Statement: "SELECT 'hidden body'"},
+		tools = append(tools, &task.Tool{
+			Name: name, Description: "Does " + name + ".", Parameters: s, Style: task.StyleFunc,
+			Returns: &task.Schema{Types: []string{"array"}, Description: "hidden returns"},
+			Body:    &task.Body{Engine: engine, Statement: "SELECT 'hidden body'"},
 		})
 	}
 	return tools
@@ -89,7 +89,7 @@ func showReading(r *Reading) string {
 // native calls, with the text of the reply behind an empty line.
 func TestReadGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
-		var tools []*universe.Tool
+		var tools []*task.Tool
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var labels []string
 			if arg, ok := d.Arg("labels"); ok {
@@ -124,7 +124,7 @@ func TestReadGoldens(t *testing.T) {
 func TestStagesAllRead(t *testing.T) {
 	seen := map[string]bool{}
 	datadriven.Walk(t, "testdata/read", func(t *testing.T, path string) {
-		var tools []*universe.Tool
+		var tools []*task.Tool
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "tools" {
 				tools = toolkitOf(t, d.Input)
@@ -156,11 +156,11 @@ func checkReading(t testing.TB, m *model.Message, r *Reading) {
 	kept.WriteString(r.Thought)
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		decoded, err := universe.DecodeValue(c.Arguments)
+		decoded, err := task.DecodeValue(c.Arguments)
 		if err != nil {
 			t.Errorf("arguments of %s are not JSON: %v: %s", c.Tool, err, c.Arguments)
 		}
-		if c.Label != "" && !universe.IsLabel(c.Label) {
+		if c.Label != "" && !task.IsLabel(c.Label) {
 			t.Errorf("%q is not a label", c.Label)
 		}
 		if c.Tool == "" && len(m.ToolCalls) == 0 {

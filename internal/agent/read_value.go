@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Kinds of nodes.
@@ -73,7 +73,7 @@ type valueReader struct {
 	pos   int
 	code  bool
 	open  []byte // brackets that wait for their closing
-	notes []universe.Unparse
+	notes []task.Unparse
 }
 
 func newValueReader(text string, code bool) *valueReader { return &valueReader{text: text, code: code} }
@@ -116,7 +116,7 @@ func (v *valueReader) comment(end, closing int) {
 	if end < 0 {
 		end, closing = len(rest), 0
 	}
-	v.notes = append(v.notes, universe.Unparse{Reason: ReasonComment, Text: strings.TrimSpace(rest[:end+closing])})
+	v.notes = append(v.notes, task.Unparse{Reason: ReasonComment, Text: strings.TrimSpace(rest[:end+closing])})
 	v.pos += end + closing
 }
 
@@ -217,7 +217,7 @@ func (v *valueReader) object() (node, error) {
 		}
 		if earlier, twice := seen[f.name]; twice {
 			old := n.fields[earlier]
-			v.notes = append(v.notes, universe.Unparse{Reason: ReasonDuplicateField, Text: v.text[old.start:old.end]})
+			v.notes = append(v.notes, task.Unparse{Reason: ReasonDuplicateField, Text: v.text[old.start:old.end]})
 			n.fields[earlier] = f
 		} else {
 			seen[f.name] = len(n.fields)
@@ -327,7 +327,7 @@ func (v *valueReader) bareReference() (node, error) {
 		return node{}, errSyntax
 	}
 	text := rest[:end+2]
-	if _, ok := universe.ParseReference(text); !ok {
+	if _, ok := task.ParseReference(text); !ok {
 		return node{}, errSyntax
 	}
 	v.pos += len(text)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // verdictReading is what a reply to a question of yes or no was read into. Every part of it is in one of the fields.
@@ -16,7 +16,7 @@ type verdictReading struct {
 	known       bool   // a verdict was read
 	thought     string // reasoning, and what stands before the verdict where it is not the explanation
 	explanation string // what stands behind it, or before it where nothing does
-	unparsed    []universe.Unparse
+	unparsed    []task.Unparse
 }
 
 // verdictMark is a place in a reply that says yes or no.
@@ -25,8 +25,9 @@ type verdictMark struct {
 	said bool
 }
 
-// verdictStages are the ways to find the verdict, in the order in which they are tried; the first that finds one counts.
-// Where the marks of a stage contradict each other, the reply has no verdict: nobody can know which of them is meant.
+// verdictStages are the ways to find the verdict, in the order in which they are tried; the first that finds one
+// counts. Where the marks of a stage contradict each other, the reply has no verdict: nobody can know which of them is
+// meant.
 var verdictStages = []struct {
 	name string
 	find func(text string) []verdictMark
@@ -46,8 +47,8 @@ var (
 	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
 	trailingVerdict = regexp.MustCompile(
 		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" + `>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
-	// verdictGoesOn is what may stand behind the word: anything but a word of the same sentence that makes it another thing
-	// ("no tool", "yes or no").
+	// verdictGoesOn is what may stand behind the word: anything but a word of the same sentence that makes it another
+	// thing ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
 		`(?i)^(?:["'*_})>\]` + "`" + `]|\s)*(?:$|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
 	hasWord          = regexp.MustCompile(`[\pL\pN]`)
@@ -84,11 +85,11 @@ func readVerdict(reply *model.Reply) verdictReading {
 		}
 	case text == "":
 	case contradiction:
-		out.unparsed = append(out.unparsed, universe.Unparse{Reason: ReasonTwoVerdicts, Text: text})
+		out.unparsed = append(out.unparsed, task.Unparse{Reason: ReasonTwoVerdicts, Text: text})
 	case reply.Finish == model.FinishLength:
-		out.unparsed = append(out.unparsed, universe.Unparse{Reason: ReasonTruncated, Text: text})
+		out.unparsed = append(out.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text})
 	default:
-		out.unparsed = append(out.unparsed, universe.Unparse{Reason: ReasonNoVerdict, Text: text})
+		out.unparsed = append(out.unparsed, task.Unparse{Reason: ReasonNoVerdict, Text: text})
 	}
 	out.thought = thoughts.String()
 	return out
@@ -145,8 +146,8 @@ var (
 	explanationFields = []string{"explanation", "reason", "reasoning", "thought", "why"}
 )
 
-// jsonVerdict reads a reply that is as a whole a JSON value, in a fence or not: true, false, "Yes", or an object with the
-// verdict under one of the usual names.
+// jsonVerdict reads a reply that is as a whole a JSON value, in a fence or not: true, false, "Yes", or an object with
+// the verdict under one of the usual names.
 func jsonVerdict(text string) (said bool, explanation string, ok bool) {
 	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
 		text = strings.TrimSpace(text[m[6]:m[7]])

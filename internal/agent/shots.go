@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Example is a request that was judged rightly: what the model is shown of it, and why the judgement is what it is. Whoever
-// makes it knows the task; the model under test never meets that task.
+// Example is a request that was judged rightly: what the model is shown of it, and why the judgement is what it is.
+// Whoever makes it knows the task; the model under test never meets that task.
 type Example struct {
-	View     *universe.View
+	View     *task.View
 	Feasible bool
-	Plan     *universe.Plan   // of a feasible one, under the names that the view shows
-	Tools    []*universe.Tool // that an infeasible one lacks
-	Details  []string         // that its request leaves out, as they can be asked for
+	Plan     *task.Plan   // of a feasible one, under the names that the view shows
+	Tools    []*task.Tool // that an infeasible one lacks
+	Details  []string     // that its request leaves out, as they can be asked for
 }
 
 // goal says what the request is after, in its own words.

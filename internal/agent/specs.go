@@ -10,17 +10,17 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Specs keeps tool specifications in the forms in which models are shown them, so that thousands of episodes over one
 // toolkit hold them once. The zero value is ready; it is safe for concurrent use.
 type Specs struct {
 	mu       sync.Mutex
-	tools    map[*universe.Tool]model.ToolSpec
+	tools    map[*task.Tool]model.ToolSpec
 	listings map[string]string
-	stubs    map[*universe.Tool]string // with the name that the tool has where its own is an identifier
+	stubs    map[*task.Tool]string // with the name that the tool has where its own is an identifier
 }
 
 // Bounds of a cache: where one is reached, the cache begins anew.
@@ -31,7 +31,7 @@ const (
 
 // spec gives a tool as models are told of it: name, description and parameters. Neither its body nor what is known of
 // its results is in it.
-func (s *Specs) spec(t *universe.Tool) (model.ToolSpec, error) {
+func (s *Specs) spec(t *task.Tool) (model.ToolSpec, error) {
 	s.mu.Lock()
 	cached, ok := s.tools[t]
 	s.mu.Unlock()
@@ -40,9 +40,9 @@ func (s *Specs) spec(t *universe.Tool) (model.ToolSpec, error) {
 	}
 	parameters := t.Parameters
 	if parameters == nil {
-		parameters = &universe.Schema{Types: []string{"object"}}
+		parameters = &task.Schema{Types: []string{"object"}}
 	}
-	text, err := universe.Marshal(parameters)
+	text, err := task.Marshal(parameters)
 	if err != nil {
 		return model.ToolSpec{}, fmt.Errorf("specification of tool %q: %w", t.Name, err)
 	}
@@ -50,14 +50,14 @@ func (s *Specs) spec(t *universe.Tool) (model.ToolSpec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tools == nil || len(s.tools) >= maxCachedTools {
-		s.tools = map[*universe.Tool]model.ToolSpec{}
+		s.tools = map[*task.Tool]model.ToolSpec{}
 	}
 	s.tools[t] = spec
 	return spec, nil
 }
 
 // specs gives the specifications of tools in their order.
-func (s *Specs) specs(tools []*universe.Tool) ([]model.ToolSpec, error) {
+func (s *Specs) specs(tools []*task.Tool) ([]model.ToolSpec, error) {
 	out := make([]model.ToolSpec, len(tools))
 	for i, t := range tools {
 		var err error
@@ -70,7 +70,7 @@ func (s *Specs) specs(tools []*universe.Tool) ([]model.ToolSpec, error) {
 
 // listing writes the specifications for a prompt: a JSON object a line, with the fields of the OpenAI function
 // format.
-func (s *Specs) listing(tools []*universe.Tool) (string, error) {
+func (s *Specs) listing(tools []*task.Tool) (string, error) {
 	key := make([]byte, 0, 8*len(tools))
 	for _, t := range tools {
 		key = binary.LittleEndian.AppendUint64(key, uint64(reflect.ValueOf(t).Pointer()))
@@ -87,7 +87,7 @@ func (s *Specs) listing(tools []*universe.Tool) (string, error) {
 	}
 	var b bytes.Buffer
 	for i := range specs {
-		line, err := universe.Marshal(struct {
+		line, err := task.Marshal(struct {
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
 			Parameters  json.RawMessage `json:"parameters"`
@@ -109,7 +109,7 @@ func (s *Specs) listing(tools []*universe.Tool) (string, error) {
 }
 
 // stub documents a tool as a Python function.
-func (s *Specs) stub(names *pythonNames, t *universe.Tool) string {
+func (s *Specs) stub(names *pythonNames, t *task.Tool) string {
 	if names.function[t.Name] != t.Name {
 		return names.stub(t)
 	}
@@ -123,7 +123,7 @@ func (s *Specs) stub(names *pythonNames, t *universe.Tool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stubs == nil || len(s.stubs) >= maxCachedTools {
-		s.stubs = map[*universe.Tool]string{}
+		s.stubs = map[*task.Tool]string{}
 	}
 	s.stubs[t] = text
 	return text
@@ -149,7 +149,7 @@ func (w *wireNames) of(name string) string {
 		return wire
 	}
 	wire := foreignInAny.ReplaceAllString(name, "_")
-	wire = wire[:min(len(wire), 64-9)] + "_" + universe.Hash(0, "tool name", name)[:8]
+	wire = wire[:min(len(wire), 64-9)] + "_" + task.Hash(0, "tool name", name)[:8]
 	if w.wire == nil {
 		w.wire, w.own = map[string]string{}, map[string]string{}
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // sqlBaseline asks for one SQL query in place of calls, the baseline of NL2API §4.2. The query goes to the view's one
@@ -28,11 +28,11 @@ const (
 		`ends the task; saying nothing does not count as declining.`
 )
 
-func (s *sqlBaseline) open(view *universe.View) (model.Request, error) {
+func (s *sqlBaseline) open(view *task.View) (model.Request, error) {
 	var request model.Request
-	var runs *universe.Tool
+	var runs *task.Tool
 	for _, t := range view.Tools {
-		if t.Body != nil && t.Body.Engine == universe.EngineText {
+		if t.Body != nil && t.Body.Engine == task.EngineText {
 			if runs != nil {
 				return request, fmt.Errorf("protocol %s: two tools run SQL: %q and %q", SQL, runs.Name, t.Name)
 			}
@@ -53,17 +53,17 @@ func (s *sqlBaseline) read(reply *model.Reply, _ []string) decision {
 	d := decision{thought: r.thought, unparsed: r.unparsed, silent: r.statement == "" && !r.declined}
 	switch {
 	case r.statement != "":
-		d.actions = []universe.Action{{
-			Kind: universe.ActionCall, Tool: s.reader.tool.Name,
+		d.actions = []task.Action{{
+			Kind: task.ActionCall, Tool: s.reader.tool.Name,
 			Arguments: append(append(append([]byte{'{'}, quote(s.reader.argument)...), ':'),
-				append(quote(universe.EscapeText(r.statement)), '}')...),
+				append(quote(task.EscapeText(r.statement)), '}')...),
 		}}
 	case r.declined:
-		d.actions = []universe.Action{{Kind: universe.ActionDecline, Text: r.reason}}
+		d.actions = []task.Action{{Kind: task.ActionDecline, Text: r.reason}}
 	case r.thought != "" && len(r.unparsed) == 0:
-		d.unparsed = []universe.Unparse{{Reason: ReasonNoCall, Text: r.thought}}
+		d.unparsed = []task.Unparse{{Reason: ReasonNoCall, Text: r.thought}}
 	}
 	return d
 }
 
-func (s *sqlBaseline) observe([]universe.Observation) ([]model.Message, error) { return nil, nil }
+func (s *sqlBaseline) observe([]task.Observation) ([]model.Message, error) { return nil, nil }

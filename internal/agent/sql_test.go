@@ -10,20 +10,20 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // sqlTool runs SQL on a database of homes.
-func sqlTool() *universe.Tool {
-	return &universe.Tool{
+func sqlTool() *task.Tool {
+	return &task.Tool{
 		Name: "query_database", Description: "Runs SQL.\n\nCREATE TABLE home (id INTEGER)",
-		Parameters: &universe.Schema{
+		Parameters: &task.Schema{
 			Types: []string{"object"}, Required: []string{"sql"}, Closed: true,
-			Properties: []universe.Property{{Name: "sql", Schema: &universe.Schema{Types: []string{"string"}}}},
+			Properties: []task.Property{{Name: "sql", Schema: &task.Schema{Types: []string{"string"}}}},
 		},
-		Body: &universe.Body{Engine: universe.EngineText, Bindings: []universe.Binding{
-			{Argument: "sql", Kind: universe.BindValue, Type: universe.TypeText, Role: universe.RoleSource},
+		Body: &task.Body{Engine: task.EngineText, Bindings: []task.Binding{
+			{Argument: "sql", Kind: task.BindValue, Type: task.TypeText, Role: task.RoleSource},
 		}},
 	}
 }
@@ -77,8 +77,8 @@ var sqlGrammar = map[string]bool{
 	"statement": true, "decline": true,
 }
 
-// TestSQLGoldens reads replies as models write them: `read` reads its input as the text of a reply, `native` reads a line
-// `name arguments` as a native call, with the text of the reply behind an empty line.
+// TestSQLGoldens reads replies as models write them: `read` reads its input as the text of a reply, `native` reads a
+// line `name arguments` as a native call, with the text of the reply behind an empty line.
 func TestSQLGoldens(t *testing.T) {
 	reader := newSQLReader(sqlTool(), "sql")
 	stages := map[string]bool{}
@@ -120,7 +120,7 @@ func TestSQLReadsBack(t *testing.T) {
 	reader := newSQLReader(sqlTool(), "sql")
 	read := 0
 	for seed := range uint64(600) {
-		r := universe.Draw(seed, "sql")
+		r := task.Draw(seed, "sql")
 		query := "SELECT a"
 		if r.IntN(3) == 0 {
 			query = "WITH w AS (SELECT 1) SELECT a"
@@ -139,7 +139,7 @@ func TestSQLReadsBack(t *testing.T) {
 		}
 		read++
 
-		arguments, err := universe.Marshal(map[string]any{"sql": query + ";"})
+		arguments, err := task.Marshal(map[string]any{"sql": query + ";"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,9 +160,9 @@ func TestSQLReadsBack(t *testing.T) {
 
 // TestSQLProtocol: one reply, one call, its result is the answer; a query that is refused leaves none.
 func TestSQLProtocol(t *testing.T) {
-	view := &universe.View{
-		Messages: []universe.Message{{Role: "user", Content: "Which homes?"}}, Evidence: "homes means houses",
-		Tools: []*universe.Tool{sqlTool()},
+	view := &task.View{
+		Messages: []task.Message{{Role: "user", Content: "Which homes?"}}, Evidence: "homes means houses",
+		Tools: []*task.Tool{sqlTool()},
 	}
 	s := says("I think.\n```sql\nSELECT id FROM home;\n```")
 	h := playProtocol(t, SQL, ProtocolConfig{Client: s}, view)
@@ -183,16 +183,16 @@ func TestSQLProtocol(t *testing.T) {
 		t.Errorf("declined with %q", h.declined)
 	}
 	h = playProtocol(t, SQL, ProtocolConfig{Client: says("There are three.")}, view)
-	want := []universe.Unparse{{Reason: ReasonNoCall, Text: "There are three."}}
+	want := []task.Unparse{{Reason: ReasonNoCall, Text: "There are three."}}
 	if h.ended || !h.turns[0].Stop || !reflect.DeepEqual(h.turns[0].Unparsed, want) {
 		t.Errorf("prose: %+v", h.turns[0])
 	}
-	for _, tools := range [][]*universe.Tool{nil, {sqlTool(), sqlTool()}} {
+	for _, tools := range [][]*task.Tool{nil, {sqlTool(), sqlTool()}} {
 		p, err := NewProtocol(SQL, ProtocolConfig{Client: says("")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Next(t.Context(), &universe.View{Tools: tools}, nil); err == nil {
+		if _, err := p.Next(t.Context(), &task.View{Tools: tools}, nil); err == nil {
 			t.Errorf("%d tools that run SQL are no error", len(tools))
 		}
 	}
@@ -212,7 +212,7 @@ func FuzzSQL(f *testing.F) {
 			t.Errorf("%d acts", len(d.actions))
 		}
 		for i := range d.actions {
-			if a := &d.actions[i]; a.Kind == universe.ActionCall {
+			if a := &d.actions[i]; a.Kind == task.ActionCall {
 				var arguments map[string]string
 				if err := json.Unmarshal(a.Arguments, &arguments); err != nil || len(arguments) != 1 {
 					t.Errorf("arguments %s: %v", a.Arguments, err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TacticInfo describes a tactic of the recovery policy to a person.
@@ -14,9 +14,9 @@ type TacticInfo struct {
 	Description string // one line: the sign, and what is done
 }
 
-// tactic recognises one sign of trouble and says what to do next. It knows what any agent can see: the view, the words of
-// errors, payloads, and what other tools answer. A tactic speaks of signs, never of kinds of faults, and does nothing
-// where its sign is absent. Which of the functions it has says where it looks.
+// tactic recognises one sign of trouble and says what to do next. It knows what any agent can see: the view, the words
+// of errors, payloads, and what other tools answer. A tactic speaks of signs, never of kinds of faults, and does
+// nothing where its sign is absent. Which of the functions it has says where it looks.
 type tactic struct {
 	TacticInfo
 	// heal reads the error of a call.
@@ -74,8 +74,8 @@ func tacticsWithout(without []string) ([]*tactic, error) {
 type sign struct {
 	p   *recovery
 	j   *job
-	err *universe.ToolError // nil where a result came back
-	f   *finding            // nil where an error came back
+	err *task.ToolError // nil where a result came back
+	f   *finding        // nil where an error came back
 }
 
 // says tells whether the error's message holds one of the phrases, given in small letters.
@@ -103,7 +103,7 @@ type question struct {
 	tool      string
 	arguments map[string]any
 	// heard reads the answer; it is false where that is of no use.
-	heard func(o *universe.Observation) (remedy, bool)
+	heard func(o *task.Observation) (remedy, bool)
 	again bool // with the answer heard the call that raised the question is made again; else its result is looked at again
 
 	jobs  []*job // that wait for it

@@ -4,13 +4,13 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 var argumentAddedTactic = &tactic{
 	TacticInfo: TacticInfo{"argument-added", "an error asks for one more argument and says which value answers as before: gives it"},
 	heal: func(s *sign) (remedy, bool) {
-		if s.err.Code != universe.CodeMissingArgument && !s.says("missing", "required") {
+		if s.err.Code != task.CodeMissingArgument && !s.says("missing", "required") {
 			return remedy{}, false
 		}
 		names := quotedNames(s.err.Message)
@@ -38,7 +38,8 @@ func valueAsBefore(text string) (string, bool) {
 	return value, ok && isText
 }
 
-// amongValues reads the value of a closed set that leaves everything as it was: the one that is said to, or the only one.
+// amongValues reads the value of a closed set that leaves everything as it was: the one that is said to, or the only
+// one.
 func amongValues(values []any, description string) (any, bool) {
 	if value, ok := valueAsBefore(description); ok && slices.Contains(values, any(value)) {
 		return value, true

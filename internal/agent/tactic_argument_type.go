@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 var argumentTypeTactic = &tactic{
@@ -58,7 +58,7 @@ func converter(wanted string) func(v any) any {
 	}
 	return func(v any) any {
 		if text, ok := v.(string); ok {
-			if _, refers := universe.ParseReference(text); refers {
+			if _, refers := task.ParseReference(text); refers {
 				return v
 			}
 		}
@@ -82,7 +82,7 @@ func eachOf(v any, convert func(v any) any) any {
 func textOf(v any) any {
 	switch v.(type) {
 	case int64, float64:
-		return string(universe.AppendValue(nil, v))
+		return string(task.AppendValue(nil, v))
 	default:
 		return v
 	}

@@ -25,7 +25,8 @@ var checksumTactic = &tactic{
 	},
 }
 
-// addsUp compares the rows with what is said of them: their number, and sums of columns. It also says whether anything is.
+// addsUp compares the rows with what is said of them: their number, and sums of columns. It also says whether anything
+// is.
 func (f *finding) addsUp() (fits, stated bool) {
 	fits = true
 	for _, m := range f.beside("row_count", "total_rows", "num_rows") {
@@ -43,8 +44,8 @@ func (f *finding) addsUp() (fits, stated bool) {
 	return fits, stated
 }
 
-// sumTolerance is the relative difference up to which two sums of reals are equal: values that were scaled and scaled back
-// may differ in their last digit.
+// sumTolerance is the relative difference up to which two sums of reals are equal: values that were scaled and scaled
+// back may differ in their last digit.
 const sumTolerance = 1e-12
 
 func (f *finding) sumIs(column int, total any) bool {

@@ -42,8 +42,8 @@ func recordsWithin(o object, depth int) (names []string, rows [][]any, ok bool) 
 	return nil, nil, false
 }
 
-// promises says whether lists under these names are the columns of a result: as many as are documented, or in a field that
-// says so.
+// promises says whether lists under these names are the columns of a result: as many as are documented, or in a field
+// that says so.
 func (f *finding) promises(names []string, in string) bool {
 	return holds(in, "column") || len(f.doc.fields) > 0 && len(f.doc.fields) == len(names)
 }

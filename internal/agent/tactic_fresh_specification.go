@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 var freshSpecificationTactic = &tactic{
 	TacticInfo: TacticInfo{"fresh-specification", "a tool refuses its arguments: asks for its specification as it stands now, and follows what has changed"},
 	heal: func(s *sign) (remedy, bool) {
 		switch s.err.Code {
-		case universe.CodeUnknownArgument, universe.CodeMissingArgument, universe.CodeWrongType, universe.CodeBadArguments:
+		case task.CodeUnknownArgument, task.CodeMissingArgument, task.CodeWrongType, task.CodeBadArguments:
 		default:
 			return remedy{}, false
 		}
@@ -24,7 +24,7 @@ var freshSpecificationTactic = &tactic{
 		name := s.j.tool
 		return remedy{ask: &question{
 			tool: tool, arguments: map[string]any{argument: name}, again: true,
-			heard: func(o *universe.Observation) (remedy, bool) {
+			heard: func(o *task.Observation) (remedy, bool) {
 				fresh, ok := parametersIn(o.Content)
 				if t := s.p.tool(name); ok && t != nil && t.Parameters != nil {
 					return remedy{}, s.p.follow(name, t.Parameters, fresh)
@@ -36,7 +36,7 @@ var freshSpecificationTactic = &tactic{
 }
 
 // parametersIn reads the arguments that a specification lists.
-func parametersIn(content []byte) (*universe.Schema, bool) {
+func parametersIn(content []byte) (*task.Schema, bool) {
 	v, ok := readPayload(content)
 	whole, isObject := v.(object)
 	if !ok || !isObject {
@@ -48,13 +48,13 @@ func parametersIn(content []byte) (*universe.Schema, bool) {
 			if err != nil {
 				return nil, false
 			}
-			schema := &universe.Schema{}
+			schema := &task.Schema{}
 			if schema.UnmarshalJSON(text) != nil {
 				return nil, false
 			}
 			// The order of arguments is part of a specification, and maps have none.
 			if properties, ok := member0(listed, "properties").(object); ok {
-				slices.SortStableFunc(schema.Properties, func(a, b universe.Property) int {
+				slices.SortStableFunc(schema.Properties, func(a, b task.Property) int {
 					return positionOf(properties, a.Name) - positionOf(properties, b.Name)
 				})
 			}
@@ -69,7 +69,7 @@ func positionOf(o object, name string) int {
 }
 
 // follow learns how the arguments of a tool differ from those that the view documents, and says whether they do.
-func (p *recovery) follow(tool string, before, now *universe.Schema) bool {
+func (p *recovery) follow(tool string, before, now *task.Schema) bool {
 	learnt := false
 	var gone, fresh []string
 	for i := range before.Properties {
@@ -112,7 +112,7 @@ func (p *recovery) follow(tool string, before, now *universe.Schema) bool {
 }
 
 // followType learns that an argument wants another type.
-func (p *recovery) followType(tool, argument string, before, now *universe.Schema) bool {
+func (p *recovery) followType(tool, argument string, before, now *task.Schema) bool {
 	if slices.Equal(before.Types, now.Types) {
 		return false
 	}

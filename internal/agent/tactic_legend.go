@@ -21,7 +21,8 @@ var legendTactic = &tactic{
 	},
 }
 
-// legendOf reads what a field beside the rows says of the values of a column: an object of objects, by column and by code.
+// legendOf reads what a field beside the rows says of the values of a column: an object of objects, by column and by
+// code.
 func legendOf(f *finding, column int, v any) (map[string]any, bool) {
 	whole, ok := v.(object)
 	if !ok {

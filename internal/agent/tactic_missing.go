@@ -1,6 +1,6 @@
 package agent
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 var missingTactic = &tactic{
 	TacticInfo: TacticInfo{"missing", "a value is declared to mean that there is none: reads it so"},
@@ -27,7 +27,7 @@ var missingTactic = &tactic{
 }
 
 // meansSame compares two values, numbers by what they are worth.
-func meansSame(a, b universe.Value) bool {
+func meansSame(a, b task.Value) bool {
 	x, isReal := a.(float64)
 	y, isWhole := b.(int64)
 	if isReal && isWhole {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 var nextPageTactic = &tactic{
@@ -21,7 +21,7 @@ var nextPageTactic = &tactic{
 		p, f := s.p, s.f
 		return remedy{ask: &question{
 			tool: tool, arguments: map[string]any{argument: cursor},
-			heard: func(o *universe.Observation) (remedy, bool) {
+			heard: func(o *task.Observation) (remedy, bool) {
 				page, ok := p.findIn(o.Content, f.doc)
 				if !ok || !page.table || page.cursor == cursor {
 					return remedy{}, false
@@ -51,7 +51,7 @@ func (f *finding) readCursor() {
 
 // pager finds the tool that takes a cursor, and the argument that it takes it as.
 func (p *recovery) pager(field string) (tool, argument string) {
-	at := slices.IndexFunc(p.view.Tools, func(t *universe.Tool) bool {
+	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
 		return t.Parameters != nil && len(t.Parameters.Required) == 1 && strings.Contains(field, t.Parameters.Required[0])
 	})
 	if at < 0 {

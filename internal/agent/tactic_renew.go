@@ -1,6 +1,6 @@
 package agent
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 var renewTactic = &tactic{
 	TacticInfo: TacticInfo{"renew", "an error names another tool to be called first: calls it, then makes the call again"},
@@ -19,4 +19,4 @@ var renewTactic = &tactic{
 }
 
 // heardNothing takes any answer for one.
-func heardNothing(*universe.Observation) (remedy, bool) { return remedy{}, true }
+func heardNothing(*task.Observation) (remedy, bool) { return remedy{}, true }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 var strictFormTactic = &tactic{
 	TacticInfo: TacticInfo{"strict-form", "other arguments are echoed than were given, or right ones refused as bad: calls the strict form of the tool"},
 	heal: func(s *sign) (remedy, bool) {
-		name, ok := "", s.err.Code == universe.CodeBadArguments
+		name, ok := "", s.err.Code == task.CodeBadArguments
 		if ok {
 			name, ok = s.p.strictForm(s.j.tool)
 		}
@@ -56,13 +56,14 @@ func sameArguments(echo object, given map[string]any) bool {
 	return true
 }
 
-// strictForm finds a tool that says of itself that it is another form of this one, which takes arguments as they are given.
+// strictForm finds a tool that says of itself that it is another form of this one, which takes arguments as they are
+// given.
 func (p *recovery) strictForm(name string) (string, bool) {
 	own := p.tool(name)
 	if own == nil {
 		return "", false
 	}
-	at := slices.IndexFunc(p.view.Tools, func(t *universe.Tool) bool {
+	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
 		return t.Name != name && strings.Contains(t.Description, "`"+name+"`") &&
 			holds(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t), parameterNames(own))
 	})
@@ -72,7 +73,7 @@ func (p *recovery) strictForm(name string) (string, bool) {
 	return p.view.Tools[at].Name, true
 }
 
-func parameterNames(t *universe.Tool) []string {
+func parameterNames(t *task.Tool) []string {
 	var names []string
 	if t != nil && t.Parameters != nil {
 		for i := range t.Parameters.Properties {

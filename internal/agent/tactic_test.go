@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // seaDoc documents records of a text, a whole number and a real.
@@ -39,7 +39,7 @@ func understand(t testing.TB, content string, d *documentation) *finding {
 
 // payload writes rows as a tool delivers them, with fields beside them.
 func payload(names []string, rows [][]any, beside string) string {
-	r := universe.Result{Columns: names}
+	r := task.Result{Columns: names}
 	for _, row := range rows {
 		r.Rows = append(r.Rows, row)
 	}
@@ -67,7 +67,7 @@ type drift struct {
 	shape  func(text string, names []string, rows [][]any) string
 }
 
-func jsonOf(v any) string { return string(universe.AppendValue(nil, v)) }
+func jsonOf(v any) string { return string(task.AppendValue(nil, v)) }
 
 // grouped writes a number with separators, digit by digit from the right.
 func grouped(v any, group, point string) any {
@@ -241,7 +241,7 @@ func TestReadingBack(t *testing.T) {
 	checked := 0
 	words := []string{"Ada", "", "Brise: 2", "N/A", "EUR 5", "is 5.", `say "so" \`, "1.234", "$call_1$", "-", "Ä 1", "Answer", "K1"}
 	for n := range 60 {
-		r := universe.Draw(4, "drift", strconv.Itoa(n))
+		r := task.Draw(4, "drift", strconv.Itoa(n))
 		rows := make([][]any, 1+r.IntN(6))
 		for i := range rows {
 			rows[i] = []any{words[r.IntN(len(words))], int64(r.IntN(20000) - 5000), float64(r.IntN(1_000_000)) / 64}
@@ -336,7 +336,7 @@ func TestErrorsAreRead(t *testing.T) {
 		{"unavailable", "The tool is unavailable, and trying again will not help. Use another tool.", false},
 		{"wrong_type", "Expected integer but got string for `ids`.", false}, {"unknown_tool", "Try again.", false},
 	} {
-		if got := passes(&universe.ToolError{Code: c.code, Message: c.message}); got != c.passes {
+		if got := passes(&task.ToolError{Code: c.code, Message: c.message}); got != c.passes {
 			t.Errorf("%s %q: passes %t", c.code, c.message, got)
 		}
 	}
@@ -392,10 +392,11 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestFreshSpecificationIsFollowed: a new name, another type and an argument that was added, from the specification alone.
+// TestFreshSpecificationIsFollowed: a new name, another type and an argument that was added, from the specification
+// alone.
 func TestFreshSpecificationIsFollowed(t *testing.T) {
-	before := &universe.Schema{Types: []string{"object"}, Properties: []universe.Property{
-		{Name: "country", Schema: &universe.Schema{Types: []string{"string"}}}, {Name: "year", Schema: &universe.Schema{Types: []string{"integer"}}},
+	before := &task.Schema{Types: []string{"object"}, Properties: []task.Property{
+		{Name: "country", Schema: &task.Schema{Types: []string{"string"}}}, {Name: "year", Schema: &task.Schema{Types: []string{"integer"}}},
 	}}
 	now, ok := parametersIn([]byte(`{"name":"f","description":"","parameters":{"type":"object","properties":{"land":{"type":"string"},
 		"year":{"type":"string","pattern":"^[0-9]{4}-01-01$"},
@@ -457,14 +458,14 @@ func TestEvidence(t *testing.T) {
 // TestWrittenOut: what stands for a reference whose result had to be read back.
 func TestWrittenOut(t *testing.T) {
 	f := &finding{doc: &documentation{}, names: []string{"ship", "crew"}, rows: [][]any{{"$Ada$", int64(1)}, {nil, int64(2)}}}
-	list := &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"string", "null"}}}
-	table := &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}, Properties: []universe.Property{{Name: "a"}, {Name: "b"}}}}
+	list := &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"string", "null"}}}
+	table := &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}, Properties: []task.Property{{Name: "a"}, {Name: "b"}}}}
 	one := &finding{doc: f.doc, names: f.names[1:], rows: [][]any{{int64(1)}}}
 	none := &finding{doc: f.doc, names: f.names[1:]}
 	for i, c := range []struct {
 		f      *finding
 		column string
-		wants  *universe.Schema
+		wants  *task.Schema
 		want   any
 		ok     bool
 	}{
@@ -507,7 +508,8 @@ func TestTactics(t *testing.T) {
 	}
 }
 
-// TestPayloadsAreReadAsJSON: on JSON the reader of payloads agrees with the one of values, and keeps the order of fields.
+// TestPayloadsAreReadAsJSON: on JSON the reader of payloads agrees with the one of values, and keeps the order of
+// fields.
 func TestPayloadsAreReadAsJSON(t *testing.T) {
 	v, ok := readPayload([]byte(` {"b":[1, -2.50, 1e3, 9e999, true, null, "é\n\"", {}] , "a":{"$blob":"00ff"}} `))
 	o, isObject := v.(object)
@@ -518,7 +520,7 @@ func TestPayloadsAreReadAsJSON(t *testing.T) {
 	if !reflect.DeepEqual(o[0].value, want) {
 		t.Errorf("%#v", o[0].value)
 	}
-	if blob, ok := scalar(o[1].value); !ok || !reflect.DeepEqual(blob, universe.Blob{0, 0xff}) {
+	if blob, ok := scalar(o[1].value); !ok || !reflect.DeepEqual(blob, task.Blob{0, 0xff}) {
 		t.Errorf("%#v", blob)
 	}
 	for _, text := range []string{"", "{", "[1", `{"a"}`, `{"a":1`, `{"a":1,}`, "tru", "1 2", `"x`, "+1", "01", "-", "nan", strings.Repeat("[", 99)} {
@@ -541,13 +543,13 @@ func FuzzPayload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		v, ok := readPayload([]byte(text))
 		if json.Valid([]byte(text)) && utf8.ValidString(text) && !strings.Contains(text, `\u`) {
-			value, err := universe.DecodeValue([]byte(text))
+			value, err := task.DecodeValue([]byte(text))
 			if err == nil && ok && !twice(v) && !reflect.DeepEqual(plainJSON(v), value) {
 				t.Errorf("%q is read as %#v, want %#v", text, v, value)
 			}
 		}
 		for _, d := range []*documentation{{}, seaDoc(), {rows: true, fields: []field{{"a", kindNumber}}}} {
-			p := &recovery{tactics: tactics, view: &universe.View{}, known: map[string]*universe.Tool{}, states: map[string]*toolState{}}
+			p := &recovery{tactics: tactics, view: &task.View{}, known: map[string]*task.Tool{}, states: map[string]*toolState{}}
 			found, _ := p.findIn([]byte(text), d)
 			for _, tactic := range tactics {
 				if tactic.undo != nil && found.table {
@@ -599,18 +601,18 @@ func FuzzErrors(f *testing.F) {
 	f.Add("rate_limited", "Call it again in 2 turns.")
 	f.Add("x", "``` expected `")
 	f.Fuzz(func(t *testing.T, code, message string) {
-		in := PolicyInput{Task: testTask("Bergen"), Primary: universe.PlanComposed}
+		in := PolicyInput{Task: testTask("Bergen"), Primary: task.PlanComposed}
 		policy, err := NewPolicy("recover", in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		view, seen := testView(t), []universe.Observation(nil)
+		view, seen := testView(t), []task.Observation(nil)
 		for turns := 0; ; turns++ {
 			turn, err := policy.Next(t.Context(), view, seen)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if turn.Stop || len(turn.Actions) > 0 && turn.Actions[0].Kind != universe.ActionCall {
+			if turn.Stop || len(turn.Actions) > 0 && turn.Actions[0].Kind != task.ActionCall {
 				break
 			}
 			if turns > maxTurns+1 {
@@ -621,7 +623,7 @@ func FuzzErrors(f *testing.F) {
 				if !json.Valid(a.Arguments) && len(a.Arguments) > 0 {
 					t.Fatalf("arguments %s", a.Arguments)
 				}
-				seen = append(seen, universe.Observation{Label: a.Label, Tool: a.Tool, Error: &universe.ToolError{Code: code, Message: message}})
+				seen = append(seen, task.Observation{Label: a.Label, Tool: a.Tool, Error: &task.ToolError{Code: code, Message: message}})
 			}
 		}
 	})
@@ -633,13 +635,13 @@ func TestRecoveryIsBounded(t *testing.T) {
 		"It may succeed when it is tried again.", "Call it again in 3 turns.", "Call `get_all`, then make this call again.",
 		"The tool is unavailable, and trying again will not help.", "Wrong type string for `city`: expected an array of one value.",
 	} {
-		policy, err := NewPolicy("recover", PolicyInput{Task: testTask("Bergen"), Primary: universe.PlanComposed})
+		policy, err := NewPolicy("recover", PolicyInput{Task: testTask("Bergen"), Primary: task.PlanComposed})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var seen []universe.Observation
+		var seen []task.Observation
 		calls := map[string]int{}
-		var last universe.Turn
+		var last task.Turn
 		for turns := 0; turns <= maxTurns+1; turns++ {
 			if last, err = policy.Next(t.Context(), testView(t), seen); err != nil {
 				t.Fatal(err)
@@ -647,13 +649,13 @@ func TestRecoveryIsBounded(t *testing.T) {
 			seen = nil
 			for _, a := range last.Actions {
 				calls[a.Tool]++
-				seen = append(seen, universe.Observation{Label: a.Label, Error: &universe.ToolError{Code: "x", Message: message}})
+				seen = append(seen, task.Observation{Label: a.Label, Error: &task.ToolError{Code: "x", Message: message}})
 			}
-			if len(last.Actions) == 1 && last.Actions[0].Kind == universe.ActionDecline {
+			if len(last.Actions) == 1 && last.Actions[0].Kind == task.ActionDecline {
 				break
 			}
 		}
-		if len(last.Actions) != 1 || last.Actions[0].Kind != universe.ActionDecline || last.Actions[0].Text == "" {
+		if len(last.Actions) != 1 || last.Actions[0].Kind != task.ActionDecline || last.Actions[0].Text == "" {
 			t.Errorf("%q ends with %+v", message, last)
 		}
 		for tool, n := range calls {
@@ -666,7 +668,7 @@ func TestRecoveryIsBounded(t *testing.T) {
 
 // TestRecoverPlaysAsGold: where nothing goes wrong the turns are those of gold, action by action.
 func TestRecoverPlaysAsGold(t *testing.T) {
-	for _, primary := range []string{"", universe.PlanDirect, universe.PlanComposed} {
+	for _, primary := range []string{"", task.PlanDirect, task.PlanComposed} {
 		in := PolicyInput{Task: testTask("Bergen"), Primary: primary}
 		gold, healed := playPolicy(t, "gold", in), playPolicy(t, "recover", in)
 		if !reflect.DeepEqual(gold.turns, healed.turns) {

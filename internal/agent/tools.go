@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // nativeLoop is native tool calling in a loop. Answering and declining are two more tools, so that both are acts.
@@ -45,10 +45,10 @@ const (
 	notRun = `{"error":{"code":"not_run","message":"This was not carried out: it lacks its name or its argument."}}`
 )
 
-func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
+func (l *nativeLoop) open(view *task.View) (model.Request, error) {
 	l.acts = acts{answer: freeName(actAnswer, view.Tools), decline: freeName(actDecline, view.Tools)}
-	own := []*universe.Tool{answerTool(l.acts.answer), declineTool(l.acts.decline)}
-	l.reader = NewReader(append(append([]*universe.Tool(nil), view.Tools...), own...))
+	own := []*task.Tool{answerTool(l.acts.answer), declineTool(l.acts.decline)}
+	l.reader = NewReader(append(append([]*task.Tool(nil), view.Tools...), own...))
 	var request model.Request
 	specs, err := l.config.Specs.specs(view.Tools)
 	if err != nil {
@@ -68,12 +68,12 @@ func (l *nativeLoop) open(view *universe.View) (model.Request, error) {
 	return request, nil
 }
 
-func (l *nativeLoop) grow(view *universe.View) {
+func (l *nativeLoop) grow(view *task.View) {
 	l.reader = NewReader(append(slices.Clone(view.Tools), answerTool(l.acts.answer), declineTool(l.acts.decline)))
 }
 
 // offer offers tools that have come into view, behind those that were offered before.
-func (l *nativeLoop) offer(view *universe.View, request *model.Request) error {
+func (l *nativeLoop) offer(view *task.View, request *model.Request) error {
 	specs, err := l.config.Specs.specs(view.Tools)
 	if err != nil {
 		return err
@@ -102,14 +102,14 @@ func (l *nativeLoop) read(reply *model.Reply, labels []string) decision {
 	}
 	if len(d.actions) == 0 && !l.native {
 		if answer, ok := proseAnswer(&r, reply.Finish); ok {
-			d.actions = []universe.Action{answer}
+			d.actions = []task.Action{answer}
 		} else {
 			d.silent = r.Prose == "" && len(d.unparsed) == 0
 			l.reminds = fmt.Sprintf(remindLoop, l.acts.answer, l.acts.decline)
 			if len(d.unparsed) > 0 {
 				l.reminds = remindUnread
 			} else if !d.silent {
-				d.unparsed = append(d.unparsed, universe.Unparse{Reason: ReasonTruncated, Text: r.Prose})
+				d.unparsed = append(d.unparsed, task.Unparse{Reason: ReasonTruncated, Text: r.Prose})
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (l *nativeLoop) read(reply *model.Reply, labels []string) decision {
 	return d
 }
 
-func (l *nativeLoop) observe(seen []universe.Observation) ([]model.Message, error) {
+func (l *nativeLoop) observe(seen []task.Observation) ([]model.Message, error) {
 	var messages []model.Message
 	for _, s := range l.sent {
 		m := model.Message{Role: model.RoleTool, ToolCallID: s.id, IsError: true, Content: notRun}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/audit"
-	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/pipeline/audit"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +17,7 @@ import (
 const failNever = "never"
 
 func (a *app) auditCommand() *cobra.Command {
-	o := build.Defaults()
+	o := pipeline.Defaults()
 	o.Styles = o.Styles[:1] // what is asked of an example does not depend on the style of its tools
 	failOn := audit.Error
 	cmd := &cobra.Command{
@@ -46,7 +46,7 @@ func (a *app) auditCommand() *cobra.Command {
 			o.WorkDir = work
 			m := a.meter()
 			defer m.clear()
-			o.Progress = func(p build.Progress) { m.show(p.Pass, p.Done, p.Total, "") }
+			o.Progress = func(p pipeline.Progress) { m.show(p.Pass, p.Done, p.Total, "") }
 			// An audit makes much that is soon thrown away, and stays far below the memory that any machine has.
 			defer debug.SetGCPercent(debug.SetGCPercent(500))
 			r, err := audit.Run(cmd.Context(), o)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/model/modeltest"
 )
 
 // quiet is a process that writes nowhere and has no environment but the given one.
@@ -21,8 +21,9 @@ func quiet(env map[string]string, out io.Writer) *Process {
 	}
 }
 
-// BenchmarkConcurrentEpisodes runs 2,000 episodes side by side against a model server that takes eight seconds for each reply.
-// It reports the peak memory of the process, which holds the server too, and the most requests in flight at one time.
+// BenchmarkConcurrentEpisodes runs 2,000 episodes side by side against a model server that takes eight seconds for each
+// reply. It reports the peak memory of the process, which holds the server too, and the most requests in flight at one
+// time.
 func BenchmarkConcurrentEpisodes(b *testing.B) {
 	const episodes = 2000
 	server := modeltest.NewServer(func(modeltest.Chat) modeltest.Response {

@@ -14,19 +14,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/build"
-	"github.com/seatrial/seatrial/internal/catalogue"
-	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/derive"
+	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/relation"
+	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/relation"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) buildCommand() *cobra.Command {
-	o := build.Defaults()
+	o := pipeline.Defaults()
 	var out string
 	var w writerOptions
 	cmd := &cobra.Command{
@@ -56,7 +56,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
 	f.StringVar(&out, "out", "", "folder of the suite; must not exist or be empty")
-	f.StringSliceVar(&o.Styles, "style", o.Styles, "style of the tools: "+strings.Join(build.Styles(), ", "))
+	f.StringSliceVar(&o.Styles, "style", o.Styles, "style of the tools: "+strings.Join(pipeline.Styles(), ", "))
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
@@ -82,7 +82,7 @@ func (a *app) buildCommand() *cobra.Command {
 }
 
 // staticCorpora lists the corpora whose tools cannot be run, as they are written.
-func staticCorpora() string { return strings.Join(catalogue.Kinds(), ":DIR, ") + ":DIR" }
+func staticCorpora() string { return strings.Join(toolsets.Kinds(), ":DIR, ") + ":DIR" }
 
 func conditionHelp() string {
 	var b strings.Builder
@@ -96,7 +96,7 @@ func conditionHelp() string {
 }
 
 func reasonHelp() string {
-	reasons := build.Reasons()
+	reasons := pipeline.Reasons()
 	names := make([]string, 0, len(reasons))
 	for r := range reasons {
 		names = append(names, r)
@@ -118,7 +118,7 @@ type buildResult struct {
 	Digest  string  `json:"digest"`
 }
 
-func checkBuild(o build.Options) error {
+func checkBuild(o pipeline.Options) error {
 	if profiles := []string{relation.ProfileExtended, relation.ProfilePaper}; !slices.Contains(profiles, o.SlotProfile) {
 		return diag.Unknown("slot profile", o.SlotProfile, profiles)
 	}
@@ -152,7 +152,7 @@ func checkBuild(o build.Options) error {
 	return checkWorkers(o.Workers)
 }
 
-func (a *app) build(ctx context.Context, o build.Options, out string) error {
+func (a *app) build(ctx context.Context, o pipeline.Options, out string) error {
 	began := a.Now()
 	built, err := a.makeSuite(ctx, o, out)
 	if err != nil {
@@ -181,7 +181,7 @@ func (a *app) build(ctx context.Context, o build.Options, out string) error {
 }
 
 // makeSuite builds a suite and writes it to out.
-func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suite.Suite, error) {
+func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*suite.Suite, error) {
 	if err := checkBuild(o); err != nil {
 		return nil, err
 	}
@@ -203,12 +203,12 @@ func (a *app) makeSuite(ctx context.Context, o build.Options, out string) (*suit
 	o.WorkDir = work
 	m := a.meter()
 	defer m.clear()
-	o.Progress = func(p build.Progress) {
+	o.Progress = func(p pipeline.Progress) {
 		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
 	}
 	// A build makes much that is soon thrown away, and stays far below the memory that any machine has.
 	defer debug.SetGCPercent(debug.SetGCPercent(500))
-	built, err := build.Run(ctx, o)
+	built, err := pipeline.Run(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (a *app) noteApart(conditions, faults []string) error {
 			others = append(others, condition.Specification(c))
 		}
 	}
-	if hopeless := derive.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
+	if hopeless := instances.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
 		_, _ = fmt.Fprintf(a.Err, "seatrial: note: no instance is under %s within %s: that nothing helps is proven over the tools of the database\n",
 			strings.Join(hopeless, ", "), strings.Join(worlds, ", "))
 	}

@@ -6,14 +6,14 @@ import (
 	"strconv"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // cast makes the agents of a run.
@@ -24,8 +24,8 @@ type cast struct {
 	instances []*suite.Instance
 	providers model.Options
 	stop      context.CancelCauseFunc // ends the run with a cause
-	python    interpreter.Engine      // nil where no agent writes code
-	limits    interpreter.Limits      // of its sessions
+	python    python.Engine           // nil where no agent writes code
+	limits    python.Limits           // of its sessions
 	bench     *bench                  // where commands act; it must be there before an episode of one begins
 	examples  *examples               // nil where no agent is shown any
 }
@@ -68,13 +68,13 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 			list = append(list, commands...)
 			continue
 		}
-		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &universe.Task{}, Python: c.python}); err != nil {
+		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &task.Task{}, Python: c.python}); err != nil {
 			return nil, err
 		}
 		for _, arm := range arms {
 			list = append(list, episode.Participant{
 				Agent: name, Arm: arm.String(), Budget: c.o.budget, Scale: arm.Budget,
-				New: func(in *suite.Instance, task *universe.Task, trial int) (episode.Agent, error) {
+				New: func(in *suite.Instance, task *task.Task, trial int) (episode.Agent, error) {
 					return agent.NewPolicy(name, agent.PolicyInput{
 						Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial, Python: c.python, PythonLimits: c.limits,
 					})
@@ -137,9 +137,9 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 		if !slices.Contains(c.o.protocols, protocol.Name) {
 			continue
 		}
-		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none to
-		// run out of.
-		budgets := [2]universe.Budget{c.o.budget, c.o.budget} // where tools are shown, and where they have to be found
+		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none
+		// to run out of.
+		budgets := [2]task.Budget{c.o.budget, c.o.budget} // where tools are shown, and where they have to be found
 		for i := range budgets {
 			config.Open = i == 1
 			conversation, err := agent.NewProtocol(protocol.Name, config)
@@ -187,14 +187,14 @@ func (c *cast) conversing(config agent.ProtocolConfig, spec, protocol string, ar
 	}
 	p := episode.Participant{
 		Agent: spec, Protocol: protocol, Arm: arm.String(), Model: true, SQL: protocol == agent.SQL, Scale: arm.Budget,
-		New: func(in *suite.Instance, _ *universe.Task, trial int) (episode.Agent, error) {
+		New: func(in *suite.Instance, _ *task.Task, trial int) (episode.Agent, error) {
 			return converse(in, trial, arm, nil)
 		},
 	}
 	if c.o.scaling.informed {
 		again := arm
 		again.Informed = true
-		p.Retry = func(in *suite.Instance, _ *universe.Task, trial int, failed *transcript.Transcript) (episode.Agent, error) {
+		p.Retry = func(in *suite.Instance, _ *task.Task, trial int, failed *transcript.Transcript) (episode.Agent, error) {
 			return converse(in, trial, again, failed)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package cli is the command line: it wires the other packages together, and is the only one that touches arguments, the
-// environment, standard streams, signals and exit codes. It must never know how anything is done that it asks for.
+// Package cli is the command line: it wires the other packages together, and is the only one that touches arguments,
+// the environment, standard streams, signals and exit codes. It must never know how anything is done that it asks for.
 package cli
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/command"
+	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/interpreter"
 )
 
 // codeOptions choose the interpreter of agents that write code.
@@ -33,23 +33,23 @@ func (o *codeOptions) flags(f *pflag.FlagSet) {
 	o.python.register(f)
 }
 
-// codeLimit is one limit of [interpreter.Limits]: a time, a number of bytes, or a number.
+// codeLimit is one limit of [python.Limits]: a time, a number of bytes, or a number.
 type codeLimit struct {
 	name  string
-	into  func(l *interpreter.Limits, value int64)
+	into  func(l *python.Limits, value int64)
 	parse func(text string) (int64, error)
 }
 
 // codeLimitTable is what --python-limits knows.
 var codeLimitTable = []codeLimit{
-	{"block-time", func(l *interpreter.Limits, v int64) { l.BlockTime = time.Duration(v) }, parseTime},
-	{"block-cpu", func(l *interpreter.Limits, v int64) { l.BlockCPU = time.Duration(v) }, parseTime},
-	{"session-time", func(l *interpreter.Limits, v int64) { l.SessionTime = time.Duration(v) }, parseTime},
-	{"memory", func(l *interpreter.Limits, v int64) { l.Memory = v }, parseBytes},
-	{"output", func(l *interpreter.Limits, v int64) { l.Output = int(v) }, parseBytes},
-	{"value", func(l *interpreter.Limits, v int64) { l.Value = int(v) }, parseBytes},
-	{"block-calls", func(l *interpreter.Limits, v int64) { l.BlockCalls = int(v) }, parseCount},
-	{"session-calls", func(l *interpreter.Limits, v int64) { l.SessionCalls = int(v) }, parseCount},
+	{"block-time", func(l *python.Limits, v int64) { l.BlockTime = time.Duration(v) }, parseTime},
+	{"block-cpu", func(l *python.Limits, v int64) { l.BlockCPU = time.Duration(v) }, parseTime},
+	{"session-time", func(l *python.Limits, v int64) { l.SessionTime = time.Duration(v) }, parseTime},
+	{"memory", func(l *python.Limits, v int64) { l.Memory = v }, parseBytes},
+	{"output", func(l *python.Limits, v int64) { l.Output = int(v) }, parseBytes},
+	{"value", func(l *python.Limits, v int64) { l.Value = int(v) }, parseBytes},
+	{"block-calls", func(l *python.Limits, v int64) { l.BlockCalls = int(v) }, parseCount},
+	{"session-calls", func(l *python.Limits, v int64) { l.SessionCalls = int(v) }, parseCount},
 }
 
 // codeLimits are the names of the limits.
@@ -84,7 +84,7 @@ func parseBytes(text string) (int64, error) {
 }
 
 // bounds reads the limits; those that are not given are the interpreter's own.
-func (o *codeOptions) bounds() (l interpreter.Limits, err error) {
+func (o *codeOptions) bounds() (l python.Limits, err error) {
 	for _, name := range slices.Sorted(maps.Keys(o.limits)) {
 		i := slices.IndexFunc(codeLimitTable, func(c codeLimit) bool { return c.name == name })
 		if i < 0 {
@@ -127,7 +127,7 @@ func (o *codeOptions) restore(s map[string]string) {
 }
 
 // open makes the interpreter; nil where no agent writes code.
-func (o *codeOptions) open(ctx context.Context, writes bool) (interpreter.Engine, error) {
+func (o *codeOptions) open(ctx context.Context, writes bool) (python.Engine, error) {
 	if !writes {
 		if o.bare || len(o.limits) > 0 {
 			return nil, diag.Usagef("--python-limits and --python-without-any-sandbox are for agents that write code").
@@ -139,16 +139,16 @@ func (o *codeOptions) open(ctx context.Context, writes bool) (interpreter.Engine
 	if err != nil {
 		return nil, err
 	}
-	if o.engine != "" && !slices.Contains(interpreter.Engines(), o.engine) {
-		return nil, diag.Unknown("interpreter", o.engine, interpreter.Engines())
+	if o.engine != "" && !slices.Contains(python.Engines(), o.engine) {
+		return nil, diag.Unknown("interpreter", o.engine, python.Engines())
 	}
 	if o.bare && o.engine != "native" {
 		return nil, diag.Usagef("--python-without-any-sandbox is for the interpreter native").WithHint("--interpreter native")
 	}
 	choice := o.python.choice()
 	choice.Engine, choice.Native.WithoutAnySandbox = o.engine, o.bare
-	engine, err := interpreter.Open(ctx, choice)
-	var lacks *interpreter.NoSandboxError
+	engine, err := python.Open(ctx, choice)
+	var lacks *python.NoSandboxError
 	if errors.As(err, &lacks) {
 		return nil, &diag.Error{Exit: diag.ExitFailed, Message: "the agents' code cannot be run here: " + lacks.Error(), Hint: lacks.Hint()}
 	}
@@ -156,7 +156,7 @@ func (o *codeOptions) open(ctx context.Context, writes bool) (interpreter.Engine
 		return engine, err
 	}
 	// Whether a session can live within its limits is better known before the first episode.
-	session, err := engine.Start(ctx, &interpreter.Setup{Limits: limits})
+	session, err := engine.Start(ctx, &python.Setup{Limits: limits})
 	if err == nil {
 		err = session.Close()
 	}

@@ -15,17 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/interpreter"
-	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // needNative skips where the system's Python cannot be had in a sandbox.
 func needNative(tb testing.TB) {
 	tb.Helper()
-	e, err := interpreter.Open(tb.Context(), interpreter.Choice{Engine: "native"})
-	var lacks *interpreter.NoSandboxError
+	e, err := python.Open(tb.Context(), python.Choice{Engine: "native"})
+	var lacks *python.NoSandboxError
 	if errors.As(err, &lacks) {
 		tb.Skipf("the interpreter native does not work here: %v", lacks)
 	}
@@ -79,9 +79,9 @@ func descendants() []int {
 	return list
 }
 
-// TestNoEpisodeIsLostWithItsInterpreter kills interpreters at random moments while agents write code: their sessions, and now and
-// then the server that they come from. Every episode is there, ends as valid or is told as failed for Seatrial's own reasons, and an
-// agent whose plan was cut short was told so; a resumed run makes up for the rest.
+// TestNoEpisodeIsLostWithItsInterpreter kills interpreters at random moments while agents write code: their sessions,
+// and now and then the server that they come from. Every episode is there, ends as valid or is told as failed for
+// Seatrial's own reasons, and an agent whose plan was cut short was told so; a resumed run makes up for the rest.
 func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are found in /proc")
@@ -138,8 +138,8 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 	}
 }
 
-// ends counts the episodes of a run: those that are valid, those of them without an answer, those that were told of a loss, and the
-// invalid ones. One without an answer that was told of no loss is an error.
+// ends counts the episodes of a run: those that are valid, those of them without an answer, those that were told of a
+// loss, and the invalid ones. One without an answer that was told of no loss is an error.
 func ends(t *testing.T, run string) (valid, silent, lost, invalid int) {
 	t.Helper()
 	store, err := episode.Open(context.Background(), run)
@@ -178,8 +178,8 @@ func ends(t *testing.T, run string) (valid, silent, lost, invalid int) {
 	return valid, silent, lost, invalid
 }
 
-// BenchmarkCodeActEpisodes runs 2,000 scripted episodes of agents that write Python, under the interpreter native, and reports the
-// seconds that they take.
+// BenchmarkCodeActEpisodes runs 2,000 scripted episodes of agents that write Python, under the interpreter native, and
+// reports the seconds that they take.
 func BenchmarkCodeActEpisodes(b *testing.B) {
 	needNative(b)
 	const episodes = 2000

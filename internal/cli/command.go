@@ -15,15 +15,15 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/seatrial/seatrial/internal/command"
+	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/server"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // stderrSuffix is added to the name of a run for the folder of what its commands say on standard error.
@@ -143,7 +143,8 @@ func notesOf(path string, settings map[string]string) []string {
 	return []string{path + ": the files of the suite, gold among them, were not hidden from the commands that acted as agents."}
 }
 
-// bench is where commands act: a server on the loopback address that serves the episodes of this run alone, and a folder.
+// bench is where commands act: a server on the loopback address that serves the episodes of this run alone, and a
+// folder.
 type bench struct {
 	core    *server.Episodes
 	address string
@@ -156,7 +157,7 @@ type bench struct {
 }
 
 // openBench makes a bench where a run has commands; nil where it has none.
-func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worlds *verify.Worlds) (b *bench, err error) {
+func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worlds *proof.Worlds) (b *bench, err error) {
 	if _, commands := commandsOf(o.agents); len(commands) == 0 {
 		return nil, nil
 	}
@@ -264,7 +265,7 @@ func (c *cast) commander(name string, arms []transcript.Arm) ([]episode.Particip
 	for _, arm := range arms {
 		list = append(list, episode.Participant{
 			Agent: name, Protocol: protocol, Arm: arm.String(), Model: true, Scale: arm.Budget,
-			Budget: episode.TighterBudget(c.o.budget, universe.Budget{Turns: commandTurns, Calls: commandCalls, WallSeconds: usual(c.o.budget.WallSeconds)}),
+			Budget: episode.TighterBudget(c.o.budget, task.Budget{Turns: commandTurns, Calls: commandCalls, WallSeconds: usual(c.o.budget.WallSeconds)}),
 			Drive: func(in *suite.Instance, h transcript.Header) episode.Drive {
 				r := &rider{bench: c.bench, stop: c.stop, name: name, line: line, program: program, mcp: protocol == "mcp", instance: in, header: h}
 				return r.drive
@@ -294,8 +295,8 @@ type rider struct {
 	header   transcript.Header
 }
 
-// drive plays the episode: it lets the command act in the served episode, and takes what it says last for its answer where it has
-// handed none in.
+// drive plays the episode: it lets the command act in the served episode, and takes what it says last for its answer
+// where it has handed none in.
 func (r *rider) drive(ctx context.Context, env *environment.Environment) ([]time.Duration, error) {
 	e, err := r.bench.core.Host(r.instance, r.header, env)
 	if err != nil {
@@ -349,11 +350,11 @@ func (r *rider) drive(ctx context.Context, env *environment.Environment) ([]time
 		env.Finish(transcript.EndSilent, "the command ended without an answer")
 		return decisions, nil
 	}
-	act := universe.Action{Kind: universe.ActionAnswer, Answer: word.Answer}
+	act := task.Action{Kind: task.ActionAnswer, Answer: word.Answer}
 	if word.Declines {
-		act = universe.Action{Kind: universe.ActionDecline, Text: word.Reason}
+		act = task.Action{Kind: task.ActionDecline, Text: word.Reason}
 	}
-	_, err = env.Step(ctx, universe.Turn{Actions: []universe.Action{act}})
+	_, err = env.Step(ctx, task.Turn{Actions: []task.Action{act}})
 	return decisions, err
 }
 
@@ -373,7 +374,8 @@ func crash(out *command.Outcome) string {
 	return message
 }
 
-// readAnswer reads the file in which a command leaves its answer. One that is not there, is no file or is too long holds none.
+// readAnswer reads the file in which a command leaves its answer. One that is not there, is no file or is too long
+// holds none.
 func readAnswer(path string) (text string, ok bool, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -414,7 +416,7 @@ func (r *rider) start(folder string, e *server.Episode) (s *command.Start, answe
 	config := filepath.Join(folder, "mcp.json")
 	answerFile = filepath.Join(folder, "answer")
 	scratch := filepath.Join(folder, "tmp")
-	text, err := universe.Marshal(mcpConfig(url+"/mcp", e.Token()))
+	text, err := task.Marshal(mcpConfig(url+"/mcp", e.Token()))
 	if err == nil {
 		err = os.WriteFile(config, text, 0o600)
 	}
@@ -456,9 +458,9 @@ func mcpConfig(url, token string) any {
 	}
 }
 
-// requestText is what a command is asked, in words. Over MCP it says what to do with the answer too, since what is asked goes to a
-// model as it is.
-func requestText(view *universe.View, mcp bool) string {
+// requestText is what a command is asked, in words. Over MCP it says what to do with the answer too, since what is
+// asked goes to a model as it is.
+func requestText(view *task.View, mcp bool) string {
 	var b strings.Builder
 	for i, m := range view.Messages {
 		if i > 0 {

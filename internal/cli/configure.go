@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configure fills the flags that were not given from the configuration file, and from the environment what is then still
-// missing.
+// configure fills the flags that were not given from the configuration file, and from the environment what is then
+// still missing.
 func (a *app) configure(cmd *cobra.Command) error {
 	if err := a.checkEnvironment(cmd.Root()); err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/environment"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/spf13/cobra"
 )
 
@@ -47,7 +47,7 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 		defer func() { _ = os.RemoveAll(dir) }() // a leftover in the system's temporary folder harms nobody
 		out = dir
 	}
-	o := build.Defaults()
+	o := pipeline.Defaults()
 	o.Corpora, o.Name, o.Workers = []string{"demo"}, "demo", workers
 	o.Faults, o.FaultLimit = []string{"all"}, demoFaulted
 	dir := filepath.Join(out, "suite")

@@ -10,21 +10,21 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// pairedSuite has n tasks in each of two styles, every second one in the validation split and with a variant of it, each with
-// a clean and a hopeless instance.
+// pairedSuite has n tasks in each of two styles, every second one in the validation split and with a variant of it,
+// each with a clean and a hopeless instance.
 func pairedSuite(n int) *suite.Suite {
 	s := &suite.Suite{}
 	for _, style := range []string{"func", "rest"} {
 		for i := range n {
-			split := []string{universe.SplitValidation, universe.SplitTest}[i%2]
+			split := []string{task.SplitValidation, task.SplitTest}[i%2]
 			id := fmt.Sprintf("%s-%d", style, i)
-			tasks := []*universe.Task{{ID: id, Style: style, Split: split}}
+			tasks := []*task.Task{{ID: id, Style: style, Split: split}}
 			if i%2 == 0 {
-				tasks = append(tasks, &universe.Task{ID: id + "v", Variant: id, Style: style, Split: split})
+				tasks = append(tasks, &task.Task{ID: id + "v", Variant: id, Style: style, Split: split})
 			}
 			for _, t := range tasks {
 				s.Tasks = append(s.Tasks, t)
@@ -37,8 +37,8 @@ func pairedSuite(n int) *suite.Suite {
 	return s
 }
 
-// TestExamplesAreOfOthers: half of them incomplete, of the validation split and the style, never of the task that is judged
-// nor of a variant of it, each of another task while there are enough; a function of the seed.
+// TestExamplesAreOfOthers: half of them incomplete, of the validation split and the style, never of the task that is
+// judged nor of a variant of it, each of another task while there are enough; a function of the seed.
 func TestExamplesAreOfOthers(t *testing.T) {
 	s := pairedSuite(12)
 	tasks := s.Index()
@@ -67,11 +67,11 @@ func TestExamplesAreOfOthers(t *testing.T) {
 				order := ""
 				for _, c := range chosen {
 					order += " " + c.ID
-					task := tasks[c.Task]
-					if task.Split != universe.SplitValidation || task.Style != tasks[in.Task].Style || origin(task) == origin(tasks[in.Task]) {
+					tk := tasks[c.Task]
+					if tk.Split != task.SplitValidation || tk.Style != tasks[in.Task].Style || origin(tk) == origin(tasks[in.Task]) {
 						t.Errorf("%s is an example for %s", c.ID, in.ID)
 					}
-					of[origin(task)]++
+					of[origin(tk)]++
 					if c.Role == condition.RoleHopeless {
 						incomplete++
 					}

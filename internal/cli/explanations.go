@@ -8,15 +8,15 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/grade"
-	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // explanations is what it takes to have a judge model assess explanations.
@@ -30,11 +30,11 @@ type explanations struct {
 
 // opinion is what a judge said, as the run's file keeps it.
 type opinion struct {
-	Right bool           `json:"right"`
-	Known bool           `json:"known"` // a verdict could be read
-	Reply string         `json:"reply"`
-	Usage universe.Usage `json:"usage"`
-	Model string         `json:"model,omitempty"`
+	Right bool       `json:"right"`
+	Known bool       `json:"known"` // a verdict could be read
+	Reply string     `json:"reply"`
+	Usage task.Usage `json:"usage"`
+	Model string     `json:"model,omitempty"`
 }
 
 // explanationIn gives the explanation of a right no under the protocol explain; false of any other episode.
@@ -50,8 +50,8 @@ func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
 	return "", false
 }
 
-// judgeExplanations asks the judge model about every explanation that it has not seen, and keeps each opinion as soon as it is
-// there. It does nothing where no judge is named.
+// judgeExplanations asks the judge model about every explanation that it has not seen, and keeps each opinion as soon
+// as it is there. It does nothing where no judge is named.
 func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	if x.o.judging.judge == "" {
 		return nil
@@ -147,7 +147,7 @@ func (a *app) judgeRun(ctx context.Context, o *runOptions, s *suite.Suite, store
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	worlds := verify.NewWorlds(s, 0)
+	worlds := proof.NewWorlds(s, 0)
 	defer worlds.Close()
 	stage := episode.NewStage(s, worlds, environment.Limits{})
 	stage.Show(o.shown())
@@ -168,7 +168,7 @@ func (x *explanations) assess(ctx context.Context, config agent.ProtocolConfig, 
 	if err != nil {
 		return err
 	}
-	text, err := universe.Marshal(opinion{said.Right, said.Known, said.Reply, said.Usage, said.Model})
+	text, err := task.Marshal(opinion{said.Right, said.Known, said.Reply, said.Usage, said.Model})
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[strin
 	byEpisode := map[string]map[string]bool{}
 	for _, o := range list {
 		var said opinion
-		if err := universe.DecodeStrict(o.JSON, &said); err != nil {
+		if err := task.DecodeStrict(o.JSON, &said); err != nil {
 			return nil, fmt.Errorf("opinion of %s on episode %s: %w", o.Judge, o.Episode, err)
 		}
 		if !said.Known {

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/catalogue"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -62,11 +62,11 @@ func (a *app) exportSuite(dir, out, under string) error {
 		return err
 	}
 	stage, tasks := episode.NewStage(s, nil, environment.Limits{}), s.Index()
-	var questions []catalogue.Shown
+	var questions []toolsets.Shown
 	known := []string{condition.RoleClean}
 	for _, in := range s.Instances {
-		task := tasks[in.Task]
-		if task == nil || task.Proof != universe.ProofStatic {
+		t := tasks[in.Task]
+		if t == nil || t.Proof != task.ProofStatic {
 			continue
 		}
 		name := cmp.Or(condition.Specification(in.Conditions), condition.RoleClean)
@@ -83,7 +83,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 		if shown.Gold.Expected != nil && shown.Gold.Expected.Shown != nil {
 			return diag.Usagef("under %s tools bear other names than their own", under).WithHint("export the instances of another condition")
 		}
-		questions = append(questions, catalogue.Shown{Task: shown, Tools: s.Toolkit(in, task)})
+		questions = append(questions, toolsets.Shown{Task: shown, Tools: s.Toolkit(in, t)})
 	}
 	if questions == nil {
 		if !slices.Contains(known, under) {
@@ -91,7 +91,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 		}
 		return diag.Usagef("%s has no tasks whose tools cannot be run", dir).WithHint("build from bfcl:, api-bank: or toolbench:")
 	}
-	files, err := catalogue.Export(questions, s.Tools[universe.StyleStatic])
+	files, err := toolsets.Export(questions, s.Tools[task.StyleStatic])
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // Settings of a run that tables read.
 const (
 	settingLabels  = "labels"
-	settingLeftOut = "left_out" // on a fresh world: what [verify.WriteLeftOut] writes
+	settingLeftOut = "left_out" // on a fresh world: what [proof.WriteLeftOut] writes
 )
 
 var labelForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*=[^,\s][^,\n]*$`)
@@ -41,24 +41,24 @@ func labelsOf(list []string) (map[string]string, error) {
 }
 
 // freshRun is a run on fresh worlds; nil is one on the published databases.
-type freshRun struct{ *verify.Fresh }
+type freshRun struct{ *proof.Fresh }
 
-// openFresh takes those of the instances that can be played on the neighbours of that number, in their fresh worlds, and says
-// which it leaves out. 0 takes all of them as they are.
+// openFresh takes those of the instances that can be played on the neighbours of that number, in their fresh worlds,
+// and says which it leaves out. 0 takes all of them as they are.
 func (a *app) openFresh(
 	ctx context.Context, s *suite.Suite, world int, instances []*suite.Instance,
-) (*freshRun, []*suite.Instance, []verify.LeftOut, error) {
+) (*freshRun, []*suite.Instance, []proof.LeftOut, error) {
 	if world == 0 {
 		return nil, instances, nil, nil
 	}
-	fresh, err := verify.NewFresh(s, world)
+	fresh, err := proof.NewFresh(s, world)
 	if err != nil {
 		return nil, nil, nil, diag.Usagef("--world %d: %v", world, err).WithHint("a smaller number, or a suite that is built with more --neighbours")
 	}
 	tasks := s.Index()
 	m := a.meter()
 	var fitting []*suite.Instance
-	var left []verify.LeftOut
+	var left []proof.LeftOut
 	for i, in := range instances {
 		m.show("fresh worlds", i, len(instances), "")
 		reason, _, err := fresh.Fits(ctx, in, tasks[in.Task])
@@ -71,7 +71,7 @@ func (a *app) openFresh(
 			fresh.Close()
 			return nil, nil, nil, err
 		case reason != "":
-			left = append(left, verify.LeftOut{Instance: in.ID, Reason: reason})
+			left = append(left, proof.LeftOut{Instance: in.ID, Reason: reason})
 		default:
 			moved := *in
 			moved.World = fmt.Sprintf("neighbour %d", world)
@@ -88,7 +88,7 @@ func (a *app) openFresh(
 }
 
 // reasonsOf counts reasons, the most frequent first.
-func reasonsOf(left []verify.LeftOut) string {
+func reasonsOf(left []proof.LeftOut) string {
 	counts := map[string]int{}
 	for _, l := range left {
 		counts[l.Reason]++
@@ -119,9 +119,9 @@ func (f *freshRun) or(published episode.Worlds) episode.Worlds {
 	return published
 }
 
-// settle gives what is written into the events of finished episodes: the right answer on a fresh world, where calls cannot be held
-// against what plans gave elsewhere; else what holds calls apart.
-func (f *freshRun) settle(s *verify.Separator) func(context.Context, *suite.Instance, *transcript.Transcript) error {
+// settle gives what is written into the events of finished episodes: the right answer on a fresh world, where calls
+// cannot be held against what plans gave elsewhere; else what holds calls apart.
+func (f *freshRun) settle(s *proof.Separator) func(context.Context, *suite.Instance, *transcript.Transcript) error {
 	if f != nil {
 		return f.Settle
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // errLeft is what a person's turn gives once they have left.
@@ -65,7 +65,7 @@ func (a *app) human(o *runOptions, arms []transcript.Arm, instances int, stop co
 	for _, arm := range arms {
 		list = append(list, episode.Participant{
 			Agent: agent.HumanName, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
-			New: func(*suite.Instance, *universe.Task, int) (episode.Agent, error) {
+			New: func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				begun++
@@ -83,7 +83,7 @@ type attended struct {
 	leave func()
 }
 
-func (h attended) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (h attended) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	turn, err := h.Agent.Next(ctx, view, seen)
 	if errors.Is(err, errLeft) {
 		h.leave()

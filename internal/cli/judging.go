@@ -9,13 +9,13 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -131,9 +131,9 @@ func (j *judging) arms(p *agent.ProtocolInfo, arm transcript.Arm) ([]transcript.
 	return arms, nil
 }
 
-// takes says which instances are played under a protocol in an arm; nil means all of them. Of a suite that has pairs, judging
-// protocols take pairs alone: nothing else is scored. A made-up result is told of incomplete requests only (Incomplete
-// Conditions, table 6).
+// takes says which instances are played under a protocol in an arm; nil means all of them. Of a suite that has pairs,
+// judging protocols take pairs alone: nothing else is scored. A made-up result is told of incomplete requests only
+// (Incomplete Conditions, table 6).
 func takes(s *suite.Suite, p *agent.ProtocolInfo, arm transcript.Arm) func(*suite.Instance) bool {
 	if !p.Judges {
 		return nil
@@ -153,8 +153,8 @@ func takes(s *suite.Suite, p *agent.ProtocolInfo, arm transcript.Arm) func(*suit
 	}
 }
 
-// takesPairs says whether a run is of pairs alone: where that is asked for, and where nobody takes part but models under
-// judging protocols, on a suite that has pairs.
+// takesPairs says whether a run is of pairs alone: where that is asked for, and where nobody takes part but models
+// under judging protocols, on a suite that has pairs.
 func (o *runOptions) takesPairs(s *suite.Suite) bool {
 	if o.judging.pairs || len(o.agents) > 0 {
 		return o.judging.pairs
@@ -168,8 +168,8 @@ func (o *runOptions) takesPairs(s *suite.Suite) bool {
 	return len(pairs) > 0
 }
 
-// paired keeps, of the instances that were chosen, those that cannot be met, with the complete instance of each, in the order
-// of the suite; most bounds the pairs, 0 does not.
+// paired keeps, of the instances that were chosen, those that cannot be met, with the complete instance of each, in the
+// order of the suite; most bounds the pairs, 0 does not.
 func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instance, error) {
 	among := make(map[*suite.Instance]bool, len(chosen))
 	for _, in := range chosen {
@@ -196,31 +196,32 @@ func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instan
 type examples struct {
 	suite   *suite.Suite
 	stage   *episode.Stage
-	worlds  *verify.Worlds
+	worlds  *proof.Worlds
 	seed    uint64
-	tasks   map[string]*universe.Task
+	tasks   map[string]*task.Task
 	byStyle map[string][]suite.Pair // of the validation split, shuffled
 
 	mu   sync.Mutex
 	made map[*suite.Instance]agent.Example
 }
 
-// newExamples prepares to draw up to most examples for each of some instances. Too few pairs are a mistake of whoever asks.
+// newExamples prepares to draw up to most examples for each of some instances. Too few pairs are a mistake of whoever
+// asks.
 func newExamples(s *suite.Suite, o *runOptions, instances []*suite.Instance, most int) (*examples, error) {
 	e := &examples{
 		suite: s, seed: o.seed, tasks: s.Index(), byStyle: map[string][]suite.Pair{}, made: map[*suite.Instance]agent.Example{},
-		worlds: verify.NewWorlds(s, 0),
+		worlds: proof.NewWorlds(s, 0),
 	}
 	e.stage = episode.NewStage(s, e.worlds, environment.Limits{})
 	e.stage.Show(o.shown())
 	pairs, _ := s.Pairs()
 	for _, p := range pairs {
-		if task := e.tasks[p.Incomplete.Task]; task != nil && task.Split == universe.SplitValidation {
-			e.byStyle[task.Style] = append(e.byStyle[task.Style], p)
+		if t := e.tasks[p.Incomplete.Task]; t != nil && t.Split == task.SplitValidation {
+			e.byStyle[t.Style] = append(e.byStyle[t.Style], p)
 		}
 	}
 	for style, pairs := range e.byStyle {
-		draw := universe.Draw(o.seed, "shots", style)
+		draw := task.Draw(o.seed, "shots", style)
 		draw.Shuffle(len(pairs), func(a, b int) { pairs[a], pairs[b] = pairs[b], pairs[a] })
 	}
 	for _, in := range instances {
@@ -232,24 +233,25 @@ func newExamples(s *suite.Suite, o *runOptions, instances []*suite.Instance, mos
 	return e, nil
 }
 
-// origin is what the variants of an example have in common: what a task must not share with one that it is an example for.
-func origin(t *universe.Task) string {
+// origin is what the variants of an example have in common: what a task must not share with one that it is an example
+// for.
+func origin(t *task.Task) string {
 	if t.Variant != "" {
 		return t.Variant
 	}
 	return t.ID
 }
 
-// draw chooses n instances as examples for another, half of them incomplete, of tasks of its style that are not its own, each
-// of another task while there are enough.
+// draw chooses n instances as examples for another, half of them incomplete, of tasks of its style that are not its
+// own, each of another task while there are enough.
 func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
-	task := e.tasks[in.Task]
-	if task == nil {
+	t := e.tasks[in.Task]
+	if t == nil {
 		return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 	}
 	var distinct []suite.Pair
-	used := map[string]bool{origin(task): true}
-	for _, p := range e.byStyle[task.Style] {
+	used := map[string]bool{origin(t): true}
+	for _, p := range e.byStyle[t.Style] {
 		of, beside := origin(e.tasks[p.Incomplete.Task]), origin(e.tasks[p.Complete.Task])
 		if !used[of] && !used[beside] {
 			used[of], used[beside] = true, true
@@ -269,7 +271,7 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 			chosen = append(chosen, p.Complete)
 		}
 	}
-	order := universe.Draw(e.seed, "shots order", task.Style, strconv.Itoa(n))
+	order := task.Draw(e.seed, "shots order", t.Style, strconv.Itoa(n))
 	order.Shuffle(n, func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
 	return chosen, nil
 }
@@ -304,7 +306,7 @@ func (e *examples) make(ctx context.Context, in *suite.Instance) (agent.Example,
 	if err != nil {
 		return agent.Example{}, err
 	}
-	example := agent.Example{View: env.View(), Feasible: shown.Gold.Kind != universe.GoldDecline}
+	example := agent.Example{View: env.View(), Feasible: shown.Gold.Kind != task.GoldDecline}
 	if example.Feasible {
 		example.Plan = shown.Plan(in.Primary)
 		if example.Plan == nil && len(shown.Plans) > 0 {
@@ -324,7 +326,8 @@ func (e *examples) make(ctx context.Context, in *suite.Instance) (agent.Example,
 	return example, nil
 }
 
-// nameOf says what a detail is called: by another name than that of the argument, which may be any word, where it has one.
+// nameOf says what a detail is called: by another name than that of the argument, which may be any word, where it has
+// one.
 func nameOf(d suite.Detail) string {
 	name := d.Argument
 	if at := slices.IndexFunc(d.Names, func(n string) bool { return n != d.Argument }); at >= 0 {

@@ -11,19 +11,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/embedding"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// vectorsOf gives the vectors of a suite, with those that a file holds, nil where the suite has none. What both lack is made at
-// an address that is given, or at the provider's own where a key for it is at hand.
+// vectorsOf gives the vectors of a suite, with those that a file holds, nil where the suite has none. What both lack is
+// made at an address that is given, or at the provider's own where a key for it is at hand.
 func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
-	spec := s.Manifest.Settings[verify.SettingEmbeddings]
+	spec := s.Manifest.Settings[proof.SettingEmbeddings]
 	if spec == "" {
 		return nil, nil
 	}
@@ -38,7 +38,8 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 	return embedding.New(spec, records, embedder)
 }
 
-// embedderOf gives what makes vectors at an address, or at the provider's own where a key for it is at hand; nil where neither is.
+// embedderOf gives what makes vectors at an address, or at the provider's own where a key for it is at hand; nil where
+// neither is.
 func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 	options := a.withProvider(spec, model.Options{BaseURL: address, Timeout: time.Minute}, model.Rates{})
 	if options.BaseURL == "" && options.APIKey == "" {
@@ -51,10 +52,10 @@ func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 	return opened, nil
 }
 
-// servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none: whatever agents search
-// for, they would see the episode fail.
+// servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none:
+// whatever agents search for, they would see the episode fail.
 func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
-	spec := s.Manifest.Settings[verify.SettingEmbeddings]
+	spec := s.Manifest.Settings[proof.SettingEmbeddings]
 	if spec == "" {
 		if address != "" {
 			return nil, diag.Usagef("--embeddings-url is for suites whose tools are found by their meaning")
@@ -95,7 +96,7 @@ func (v *searchVectors) close() error {
 	}
 	var text bytes.Buffer
 	for i := range records {
-		line, err := universe.Marshal(&records[i])
+		line, err := task.Marshal(&records[i])
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (a *app) openSearchVectors(s *suite.Suite, o *runOptions) (*searchVectors, 
 	scan.Buffer(nil, len(data)+1)
 	for n := 1; scan.Scan(); n++ {
 		var r embedding.Record
-		if err := universe.DecodeStrict(scan.Bytes(), &r); err != nil {
+		if err := task.DecodeStrict(scan.Bytes(), &r); err != nil {
 			return nil, diag.Usagef("it holds no vector: %v", err).At(path, n, 0).WithHint("remove the file: its vectors are made again")
 		}
 		kept = append(kept, r)

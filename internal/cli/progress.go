@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// meter shows how far a command is, on a terminal alone: what is done, the rate, the time that remains, and what failed.
+// meter shows how far a command is, on a terminal alone: what is done, the rate, the time that remains, and what
+// failed.
 type meter struct {
 	app   *app
 	width int

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/proxy"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/serve/proxy"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -178,7 +178,8 @@ func (a *app) listen(ctx context.Context, address, path, to string, handler http
 	if err != nil {
 		return diag.Usagef("--listen: %v", err)
 	}
-	_, _ = fmt.Fprintf(a.Err, "http://%s%s passes on to %s; interrupt to end\n", listener.Addr(), path, to) // nobody has to read it
+	// nobody has to read it
+	_, _ = fmt.Fprintf(a.Err, "http://%s%s passes on to %s; interrupt to end\n", listener.Addr(), path, to)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -233,7 +234,7 @@ func (a *app) finishProxy(p *proxy.Proxy, f *proxyFlags, record *os.File) error 
 	v := p.Verdict()
 	err := p.Err()
 	if record != nil {
-		written, failed := universe.Marshal(v)
+		written, failed := task.Marshal(v)
 		if failed == nil {
 			failed = os.WriteFile(filepath.Join(f.record, verdictFile), append(written, '\n'), 0o644)
 		}
@@ -266,7 +267,7 @@ func (a *app) printVerdict(w io.Writer, v *proxy.Verdict, failOn []string) error
 	var err error
 	if a.asJSON {
 		var written []byte
-		if written, err = universe.Marshal(v); err == nil {
+		if written, err = task.Marshal(v); err == nil {
 			_, _ = fmt.Fprintf(w, "%s\n", written) // a reader that went away wants no more
 		}
 	} else {

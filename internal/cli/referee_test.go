@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/model/modeltest"
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // rule judges a request by the tools that it is shown with, under every judging protocol, and assesses explanations.
@@ -19,19 +19,19 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		}
 		return modeltest.Say("Wrong")
 	}
-	var task *universe.Task
+	var tk *task.Task
 	for _, t := range s.Tasks {
-		if strings.Contains(asked, t.Question()) && (task == nil || len(t.Question()) > len(task.Question())) {
-			task = t
+		if strings.Contains(asked, t.Question()) && (tk == nil || len(t.Question()) > len(tk.Question())) {
+			tk = t
 		}
 	}
-	if task == nil {
+	if tk == nil {
 		return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 	}
-	var call *universe.Call
-	for i := range task.Plans {
-		if shown(c.System+asked, &task.Plans[i]) && call == nil {
-			call = &task.Plans[i].Calls[0]
+	var call *task.Call
+	for i := range tk.Plans {
+		if shown(c.System+asked, &tk.Plans[i]) && call == nil {
+			call = &tk.Plans[i].Calls[0]
 		}
 	}
 	verdict := "Yes"
@@ -40,7 +40,7 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	}
 	switch {
 	case strings.Contains(c.System, "Decision:") && call == nil:
-		return modeltest.Say("Decision: No\nExplanation: There is no tool for this: " + lacking(s, task))
+		return modeltest.Say("Decision: No\nExplanation: There is no tool for this: " + lacking(s, tk))
 	case strings.Contains(c.System, "Decision:"):
 		return modeltest.Say("Decision: Yes\nExplanation: All is there.")
 	case strings.Contains(c.System, "Thought:"):
@@ -55,7 +55,7 @@ func rule(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 }
 
 // shown says whether all tools of a plan stand in a text, as specifications.
-func shown(text string, plan *universe.Plan) bool {
+func shown(text string, plan *task.Plan) bool {
 	for i := range plan.Calls {
 		if !strings.Contains(text, fmt.Sprintf(`"name":%q`, plan.Calls[i].Tool)) {
 			return false
@@ -65,8 +65,8 @@ func shown(text string, plan *universe.Plan) bool {
 }
 
 // lacking describes the first tool of a task's first plan.
-func lacking(s *suite.Suite, task *universe.Task) string {
-	tools := s.Toolkit(&suite.Instance{}, task)
-	at := slices.IndexFunc(tools, func(t *universe.Tool) bool { return t.Name == task.Plans[0].Calls[0].Tool })
+func lacking(s *suite.Suite, tk *task.Task) string {
+	tools := s.Toolkit(&suite.Instance{}, tk)
+	at := slices.IndexFunc(tools, func(t *task.Tool) bool { return t.Name == tk.Plans[0].Calls[0].Tool })
 	return tools[at].Description
 }

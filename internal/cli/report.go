@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +48,7 @@ func graded(
 func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error {
 	grades := map[string]json.RawMessage{}
 	err := graded(ctx, s, store, func(g grade.Grade, _ *suite.Instance, _ *transcript.Transcript) error {
-		text, err := universe.Marshal(g)
+		text, err := task.Marshal(g)
 		grades[g.Episode] = text
 		return err
 	})
@@ -97,7 +97,7 @@ func setOf(name string, s *suite.Suite, rows []report.Row, settings map[string]s
 	if o.restore(settings) == nil { // that of a run that was served has other settings
 		set.Labels, _ = labelsOf(o.labels)
 	}
-	for _, l := range verify.ReadLeftOut(settings[settingLeftOut]) {
+	for _, l := range proof.ReadLeftOut(settings[settingLeftOut]) {
 		if set.LeftOut == nil {
 			set.LeftOut = map[string]int{}
 		}
@@ -133,7 +133,7 @@ func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.S
 		return
 	}
 	left := map[string]bool{}
-	for _, l := range verify.ReadLeftOut(settings[settingLeftOut]) {
+	for _, l := range proof.ReadLeftOut(settings[settingLeftOut]) {
 		left[l.Instance] = true
 	}
 	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })

@@ -17,16 +17,16 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/model"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -48,7 +48,7 @@ type runOptions struct {
 	temperature string
 	maxTokens   int
 	loops       int
-	budget      universe.Budget
+	budget      task.Budget
 	neighbours  int
 	evidence    string
 	handles     string
@@ -251,8 +251,8 @@ func (o *runOptions) check() error {
 		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
 	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
 		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference, environment.HandlesPreview})
-	case o.split != "" && o.split != universe.SplitValidation && o.split != universe.SplitTest:
-		return diag.Unknown("split", o.split, []string{universe.SplitValidation, universe.SplitTest})
+	case o.split != "" && o.split != task.SplitValidation && o.split != task.SplitTest:
+		return diag.Unknown("split", o.split, []string{task.SplitValidation, task.SplitTest})
 	}
 	for _, n := range []struct {
 		flag  string
@@ -336,8 +336,8 @@ func matches(pattern, specification string) bool {
 	return matched && err == nil || pattern == specification
 }
 
-// inOrder writes a pattern of --condition as ids of instances write it: conditions and faults may be given in any order, and
-// apply in that of the catalogue.
+// inOrder writes a pattern of --condition as ids of instances write it: conditions and faults may be given in any
+// order, and apply in that of the catalogue.
 func inOrder(pattern string) string {
 	variant, rest, struck := strings.Cut(pattern, ":")
 	if combination, err := condition.ParseCombination(pattern); err == nil {
@@ -468,7 +468,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 		settings["suite"] = absolute
 	}
 	if len(leftOut) > 0 {
-		settings[settingLeftOut] = verify.WriteLeftOut(leftOut)
+		settings[settingLeftOut] = proof.WriteLeftOut(leftOut)
 	}
 	meta := episode.Meta{Suite: s.Manifest.Digest, Settings: settings, Started: a.Now()}
 	store, err := openStore(ctx, o.out, meta, resume)
@@ -477,7 +477,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	a.resumeHint = "seatrial resume " + o.out
-	worlds := verify.NewWorlds(s, o.neighbours)
+	worlds := proof.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
 	if cast.bench, err = a.openBench(ctx, o, s, worlds); err != nil {
 		return err
@@ -485,7 +485,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if cast.bench != nil {
 		defer func() { err = errors.Join(err, cast.bench.close()) }()
 	}
-	separator := verify.NewSeparator(s)
+	separator := proof.NewSeparator(s)
 	defer separator.Close()
 	m := a.meter()
 	stage := episode.NewStage(s, fresh.or(worlds), environment.Limits{})
@@ -634,7 +634,7 @@ func (f frugal) Close() error {
 	return nil
 }
 
-func (f frugal) Next(ctx context.Context, view *universe.View, seen []universe.Observation) (universe.Turn, error) {
+func (f frugal) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	turn, err := f.Agent.Next(ctx, view, seen)
 	var spending *model.SpendingError
 	if errors.As(err, &spending) {

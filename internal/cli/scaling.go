@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
 )
 
@@ -136,8 +136,8 @@ func (s *scaling) arms() ([]transcript.Arm, error) {
 	return arms, nil
 }
 
-// loops gives the most replies of a conversation: the number asked for, or the protocol's own, which is 0. Where budgets
-// are scaled the budget of turns takes the place of the protocol's own number.
+// loops gives the most replies of a conversation: the number asked for, or the protocol's own, which is 0. Where
+// budgets are scaled the budget of turns takes the place of the protocol's own number.
 func (s *scaling) loops(asked int) int {
 	if asked == 0 && len(s.budgets) > 0 {
 		return math.MaxInt32

@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/cli"
-	"github.com/seatrial/seatrial/internal/command"
-	"github.com/seatrial/seatrial/internal/interpreter"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 	_ "modernc.org/sqlite" // the driver of mkdb
 )
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // pythonWorks says whether some engine runs the Python of agents here.
 var pythonWorks = sync.OnceValue(func() bool {
-	engine, err := interpreter.Open(context.Background(), interpreter.Choice{})
+	engine, err := python.Open(context.Background(), python.Choice{})
 	return err == nil && engine.Close() == nil
 })
 
@@ -305,7 +305,7 @@ func seal(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg || len(args) != 1, "seal SUITE")
 	dir := ts.MkAbs(args[0])
 	var m suite.Manifest
-	check(ts, universe.DecodeStrict([]byte(ts.ReadFile(filepath.Join(dir, suite.FileManifest))), &m))
+	check(ts, task.DecodeStrict([]byte(ts.ReadFile(filepath.Join(dir, suite.FileManifest))), &m))
 	for name := range m.Files {
 		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		check(ts, err)
@@ -313,11 +313,11 @@ func seal(ts *testscript.TestScript, neg bool, args []string) {
 		m.Files[name] = hex.EncodeToString(sum[:])
 	}
 	m.Digest = ""
-	bare, err := universe.Marshal(&m)
+	bare, err := task.Marshal(&m)
 	check(ts, err)
 	sum := sha256.Sum256(bare)
 	m.Digest = hex.EncodeToString(sum[:])
-	text, err := universe.Marshal(&m)
+	text, err := task.Marshal(&m)
 	check(ts, err)
 	check(ts, os.WriteFile(filepath.Join(dir, suite.FileManifest), append(text, '\n'), 0o600))
 	_, err = suite.Load(dir)

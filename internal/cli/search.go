@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/embedding"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/search"
+	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/search"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +60,7 @@ func (a *app) searchCommand() *cobra.Command {
 // searched is the tools of one style, ready to be searched.
 type searched struct {
 	style   string
-	tools   []*universe.Tool
+	tools   []*task.Tool
 	index   *search.Index
 	vectors *embedding.Vectors // nil where the suite has none
 }
@@ -88,7 +88,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 		return nil, diag.Usagef("%s holds no vectors of its tools", s.Dir).WithHint("seatrial build --embeddings openai/NAME")
 	}
 	var list []*searched
-	for _, style := range []string{universe.StyleFunc, universe.StyleRest} {
+	for _, style := range []string{task.StyleFunc, task.StyleRest} {
 		if tools := s.Tools[style]; len(tools) > 0 && (o.style == "" || o.style == style) {
 			list = append(list, &searched{style: style, tools: tools, index: search.New(tools), vectors: vectors})
 		}
@@ -219,7 +219,7 @@ func (a *app) recall(ctx context.Context, s *suite.Suite, o *searchOptions) erro
 }
 
 // waysOf lists the tools of each plan of a task.
-func waysOf(t *universe.Task) [][]string {
+func waysOf(t *task.Task) [][]string {
 	var ways [][]string
 	for i := range t.Plans {
 		var tools []string

@@ -16,14 +16,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/environment"
-	"github.com/seatrial/seatrial/internal/episode"
-	"github.com/seatrial/seatrial/internal/server"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +41,7 @@ type serveOptions struct {
 	evidence   string
 	handles    string
 	neighbours int
-	budget     universe.Budget
+	budget     task.Budget
 	limits     server.Limits
 	embeddings string
 	maxBody    int64
@@ -226,7 +226,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	worlds := verify.NewWorlds(s, o.neighbours)
+	worlds := proof.NewWorlds(s, o.neighbours)
 	defer worlds.Close()
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {

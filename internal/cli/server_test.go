@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/seatrial/seatrial/internal/model/modeltest"
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 type serverKey struct{}
@@ -123,7 +123,7 @@ func oracle(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
 		if call == nil {
 			return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 		}
-		arguments, err := universe.Marshal(call.Arguments)
+		arguments, err := task.Marshal(call.Arguments)
 		if err != nil {
 			return modeltest.Fail(500, "server_error", err.Error())
 		}
@@ -181,7 +181,7 @@ func novice(ts *testscript.TestScript) func(modeltest.Chat) modeltest.Response {
 	}
 }
 
-func callFor(s *suite.Suite, c modeltest.Chat) *universe.Call {
+func callFor(s *suite.Suite, c modeltest.Chat) *task.Call {
 	for _, t := range s.Tasks {
 		for _, m := range c.Messages {
 			if m.Role == "user" && strings.Contains(m.Content, t.Messages[0].Content) {
@@ -213,8 +213,8 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 	}
 	_, specification, found := strings.Cut(prompt, "The endpoint:\n")
 	var endpoint struct {
-		Name       string           `json:"name"`
-		Parameters *universe.Schema `json:"parameters"`
+		Name       string       `json:"name"`
+		Parameters *task.Schema `json:"parameters"`
 	}
 	if err := json.NewDecoder(strings.NewReader(specification)).Decode(&endpoint); !found || err != nil {
 		return modeltest.Fail(400, "invalid_request_error", "that asks for no endpoint")
@@ -226,7 +226,7 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 	for _, p := range endpoint.Parameters.Properties {
 		parameters[p.Name] = "What the rows are asked by."
 	}
-	text, err := universe.Marshal(map[string]any{
+	text, err := task.Marshal(map[string]any{
 		"name": "find_" + endpoint.Name[:min(len(endpoint.Name), 50)], "summary": "Finds what the name says.", "parameters": parameters,
 	})
 	if err != nil {
@@ -262,13 +262,13 @@ func callAll(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 			continue
 		}
 		tools := s.Toolkit(&suite.Instance{}, t)
-		made := []universe.Call{{Label: "call_1", Tool: tools[0].Name, Arguments: map[string]any{}}}
+		made := []task.Call{{Label: "call_1", Tool: tools[0].Name, Arguments: map[string]any{}}}
 		if len(t.Plans) > 0 {
 			made = t.Plans[0].Calls
 		}
 		var calls []modeltest.Call
 		for _, call := range made {
-			arguments, err := universe.Marshal(call.Arguments)
+			arguments, err := task.Marshal(call.Arguments)
 			if err != nil {
 				return modeltest.Fail(500, "server_error", err.Error())
 			}
@@ -281,7 +281,7 @@ func callAll(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		if len(c.Tools) > 0 {
 			return modeltest.Use(calls...)
 		}
-		list, err := universe.Marshal(made)
+		list, err := task.Marshal(made)
 		if err != nil {
 			return modeltest.Fail(500, "server_error", err.Error())
 		}
@@ -290,7 +290,8 @@ func callAll(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	return modeltest.Fail(400, "invalid_request_error", "that is no question of the suite")
 }
 
-// fly answers as a model that knows the suite, under every protocol: the whole plan at once, one call a turn, or the SQL.
+// fly answers as a model that knows the suite, under every protocol: the whole plan at once, one call a turn, or the
+// SQL.
 func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 	text := c.System
 	for _, m := range c.Messages {
@@ -315,7 +316,7 @@ func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		}
 		var calls []modeltest.Call
 		for _, call := range plan.Calls {
-			arguments, err := universe.Marshal(call.Arguments)
+			arguments, err := task.Marshal(call.Arguments)
 			if err != nil {
 				return modeltest.Fail(500, "server_error", err.Error())
 			}
@@ -329,7 +330,7 @@ func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		case len(c.Tools) > 0:
 			return modeltest.Use(calls...)
 		}
-		list, err := universe.Marshal(plan.Calls) // label, tool and arguments
+		list, err := task.Marshal(plan.Calls) // label, tool and arguments
 		if err != nil {
 			return modeltest.Fail(500, "server_error", err.Error())
 		}

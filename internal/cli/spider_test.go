@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/build"
 	"github.com/seatrial/seatrial/internal/cli"
+	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
@@ -96,7 +96,7 @@ func checkAccount(t *testing.T, c *suite.Counts, s *suite.Suite) {
 	if c.Read < 6000 || c.Published+c.Rejected != c.Read || listed != c.Rejected || len(s.Tasks) != c.Tasks {
 		t.Errorf("%d read, %d published, %d rejected (%d listed)", c.Read, c.Published, c.Rejected, listed)
 	}
-	reasons := build.Reasons()
+	reasons := pipeline.Reasons()
 	// What the corpus itself rules out; everything else is a shortcoming of the compiler.
 	ruledOut := []string{
 		"missing_database", "unreadable_database", "failing_sql", "unknown_name", "unparsable_sql", "not_a_select",

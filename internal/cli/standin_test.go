@@ -16,10 +16,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// standIn is the program that stands in for agents: `standin HOW SUITE`, where SUITE is a copy of the suite that it knows gold from.
+// standIn is the program that stands in for agents: `standin HOW SUITE`, where SUITE is a copy of the suite that it
+// knows gold from.
 func standIn() {
 	if err := standInAs(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -169,7 +170,7 @@ func post(path, label string, body any) ([]byte, error) {
 }
 
 // planFor finds the plan that meets a request.
-func planFor(knows, asked string) (*universe.Plan, error) {
+func planFor(knows, asked string) (*task.Plan, error) {
 	s, err := suite.Load(knows)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestStyles holds BIRD and Spider's dev questions, in the slot, sel and rest styles, to what the README promises: how many
-// plans are proven, how many tasks are published, that the bytes do not depend on the number of workers, that the
+// TestStyles holds BIRD and Spider's dev questions, in the slot, sel and rest styles, to what the README promises: how
+// many plans are proven, how many tasks are published, that the bytes do not depend on the number of workers, that the
 // certificates hold, and that gold succeeds.
 func TestStyles(t *testing.T) {
 	shared := os.Getenv("SEATRIAL_SHARED")
@@ -34,14 +34,14 @@ func TestStyles(t *testing.T) {
 	}
 	published := map[[2]string]int{}
 	synthesised := 0
-	for _, task := range s.Tasks {
-		published[[2]string{task.Corpus, task.Style}]++
-		if strings.Contains(strings.Join(task.Flags, " "), universe.FlagSynthesized) {
+	for _, tk := range s.Tasks {
+		published[[2]string{tk.Corpus, tk.Style}]++
+		if strings.Contains(strings.Join(tk.Flags, " "), task.FlagSynthesized) {
 			synthesised++
 		}
 	}
 	for key, least := range map[[2]string]int{
-		{"bird", universe.StyleSlot}: 1320, {"bird", universe.StyleSel}: 1320, {"bird", universe.StyleRest}: 1420,
+		{"bird", task.StyleSlot}: 1320, {"bird", task.StyleSel}: 1320, {"bird", task.StyleRest}: 1420,
 	} {
 		if published[key] < least {
 			t.Errorf("%s: %d are published, want at least %d", key, published[key], least)
@@ -61,7 +61,7 @@ func TestStyles(t *testing.T) {
 		alone := make(filepath.Join(dir, corpus), append(styles, "--corpus", spec, "--workers", "1")...)
 		for style, c := range alone.Styles {
 			least := 0.97
-			if corpus == "bird" && style != universe.StyleRest {
+			if corpus == "bird" && style != task.StyleRest {
 				least = 0.90
 			}
 			if share := float64(c.Proven) / float64(c.Read); share < least {

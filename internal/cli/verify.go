@@ -3,13 +3,13 @@ package cli
 import (
 	"fmt"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/verify"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
-	var o verify.Options
+	var o proof.Options
 	cmd := &cobra.Command{
 		Use:   "verify SUITE",
 		Short: "Execute every certificate of a suite again and report drift",
@@ -28,7 +28,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			}
 			m := a.meter()
 			o.Progress = func(done, total, drifted int) { m.show("verify", done, total, fmt.Sprintf("%d drifted", drifted)) }
-			outcome, err := verify.Suite(cmd.Context(), s, o)
+			outcome, err := proof.Suite(cmd.Context(), s, o)
 			m.clear()
 			if err != nil {
 				return err
@@ -51,6 +51,6 @@ func (a *app) verifyCommand() *cobra.Command {
 		},
 	}
 	workersFlag(cmd, &o.Workers)
-	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", verify.DefaultTimeout, "a statement that takes longer ends the command")
+	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", proof.DefaultTimeout, "a statement that takes longer ends the command")
 	return cmd
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/build"
-	"github.com/seatrial/seatrial/internal/compile"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/embedding"
-	"github.com/seatrial/seatrial/internal/model"
-	"github.com/seatrial/seatrial/internal/request"
+	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
 	"github.com/spf13/cobra"
 )
 
@@ -58,7 +58,7 @@ func (w writer) Write(ctx context.Context, prompt string) (string, error) {
 }
 
 // openWriter makes the writer of a build, where one is asked for. done closes what it uses.
-func (a *app) openWriter(o *writerOptions, b *build.Options) (done func() error, err error) {
+func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() error, err error) {
 	done = func() error { return nil }
 	if o.written != "" {
 		if b.Written, b.WrittenRequests, err = readWritten(o.written); err != nil {
@@ -155,7 +155,7 @@ func readWritten(path string) (tools []compile.Written, requests []request.Writt
 		asked, ofRequest, err := request.ReadWritten(line)
 		var w compile.Written
 		if !ofRequest {
-			err = universe.DecodeStrict(line, &w)
+			err = task.DecodeStrict(line, &w)
 		}
 		switch {
 		case err != nil:

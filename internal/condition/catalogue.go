@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/search"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
 // Kinds of conditions, by what they change.
@@ -171,7 +171,7 @@ func (c Condition) decode() (*entry, int, error) {
 		return e, 0, nil
 	}
 	fields := map[string]int{}
-	if err := universe.DecodeStrict(c.Parameters, &fields); err != nil {
+	if err := task.DecodeStrict(c.Parameters, &fields); err != nil {
 		return nil, 0, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
 	}
 	value := fields[e.Parameter.Name]

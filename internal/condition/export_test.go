@@ -1,6 +1,6 @@
 package condition
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 // Plant puts two kinds into the catalogue that no certificate may pass, and gives a function that takes them out again.
 func Plant() (names []string, remove func()) {
@@ -31,7 +31,7 @@ func (f *plantedFatal) make(_ FaultInput, m *made) error {
 
 func (*plantedFatal) hint(*adviser) (string, error) { return "Nothing helps.", nil }
 
-func (f *plantedFatal) Refuse(*Call) (*universe.ToolError, *Decision) { return refuseForGood() }
+func (f *plantedFatal) Refuse(*Call) (*task.ToolError, *Decision) { return refuseForGood() }
 
 // plantedNothing never lands, and says that it was applied.
 type plantedNothing struct{ target }

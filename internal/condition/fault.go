@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Variants of a condition of the environment, as they stand in its parameters.
@@ -81,9 +81,9 @@ const maxPoints = 8
 const faultsAll = "all"
 
 // ParseFaults reads the faults that a command was given, one combination a text, in their order: NAME[:POINTS], several
-// that strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination stand in the
-// order in which they apply. Mistakes are of the type [*diag.Error] with the exit code [diag.ExitUsage]; two combinations
-// that mean the same are one.
+// that strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination stand in
+// the order in which they apply. Mistakes are of the type [*diag.Error] with the exit code [diag.ExitUsage]; two
+// combinations that mean the same are one.
 func ParseFaults(texts []string) ([][]Fault, error) {
 	var combinations [][]Fault
 	given := map[string]string{}
@@ -196,7 +196,7 @@ func Variants(kind string) []string {
 	return variants
 }
 
-// NeedPaths says whether some fault can only be placed by who knows every right way of a task: see [universe.Task.Paths].
+// NeedPaths says whether some fault can only be placed by who knows every right way of a task: see [task.Task.Paths].
 func NeedPaths(combinations [][]Fault) bool {
 	return slices.ContainsFunc(combinations, func(faults []Fault) bool {
 		return slices.ContainsFunc(faults, func(f Fault) bool {
@@ -221,8 +221,8 @@ func (c Condition) Variant() string {
 	return target.Variant
 }
 
-// Role gives the role of an instance under a condition of the environment or of the request, or under one whose toolkit is
-// chosen.
+// Role gives the role of an instance under a condition of the environment or of the request, or under one whose toolkit
+// is chosen.
 func (c Condition) Role() string {
 	at := find(c.Name)
 	switch {
@@ -272,11 +272,11 @@ func (t *target) hits(c *Call) bool { return c.Tool.Name == t.Tool }
 
 // FaultInput is what the steps of conditions are made from.
 type FaultInput struct {
-	Task  *universe.Task
-	Tools []*universe.Tool // that the agent is shown
+	Task  *task.Task
+	Tools []*task.Tool // that the agent is shown
 }
 
-func (in *FaultInput) tool(name string) *universe.Tool {
+func (in *FaultInput) tool(name string) *task.Tool {
 	for _, t := range in.Tools {
 		if t.Name == name {
 			return t
@@ -288,7 +288,7 @@ func (in *FaultInput) tool(name string) *universe.Tool {
 // made collects what the conditions of an instance stand for.
 type made struct {
 	steps []Step
-	tools []*universe.Tool
+	tools []*task.Tool
 	asked bool // somebody wants get_info
 	// spent counts, by tool, the attempts that fail because of the conditions so far, as they do for an agent that does at
 	// once what the errors ask for: failures that pass come one after the other, so that none hides another.
@@ -305,19 +305,19 @@ func (m *made) spend(tool string, times int) int {
 func (m *made) step(s Step) { m.steps = append(m.steps, s) }
 
 // companion adds a tool, once.
-func (m *made) companion(t *universe.Tool) bool {
-	if slices.ContainsFunc(m.tools, func(other *universe.Tool) bool { return other.Name == t.Name }) {
+func (m *made) companion(t *task.Tool) bool {
+	if slices.ContainsFunc(m.tools, func(other *task.Tool) bool { return other.Name == t.Name }) {
 		return false
 	}
 	m.tools = append(m.tools, t)
 	return true
 }
 
-// Faults makes the steps of the conditions of the environment, in the order in which they apply, and the tools that they
-// add to the toolkit, in the order in which they are shown after its own. Conditions of other kinds are passed over. With
-// no condition of the environment there are no steps and no tools. The error is Seatrial's own failure: parameters that
-// [Place] cannot have written, or a tool that is not there.
-func Faults(conditions []Condition, in FaultInput) ([]Step, []*universe.Tool, error) {
+// Faults makes the steps of the conditions of the environment, in the order in which they apply, and the tools that
+// they add to the toolkit, in the order in which they are shown after its own. Conditions of other kinds are passed
+// over. With no condition of the environment there are no steps and no tools. The error is Seatrial's own failure:
+// parameters that [Place] cannot have written, or a tool that is not there.
+func Faults(conditions []Condition, in FaultInput) ([]Step, []*task.Tool, error) {
 	ordered := slices.Clone(conditions)
 	slices.SortStableFunc(ordered, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
 	m := &made{spent: map[string]int{}}
@@ -351,10 +351,10 @@ func Faults(conditions []Condition, in FaultInput) ([]Step, []*universe.Tool, er
 // decodeFault reads the parameters of a condition of the environment, strictly and in their one form.
 func (e *entry) decodeFault(c Condition) (fault, error) {
 	f := e.fault()
-	if err := universe.DecodeStrict(c.Parameters, f); err != nil {
+	if err := task.DecodeStrict(c.Parameters, f); err != nil {
 		return nil, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
 	}
-	written, err := universe.Marshal(f)
+	written, err := task.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 	}
@@ -378,7 +378,7 @@ func detail(fields ...Field) json.RawMessage {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(universe.AppendValue(dst, fields[i].Name), ':')
+		dst = append(task.AppendValue(dst, fields[i].Name), ':')
 		dst = append(dst, fields[i].Value...)
 	}
 	return append(dst, '}')

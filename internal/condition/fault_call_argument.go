@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // meddling is what call.dropped-argument, call.coerced-argument and call.default-argument have in common: middleware
@@ -49,9 +49,9 @@ func (f *meddling) choosePlain(p *placement, fits func(s *site, l literal) bool)
 			continue
 		}
 		// A value that something has to equal makes more of a difference than a bound.
-		if b := bindingOf(s.tool, l.name); chosen.name == "" || b != nil && b.Role == universe.RoleEqual {
+		if b := bindingOf(s.tool, l.name); chosen.name == "" || b != nil && b.Role == task.RoleEqual {
 			chosen = l
-			if b == nil || b.Role == universe.RoleEqual {
+			if b == nil || b.Role == task.RoleEqual {
 				break
 			}
 		}
@@ -66,7 +66,7 @@ func (p *placement) meddles(s *site, l literal) bool {
 	if s.tool.Parameters == nil || s.tool.Body == nil {
 		return false
 	}
-	if s.tool.Body.Engine == universe.EngineRelation {
+	if s.tool.Body.Engine == task.EngineRelation {
 		return l.name == "value"
 	}
 	return true
@@ -106,7 +106,7 @@ func echoed(arguments map[string]any) json.RawMessage {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(universe.AppendValue(dst, name), ':')
+		dst = append(task.AppendValue(dst, name), ':')
 		dst = append(dst, encode(arguments[name])...)
 	}
 	return append(dst, '}')
@@ -116,9 +116,9 @@ func echoed(arguments map[string]any) json.RawMessage {
 func encode(v any) json.RawMessage {
 	switch v.(type) {
 	case nil, int64, float64, string:
-		return universe.AppendValue(nil, v)
+		return task.AppendValue(nil, v)
 	}
-	written, err := universe.Marshal(v)
+	written, err := task.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null") // what was decoded from JSON has a JSON form
 	}
@@ -131,13 +131,13 @@ type dropped struct {
 }
 
 func (f *dropped) place(p *placement) *Refusal {
-	return f.choosePlain(p, func(s *site, _ literal) bool { return s.tool.Body.Engine == universe.EngineSQLite })
+	return f.choosePlain(p, func(s *site, _ literal) bool { return s.tool.Body.Engine == task.EngineSQLite })
 }
 
 func (f *dropped) make(in FaultInput, m *made) error { return f.arrange(in, m, f) }
 
 // ChangeValues is that of [ValueStep]: a placeholder without an argument is NULL.
-func (f *dropped) ChangeValues(c *Call, values []universe.Value) ([]universe.Value, *Decision) {
+func (f *dropped) ChangeValues(c *Call, values []task.Value) ([]task.Value, *Decision) {
 	if !f.hits(c) {
 		return values, nil
 	}
@@ -181,7 +181,7 @@ const most = math.MaxInt32
 
 // isLowerBound says whether an argument is what something has to exceed: there a small number changes little.
 func isLowerBound(s *site, argument string) bool {
-	if s.tool.Body.Engine == universe.EngineRelation {
+	if s.tool.Body.Engine == task.EngineRelation {
 		for _, given := range []any{s.call.Arguments["condition"], s.tool.Body.Fixed["condition"]} {
 			if condition, ok := given.(string); ok && strings.Contains(condition, "greater") {
 				return true
@@ -249,7 +249,7 @@ func coercion(s *site, value any, argument string) string {
 
 func caseless(s *site, argument string) bool {
 	if b := bindingOf(s.tool, argument); b != nil {
-		return b.Role == universe.RoleLike
+		return b.Role == task.RoleLike
 	}
 	for _, given := range []any{s.call.Arguments["condition"], s.tool.Body.Fixed["condition"]} {
 		if condition, ok := given.(string); ok && (strings.Contains(condition, "like") || condition == "contains") {
@@ -264,7 +264,7 @@ func (f *coerced) make(in FaultInput, m *made) error { return f.arrange(in, m, f
 // ChangeArguments is that of [ArgumentStep].
 func (f *coerced) ChangeArguments(
 	c *Call, arguments map[string]any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	return f.put(c, arguments, f.coerce)
 }
 
@@ -276,7 +276,7 @@ func (f *coerced) Beside(c *Call, arguments map[string]any) ([]Field, *Decision)
 func (f *coerced) coerce(v any) any {
 	switch v := v.(type) {
 	case string:
-		if _, refers := universe.ParseReference(v); refers {
+		if _, refers := task.ParseReference(v); refers {
 			return v
 		}
 		switch f.How {
@@ -357,14 +357,14 @@ func (f *defaulted) make(in FaultInput, m *made) error { return f.arrange(in, m,
 // ChangeArguments is that of [ArgumentStep].
 func (f *defaulted) ChangeArguments(
 	c *Call, arguments map[string]any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	return f.put(c, arguments, func(v any) any {
 		if s, ok := v.(string); ok {
-			if _, refers := universe.ParseReference(s); refers {
+			if _, refers := task.ParseReference(s); refers {
 				return v
 			}
 		}
-		fresh, err := universe.DecodeValue(f.Default)
+		fresh, err := task.DecodeValue(f.Default)
 		if err != nil {
 			return v // parameters are read strictly: this cannot be
 		}
@@ -380,7 +380,7 @@ func (f *defaulted) Beside(c *Call, arguments map[string]any) ([]Field, *Decisio
 // put changes the argument, and each element of it where it is a list. References are left to stand for what they do.
 func (f *meddling) put(
 	c *Call, arguments map[string]any, change func(any) any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	given, ok := arguments[f.Argument]
 	if !f.hits(c) || !ok {
 		return arguments, nil, nil

@@ -3,11 +3,11 @@ package condition
 import (
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// rateLimit is call.rate-limit: the quota of the tool is spent when it is first called, and comes back some turns later.
-// Until then its calls are refused, with the wait in turns.
+// rateLimit is call.rate-limit: the quota of the tool is spent when it is first called, and comes back some turns
+// later. Until then its calls are refused, with the wait in turns.
 type rateLimit struct {
 	target
 	Wait int `json:"wait"` // in turns, counted from that of the first call to the tool
@@ -35,7 +35,7 @@ func (f *rateLimit) make(_ FaultInput, m *made) error {
 }
 
 // Refuse is that of [Refuser].
-func (f *rateLimit) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *rateLimit) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (f *rateLimit) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	if left == 1 {
 		turns = "turn"
 	}
-	return &universe.ToolError{
+	return &task.ToolError{
 		Code:    CodeRateLimit,
 		Message: fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", left, turns),
 	}, applied(Field{"wait", number(left)})

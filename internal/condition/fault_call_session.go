@@ -3,7 +3,7 @@ package condition
 import (
 	"encoding/json"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // toolRenew is the companion of call.session.
@@ -42,7 +42,7 @@ func (f *session) make(in FaultInput, m *made) error {
 }
 
 // Refuse is that of [Refuser].
-func (f *session) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *session) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (f *session) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	if renewed >= f.Renewals {
 		return nil, &Decision{}
 	}
-	return &universe.ToolError{
+	return &task.ToolError{
 		Code: CodeSession, Message: "The session has expired. Call `" + toolRenew + "`, then make this call again.",
 	}, applied(Field{"renewed", number(renewed)}, Field{"of", number(f.Renewals)})
 }
@@ -67,7 +67,7 @@ type renewal struct{ *target }
 func (*renewal) Serves(tool string) bool { return tool == toolRenew }
 
 // Answer is that of [Companion].
-func (*renewal) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload, *universe.ToolError, *Decision) {
+func (*renewal) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload, *task.ToolError, *Decision) {
 	if _, mistake := companionArguments(c); mistake != nil {
 		return Payload{}, mistake, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // conflict is what conflict.stale, conflict.corrupted, conflict.minority and conflict.pair have in common: several
@@ -64,8 +64,8 @@ func (f *conflict) placeConflict(p *placement, replicas int, fits func(s *site) 
 			f.Others = append(f.Others, p.replicaName(s.tool.Name, n))
 		}
 	}
-	column := p.column(s, func(c universe.Column, values []universe.Value) bool {
-		return isNumeric(c, values) && c.Type != universe.TypeText
+	column := p.column(s, func(c task.Column, values []task.Value) bool {
+		return isNumeric(c, values) && c.Type != task.TypeText
 	})
 	if column >= 0 {
 		f.Change = alteration{Column: column, Less: 1 + p.draw("less").IntN(9)}
@@ -81,8 +81,8 @@ func (p *placement) replicaName(tool string, n int) string {
 	return name
 }
 
-// otherPlan gives the tools of another plan that shares none with the primary one, that of the answer last, and those of
-// the primary plan; nil where there is none.
+// otherPlan gives the tools of another plan that shares none with the primary one, that of the answer last, and those
+// of the primary plan; nil where there is none.
 func (p *placement) otherPlan() (other, mine []string) {
 	mine = planTools(p.Plan)
 	for i := range p.Task.Plans {
@@ -99,7 +99,7 @@ func (p *placement) otherPlan() (other, mine []string) {
 }
 
 // planTools lists the tools of a plan, that of the answer last.
-func planTools(plan *universe.Plan) []string {
+func planTools(plan *task.Plan) []string {
 	last := ""
 	for i := range plan.Calls {
 		if plan.Calls[i].Label == plan.Answer {
@@ -178,7 +178,7 @@ func (f *conflict) apply(p Payload) (Payload, int) {
 	return p.withRows(p.Result.Rows[: n-1 : n-1]), 1
 }
 
-func (x alteration) less(v universe.Value) (universe.Value, bool) {
+func (x alteration) less(v task.Value) (task.Value, bool) {
 	switch v := v.(type) {
 	case int64:
 		if v < -maxExact {
@@ -255,9 +255,9 @@ func (f *stale) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	return f.pointer(p.with(fieldAsOf, jsonText(asOf)), c), f.decision(wrong, changed)
 }
 
-// corrupted is conflict.corrupted: a source lost a row or changed values on the way, and its own count of rows and sum of
-// a column, made before, do not fit. Both can be checked by reading. In the look-alike they fit, and a warning speaks of
-// an earlier damage.
+// corrupted is conflict.corrupted: a source lost a row or changed values on the way, and its own count of rows and sum
+// of a column, made before, do not fit. Both can be checked by reading. In the look-alike they fit, and a warning
+// speaks of an earlier damage.
 type corrupted struct {
 	conflict
 }
@@ -292,7 +292,7 @@ func (f *corrupted) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	name := c.Tool.Name
 	if at := f.Change.Column; at >= 0 && at < len(p.Result.Columns) && (name == f.Tool || f.Replicas || name == f.Others[len(f.Others)-1]) {
 		if total := sum(before.Result, at); total != nil {
-			p = p.with(fieldSum, detail(Field{p.Result.Columns[at], universe.AppendValue(nil, total)}))
+			p = p.with(fieldSum, detail(Field{p.Result.Columns[at], task.AppendValue(nil, total)}))
 		}
 	}
 	if f.Variant == VariantLookalike && name == f.Tool {
@@ -303,7 +303,7 @@ func (f *corrupted) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 
 // sum adds the numbers of a column in the order of the rows: a whole number where all are, else a real; nil where there
 // is no number.
-func sum(r *universe.Result, column int) universe.Value {
+func sum(r *task.Result, column int) task.Value {
 	whole, real, wholes, reals := int64(0), 0.0, false, false
 	for _, row := range r.Rows {
 		switch v := row[column].(type) {
@@ -396,7 +396,7 @@ func (f *pair) linked(p *placement, s *site) int {
 	columns := p.columns(s)
 	whole := s.answer
 	for _, u := range s.uses {
-		whole = whole || u.column == "" && u.binding != nil && u.binding.Kind == universe.BindTable
+		whole = whole || u.column == "" && u.binding != nil && u.binding.Kind == task.BindTable
 	}
 	if len(columns) < 2 || !whole {
 		return -1
@@ -412,14 +412,14 @@ func (f *pair) linked(p *placement, s *site) int {
 
 // differs says whether moving a column of the answer gives other records.
 func (f *pair) differs(p *placement, s *site, at int) bool {
-	r := &universe.Result{Columns: make([]string, len(p.columns(s))), Rows: p.gold.Rows}
-	moved := &universe.Result{Columns: r.Columns, Rows: movedOn(r.Rows, at)}
+	r := &task.Result{Columns: make([]string, len(p.columns(s))), Rows: p.gold.Rows}
+	moved := &task.Result{Columns: r.Columns, Rows: movedOn(r.Rows, at)}
 	return r.Digest(false) != moved.Digest(false)
 }
 
 // movedOn gives rows in which each takes a column's value from the row before it, the first from the last.
-func movedOn(rows []universe.Row, column int) []universe.Row {
-	moved := make([]universe.Row, len(rows))
+func movedOn(rows []task.Row, column int) []task.Row {
+	moved := make([]task.Row, len(rows))
 	for i, row := range rows {
 		moved[i] = slices.Clone(row)
 		moved[i][column] = rows[(i+len(rows)-1)%len(rows)][column]

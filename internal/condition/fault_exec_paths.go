@@ -3,7 +3,7 @@ package condition
 import (
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // firstTried is exec.first-tried (Hell or High Water §3.1 and appendix A): the first call of the episode, by its
@@ -61,7 +61,7 @@ func toolsOf(paths [][]string) map[string]bool {
 }
 
 // Refuse is that of [Refuser].
-func (f *firstTried) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *firstTried) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.right[c.Tool.Name] {
 		return nil, nil
 	}
@@ -77,8 +77,8 @@ func (f *firstTried) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	return refuseForGood()
 }
 
-// allUnavailable is exec.all-unavailable (Hell or High Water §1): every tool of every right path fails for good, so that
-// declining is right. Target.Tool is the tool of the primary plan that is called first.
+// allUnavailable is exec.all-unavailable (Hell or High Water §1): every tool of every right path fails for good, so
+// that declining is right. Target.Tool is the tool of the primary plan that is called first.
 type allUnavailable struct {
 	target
 	Paths [][]string `json:"paths"`
@@ -106,18 +106,18 @@ func (f *allUnavailable) make(_ FaultInput, m *made) error {
 }
 
 // Refuse is that of [Refuser].
-func (f *allUnavailable) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *allUnavailable) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.right[c.Tool.Name] {
 		return nil, nil
 	}
 	return refuseForGood()
 }
 
-// StrikesFirst lists the tools of which an adaptive fault strikes the one that is called first, in their order; nil for other
-// conditions.
+// StrikesFirst lists the tools of which an adaptive fault strikes the one that is called first, in their order; nil for
+// other conditions.
 func (c Condition) StrikesFirst() []string {
 	var f firstTried
-	if c.Name != "exec.first-tried" || universe.DecodeStrict(c.Parameters, &f) != nil || f.Variant != VariantFault {
+	if c.Name != "exec.first-tried" || task.DecodeStrict(c.Parameters, &f) != nil || f.Variant != VariantFault {
 		return nil
 	}
 	return sortedKeys(toolsOf(f.Paths))

@@ -1,10 +1,10 @@
 package condition
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 // Codes of failures that are no mistakes of the agent.
 const (
-	CodeTimeout     = universe.CodeTimeout
+	CodeTimeout     = task.CodeTimeout
 	CodeConnection  = "connection_error"
 	CodeServer      = "server_error"
 	CodeIO          = "io_error"
@@ -75,7 +75,7 @@ func (f *transient) make(_ FaultInput, m *made) error {
 }
 
 // Refuse is that of [Refuser].
-func (f *transient) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *transient) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return nil, nil
 	}
@@ -83,6 +83,6 @@ func (f *transient) Refuse(c *Call) (*universe.ToolError, *Decision) {
 	if failure < 1 || failure > f.Times {
 		return nil, &Decision{}
 	}
-	return &universe.ToolError{Code: f.wording.code, Message: f.wording.message},
+	return &task.ToolError{Code: f.wording.code, Message: f.wording.message},
 		applied(Field{"failure", number(failure)}, Field{"of", number(f.Times)})
 }

@@ -1,6 +1,6 @@
 package condition
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
 // unavailable is exec.unavailable: the tool fails for good, and another path of the task does without it.
 type unavailable struct {
@@ -48,13 +48,13 @@ func (f *unavailable) make(_ FaultInput, m *made) error {
 }
 
 // Refuse is that of [Refuser].
-func (f *unavailable) Refuse(c *Call) (*universe.ToolError, *Decision) {
+func (f *unavailable) Refuse(c *Call) (*task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return nil, nil
 	}
 	return refuseForGood()
 }
 
-func refuseForGood() (*universe.ToolError, *Decision) {
-	return &universe.ToolError{Code: CodeUnavailable, Message: unavailableMessage}, applied()
+func refuseForGood() (*task.ToolError, *Decision) {
+	return &task.ToolError{Code: CodeUnavailable, Message: unavailableMessage}, applied()
 }

@@ -1,16 +1,16 @@
 package condition
 
 import (
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// toolInfo is the companion of specifications that drift: Hell or High Water, appendix A, gives agents a function of this
-// name that returns the documentation of a tool.
+// toolInfo is the companion of specifications that drift: Hell or High Water, appendix A, gives agents a function of
+// this name that returns the documentation of a tool.
 const toolInfo = "get_info"
 
 // info answers calls to get_info with what is said of a tool now.
 type info struct {
-	tools    []*universe.Tool
+	tools    []*task.Tool
 	specific []SpecificationStep
 }
 
@@ -35,7 +35,7 @@ func (*info) Name() string { return toolInfo }
 func (*info) Serves(tool string) bool { return tool == toolInfo }
 
 // Answer is that of [Companion].
-func (s *info) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload, *universe.ToolError, *Decision) {
+func (s *info) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload, *task.ToolError, *Decision) {
 	names, mistake := companionArguments(c, "tool")
 	if mistake != nil {
 		return Payload{}, mistake, nil
@@ -43,29 +43,29 @@ func (s *info) Answer(c *Call, _ func(string) (string, Payload, bool)) (Payload,
 	in := FaultInput{Tools: s.tools}
 	t := in.tool(names[0])
 	if t == nil {
-		return Payload{}, &universe.ToolError{
-			Code: universe.CodeUnknownTool, Message: "There is no tool called `" + names[0] + "`.",
+		return Payload{}, &task.ToolError{
+			Code: task.CodeUnknownTool, Message: "There is no tool called `" + names[0] + "`.",
 		}, nil
 	}
 	for _, step := range s.specific {
 		t = step.Specify(t)
 	}
-	content, err := universe.Marshal(struct {
-		Name        string           `json:"name"`
-		Description string           `json:"description"`
-		Parameters  *universe.Schema `json:"parameters"`
-		Returns     *universe.Schema `json:"returns,omitempty"`
+	content, err := task.Marshal(struct {
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
+		Returns     *task.Schema `json:"returns,omitempty"`
 	}{t.Name, t.Description, t.Parameters, t.Returns})
 	if err != nil {
-		return Payload{}, &universe.ToolError{Code: CodeServer, Message: "The specification cannot be written."}, nil
+		return Payload{}, &task.ToolError{Code: CodeServer, Message: "The specification cannot be written."}, nil
 	}
 	return Payload{Content: content}, nil, nil
 }
 
 // respecify copies a tool with other properties and required arguments.
-func respecify(t *universe.Tool, change func(p *universe.Schema)) *universe.Tool {
+func respecify(t *task.Tool, change func(p *task.Schema)) *task.Tool {
 	changed, parameters := *t, *t.Parameters
-	parameters.Properties = append([]universe.Property(nil), parameters.Properties...)
+	parameters.Properties = append([]task.Property(nil), parameters.Properties...)
 	parameters.Required = append([]string(nil), parameters.Required...)
 	change(&parameters)
 	changed.Parameters = &parameters
@@ -73,7 +73,7 @@ func respecify(t *universe.Tool, change func(p *universe.Schema)) *universe.Tool
 }
 
 // accepted lists the arguments of a tool as they are named now.
-func accepted(t *universe.Tool) []string {
+func accepted(t *task.Tool) []string {
 	names := make([]string, 0, len(t.Parameters.Properties)+1)
 	for _, p := range t.Parameters.Properties {
 		names = append(names, p.Name)
@@ -82,7 +82,7 @@ func accepted(t *universe.Tool) []string {
 }
 
 // freeName gives a name that no argument of the tool bears.
-func freeName(t *universe.Tool, names ...string) string {
+func freeName(t *task.Tool, names ...string) string {
 	for _, name := range names {
 		if t.Parameters.Property(name) == nil {
 			return name

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // alias is out.alias: the values of a field come as codes, and a legend beside the records says what each stands for.
@@ -19,8 +19,8 @@ type alias struct {
 const fieldLegend = "legend"
 
 func (f *alias) place(p *placement) *Refusal {
-	s, column, refused := p.chooseColumn(reasonNoColumn, func(_ *site, _ universe.Column, values []universe.Value) bool {
-		return values == nil || slices.ContainsFunc(values, func(v universe.Value) bool {
+	s, column, refused := p.chooseColumn(reasonNoColumn, func(_ *site, _ task.Column, values []task.Value) bool {
+		return values == nil || slices.ContainsFunc(values, func(v task.Value) bool {
 			_, ok := plainText(v)
 			return ok
 		})
@@ -55,9 +55,9 @@ func (f *alias) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 		return p, &Decision{}
 	}
 	prefix := f.unused(p.Result)
-	codes := map[universe.Value]string{}
+	codes := map[task.Value]string{}
 	var legend []Field
-	p, changed := p.mapColumn(f.Column, func(v universe.Value) (universe.Value, bool) {
+	p, changed := p.mapColumn(f.Column, func(v task.Value) (task.Value, bool) {
 		if _, ok := plainText(v); !ok {
 			return v, false
 		}
@@ -65,7 +65,7 @@ func (f *alias) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 		if !known {
 			code = prefix + strconv.Itoa(len(codes)+1)
 			codes[v] = code
-			legend = append(legend, Field{code, universe.AppendValue(nil, v)})
+			legend = append(legend, Field{code, task.AppendValue(nil, v)})
 		}
 		return code, true
 	})
@@ -73,15 +73,15 @@ func (f *alias) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 		return p, &Decision{}
 	}
 	p.Columns = slices.Clone(p.Columns)
-	p.Columns[f.Column].Type = universe.TypeText
+	p.Columns[f.Column].Type = task.TypeText
 	p = p.with(fieldLegend, detail(Field{p.Result.Columns[f.Column], detail(legend...)}))
 	return p, applied(Field{"field", jsonText(f.Field)}, Field{"codes", number(len(codes))})
 }
 
 // unused gives a prefix with which no value of the column begins.
-func (f *alias) unused(r *universe.Result) string {
+func (f *alias) unused(r *task.Result) string {
 	prefix := f.Prefix
-	for slices.ContainsFunc(r.Rows, func(row universe.Row) bool {
+	for slices.ContainsFunc(r.Rows, func(row task.Row) bool {
 		s, ok := row[f.Column].(string)
 		return ok && strings.HasPrefix(s, prefix)
 	}) {

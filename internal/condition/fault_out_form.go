@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// form is what out.wrapped-unit, out.labelled, out.explained and out.number-format have in common: the values of one field
-// are written as text in another form. The kinds differ in how one value is written.
+// form is what out.wrapped-unit, out.labelled, out.explained and out.number-format have in common: the values of one
+// field are written as text in another form. The kinds differ in how one value is written.
 type form struct {
 	target
 	Column int    `json:"column"`
@@ -47,16 +47,16 @@ func (f *form) place(p *placement) *Refusal {
 	if f.name == kindWrapped || f.name == kindNumber {
 		missing = reasonNoNumber
 	}
-	s, column, refused := p.chooseColumn(missing, func(s *site, c universe.Column, values []universe.Value) bool {
+	s, column, refused := p.chooseColumn(missing, func(s *site, c task.Column, values []task.Value) bool {
 		if missing == reasonNoNumber && !isNumeric(c, values) {
 			return false
 		}
 		if values == nil {
-			return f.name != kindNumber || c.Type == universe.TypeNumber
+			return f.name != kindNumber || c.Type == task.TypeNumber
 		}
-		return slices.ContainsFunc(values, func(v universe.Value) bool {
+		return slices.ContainsFunc(values, func(v task.Value) bool {
 			written, differs := f.write(c.Name, v)
-			return differs && written != string(universe.AppendValue(nil, v)) // text that is the number reads as the number
+			return differs && written != string(task.AppendValue(nil, v)) // text that is the number reads as the number
 		})
 	})
 	if refused != nil {
@@ -100,12 +100,12 @@ func (f *form) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	if f.Column < len(p.Result.Columns) {
 		name = p.Result.Columns[f.Column]
 	}
-	p, changed := p.mapColumn(f.Column, func(v universe.Value) (universe.Value, bool) { return f.write(name, v) })
+	p, changed := p.mapColumn(f.Column, func(v task.Value) (task.Value, bool) { return f.write(name, v) })
 	if changed == 0 {
 		return p, &Decision{}
 	}
 	p.Columns = slices.Clone(p.Columns)
-	p.Columns[f.Column].Type = universe.TypeText
+	p.Columns[f.Column].Type = task.TypeText
 	if f.name == kindNumber {
 		p = p.with(fieldLocale, jsonText(f.With))
 	}
@@ -113,11 +113,11 @@ func (f *form) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 }
 
 // write gives a value in the other form, and whether it differs. Missing values and binary data stay.
-func (f *form) write(name string, v universe.Value) (universe.Value, bool) {
+func (f *form) write(name string, v task.Value) (task.Value, bool) {
 	switch f.name {
 	case kindWrapped:
 		if isNumber(v) {
-			return f.With + " " + string(universe.AppendValue(nil, v)), true
+			return f.With + " " + string(task.AppendValue(nil, v)), true
 		}
 	case kindNumber:
 		if isNumber(v) {
@@ -129,14 +129,14 @@ func (f *form) write(name string, v universe.Value) (universe.Value, bool) {
 		}
 	case kindExplained:
 		if _, ok := plainText(v); ok {
-			return "The value of " + name + " in this record is " + string(universe.AppendValue(nil, v)) + ".", true
+			return "The value of " + name + " in this record is " + string(task.AppendValue(nil, v)) + ".", true
 		}
 	}
 	return v, false
 }
 
 // isNumber says whether a value is a number that decimal digits can write.
-func isNumber(v universe.Value) bool {
+func isNumber(v task.Value) bool {
 	switch v := v.(type) {
 	case int64:
 		return true
@@ -148,15 +148,15 @@ func isNumber(v universe.Value) bool {
 }
 
 // plainText writes a number or a text as it is read aloud.
-func plainText(v universe.Value) (string, bool) {
+func plainText(v task.Value) (string, bool) {
 	if s, ok := v.(string); ok {
 		return s, true
 	}
-	return string(universe.AppendValue(nil, v)), isNumber(v)
+	return string(task.AppendValue(nil, v)), isNumber(v)
 }
 
 // formatNumber writes a number as a locale does: whole numbers without a fraction, reals with one.
-func formatNumber(v universe.Value, locale string) string {
+func formatNumber(v task.Value, locale string) string {
 	l := locales[locale]
 	var digits string
 	switch v := v.(type) {

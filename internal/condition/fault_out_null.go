@@ -3,7 +3,7 @@ package condition
 import (
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // nullSentinel is out.null-sentinel: missing values of a field come as a declared value that the field does not hold.
@@ -17,7 +17,7 @@ type nullSentinel struct {
 const fieldMissing = "missing_values"
 
 func (f *nullSentinel) place(p *placement) *Refusal {
-	s, column, refused := p.chooseColumn(reasonNoMissing, func(_ *site, _ universe.Column, values []universe.Value) bool {
+	s, column, refused := p.chooseColumn(reasonNoMissing, func(_ *site, _ task.Column, values []task.Value) bool {
 		return slices.Contains(values, nil)
 	})
 	if refused != nil {
@@ -48,16 +48,16 @@ func (f *nullSentinel) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 		return p, &Decision{}
 	}
 	sentinel := f.sentinel(p)
-	p, changed := p.mapColumn(f.Column, func(v universe.Value) (universe.Value, bool) { return sentinel, v == nil })
+	p, changed := p.mapColumn(f.Column, func(v task.Value) (task.Value, bool) { return sentinel, v == nil })
 	if changed == 0 {
 		return p, &Decision{}
 	}
-	p = p.with(fieldMissing, detail(Field{p.Result.Columns[f.Column], universe.AppendValue(nil, sentinel)}))
+	p = p.with(fieldMissing, detail(Field{p.Result.Columns[f.Column], task.AppendValue(nil, sentinel)}))
 	return p, applied(Field{"field", jsonText(f.Field)}, Field{"values", number(changed)})
 }
 
 // sentinel gives a value of the field's type that the field does not hold, nor anything that compares equal to it.
-func (f *nullSentinel) sentinel(p Payload) universe.Value {
+func (f *nullSentinel) sentinel(p Payload) task.Value {
 	numbers := false
 	held := map[string]bool{}
 	for _, row := range p.Result.Rows {
@@ -67,11 +67,11 @@ func (f *nullSentinel) sentinel(p Payload) universe.Value {
 		}
 	}
 	if declared := p.Columns[f.Column].Type; len(held) == 0 {
-		numbers = declared == universe.TypeInteger || declared == universe.TypeNumber
+		numbers = declared == task.TypeInteger || declared == task.TypeNumber
 	}
 	if numbers {
 		n := int64(-1)
-		for held[string(universe.AppendValue(nil, n))] || held[string(universe.AppendValue(nil, float64(n)))] {
+		for held[string(task.AppendValue(nil, n))] || held[string(task.AppendValue(nil, float64(n)))] {
 			n = n*10 - 9
 		}
 		return n

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // reordered is out.reordered: the rows of an ordered answer come in another order, with the place of each in the right
@@ -33,10 +33,10 @@ func (f *reordered) place(p *placement) *Refusal {
 	return nil
 }
 
-func sameReversed(rows []universe.Row) bool {
+func sameReversed(rows []task.Row) bool {
 	for i := range rows {
 		for j, v := range rows[i] {
-			if string(universe.AppendValue(nil, v)) != string(universe.AppendValue(nil, rows[len(rows)-1-i][j])) {
+			if string(task.AppendValue(nil, v)) != string(task.AppendValue(nil, rows[len(rows)-1-i][j])) {
 				return false
 			}
 		}

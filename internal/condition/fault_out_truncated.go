@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // toolPage is the companion of out.truncated.
@@ -102,7 +102,7 @@ func (s *pager) Name() string { return s.name }
 func (*pager) Serves(tool string) bool { return tool == toolPage }
 
 // Answer is that of [Companion].
-func (s *pager) Answer(c *Call, whole func(string) (string, Payload, bool)) (Payload, *universe.ToolError, *Decision) {
+func (s *pager) Answer(c *Call, whole func(string) (string, Payload, bool)) (Payload, *task.ToolError, *Decision) {
 	values, mistake := companionArguments(c, "cursor")
 	if mistake != nil {
 		return Payload{}, mistake, nil
@@ -112,8 +112,8 @@ func (s *pager) Answer(c *Call, whole func(string) (string, Payload, bool)) (Pay
 	tool, p, ok := whole(label)
 	f := s.divides[tool]
 	if err != nil || !ok || f == nil || n < 1 || n > len(p.Result.Rows) || n*f.Size >= len(p.Result.Rows) {
-		return Payload{}, &universe.ToolError{
-			Code: universe.CodeBadArguments, Message: "There is no page under the cursor " + string(jsonText(values[0])) + ".",
+		return Payload{}, &task.ToolError{
+			Code: task.CodeBadArguments, Message: "There is no page under the cursor " + string(jsonText(values[0])) + ".",
 		}, nil
 	}
 	return f.page(label, p, n), nil, applied(Field{"page", number(n + 1)})

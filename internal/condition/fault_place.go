@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // PlaceInput is what the parameters of a fault depend on, and all that they depend on.
 type PlaceInput struct {
-	Task  *universe.Task
-	Plan  *universe.Plan   // the primary plan of the instance
-	Tools []*universe.Tool // that the agent is shown; those of the task's plans are among them
-	Seed  uint64           // of the instance
+	Task  *task.Task
+	Plan  *task.Plan   // the primary plan of the instance
+	Tools []*task.Tool // that the agent is shown; those of the task's plans are among them
+	Seed  uint64       // of the instance
 }
 
 // Reasons why a kind makes no sense for a task, a closed list.
@@ -59,12 +59,12 @@ type placement struct {
 	variant string
 	point   int             // from 0
 	taken   map[string]bool // tools that earlier failpoints hit
-	gold    *universe.Gold  // the first right answer; nil where gold is no result
+	gold    *task.Gold      // the first right answer; nil where gold is no result
 }
 
-// Place chooses the parameters with which a fault strikes a task, or says why it makes no sense there: a fault is placed
-// only where a later call or the answer depends on what it changes. There is one condition for each tool that is hit;
-// failures that pass also strike one tool several times. It is a pure function of its arguments.
+// Place chooses the parameters with which a fault strikes a task, or says why it makes no sense there: a fault is
+// placed only where a later call or the answer depends on what it changes. There is one condition for each tool that is
+// hit; failures that pass also strike one tool several times. It is a pure function of its arguments.
 func Place(f Fault, variant string, in PlaceInput) ([]Condition, *Refusal, error) {
 	at := find(f.Kind)
 	if at < 0 || catalogue[at].Kind != KindEnvironment {
@@ -77,7 +77,7 @@ func Place(f Fault, variant string, in PlaceInput) ([]Condition, *Refusal, error
 	switch {
 	case !slices.Contains(Variants(f.Kind), variant):
 		return refuse(reasonNoVariant)
-	case in.Task.Proof == universe.ProofStatic:
+	case in.Task.Proof == task.ProofStatic:
 		return refuse(reasonNotExecuted)
 	case in.Plan == nil || len(in.Plan.Calls) == 0:
 		return refuse(reasonNoCall)
@@ -110,7 +110,7 @@ func Place(f Fault, variant string, in PlaceInput) ([]Condition, *Refusal, error
 	}
 	conditions := make([]Condition, len(placed))
 	for i, x := range placed {
-		parameters, err := universe.Marshal(x)
+		parameters, err := task.Marshal(x)
 		if err != nil {
 			return nil, nil, fmt.Errorf("task %s: fault %s: %w", in.Task.ID, f.Kind, err)
 		}
@@ -127,14 +127,14 @@ func refusal(reason string) *Refusal { return &Refusal{Reason: reason} }
 // draw gives the random stream of this failpoint. It depends on the seed, the kind, the task and the number of the
 // failpoint, and not on the variant: variants stand at one place wherever the place suits them.
 func (p *placement) draw(names ...string) *rand.Rand {
-	return universe.Draw(p.Seed, append([]string{"fault", p.kind, p.Task.ID, strconv.Itoa(p.point)}, names...)...)
+	return task.Draw(p.Seed, append([]string{"fault", p.kind, p.Task.ID, strconv.Itoa(p.point)}, names...)...)
 }
 
 // site is a call of the plan.
 type site struct {
 	at     int
-	call   *universe.Call
-	tool   *universe.Tool
+	call   *task.Call
+	tool   *task.Tool
 	answer bool // its result is the answer
 	rows   int  // of its result; -1 where it is not known
 	uses   []use
@@ -143,7 +143,7 @@ type site struct {
 // use is a reference of a later call to the result of a site.
 type use struct {
 	column  string // "" for the whole result
-	binding *universe.Binding
+	binding *task.Binding
 }
 
 // countTools counts the tools of the plan.
@@ -171,7 +171,7 @@ func (p *placement) choose(fits func(s *site) string) (*site, *Refusal) {
 	return nil, refusal(reason)
 }
 
-func (p *placement) find(name string) *universe.Tool {
+func (p *placement) find(name string) *task.Tool {
 	in := FaultInput{Tools: p.Tools}
 	return in.tool(name)
 }
@@ -189,7 +189,7 @@ func (p *placement) site(at int) *site {
 		later := &p.Plan.Calls[i]
 		tool := p.find(later.Tool)
 		for _, argument := range sortedNames(later.Arguments) {
-			one := universe.Call{Arguments: map[string]any{"": later.Arguments[argument]}}
+			one := task.Call{Arguments: map[string]any{"": later.Arguments[argument]}}
 			for _, ref := range one.References() {
 				if ref.Label == c.Label {
 					s.uses = append(s.uses, use{column: ref.Column, binding: bindingOf(tool, argument)})
@@ -200,7 +200,7 @@ func (p *placement) site(at int) *site {
 	return s
 }
 
-func bindingOf(t *universe.Tool, argument string) *universe.Binding {
+func bindingOf(t *task.Tool, argument string) *task.Binding {
 	if t == nil || t.Body == nil {
 		return nil
 	}
@@ -219,9 +219,9 @@ func (s *site) delivers() bool {
 		return false
 	}
 	switch s.tool.Body.Engine {
-	case universe.EngineSQLite:
+	case task.EngineSQLite:
 		return s.answer || len(s.uses) > 0
-	case universe.EngineRelation:
+	case task.EngineRelation:
 		return s.answer && s.tool.Returns != nil && slices.Contains(s.tool.Returns.Types, "array")
 	default:
 		return false
@@ -229,8 +229,8 @@ func (s *site) delivers() bool {
 }
 
 // columns lists the columns of the result by their declared types: those of the answer where the tool declares none.
-func (p *placement) columns(s *site) []universe.Column {
-	if s.tool.Body.Engine == universe.EngineSQLite {
+func (p *placement) columns(s *site) []task.Column {
+	if s.tool.Body.Engine == task.EngineSQLite {
 		return s.tool.Body.Columns
 	}
 	if p.gold == nil {
@@ -253,11 +253,11 @@ func (s *site) matters(column string) bool {
 }
 
 // values lists the values of a column of the answer; nil where the call is not the answer.
-func (p *placement) values(s *site, column int) []universe.Value {
+func (p *placement) values(s *site, column int) []task.Value {
 	if !s.answer || p.gold == nil {
 		return nil
 	}
-	var values []universe.Value
+	var values []task.Value
 	for _, row := range p.gold.Rows {
 		if column < len(row) {
 			values = append(values, row[column])
@@ -268,7 +268,7 @@ func (p *placement) values(s *site, column int) []universe.Value {
 
 // column chooses a column that something depends on, in a seeded order. fits is asked of each with its values where
 // they are known, else with nil.
-func (p *placement) column(s *site, fits func(c universe.Column, values []universe.Value) bool) int {
+func (p *placement) column(s *site, fits func(c task.Column, values []task.Value) bool) int {
 	columns := p.columns(s)
 	for _, at := range p.draw("column").Perm(len(columns)) {
 		if s.matters(columns[at].Name) && fits(columns[at], p.values(s, at)) {
@@ -280,7 +280,7 @@ func (p *placement) column(s *site, fits func(c universe.Column, values []univer
 
 // chooseColumn chooses a call that hands over rows, and a column of it.
 func (p *placement) chooseColumn(
-	missing string, fits func(s *site, c universe.Column, values []universe.Value) bool,
+	missing string, fits func(s *site, c task.Column, values []task.Value) bool,
 ) (*site, int, *Refusal) {
 	column := -1
 	s, refused := p.choose(func(s *site) string {
@@ -290,7 +290,7 @@ func (p *placement) chooseColumn(
 		case s.rows == 0:
 			return reasonFewRows
 		}
-		column = p.column(s, func(c universe.Column, values []universe.Value) bool { return fits(s, c, values) })
+		column = p.column(s, func(c task.Column, values []task.Value) bool { return fits(s, c, values) })
 		if column < 0 {
 			return missing
 		}
@@ -300,11 +300,11 @@ func (p *placement) chooseColumn(
 }
 
 // isNumeric says whether a column holds numbers: by its values where they are known, else by its type.
-func isNumeric(c universe.Column, values []universe.Value) bool {
+func isNumeric(c task.Column, values []task.Value) bool {
 	if values == nil {
-		return c.Type == universe.TypeInteger || c.Type == universe.TypeNumber
+		return c.Type == task.TypeInteger || c.Type == task.TypeNumber
 	}
-	return slices.ContainsFunc(values, func(v universe.Value) bool {
+	return slices.ContainsFunc(values, func(v task.Value) bool {
 		switch v.(type) {
 		case int64, float64:
 			return true
@@ -314,8 +314,8 @@ func isNumeric(c universe.Column, values []universe.Value) bool {
 	})
 }
 
-// paths lists the right paths that are known, each by its tools: those of the task's plans first. The others are sound or
-// accidental; of those that an agent can be expected to find sound ones alone are asked for.
+// paths lists the right paths that are known, each by its tools: those of the task's plans first. The others are sound
+// or accidental; of those that an agent can be expected to find sound ones alone are asked for.
 func (p *placement) paths(accidental bool) [][]string {
 	plans := p.Task.Sound()
 	if accidental {
@@ -349,7 +349,7 @@ func (p *placement) paths(accidental bool) [][]string {
 
 // onHandles says whether the task's tools are operations on data handles.
 func (p *placement) onHandles() bool {
-	return p.Task.Style == universe.StyleSlot || p.Task.Style == universe.StyleSel
+	return p.Task.Style == task.StyleSlot || p.Task.Style == task.StyleSel
 }
 
 // literal is an argument that a plan gives as a value.
@@ -366,7 +366,7 @@ func (p *placement) literals(s *site) []literal {
 		case int64, float64:
 			all = append(all, literal{name, v})
 		case string:
-			if _, refers := universe.ParseReference(v); !refers {
+			if _, refers := task.ParseReference(v); !refers {
 				all = append(all, literal{name, v})
 			}
 		}

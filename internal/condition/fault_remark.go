@@ -1,9 +1,9 @@
 package condition
 
-import "github.com/seatrial/seatrial/internal/universe"
+import "github.com/seatrial/seatrial/internal/task"
 
-// remark is a look-alike that says something with a result and changes nothing of it: in a note, or in fields beside the
-// rows or the data handle.
+// remark is a look-alike that says something with a result and changes nothing of it: in a note, or in fields beside
+// the rows or the data handle.
 type remark struct {
 	*target
 	note   string
@@ -43,21 +43,21 @@ func joinNotes(first, second string) string {
 }
 
 // companionArguments checks the arguments of a companion that takes these texts and no others.
-func companionArguments(c *Call, names ...string) ([]string, *universe.ToolError) {
+func companionArguments(c *Call, names ...string) ([]string, *task.ToolError) {
 	values := make([]string, len(names))
 	found := 0
 	for i, name := range names {
 		v, ok := c.Arguments[name]
 		if !ok {
-			return nil, &universe.ToolError{
-				Code: universe.CodeMissingArgument, Message: "Missing argument `" + name + "`. This tool accepts " + quoted(names) + ".",
+			return nil, &task.ToolError{
+				Code: task.CodeMissingArgument, Message: "Missing argument `" + name + "`. This tool accepts " + quoted(names) + ".",
 			}
 		}
 		text, isText := v.(string)
 		if !isText {
-			return nil, &universe.ToolError{
-				Code:    universe.CodeWrongType,
-				Message: "Expected string but got " + universe.JSONType(v) + " for `" + name + "`.",
+			return nil, &task.ToolError{
+				Code:    task.CodeWrongType,
+				Message: "Expected string but got " + task.JSONType(v) + " for `" + name + "`.",
 			}
 		}
 		values[i] = text
@@ -68,24 +68,24 @@ func companionArguments(c *Call, names ...string) ([]string, *universe.ToolError
 		if len(names) > 0 {
 			accepts = "This tool accepts " + quoted(names) + "."
 		}
-		return nil, &universe.ToolError{Code: universe.CodeUnknownArgument, Message: "There are unknown arguments. " + accepts}
+		return nil, &task.ToolError{Code: task.CodeUnknownArgument, Message: "There are unknown arguments. " + accepts}
 	}
 	return values, nil
 }
 
 // companionTool makes the specification of a companion that takes texts, each with its description.
-func companionTool(in FaultInput, name, description string, arguments ...[2]string) *universe.Tool {
-	t := &universe.Tool{
+func companionTool(in FaultInput, name, description string, arguments ...[2]string) *task.Tool {
+	t := &task.Tool{
 		Name: name, Description: description, Style: in.Task.Style, Database: in.Task.Database,
-		Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
-		Body:       &universe.Body{Engine: universe.EngineCompanion},
+		Parameters: &task.Schema{Types: []string{"object"}, Closed: true},
+		Body:       &task.Body{Engine: task.EngineCompanion},
 	}
-	if in.Task.Style == universe.StyleRest {
+	if in.Task.Style == task.StyleRest {
 		t.Path = "/v1/" + in.Task.Database + "/" + name
 	}
 	for _, a := range arguments {
-		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{
-			Name: a[0], Schema: &universe.Schema{Types: []string{"string"}, Description: a[1]},
+		t.Parameters.Properties = append(t.Parameters.Properties, task.Property{
+			Name: a[0], Schema: &task.Schema{Types: []string{"string"}, Description: a[1]},
 		})
 		t.Parameters.Required = append(t.Parameters.Required, a[0])
 	}
@@ -93,7 +93,7 @@ func companionTool(in FaultInput, name, description string, arguments ...[2]stri
 }
 
 // replica makes a tool that does what another one does, under another name.
-func replica(t *universe.Tool, name, description string) *universe.Tool {
+func replica(t *task.Tool, name, description string) *task.Tool {
 	r := *t
 	r.Name, r.Description = name, description
 	if r.Path != "" {

@@ -9,20 +9,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // read is what a reader of a payload makes of it by what stands in it alone: columns by name, and rows.
 type read struct {
 	names []string
-	rows  []universe.Row
+	rows  []task.Row
 	whole map[string]any
 }
 
 // readPayload reads the JSON of a payload in any of its shapes. The names are in the order in which they are delivered.
 func readPayload(tb testing.TB, p Payload) read {
 	tb.Helper()
-	v, err := universe.DecodeValue(p.AppendContent(nil))
+	v, err := task.DecodeValue(p.AppendContent(nil))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func readPayload(tb testing.TB, p Payload) read {
 			for i, name := range r.names {
 				for j, value := range columns[name].([]any) {
 					if i == 0 {
-						r.rows = append(r.rows, make(universe.Row, len(r.names)))
+						r.rows = append(r.rows, make(task.Row, len(r.names)))
 					}
 					r.rows[j][i] = sqlite(tb, value)
 				}
@@ -49,7 +49,7 @@ func readPayload(tb testing.TB, p Payload) read {
 		}
 	}
 	for _, record := range records {
-		row := make(universe.Row, len(r.names))
+		row := make(task.Row, len(r.names))
 		for i, name := range r.names {
 			row[i] = sqlite(tb, record.(map[string]any)[name])
 		}
@@ -58,9 +58,9 @@ func readPayload(tb testing.TB, p Payload) read {
 	return r
 }
 
-func sqlite(tb testing.TB, v any) universe.Value {
+func sqlite(tb testing.TB, v any) task.Value {
 	tb.Helper()
-	value, err := universe.SQLiteValue(v)
+	value, err := task.SQLiteValue(v)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func sqlite(tb testing.TB, v any) universe.Value {
 }
 
 // each changes the values of one column.
-func (r *read) each(column int, change func(v universe.Value) universe.Value) {
+func (r *read) each(column int, change func(v task.Value) task.Value) {
 	for i := range r.rows {
 		r.rows[i][column] = change(r.rows[i][column])
 	}
@@ -82,20 +82,20 @@ func (r *read) inField(field string, column int) (any, bool) {
 }
 
 // numberIn reads a number as JSON writes it.
-func numberIn(tb testing.TB, text string) universe.Value {
+func numberIn(tb testing.TB, text string) task.Value {
 	tb.Helper()
-	v, err := universe.DecodeValue([]byte(text))
+	v, err := task.DecodeValue([]byte(text))
 	if err != nil {
 		tb.Fatalf("%q is no number: %v", text, err)
 	}
 	return v
 }
 
-// restore undoes what a kind did, by what the agent is told: the inverse of each kind. Numbers says whether the field is
-// documented as one of numbers.
+// restore undoes what a kind did, by what the agent is told: the inverse of each kind. Numbers says whether the field
+// is documented as one of numbers.
 func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	tb.Helper()
-	documented := func(text string) universe.Value {
+	documented := func(text string) task.Value {
 		if numbers {
 			return numberIn(tb, text)
 		}
@@ -104,7 +104,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	switch kind {
 	case "spec.result-reshaped", "spec.result-renamed":
 	case "spec.result-retyped":
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok && numbers {
 				return numberIn(tb, s)
 			}
@@ -119,7 +119,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		if !ok || factor == 0 {
 			return
 		}
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			switch v := v.(type) {
 			case int64:
 				return v / factor
@@ -130,7 +130,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			}
 		})
 	case kindWrapped:
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok && numbers {
 				_, digits, _ := strings.Cut(s, " ")
 				return numberIn(tb, digits)
@@ -138,7 +138,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case kindLabelled:
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok {
 				_, rest, _ := strings.Cut(s, ": ")
 				return documented(rest)
@@ -146,7 +146,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case kindExplained:
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok {
 				_, rest, _ := strings.Cut(s, "in this record is ")
 				return numberIn(tb, strings.TrimSuffix(rest, "."))
@@ -158,7 +158,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return
 		}
 		l := locales[r.whole[fieldLocale].(string)]
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok && numbers {
 				return numberIn(tb, strings.ReplaceAll(strings.ReplaceAll(s, l.group, ""), l.point, "."))
 			}
@@ -166,7 +166,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		})
 	case "out.alias":
 		legend, _ := r.inField(fieldLegend, column)
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if code, ok := v.(string); ok {
 				if meant, coded := legend.(map[string]any)[code]; coded {
 					return meant
@@ -176,7 +176,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		})
 	case "out.null-sentinel":
 		sentinel, ok := r.inField(fieldMissing, column)
-		r.each(column, func(v universe.Value) universe.Value {
+		r.each(column, func(v task.Value) task.Value {
 			if ok && v == sentinel {
 				return nil
 			}
@@ -187,7 +187,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 		if !ok {
 			return
 		}
-		rows := make([]universe.Row, len(r.rows))
+		rows := make([]task.Row, len(r.rows))
 		for i, key := range keys {
 			rows[key.(int64)-1] = r.rows[i]
 		}
@@ -230,7 +230,8 @@ func sortedLocales() []string {
 	return names
 }
 
-// FuzzRestore changes results and reads them back by what stands in the payload: the values are those of the body again.
+// FuzzRestore changes results and reads them back by what stands in the payload: the values are those of the body
+// again.
 func FuzzRestore(f *testing.F) {
 	f.Add("Ada", "Brise: 2", int64(1234567), 42.18, uint8(0))
 	f.Add("", "N/A", int64(-1), -0.5, uint8(1))
@@ -242,16 +243,16 @@ func FuzzRestore(f *testing.F) {
 		if !utf8.ValidString(a) || !utf8.ValidString(b) || math.IsNaN(x) || math.IsInf(x, 0) {
 			t.Skip("JSON cannot carry these unchanged")
 		}
-		whole := &universe.Result{Columns: []string{"text of it", "whole_in_one", "real"}, Rows: []universe.Row{
+		whole := &task.Result{Columns: []string{"text of it", "whole_in_one", "real"}, Rows: []task.Row{
 			{a, n, x}, {b, nil, float64(int64(seed)) / 8}, {nil, int64(seed) - 1, nil}, {a, n, -x},
 		}}
 		if math.Signbit(x) && x == 0 || x == 0 {
 			whole.Rows[3][2] = 0.0 // JSON keeps a negative zero, and its reader does not tell it apart
 			whole.Rows[0][2] = 0.0
 		}
-		columns := []universe.Column{{Name: "a", Type: "text"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "number"}}
+		columns := []task.Column{{Name: "a", Type: "text"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "number"}}
 		before := whole.Digest(true)
-		call := &Call{Tool: &universe.Tool{Name: "sea"}, Label: "call_1", Attempt: 1}
+		call := &Call{Tool: &task.Tool{Name: "sea"}, Label: "call_1", Attempt: 1}
 		cases := 0
 		for column := range columns {
 			for kind, faults := range restorable(column, seed) {
@@ -271,7 +272,7 @@ func FuzzRestore(f *testing.F) {
 					}
 					r := readPayload(t, p)
 					r.restore(t, kind, column, column > 0)
-					got := (&universe.Result{Columns: whole.Columns, Rows: r.rows}).Digest(true)
+					got := (&task.Result{Columns: whole.Columns, Rows: r.rows}).Digest(true)
 					if got != before {
 						t.Fatalf("%s of column %d is not restored: %s\ngives %v", kind, column, p.AppendContent(nil), r.rows)
 					}
@@ -287,7 +288,7 @@ func FuzzRestore(f *testing.F) {
 
 // exact says whether all values of a column can be scaled and restored, as placing asks; no value may stay as it is
 // beside others that are scaled.
-func (f *unit) exact(r *universe.Result, column int) bool {
+func (f *unit) exact(r *task.Result, column int) bool {
 	for _, row := range r.Rows {
 		scaled, ok := f.scale(row[column])
 		switch v := row[column].(type) {
@@ -314,9 +315,9 @@ func TestPages(t *testing.T) {
 		for n := range 14 {
 			parameters := `{"tool":"ships","size":` + strconv.Itoa(size) + `}`
 			steps, tools := stepsOf(t, []Condition{{Name: "out.truncated", Parameters: json.RawMessage(parameters)}}, in)
-			whole := Payload{Result: &universe.Result{Columns: []string{"n"}}, Columns: []universe.Column{{Name: "n", Type: "integer"}}}
+			whole := Payload{Result: &task.Result{Columns: []string{"n"}}, Columns: []task.Column{{Name: "n", Type: "integer"}}}
 			for i := range n {
-				whole.Result.Rows = append(whole.Result.Rows, universe.Row{int64(i)})
+				whole.Result.Rows = append(whole.Result.Rows, task.Row{int64(i)})
 			}
 			var divider PageStep
 			var companion Companion
@@ -332,7 +333,7 @@ func TestPages(t *testing.T) {
 			if decision.Applied != (n > size) {
 				t.Errorf("%d rows in pages of %d: applied %t", n, size, decision.Applied)
 			}
-			var rows []universe.Row
+			var rows []task.Row
 			for {
 				r := readPayload(t, p)
 				rows = append(rows, r.rows...)
@@ -340,26 +341,26 @@ func TestPages(t *testing.T) {
 				if !more {
 					break
 				}
-				var mistake *universe.ToolError
+				var mistake *task.ToolError
 				call := &Call{Tool: tools[0], Label: "next", Arguments: map[string]any{"cursor": cursor}}
 				p, mistake, _ = companion.Answer(call, func(label string) (string, Payload, bool) { return "ships", whole, label == "call_1" })
 				if mistake != nil {
 					t.Fatal(mistake)
 				}
 			}
-			if got := (&universe.Result{Rows: rows}).Digest(true); got != whole.Result.Digest(true) {
+			if got := (&task.Result{Rows: rows}).Digest(true); got != whole.Result.Digest(true) {
 				t.Errorf("%d rows in pages of %d: %v", n, size, rows)
 			}
 		}
 	}
 }
 
-// TestConflictEvidence reads what the sources of a conflict say, as an agent would, and finds the right one in the fault,
-// in the mirror and in the look-alike alike.
+// TestConflictEvidence reads what the sources of a conflict say, as an agent would, and finds the right one in the
+// fault, in the mirror and in the look-alike alike.
 func TestConflictEvidence(t *testing.T) {
-	right := Payload{Result: &universe.Result{Columns: []string{"name", "length", "crew"}, Rows: []universe.Row{
+	right := Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
 		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
-	}}, Columns: []universe.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
 	choose := map[string]func(sources []read) int{
 		"conflict.stale": func(sources []read) int {
 			if sources[0].whole[fieldAsOf].(string) > sources[1].whole[fieldAsOf].(string) {
@@ -372,7 +373,7 @@ func TestConflictEvidence(t *testing.T) {
 				fits := s.whole[fieldRowCount] == int64(len(s.rows))
 				for column := range s.names {
 					if total, ok := s.inField(fieldSum, column); ok {
-						fits = fits && total == sum(&universe.Result{Rows: s.rows}, column)
+						fits = fits && total == sum(&task.Result{Rows: s.rows}, column)
 					}
 				}
 				if fits {
@@ -384,10 +385,10 @@ func TestConflictEvidence(t *testing.T) {
 		"conflict.minority": func(sources []read) int {
 			votes := map[string]int{}
 			for _, s := range sources {
-				votes[(&universe.Result{Rows: s.rows}).Digest(false)]++
+				votes[(&task.Result{Rows: s.rows}).Digest(false)]++
 			}
 			for i, s := range sources {
-				if votes[(&universe.Result{Rows: s.rows}).Digest(false)] > 1 {
+				if votes[(&task.Result{Rows: s.rows}).Digest(false)] > 1 {
 					return i
 				}
 			}
@@ -410,7 +411,7 @@ func TestConflictEvidence(t *testing.T) {
 				}
 				steps, tools := stepsOf(t, conditions, in)
 				var sources []read
-				for _, tool := range append([]*universe.Tool{in.Tools[0]}, tools...) {
+				for _, tool := range append([]*task.Tool{in.Tools[0]}, tools...) {
 					p, decision := steps[0].(ResultStep).ChangeResult(&Call{Tool: tool, Label: "call_1", Attempt: 1}, right)
 					if decision.Applied && variant != VariantLookalike {
 						changed++
@@ -418,7 +419,7 @@ func TestConflictEvidence(t *testing.T) {
 					sources = append(sources, readPayload(t, p))
 				}
 				at := pick(sources)
-				if at < 0 || (&universe.Result{Rows: sources[at].rows}).Digest(true) != right.Result.Digest(true) {
+				if at < 0 || (&task.Result{Rows: sources[at].rows}).Digest(true) != right.Result.Digest(true) {
 					t.Errorf("%s~%s: source %d is chosen of %v", kind, variant, at, sources)
 				}
 			}

@@ -4,11 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// paramAdded is spec.param-added: the tool wants one more argument, with a closed set of values, one of which means that
-// it answers as before. Nothing is kept under the others.
+// paramAdded is spec.param-added: the tool wants one more argument, with a closed set of values, one of which means
+// that it answers as before. Nothing is kept under the others.
 type paramAdded struct {
 	target
 	Argument string   `json:"argument"`
@@ -60,22 +60,22 @@ func (f *paramAdded) describe() string {
 // ChangeArguments is that of [ArgumentStep].
 func (f *paramAdded) ChangeArguments(
 	c *Call, arguments map[string]any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return arguments, nil, nil
 	}
-	refuse := func(code, message string) (map[string]any, *universe.ToolError, *Decision) {
-		return nil, &universe.ToolError{Code: code, Message: message + " " + f.describe()}, applied(Field{"refused", jsonText(code)})
+	refuse := func(code, message string) (map[string]any, *task.ToolError, *Decision) {
+		return nil, &task.ToolError{Code: code, Message: message + " " + f.describe()}, applied(Field{"refused", jsonText(code)})
 	}
 	given, ok := arguments[f.Argument]
 	text, isText := given.(string)
 	switch {
 	case !ok:
-		return refuse(universe.CodeMissingArgument, "Missing argument `"+f.Argument+"`.")
+		return refuse(task.CodeMissingArgument, "Missing argument `"+f.Argument+"`.")
 	case !isText || !slices.Contains(f.Values, text):
-		return refuse(universe.CodeWrongType, "Wrong value for `"+f.Argument+"`.")
+		return refuse(task.CodeWrongType, "Wrong value for `"+f.Argument+"`.")
 	case text != f.AsBefore:
-		return refuse(universe.CodeBadArguments, "Nothing is kept under \""+text+"\".")
+		return refuse(task.CodeBadArguments, "Nothing is kept under \""+text+"\".")
 	}
 	changed := maps.Clone(arguments)
 	delete(changed, f.Argument)
@@ -83,16 +83,16 @@ func (f *paramAdded) ChangeArguments(
 }
 
 // Specify is that of [SpecificationStep].
-func (f *paramAdded) Specify(t *universe.Tool) *universe.Tool {
+func (f *paramAdded) Specify(t *task.Tool) *task.Tool {
 	if t.Name != f.Tool {
 		return t
 	}
-	return respecify(t, func(s *universe.Schema) {
+	return respecify(t, func(s *task.Schema) {
 		values := make([]any, len(f.Values))
 		for i, v := range f.Values {
 			values[i] = v
 		}
-		s.Properties = append(s.Properties, universe.Property{Name: f.Argument, Schema: &universe.Schema{
+		s.Properties = append(s.Properties, task.Property{Name: f.Argument, Schema: &task.Schema{
 			Types: []string{"string"}, Enum: values, Description: f.describe(),
 		}})
 		s.Required = append(s.Required, f.Argument)

@@ -3,7 +3,7 @@ package condition
 import (
 	"maps"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // paramRenamed is spec.param-renamed: an argument has a new name, and the old one is refused.
@@ -55,13 +55,13 @@ func (f *paramRenamed) make(_ FaultInput, m *made) error {
 // ChangeArguments is that of [ArgumentStep].
 func (f *paramRenamed) ChangeArguments(
 	c *Call, arguments map[string]any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	if !f.hits(c) {
 		return arguments, nil, nil
 	}
 	if _, old := arguments[f.Argument]; old {
-		return nil, &universe.ToolError{
-			Code:    universe.CodeUnknownArgument,
+		return nil, &task.ToolError{
+			Code:    task.CodeUnknownArgument,
 			Message: "Unknown argument `" + f.Argument + "`. This tool accepts " + quoted(accepted(f.Specify(c.Tool))) + ".",
 		}, applied(Field{"refused", jsonText(f.Argument)})
 	}
@@ -76,11 +76,11 @@ func (f *paramRenamed) ChangeArguments(
 }
 
 // Specify is that of [SpecificationStep].
-func (f *paramRenamed) Specify(t *universe.Tool) *universe.Tool {
+func (f *paramRenamed) Specify(t *task.Tool) *task.Tool {
 	if t.Name != f.Tool {
 		return t
 	}
-	return respecify(t, func(s *universe.Schema) {
+	return respecify(t, func(s *task.Schema) {
 		for i := range s.Properties {
 			if s.Properties[i].Name == f.Argument {
 				s.Properties[i].Name = f.NewName

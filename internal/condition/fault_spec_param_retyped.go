@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Types that spec.param-retyped asks for.
@@ -16,8 +16,8 @@ const (
 	retypedList = "list" // a list of the one value
 )
 
-// paramRetyped is spec.param-retyped: an argument wants another type. References are taken as before: what they stand for
-// is not known yet.
+// paramRetyped is spec.param-retyped: an argument wants another type. References are taken as before: what they stand
+// for is not known yet.
 type paramRetyped struct {
 	target
 	Argument string `json:"argument"`
@@ -47,7 +47,7 @@ func (f *paramRetyped) chooseArgument(p *placement, s *site) bool {
 		} else if _, isText := given.value.(string); !isText {
 			f.Wants = p.pick("type", retypedText, retypedList)
 		}
-		if !slices.ContainsFunc(p.Plan.Calls, func(c universe.Call) bool { return c.Tool == s.tool.Name && !f.convertible(c.Arguments) }) {
+		if !slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool { return c.Tool == s.tool.Name && !f.convertible(c.Arguments) }) {
 			return true
 		}
 	}
@@ -61,7 +61,7 @@ func (f *paramRetyped) convertible(arguments map[string]any) bool {
 		_, given := arguments[f.Argument]
 		return !given
 	case string:
-		_, refers := universe.ParseReference(v)
+		_, refers := task.ParseReference(v)
 		return refers || f.Wants == retypedList
 	case int64:
 		return f.Wants != retypedDate || isYear(v)
@@ -100,16 +100,16 @@ func (f *paramRetyped) expected() string {
 // ChangeArguments is that of [ArgumentStep].
 func (f *paramRetyped) ChangeArguments(
 	c *Call, arguments map[string]any,
-) (map[string]any, *universe.ToolError, *Decision) {
+) (map[string]any, *task.ToolError, *Decision) {
 	given, ok := arguments[f.Argument]
 	if !f.hits(c) || !ok {
 		return arguments, nil, nil
 	}
 	value, fits := f.read(given)
 	if !fits {
-		return nil, &universe.ToolError{
-			Code:    universe.CodeWrongType,
-			Message: "Wrong type " + universe.JSONType(given) + " for `" + f.Argument + "`: expected " + f.expected() + ".",
+		return nil, &task.ToolError{
+			Code:    task.CodeWrongType,
+			Message: "Wrong type " + task.JSONType(given) + " for `" + f.Argument + "`: expected " + f.expected() + ".",
 		}, applied(Field{"refused", jsonText(f.Argument)})
 	}
 	changed := maps.Clone(arguments)
@@ -120,7 +120,7 @@ func (f *paramRetyped) ChangeArguments(
 // read turns a value of the new type into one of the old.
 func (f *paramRetyped) read(given any) (any, bool) {
 	if s, ok := given.(string); ok {
-		if _, refers := universe.ParseReference(s); refers {
+		if _, refers := task.ParseReference(s); refers {
 			return given, true
 		}
 	}
@@ -140,7 +140,7 @@ func (f *paramRetyped) read(given any) (any, bool) {
 		if !isText {
 			return nil, false
 		}
-		v, err := universe.DecodeValue([]byte(s))
+		v, err := task.DecodeValue([]byte(s))
 		switch v.(type) {
 		case int64, float64:
 			return v, err == nil
@@ -151,20 +151,20 @@ func (f *paramRetyped) read(given any) (any, bool) {
 }
 
 // Specify is that of [SpecificationStep].
-func (f *paramRetyped) Specify(t *universe.Tool) *universe.Tool {
+func (f *paramRetyped) Specify(t *task.Tool) *task.Tool {
 	if t.Name != f.Tool {
 		return t
 	}
-	return respecify(t, func(s *universe.Schema) {
+	return respecify(t, func(s *task.Schema) {
 		for i := range s.Properties {
 			if s.Properties[i].Name != f.Argument {
 				continue
 			}
 			before := s.Properties[i].Schema
-			fresh := &universe.Schema{Types: []string{"string"}, Description: before.Description}
+			fresh := &task.Schema{Types: []string{"string"}, Description: before.Description}
 			switch f.Wants {
 			case retypedList:
-				fresh = &universe.Schema{Types: []string{"array"}, Items: before, Description: before.Description}
+				fresh = &task.Schema{Types: []string{"array"}, Items: before, Description: before.Description}
 			case retypedDate:
 				fresh.Pattern = `^[0-9]{4}-01-01$`
 			}

@@ -3,7 +3,7 @@ package condition
 import (
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // resultRetyped is spec.result-retyped: numbers come as text. Its look-alike does so where the answer alone depends on
@@ -15,7 +15,7 @@ type resultRetyped struct {
 }
 
 func (f *resultRetyped) place(p *placement) *Refusal {
-	s, column, refused := p.chooseColumn(reasonNoReference, func(s *site, c universe.Column, values []universe.Value) bool {
+	s, column, refused := p.chooseColumn(reasonNoReference, func(s *site, c task.Column, values []task.Value) bool {
 		if !isNumeric(c, values) {
 			return false
 		}
@@ -24,8 +24,8 @@ func (f *resultRetyped) place(p *placement) *Refusal {
 		}
 		return slices.ContainsFunc(s.uses, func(u use) bool {
 			reads := u.column == c.Name || u.column == "" && len(p.columns(s)) == 1
-			return reads && u.binding != nil && u.binding.Kind != universe.BindTable &&
-				(u.binding.Type == universe.TypeInteger || u.binding.Type == universe.TypeNumber)
+			return reads && u.binding != nil && u.binding.Kind != task.BindTable &&
+				(u.binding.Type == task.TypeInteger || u.binding.Type == task.TypeNumber)
 		})
 	})
 	if refused != nil {
@@ -50,10 +50,10 @@ func (f *resultRetyped) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	if !f.hits(c) {
 		return p, nil
 	}
-	p, changed := p.mapColumn(f.Column, func(v universe.Value) (universe.Value, bool) {
+	p, changed := p.mapColumn(f.Column, func(v task.Value) (task.Value, bool) {
 		switch v.(type) {
 		case int64, float64:
-			return string(universe.AppendValue(nil, v)), true
+			return string(task.AppendValue(nil, v)), true
 		default:
 			return v, false
 		}
@@ -62,15 +62,15 @@ func (f *resultRetyped) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 		return p, &Decision{}
 	}
 	p.Columns = slices.Clone(p.Columns)
-	p.Columns[f.Column].Type = universe.TypeText
+	p.Columns[f.Column].Type = task.TypeText
 	return p, f.applied(Field{"field", jsonText(f.Field)}, Field{"values", number(changed)})
 }
 
 // Specify is that of [SpecificationStep].
-func (f *resultRetyped) Specify(t *universe.Tool) *universe.Tool {
-	return f.returning(t, func(p *universe.Property) {
+func (f *resultRetyped) Specify(t *task.Tool) *task.Tool {
+	return f.returning(t, func(p *task.Property) {
 		if p.Name == f.Field {
-			p.Schema = &universe.Schema{Types: []string{"string", "null"}, Description: p.Schema.Description}
+			p.Schema = &task.Schema{Types: []string{"string", "null"}, Description: p.Schema.Description}
 		}
 	})
 }

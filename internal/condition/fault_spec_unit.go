@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // unit is spec.unit: a field of numbers is scaled, and the name of the field or a `units` field says so.
@@ -27,7 +27,7 @@ var unitWords = map[int]string{10: "tenths", 100: "hundredths", 1000: "thousandt
 
 func (f *unit) place(p *placement) *Refusal {
 	f.Factor = [...]int{10, 100, 1000}[p.draw("factor").IntN(3)]
-	s, column, refused := p.chooseColumn(reasonNoNumber, func(_ *site, c universe.Column, values []universe.Value) bool {
+	s, column, refused := p.chooseColumn(reasonNoNumber, func(_ *site, c task.Column, values []task.Value) bool {
 		if !isNumeric(c, values) {
 			return false
 		}
@@ -50,7 +50,7 @@ func (f *unit) place(p *placement) *Refusal {
 }
 
 // scale multiplies a number; zero, and what would leave the numbers that JSON readers keep exactly, stay.
-func (f *unit) scale(v universe.Value) (universe.Value, bool) {
+func (f *unit) scale(v task.Value) (task.Value, bool) {
 	switch v := v.(type) {
 	case int64:
 		if v == 0 || v > maxExact/1000 || v < -maxExact/1000 {
@@ -71,7 +71,7 @@ func (f *unit) scale(v universe.Value) (universe.Value, bool) {
 // maxExact bounds the whole numbers that every JSON reader keeps exactly.
 const maxExact = 1 << 53
 
-func (f *unit) restores(v, scaled universe.Value) bool {
+func (f *unit) restores(v, scaled task.Value) bool {
 	x, real := v.(float64)
 	return !real || scaled.(float64)/float64(f.Factor) == x
 }
@@ -101,7 +101,7 @@ func (f *unit) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	if f.Sign == signName {
 		names := slices.Clone(p.Result.Columns)
 		names[f.Column] = name + "_in_" + word
-		p.Result = &universe.Result{Columns: names, Rows: p.Result.Rows}
+		p.Result = &task.Result{Columns: names, Rows: p.Result.Rows}
 	} else {
 		p = p.with(fieldUnits, detail(Field{name, jsonText(word)}))
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // faultKinds lists the names of the kinds in the order in which they apply.
@@ -26,59 +26,59 @@ func faultKinds() []string {
 }
 
 // seaTool makes a tool of the func style with these arguments and columns, each as name:type.
-func seaTool(name string, arguments, columns []string) *universe.Tool {
-	t := &universe.Tool{
-		Name: name, Description: "About " + name + ".", Style: universe.StyleFunc, Database: "sea",
-		Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
-		Body:       &universe.Body{Engine: universe.EngineSQLite},
-		Returns:    &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}}},
+func seaTool(name string, arguments, columns []string) *task.Tool {
+	t := &task.Tool{
+		Name: name, Description: "About " + name + ".", Style: task.StyleFunc, Database: "sea",
+		Parameters: &task.Schema{Types: []string{"object"}, Closed: true},
+		Body:       &task.Body{Engine: task.EngineSQLite},
+		Returns:    &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}}},
 	}
 	for _, a := range arguments {
 		argument, kind, _ := strings.Cut(a, ":")
-		b := universe.Binding{Argument: argument, Kind: universe.BindValue, Type: kind, Role: universe.RoleEqual}
+		b := task.Binding{Argument: argument, Kind: task.BindValue, Type: kind, Role: task.RoleEqual}
 		if element, isList := strings.CutPrefix(kind, "list of "); isList {
-			b.Kind, b.Type = universe.BindList, element
+			b.Kind, b.Type = task.BindList, element
 		}
 		t.Body.Bindings = append(t.Body.Bindings, b)
-		t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: argument, Schema: &universe.Schema{}})
+		t.Parameters.Properties = append(t.Parameters.Properties, task.Property{Name: argument, Schema: &task.Schema{}})
 		t.Parameters.Required = append(t.Parameters.Required, argument)
 	}
 	for _, c := range columns {
 		column, kind, _ := strings.Cut(c, ":")
-		t.Body.Columns = append(t.Body.Columns, universe.Column{Name: column, Type: kind})
-		t.Returns.Items.Properties = append(t.Returns.Items.Properties, universe.Property{Name: column, Schema: &universe.Schema{}})
+		t.Body.Columns = append(t.Body.Columns, task.Column{Name: column, Type: kind})
+		t.Returns.Items.Properties = append(t.Returns.Items.Properties, task.Property{Name: column, Schema: &task.Schema{}})
 	}
 	return t
 }
 
 // seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other plan.
 func seaTask() PlaceInput {
-	tools := []*universe.Tool{
+	tools := []*task.Tool{
 		seaTool("ships", []string{"port:text", "since:integer"}, []string{"name:text", "length:number", "crew:integer"}),
 		seaTool("ids", []string{"port:text"}, []string{"id:integer"}),
 		seaTool("by_ids", []string{"ids:list of integer"}, []string{"name:text", "length:number", "crew:integer"}),
 		seaTool("storms", nil, []string{"name:text"}),
 	}
-	task := &universe.Task{
-		ID: "sea-1", Database: "sea", Style: universe.StyleFunc, Proof: universe.ProofExecuted,
-		Gold: universe.Gold{
-			Kind: universe.GoldRows,
-			Columns: []universe.Column{
-				{Name: "name", Type: universe.TypeText}, {Name: "length", Type: universe.TypeNumber}, {Name: "crew", Type: universe.TypeInteger},
+	task := &task.Task{
+		ID: "sea-1", Database: "sea", Style: task.StyleFunc, Proof: task.ProofExecuted,
+		Gold: task.Gold{
+			Kind: task.GoldRows,
+			Columns: []task.Column{
+				{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber}, {Name: "crew", Type: task.TypeInteger},
 			},
-			Rows: []universe.Row{
+			Rows: []task.Row{
 				{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)},
 			},
 			Blocks: []int{1, 1, 1, 1},
 		},
-		Plans: []universe.Plan{
-			{Kind: universe.PlanDirect, Workflow: universe.WorkflowSingle, Answer: "call_1", Calls: []universe.Call{
+		Plans: []task.Plan{
+			{Kind: task.PlanDirect, Workflow: task.WorkflowSingle, Answer: "call_1", Calls: []task.Call{
 				{Label: "call_1", Tool: "ships", Arguments: map[string]any{"port": "Bergen", "since": int64(1990)}},
-			}, Evidence: []universe.CallEvidence{{Digest: "d", Rows: 4}}},
-			{Kind: universe.PlanComposed, Workflow: universe.WorkflowSequential, Answer: "call_2", Calls: []universe.Call{
+			}, Evidence: []task.CallEvidence{{Digest: "d", Rows: 4}}},
+			{Kind: task.PlanComposed, Workflow: task.WorkflowSequential, Answer: "call_2", Calls: []task.Call{
 				{Label: "call_1", Tool: "ids", Arguments: map[string]any{"port": "Bergen"}},
 				{Label: "call_2", Tool: "by_ids", Arguments: map[string]any{"ids": "$call_1$"}},
-			}, Evidence: []universe.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
+			}, Evidence: []task.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
 		},
 	}
 	return PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7}
@@ -104,7 +104,7 @@ func placed(tb testing.TB, f Fault, variant string) ([]Condition, PlaceInput) {
 	return nil, in
 }
 
-func stepsOf(tb testing.TB, conditions []Condition, in PlaceInput) ([]Step, []*universe.Tool) {
+func stepsOf(tb testing.TB, conditions []Condition, in PlaceInput) ([]Step, []*task.Tool) {
 	tb.Helper()
 	steps, tools, err := Faults(conditions, FaultInput{Task: in.Task, Tools: in.Tools})
 	if err != nil {
@@ -217,11 +217,11 @@ func TestPlaceRefuses(t *testing.T) {
 		change       func(in *PlaceInput)
 	}{
 		{"exec.timeout", reasonNoCall, func(in *PlaceInput) { in.Plan = nil }},
-		{"exec.timeout", reasonNotExecuted, func(in *PlaceInput) { in.Task.Proof = universe.ProofStatic }},
+		{"exec.timeout", reasonNotExecuted, func(in *PlaceInput) { in.Task.Proof = task.ProofStatic }},
 		{"exec.unavailable", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
 		{"exec.first-tried", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
-		{"exec.first-tried", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = universe.StyleSel }},
-		{"exec.all-unavailable", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = universe.StyleSlot }},
+		{"exec.first-tried", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSel }},
+		{"exec.all-unavailable", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSlot }},
 		{"spec.param-renamed", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
 		{"call.coerced-argument", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
 		{"spec.result-reshaped", reasonNoRows, func(in *PlaceInput) { in.Plan.Answer = "call_9" }},
@@ -229,10 +229,10 @@ func TestPlaceRefuses(t *testing.T) {
 		{"out.truncated", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
 		{"out.reordered", reasonOrderFree, func(in *PlaceInput) { in.Task.Gold.Blocks = nil }},
 		{"out.null-sentinel", reasonNoMissing, func(in *PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
-		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, nil}} }},
-		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, int64(0)}} }},
-		{"out.number-format", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{"a", nil, int64(999)}} }},
-		{"out.alias", reasonNoColumn, func(in *PlaceInput) { in.Task.Gold.Rows = []universe.Row{{nil, nil, nil}} }},
+		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
+		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(0)}} }},
+		{"out.number-format", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
+		{"out.alias", reasonNoColumn, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},
 		{"spec.result-renamed", reasonNoReference, func(*PlaceInput) {}},
 		{"spec.result-retyped", reasonNoReference, func(*PlaceInput) {}},
 		{"conflict.pair", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
@@ -265,9 +265,9 @@ func TestPlaceRefuses(t *testing.T) {
 func TestFirstTriedPaths(t *testing.T) {
 	in := seaTask()
 	path := func(kind string, accidental bool, tools ...string) {
-		p := universe.Path{Plan: universe.Plan{Kind: kind}, Accidental: accidental}
+		p := task.Path{Plan: task.Plan{Kind: kind}, Accidental: accidental}
 		for _, tool := range tools {
-			p.Calls = append(p.Calls, universe.Call{Label: tool, Tool: tool})
+			p.Calls = append(p.Calls, task.Call{Label: tool, Tool: tool})
 		}
 		in.Task.Paths = append(in.Task.Paths, p)
 	}
@@ -338,7 +338,7 @@ func TestFaultCatalogue(t *testing.T) {
 			t.Errorf("%s: hazard %s, mirror %q", kind, s.Hazard, s.Mirror)
 		}
 		parameters := json.RawMessage(`{}`)
-		if written, err := universe.Marshal(e.fault()); err == nil {
+		if written, err := task.Marshal(e.fault()); err == nil {
 			parameters = written
 		}
 		fields := map[string]any{}
@@ -426,7 +426,7 @@ func TestFaultsRefuse(t *testing.T) {
 }
 
 // someCalls makes calls to the tools of the task and to those that conditions add.
-func someCalls(in PlaceInput, tools []*universe.Tool) []*Call {
+func someCalls(in PlaceInput, tools []*task.Tool) []*Call {
 	var calls []*Call
 	var earlier []string
 	var turns []int
@@ -465,7 +465,7 @@ func act(s Step, c *Call) string {
 		said(d)
 	}
 	if x, ok := s.(ValueStep); ok && len(c.Tool.Body.Bindings) == 2 {
-		values, d := x.ChangeValues(c, []universe.Value{"Bergen", int64(1990)})
+		values, d := x.ChangeValues(c, []task.Value{"Bergen", int64(1990)})
 		fmt.Fprint(&b, "values ", values)
 		said(d)
 	}
@@ -474,10 +474,10 @@ func act(s Step, c *Call) string {
 		fmt.Fprint(&b, "beside ", fields)
 		said(d)
 	}
-	whole := Payload{Result: &universe.Result{
+	whole := Payload{Result: &task.Result{
 		Columns: []string{"name", "length", "crew"},
-		Rows:    []universe.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
-	}, Columns: []universe.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+		Rows:    []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
+	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
 	if x, ok := s.(ResultStep); ok {
 		p, d := x.ChangeResult(c, whole)
 		fmt.Fprintf(&b, "result %s", p.AppendContent(nil))
@@ -505,7 +505,7 @@ func TestPure(t *testing.T) {
 			conditions, in := placed(t, Fault{Kind: kind}, variant)
 			steps, tools := stepsOf(t, conditions, in)
 			calls := someCalls(in, tools)
-			before, err := universe.Marshal(calls)
+			before, err := task.Marshal(calls)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -527,7 +527,7 @@ func TestPure(t *testing.T) {
 				group.Wait()
 				asked += len(calls)
 			}
-			if after, _ := universe.Marshal(calls); string(before) != string(after) {
+			if after, _ := task.Marshal(calls); string(before) != string(after) {
 				t.Errorf("%s~%s changes calls", kind, variant)
 			}
 		}
@@ -537,7 +537,8 @@ func TestPure(t *testing.T) {
 	}
 }
 
-// TestPassing holds failures that pass to their number: the first calls fail, no later one does, whatever else is called.
+// TestPassing holds failures that pass to their number: the first calls fail, no later one does, whatever else is
+// called.
 func TestPassing(t *testing.T) {
 	for _, kind := range []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected"} {
 		conditions, in := placed(t, Fault{Kind: kind, Points: 3}, VariantFault)
@@ -571,7 +572,7 @@ func TestPassingTogether(t *testing.T) {
 		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","times":2}`)},
 		{Name: "exec.connection", Parameters: json.RawMessage(`{"tool":"ids","times":1}`)},
 	}, in)
-	whole := Payload{Result: &universe.Result{Columns: []string{"n"}, Rows: []universe.Row{{int64(1)}, {int64(2)}}}}
+	whole := Payload{Result: &task.Result{Columns: []string{"n"}, Rows: []task.Row{{int64(1)}, {int64(2)}}}}
 	var got []string
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := &Call{Tool: in.Tools[0], Attempt: attempt}

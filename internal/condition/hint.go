@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Hint is advice on the conditions of an instance, for the arms of an experiment that give it (ToolBench-X, guided
@@ -25,10 +25,10 @@ type adviser struct {
 	gone map[string]bool // tools that fail for good
 }
 
-// Advise makes the hint of an instance. Where several conditions are at work, there is one hint for each, in the order in
-// which an agent is to undo them: first what refuses or alters calls, as [Faults] applies it, then what alters results, in
-// the opposite order. Conditions of other kinds than the environment's are passed over; with none left the hint is empty.
-// The error is Seatrial's own failure: parameters that [Place] cannot have written.
+// Advise makes the hint of an instance. Where several conditions are at work, there is one hint for each, in the order
+// in which an agent is to undo them: first what refuses or alters calls, as [Faults] applies it, then what alters
+// results, in the opposite order. Conditions of other kinds than the environment's are passed over; with none left the
+// hint is empty. The error is Seatrial's own failure: parameters that [Place] cannot have written.
 func Advise(conditions []Condition, in FaultInput) (Hint, error) {
 	type placed struct {
 		at int // in the catalogue
@@ -134,8 +134,8 @@ func ways(list [][]string) string {
 	return strings.Join(parts, "; or ")
 }
 
-// sound lists the ways to the right answer that an agent can be expected to find with the tools that it is shown, each by
-// its tools in the order of their first calls, those with fewer tools first.
+// sound lists the ways to the right answer that an agent can be expected to find with the tools that it is shown, each
+// by its tools in the order of their first calls, those with fewer tools first.
 func (a *adviser) sound() [][]string {
 	var list [][]string
 	for _, plan := range a.Task.Sound() {
@@ -151,7 +151,7 @@ func (a *adviser) sound() [][]string {
 	return list
 }
 
-func calledTools(plan *universe.Plan) []string {
+func calledTools(plan *task.Plan) []string {
 	var tools []string
 	for i := range plan.Calls {
 		if name := plan.Calls[i].Tool; !slices.Contains(tools, name) {

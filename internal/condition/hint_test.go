@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // inVariant gives a condition with its variant put in the place of its own.
@@ -23,7 +23,7 @@ func inVariant(tb testing.TB, c Condition, variant string) Condition {
 		tb.Fatal(err)
 	}
 	f.common().Variant = variant
-	if c.Parameters, err = universe.Marshal(f); err != nil {
+	if c.Parameters, err = task.Marshal(f); err != nil {
 		tb.Fatal(err)
 	}
 	return c
@@ -38,9 +38,9 @@ func advised(tb testing.TB, conditions []Condition, in PlaceInput) Hint {
 	return hint
 }
 
-// TestHints advises on every variant of every kind, with every call of the two plans as the failpoint that a seed gives:
-// the text is short, says when nothing is wrong, names the tool and the way out, and is the same for all variants of the
-// same parameters.
+// TestHints advises on every variant of every kind, with every call of the two plans as the failpoint that a seed
+// gives: the text is short, says when nothing is wrong, names the tool and the way out, and is the same for all
+// variants of the same parameters.
 func TestHints(t *testing.T) {
 	// wayOut is what the hint on a kind must name beside the tool.
 	wayOut := map[string]string{
@@ -117,10 +117,11 @@ func TestHints(t *testing.T) {
 	t.Logf("the longest hint has %d words", longest)
 }
 
-// TestHintsTellNoValues changes every value of gold, every literal of the plans and every parameter that is a value: the
-// hints stay as they are.
+// TestHintsTellNoValues changes every value of gold, every literal of the plans and every parameter that is a value:
+// the hints stay as they are.
 func TestHintsTellNoValues(t *testing.T) {
-	values := map[string]string{ // parameters that are values or numbers, by their JSON name, and what stands in their place
+	// parameters that are values or numbers, by their JSON name, and what stands in their place
+	values := map[string]string{
 		"times": "7", "from": "5", "wait": "6", "renewals": "4", "as_before": `"zzz"`, "values": `["zzz","yyy"]`, "default": `"zzz"`,
 		"how": `"one"`, "factor": "1000", "prefix": `"ZZ"`, "text": `"ZZ"`, "with": `"ZZ"`, "size": "77", "milliseconds": "7",
 		"deadline_milliseconds": "8", "mine_as_of": `"1900-01-01"`, "others_as_of": `"1900-01-01"`, "change": `{"column":0,"less":77}`,
@@ -132,7 +133,7 @@ func TestHintsTellNoValues(t *testing.T) {
 			hidden.Task.Gold.Rows[i][j] = fmt.Sprintf("gold %d %d", i, j)
 		}
 	}
-	hidden.Task.Messages = []universe.Message{{Role: "user", Content: "Something else?"}}
+	hidden.Task.Messages = []task.Message{{Role: "user", Content: "Something else?"}}
 	for i := range hidden.Task.Plans {
 		for j := range hidden.Task.Plans[i].Calls {
 			arguments := hidden.Task.Plans[i].Calls[j].Arguments
@@ -162,12 +163,12 @@ func TestHintsTellNoValues(t *testing.T) {
 						replaced[name]++
 					}
 				}
-				written, err := universe.Marshal(fields)
+				written, err := task.Marshal(fields)
 				if err == nil {
-					err = universe.DecodeStrict(written, f)
+					err = task.DecodeStrict(written, f)
 				}
 				if err == nil {
-					c.Parameters, err = universe.Marshal(f)
+					c.Parameters, err = task.Marshal(f)
 				}
 				if err != nil {
 					t.Fatal(kind, err)
@@ -255,9 +256,9 @@ func TestHintsInOrder(t *testing.T) {
 func TestHintWays(t *testing.T) {
 	in := seaTask()
 	path := func(accidental bool, tools ...string) {
-		p := universe.Path{Plan: universe.Plan{Kind: fmt.Sprintf("path-%d", len(in.Task.Paths)+1)}, Accidental: accidental}
+		p := task.Path{Plan: task.Plan{Kind: fmt.Sprintf("path-%d", len(in.Task.Paths)+1)}, Accidental: accidental}
 		for _, tool := range tools {
-			p.Calls = append(p.Calls, universe.Call{Label: tool, Tool: tool})
+			p.Calls = append(p.Calls, task.Call{Label: tool, Tool: tool})
 		}
 		in.Task.Paths = append(in.Task.Paths, p)
 	}

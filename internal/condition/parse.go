@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// Parse reads a condition as it is given on the command line: name[:parameter]. A mistake is a [*diag.Error] of exit code
-// [diag.ExitUsage] that names the nearest condition, or says how the condition is written.
+// Parse reads a condition as it is given on the command line: name[:parameter]. A mistake is a [*diag.Error] of exit
+// code [diag.ExitUsage] that names the nearest condition, or says how the condition is written.
 func Parse(text string) (Condition, error) {
 	name, parameter, given := strings.Cut(text, ":")
 	at := find(name)
@@ -40,10 +40,10 @@ func Parse(text string) (Condition, error) {
 	return Condition{Name: e.Name, Parameters: e.Parameter.encode(value)}, nil
 }
 
-// ParseCombination reads conditions joined by a plus sign and gives them in the order in which they apply, which is that
-// of the catalogue: first what changes the request, then what changes the toolkit. A condition that stands twice, and two that
-// exclude each other, are mistakes, as two of the request do; so is one that changes what is right, or one whose toolkit is
-// chosen, that does not stand alone.
+// ParseCombination reads conditions joined by a plus sign and gives them in the order in which they apply, which is
+// that of the catalogue: first what changes the request, then what changes the toolkit. A condition that stands twice,
+// and two that exclude each other, are mistakes, as two of the request do; so is one that changes what is right, or one
+// whose toolkit is chosen, that does not stand alone.
 func ParseCombination(text string) ([]Condition, error) {
 	var list []Condition
 	for part := range strings.SplitSeq(text, "+") {
@@ -75,9 +75,9 @@ func ParseCombination(text string) ([]Condition, error) {
 	return list, nil
 }
 
-// ParseCombinations reads the combinations that a command was given, one a flag, in their order, and puts behind them those
-// that some of them are compared with or made of: of a request in other words within a toolkit, the words alone and the toolkit
-// alone. Two that mean the same are a mistake.
+// ParseCombinations reads the combinations that a command was given, one a flag, in their order, and puts behind them
+// those that some of them are compared with or made of: of a request in other words within a toolkit, the words alone
+// and the toolkit alone. Two that mean the same are a mistake.
 func ParseCombinations(texts []string) ([][]Condition, error) {
 	list, err := ParseAsked(texts)
 	if err != nil {
@@ -86,8 +86,8 @@ func ParseCombinations(texts []string) ([][]Condition, error) {
 	return append(list, besides(list)...), nil
 }
 
-// ParseAsked reads combinations as [ParseCombinations] does, and puts nothing behind them: a task whose tools cannot be run is
-// compared with itself as it is.
+// ParseAsked reads combinations as [ParseCombinations] does, and puts nothing behind them: a task whose tools cannot be
+// run is compared with itself as it is.
 func ParseAsked(texts []string) ([][]Condition, error) {
 	var list [][]Condition
 	given := map[string]string{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 func check(c Condition) error {
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", test.text, err)
 			continue
 		}
-		got, err := universe.Marshal(c)
+		got, err := task.Marshal(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,12 +228,12 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is written as %q", text, written)
 		}
 		for _, c := range list {
-			line, err := universe.Marshal(c)
+			line, err := task.Marshal(c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var back Condition
-			if err := universe.DecodeStrict(line, &back); err != nil || check(back) != nil || back.String() != c.String() {
+			if err := task.DecodeStrict(line, &back); err != nil || check(back) != nil || back.String() != c.String() {
 				t.Fatalf("%s is read as %v: %v, %v", line, back, err, check(back))
 			}
 		}

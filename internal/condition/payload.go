@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Shapes of a payload.
@@ -26,9 +26,9 @@ const (
 // Payload is a result on its way to the agent.
 type Payload struct {
 	// Result holds the rows under the names by which they are delivered and referred to; nil where Content stands alone.
-	Result *universe.Result
+	Result *task.Result
 	// Columns holds the declared type of each column, by its position in Result. Names are those that the tool declares.
-	Columns []universe.Column
+	Columns []task.Column
 	// Shape is the form in which rows are delivered. Only a list of records can be referred to by later calls.
 	Shape string
 	// Beside stands beside the rows, in this order.
@@ -87,25 +87,25 @@ func (p *Payload) AppendContent(dst []byte) []byte {
 // AppendBeside appends fields to a JSON object that is still open and not empty.
 func AppendBeside(dst []byte, fields []Field) []byte {
 	for i := range fields {
-		dst = universe.AppendValue(append(dst, ','), fields[i].Name)
+		dst = task.AppendValue(append(dst, ','), fields[i].Name)
 		dst = append(append(dst, ':'), fields[i].Value...)
 	}
 	return dst
 }
 
 // appendColumns appends a result as an object of columns.
-func appendColumns(dst []byte, r *universe.Result) []byte {
+func appendColumns(dst []byte, r *task.Result) []byte {
 	dst = append(dst, '{')
 	for i, name := range r.Columns {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(universe.AppendValue(dst, name), ':', '[')
+		dst = append(task.AppendValue(dst, name), ':', '[')
 		for j, row := range r.Rows {
 			if j > 0 {
 				dst = append(dst, ',')
 			}
-			dst = universe.AppendValue(dst, row[i])
+			dst = task.AppendValue(dst, row[i])
 		}
 		dst = append(dst, ']')
 	}
@@ -120,11 +120,11 @@ func (p Payload) with(name string, value json.RawMessage) Payload {
 
 // mapColumn gives the payload with the values of one column changed, and how many differ. The rows given stay as they
 // are; nothing is copied where nothing differs.
-func (p Payload) mapColumn(column int, change func(v universe.Value) (universe.Value, bool)) (Payload, int) {
+func (p Payload) mapColumn(column int, change func(v task.Value) (task.Value, bool)) (Payload, int) {
 	if p.Result == nil || column >= len(p.Result.Columns) {
 		return p, 0
 	}
-	var rows []universe.Row
+	var rows []task.Row
 	changed := 0
 	for i, row := range p.Result.Rows {
 		v, differs := change(row[column])
@@ -132,27 +132,27 @@ func (p Payload) mapColumn(column int, change func(v universe.Value) (universe.V
 			continue
 		}
 		if rows == nil {
-			rows = append([]universe.Row(nil), p.Result.Rows...)
+			rows = append([]task.Row(nil), p.Result.Rows...)
 		}
-		fresh := append(universe.Row(nil), row...)
+		fresh := append(task.Row(nil), row...)
 		fresh[column] = v
 		rows[i] = fresh
 		changed++
 	}
 	if changed > 0 {
-		p.Result = &universe.Result{Columns: p.Result.Columns, Rows: rows}
+		p.Result = &task.Result{Columns: p.Result.Columns, Rows: rows}
 	}
 	return p, changed
 }
 
 // withRows gives the payload with other rows under the same names.
-func (p Payload) withRows(rows []universe.Row) Payload {
-	p.Result = &universe.Result{Columns: p.Result.Columns, Rows: rows}
+func (p Payload) withRows(rows []task.Row) Payload {
+	p.Result = &task.Result{Columns: p.Result.Columns, Rows: rows}
 	return p
 }
 
 // jsonText writes a string as JSON.
-func jsonText(s string) json.RawMessage { return universe.AppendValue(nil, s) }
+func jsonText(s string) json.RawMessage { return task.AppendValue(nil, s) }
 
 // jsonList writes strings as a JSON list.
 func jsonList(values []string) json.RawMessage {
@@ -161,7 +161,7 @@ func jsonList(values []string) json.RawMessage {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = universe.AppendValue(dst, v)
+		dst = task.AppendValue(dst, v)
 	}
 	return append(dst, ']')
 }

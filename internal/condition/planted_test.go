@@ -3,25 +3,25 @@ package condition_test
 import (
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/build"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/verify"
+	"github.com/seatrial/seatrial/internal/pipeline"
 )
 
-// TestPlantedKinds builds a suite under a kind that nothing survives and under one that never lands: neither is published,
-// each for its own reason, and an honest kind beside them is.
+// TestPlantedKinds builds a suite under a kind that nothing survives and under one that never lands: neither is
+// published, each for its own reason, and an honest kind beside them is.
 func TestPlantedKinds(t *testing.T) {
 	planted, remove := condition.Plant()
 	defer remove()
-	o := build.Defaults()
+	o := pipeline.Defaults()
 	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours = []string{"demo"}, 7, t.TempDir(), 12, 2
 	o.Faults = append([]string{"exec.timeout"}, planted...)
-	built, err := build.Run(t.Context(), o)
+	built, err := pipeline.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	counts := built.Suite.Manifest.Counts.Instances
-	for i, reason := range []string{verify.ReasonNotSurvived, verify.ReasonNotLanded} {
+	for i, reason := range []string{proof.ReasonNotSurvived, proof.ReasonNotLanded} {
 		c := counts["fault:"+planted[i]]
 		if c.Certified != 0 || c.Made != 0 || c.Reasons[reason] != c.Refused || c.Refused != len(built.Suite.Tasks) {
 			t.Errorf("%s: %+v, want all %d refused as %s", planted[i], c, len(built.Suite.Tasks), reason)

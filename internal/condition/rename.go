@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Renaming is the names under which tools and their arguments are shown, and the way back. It covers a whole universe, so
-// that a tool bears one shown name in every toolkit of it. It does not change after it is made and is safe for concurrent
-// use.
+// Renaming is the names under which tools and their arguments are shown, and the way back. It covers a whole universe,
+// so that a tool bears one shown name in every toolkit of it. It does not change after it is made and is safe for
+// concurrent use.
 type Renaming struct {
 	tools map[string]*renamed // by the tool's own name
 	shown map[string]*renamed // by the shown name
@@ -28,8 +28,8 @@ type renamed struct {
 }
 
 // newRenaming calls tools FUNC_0, FUNC_1, … in an order drawn by seed, the same for every task that has this universe,
-// and the arguments of each tool ARG_1, ARG_2, … in the order of its specification, as the paper's example does (NL2API,
-// appendix C.1).
+// and the arguments of each tool ARG_1, ARG_2, … in the order of its specification, as the paper's example does
+// (NL2API, appendix C.1).
 func newRenaming(in ToolkitInput) *Renaming {
 	r := &Renaming{tools: make(map[string]*renamed, len(in.Universe)), shown: make(map[string]*renamed, len(in.Universe))}
 	own := make([]string, len(in.Universe))
@@ -58,7 +58,7 @@ func newRenaming(in ToolkitInput) *Renaming {
 }
 
 // argumentsOf lists a tool's arguments in their order, some of them perhaps several times.
-func argumentsOf(t *universe.Tool) []string {
+func argumentsOf(t *task.Tool) []string {
 	var names []string
 	if t.Parameters != nil {
 		for _, p := range t.Parameters.Properties {
@@ -73,12 +73,12 @@ func argumentsOf(t *universe.Tool) []string {
 	return names
 }
 
-// visibleNames lists the texts of a specification that keep their form, so that what a description says of them keeps it
-// too: closed values, and the fields of arguments that are objects.
-func visibleNames(parameters *universe.Schema) map[string]bool {
+// visibleNames lists the texts of a specification that keep their form, so that what a description says of them keeps
+// it too: closed values, and the fields of arguments that are objects.
+func visibleNames(parameters *task.Schema) map[string]bool {
 	visible := map[string]bool{}
-	var visit func(s *universe.Schema, field bool)
-	visit = func(s *universe.Schema, field bool) {
+	var visit func(s *task.Schema, field bool)
+	visit = func(s *task.Schema, field bool) {
 		if s == nil {
 			return
 		}
@@ -102,14 +102,14 @@ func visibleNames(parameters *universe.Schema) map[string]bool {
 	return visible
 }
 
-// Specifications gives tools as the agent is shown them: other names and arguments, and descriptions that no longer speak
-// of the old ones (see [Renaming.Message] for what counts as speaking of them). Closed values, fields of arguments and
-// columns of results stay, and so does what a body runs; the bindings take the shown names, so that an interpreter of
-// statements needs no translation, while operations on data handles keep their own (see [Renaming.Call]). The tools given
-// are not changed; they may differ in their descriptions and closed values from those of the renaming's universe. One
-// that is not of that universe, or takes other arguments, is an error.
-func (r *Renaming) Specifications(tools []*universe.Tool) ([]*universe.Tool, error) {
-	list := make([]*universe.Tool, len(tools))
+// Specifications gives tools as the agent is shown them: other names and arguments, and descriptions that no longer
+// speak of the old ones (see [Renaming.Message] for what counts as speaking of them). Closed values, fields of
+// arguments and columns of results stay, and so does what a body runs; the bindings take the shown names, so that an
+// interpreter of statements needs no translation, while operations on data handles keep their own (see
+// [Renaming.Call]). The tools given are not changed; they may differ in their descriptions and closed values from those
+// of the renaming's universe. One that is not of that universe, or takes other arguments, is an error.
+func (r *Renaming) Specifications(tools []*task.Tool) ([]*task.Tool, error) {
+	list := make([]*task.Tool, len(tools))
 	for i, t := range tools {
 		n := r.tools[t.Name]
 		if n == nil {
@@ -125,7 +125,7 @@ func (r *Renaming) Specifications(tools []*universe.Tool) ([]*universe.Tool, err
 	return list, nil
 }
 
-func (r *Renaming) specification(t *universe.Tool, n *renamed) *universe.Tool {
+func (r *Renaming) specification(t *task.Tool, n *renamed) *task.Tool {
 	own := newVocabulary(n.arguments, visibleNames(t.Parameters))
 	text := func(s string) string { return rewrite(s, false, own, r.names) }
 	shown := *t
@@ -148,7 +148,7 @@ func (r *Renaming) specification(t *universe.Tool, n *renamed) *universe.Tool {
 
 // renameSchema copies a schema with its texts rewritten and its properties, if names are given, renamed: those of the
 // arguments themselves and not of their fields.
-func renameSchema(s *universe.Schema, names map[string]string, text func(string) string) *universe.Schema {
+func renameSchema(s *task.Schema, names map[string]string, text func(string) string) *task.Schema {
 	if s == nil {
 		return nil
 	}
@@ -174,14 +174,14 @@ func renameSchema(s *universe.Schema, names map[string]string, text func(string)
 	return &shown
 }
 
-// Call gives the tool and the arguments that a call under shown names means. A name that is not shown, an old one too, is
-// the agent's mistake; where only an argument is, the tool's own name is given beside it. The arguments given are not
-// changed.
-func (r *Renaming) Call(tool string, arguments map[string]any) (string, map[string]any, *universe.ToolError) {
+// Call gives the tool and the arguments that a call under shown names means. A name that is not shown, an old one too,
+// is the agent's mistake; where only an argument is, the tool's own name is given beside it. The arguments given are
+// not changed.
+func (r *Renaming) Call(tool string, arguments map[string]any) (string, map[string]any, *task.ToolError) {
 	n := r.shown[tool]
 	if n == nil {
-		return "", nil, &universe.ToolError{
-			Code: universe.CodeUnknownTool, Message: fmt.Sprintf("There is no tool called `%s`.", tool),
+		return "", nil, &task.ToolError{
+			Code: task.CodeUnknownTool, Message: fmt.Sprintf("There is no tool called `%s`.", tool),
 		}
 	}
 	meant := make(map[string]any, len(arguments))
@@ -199,7 +199,7 @@ func (r *Renaming) Call(tool string, arguments map[string]any) (string, map[stri
 	return n.own, meant, nil
 }
 
-func (n *renamed) unknownArguments(names []string) *universe.ToolError {
+func (n *renamed) unknownArguments(names []string) *task.ToolError {
 	noun, accepts := "argument", "This tool takes no arguments."
 	if len(names) > 1 {
 		noun = "arguments"
@@ -207,17 +207,17 @@ func (n *renamed) unknownArguments(names []string) *universe.ToolError {
 	if len(n.accepted) > 0 {
 		accepts = "This tool accepts " + quoted(n.accepted) + "."
 	}
-	return &universe.ToolError{
-		Code: universe.CodeUnknownArgument, Message: fmt.Sprintf("Unknown %s %s. %s", noun, quoted(names), accepts),
+	return &task.ToolError{
+		Code: task.CodeUnknownArgument, Message: fmt.Sprintf("Unknown %s %s. %s", noun, quoted(names), accepts),
 	}
 }
 
 func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
 // Task gives a task whose plans call tools and arguments by their shown names: for whoever plays its plans, or compares
-// what an agent called with them. The rest is the task's own, its literals too. A plan with a tool or an argument that has
-// no other name is an error.
-func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
+// what an agent called with them. The rest is the task's own, its literals too. A plan with a tool or an argument that
+// has no other name is an error.
+func (r *Renaming) Task(t *task.Task) (*task.Task, error) {
 	shown := *t
 	shown.Plans, shown.Paths = slices.Clone(t.Plans), slices.Clone(t.Paths)
 	for i := range shown.Plans {
@@ -232,9 +232,9 @@ func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
 	}
 	if t.Gold.Expected != nil {
 		expected := *t.Gold.Expected
-		expected.Shown = make(map[string]universe.Meant, len(r.shown))
+		expected.Shown = make(map[string]task.Meant, len(r.shown))
 		for name, n := range r.shown {
-			expected.Shown[name] = universe.Meant{Tool: n.own, Arguments: n.originals}
+			expected.Shown[name] = task.Meant{Tool: n.own, Arguments: n.originals}
 		}
 		shown.Gold.Expected = &expected
 	}
@@ -242,7 +242,7 @@ func (r *Renaming) Task(t *universe.Task) (*universe.Task, error) {
 }
 
 // rename puts shown names into a plan, on a copy of its calls.
-func (r *Renaming) rename(plan *universe.Plan) error {
+func (r *Renaming) rename(plan *task.Plan) error {
 	plan.Calls = slices.Clone(plan.Calls)
 	for j := range plan.Calls {
 		c := &plan.Calls[j]
@@ -266,9 +266,9 @@ func (r *Renaming) rename(plan *universe.Plan) error {
 // Message puts shown names in place of old ones in what is said of a call to a tool, given by its shown name ("" or an
 // unknown one where there is none). Old names are those of every tool and of this tool's arguments. They are spoken of
 // between backquotes, and as whole words elsewhere where they are no words of English, that is, hold an underscore, a
-// digit or a capital after a small letter. A plain word (`county`) outside backquotes is left, as descriptions are to keep
-// their meaning. So are references, and in a message JSON strings and what stands between backquotes and is more than a
-// name. A key between backquotes that bears the name of an argument of the tool is taken for the argument.
+// digit or a capital after a small letter. A plain word (`county`) outside backquotes is left, as descriptions are to
+// keep their meaning. So are references, and in a message JSON strings and what stands between backquotes and is more
+// than a name. A key between backquotes that bears the name of an argument of the tool is taken for the argument.
 func (r *Renaming) Message(tool, text string) string {
 	if n := r.shown[tool]; n != nil {
 		return rewrite(text, true, n.texts, r.names)

@@ -9,24 +9,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/compile"
-	"github.com/seatrial/seatrial/internal/corpus"
-	"github.com/seatrial/seatrial/internal/database"
-	"github.com/seatrial/seatrial/internal/relation"
-	"github.com/seatrial/seatrial/internal/sqlast"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
 // demoTask is a query of the bundled corpus in one style, with the tools of its database.
 type demoTask struct {
-	task  *universe.Task
-	tools []*universe.Tool
+	task  *task.Task
+	tools []*task.Tool
 }
 
 // demoTasks compiles the bundled corpus in the func style with both ways of naming and in the rest style.
 func demoTasks(t *testing.T) []demoTask {
 	t.Helper()
-	c, err := corpus.Open("demo", corpus.Options{WorkDir: t.TempDir()})
+	c, err := questions.Open("demo", questions.Options{WorkDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,9 @@ func demoTasks(t *testing.T) []demoTask {
 			style, names string
 			draft        func(*sqlast.Query) *compile.Draft
 		}{
-			{universe.StyleFunc, compile.NamesObscure, compile.Func},
-			{universe.StyleFunc, compile.NamesReadable, compile.Func},
-			{universe.StyleRest, compile.NamesObscure, compile.Rest},
+			{task.StyleFunc, compile.NamesObscure, compile.Func},
+			{task.StyleFunc, compile.NamesReadable, compile.Func},
+			{task.StyleRest, compile.NamesObscure, compile.Rest},
 		} {
 			library := compile.NewLibrary()
 			var drafts []*compile.Draft
@@ -73,7 +73,7 @@ func demoTasks(t *testing.T) []demoTask {
 				t.Fatal(err)
 			}
 			for n, draft := range drafts {
-				tasks = append(tasks, demoTask{tools: tools, task: &universe.Task{
+				tasks = append(tasks, demoTask{tools: tools, task: &task.Task{
 					ID: fmt.Sprintf("%s.%s.%d.%s", d.Name, way.names, n, way.style), Database: d.Name, Style: way.style, Plans: draft.Plans(),
 				}})
 			}
@@ -82,46 +82,46 @@ func demoTasks(t *testing.T) []demoTask {
 	return tasks
 }
 
-// slotTools are made as operations on data handles are: several of them share arguments, descriptions list closed values,
-// and an argument is an object with fields.
-func slotTools() []*universe.Tool {
-	text := func(description string, enum ...any) *universe.Schema {
-		return &universe.Schema{Types: []string{"string"}, Description: description, Enum: enum}
+// slotTools are made as operations on data handles are: several of them share arguments, descriptions list closed
+// values, and an argument is an object with fields.
+func slotTools() []*task.Tool {
+	text := func(description string, enum ...any) *task.Schema {
+		return &task.Schema{Types: []string{"string"}, Description: description, Enum: enum}
 	}
 	keys := []any{"schools_county", "schools_value", "limit"}
 	list := " One of:\n* `schools_county` - County.\n* `schools_value` - What it is worth.\n* `limit` - How many may enrol."
-	return []*universe.Tool{
+	return []*task.Tool{
 		{
-			Name: "filter_data", Style: universe.StyleSlot,
+			Name: "filter_data", Style: task.StyleSlot,
 			Description: "Keeps the rows whose `key_name` meets the condition with `value`. Read them with retrieve_data(data_source=\"$filtered$\").",
-			Parameters: &universe.Schema{
+			Parameters: &task.Schema{
 				Types: []string{"object"}, Closed: true, Required: []string{"data_source", "key_name", "value", "condition"},
-				Properties: []universe.Property{
+				Properties: []task.Property{
 					{Name: "data_source", Schema: text("`$label$` of a table, such as `$starting_table$`.")},
 					{Name: "key_name", Schema: text("The key to look at."+list, keys...)},
-					{Name: "value", Schema: &universe.Schema{AnyOf: []*universe.Schema{text("A text, see `condition`."), {Types: []string{"number"}}}}},
+					{Name: "value", Schema: &task.Schema{AnyOf: []*task.Schema{text("A text, see `condition`."), {Types: []string{"number"}}}}},
 					{Name: "condition", Schema: text("How `value` is compared with key_name.", "equal_to", "greater_than", "like")},
 				},
 			},
-			Body: &universe.Body{Engine: universe.EngineRelation, Operation: "filter", Keys: []string{"key_name"}},
+			Body: &task.Body{Engine: task.EngineRelation, Operation: "filter", Keys: []string{"key_name"}},
 		},
 		{
-			Name: "retrieve_data", Style: universe.StyleSlot, Description: "Gives rows, at most `limit` of them; filter_data_twice is no tool.",
-			Parameters: &universe.Schema{
+			Name: "retrieve_data", Style: task.StyleSlot, Description: "Gives rows, at most `limit` of them; filter_data_twice is no tool.",
+			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{"data_source"},
-				Properties: []universe.Property{
+				Properties: []task.Property{
 					{Name: "data_source", Schema: text("`$label$` of a table.")},
 					{Name: "key_name", Schema: text("See the `key_name` of `filter_data`.", keys...)},
-					{Name: "row_limit", Schema: &universe.Schema{Types: []string{"integer"}, Description: "A row_limit of -1 is none."}},
+					{Name: "row_limit", Schema: &task.Schema{Types: []string{"integer"}, Description: "A row_limit of -1 is none."}},
 				},
 			},
 		},
 		{
-			Name: "transform_data", Style: universe.StyleSlot, Description: "Changes values; operation_args.format says how, `operation_args` the rest.",
-			Parameters: &universe.Schema{
+			Name: "transform_data", Style: task.StyleSlot, Description: "Changes values; operation_args.format says how, `operation_args` the rest.",
+			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{"operation_args"},
-				Properties: []universe.Property{
-					{Name: "operation_args", Schema: &universe.Schema{Types: []string{"object"}, Properties: []universe.Property{
+				Properties: []task.Property{
+					{Name: "operation_args", Schema: &task.Schema{Types: []string{"object"}, Properties: []task.Property{
 						{Name: "start_index", Schema: text("From `start_index` on, in the sense of operation_args.")},
 					}}},
 					{Name: "start_index", Schema: text("Not the field `start_index`.")},
@@ -132,7 +132,7 @@ func slotTools() []*universe.Tool {
 	}
 }
 
-func renamingOf(t *testing.T, tools []*universe.Tool, task *universe.Task) *Renaming {
+func renamingOf(t *testing.T, tools []*task.Tool, task *task.Task) *Renaming {
 	t.Helper()
 	list, err := ParseCombination("obfuscate")
 	if err != nil {
@@ -146,13 +146,13 @@ func renamingOf(t *testing.T, tools []*universe.Tool, task *universe.Task) *Rena
 }
 
 // texts lists every text of a specification that an agent may be shown, path and body's bindings included.
-func texts(t *testing.T, tool *universe.Tool) string {
+func texts(t *testing.T, tool *task.Tool) string {
 	t.Helper()
 	shown := *tool
 	if tool.Body != nil {
-		shown.Body = &universe.Body{Bindings: tool.Body.Bindings}
+		shown.Body = &task.Body{Bindings: tool.Body.Bindings}
 	}
-	text, err := universe.Marshal(shown)
+	text, err := task.Marshal(shown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,44 +244,44 @@ func TestRenamedDemo(t *testing.T) {
 }
 
 // checkPlans renames a task and reads its calls back as an environment would. It gives the number of its plans.
-func checkPlans(t *testing.T, r *Renaming, task *universe.Task) int {
+func checkPlans(t *testing.T, r *Renaming, tk *task.Task) int {
 	t.Helper()
-	before, err := universe.Marshal(task)
+	before, err := task.Marshal(tk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := r.Task(task)
+	shown, err := r.Task(tk)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range shown.Plans {
 		for j, c := range shown.Plans[i].Calls {
-			old := task.Plans[i].Calls[j]
+			old := tk.Plans[i].Calls[j]
 			name, arguments, mistake := r.Call(c.Tool, c.Arguments)
 			if mistake != nil {
-				t.Fatalf("%s: %v", task.ID, mistake)
+				t.Fatalf("%s: %v", tk.ID, mistake)
 			}
 			if name != old.Tool || c.Tool == old.Tool || !reflect.DeepEqual(arguments, old.Arguments) || c.Label != old.Label {
-				t.Errorf("%s: %s%v means %s%v, want %s%v", task.ID, c.Tool, c.Arguments, name, arguments, old.Tool, old.Arguments)
+				t.Errorf("%s: %s%v means %s%v, want %s%v", tk.ID, c.Tool, c.Arguments, name, arguments, old.Tool, old.Arguments)
 			}
 			// An agent that knows the old names gets nowhere with them.
-			if _, _, mistake := r.Call(old.Tool, c.Arguments); mistake == nil || mistake.Code != universe.CodeUnknownTool {
-				t.Errorf("%s: the old name %s can be called: %v", task.ID, old.Tool, mistake)
+			if _, _, mistake := r.Call(old.Tool, c.Arguments); mistake == nil || mistake.Code != task.CodeUnknownTool {
+				t.Errorf("%s: the old name %s can be called: %v", tk.ID, old.Tool, mistake)
 			}
 			if len(old.Arguments) == 0 {
 				continue
 			}
-			if _, _, mistake := r.Call(c.Tool, old.Arguments); mistake == nil || mistake.Code != universe.CodeUnknownArgument {
-				t.Errorf("%s: the old arguments %v can be given: %v", task.ID, old.Arguments, mistake)
+			if _, _, mistake := r.Call(c.Tool, old.Arguments); mistake == nil || mistake.Code != task.CodeUnknownArgument {
+				t.Errorf("%s: the old arguments %v can be given: %v", tk.ID, old.Arguments, mistake)
 			}
 		}
 	}
-	after, err := universe.Marshal(task)
+	after, err := task.Marshal(tk)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(before) != string(after) {
-		t.Errorf("%s: the task itself was changed", task.ID)
+		t.Errorf("%s: the task itself was changed", tk.ID)
 	}
 	return len(shown.Plans)
 }
@@ -289,11 +289,11 @@ func checkPlans(t *testing.T, r *Renaming, task *universe.Task) int {
 // TestRenamedOperations shows what becomes of tools that are told of closed values, of fields and of each other.
 func TestRenamedOperations(t *testing.T) {
 	tools := slotTools()
-	before, err := universe.Marshal(tools)
+	before, err := task.Marshal(tools)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	r := renamingOf(t, tools, &task.Task{ID: "t", Database: "d", Style: task.StyleSlot})
 	shown, err := r.Specifications(tools)
 	if err != nil {
 		t.Fatal(err)
@@ -328,46 +328,46 @@ func TestRenamedOperations(t *testing.T) {
 			t.Errorf("%q, want %q", test.got, test.want)
 		}
 	}
-	if after, err := universe.Marshal(tools); err != nil || string(after) != string(before) {
+	if after, err := task.Marshal(tools); err != nil || string(after) != string(before) {
 		t.Errorf("the tools themselves were changed: %v", err)
 	}
-	if _, err := r.Specifications([]*universe.Tool{{Name: "other"}}); err == nil {
+	if _, err := r.Specifications([]*task.Tool{{Name: "other"}}); err == nil {
 		t.Error("a tool of another universe is renamed")
 	}
 	other := *tools[0]
-	other.Parameters = &universe.Schema{Properties: []universe.Property{{Name: "unheard_of"}}}
-	if _, err := r.Specifications([]*universe.Tool{&other}); err == nil {
+	other.Parameters = &task.Schema{Properties: []task.Property{{Name: "unheard_of"}}}
+	if _, err := r.Specifications([]*task.Tool{&other}); err == nil {
 		t.Error("an argument of another universe is renamed")
 	}
-	for _, plans := range [][]universe.Plan{
-		{{Calls: []universe.Call{{Tool: "other"}}}},
-		{{Calls: []universe.Call{{Tool: "filter_data", Arguments: map[string]any{"other": 1}}}}},
+	for _, plans := range [][]task.Plan{
+		{{Calls: []task.Call{{Tool: "other"}}}},
+		{{Calls: []task.Call{{Tool: "filter_data", Arguments: map[string]any{"other": 1}}}}},
 	} {
-		if _, err := r.Task(&universe.Task{ID: "t", Plans: plans}); err == nil {
+		if _, err := r.Task(&task.Task{ID: "t", Plans: plans}); err == nil {
 			t.Errorf("%v is renamed", plans)
 		}
 	}
 }
 
-// TestRenamedStyles renames the tools of the slot and sel styles as a task's agent meets them: no description speaks of an
-// old name, except that a field or a closed value bears it too, and an operation's mistakes are told in shown names.
+// TestRenamedStyles renames the tools of the slot and sel styles as a task's agent meets them: no description speaks of
+// an old name, except that a field or a closed value bears it too, and an operation's mistakes are told in shown names.
 func TestRenamedStyles(t *testing.T) {
-	source := &universe.Source{ID: "s", Database: "d", From: "schools AS T1", Keys: []universe.Key{
-		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: universe.TypeText, Description: "County name."},
-		{Name: "schools_limit", Expression: "T1.\"limit\"", Table: "schools", Column: "limit", Type: universe.TypeInteger, Description: "The limit, a value."},
+	source := &task.Source{ID: "s", Database: "d", From: "schools AS T1", Keys: []task.Key{
+		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: task.TypeText, Description: "County name."},
+		{Name: "schools_limit", Expression: "T1.\"limit\"", Table: "schools", Column: "limit", Type: task.TypeInteger, Description: "The limit, a value."},
 	}}
 	marked, word := regexp.MustCompile("`([^`]*)`"), regexp.MustCompile(`[$\pL\p{Nd}_]+`)
 	tools, mistakes := 0, 0
-	for _, style := range []string{universe.StyleSlot, universe.StyleSel} {
+	for _, style := range []string{task.StyleSlot, task.StyleSel} {
 		for _, profile := range []string{relation.ProfilePaper, relation.ProfileExtended} {
 			kit := relation.Tools(style, profile)
-			if style == universe.StyleSel {
+			if style == task.StyleSel {
 				kit = append(kit, relation.Getters(source)...)
 			}
-			r := renamingOf(t, kit, &universe.Task{ID: "t", Database: "d", Style: style})
-			own, old := map[string]bool{}, make([]*universe.Tool, len(kit))
+			r := renamingOf(t, kit, &task.Task{ID: "t", Database: "d", Style: style})
+			own, old := map[string]bool{}, make([]*task.Tool, len(kit))
 			for i := range kit {
-				own[kit[i].Name], old[i] = true, relation.Specialize(kit[i], []*universe.Source{source})
+				own[kit[i].Name], old[i] = true, relation.Specialize(kit[i], []*task.Source{source})
 			}
 			shown, err := r.Specifications(old)
 			if err != nil {
@@ -381,8 +381,8 @@ func TestRenamedStyles(t *testing.T) {
 					arguments[p.Name] = !kept[p.Name]
 				}
 				said := []string{tool.Description}
-				var visit func(s *universe.Schema)
-				visit = func(s *universe.Schema) {
+				var visit func(s *task.Schema)
+				visit = func(s *task.Schema) {
 					if s == nil {
 						return
 					}
@@ -437,7 +437,7 @@ func TestRenamedStyles(t *testing.T) {
 // TestCallMistakes says what is accepted, in shown names.
 func TestCallMistakes(t *testing.T) {
 	tools := slotTools()
-	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	r := renamingOf(t, tools, &task.Task{ID: "t", Database: "d", Style: task.StyleSlot})
 	shown, err := r.Specifications(tools)
 	if err != nil {
 		t.Fatal(err)
@@ -473,7 +473,7 @@ func TestCallMistakes(t *testing.T) {
 
 func TestMessage(t *testing.T) {
 	tools := slotTools()
-	r := renamingOf(t, tools, &universe.Task{ID: "t", Database: "d", Style: universe.StyleSlot})
+	r := renamingOf(t, tools, &task.Task{ID: "t", Database: "d", Style: task.StyleSlot})
 	shown, err := r.Specifications(tools)
 	if err != nil {
 		t.Fatal(err)
@@ -527,7 +527,7 @@ func TestNamesOfOneUniverse(t *testing.T) {
 		if refusal != nil {
 			t.Fatalf("%+v", refusal)
 		}
-		var kept []*universe.Tool
+		var kept []*task.Tool
 		for _, tool := range in.Universe {
 			if slices.Contains(kit.Names, tool.Name) {
 				kept = append(kept, tool)

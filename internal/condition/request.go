@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Names of the conditions of the request.
@@ -23,7 +23,8 @@ const (
 	sourceICT = "Incomplete Conditions, "
 )
 
-// requestConditions are the conditions of the request. No two stand together, and those that change what is right stand alone.
+// requestConditions are the conditions of the request. No two stand together, and those that change what is right stand
+// alone.
 var requestConditions = []entry{
 	{Info: Info{
 		Name: NameSurface, Kind: KindRequest,
@@ -74,10 +75,10 @@ type Text struct {
 	Content string `json:"content"`
 }
 
-// Kept is a value of the request that its new wording still says. Form is how it stands there: as the value is written, or
-// in another form that means the same, which Rule names then.
+// Kept is a value of the request that its new wording still says. Form is how it stands there: as the value is written,
+// or in another form that means the same, which Rule names then.
 type Kept struct {
-	Value json.RawMessage `json:"value"` // as [universe.AppendValue] writes it
+	Value json.RawMessage `json:"value"` // as [task.AppendValue] writes it
 	Form  string          `json:"form"`
 	Rule  string          `json:"rule,omitempty"`
 }
@@ -87,19 +88,19 @@ type Dropped struct {
 	Argument string          `json:"argument,omitempty"` // of the plan's tool, "" where the value reaches it otherwise
 	Table    string          `json:"table,omitempty"`
 	Column   string          `json:"column,omitempty"`
-	Value    json.RawMessage `json:"value"`  // as [universe.AppendValue] writes it
+	Value    json.RawMessage `json:"value"`  // as [task.AppendValue] writes it
 	Form     string          `json:"form"`   // how the request said it
 	Phrase   string          `json:"phrase"` // what rules say in its place; a writer may say it otherwise
 	// Names are the words by which the value can be asked for: argument, column and synonyms.
 	Names []string `json:"names"`
 }
 
-// ChangeRequest gives the messages and the evidence of a task under conditions, of which those of other kinds are passed
-// over. It is pure: what it is given it does not change. The error is Seatrial's own failure: parameters that nobody can
-// have made for these messages.
+// ChangeRequest gives the messages and the evidence of a task under conditions, of which those of other kinds are
+// passed over. It is pure: what it is given it does not change. The error is Seatrial's own failure: parameters that
+// nobody can have made for these messages.
 func ChangeRequest(
-	conditions []Condition, messages []universe.Message, evidence string,
-) ([]universe.Message, string, error) {
+	conditions []Condition, messages []task.Message, evidence string,
+) ([]task.Message, string, error) {
 	for _, c := range conditions {
 		r, err := c.Request()
 		if err != nil {
@@ -142,7 +143,7 @@ func (c Condition) WithRequest(r *Request) (Condition, error) {
 	}
 	written := *r
 	written.Strength = asked.Strength
-	parameters, err := universe.Marshal(&written)
+	parameters, err := task.Marshal(&written)
 	if err != nil {
 		return Condition{}, fmt.Errorf("condition %s: %w", c.Name, err)
 	}
@@ -155,10 +156,10 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 	if c.Parameters == nil && e.Parameter == nil {
 		return r, nil
 	}
-	if err := universe.DecodeStrict(c.Parameters, r); err != nil {
+	if err := task.DecodeStrict(c.Parameters, r); err != nil {
 		return nil, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
 	}
-	written, err := universe.Marshal(r)
+	written, err := task.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // requestOf makes the condition of an instance.
@@ -55,7 +55,7 @@ func TestParseRequests(t *testing.T) {
 
 // TestChangeRequest changes messages and evidence, and nothing that it is given.
 func TestChangeRequest(t *testing.T) {
-	messages := []universe.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}, {Role: "user", Content: "c"}}
+	messages := []task.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}, {Role: "user", Content: "c"}}
 	evidence := "it means d"
 	c := requestOf(t, "surface:2", &Request{Texts: []Text{{Message: 2, Content: "C"}}, Evidence: new(string)})
 	if c.String() != "surface:2" {

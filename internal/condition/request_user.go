@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // User is a simulated user who left out a detail and answers one question about it.
@@ -35,7 +35,8 @@ const (
 // Questions is how many questions a user answers.
 const Questions = 1
 
-// mostNames is how many other things a question may name beside what is missing before it counts as asking for everything.
+// mostNames is how many other things a question may name beside what is missing before it counts as asking for
+// everything.
 const mostNames = 2
 
 // sweeping are phrases of questions that ask for everything.
@@ -65,9 +66,9 @@ func UserOf(conditions []Condition) (*User, error) {
 }
 
 // Answer gives what the user says to a question, after those that were asked before it. A question that names what is
-// missing, by its argument, its column or a listed synonym, is answered; one that asks for everything, in so many words or
-// by naming all that there is, gets a request to be specific. Either is the one question. Anything else the user knows
-// nothing about, and it uses nothing up. The detail says for the record what the user made of the question.
+// missing, by its argument, its column or a listed synonym, is answered; one that asks for everything, in so many words
+// or by naming all that there is, gets a request to be specific. Either is the one question. Anything else the user
+// knows nothing about, and it uses nothing up. The detail says for the record what the user made of the question.
 func (u *User) Answer(earlier []string, question string) (reply string, understood json.RawMessage) {
 	asked := u.understand(question)
 	if slices.ContainsFunc(earlier, func(q string) bool { return u.understand(q) != AskedElse }) {
@@ -82,7 +83,7 @@ func (u *User) Answer(earlier []string, question string) (reply string, understo
 	case AskedElse:
 		reply = replyElse
 	}
-	return reply, detail(Field{"asked", universe.AppendValue(nil, asked)})
+	return reply, detail(Field{"asked", task.AppendValue(nil, asked)})
 }
 
 // Waits says for the record that the user can be asked.
@@ -90,11 +91,11 @@ func (u *User) Waits() json.RawMessage { return detail(Field{"questions", number
 
 // understand says what a question asks for.
 func (u *User) understand(question string) string {
-	words := universe.NameWords(question)
-	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, universe.NameWords(name)) })
+	words := task.NameWords(question)
+	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, task.NameWords(name)) })
 	others := 0
 	for _, name := range u.Others {
-		if within(words, universe.NameWords(name)) {
+		if within(words, task.NameWords(name)) {
 			others++
 		}
 	}

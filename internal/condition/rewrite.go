@@ -108,7 +108,8 @@ func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	return b.String()
 }
 
-// closing is the number of bytes up to the backquote that closes the one that text begins with, or 1 where there is none.
+// closing is the number of bytes up to the backquote that closes the one that text begins with, or 1 where there is
+// none.
 func closing(text string) int {
 	if at := strings.IndexByte(text[1:], '`'); at >= 0 {
 		return at + 2
@@ -145,8 +146,8 @@ func rewriteMarked(text string, spoken bool, vocabularies []*vocabulary) string 
 	return b.String()
 }
 
-// unmarked reads a word, a character that belongs to none, or a name that begins here: how many bytes are done with, and
-// what stands for them if not themselves.
+// unmarked reads a word, a character that belongs to none, or a name that begins here: how many bytes are done with,
+// and what stands for them if not themselves.
 func unmarked(text string, at int, plain bool, vocabularies []*vocabulary) (int, string) {
 	n := wordLength(text[at:])
 	if n == 0 {

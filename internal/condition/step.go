@@ -3,13 +3,13 @@ package condition
 import (
 	"encoding/json"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Step is one condition at work in an environment. What it can do it says by implementing one or more of [Refuser],
 // [ArgumentStep], [ValueStep], [ResultStep], [BesideStep], [PageStep] and [DeliveryStep]; the environment asks them in
-// that order, and within one kind in the order in which the steps are listed. Beside these, [Companion] answers calls to
-// tools of its own, and [SpecificationStep] changes what is said of tools.
+// that order, and within one kind in the order in which the steps are listed. Beside these, [Companion] answers calls
+// to tools of its own, and [SpecificationStep] changes what is said of tools.
 //
 // A step is pure: what it does depends on its own parameters and on what it is given alone, never on time, on the agent
 // or on what ran beside it. It must not change what it is given, but return a changed copy. Its methods are called from
@@ -20,7 +20,7 @@ type Step interface {
 
 // Call is what a step may know of a call. It is fixed before any body of the same turn runs.
 type Call struct {
-	Tool      *universe.Tool
+	Tool      *task.Tool
 	Label     string
 	Turn      int            // from 1
 	Number    int            // of the call in the episode, from 1
@@ -40,18 +40,19 @@ type Decision struct {
 // Refuser refuses calls before their arguments are looked at. The first refusal counts; the refusers after it are not
 // asked.
 type Refuser interface {
-	Refuse(c *Call) (*universe.ToolError, *Decision)
+	Refuse(c *Call) (*task.ToolError, *Decision)
 }
 
 // ArgumentStep changes the arguments as the agent gave them: references are not resolved yet, and names and types are
-// not checked. It must not put in references that the agent did not give. An error takes the place of the call's result.
+// not checked. It must not put in references that the agent did not give. An error takes the place of the call's
+// result.
 type ArgumentStep interface {
-	ChangeArguments(c *Call, arguments map[string]any) (map[string]any, *universe.ToolError, *Decision)
+	ChangeArguments(c *Call, arguments map[string]any) (map[string]any, *task.ToolError, *Decision)
 }
 
 // ValueStep changes the values that are bound to the placeholders of the tool's statement, after they were checked.
 type ValueStep interface {
-	ChangeValues(c *Call, values []universe.Value) ([]universe.Value, *Decision)
+	ChangeValues(c *Call, values []task.Value) ([]task.Value, *Decision)
 }
 
 // ResultStep changes what the body returned. Later references see the changed result: they stand for what the tool
@@ -77,7 +78,7 @@ type PageStep interface {
 type Delivery struct {
 	Content json.RawMessage
 	Note    string
-	Error   *universe.ToolError
+	Error   *task.ToolError
 }
 
 // DeliveryStep changes the form in which a result, or an error, is handed over. References are not affected.
@@ -86,19 +87,19 @@ type DeliveryStep interface {
 }
 
 // Companion answers the calls to tools that stand in a toolkit because of a condition: those with the engine
-// [universe.EngineCompanion]. What an earlier call gave before a [PageStep] divided it, and the tool of that call, are given
-// by its label, on the world of the call; ok is false where there is nothing. Refusers, arguments and values are passed over, and so is every change of the
-// result.
+// [task.EngineCompanion]. What an earlier call gave before a [PageStep] divided it, and the tool of that call, are
+// given by its label, on the world of the call; ok is false where there is nothing. Refusers, arguments and values are
+// passed over, and so is every change of the result.
 type Companion interface {
 	Serves(tool string) bool
-	Answer(c *Call, whole func(label string) (tool string, p Payload, ok bool)) (Payload, *universe.ToolError, *Decision)
+	Answer(c *Call, whole func(label string) (tool string, p Payload, ok bool)) (Payload, *task.ToolError, *Decision)
 }
 
 // SpecificationStep changes what is said of tools.
 type SpecificationStep interface {
 	// Specify gives the specification of a tool as it stands now: what a fresh listing says. It gives t itself where
 	// nothing has changed.
-	Specify(t *universe.Tool) *universe.Tool
+	Specify(t *task.Tool) *task.Tool
 	// Documented says whether the agent is shown that specification at the start too, and not the one before.
 	Documented() bool
 }

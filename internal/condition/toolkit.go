@@ -7,21 +7,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // ToolkitInput is what conditions of the toolkit depend on, and all that they depend on.
 type ToolkitInput struct {
-	Task     *universe.Task
-	Universe []*universe.Tool // what the agent would be shown without conditions, in that order; names are unique
-	// Elsewhere are the names of tools of other databases, for conditions that show more tools than the database has; names are
-	// unique, among those of Universe too. nil where none are to be shown.
+	Task     *task.Task
+	Universe []*task.Tool // what the agent would be shown without conditions, in that order; names are unique
+	// Elsewhere are the names of tools of other databases, for conditions that show more tools than the database has;
+	// names are unique, among those of Universe too. nil where none are to be shown.
 	Elsewhere []string
 	Seed      uint64 // of the instance
 }
 
-// Toolkit is what an agent is shown: tools by their own names, in the order in which they are shown, and the names under
-// which they are shown.
+// Toolkit is what an agent is shown: tools by their own names, in the order in which they are shown, and the names
+// under which they are shown.
 type Toolkit struct {
 	Names    []string
 	Renaming *Renaming // nil where tools bear their own names
@@ -62,16 +62,16 @@ func Refusals() map[string]string {
 	return reasons
 }
 
-// ToolkitStep is a condition of the toolkit at work. It is pure: what it does depends on its own parameter and on what it
-// is given, and it changes nothing of that.
+// ToolkitStep is a condition of the toolkit at work. It is pure: what it does depends on its own parameter and on what
+// it is given, and it changes nothing of that.
 type ToolkitStep interface {
 	Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal)
 }
 
-// ChangeToolkit gives the toolkit of a task under conditions, of which those of other kinds are passed over. They apply in
-// the order of the catalogue, whatever the order in which they are listed. A refusal leaves no toolkit. The error is
-// Seatrial's own failure: a condition that [Parse] cannot have read, or a universe in which two tools have one
-// name or a tool of the task's plans is missing.
+// ChangeToolkit gives the toolkit of a task under conditions, of which those of other kinds are passed over. They apply
+// in the order of the catalogue, whatever the order in which they are listed. A refusal leaves no toolkit. The error is
+// Seatrial's own failure: a condition that [Parse] cannot have read, or a universe in which two tools have one name or
+// a tool of the task's plans is missing.
 func ChangeToolkit(conditions []Condition, in ToolkitInput) (Toolkit, *Refusal, error) {
 	kit := Toolkit{Names: make([]string, len(in.Universe))}
 	known := make(map[string]bool, len(in.Universe))
@@ -118,13 +118,13 @@ func (in *ToolkitInput) gold() []string {
 	return slices.Compact(names)
 }
 
-// shuffled gives names in an order that depends on the seed, the task's database and style, and the stream's name alone:
-// two names stand in the same order in every list that holds them both.
+// shuffled gives names in an order that depends on the seed, the task's database and style, and the stream's name
+// alone: two names stand in the same order in every list that holds them both.
 func (in *ToolkitInput) shuffled(stream string, names []string) []string {
 	type ranked struct{ rank, name string }
 	order := make([]ranked, len(names))
 	for i, name := range names {
-		order[i] = ranked{universe.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name), name}
+		order[i] = ranked{task.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name), name}
 	}
 	slices.SortFunc(order, func(a, b ranked) int { return cmp.Or(strings.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) })
 	shuffled := make([]string, len(order))
@@ -142,9 +142,9 @@ func (s universeSize) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 	return choose(in, kit, max(len(kit.Names)*s.percent/100, len(in.gold()))), nil
 }
 
-// closedWorld is the condition closed-world (Hell or High Water, closed world experiments): the gold tools of every plan
-// and seeded distractors, N in all: of the task's database, and where it has too few of other databases. What a smaller world
-// shows, a larger one shows too.
+// closedWorld is the condition closed-world (Hell or High Water, closed world experiments): the gold tools of every
+// plan and seeded distractors, N in all: of the task's database, and where it has too few of other databases. What a
+// smaller world shows, a larger one shows too.
 type closedWorld struct{ tools int }
 
 func (s closedWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
@@ -175,7 +175,7 @@ func ReachesElsewhere(conditions []Condition) bool {
 
 // drawnElsewhere draws n tools of other databases. What a smaller number draws, a larger one draws too.
 func (in *ToolkitInput) drawnElsewhere(n int) []string {
-	random := universe.Draw(in.Seed, "elsewhere", in.Task.Database, in.Task.Style)
+	random := task.Draw(in.Seed, "elsewhere", in.Task.Database, in.Task.Style)
 	drawn := make(map[int]bool, n)
 	names := make([]string, 0, n)
 	for len(names) < n {

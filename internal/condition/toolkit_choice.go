@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Names of the conditions whose toolkits are chosen by looking into the database, and of the one that they are compared with.
+// Names of the conditions whose toolkits are chosen by looking into the database, and of the one that they are compared
+// with.
 const (
 	NameGoldTools      = "gold-tools"
 	NameReplaceTool    = "replace-tool"
@@ -59,8 +60,8 @@ var choiceConditions = []entry{
 	},
 }
 
-// Choice is the parameters of a condition whose toolkit is chosen. What a user asks for has a number of tools alone; in an
-// instance stands what was chosen, and what the instance shows is its own toolkit.
+// Choice is the parameters of a condition whose toolkit is chosen. What a user asks for has a number of tools alone; in
+// an instance stands what was chosen, and what the instance shows is its own toolkit.
 type Choice struct {
 	Tools   int    `json:"tools"`             // that replace-tool shows, or that the others add
 	Variant string `json:"variant,omitempty"` // of replace-tool: VariantComplete, or "" for the incomplete instance
@@ -81,8 +82,8 @@ type Replaced struct {
 // Added is a tool beside those of the plans.
 type Added struct {
 	Tool string `json:"tool"`
-	// Similarity is that to the most similar tool of the plans, in thousandths; of a tool that was made for the task it is not
-	// measured.
+	// Similarity is that to the most similar tool of the plans, in thousandths; of a tool that was made for the task it is
+	// not measured.
 	Similarity int `json:"similarity,omitempty"`
 	// Change is what makes a tool that was made for the task another one than that of its query; see package related.
 	Change string `json:"change,omitempty"`
@@ -104,8 +105,8 @@ func (c Condition) Choice() (*Choice, error) {
 	return catalogue[find(c.Name)].decodeChoice(c)
 }
 
-// WithChoice gives the condition that an instance has: the one that was asked for, with what was chosen. Its lists are put
-// in order.
+// WithChoice gives the condition that an instance has: the one that was asked for, with what was chosen. Its lists are
+// put in order.
 func (c Condition) WithChoice(made *Choice) (Condition, error) {
 	asked, err := c.Choice()
 	if err != nil {
@@ -119,7 +120,7 @@ func (c Condition) WithChoice(made *Choice) (Condition, error) {
 	written.Replaced, written.Added = slices.Clone(made.Replaced), slices.Clone(made.Added)
 	slices.SortFunc(written.Replaced, func(a, b Replaced) int { return strings.Compare(a.Tool, b.Tool) })
 	slices.SortFunc(written.Added, func(a, b Added) int { return strings.Compare(a.Tool, b.Tool) })
-	parameters, err := universe.Marshal(&written)
+	parameters, err := task.Marshal(&written)
 	if err != nil {
 		return Condition{}, fmt.Errorf("condition %s: %w", c.Name, err)
 	}
@@ -140,7 +141,7 @@ func SameAsked(a, b Condition) bool {
 }
 
 // ChoiceNeedsPaths says whether some condition can only be met by who knows every right way of a task: see
-// [universe.Task.Paths].
+// [task.Task.Paths].
 func ChoiceNeedsPaths(combinations [][]Condition) bool {
 	return slices.ContainsFunc(combinations, func(list []Condition) bool {
 		return slices.ContainsFunc(list, func(c Condition) bool { return c.Name == NameReplaceTool })
@@ -150,10 +151,10 @@ func ChoiceNeedsPaths(combinations [][]Condition) bool {
 // decodeChoice reads the parameters of a condition whose toolkit is chosen, strictly and in their one form.
 func (e *entry) decodeChoice(c Condition) (*Choice, error) {
 	made := &Choice{}
-	if err := universe.DecodeStrict(c.Parameters, made); err != nil {
+	if err := task.DecodeStrict(c.Parameters, made); err != nil {
 		return nil, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
 	}
-	written, err := universe.Marshal(made)
+	written, err := task.Marshal(made)
 	if err != nil {
 		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 	}

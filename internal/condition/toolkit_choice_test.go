@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestGoldTools shows the tools of every plan and no other, in the order of the universe.
@@ -41,8 +41,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestChoice writes what was chosen and reads it again: what was asked for stays, lists stand in order, and the complete
-// variant of replace-tool is a clean instance of the same words.
+// TestChoice writes what was chosen and reads it again: what was asked for stays, lists stand in order, and the
+// complete variant of replace-tool is a clean instance of the same words.
 func TestChoice(t *testing.T) {
 	asked, err := Parse("replace-tool:4")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestChoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := universe.Marshal(read)
+		text, err := task.Marshal(read)
 		if err != nil || string(text) != string(c.Parameters) {
 			t.Errorf("%s is read as %s, %v", c.Parameters, text, err)
 		}

@@ -3,7 +3,7 @@ package condition
 import (
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Names of the conditions under which tools have to be found. They differ in the kind of search.
@@ -35,13 +35,13 @@ func openWorldEntry(name, kind, by string) entry {
 // reasonNothingToFind is why a task is in no open world.
 const reasonNothingToFind = "nothing_to_find"
 
-// openWorld is the condition open-world (Hell or High Water §3.1): what is shown at first depends on nothing, and what can be
-// found is the whole universe, so that the toolkit stays as it is.
+// openWorld is the condition open-world (Hell or High Water §3.1): what is shown at first depends on nothing, and what
+// can be found is the whole universe, so that the toolkit stays as it is.
 type openWorld struct{}
 
 func (openWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 	switch in.Task.Style {
-	case universe.StyleFunc, universe.StyleRest:
+	case task.StyleFunc, task.StyleRest:
 		return kit, nil
 	default:
 		return Toolkit{}, &Refusal{Reason: reasonNothingToFind, Message: "the tools of the style " + in.Task.Style + " are of no database, or belong to one question"}
@@ -58,8 +58,8 @@ func SearchKind(conditions []Condition) string {
 	return ""
 }
 
-// TakesFaults says whether tasks are put under faults within a combination of conditions too: in open and in closed worlds,
-// whose tools bear their own names, and where the request says the same in other words.
+// TakesFaults says whether tasks are put under faults within a combination of conditions too: in open and in closed
+// worlds, whose tools bear their own names, and where the request says the same in other words.
 func TakesFaults(combination []Condition) bool {
 	return !slices.ContainsFunc(combination, func(c Condition) bool {
 		return c.Name != nameClosedWorld && !slices.Contains(openWorlds, c.Name) && !c.Rephrases()

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/search"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
 // TestOpenWorlds changes no toolkit, names the kind of search, and takes tasks whose tools belong to a database alone.
@@ -20,11 +20,11 @@ func TestOpenWorlds(t *testing.T) {
 		if got := SearchKind(list); got != kind || !TakesFaults(list) {
 			t.Errorf("%s searches %q", name, got)
 		}
-		for _, style := range []string{universe.StyleFunc, universe.StyleRest, universe.StyleSlot, universe.StyleSel, universe.StyleStatic} {
+		for _, style := range []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel, task.StyleStatic} {
 			in := input(12, 7, 3)
 			in.Task.Style = style
 			kit, refusal := change(t, in, name)
-			open := style == universe.StyleFunc || style == universe.StyleRest
+			open := style == task.StyleFunc || style == task.StyleRest
 			if open && (refusal != nil || len(kit.Names) != 12 || kit.Renaming != nil) || !open && (refusal == nil || refusal.Reason != reasonNothingToFind) {
 				t.Errorf("%s in the style %s: %v, %+v", name, style, kit, refusal)
 			}
@@ -65,11 +65,11 @@ func TestClosedWorldsOfThePaper(t *testing.T) {
 	}
 }
 
-// TestPathsThatAreShown leaves out ways through tools that are not shown: nobody can go them, so that nothing can strike
-// there and nothing be survived there.
+// TestPathsThatAreShown leaves out ways through tools that are not shown: nobody can go them, so that nothing can
+// strike there and nothing be survived there.
 func TestPathsThatAreShown(t *testing.T) {
 	in := input(6, 7, 0, 1, 2)
-	tools := func(names ...string) (list []*universe.Tool) {
+	tools := func(names ...string) (list []*task.Tool) {
 		for _, tool := range in.Universe {
 			for _, name := range names {
 				if tool.Name == name {
@@ -79,8 +79,8 @@ func TestPathsThatAreShown(t *testing.T) {
 		}
 		return list
 	}
-	in.Task.Paths = []universe.Path{{Plan: universe.Plan{Calls: []universe.Call{{Label: "a", Tool: "tool_5"}}}}}
-	count := func(shown []*universe.Tool) int {
+	in.Task.Paths = []task.Path{{Plan: task.Plan{Calls: []task.Call{{Label: "a", Tool: "tool_5"}}}}}
+	count := func(shown []*task.Tool) int {
 		p := placement{PlaceInput: PlaceInput{Task: in.Task, Plan: &in.Task.Plans[0], Tools: shown}}
 		return len(p.paths(true))
 	}

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // input makes a task over n tools whose plans call the tools at those places.
 func input(n int, seed uint64, gold ...int) ToolkitInput {
-	in := ToolkitInput{Seed: seed, Task: &universe.Task{ID: "t1", Database: "d", Style: universe.StyleRest}}
+	in := ToolkitInput{Seed: seed, Task: &task.Task{ID: "t1", Database: "d", Style: task.StyleRest}}
 	for i := range n {
-		in.Universe = append(in.Universe, &universe.Tool{Name: fmt.Sprintf("tool_%d", i)})
+		in.Universe = append(in.Universe, &task.Tool{Name: fmt.Sprintf("tool_%d", i)})
 	}
 	for i, at := range gold {
-		plan := universe.Plan{Kind: universe.PlanDirect, Calls: []universe.Call{{Label: "a", Tool: fmt.Sprintf("tool_%d", at)}}}
+		plan := task.Plan{Kind: task.PlanDirect, Calls: []task.Call{{Label: "a", Tool: fmt.Sprintf("tool_%d", at)}}}
 		if i%2 == 1 { // two tools in one plan
 			last := &in.Task.Plans[len(in.Task.Plans)-1]
 			last.Calls = append(last.Calls, plan.Calls...)
@@ -52,9 +52,9 @@ func places(t *testing.T, names []string) []int {
 	return list
 }
 
-// TestUniverseSize holds shares to what defines them, over random universes: how many tools, that the gold ones are among
-// them, that smaller shares are parts of larger ones, and that they stand in the universe's order, which does not know
-// what is gold.
+// TestUniverseSize holds shares to what defines them, over random universes: how many tools, that the gold ones are
+// among them, that smaller shares are parts of larger ones, and that they stand in the universe's order, which does not
+// know what is gold.
 func TestUniverseSize(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for n := range 40 {
@@ -107,8 +107,8 @@ func TestUniverseSizesOfThePaper(t *testing.T) {
 	}
 }
 
-// TestDistractorsAreOfTheDatabase checks that tasks of one database share their distractors, whichever tools are gold, and
-// that another seed, database or style has others.
+// TestDistractorsAreOfTheDatabase checks that tasks of one database share their distractors, whichever tools are gold,
+// and that another seed, database or style has others.
 func TestDistractorsAreOfTheDatabase(t *testing.T) {
 	others := func(in ToolkitInput, gold string) string {
 		kit, _ := change(t, in, "closed-world:20")
@@ -135,7 +135,7 @@ func TestDistractorsAreOfTheDatabase(t *testing.T) {
 	for _, alter := range []func(*ToolkitInput){
 		func(in *ToolkitInput) { in.Seed++ },
 		func(in *ToolkitInput) { in.Task.Database = "e" },
-		func(in *ToolkitInput) { in.Task.Style = universe.StyleFunc },
+		func(in *ToolkitInput) { in.Task.Style = task.StyleFunc },
 	} {
 		in := input(100, 7, 0)
 		alter(&in)

@@ -148,8 +148,8 @@ func Render(err error) string {
 	return text
 }
 
-// Nearest gives the known name that is closest to name by edit distance, two letters exchanged counting as one edit, or ""
-// if none is within a third of its length (at least one edit). Ties go to the name that sorts first.
+// Nearest gives the known name that is closest to name by edit distance, two letters exchanged counting as one edit, or
+// "" if none is within a third of its length (at least one edit). Ties go to the name that sorts first.
 func Nearest(name string, known []string) string {
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
-// TestFaultsApart keeps what is under faults out of the tables of success by agent and workflow, and says so; a run that has
-// nothing else counts it there.
+// TestFaultsApart keeps what is under faults out of the tables of success by agent and workflow, and says so; a run
+// that has nothing else counts it there.
 func TestFaultsApart(t *testing.T) {
 	rows := func(plain, struck int) []Row {
 		var list []Row

@@ -6,9 +6,10 @@ import (
 	"strconv"
 )
 
-// Checks is what comparing a subject's calls with right ones showed, where tools cannot be run: of one part of a corpus, or
-// with an empty Part of all of them. Episodes are the valid ones that were so compared, under no condition of the
-// environment. Errors and rates are those of the first calls, by the rules of the Berkeley Function Calling Leaderboard.
+// Checks is what comparing a subject's calls with right ones showed, where tools cannot be run: of one part of a
+// corpus, or with an empty Part of all of them. Episodes are the valid ones that were so compared, under no condition
+// of the environment. Errors and rates are those of the first calls, by the rules of the Berkeley Function Calling
+// Leaderboard.
 type Checks struct {
 	Subject
 	Part     string   `json:"part,omitempty"`

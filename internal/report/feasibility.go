@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Explained is what came of the explanation of a right no.
@@ -24,8 +24,9 @@ const (
 	LackDetail = "detail"
 )
 
-// ExplainedOf assesses an explanation by what is known to be missing. shown are the tools and the task as the agent met them.
-func ExplainedOf(lack *suite.Lack, tools []*universe.Tool, shown *universe.Task, explanation string, opinions map[string]bool) *Explained {
+// ExplainedOf assesses an explanation by what is known to be missing. shown are the tools and the task as the agent met
+// them.
+func ExplainedOf(lack *suite.Lack, tools []*task.Tool, shown *task.Task, explanation string, opinions map[string]bool) *Explained {
 	known := grade.Lack{Request: shown.Question(), Shown: tools, Tools: lack.Tools}
 	var kinds []string
 	if len(lack.Tools) > 0 {
@@ -163,8 +164,8 @@ func (g *styled) byTrial() (byTrial map[trialKey]*grade.Grade, trials []int) {
 	return byTrial, trials
 }
 
-// verdicts counts the judgements of a group over the pairs of its suite whose incomplete instance it played, by condition and
-// corpus.
+// verdicts counts the judgements of a group over the pairs of its suite whose incomplete instance it played, by
+// condition and corpus.
 func (m *material) verdicts(g *styled) ([]facet, map[facet]*verdicts) {
 	byTrial, trials := g.byTrial()
 	counts := map[facet]*verdicts{}
@@ -203,8 +204,8 @@ func (g *styled) judges() bool {
 	return slices.ContainsFunc(g.rows, func(r Row) bool { return r.Grade.Judged != "" })
 }
 
-// agreement is how often the judgements of two groups on one instance are the same (Incomplete Conditions, table 5, "Corr.").
-// Instances that one of them did not judge are passed over.
+// agreement is how often the judgements of two groups on one instance are the same (Incomplete Conditions, table 5,
+// "Corr."). Instances that one of them did not judge are passed over.
 func (m *material) agreement(g, other *styled) map[facet]map[string]cluster {
 	mine, trials := g.byTrial()
 	theirs, _ := other.byTrial()
@@ -228,8 +229,8 @@ func (m *material) agreement(g, other *styled) map[facet]map[string]cluster {
 	return byFacet
 }
 
-// judgedBeside finds the group of the same agent, style and hints under another protocol without examples: that of the same
-// run, or else the only one of any run on the same suite. The reason says why there is none.
+// judgedBeside finds the group of the same agent, style and hints under another protocol without examples: that of the
+// same run, or else the only one of any run on the same suite. The reason says why there is none.
 func (m *material) judgedBeside(g *styled, protocol string) (*styled, string) {
 	var others []*styled
 	for i := range m.groups {

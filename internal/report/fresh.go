@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// freshTable holds success on fresh worlds against success on the published databases, paired by task: an agent that read the
-// published answers somewhere is better there, one that finds them out is not.
+// freshTable holds success on fresh worlds against success on the published databases, paired by task: an agent that
+// read the published answers somewhere is better there, one that finds them out is not.
 func (m *material) freshTable() *Table {
 	t := &Table{Columns: append(groupColumns(), nameColumn("labels", "labels"), column("world", 0, "world"), nameColumn("condition", "condition"),
 		column("tasks", 0, "tasks"), column("published", 0, "published"), column("fresh", 0, "fresh"), column("gap", 0, "gap"),
@@ -87,8 +87,8 @@ func leftOutNote(name string, left map[string]int) string {
 	return fmt.Sprintf("%s does without %d instances on its fresh worlds: %s.", name, n, strings.Join(reasons, ", "))
 }
 
-// publishedOf gives the rows of the same agent in the same arm on the published databases, by task and conditions: those of the same
-// suite and labels.
+// publishedOf gives the rows of the same agent in the same arm on the published databases, by task and conditions:
+// those of the same suite and labels.
 func (m *material) publishedOf(g *styled) map[[2]string][]Row {
 	arm := armOf(g.subject.Arm)
 	arm.World = 0

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
 // What the tables of Hell or High Water are made of.
@@ -39,7 +39,8 @@ const (
 	whyAllRight = "nothing failed"
 )
 
-// setting is the instances of an experiment that differ in nothing but whether the first right tool that is tried fails for good.
+// setting is the instances of an experiment that differ in nothing but whether the first right tool that is tried fails
+// for good.
 type setting struct {
 	world   string // open-world…, closed-world:N, or "" where the tools of the database are shown
 	request string // the conditions of the request, "" for none
@@ -79,8 +80,8 @@ func isOpen(world string) bool {
 	return world == conditionOpen || strings.HasPrefix(world, conditionOpen+"-")
 }
 
-// settings parts the rows of a group. Where some tasks have an instance under errors, the rows without errors are those of the same
-// tasks.
+// settings parts the rows of a group. Where some tasks have an instance under errors, the rows without errors are those
+// of the same tasks.
 func (g *styled) settings() []*setting {
 	known := map[[2]string]*setting{}
 	for i := range g.rows {
@@ -124,8 +125,8 @@ func toolsOf(world string) int {
 	return n
 }
 
-// compareWorlds puts worlds in order, with what else is said of them behind a plus: closed ones by the number of their tools,
-// behind all others.
+// compareWorlds puts worlds in order, with what else is said of them behind a plus: closed ones by the number of their
+// tools, behind all others.
 func compareWorlds(a, b string) int {
 	x, _, _ := strings.Cut(a, "+")
 	y, _, _ := strings.Cut(b, "+")
@@ -297,8 +298,8 @@ func parameters(size string) *float64 {
 	return &v
 }
 
-// requestTable is table 4: success with the request as it is and with more or less said, without and with errors, and beside each
-// success on the same tasks, in the same world, with the request as it is.
+// requestTable is table 4: success with the request as it is and with more or less said, without and with errors, and
+// beside each success on the same tasks, in the same world, with the request as it is.
 func (m *material) requestTable() *Table {
 	t := &Table{Columns: append(append(settingColumns(), nameColumn("request", "request")), errorColumns()...), Notes: []string{
 		rateNote, "request: how it was changed. as asked: success on the same tasks, in the same world, with the request as it is, over the tasks that have " +
@@ -468,8 +469,8 @@ const (
 	sideWrong       = "wrong"
 )
 
-// stays parts the valid episodes of a group as figure 5 does: by whether there is anything but distractors, and, where there is, by
-// whether the answer is right.
+// stays parts the valid episodes of a group as figure 5 does: by whether there is anything but distractors, and, where
+// there is, by whether the answer is right.
 func (g *styled) stays() []*stay {
 	known := map[[2]string]*stay{}
 	add := func(world, side string, e *grade.Grade) {

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// outcomes makes an episode a letter on the tasks t-0, t-1, …: S succeeds, s, i, c, t and r fail in search, identification, chaining,
-// tool use and reporting, x is invalid, and - is none. In capitals but S they had a backup plan of one call, else of two. The n-th
-// takes n turns.
+// outcomes makes an episode a letter on the tasks t-0, t-1, …: S succeeds, s, i, c, t and r fail in search,
+// identification, chaining, tool use and reporting, x is invalid, and - is none. In capitals but S they had a backup
+// plan of one call, else of two. The n-th takes n turns.
 func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 	classes := map[string]string{
 		"s": grade.FailureSearch, "i": grade.FailureIdentification, "c": grade.FailureChaining, "t": grade.FailureToolUse, "r": grade.FailureReporting,
@@ -62,7 +62,7 @@ func firstTriedStrike() *Strike {
 func experiment(name string, labels map[string]string, parts ...[]Row) Set {
 	s := &suite.Suite{Manifest: suite.Manifest{Digest: "d"}}
 	for i := range 20 {
-		s.Tasks = append(s.Tasks, &universe.Task{ID: fmt.Sprintf("t-%d", i), Style: universe.StyleFunc})
+		s.Tasks = append(s.Tasks, &task.Task{ID: fmt.Sprintf("t-%d", i), Style: task.StyleFunc})
 	}
 	set := Set{Name: name, Suite: s, Labels: labels}
 	for _, rows := range parts {
@@ -111,7 +111,8 @@ func TestHellOrHighWater(t *testing.T) {
 		"failures": 4, "identification": 0.25, "chaining": 0.25, "tool_use": 0.25, "reporting": 0.25,
 	})
 	holds(t, one("hohw-4", map[string]string{"request": "drop-detail"}), map[string]any{"clean": 1. / 3, "clean_valid": 3, "plain": 1.0})
-	// Of the tasks 0, 1, 2 and 4: without errors 3 are right as asked, and 2 of these are lost; with errors 2, one lost and one gained.
+	// Of the tasks 0, 1, 2 and 4: without errors 3 are right as asked, and 2 of these are lost; with errors 2, one lost
+	// and one gained.
 	holds(t, one("hohw-4", map[string]string{"request": "disambiguate", "world": "open-world"}), map[string]any{
 		"clean": 0.25, "clean_valid": 4, "struck": 0.5, "struck_valid": 4, "decrease": -1.0, "tasks": 4,
 		"plain": 0.75, "plain_gain": -0.5, "plain_p": 0.5, "plain_struck": 0.5, "plain_struck_gain": 0.0, "plain_struck_p": 1.0,

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Protocols of Incomplete Conditions, as runs name them.
@@ -107,7 +107,8 @@ type judgedLine struct {
 	v  *verdicts
 }
 
-// judged lists the judgements of the groups that are asked for, by condition, corpus, style, agent, protocol and examples.
+// judged lists the judgements of the groups that are asked for, by condition, corpus, style, agent, protocol and
+// examples.
 func (m *material) judged(which func(*styled) bool) []judgedLine {
 	var list []judgedLine
 	for i := range m.groups {
@@ -341,8 +342,8 @@ func (m *material) feedbackTable() *Table {
 	return t.marked(starred).orNone("it takes " + needsFeedback)
 }
 
-// explainTable is table 9: of the incomplete requests that were detected, how many were explained rightly, by what is known to
-// be missing and by each judge model, and how often the two say the same.
+// explainTable is table 9: of the incomplete requests that were detected, how many were explained rightly, by what is
+// known to be missing and by each judge model, and how often the two say the same.
 func (m *material) explainTable() *Table {
 	t := &Table{
 		Columns: slices.Concat(shotColumns(), []Column{
@@ -458,7 +459,7 @@ func (m *material) incompleteTable() *Table {
 		}
 		type count struct{ instances, paired, turns, words, tools, characters int }
 		counts := map[key]*count{}
-		lengths := map[*universe.Tool]int{}
+		lengths := map[*task.Tool]int{}
 		add := func(in *suite.Instance, paired int) {
 			task := tasks[in.Task]
 			if task == nil {
@@ -519,7 +520,7 @@ func (m *material) incompleteTable() *Table {
 }
 
 // shown gives the task of an instance as its agent meets it.
-func (s *Set) shown(in *suite.Instance, task *universe.Task) (*universe.Task, error) {
+func (s *Set) shown(in *suite.Instance, task *task.Task) (*task.Task, error) {
 	if s.Shown == nil {
 		return task, nil
 	}
@@ -527,14 +528,14 @@ func (s *Set) shown(in *suite.Instance, task *universe.Task) (*universe.Task, er
 }
 
 // specificationLength counts the characters of a tool's specification as models are shown it.
-func specificationLength(t *universe.Tool) int { return utf8.RuneCountInString(specificationOf(t)) }
+func specificationLength(t *task.Tool) int { return utf8.RuneCountInString(specificationOf(t)) }
 
 // specificationOf writes a tool's specification, "" where it cannot be written.
-func specificationOf(t *universe.Tool) string {
-	text, err := universe.Marshal(struct {
-		Name        string           `json:"name"`
-		Description string           `json:"description"`
-		Parameters  *universe.Schema `json:"parameters"`
+func specificationOf(t *task.Tool) string {
+	text, err := task.Marshal(struct {
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
 	}{t.Name, t.Description, t.Parameters})
 	if err != nil {
 		return ""
@@ -585,11 +586,11 @@ func (m *material) breadthTable() *Table {
 	return t.orNone("no suite has an incomplete instance")
 }
 
-// domainOf names what a tool is about: the category that its corpus gives it, else the part of the corpus where each question
-// brings its own tools, else the database.
-func domainOf(task *universe.Task, tool *universe.Tool) string {
-	if task.Style != universe.StyleStatic {
-		return task.Database
+// domainOf names what a tool is about: the category that its corpus gives it, else the part of the corpus where each
+// question brings its own tools, else the database.
+func domainOf(t *task.Task, tool *task.Tool) string {
+	if t.Style != task.StyleStatic {
+		return t.Database
 	}
 	if tool != nil {
 		var document struct {
@@ -599,12 +600,12 @@ func domainOf(task *universe.Task, tool *universe.Tool) string {
 			return document.Category
 		}
 	}
-	return task.Corpus + "." + task.Facets["category"]
+	return t.Corpus + "." + t.Facets["category"]
 }
 
 // identityOf tells tools apart: where questions bring their own, by what is specified, as several bring the same.
-func identityOf(t *universe.Tool) string {
-	if t.Style == universe.StyleStatic {
+func identityOf(t *task.Tool) string {
+	if t.Style == task.StyleStatic {
 		return t.Name + "\n" + specificationOf(t)
 	}
 	return t.Database + "\n" + t.Style + "\n" + t.Name

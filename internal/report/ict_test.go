@@ -10,28 +10,28 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// incomplete gives a suite of n tasks in each of two styles and corpora. Each task has a clean instance; a hopeless one under
-// `few` with a control of its own; all but every third a hopeless one under `silent`, paired with the clean one.
+// incomplete gives a suite of n tasks in each of two styles and corpora. Each task has a clean instance; a hopeless one
+// under `few` with a control of its own; all but every third a hopeless one under `silent`, paired with the clean one.
 func incomplete(n int) *suite.Suite {
-	s := &suite.Suite{Tools: map[string][]*universe.Tool{}, Manifest: suite.Manifest{Digest: "d", Name: "harbours"}}
+	s := &suite.Suite{Tools: map[string][]*task.Tool{}, Manifest: suite.Manifest{Digest: "d", Name: "harbours"}}
 	for _, style := range []string{"func", "rest"} {
 		for _, name := range []string{"one", "two", "three"} {
-			s.Tools[style] = append(s.Tools[style], &universe.Tool{
-				Name: name, Style: style, Database: "harbour", Description: "Does " + name + ".", Parameters: &universe.Schema{Types: []string{"object"}},
+			s.Tools[style] = append(s.Tools[style], &task.Tool{
+				Name: name, Style: style, Database: "harbour", Description: "Does " + name + ".", Parameters: &task.Schema{Types: []string{"object"}},
 			})
 		}
 		for i := range n {
 			corpus := []string{"near", "far"}[i%2]
 			id := fmt.Sprintf("%s-%02d", style, i)
-			s.Tasks = append(s.Tasks, &universe.Task{
+			s.Tasks = append(s.Tasks, &task.Task{
 				ID: id, Style: style, Corpus: corpus, Database: "harbour",
-				Messages: []universe.Message{{Role: "user", Content: "How many ships?"}, {Role: "assistant", Content: "Where?"}, {Role: "user", Content: "In Oslo."}},
+				Messages: []task.Message{{Role: "user", Content: "How many ships?"}, {Role: "assistant", Content: "Where?"}, {Role: "user", Content: "In Oslo."}},
 			})
 			add := func(kind, role string, kit []string, conditions ...condition.Condition) {
 				s.Instances = append(s.Instances, &suite.Instance{
@@ -50,8 +50,8 @@ func incomplete(n int) *suite.Suite {
 	return s
 }
 
-// asked gives the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no, "" for
-// no judgement, or invalid.
+// asked gives the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no,
+// "" for no judgement, or invalid.
 func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(in *suite.Instance, trial int) string) []Row {
 	var rows []Row
 	for _, in := range s.Instances {
@@ -356,23 +356,25 @@ func TestIncompleteConditions(t *testing.T) {
 	}
 }
 
-// Questions that bring their own tools share a domain by what their corpus says of the tools, and a tool by its specification.
+// Questions that bring their own tools share a domain by what their corpus says of the tools, and a tool by its
+// specification.
 func TestBreadthOfToolsThatCannotBeRun(t *testing.T) {
-	s := &suite.Suite{Tools: map[string][]*universe.Tool{}}
+	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
 	for i, document := range []string{
 		`{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Tides"}`, `description = "x"`, ``,
 	} {
 		id := fmt.Sprintf("q%d", i)
-		s.Tasks = append(s.Tasks, &universe.Task{
-			ID: id, Style: universe.StyleStatic, Corpus: "bench", Database: "bench." + id, Facets: map[string]string{"category": "G1"},
+		s.Tasks = append(s.Tasks, &task.Task{
+			ID: id, Style: task.StyleStatic, Corpus: "bench", Database: "bench." + id, Facets: map[string]string{"category": "G1"},
 		})
 		s.Instances = append(s.Instances, &suite.Instance{ID: id, Task: id, Role: condition.RoleHopeless})
-		s.Tools[universe.StyleStatic] = append(s.Tools[universe.StyleStatic], &universe.Tool{
-			Name: []string{"depth", "depth", "tide", "x", "y"}[i], Style: universe.StyleStatic, Database: "bench." + id, Document: document,
+		s.Tools[task.StyleStatic] = append(s.Tools[task.StyleStatic], &task.Tool{
+			Name: []string{"depth", "depth", "tide", "x", "y"}[i], Style: task.StyleStatic, Database: "bench." + id, Document: document,
 		})
 	}
 	r := ictTable(t, "ict-4", Set{Name: "x", Suite: s}).Records[0]
-	if r["domains"] != 3 || r["tools"] != 4 || r["examples"] != 5 { // Ports, Tides, and the part G1 for the two of which nothing is said
+	// Ports, Tides, and the part G1 for the two of which nothing is said
+	if r["domains"] != 3 || r["tools"] != 4 || r["examples"] != 5 {
 		t.Errorf("ict-4: %v", r)
 	}
 }
@@ -382,7 +384,7 @@ func TestExplainedOf(t *testing.T) {
 		Missing: []suite.Detail{{Argument: "harbour", Names: []string{"harbour", "port"}}},
 		Present: []suite.Detail{{Argument: "flag", Names: []string{"flag"}}},
 	}
-	shown := &universe.Task{Messages: []universe.Message{{Role: "user", Content: "Which ships in a certain harbour fly the flag of Panama?"}}}
+	shown := &task.Task{Messages: []task.Message{{Role: "user", Content: "Which ships in a certain harbour fly the flag of Panama?"}}}
 	for explanation, want := range map[string]string{
 		"The port is not specified.": grade.ExplainedRight, "The flag is not specified.": grade.ExplainedOther, "No.": grade.ExplainedUnnamed,
 	} {
@@ -390,7 +392,7 @@ func TestExplainedOf(t *testing.T) {
 			t.Errorf("%q: %+v", explanation, e)
 		}
 	}
-	lack.Tools = []*universe.Tool{{Name: "tides", Description: "Lists tides."}}
+	lack.Tools = []*task.Tool{{Name: "tides", Description: "Lists tides."}}
 	if e := ExplainedOf(lack, nil, shown, "No tool lists tides, and the port is not given.", map[string]bool{"j": true}); e.Known != grade.ExplainedRight ||
 		e.Lack != LackTool+"+"+LackDetail || !e.Opinions["j"] {
 		t.Errorf("%+v", e)

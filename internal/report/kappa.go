@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// fleiss gives Fleiss' kappa of so many raters who put each subject into one of two classes (Fleiss 1971, "Measuring nominal scale
-// agreement among many raters"), and the observed agreement. yes holds, by subject, how many raters said yes. kappa is nil where
-// chance alone would make them agree on all: then all raters said the same of everything. Both are nil without subjects, or with
-// fewer than two raters.
+// fleiss gives Fleiss' kappa of so many raters who put each subject into one of two classes (Fleiss 1971, "Measuring
+// nominal scale agreement among many raters"), and the observed agreement. yes holds, by subject, how many raters said
+// yes. kappa is nil where chance alone would make them agree on all: then all raters said the same of everything. Both
+// are nil without subjects, or with fewer than two raters.
 func fleiss(yes []int, raters int) (kappa, agreement *float64) {
 	if len(yes) == 0 || raters < 2 {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // mcnemar gives the two-sided p of McNemar's exact test (McNemar 1947, with the binomial in place of the chi-square):
@@ -18,15 +18,15 @@ func mcnemar(a, b int) float64 {
 	return math.Min(1, 2*tail)
 }
 
-// unit is what is paired: an instance on one side and what it is compared with on the other. Rows are in the order of their
-// trials.
+// unit is what is paired: an instance on one side and what it is compared with on the other. Rows are in the order of
+// their trials.
 type unit struct {
 	task, instance string
 	base, rows     []Row
 }
 
-// Discordant counts the pairs in which one side alone succeeded, with the exact test of McNemar over them. Pairs of one task
-// share what they are compared with and are not independent: of each task one pair counts, drawn by the seed.
+// Discordant counts the pairs in which one side alone succeeded, with the exact test of McNemar over them. Pairs of one
+// task share what they are compared with and are not independent: of each task one pair counts, drawn by the seed.
 type Discordant struct {
 	Pairs    int     `json:"pairs"`
 	BaseOnly int     `json:"base_only"` // the first alone: without the fault, or without the hint
@@ -44,7 +44,7 @@ func discordant(units []unit, seed uint64) Discordant {
 		if !ok {
 			continue
 		}
-		key := universe.Hash(seed, "mcnemar", u.task, u.instance)
+		key := task.Hash(seed, "mcnemar", u.task, u.instance)
 		if least, any := drawn[u.task]; any && least <= key {
 			continue
 		}

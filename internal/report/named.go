@@ -13,7 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TableFormat is the version of the JSON form of a named table.
@@ -33,7 +33,7 @@ type Set struct {
 	Suite *suite.Suite
 	Rows  []Row
 	// Shown gives the task of an instance as its agent meets it; nil where instances change no request.
-	Shown func(in *suite.Instance) (*universe.Task, error)
+	Shown func(in *suite.Instance) (*task.Task, error)
 	// Labels are those that the run was given, by key.
 	Labels map[string]string
 	// LeftOut counts the instances that a run on fresh worlds did without, by reason.
@@ -232,7 +232,7 @@ func (m *material) forgetRuns() {
 
 // compareStyles orders styles as the paper does, those that it does not have behind.
 func compareStyles(a, b string) int {
-	order := []string{universe.StyleSlot, universe.StyleSel, universe.StyleRest}
+	order := []string{task.StyleSlot, task.StyleSel, task.StyleRest}
 	place := func(style string) int {
 		if i := slices.Index(order, style); i >= 0 {
 			return i
@@ -263,7 +263,8 @@ func (l *line) count(key string, n int) {
 	l.record[key] = n
 }
 
-// absent says why there is no value under the keys of a column. The reason is its cell where it is to be shown, else a dash.
+// absent says why there is no value under the keys of a column. The reason is its cell where it is to be shown, else a
+// dash.
 func (l *line) absent(shown bool, why string, keys ...string) {
 	if shown {
 		l.cell(why)
@@ -389,8 +390,8 @@ func (t *Table) keys() []string {
 	return keys
 }
 
-// CSV writes the unrounded values of a named table, a line each, under the names of JSON's fields. The last column names the
-// values that are not there, and why: `name: reason`, separated by semicolons.
+// CSV writes the unrounded values of a named table, a line each, under the names of JSON's fields. The last column
+// names the values that are not there, and why: `name: reason`, separated by semicolons.
 func (t *Table) CSV() (string, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -416,8 +417,8 @@ func (t *Table) CSV() (string, error) {
 	return b.String(), nil
 }
 
-// JSON writes the unrounded values of a named table in the encoding of artefacts, with a newline at the end. A value that is
-// not there is null; the field `missing` of its row says why.
+// JSON writes the unrounded values of a named table in the encoding of artefacts, with a newline at the end. A value
+// that is not there is null; the field `missing` of its row says why.
 func (t *Table) JSON() ([]byte, error) {
 	form := struct {
 		Format  string           `json:"format"`
@@ -430,7 +431,7 @@ func (t *Table) JSON() ([]byte, error) {
 	if form.Rows == nil {
 		form.Rows = []map[string]any{}
 	}
-	text, err := universe.Marshal(form)
+	text, err := task.Marshal(form)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Name, err)
 	}

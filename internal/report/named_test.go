@@ -15,17 +15,18 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestNamedTables replays testdata/named. A `suite NAME` block makes a suite: `task style=… database=… n=2 calls=3 slots=4`
-// adds tasks with a plan of so many calls with so many arguments each, `tools style=… database=… n=10` adds tools (with
-// `key=…` getters of that key), and `key=…` on a task gives it a starting table of those keys. A `run NAME suite=NAME` block
-// adds a run, a line for n episodes as in testdata/report, with `style=…`; further `intent=`, `slots=` and `proven=`
-// give right/predicted/gold of each episode, `class=` the error class of failures, and `stuck=`, `same=` and `budget=`
-// how many of the failures, counted from the last, are so. `table NAME` prints a table, also in `format=`.
+// TestNamedTables replays testdata/named. A `suite NAME` block makes a suite: `task style=… database=… n=2 calls=3
+// slots=4` adds tasks with a plan of so many calls with so many arguments each, `tools style=… database=… n=10` adds
+// tools (with `key=…` getters of that key), and `key=…` on a task gives it a starting table of those keys. A `run NAME
+// suite=NAME` block adds a run, a line for n episodes as in testdata/report, with `style=…`; further `intent=`,
+// `slots=` and `proven=` give right/predicted/gold of each episode, `class=` the error class of failures, and `stuck=`,
+// `same=` and `budget=` how many of the failures, counted from the last, are so. `table NAME` prints a table, also in
+// `format=`.
 func TestNamedTables(t *testing.T) {
 	datadriven.Walk(t, "testdata/named", func(t *testing.T, path string) {
 		suites := map[string]*suite.Suite{}
@@ -165,7 +166,7 @@ func fieldsOf(line string) (kind string, values map[string]string) {
 }
 
 func suiteOf(text string) *suite.Suite {
-	s := &suite.Suite{Tools: map[string][]*universe.Tool{}}
+	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		kind, values := fieldsOf(line)
 		number := func(key string) int {
@@ -175,39 +176,39 @@ func suiteOf(text string) *suite.Suite {
 		for i := range number("n") {
 			switch kind {
 			case "tools":
-				tool := &universe.Tool{Name: fmt.Sprint(values["database"], "_", values["key"], "_", i), Style: values["style"], Database: values["database"]}
+				tool := &task.Tool{Name: fmt.Sprint(values["database"], "_", values["key"], "_", i), Style: values["style"], Database: values["database"]}
 				if key := values["key"]; key != "" {
-					tool.Body = &universe.Body{Fixed: map[string]any{"key_name": key}}
+					tool.Body = &task.Body{Fixed: map[string]any{"key_name": key}}
 				}
 				s.Tools[tool.Style] = append(s.Tools[tool.Style], tool)
 			case "task":
-				task := &universe.Task{
+				t := &task.Task{
 					ID: fmt.Sprint(values["style"], "-t", number("from")+i+1), Style: values["style"], Database: values["database"], Variant: values["variant"],
 				}
-				plan := universe.Plan{}
+				plan := task.Plan{}
 				for c := range number("calls") {
-					call := universe.Call{Label: fmt.Sprint("c", c), Arguments: map[string]any{}}
+					call := task.Call{Label: fmt.Sprint("c", c), Arguments: map[string]any{}}
 					for a := range number("slots") {
 						call.Arguments[fmt.Sprint("a", a)] = "v"
 					}
 					plan.Calls = append(plan.Calls, call)
 				}
 				if len(plan.Calls) > 0 {
-					task.Plans = []universe.Plan{plan}
+					t.Plans = []task.Plan{plan}
 				}
 				if keys := values["key"]; keys != "" {
-					source := &universe.Source{ID: fmt.Sprint(task.ID, "-source")}
+					source := &task.Source{ID: fmt.Sprint(t.ID, "-source")}
 					for _, key := range strings.Split(keys, ",") {
-						source.Keys = append(source.Keys, universe.Key{Name: key})
+						source.Keys = append(source.Keys, task.Key{Name: key})
 					}
 					s.Sources = append(s.Sources, source)
-					task.Starts = []universe.Start{{Label: "starting_table", Source: source.ID}}
+					t.Starts = []task.Start{{Label: "starting_table", Source: source.ID}}
 				}
-				s.Tasks = append(s.Tasks, task)
+				s.Tasks = append(s.Tasks, t)
 			}
 		}
 	}
-	slices.SortFunc(s.Sources, func(a, b *universe.Source) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Sources, func(a, b *task.Source) int { return strings.Compare(a.ID, b.ID) })
 	return s
 }
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Protocols that tables tell apart. Policies have none.
@@ -66,8 +66,8 @@ func (m *material) clean(g *styled) Summary {
 	return summarise(g.under(""), m.options, g.names("clean"))
 }
 
-// beside finds the episodes of the same agent under another protocol, on tasks that the group has too: those of the same
-// run, or else those of the only run of the same suite, or else of any. The reason says why there are none.
+// beside finds the episodes of the same agent under another protocol, on tasks that the group has too: those of the
+// same run, or else those of the only run of the same suite, or else of any. The reason says why there are none.
 func (m *material) beside(g *styled, protocol string) (*styled, string) {
 	mine := g.under("")
 	tasks := make(map[string]bool, len(mine))
@@ -271,8 +271,8 @@ func (m *material) suiteLine(set *Set, style string) *line {
 }
 
 // stylesOf lists the styles that a suite has tasks of, with the tasks.
-func stylesOf(s *suite.Suite) ([]string, map[string][]*universe.Task) {
-	byStyle := map[string][]*universe.Task{}
+func stylesOf(s *suite.Suite) ([]string, map[string][]*task.Task) {
+	byStyle := map[string][]*task.Task{}
 	var styles []string
 	for _, task := range s.Tasks {
 		if byStyle[task.Style] == nil {

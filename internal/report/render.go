@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Terminal says what text is written for. The zero value is a pipe: any width, no colours.
@@ -22,7 +22,7 @@ type Terminal struct {
 
 // JSON writes the report in the encoding of artefacts, with a newline at the end.
 func (r *Report) JSON() ([]byte, error) {
-	text, err := universe.Marshal(r)
+	text, err := task.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}

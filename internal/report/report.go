@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 

@@ -16,10 +16,10 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // TestGoldens replays testdata. A `run NAME` block adds a run; each of its lines is `agent n=10 right=7 …` and stands
@@ -97,12 +97,12 @@ func rowsOf(t *testing.T, line string) []Row {
 	cost, _ := strconv.ParseFloat(values["cost"], 64)
 	var rows []Row
 	for i := range number("n") {
-		task := fmt.Sprintf("t%d", number("from")+i)
+		tk := fmt.Sprintf("t%d", number("from")+i)
 		g := grade.Grade{
-			Instance: task + "/" + values["condition"] + "/" + values["role"],
-			Task:     task, Agent: fields[0],
+			Instance: tk + "/" + values["condition"] + "/" + values["role"],
+			Task:     tk, Agent: fields[0],
 			Protocol: values["protocol"], Arm: values["arm"], Trial: number("trial"),
-			Valid: true, Outcome: grade.OutcomeWrong, Cause: universe.DiffValues,
+			Valid: true, Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
 			Landed: i < number("landed"), Turns: number("calls") + 1, Calls: number("calls"),
 			Tokens: number("tokens"), CostUSD: cost,
 		}
@@ -114,7 +114,7 @@ func rowsOf(t *testing.T, line string) []Row {
 		case i < right+number("invalid")+number("silent"):
 			g.Outcome, g.Cause = grade.OutcomeSilent, grade.CauseNoAnswer
 		case i < right+number("invalid")+number("silent")+number("lenient"):
-			g.Lenient, g.Cause = true, universe.DiffProse
+			g.Lenient, g.Cause = true, task.DiffProse
 		}
 		g.Episode = fmt.Sprintf("%s|%s|%s|%s|%d", g.Agent, g.Protocol, g.Arm, g.Instance, g.Trial)
 		rows = append(rows, Row{Grade: g, Role: values["role"], Condition: values["condition"], Workflow: values["workflow"]})
@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 
 // randomRows draws episodes of two agents: tasks of differing difficulty, several trials, invalid ones among them.
 func randomRows(seed uint64, tasks, trials int) []Row {
-	r := universe.Draw(seed, "rows")
+	r := task.Draw(seed, "rows")
 	var rows []Row
 	for i := range tasks {
 		chance := r.Float64()
@@ -177,7 +177,7 @@ func randomRows(seed uint64, tasks, trials int) []Row {
 					g := grade.Grade{
 						Episode: fmt.Sprint(agent, i, c, trial), Instance: fmt.Sprint(i, c), Task: fmt.Sprint(i), Agent: agent,
 						Protocol: "react", Trial: trial, Valid: r.IntN(10) > 0, Turns: r.IntN(9), Calls: r.IntN(9), CostUSD: r.Float64(),
-						Landed: c != "", Outcome: grade.OutcomeWrong, Cause: universe.DiffValues,
+						Landed: c != "", Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
 					}
 					switch {
 					case !g.Valid:
@@ -205,7 +205,7 @@ func TestOrderOfRowsDoesNotMatter(t *testing.T) {
 	}
 	for seed := range uint64(5) {
 		shuffled := slices.Clone(rows)
-		universe.Draw(seed, "order").Shuffle(len(rows), func(i, j int) {
+		task.Draw(seed, "order").Shuffle(len(rows), func(i, j int) {
 			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 		})
 		got, err := build(t, Run{Rows: shuffled}).JSON()

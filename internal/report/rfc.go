@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
 // Conditions of Robustness of Agentic Function Calling: what is asked in other words, and what stands beside the tools.
@@ -71,8 +71,8 @@ func (s *scored) conditions(names []string) []string {
 	return list
 }
 
-// scored gathers the compared episodes of each group, by corpus. Only groups that have some under a condition of request or
-// toolkit are of use.
+// scored gathers the compared episodes of each group, by corpus. Only groups that have some under a condition of
+// request or toolkit are of use.
 func (m *material) scored() []*scored {
 	var list []*scored
 	for i := range m.groups {
@@ -122,8 +122,8 @@ func (s *scored) original(is measure) *float64 {
 	return share(float64(right), len(s.clean))
 }
 
-// change is what a condition does to a score: over the pairs of an episode under it and the one of the same task and trial
-// without it.
+// change is what a condition does to a score: over the pairs of an episode under it and the one of the same task and
+// trial without it.
 type change struct {
 	pairs, before, after int // how many, and how many of them are right
 	broken, repaired     int // right before and wrong after, and the other way
@@ -159,8 +159,8 @@ func (s *scored) change(specification string, is measure) *change {
 	return c
 }
 
-// before gives what an episode is compared with: for an expanded toolkit one with the tools of the plans alone, where there is
-// one, else the one without conditions.
+// before gives what an episode is compared with: for an expanded toolkit one with the tools of the plans alone, where
+// there is one, else the one without conditions.
 func (s *scored) before(specification string, key trialKey) *grade.AST {
 	if thin := s.thin[key]; thin != nil && ofNames(specification, expanding) {
 		return thin
@@ -168,8 +168,8 @@ func (s *scored) before(specification string, key trialKey) *grade.AST {
 	return s.clean[key]
 }
 
-// drop is the relative change of the score, negative where it falls (the percentages of RFC's table 2), nil where nothing was
-// right before.
+// drop is the relative change of the score, negative where it falls (the percentages of RFC's table 2), nil where
+// nothing was right before.
 func (c *change) drop() *float64 { return share(float64(c.after-c.before), c.before) }
 
 // line begins a line: what it is of.
@@ -213,8 +213,9 @@ func relative(v *float64) string {
 	return text + " %"
 }
 
-// callRobustnessTable is RFC's table 2: the score as it was, with the request in other words, and with more tools, and what went
-// wrong with more tools among what was right before. Where there are several conditions of a kind, they stand below each other.
+// callRobustnessTable is RFC's table 2: the score as it was, with the request in other words, and with more tools, and
+// what went wrong with more tools among what was right before. Where there are several conditions of a kind, they stand
+// below each other.
 func (m *material) callRobustnessTable() *Table {
 	t := &Table{Columns: append(scoreColumns(), column("original", 0, "original"), column("entries", 4, "entries"))}
 	for _, side := range []string{"rephrased", "expanded"} {

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// scores writes the episodes of an agent on tasks 0, 1, … of one corpus: a letter a task. S is strictly right, M by matching
-// alone, L leniently alone; y, f, c, p and v are wrong in syntax, function, count, parameter and value; i is invalid, - there is
-// no episode.
+// scores writes the episodes of an agent on tasks 0, 1, … of one corpus: a letter a task. S is strictly right, M by
+// matching alone, L leniently alone; y, f, c, p and v are wrong in syntax, function, count, parameter and value; i is
+// invalid, - there is no episode.
 func scores(corpus, agent, condition, letters string) []Row {
 	classes := map[rune]string{'M': "parameter", 'L': "parameter", 'y': "syntax", 'f': "function", 'c': "count", 'p': "parameter", 'v': "parameter"}
 	var rows []Row
@@ -41,7 +41,7 @@ func scoredSet(corpora ...string) Set {
 	s := &suite.Suite{Manifest: suite.Manifest{Digest: "d"}}
 	for _, corpus := range corpora {
 		for i := range 20 {
-			s.Tasks = append(s.Tasks, &universe.Task{ID: fmt.Sprintf("%s-%d", corpus, i), Corpus: corpus, Style: universe.StyleStatic})
+			s.Tasks = append(s.Tasks, &task.Task{ID: fmt.Sprintf("%s-%d", corpus, i), Corpus: corpus, Style: task.StyleStatic})
 		}
 	}
 	return Set{Name: "run", Suite: s}
@@ -121,8 +121,8 @@ func TestRephrasedAndExpanded(t *testing.T) {
 	}
 }
 
-// Where a universe shows more than the tools of the plans, an expanded toolkit is compared with these alone; a rephrased request
-// with the whole.
+// Where a universe shows more than the tools of the plans, an expanded toolkit is compared with these alone; a
+// rephrased request with the whole.
 func TestExpandedToolkitsAreComparedWithThinOnes(t *testing.T) {
 	set := scoredSet("demo", "other")
 	set.Rows = slices.Concat(

@@ -8,12 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
-	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
-// Robustness is what conditions of the environment did (ToolBench-X; Hell or High Water §3.1 and §5). Lists are sorted by
-// run, agent, protocol and arm, and within by what they are of; faults first by the aspect. Informed second tries are left out.
+// Robustness is what conditions of the environment did (ToolBench-X; Hell or High Water §3.1 and §5). Lists are sorted
+// by run, agent, protocol and arm, and within by what they are of; faults first by the aspect. Informed second tries
+// are left out.
 type Robustness struct {
 	Faults   []Faulted  `json:"faults"`
 	Harmless []Harmless `json:"harmless"`
@@ -40,14 +41,14 @@ type Aspect struct {
 	Kind     string `json:"kind,omitempty"`
 	Workflow string `json:"workflow,omitempty"`
 	Backup   string `json:"backup,omitempty"`
-	// Within is the other conditions of the instances, as they are written on the command line, as open-world or closed-world:9;
-	// "" for none.
+	// Within is the other conditions of the instances, as they are written on the command line, as open-world or
+	// closed-world:9; "" for none.
 	Within string `json:"within,omitempty"`
 }
 
-// Contrast compares instances with their clean pairs: the control of the same task under the same kinds, which shows the same
-// tools, or where kinds add none the instance of the task without conditions of the environment. Rates are means over paired
-// instances of the share of valid episodes that succeeded.
+// Contrast compares instances with their clean pairs: the control of the same task under the same kinds, which shows
+// the same tools, or where kinds add none the instance of the task without conditions of the environment. Rates are
+// means over paired instances of the share of valid episodes that succeeded.
 type Contrast struct {
 	PairedInstances int         `json:"paired_instances"`
 	PairedTasks     int         `json:"paired_tasks"`
@@ -81,15 +82,16 @@ type Faulted struct {
 	Switches *float64 `json:"switches"`
 	Probes   *float64 `json:"probes"`
 	Waits    *float64 `json:"waits"`
-	// Means over recovered episodes of what they took less what the plan takes where nothing goes wrong, by the certificate.
+	// Means over recovered episodes of what they took less what the plan takes where nothing goes wrong, by the
+	// certificate.
 	ExtraTurns *float64 `json:"extra_turns"`
 	ExtraCalls *float64 `json:"extra_calls"`
 	// ExtraCostUSD is the mean over paired instances of what an episode cost less what one of its clean pair did.
 	ExtraCostUSD *float64 `json:"extra_cost_usd"`
 }
 
-// Harmless is the summary of a subject's episodes in which nothing goes wrong that matters to the plan, with the alarms that
-// it raised over nothing. Hazard and Kind are empty for all of a part.
+// Harmless is the summary of a subject's episodes in which nothing goes wrong that matters to the plan, with the alarms
+// that it raised over nothing. Hazard and Kind are empty for all of a part.
 type Harmless struct {
 	Subject
 	Style  string `json:"style,omitempty"`
@@ -112,8 +114,8 @@ const (
 	ProofBounded = "bounded" // a search found no answer
 )
 
-// Hopeless is the summary of a subject's episodes in which declining is right: a success is a decline. Proof is empty for all
-// together.
+// Hopeless is the summary of a subject's episodes in which declining is right: a success is a decline. Proof is empty
+// for all together.
 type Hopeless struct {
 	Subject
 	Style string `json:"style,omitempty"`
@@ -127,12 +129,13 @@ type Hopeless struct {
 	PairedInstances int      `json:"paired_instances"`
 	CleanRate       *float64 `json:"clean_rate"`          // right answers there
 	CleanDeclined   *float64 `json:"clean_declined_rate"` // refusals there
-	// BothRate is the share of pairs of which, in the first shared trial, the hopeless side was declined and the other solved.
+	// BothRate is the share of pairs of which, in the first shared trial, the hopeless side was declined and the other
+	// solved.
 	BothRate *float64 `json:"both_rate"`
 }
 
-// HintGain compares an arm of hints with the one that differs from it in having none, on the same instances. Hazard is empty
-// for all of a part. Of Test, Only are tasks that the hint won and BaseOnly regressions.
+// HintGain compares an arm of hints with the one that differs from it in having none, on the same instances. Hazard is
+// empty for all of a part. Of Test, Only are tasks that the hint won and BaseOnly regressions.
 type HintGain struct {
 	Subject
 	Style       string      `json:"style,omitempty"`
@@ -161,9 +164,9 @@ const (
 	AgainstFailpoints = "failpoints"
 )
 
-// Volume is success under faults against calls made, budget or failpoints. In Acted are landed episodes in which the agent did
-// anything about the trouble, in Passive the others: at the same volume they tell diagnosis from effort. Where Against is
-// the budget, Arm is the arm without it.
+// Volume is success under faults against calls made, budget or failpoints. In Acted are landed episodes in which the
+// agent did anything about the trouble, in Passive the others: at the same volume they tell diagnosis from effort.
+// Where Against is the budget, Arm is the arm without it.
 type Volume struct {
 	Subject
 	Style            string      `json:"style,omitempty"`
@@ -192,7 +195,8 @@ const (
 )
 
 // Tactic compares the recovery policy without one of its tactics with the whole, on instances under faults that can be
-// survived, mirrors among them. Kind is empty for all of them; only kinds with an instance that came out otherwise are listed.
+// survived, mirrors among them. Kind is empty for all of them; only kinds with an instance that came out otherwise are
+// listed.
 type Tactic struct {
 	Subject
 	Style     string   `json:"style,omitempty"`
@@ -594,8 +598,8 @@ func (b *bench) hopelessOf(kind, proof string, rows []Row) Hopeless {
 	return h
 }
 
-// beside finds the rows of the same agent, protocol and style under another name or arm: those of the same run, or else those
-// of the only run that has any.
+// beside finds the rows of the same agent, protocol and style under another name or arm: those of the same run, or else
+// those of the only run that has any.
 func (b *bench) beside(benches []*bench, agent, arm string) *bench {
 	var others []*bench
 	for _, o := range benches {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
 // Reasons why there is nothing under a name.
@@ -438,8 +438,8 @@ func tacticTable(title string, list []Tactic) Table {
 	return t
 }
 
-// robustTables are the tables of the section, in their order. The recovery policy without a tactic has lines in the last
-// one alone. Parts are listed for arms with the budget as it is and, but for hazards, without hints: JSON has all.
+// robustTables are the tables of the section, in their order. The recovery policy without a tactic has lines in the
+// last one alone. Parts are listed for arms with the budget as it is and, but for hazards, without hints: JSON has all.
 func (r *Robustness) robustTables() []Table {
 	whole := func(s *Subject) bool { return !strings.HasPrefix(s.Agent, recoverWithout) }
 	of := func(by string) []Faulted {

@@ -18,54 +18,54 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other.
 func seaTask() condition.PlaceInput {
-	tool := func(name string, columns []universe.Column, arguments ...universe.Binding) *universe.Tool {
-		t := &universe.Tool{
-			Name: name, Style: universe.StyleFunc, Database: "sea", Body: &universe.Body{Engine: universe.EngineSQLite, Columns: columns, Bindings: arguments},
-			Parameters: &universe.Schema{Types: []string{"object"}, Closed: true},
-			Returns:    &universe.Schema{Types: []string{"array"}, Items: &universe.Schema{Types: []string{"object"}}},
+	tool := func(name string, columns []task.Column, arguments ...task.Binding) *task.Tool {
+		t := &task.Tool{
+			Name: name, Style: task.StyleFunc, Database: "sea", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns, Bindings: arguments},
+			Parameters: &task.Schema{Types: []string{"object"}, Closed: true},
+			Returns:    &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}}},
 		}
 		for _, a := range arguments {
-			t.Parameters.Properties = append(t.Parameters.Properties, universe.Property{Name: a.Argument, Schema: &universe.Schema{}})
+			t.Parameters.Properties = append(t.Parameters.Properties, task.Property{Name: a.Argument, Schema: &task.Schema{}})
 		}
 		for _, c := range columns {
-			t.Returns.Items.Properties = append(t.Returns.Items.Properties, universe.Property{Name: c.Name, Schema: &universe.Schema{}})
+			t.Returns.Items.Properties = append(t.Returns.Items.Properties, task.Property{Name: c.Name, Schema: &task.Schema{}})
 		}
 		return t
 	}
-	ships := []universe.Column{
-		{Name: "name", Type: universe.TypeText}, {Name: "length", Type: universe.TypeNumber}, {Name: "crew", Type: universe.TypeInteger},
+	ships := []task.Column{
+		{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber}, {Name: "crew", Type: task.TypeInteger},
 	}
-	ids := []universe.Column{{Name: "id", Type: universe.TypeInteger}}
-	value := func(name, kind string) universe.Binding {
-		return universe.Binding{Argument: name, Kind: universe.BindValue, Type: kind, Role: universe.RoleEqual}
+	ids := []task.Column{{Name: "id", Type: task.TypeInteger}}
+	value := func(name, kind string) task.Binding {
+		return task.Binding{Argument: name, Kind: task.BindValue, Type: kind, Role: task.RoleEqual}
 	}
-	list := universe.Binding{Argument: "ids", Kind: universe.BindList, Type: universe.TypeInteger, Role: universe.RoleEqual}
-	task := &universe.Task{
-		ID: "sea-1", Database: "sea", Style: universe.StyleFunc, Proof: universe.ProofExecuted,
-		Gold: universe.Gold{
-			Kind: universe.GoldRows, Columns: ships, Blocks: []int{1, 1, 1, 1},
-			Rows: []universe.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)}},
+	list := task.Binding{Argument: "ids", Kind: task.BindList, Type: task.TypeInteger, Role: task.RoleEqual}
+	tk := &task.Task{
+		ID: "sea-1", Database: "sea", Style: task.StyleFunc, Proof: task.ProofExecuted,
+		Gold: task.Gold{
+			Kind: task.GoldRows, Columns: ships, Blocks: []int{1, 1, 1, 1},
+			Rows: []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)}},
 		},
-		Plans: []universe.Plan{
-			{Kind: universe.PlanDirect, Answer: "call_1", Calls: []universe.Call{
+		Plans: []task.Plan{
+			{Kind: task.PlanDirect, Answer: "call_1", Calls: []task.Call{
 				{Label: "call_1", Tool: "ships", Arguments: map[string]any{"port": "Bergen", "since": int64(1990)}},
-			}, Evidence: []universe.CallEvidence{{Digest: "d", Rows: 4}}},
-			{Kind: universe.PlanComposed, Answer: "call_2", Calls: []universe.Call{
+			}, Evidence: []task.CallEvidence{{Digest: "d", Rows: 4}}},
+			{Kind: task.PlanComposed, Answer: "call_2", Calls: []task.Call{
 				{Label: "call_1", Tool: "ids", Arguments: map[string]any{"port": "Bergen"}},
 				{Label: "call_2", Tool: "by_ids", Arguments: map[string]any{"ids": "$call_1$"}},
-			}, Evidence: []universe.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
+			}, Evidence: []task.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
 		},
 	}
-	return condition.PlaceInput{Task: task, Seed: 7, Tools: []*universe.Tool{
-		tool("ships", ships, value("port", universe.TypeText), value("since", universe.TypeInteger)),
-		tool("ids", ids, value("port", universe.TypeText)), tool("by_ids", ships, list),
+	return condition.PlaceInput{Task: tk, Seed: 7, Tools: []*task.Tool{
+		tool("ships", ships, value("port", task.TypeText), value("since", task.TypeInteger)),
+		tool("ids", ids, value("port", task.TypeText)), tool("by_ids", ships, list),
 	}}
 }
 
@@ -184,11 +184,11 @@ func roleOf(faults, variant string) string {
 	}
 }
 
-// struckRows makes rows of a line as rowsOf does, of instances under `kind=` in `variant=`. `backup=` and `twin=` (a name, or
-// `bounded`) go into the certificate, with a plan of one call and two turns. Of the failures whose fault landed the first
-// `unnoticed=`, then `noticed=`, `unfinished=` and `misreported=` have that class; `acts=` is how many retries each landed episode
-// made. `hinted=`, `retried=`, `switched=`, `declined=` and `budget=` count episodes from the last: of these, declined and out
-// of budget are outcomes of failures (of successes where declining is right).
+// struckRows makes rows of a line as rowsOf does, of instances under `kind=` in `variant=`. `backup=` and `twin=` (a
+// name, or `bounded`) go into the certificate, with a plan of one call and two turns. Of the failures whose fault
+// landed the first `unnoticed=`, then `noticed=`, `unfinished=` and `misreported=` have that class; `acts=` is how many
+// retries each landed episode made. `hinted=`, `retried=`, `switched=`, `declined=` and `budget=` count episodes from
+// the last: of these, declined and out of budget are outcomes of failures (of successes where declining is right).
 func struckRows(t *testing.T, line string) []Row {
 	_, values := fieldsOf(line)
 	number := func(key string) int {
@@ -249,8 +249,8 @@ func struckRows(t *testing.T, line string) []Row {
 	return rows
 }
 
-// TestRobustnessGoldens replays testdata/robust: a `run` block adds the rows of its lines, by struckRows; `report` prints the
-// tables about faults of the report, `csv` and `json` those parts of it, and `table NAME` a named table.
+// TestRobustnessGoldens replays testdata/robust: a `run` block adds the rows of its lines, by struckRows; `report`
+// prints the tables about faults of the report, `csv` and `json` those parts of it, and `table NAME` a named table.
 func TestRobustnessGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata/robust", func(t *testing.T, path string) {
 		var rows []Row
@@ -309,7 +309,7 @@ func tasksOf(rows []Row) *suite.Suite {
 	for i := range rows {
 		if id := rows[i].Grade.Task; !seen[id] {
 			seen[id] = true
-			s.Tasks = append(s.Tasks, &universe.Task{ID: id, Style: universe.StyleFunc})
+			s.Tasks = append(s.Tasks, &task.Task{ID: id, Style: task.StyleFunc})
 		}
 	}
 	return s
@@ -345,7 +345,7 @@ func TestMcNemarAgreesWithTheBinomialSum(t *testing.T) {
 func TestExactBootstrapAgreesWithResamples(t *testing.T) {
 	exact, left := 0, 0
 	for seed := range uint64(60) {
-		r := universe.Draw(seed, "exact")
+		r := task.Draw(seed, "exact")
 		clusters := map[string]cluster{}
 		n, weight := 2+r.IntN(60), float64(1+r.IntN(3))
 		for i := range n {
@@ -381,7 +381,7 @@ func TestExactBootstrapAgreesWithResamples(t *testing.T) {
 func TestDiscordantTakesOnePairOfEachTask(t *testing.T) {
 	drawn := map[string]bool{}
 	for seed := range uint64(200) {
-		r := universe.Draw(seed, "units")
+		r := task.Draw(seed, "units")
 		var units []unit
 		possible := map[string]map[[2]bool]bool{}
 		for task := range 1 + r.IntN(12) {
@@ -519,7 +519,7 @@ func randomStruck(t *testing.T, r *rand.Rand) []Row {
 func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 	checked := map[string]int{}
 	for seed := range uint64(10) {
-		r := universe.Draw(seed, "robustness")
+		r := task.Draw(seed, "robustness")
 		rows := randomStruck(t, r)
 		report, err := Build([]Run{{Rows: rows}}, Options{Seed: seed, Resamples: 20})
 		if err != nil {
@@ -668,7 +668,7 @@ func TestRobustTablesDoNotDependOnRuns(t *testing.T) {
 	var rows []Row
 	for seed := uint64(0); len(rows) == 0 || !slices.ContainsFunc(rows, func(r Row) bool { return strings.HasPrefix(r.Grade.Agent, recoverWithout) }) ||
 		!slices.ContainsFunc(rows, func(r Row) bool { return r.Grade.Arm == "start,budget=2" && r.Grade.Agent == "a" }); seed++ {
-		rows = randomStruck(t, universe.Draw(seed, "spread"))
+		rows = randomStruck(t, task.Draw(seed, "spread"))
 	}
 	s := tasksOf(rows)
 	one := []Set{{Name: "one", Suite: s, Rows: rows}}
@@ -710,7 +710,7 @@ func TestRobustTablesDoNotDependOnRuns(t *testing.T) {
 
 // The CSV of a report has all that its tables about faults hold, and no more columns than before without faults.
 func TestCSVHoldsTheTablesAboutFaults(t *testing.T) {
-	rows := randomStruck(t, universe.Draw(3, "csv"))
+	rows := randomStruck(t, task.Draw(3, "csv"))
 	r := build(t, Run{Rows: rows})
 	text, err := r.CSV()
 	if err != nil {
@@ -747,18 +747,18 @@ func BenchmarkRobustness(b *testing.B) {
 	var rows []Row
 	kinds := slices.Sorted(maps.Keys(faultKinds))
 	for _, agent := range []string{"a", "b", "c"} {
-		for task := range 120 {
-			r := universe.Draw(uint64(task), "bench", agent)
+		for t := range 120 {
+			r := task.Draw(uint64(t), "bench", agent)
 			add := func(role string, s *Strike) {
 				g := grade.Grade{
-					Agent: agent, Task: fmt.Sprint(task), Instance: fmt.Sprint(task, role, s), Valid: true, Success: r.IntN(3) > 0, Landed: s != nil,
+					Agent: agent, Task: fmt.Sprint(t), Instance: fmt.Sprint(t, role, s), Valid: true, Success: r.IntN(3) > 0, Landed: s != nil,
 					Calls: r.IntN(9),
 				}
 				g.Episode = agent + g.Instance
 				if s != nil {
 					g.Reaction = &grade.Reaction{}
 				}
-				rows = append(rows, Row{Grade: g, Role: role, Strike: s, Workflow: []string{"single", "mixed"}[task%2]})
+				rows = append(rows, Row{Grade: g, Role: role, Strike: s, Workflow: []string{"single", "mixed"}[t%2]})
 			}
 			add(condition.RoleClean, nil)
 			for _, kind := range kinds {

@@ -5,16 +5,16 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Sample is what the votes of repeated trials need of an episode: its final word, and what its calls had returned. It is
-// read off the transcript alone; nothing of it is gold or a grade.
+// Sample is what the votes of repeated trials need of an episode: its final word, and what its calls had returned. It
+// is read off the transcript alone; nothing of it is gold or a grade.
 type Sample struct {
 	// Votes says that the episode is valid and ended with an answer, a decline or a judgement. Others abstain.
 	Votes bool
-	// Rows is the answer as a bag: a hash of each of its rows in the form of [universe.Answer.Canonical], sorted. A decline is
+	// Rows is the answer as a bag: a hash of each of its rows in the form of [task.Answer.Canonical], sorted. A decline is
 	// a bag of one row that no answer has, and so is each of the two judgements.
 	Rows []uint64
 	// Seen is the set of the digests of all results that calls returned, hashed and sorted.
@@ -33,9 +33,9 @@ func SampleOf(t *transcript.Transcript) Sample {
 		case s.Votes || end == nil:
 		case e.Kind == transcript.EventAnswer && end.End == transcript.EndAnswered:
 			s.Votes = true
-			answer := universe.Answer{JSON: e.Answer}
+			answer := task.Answer{JSON: e.Answer}
 			if e.Columns != nil || e.Result != nil {
-				answer.Result = &universe.Result{Columns: e.Columns, Rows: e.Result}
+				answer.Result = &task.Result{Columns: e.Columns, Rows: e.Result}
 			}
 			for _, row := range answer.Canonical() {
 				s.Rows = append(s.Rows, hashed("row", row))
@@ -57,9 +57,9 @@ func hashed(kind, text string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// majority chooses among samples by vote: equal final words are one candidate, and the candidate with the most votes wins;
-// of several with as many, the one that was given first. It gives the place of the first sample with the winning word, -1
-// where nobody votes. But for ties the order of the samples does not matter to what wins.
+// majority chooses among samples by vote: equal final words are one candidate, and the candidate with the most votes
+// wins; of several with as many, the one that was given first. It gives the place of the first sample with the winning
+// word, -1 where nobody votes. But for ties the order of the samples does not matter to what wins.
 func majority(samples []Sample) int {
 	best, most := -1, 0
 	for i := range samples {
@@ -82,8 +82,9 @@ func majority(samples []Sample) int {
 	return best
 }
 
-// consistent chooses among samples by self-consistency, the best of n without gold: of those that vote the one whose mean
-// agreement with the others is the greatest; of several within 10⁻⁹ the first. It gives its place, -1 where nobody votes.
+// consistent chooses among samples by self-consistency, the best of n without gold: of those that vote the one whose
+// mean agreement with the others is the greatest; of several within 10⁻⁹ the first. It gives its place, -1 where nobody
+// votes.
 func consistent(samples []Sample) int {
 	const tolerance = 1e-9
 	best, most := -1, 0.0

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/transcript"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // armOf reads an arm; one of another form is all hint.

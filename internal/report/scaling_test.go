@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/transcript"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // ended makes a transcript that calls once for each digest and ends with an event.
@@ -23,7 +23,7 @@ func ended(how string, final *transcript.Event, digests ...string) *transcript.T
 	for _, d := range digests {
 		e := transcript.Event{Kind: transcript.EventCall, Digest: d}
 		if d == "error" {
-			e.Error = &universe.ToolError{Code: "x"}
+			e.Error = &task.ToolError{Code: "x"}
 		}
 		t.Append(e)
 	}
@@ -40,7 +40,7 @@ func answer(text string) *transcript.Event {
 
 func TestSampleOf(t *testing.T) {
 	reference := answer(`"$call_1$"`)
-	reference.Columns, reference.Result = []string{"n"}, []universe.Row{{int64(2)}, {int64(1)}}
+	reference.Columns, reference.Result = []string{"n"}, []task.Row{{int64(2)}, {int64(1)}}
 	decline := &transcript.Event{Kind: transcript.EventDecline, Text: "no"}
 	list := SampleOf(ended(transcript.EndAnswered, answer(`[1,2]`), "a", "error", "b", "a", ""))
 	for name, c := range map[string]struct {
@@ -108,7 +108,7 @@ func wordOf(s *Sample) string {
 func TestMajority(t *testing.T) {
 	ties, clear, nobody := 0, 0, 0
 	for n := range 5000 {
-		draw := universe.Draw(3, "majority", fmt.Sprint(n))
+		draw := task.Draw(3, "majority", fmt.Sprint(n))
 		samples := randomSamples(draw)
 		votes := map[string]int{}
 		for i := range samples {
@@ -180,7 +180,7 @@ func exactJaccard(a, b []uint64) *big.Rat {
 func TestSelfConsistency(t *testing.T) {
 	decided := 0
 	for n := range 5000 {
-		draw := universe.Draw(4, "consistent", fmt.Sprint(n))
+		draw := task.Draw(4, "consistent", fmt.Sprint(n))
 		samples := randomSamples(draw)
 		scores := func() []*big.Rat {
 			list := make([]*big.Rat, len(samples))
@@ -229,7 +229,7 @@ func TestSelfConsistency(t *testing.T) {
 
 func TestAgreement(t *testing.T) {
 	for n := range 2000 {
-		draw := universe.Draw(6, "agreement", fmt.Sprint(n))
+		draw := task.Draw(6, "agreement", fmt.Sprint(n))
 		samples := append(randomSamples(draw), Sample{Votes: true}, Sample{Votes: true, Rows: []uint64{1, 1}, Seen: []uint64{3}})
 		a, b := &samples[draw.IntN(len(samples))], &samples[draw.IntN(len(samples))]
 		ab := agreement(a, b)
@@ -272,7 +272,7 @@ func tableOf(t *testing.T, name string, rows []Row) *Table {
 	for _, r := range rows {
 		if id := r.Grade.Task; !seen[id] {
 			seen[id] = true
-			s.Tasks = append(s.Tasks, &universe.Task{ID: id, Style: universe.StyleFunc})
+			s.Tasks = append(s.Tasks, &task.Task{ID: id, Style: task.StyleFunc})
 		}
 	}
 	table, err := BuildTable(name, Input{Sets: []Set{{Name: "r", Suite: s, Rows: rows}}, Options: Options{Resamples: 200}})
@@ -358,7 +358,7 @@ func TestVotesInATable(t *testing.T) {
 		t.Errorf("%d lines:\n%s", len(table.Records), table.Text(Terminal{}))
 	}
 	// The order in which rows are given does not matter.
-	draw := universe.Draw(1, "rows")
+	draw := task.Draw(1, "rows")
 	text := table.Text(Terminal{})
 	for range 5 {
 		draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Methods of intervals.
@@ -95,7 +95,7 @@ func interval(clusters map[string]cluster, low float64, o Options, names []strin
 // bootstrap draws the ratio of o.Resamples resamples of n tasks. The counts of the kinds are multinomial, drawn as a
 // chain of binomials.
 func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
-	source := universe.Draw(o.Seed, names...)
+	source := task.Draw(o.Seed, names...)
 	resampled := make([]float64, o.Resamples)
 	for i := range resampled {
 		left, rest := n, n
@@ -121,9 +121,9 @@ func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
 // maxConvolution bounds the additions that an exact bootstrap may take: about as many as resamples cost.
 const maxConvolution = 1 << 22
 
-// exactBootstrap gives the interval that ever more resamples would come to, without drawing any: where all tasks weigh the
-// same and their sums are whole numbers, the sum of n drawn tasks has a distribution that n convolutions give. It is nil where
-// they do not, or where that would take longer.
+// exactBootstrap gives the interval that ever more resamples would come to, without drawing any: where all tasks weigh
+// the same and their sums are whole numbers, the sum of n drawn tasks has a distribution that n convolutions give. It
+// is nil where they do not, or where that would take longer.
 func exactBootstrap(kinds []kind, n int) *[2]float64 {
 	least, most := kinds[0].sum, kinds[len(kinds)-1].sum // kinds are sorted by their sums
 	for _, k := range kinds {
@@ -253,7 +253,7 @@ func betweenTrials(rows []Row) *float64 {
 
 func workflowOrder(workflow string) int {
 	order := []string{
-		universe.WorkflowSingle, universe.WorkflowSequential, universe.WorkflowParallel, universe.WorkflowMixed,
+		task.WorkflowSingle, task.WorkflowSequential, task.WorkflowParallel, task.WorkflowMixed,
 	}
 	if i := slices.Index(order, workflow); i >= 0 {
 		return i

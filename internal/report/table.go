@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/grade"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
 // Table is a part of a report for people: cells are text, already rounded. Columns whose cells are all empty are left

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Pair is an instance whose request cannot be met, and the complete one that it is scored with (Incomplete Conditions,
@@ -17,8 +17,8 @@ type Pair struct {
 }
 
 // Pairs puts each instance of the role hopeless beside exactly one complete instance of its task, in the order of the
-// suite; whatever judges all requests alike is right about half of a list of pairs. The complete one is of the role clean,
-// and the first of these that there is:
+// suite; whatever judges all requests alike is right about half of a list of pairs. The complete one is of the role
+// clean, and the first of these that there is:
 //
 //  1. one under conditions that were asked for in the same words: the complete variant of replace-tool;
 //  2. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same tools and
@@ -26,11 +26,12 @@ type Pair struct {
 //  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
 //     instance without conditions is such a one.
 //
-// A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it stands beside a task of
-// its corpus and split that can be met, both without conditions, drawn by the suite's seed, a task once while there are enough.
+// A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it stands
+// beside a task of its corpus and split that can be met, both without conditions, drawn by the suite's seed, a task
+// once while there are enough.
 //
-// In doubt the one that stands first counts. Several incomplete instances may share a complete one, which is then scored
-// with each of them. Incomplete instances that have no complete one are listed apart, and belong to no pair.
+// In doubt the one that stands first counts. Several incomplete instances may share a complete one, which is then
+// scored with each of them. Incomplete instances that have no complete one are listed apart, and belong to no pair.
 func (s *Suite) Pairs() (pairs []Pair, alone []*Instance) {
 	complete := map[string][]*Instance{}
 	for _, in := range s.Instances {
@@ -65,7 +66,7 @@ func (s *Suite) unrelated() (pairs []Pair, alone []*Instance) {
 	for _, in := range s.Instances {
 		switch t := tasks[in.Task]; {
 		case in.Role != condition.RoleClean || len(in.Conditions) > 0 || t == nil:
-		case t.Gold.Kind == universe.GoldDecline:
+		case t.Gold.Kind == task.GoldDecline:
 			incomplete = append(incomplete, in)
 		default:
 			complete[at(in)] = append(complete[at(in)], in)
@@ -74,7 +75,7 @@ func (s *Suite) unrelated() (pairs []Pair, alone []*Instance) {
 	if incomplete == nil {
 		return nil, nil
 	}
-	drawn := func(in *Instance) string { return universe.Hash(s.Manifest.Seed, "pair", in.ID) }
+	drawn := func(in *Instance) string { return task.Hash(s.Manifest.Seed, "pair", in.ID) }
 	for _, list := range complete {
 		slices.SortStableFunc(list, func(a, b *Instance) int { return strings.Compare(drawn(a), drawn(b)) })
 	}
@@ -127,9 +128,9 @@ func among(some, list []condition.Condition) bool {
 
 // Lack is what an incomplete instance lacks, whichever condition took it away.
 type Lack struct {
-	Tools   []*universe.Tool // of the task's plans, that the instance does not show; in the order of the plans
-	Missing []Detail         // values that the task's own request says, and the request as the instance shows it does not
-	Present []Detail         // those that it still says
+	Tools   []*task.Tool // of the task's plans, that the instance does not show; in the order of the plans
+	Missing []Detail     // values that the task's own request says, and the request as the instance shows it does not
+	Present []Detail     // those that it still says
 }
 
 // Detail is a value of a request, by what it can be asked for.
@@ -138,20 +139,20 @@ type Detail struct {
 	Names    []string // argument, column and synonyms, where they are known
 }
 
-// Lacking says what an incomplete instance lacks. shown is the task as its agent meets it. A condition that states what it
-// dropped is taken at its word; else the values are those that the task lists and the request does not mention any more.
-// Both lists are empty where nothing of it is known.
-func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
+// Lacking says what an incomplete instance lacks. shown is the task as its agent meets it. A condition that states what
+// it dropped is taken at its word; else the values are those that the task lists and the request does not mention any
+// more. Both lists are empty where nothing of it is known.
+func (s *Suite) Lacking(in *Instance, shown *task.Task) (Lack, error) {
 	var lack Lack
-	at := slices.IndexFunc(s.Tasks, func(t *universe.Task) bool { return t.ID == in.Task })
+	at := slices.IndexFunc(s.Tasks, func(t *task.Task) bool { return t.ID == in.Task })
 	if at < 0 {
 		return lack, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 	}
-	task := s.Tasks[at]
-	kit, whole := s.Toolkit(in, task), s.Toolkit(&Instance{}, task)
-	for _, plan := range task.Plans {
+	tk := s.Tasks[at]
+	kit, whole := s.Toolkit(in, tk), s.Toolkit(&Instance{}, tk)
+	for _, plan := range tk.Plans {
 		for i := range plan.Calls {
-			named := func(t *universe.Tool) bool { return t.Name == plan.Calls[i].Tool }
+			named := func(t *task.Tool) bool { return t.Name == plan.Calls[i].Tool }
 			if slices.ContainsFunc(kit, named) || slices.ContainsFunc(lack.Tools, named) {
 				continue
 			}
@@ -178,9 +179,9 @@ func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
 			dropped[d.Argument] = true
 		}
 	}
-	before, after := said(task), said(shown)
-	question := task.Question()
-	for _, l := range task.Literals {
+	before, after := said(tk), said(shown)
+	question := tk.Question()
+	for _, l := range tk.Literals {
 		if dropped[l.Argument] {
 			continue
 		}
@@ -190,9 +191,9 @@ func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
 		}
 		d := Detail{Argument: l.Argument, Names: slices.DeleteFunc([]string{l.Argument, l.Column}, func(n string) bool { return n == "" })}
 		switch {
-		case universe.HasPhrase(after, mention):
+		case task.HasPhrase(after, mention):
 			lack.Present = append(lack.Present, d)
-		case len(dropped) == 0 && universe.HasPhrase(before, mention):
+		case len(dropped) == 0 && task.HasPhrase(before, mention):
 			lack.Missing = append(lack.Missing, d)
 		}
 	}
@@ -200,7 +201,7 @@ func (s *Suite) Lacking(in *Instance, shown *universe.Task) (Lack, error) {
 }
 
 // said is everything that a request says, its evidence included.
-func said(t *universe.Task) string {
+func said(t *task.Task) string {
 	var b strings.Builder
 	for _, m := range t.Messages {
 		b.WriteString(m.Content)

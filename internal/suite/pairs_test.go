@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // under makes conditions of texts NAME or NAME=PARAMETERS.
@@ -27,7 +27,7 @@ func under(texts ...string) []condition.Condition {
 
 // replaced writes the parameters of replace-tool.
 func replaced(tools int, variant string) string {
-	text, err := universe.Marshal(condition.Choice{
+	text, err := task.Marshal(condition.Choice{
 		Tools: tools, Variant: variant, Replaced: []condition.Replaced{{Tool: "a", By: "b", Similarity: 500}},
 	})
 	if err != nil {
@@ -78,22 +78,22 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Tasks that none of their tools serves stand beside others of their corpus and split, each beside one of its own while there are
-// enough, whatever the order of the suite.
+// Tasks that none of their tools serves stand beside others of their corpus and split, each beside one of its own while
+// there are enough, whatever the order of the suite.
 func TestPairsOfUnrelatedTasks(t *testing.T) {
 	s := &Suite{Manifest: Manifest{Seed: 5}}
 	add := func(id, corpus, split, gold string, n int) {
 		for i := range n {
-			task := &universe.Task{ID: fmt.Sprint(id, i), Corpus: corpus, Split: split, Style: universe.StyleStatic, Gold: universe.Gold{Kind: gold}}
+			task := &task.Task{ID: fmt.Sprint(id, i), Corpus: corpus, Split: split, Style: task.StyleStatic, Gold: task.Gold{Kind: gold}}
 			s.Tasks = append(s.Tasks, task)
 			s.Instances = append(s.Instances, &Instance{ID: task.ID + "/clean", Task: task.ID, Role: condition.RoleClean})
 		}
 	}
-	add("no", "a", universe.SplitTest, universe.GoldDecline, 5)
-	add("yes", "a", universe.SplitTest, universe.GoldCalls, 9)
-	add("few", "a", universe.SplitValidation, universe.GoldDecline, 5)
-	add("one", "a", universe.SplitValidation, universe.GoldCalls, 2)
-	add("none", "b", universe.SplitTest, universe.GoldDecline, 3)
+	add("no", "a", task.SplitTest, task.GoldDecline, 5)
+	add("yes", "a", task.SplitTest, task.GoldCalls, 9)
+	add("few", "a", task.SplitValidation, task.GoldDecline, 5)
+	add("one", "a", task.SplitValidation, task.GoldCalls, 2)
+	add("none", "b", task.SplitTest, task.GoldDecline, 3)
 	s.Instances = append(s.Instances, &Instance{ID: "no0/size", Task: "no0", Role: condition.RoleClean, Conditions: under("size")})
 	pairs, alone := s.Pairs()
 	if len(pairs) != 10 || len(alone) != 3 {
@@ -102,7 +102,7 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 	tasks, times := s.Index(), map[string]int{}
 	for _, p := range pairs {
 		no, yes := tasks[p.Incomplete.Task], tasks[p.Complete.Task]
-		if no.Gold.Kind != universe.GoldDecline || yes.Gold.Kind == universe.GoldDecline || no.Corpus != yes.Corpus || no.Split != yes.Split {
+		if no.Gold.Kind != task.GoldDecline || yes.Gold.Kind == task.GoldDecline || no.Corpus != yes.Corpus || no.Split != yes.Split {
 			t.Errorf("%s is scored with %s", no.ID, yes.ID)
 		}
 		times[yes.ID]++
@@ -119,20 +119,20 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 }
 
 func TestLacking(t *testing.T) {
-	task := &universe.Task{
-		ID: "1", Style: universe.StyleFunc, Database: "a",
-		Messages: []universe.Message{{Role: "user", Content: "How many beds of roses are there in Rose Lane, and who has 12?"}},
-		Literals: []universe.Literal{
+	tk := &task.Task{
+		ID: "1", Style: task.StyleFunc, Database: "a",
+		Messages: []task.Message{{Role: "user", Content: "How many beds of roses are there in Rose Lane, and who has 12?"}},
+		Literals: []task.Literal{
 			{Value: "Rose Lane", Argument: "street"}, {Value: int64(12), Argument: "count"}, {Value: "red", Argument: "colour"},
 			{Value: "rose", Argument: "flower", Start: 17, End: 22},
 		},
-		Plans: []universe.Plan{
-			{Calls: []universe.Call{{Tool: "whole"}}}, {Calls: []universe.Call{{Tool: "part"}, {Tool: "whole"}, {Tool: "rest"}}},
+		Plans: []task.Plan{
+			{Calls: []task.Call{{Tool: "whole"}}}, {Calls: []task.Call{{Tool: "part"}, {Tool: "whole"}, {Tool: "rest"}}},
 		},
 	}
-	s := &Suite{Tasks: []*universe.Task{task}, Tools: map[string][]*universe.Tool{universe.StyleFunc: nil}}
+	s := &Suite{Tasks: []*task.Task{tk}, Tools: map[string][]*task.Tool{task.StyleFunc: nil}}
 	for _, name := range []string{"other", "part", "rest", "whole"} {
-		s.Tools[universe.StyleFunc] = append(s.Tools[universe.StyleFunc], &universe.Tool{Name: name, Database: "a"})
+		s.Tools[task.StyleFunc] = append(s.Tools[task.StyleFunc], &task.Tool{Name: name, Database: "a"})
 	}
 	for _, test := range []struct {
 		kit     []string
@@ -141,14 +141,14 @@ func TestLacking(t *testing.T) {
 		details string
 		present string
 	}{
-		{nil, task.Question(), "", "", "street count flower"},
-		{[]string{"other", "rest"}, task.Question(), "whole part", "", "street count flower"},
+		{nil, tk.Question(), "", "", "street count flower"},
+		{[]string{"other", "rest"}, tk.Question(), "whole part", "", "street count flower"},
 		{nil, "How many beds of roses are there in a certain street, and who has 12?", "", "street", "count flower"},
 		{nil, "How many beds of roses are there in Rose Lane, and who has 120?", "", "count", "street flower"},
 		{[]string{"part", "rest"}, "How many beds are there in ROSE LANE, and who has 12?", "whole", "flower", "street count"},
 	} {
-		shown := *task
-		shown.Messages = []universe.Message{{Role: "user", Content: test.request}}
+		shown := *tk
+		shown.Messages = []task.Message{{Role: "user", Content: test.request}}
 		lack, err := s.Lacking(&Instance{Task: "1", Toolkit: test.kit}, &shown)
 		if err != nil {
 			t.Fatal(err)
@@ -175,8 +175,8 @@ func TestLacking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := *task
-	if shown.Messages, _, err = condition.ChangeRequest([]condition.Condition{dropped}, task.Messages, ""); err != nil {
+	shown := *tk
+	if shown.Messages, _, err = condition.ChangeRequest([]condition.Condition{dropped}, tk.Messages, ""); err != nil {
 		t.Fatal(err)
 	}
 	lack, err := s.Lacking(&Instance{Task: "1", Conditions: []condition.Condition{dropped}}, &shown)
@@ -184,7 +184,7 @@ func TestLacking(t *testing.T) {
 		argumentsOf(lack.Present) != "count flower" {
 		t.Errorf("a condition that says what it dropped: %+v, %v", lack, err)
 	}
-	if _, err := s.Lacking(&Instance{Task: "2"}, task); err == nil {
+	if _, err := s.Lacking(&Instance{Task: "2"}, tk); err == nil {
 		t.Error("an unknown task lacks nothing")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Played is an episode that proves something of an instance: Lines are those of the transcript, as it is encoded.
@@ -19,7 +19,8 @@ type Played struct {
 	Lines    []json.RawMessage `json:"lines"`
 }
 
-// Pack writes what was played as compressed lines. What it writes for several lists can be put together: it reads as one.
+// Pack writes what was played as compressed lines. What it writes for several lists can be put together: it reads as
+// one.
 func Pack(played []*Played) ([]byte, error) {
 	data, err := lines(played)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *Suite) Played(visit func(*Played) error) error {
 			return corrupt(n, err)
 		}
 		var p Played
-		if err := universe.DecodeStrict(bytes.TrimSuffix(line, []byte{'\n'}), &p); err != nil {
+		if err := task.DecodeStrict(bytes.TrimSuffix(line, []byte{'\n'}), &p); err != nil {
 			return corrupt(n, err)
 		}
 		if err := visit(&p); err != nil {

@@ -17,15 +17,15 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/embedding"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
 // Format is the version of the layout.
 const Format = "seatrial.suite/1"
 
-// Generator names what makes neighbours, mutants and certificates. It changes whenever they do: certificates can only be
-// compared with what the same generator makes.
+// Generator names what makes neighbours, mutants and certificates. It changes whenever they do: certificates can only
+// be compared with what the same generator makes.
 const Generator = "seatrial.build/1"
 
 // Names of the files of a suite.
@@ -85,30 +85,36 @@ type DatabaseFile struct {
 
 // Counts is the account of what was read and what became of it (by style under Styles).
 type Counts struct {
-	Read                 int                       `json:"read"`
-	Published            int                       `json:"published"`        // examples that became a task, variants apart
-	Proven               int                       `json:"proven"`           // examples whose plans all agree, published or not
-	Static               int                       `json:"static,omitempty"` // tasks whose tools cannot be run: checked, and never proven
-	Rejected             int                       `json:"rejected"`
-	RejectedByReason     map[string]int            `json:"rejected_by_reason"`
-	Tools                int                       `json:"tools"`
-	Tasks                int                       `json:"tasks"` // published examples and variants
-	Variants             int                       `json:"variants,omitempty"`
-	VariantsRefused      map[string]int            `json:"variants_refused,omitempty"`
-	PlansDropped         int                       `json:"plans_dropped,omitempty"` // second plans that do not hold
-	Weak                 int                       `json:"weak"`
-	Guessable            int                       `json:"guessable"`
-	Synthesized          int                       `json:"synthesized,omitempty"` // tasks whose database holds generated rows
-	TasksWithAlternative int                       `json:"tasks_with_alternative"`
-	TasksWithPaths       int                       `json:"tasks_with_paths,omitempty"` // beside their plans, where these were looked for
-	PathsOmitted         int                       `json:"paths_omitted,omitempty"`    // pairs of calls that bounds left out of the search
-	Structured           int                       `json:"structured"`                 // published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
-	Workflows            map[string]int            `json:"workflows"`                  // of the primary plans
-	MutationScore        float64                   `json:"mutation_score"`
-	Mutants              MutantCounts              `json:"mutants"`
-	JoinMutants          MutantCounts              `json:"join_mutants"`
-	Instances            map[string]InstanceCounts `json:"instances"`
-	Styles               map[string]*Counts        `json:"styles,omitempty"`
+	Read      int `json:"read"`
+	Published int `json:"published"` // examples that became a task, variants apart
+	// examples whose plans all agree, published or not
+	Proven int `json:"proven"`
+	// tasks whose tools cannot be run: checked, and never proven
+	Static           int            `json:"static,omitempty"`
+	Rejected         int            `json:"rejected"`
+	RejectedByReason map[string]int `json:"rejected_by_reason"`
+	Tools            int            `json:"tools"`
+	Tasks            int            `json:"tasks"` // published examples and variants
+	Variants         int            `json:"variants,omitempty"`
+	VariantsRefused  map[string]int `json:"variants_refused,omitempty"`
+	PlansDropped     int            `json:"plans_dropped,omitempty"` // second plans that do not hold
+	Weak             int            `json:"weak"`
+	Guessable        int            `json:"guessable"`
+	// tasks whose database holds generated rows
+	Synthesized          int `json:"synthesized,omitempty"`
+	TasksWithAlternative int `json:"tasks_with_alternative"`
+	// beside their plans, where these were looked for
+	TasksWithPaths int `json:"tasks_with_paths,omitempty"`
+	// pairs of calls that bounds left out of the search
+	PathsOmitted int `json:"paths_omitted,omitempty"`
+	// published tasks whose SQL has an uncorrelated sub-SELECT or a set operation
+	Structured    int                       `json:"structured"`
+	Workflows     map[string]int            `json:"workflows"` // of the primary plans
+	MutationScore float64                   `json:"mutation_score"`
+	Mutants       MutantCounts              `json:"mutants"`
+	JoinMutants   MutantCounts              `json:"join_mutants"`
+	Instances     map[string]InstanceCounts `json:"instances"`
+	Styles        map[string]*Counts        `json:"styles,omitempty"`
 }
 
 // MutantCounts accounts for mutants of published tasks' SQL.
@@ -183,9 +189,9 @@ type Certificate struct {
 	Request    *RequestProof     `json:"request,omitempty"`     // of an instance whose request lacks a value
 }
 
-// RequestProof says that nobody can know what a request asks for: it is what becomes of several complete requests, each about
-// another value and with another right answer, in one world. Whoever answers all the same is right in one case of them at
-// most.
+// RequestProof says that nobody can know what a request asks for: it is what becomes of several complete requests, each
+// about another value and with another right answer, in one world. Whoever answers all the same is right in one case of
+// them at most.
 type RequestProof struct {
 	Values  []json.RawMessage `json:"values"`  // that the complete requests are about, the task's own first
 	Digests []string          `json:"digests"` // of their right answers, in the same order
@@ -206,8 +212,8 @@ type FaultProof struct {
 	Recovered string `json:"recovered,omitempty"`
 	Backup    string `json:"backup,omitempty"`
 	// Twin names the world that nothing observable tells from the published one, of a hopeless instance; where there is
-	// none, Searched is how many calls and pairs of calls were made in search of right ways among all the tools of the database,
-	// of which those shown, which are in none that was found, are a part.
+	// none, Searched is how many calls and pairs of calls were made in search of right ways among all the tools of the
+	// database, of which those shown, which are in none that was found, are a part.
 	Twin     string `json:"twin,omitempty"`
 	Searched int    `json:"searched,omitempty"`
 }
@@ -215,12 +221,12 @@ type FaultProof struct {
 // Twin is a world that agrees with the published database in all that some tools can read, and not in the answer of a
 // task. It is the published database after its statements.
 type Twin struct {
-	ID         string        `json:"id"`
-	Database   string        `json:"database"`
-	Task       string        `json:"task"`
-	Column     string        `json:"column"`     // the one that differs: table.column
-	Statements []string      `json:"statements"` // in SQLite's SQL, in order
-	Gold       universe.Gold `json:"gold"`       // of the task there
+	ID         string    `json:"id"`
+	Database   string    `json:"database"`
+	Task       string    `json:"task"`
+	Column     string    `json:"column"`     // the one that differs: table.column
+	Statements []string  `json:"statements"` // in SQLite's SQL, in order
+	Gold       task.Gold `json:"gold"`       // of the task there
 }
 
 // PlanProof says that a plan gave the result of the SQL.
@@ -276,15 +282,15 @@ type Rejection struct {
 type Suite struct {
 	Dir          string
 	Manifest     Manifest
-	Tools        map[string][]*universe.Tool
-	Tasks        []*universe.Task
+	Tools        map[string][]*task.Tool
+	Tasks        []*task.Task
 	Instances    []*Instance
 	Certificates []*Certificate
 	Rejected     []*Rejection
 	Recipes      []*Recipe
-	Sources      []*universe.Source // in the order of their ids
+	Sources      []*task.Source // in the order of their ids
 	Schemas      []*Schema
-	Made         []*universe.Tool   // for conditions: in no toolkit but those of instances that name them
+	Made         []*task.Tool       // for conditions: in no toolkit but those of instances that name them
 	Written      []*json.RawMessage // as whoever asked the writer records it
 	Verdicts     []*Verdict
 	Vectors      []*embedding.Record
@@ -294,8 +300,8 @@ type Suite struct {
 }
 
 // Source gives the starting table of that id, or nil.
-func (s *Suite) Source(id string) *universe.Source {
-	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *universe.Source, id string) int { return strings.Compare(x.ID, id) })
+func (s *Suite) Source(id string) *task.Source {
+	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *task.Source, id string) int { return strings.Compare(x.ID, id) })
 	if !found {
 		return nil
 	}
@@ -303,8 +309,8 @@ func (s *Suite) Source(id string) *universe.Source {
 }
 
 // Index gives the tasks by id.
-func (s *Suite) Index() map[string]*universe.Task {
-	index := make(map[string]*universe.Task, len(s.Tasks))
+func (s *Suite) Index() map[string]*task.Task {
+	index := make(map[string]*task.Task, len(s.Tasks))
 	for _, t := range s.Tasks {
 		index[t.ID] = t
 	}
@@ -321,12 +327,12 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 	return "", fmt.Errorf("the suite has no database %q", name)
 }
 
-// Toolkit gives the tools that an instance shows: its own list in that order, or every tool of the task's style that is of
-// its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack left
-// out.
-func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
+// Toolkit gives the tools that an instance shows: its own list in that order, or every tool of the task's style that is
+// of its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack
+// left out.
+func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	keys := s.keys(t)
-	var kit []*universe.Tool
+	var kit []*task.Tool
 	if in.Toolkit == nil {
 		for _, tool := range s.Tools[t.Style] {
 			if (tool.Database == "" || tool.Database == t.Database) && (keys == nil || hasKey(keys, tool)) {
@@ -335,7 +341,7 @@ func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 		}
 		return kit
 	}
-	named := make(map[string]*universe.Tool, len(in.Toolkit))
+	named := make(map[string]*task.Tool, len(in.Toolkit))
 	for _, name := range in.Toolkit {
 		named[name] = nil
 	}
@@ -360,13 +366,13 @@ func (s *Suite) Toolkit(in *Instance, t *universe.Task) []*universe.Tool {
 	return kit
 }
 
-// hasForeign says whether tools of other databases can be shown in a style: those of others are of none, or belong to one
-// question.
-func hasForeign(style string) bool { return style == universe.StyleFunc || style == universe.StyleRest }
+// hasForeign says whether tools of other databases can be shown in a style: those of others are of none, or belong to
+// one question.
+func hasForeign(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
-// Elsewhere lists the names of the tools that are of the style of a task and of other databases than its own, in their order;
-// nil in styles whose tools are of none.
-func (s *Suite) Elsewhere(t *universe.Task) []string {
+// Elsewhere lists the names of the tools that are of the style of a task and of other databases than its own, in their
+// order; nil in styles whose tools are of none.
+func (s *Suite) Elsewhere(t *task.Task) []string {
 	if !hasForeign(t.Style) {
 		return nil
 	}
@@ -380,7 +386,7 @@ func (s *Suite) Elsewhere(t *universe.Task) []string {
 }
 
 // keys lists the keys of a task's starting tables, nil for tasks without any.
-func (s *Suite) keys(t *universe.Task) map[string]bool {
+func (s *Suite) keys(t *task.Task) map[string]bool {
 	if len(t.Starts) == 0 {
 		return nil
 	}
@@ -396,7 +402,7 @@ func (s *Suite) keys(t *universe.Task) map[string]bool {
 }
 
 // hasKey says whether a tool's name decides on no key, or on one of these.
-func hasKey(keys map[string]bool, t *universe.Tool) bool {
+func hasKey(keys map[string]bool, t *task.Tool) bool {
 	if t.Body == nil || t.Database == "" {
 		return true
 	}
@@ -408,9 +414,9 @@ func hasKey(keys map[string]bool, t *universe.Tool) bool {
 	return true
 }
 
-// Write writes the suite to dir, which must not exist or be empty. Everything is written beside dir first and moved into
-// place at the end, so that nothing half-written remains. It sets Manifest.Files and Manifest.Digest. databases maps
-// each database's name to the file to copy.
+// Write writes the suite to dir, which must not exist or be empty. Everything is written beside dir first and moved
+// into place at the end, so that nothing half-written remains. It sets Manifest.Files and Manifest.Digest. databases
+// maps each database's name to the file to copy.
 func Write(dir string, s *Suite, databases map[string]string) error {
 	if err := checkEmpty(dir); err != nil {
 		return err
@@ -545,7 +551,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 		return err
 	}
 	m.Digest = digest
-	text, err := universe.Marshal(m)
+	text, err := task.Marshal(m)
 	if err != nil {
 		return err
 	}
@@ -563,7 +569,7 @@ func hash(data []byte) string {
 func lines[T any](list []*T) ([]byte, error) {
 	var b bytes.Buffer
 	for _, v := range list {
-		text, err := universe.Marshal(v)
+		text, err := task.Marshal(v)
 		if err != nil {
 			return nil, err
 		}
@@ -576,7 +582,7 @@ func lines[T any](list []*T) ([]byte, error) {
 func (m *Manifest) computeDigest() (string, error) {
 	bare := *m
 	bare.Digest = ""
-	text, err := universe.Marshal(&bare)
+	text, err := task.Marshal(&bare)
 	if err != nil {
 		return "", err
 	}
@@ -597,16 +603,16 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s: %s", e.File, e.Message)
 }
 
-// Load reads a suite and checks every file against the manifest, which must name them all. Errors are [CorruptError], or
-// [fs.ErrNotExist] where there is no suite.
+// Load reads a suite and checks every file against the manifest, which must name them all. Errors are [CorruptError],
+// or [fs.ErrNotExist] where there is no suite.
 func Load(dir string) (*Suite, error) {
-	s := &Suite{Dir: dir, Tools: map[string][]*universe.Tool{}, Documents: map[string][]byte{}}
+	s := &Suite{Dir: dir, Tools: map[string][]*task.Tool{}, Documents: map[string][]byte{}}
 	path := filepath.Join(dir, FileManifest)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("load suite: %w", err)
 	}
-	if err := universe.DecodeStrict(text, &s.Manifest); err != nil {
+	if err := task.DecodeStrict(text, &s.Manifest); err != nil {
 		return nil, &CorruptError{File: path, Message: err.Error()}
 	}
 	if s.Manifest.Format != Format {
@@ -617,7 +623,7 @@ func Load(dir string) (*Suite, error) {
 		return nil, err
 	}
 	// Decoding forgives the case of a field's name and a field that stands twice; the bytes do not.
-	canonical, err := universe.Marshal(&s.Manifest)
+	canonical, err := task.Marshal(&s.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -684,7 +690,7 @@ func (s *Suite) loadFile(name string) error {
 	}
 	switch {
 	case name == FileTasks:
-		s.Tasks, err = readLines[universe.Task](path, data)
+		s.Tasks, err = readLines[task.Task](path, data)
 	case name == FileInstances:
 		s.Instances, err = readLines[Instance](path, data)
 	case name == FileCertificates:
@@ -694,12 +700,12 @@ func (s *Suite) loadFile(name string) error {
 	case name == FileRecipes:
 		s.Recipes, err = readLines[Recipe](path, data)
 	case name == FileSources:
-		s.Sources, err = readLines[universe.Source](path, data)
-		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *universe.Source) int { return strings.Compare(x.ID, y.ID) }) {
+		s.Sources, err = readLines[task.Source](path, data)
+		if err == nil && !slices.IsSortedFunc(s.Sources, func(x, y *task.Source) int { return strings.Compare(x.ID, y.ID) }) {
 			err = &CorruptError{File: path, Message: "the starting tables do not stand in the order of their ids"}
 		}
 	case name == FileMade:
-		s.Made, err = readLines[universe.Tool](path, data)
+		s.Made, err = readLines[task.Tool](path, data)
 	case name == FileWritten:
 		s.Written, err = readLines[json.RawMessage](path, data)
 	case name == FileVerdicts:
@@ -716,7 +722,7 @@ func (s *Suite) loadFile(name string) error {
 		s.Documents[strings.TrimSuffix(strings.TrimPrefix(name, DirOpenAPI+"/"), ".json")] = data
 	case strings.HasPrefix(name, DirTools+"/"):
 		style := strings.TrimSuffix(strings.TrimPrefix(name, DirTools+"/"), ".jsonl")
-		s.Tools[style], err = readLines[universe.Tool](path, data)
+		s.Tools[style], err = readLines[task.Tool](path, data)
 	}
 	return err
 }
@@ -727,7 +733,7 @@ func readLines[T any](path string, data []byte) ([]*T, error) {
 	scan.Buffer(nil, len(data)+1)
 	for n := 1; scan.Scan(); n++ {
 		v := new(T)
-		if err := universe.DecodeStrict(scan.Bytes(), v); err != nil {
+		if err := task.DecodeStrict(scan.Bytes(), v); err != nil {
 			return nil, &CorruptError{File: path, Line: n, Message: err.Error()}
 		}
 		list = append(list, v)

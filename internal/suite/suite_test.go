@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // sample gives a suite with something in every file, and the database files to copy.
@@ -27,8 +27,8 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	tool := func(name, style, database string) *universe.Tool {
-		return &universe.Tool{Name: name, Style: style, Database: database, Parameters: &universe.Schema{Types: []string{"object"}}}
+	tool := func(name, style, database string) *task.Tool {
+		return &task.Tool{Name: name, Style: style, Database: database, Parameters: &task.Schema{Types: []string{"object"}}}
 	}
 	return &Suite{
 		Manifest: Manifest{
@@ -37,12 +37,12 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 			Counts:    Counts{Read: 2, RejectedByReason: map[string]int{"r": 1}, MutationScore: 0.5, Styles: map[string]*Counts{"func": {Read: 2}}},
 			Databases: []DatabaseFile{{Name: "a", File: DirDatabases + "/a.sqlite"}, {Name: "b", File: DirDatabases + "/b.sqlite"}},
 		},
-		Tools: map[string][]*universe.Tool{
+		Tools: map[string][]*task.Tool{
 			"func": {tool("f1", "func", "a"), tool("f2", "func", "b"), tool("f3", "func", "a")}, "rest": {tool("r1", "rest", "a")},
 		},
-		Tasks: []*universe.Task{
-			{ID: "t1", Style: "func", Database: "a", Gold: universe.Gold{Kind: universe.GoldRows, Rows: []universe.Row{{int64(1), 1.0, nil, "é"}}}},
-			{ID: "t2", Style: "func", Database: "b", Messages: []universe.Message{{Role: "user", Content: strings.Repeat("long ", 50_000)}}},
+		Tasks: []*task.Task{
+			{ID: "t1", Style: "func", Database: "a", Gold: task.Gold{Kind: task.GoldRows, Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
+			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ", 50_000)}}},
 		},
 		Instances: []*Instance{
 			{ID: "i1", Task: "t1", Role: condition.RoleClean},
@@ -51,8 +51,8 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		Certificates: []*Certificate{{Instance: "i1", Plans: []PlanProof{{Plan: "direct", Digest: "d", Worlds: 3}}, Transcript: map[string]string{"b": "2", "a": "1"}}},
 		Rejected:     []*Rejection{{What: "example", ID: "x", Reason: "r", Line: 3, Message: "m"}},
 		Recipes:      []*Recipe{{Database: "a", Seed: 5, Neighbours: 3, SQL: []string{"SELECT 1"}}},
-		Sources: []*universe.Source{
-			{ID: "s1", Database: "a", From: "t", Keys: []universe.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}}, {ID: "s2", Database: "a"},
+		Sources: []*task.Source{
+			{ID: "s1", Database: "a", From: "t", Keys: []task.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}}, {ID: "s2", Database: "a"},
 		},
 		Schemas:   []*Schema{{Database: "a", Text: "CREATE TABLE t (c);"}},
 		Documents: map[string][]byte{"a": []byte("{}\n")},
@@ -130,7 +130,7 @@ func TestRoundTrip(t *testing.T) {
 func encode(t *testing.T, s *Suite) []byte {
 	t.Helper()
 	bare := *s
-	data, err := universe.Marshal(&bare)
+	data, err := task.Marshal(&bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestDigest(t *testing.T) {
 // TestCorruption changes single bytes, cuts files short and lengthens them: every change is noticed.
 func TestCorruption(t *testing.T) {
 	dir, _ := written(t)
-	r := universe.Draw(1, "corruption")
+	r := task.Draw(1, "corruption")
 	tried := 0
 	files := tree(t, dir)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -244,7 +244,7 @@ func forge(t *testing.T, dir string, change func(m *Manifest)) {
 	if s.Manifest.Digest, err = s.Manifest.computeDigest(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := universe.Marshal(&s.Manifest)
+	text, err := task.Marshal(&s.Manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestWriteLeavesNothing(t *testing.T) {
 
 func TestToolkit(t *testing.T) {
 	s, _ := sample(t)
-	s.Made = []*universe.Tool{
+	s.Made = []*task.Tool{
 		{Name: "m1", Style: s.Tasks[0].Style, Database: s.Tasks[0].Database}, {Name: "m2", Style: "rest", Database: s.Tasks[0].Database},
 		{Name: "m3", Style: s.Tasks[0].Style, Database: "elsewhere"},
 	}
@@ -387,12 +387,12 @@ func TestToolkit(t *testing.T) {
 // TestToolkitReadsBack checks that an instance that shows no tool does not come back as one that shows all.
 func TestToolkitReadsBack(t *testing.T) {
 	for _, toolkit := range [][]string{nil, {}, {"a"}} {
-		data, err := universe.Marshal(&Instance{ID: "i", Toolkit: toolkit})
+		data, err := task.Marshal(&Instance{ID: "i", Toolkit: toolkit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var back Instance
-		if err := universe.DecodeStrict(data, &back); err != nil || (back.Toolkit == nil) != (toolkit == nil) {
+		if err := task.DecodeStrict(data, &back); err != nil || (back.Toolkit == nil) != (toolkit == nil) {
 			t.Errorf("%#v comes back as %#v, %v", toolkit, back.Toolkit, err)
 		}
 	}
@@ -411,19 +411,19 @@ func TestMutantCounts(t *testing.T) {
 // TestToolkitOfKeys leaves out the getters of keys that a task's starting tables lack, and takes in what serves every
 // database.
 func TestToolkitOfKeys(t *testing.T) {
-	getter := func(database, key string) *universe.Tool {
-		return &universe.Tool{Name: "get_" + key, Style: "sel", Database: database, Body: &universe.Body{
-			Engine: universe.EngineRelation, Fixed: map[string]any{"key_name": key},
+	getter := func(database, key string) *task.Tool {
+		return &task.Tool{Name: "get_" + key, Style: "sel", Database: database, Body: &task.Body{
+			Engine: task.EngineRelation, Fixed: map[string]any{"key_name": key},
 		}}
 	}
 	s := &Suite{
-		Tools: map[string][]*universe.Tool{"sel": {
-			{Name: "sort_data_ascending", Style: "sel", Body: &universe.Body{Engine: universe.EngineRelation, Fixed: map[string]any{"ascending": true}}},
+		Tools: map[string][]*task.Tool{"sel": {
+			{Name: "sort_data_ascending", Style: "sel", Body: &task.Body{Engine: task.EngineRelation, Fixed: map[string]any{"ascending": true}}},
 			getter("a", "t_c"), getter("a", "t_d"), getter("a", "u_c"), getter("b", "t_c"),
 		}},
-		Sources: []*universe.Source{{ID: "s1", Keys: []universe.Key{{Name: "t_c"}, {Name: "t_d"}}}},
+		Sources: []*task.Source{{ID: "s1", Keys: []task.Key{{Name: "t_c"}, {Name: "t_d"}}}},
 	}
-	task := &universe.Task{Style: "sel", Database: "a", Starts: []universe.Start{{Label: "starting_table", Source: "s1"}}}
+	task := &task.Task{Style: "sel", Database: "a", Starts: []task.Start{{Label: "starting_table", Source: "s1"}}}
 	names := func(in *Instance) string {
 		var list []string
 		for _, tool := range s.Toolkit(in, task) {

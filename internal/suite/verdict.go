@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
 // Verdict is what a reviewer says of an instance whose certificate proves nothing.
@@ -40,9 +40,9 @@ func VerdictReasons() map[string]string {
 	}
 }
 
-// ReadVerdicts reads verdicts as JSON Lines, strictly: unknown fields, a verdict that is neither keep nor drop, one without a
-// reviewer or, where it drops, without a known reason, and two of one reviewer on one instance are [CorruptError]s with their line.
-// Lines without anything are passed over; lines gives that of each verdict.
+// ReadVerdicts reads verdicts as JSON Lines, strictly: unknown fields, a verdict that is neither keep nor drop, one
+// without a reviewer or, where it drops, without a known reason, and two of one reviewer on one instance are
+// [CorruptError]s with their line. Lines without anything are passed over; lines gives that of each verdict.
 func ReadVerdicts(name string, data []byte) (verdicts []*Verdict, lines []int, err error) {
 	said := map[string]int{}
 	number := 0
@@ -55,7 +55,7 @@ func ReadVerdicts(name string, data []byte) (verdicts []*Verdict, lines []int, e
 		wrong := func(format string, args ...any) error {
 			return &CorruptError{File: name, Line: number, Message: fmt.Sprintf(format, args...)}
 		}
-		if err := universe.DecodeStrict(line, v); err != nil {
+		if err := task.DecodeStrict(line, v); err != nil {
 			return nil, nil, wrong("%v", err)
 		}
 		_, known := VerdictReasons()[v.Reason]

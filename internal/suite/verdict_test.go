@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/universe"
+	"github.com/seatrial/seatrial/internal/task"
 )
 
-// FuzzReadVerdicts reads anything as verdicts: what is refused has a line of the file, and what is read is written and read again alike.
+// FuzzReadVerdicts reads anything as verdicts: what is refused has a line of the file, and what is read is written and
+// read again alike.
 func FuzzReadVerdicts(f *testing.F) {
 	f.Add(`{"instance":"a/drop-detail","verdict":"drop","reviewer":"Ada","reason":"unnatural"}` + "\n\n" +
 		`{"instance":"a/drop-detail","verdict":"keep","reviewer":"Bo","note":"fine"}`)
@@ -29,7 +30,7 @@ func FuzzReadVerdicts(f *testing.F) {
 			if lines[i] < 1 || i > 0 && lines[i] <= lines[i-1] || v.Verdict == VerdictDrop && VerdictReasons()[v.Reason] == "" {
 				t.Fatalf("line %d: %+v", lines[i], v)
 			}
-			line, err := universe.Marshal(v)
+			line, err := task.Marshal(v)
 			if err != nil {
 				t.Fatal(err)
 			}

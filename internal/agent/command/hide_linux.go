@@ -1,0 +1,184 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Rights that are taken away where they are not given. Names can be listed and programs started everywhere: what is
+// hidden is what files hold.
+const (
+	rightsOfFiles = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+	rightsOfDirs  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+)
+
+// landlockVersion gives the version of landlock's interface, 0 where the kernel has none.
+func landlockVersion() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
+}
+
+// CanHide says whether files can be hidden from programs here.
+func CanHide() bool { return landlockVersion() > 0 }
+
+// ruleset is the rights that a thread is about to keep.
+type ruleset struct {
+	fd          int
+	files, dirs uint64
+}
+
+// hide takes from this thread, and from whatever it starts, the files under the paths of hidden, but for those under
+// the paths of shown; nor can what is restricted look into or trace a process that is not, or from Linux 6.12 on send
+// it a signal. Landlock knows only what is allowed, and allows whole trees: so each tree is allowed that holds nothing
+// hidden, and of the folders on the way to something hidden, what is in them now, one by one. In such a folder itself
+// nothing can be made or removed.
+func hide(hidden, shown []string) error {
+	version := landlockVersion()
+	if version == 0 {
+		return errors.New("the kernel has none")
+	}
+	r := &ruleset{files: rightsOfFiles, dirs: rightsOfFiles | rightsOfDirs}
+	if version >= 2 {
+		r.dirs |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= 3 {
+		r.files |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+		r.dirs |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	attr := struct{ fs, net, scoped uint64 }{fs: r.dirs}
+	size := unsafe.Sizeof(attr.fs)
+	if version >= 6 { // no signals to what is outside: to Seatrial, for one
+		attr.scoped, size = unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Sizeof(attr)
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("ruleset: %w", errno)
+	}
+	r.fd = int(fd)
+	defer func() { _ = unix.Close(r.fd) }() // nothing was written
+	real := func(paths []string) ([]string, error) {
+		list := make([]string, len(paths))
+		for i, path := range paths {
+			var err error
+			if list[i], err = realPath(path); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	var err error
+	if hidden, err = real(hidden); err != nil {
+		return err
+	}
+	if shown, err = real(shown); err != nil {
+		return err
+	}
+	if err := r.allow("/", hidden); err != nil {
+		return err
+	}
+	for _, path := range shown {
+		if err := r.add(path); err != nil {
+			return err
+		}
+	}
+	// The superuser's programs can read /proc/PID/environ of all, tokens of other episodes among it, by capabilities that
+	// no restriction of files takes away. Who has none to give away needs not.
+	for _, capability := range []uintptr{unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON} {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("capability: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+		return fmt.Errorf("restrict: %w", errno)
+	}
+	runtime.KeepAlive(&attr)
+	return nil
+}
+
+// realPath gives the path of a file without links in it. What is not there yet is under its folder's real path.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && path != "/" {
+		parent, err := realPath(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), err
+	}
+	return real, err
+}
+
+// allow allows what is at a path, but for what is hidden.
+func (r *ruleset) allow(path string, hidden []string) error {
+	if slices.Contains(hidden, path) {
+		return nil
+	}
+	within := strings.TrimSuffix(path, "/") + "/"
+	if !slices.ContainsFunc(hidden, func(h string) bool { return strings.HasPrefix(h, within) }) {
+		return r.add(path)
+	}
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return nil // what cannot be read here is not for the program either
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink != 0 {
+			continue // what it leads to has a place of its own
+		}
+		if err := r.allow(within+entry.Name(), hidden); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add allows everything at and below a path; what is no longer there needs no right.
+func (r *ruleset) add(path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written
+	var about unix.Stat_t
+	if err := unix.Fstat(fd, &about); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: r.files, Parent_fd: int32(fd)}
+	if about.Mode&unix.S_IFMT == unix.S_IFDIR {
+		rule.Allowed_access = r.dirs
+	}
+	_, _, errno := unix.Syscall6(
+		unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0,
+	)
+	runtime.KeepAlive(&rule)
+	if errno != 0 {
+		return fmt.Errorf("%s: %w", path, errno)
+	}
+	return nil
+}

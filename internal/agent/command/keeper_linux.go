@@ -1,0 +1,344 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files of a keeper beside the standard ones.
+const (
+	fdCharge = 3 // the charge, as one line; its end says that everything is to be killed
+	fdStatus = 4 // what became of the program
+)
+
+// patience is how long a keeper may take to kill. One that an agent has stopped takes for ever.
+const patience = 2 * time.Second
+
+// charge is what a keeper is told to run.
+type charge struct {
+	Path       string
+	Args, Env  []string
+	Hide, Show []string
+	// Become has the process not keep the program but become it, once the hidden files have been taken from it. A keeper
+	// starts itself once more for that: what keeps an agent must be out of its reach, and a process reaches those of its
+	// own restriction.
+	Become bool
+}
+
+// status is what a keeper reports.
+type status struct {
+	Exit   int
+	Signal string
+	Start  string // why the program could not be started
+	Fault  string // Seatrial's own failure
+}
+
+// kept is a program in the keeping of a keeper.
+type kept struct {
+	start  *Start
+	out    *Outcome
+	cmd    *exec.Cmd
+	charge *os.File // closing it kills
+	status *os.File
+	insist sync.Once
+	gone   chan struct{} // closed when the keeper has ended
+}
+
+// begin starts a keeper, which starts the program.
+func begin(s *Start, out *Outcome) (*kept, error) {
+	path, err := self()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(charge{Path: s.Path, Args: s.Args, Env: s.Env, Hide: s.Hide, Show: s.Show})
+	if err != nil {
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	theirCharge, charge, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	status, theirStatus, err := os.Pipe()
+	if err != nil {
+		closeAll(theirCharge, charge)
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	// A group of its own: an interrupt at the terminal is Seatrial's to deal with.
+	cmd := &exec.Cmd{
+		Path: path, Args: []string{"seatrial", KeeperArgument}, Env: s.Env, ExtraFiles: []*os.File{theirCharge, theirStatus},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	pour(cmd, s, out)
+	err = cmd.Start()
+	closeAll(theirCharge, theirStatus)
+	if err == nil {
+		_, err = charge.Write(append(text, '\n'))
+	}
+	k := &kept{start: s, out: out, cmd: cmd, charge: charge, status: status, gone: make(chan struct{})}
+	if err != nil {
+		closeAll(charge)
+		if cmd.Process != nil {
+			_ = cmd.Wait() // it reads no charge, and ends
+		}
+		closeAll(status)
+		return nil, fmt.Errorf("keeper: %w", err)
+	}
+	return k, nil
+}
+
+// kill has the keeper kill everything, and does it in its place where it does not. It may be called more than once.
+func (k *kept) kill() {
+	closeAll(k.charge)
+	k.insist.Do(func() {
+		go func() {
+			if k.ends() {
+				return
+			}
+			for range attempts {
+				if !killBelow(k.cmd.Process.Pid) {
+					break
+				}
+				time.Sleep(time.Millisecond) // for them to die
+			}
+			_ = k.cmd.Process.Signal(unix.SIGCONT) // it reaps them, and ends
+			if !k.ends() {
+				_ = k.cmd.Process.Kill() // it may have ended meanwhile
+			}
+		}()
+	})
+}
+
+// ends says whether the keeper ends in time.
+func (k *kept) ends() bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-k.gone:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// attempts is how often everything below a keeper is killed: what is killed may have started something just before.
+const attempts = 1000
+
+func (k *kept) wait() error {
+	defer closeAll(k.charge, k.status)
+	text, readErr := io.ReadAll(k.status) // ends with the keeper
+	close(k.gone)
+	if err := ignoreEnd(k.cmd.Wait()); err != nil {
+		return fmt.Errorf("keeper: %w", err)
+	}
+	var s status
+	if readErr != nil || json.Unmarshal(text, &s) != nil { // somebody killed the keeper; its program dies with it
+		_ = unix.Kill(-k.cmd.Process.Pid, unix.SIGKILL)
+		k.out.Signal = "SIGKILL"
+		return nil
+	}
+	switch {
+	case s.Fault != "":
+		return fmt.Errorf("keeper: %s", s.Fault)
+	case s.Start != "":
+		return &NotStartedError{Path: k.start.Path, Err: fmt.Errorf("%s", s.Start)}
+	}
+	k.out.Exit, k.out.Signal = s.Exit, s.Signal
+	return nil
+}
+
+// Keep is the keeper: it starts the program that it is charged with, and ends once that program and all that came of it
+// have. It is the parent of whatever is orphaned below it, so that nothing leaves its keeping. It gives the exit code
+// of its process.
+func Keep() int {
+	var s status
+	if err := keep(&s); err != nil {
+		s.Fault = err.Error()
+	}
+	text, err := json.Marshal(&s)
+	if err == nil {
+		_, err = os.NewFile(fdStatus, "status").Write(text)
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+func keep(s *status) error {
+	// The death that follows the parent's belongs to a thread: this one starts the program and stays. So does a
+	// restriction.
+	runtime.LockOSThread()
+	unix.CloseOnExec(fdCharge)
+	unix.CloseOnExec(fdStatus)
+	from := bufio.NewReader(os.NewFile(fdCharge, "charge"))
+	line, err := from.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("no charge: %w", err)
+	}
+	var c charge
+	if err := json.Unmarshal(line, &c); err != nil {
+		return fmt.Errorf("charge: %w", err)
+	}
+	if c.Become {
+		if err := hide(c.Hide, c.Show); err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
+		s.Start = syscall.Exec(c.Path, c.Args, c.Env).Error() // it comes back only where it fails
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("subreaper: %w", err)
+	}
+	// Another program of the same user can then neither trace this process nor look into it.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("dumpable: %w", err)
+	}
+	child, err := begun(&c, s)
+	if err != nil || s.Start != "" {
+		return err
+	}
+	// What is poured in and out is the program's alone.
+	for fd := range 3 {
+		if err := unix.Close(fd); err != nil {
+			killBelow(os.Getpid())
+			return fmt.Errorf("streams: %w", err)
+		}
+	}
+	var over atomic.Bool
+	go func() {
+		_, _ = io.Copy(io.Discard, from) // its end is all it says
+		over.Store(true)
+		killBelow(os.Getpid())
+	}()
+	for {
+		var how unix.WaitStatus
+		pid, err := unix.Wait4(-1, &how, 0, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.ECHILD:
+			return nil
+		case err != nil:
+			return fmt.Errorf("wait: %w", err)
+		}
+		if pid == child {
+			s.Exit = how.ExitStatus()
+			if how.Signaled() {
+				s.Signal = unix.SignalName(how.Signal())
+			}
+			over.Store(true) // what the program leaves behind goes with it
+		}
+		if over.Load() {
+			killBelow(os.Getpid())
+		}
+	}
+}
+
+// begun starts the program, and where files are hidden from it, by way of this program, which becomes it.
+func begun(c *charge, s *status) (pid int, err error) {
+	attr := &syscall.ProcAttr{
+		Env: c.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	if len(c.Hide) == 0 {
+		if pid, err = syscall.ForkExec(c.Path, c.Args, attr); err != nil {
+			s.Start = err.Error()
+		}
+		return pid, nil
+	}
+	become := *c
+	become.Become = true
+	text, err := json.Marshal(become)
+	if err != nil {
+		return 0, err
+	}
+	theirCharge, charge, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	status, theirStatus, err := os.Pipe()
+	if err != nil {
+		closeAll(theirCharge, charge)
+		return 0, err
+	}
+	attr.Files = append(attr.Files, theirCharge.Fd(), theirStatus.Fd())
+	pid, err = syscall.ForkExec("/proc/self/exe", []string{"seatrial", KeeperArgument}, attr)
+	closeAll(theirCharge, theirStatus)
+	if err == nil {
+		_, err = charge.Write(append(text, '\n'))
+	}
+	closeAll(charge)
+	var failure []byte
+	if err == nil {
+		failure, err = io.ReadAll(status) // it ends when the program stands in the process
+	}
+	closeAll(status)
+	if err == nil && len(failure) > 0 {
+		err = json.Unmarshal(failure, s)
+	}
+	if err == nil && s.Fault != "" {
+		err = errors.New(s.Fault)
+	}
+	return pid, err
+}
+
+// killBelow kills every process below one, and says whether there was one to kill. What is orphaned below a keeper
+// becomes its child before the dead are reaped, so that a killing after each reaping leaves none.
+func killBelow(root int) bool {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false // the death of the keeper ends the program at least
+	}
+	children := map[int][]int{}
+	dead := map[int]bool{}
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			parent, gone := parentOf(pid)
+			children[parent], dead[pid] = append(children[parent], pid), gone
+		}
+	}
+	killed := false
+	below := slices.Clone(children[root])
+	for i := 0; i < len(below); i++ { // it grows; a number that was given anew meanwhile may stand below itself
+		pid := below[i]
+		below = append(below, children[pid]...)
+		delete(children, pid)
+		if !dead[pid] {
+			killed = true
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have died meanwhile
+		}
+	}
+	return killed
+}
+
+// parentOf gives the parent of a process, 0 where there is no such process, and whether it is dead and waits to be
+// reaped.
+func parentOf(pid int) (parent int, dead bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, true
+	}
+	// "pid (name) state parent ...", and the name may hold anything.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if len(fields) < 2 {
+		return 0, true
+	}
+	if parent, err = strconv.Atoi(fields[1]); err != nil {
+		return 0, true
+	}
+	return parent, fields[0] == "Z" || fields[0] == "X"
+}

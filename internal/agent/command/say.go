@@ -1,0 +1,112 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// MaxAnswer is the longest answer that is read from a last line or a file, in bytes.
+const MaxAnswer = 1 << 20
+
+// Tail keeps the last bytes that are written to it. It never fails, so that a program that says too much goes on.
+type Tail struct {
+	Max  int // bytes
+	data []byte
+	cut  bool
+}
+
+// Write keeps the end of what was written so far.
+func (t *Tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(p) > t.Max {
+		p, t.cut = p[len(p)-t.Max:], true
+		t.data = t.data[:0]
+	}
+	t.data = append(t.data, p...)
+	if over := len(t.data) - t.Max; over > t.Max { // seldom, so that bytes are moved once
+		t.data = append(t.data[:0], t.data[over:]...)
+		t.cut = true
+	}
+	return n, nil
+}
+
+// Bytes gives what is kept, and whether something before it is not.
+func (t *Tail) Bytes() (data []byte, cut bool) {
+	if over := len(t.data) - t.Max; over > 0 {
+		return t.data[over:], true
+	}
+	return t.data, t.cut
+}
+
+// LastLine gives the last line that is not blank, without the blanks around it; ok is false where there is none, or
+// where it began before what is kept.
+func (t *Tail) LastLine() (line string, ok bool) {
+	data, cut := t.Bytes()
+	data = bytes.TrimRight(data, " \t\r\n")
+	if at := bytes.LastIndexByte(data, '\n'); at >= 0 {
+		data = data[at+1:]
+	} else if cut {
+		return "", false
+	}
+	line = strings.TrimSpace(string(data))
+	return line, line != ""
+}
+
+// Word is what a program says last: an answer, or that it declines.
+type Word struct {
+	Answer   json.RawMessage // nil where it declines
+	Declines bool
+	Reason   string // of declining
+}
+
+// Read reads a last line, or the text of an answer file:
+//
+//	{"answer": VALUE}     the value is the answer
+//	{"decline": "WHY"}    the request cannot be met
+//	any other JSON        is the answer itself
+//	anything else         is a text, and the text is the answer
+//
+// An object counts as one of the first two only if it has that one member, and the reason is a text. ok is false where
+// there is nothing but blanks.
+func Read(text string) (w Word, ok bool) {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, string(utf8.RuneError)))
+	if text == "" {
+		return w, false
+	}
+	if !json.Valid([]byte(text)) {
+		return Word{Answer: task.AppendValue(nil, text)}, true
+	}
+	var answer struct {
+		Answer *json.RawMessage `json:"answer"`
+	}
+	var decline struct {
+		Decline *string `json:"decline"`
+	}
+	switch {
+	case only(text, "answer") && task.DecodeStrict([]byte(text), &answer) == nil:
+		if answer.Answer == nil { // null
+			return Word{Answer: json.RawMessage("null")}, true
+		}
+		return Word{Answer: *answer.Answer}, true
+	case only(text, "decline") && task.DecodeStrict([]byte(text), &decline) == nil && decline.Decline != nil:
+		return Word{Declines: true, Reason: *decline.Decline}, true
+	}
+	return Word{Answer: json.RawMessage(text)}, true
+}
+
+// only says whether a text is a JSON object with that one member.
+func only(text, member string) bool {
+	if text[0] != '{' {
+		return false
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &object) != nil || len(object) != 1 {
+		return false
+	}
+	_, has := object[member]
+	return has
+}

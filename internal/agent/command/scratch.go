@@ -1,0 +1,76 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const (
+	scratchPrefix = "seatrial-run-"
+	scratchLock   = "lock"
+)
+
+// Scratch is a folder for as long as a run needs it.
+type Scratch struct {
+	Path string
+	lock *os.File
+}
+
+// NewScratch makes a folder in the folder for temporary files, and removes those that runs left behind which were
+// killed, where the system can tell.
+func NewScratch() (*Scratch, error) {
+	if canLock {
+		reclaim()
+	}
+	folder, err := os.MkdirTemp("", scratchPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
+	}
+	s := &Scratch{Path: folder}
+	if canLock {
+		if err := s.hold(); err != nil {
+			_ = os.RemoveAll(folder) // what went wrong first is told
+			return nil, fmt.Errorf("scratch: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// reclaim removes folders whose lock nobody holds.
+func reclaim() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*")) // where nothing is found nothing is removed
+	for _, folder := range left {
+		if lock, err := os.OpenFile(filepath.Join(folder, scratchLock), os.O_RDWR, 0); err == nil {
+			if take(lock) {
+				_ = os.RemoveAll(folder) // the next run tries again
+			}
+			closeAll(lock)
+		}
+	}
+}
+
+// hold takes the lock of the folder. It gets its name once it is taken, so that nobody finds it free.
+func (s *Scratch) hold() error {
+	path := filepath.Join(s.Path, scratchLock)
+	lock, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	if !take(lock) {
+		return fmt.Errorf("%s cannot be locked", path)
+	}
+	return os.Rename(lock.Name(), path)
+}
+
+// Close removes the folder.
+func (s *Scratch) Close() error {
+	if s.lock != nil {
+		closeAll(s.lock)
+	}
+	if err := os.RemoveAll(s.Path); err != nil {
+		return fmt.Errorf("scratch: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package model
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Meter sums what the clients that share it use and spend. Replayed replies cost nothing and are not summed.
+type Meter struct {
+	mu       sync.Mutex
+	total    task.Usage
+	retries  int
+	reserved float64
+	changed  chan struct{} // closed and replaced when a reservation is settled
+}
+
+// NewMeter makes a meter at zero.
+func NewMeter() *Meter { return &Meter{changed: make(chan struct{})} }
+
+// Total gives the sum so far. CostUSD holds what is known to be spent, without the requests in flight.
+func (m *Meter) Total() task.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total
+}
+
+// Retries gives how many attempts failed and were made again.
+func (m *Meter) Retries() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.retries
+}
+
+func (m *Meter) retried() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.retries++
+}
+
+// reserve sets estimate aside. Where that might pass the limit together with requests in flight, it waits for them,
+// since they may cost less than was set aside; where it would pass the limit without them, the limit is reached.
+func (m *Meter) reserve(ctx context.Context, limit, estimate float64) error {
+	for {
+		m.mu.Lock()
+		spent := m.total.CostUSD
+		if limit <= 0 || spent+m.reserved+estimate <= limit {
+			m.reserved += estimate
+			m.mu.Unlock()
+			return nil
+		}
+		alone, changed := spent+estimate > limit, m.changed
+		m.mu.Unlock()
+		if alone {
+			return &SpendingError{LimitUSD: limit, SpentUSD: spent, EstimateUSD: estimate}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// settle gives a reservation back and adds what was used.
+func (m *Meter) settle(estimate float64, used task.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reserved -= estimate
+	m.total = m.total.Add(used)
+	close(m.changed)
+	m.changed = make(chan struct{})
+}

@@ -1,0 +1,256 @@
+// Package model holds the chat-model clients behind one small interface: the wire formats of OpenAI-compatible chat
+// completions and of Anthropic messages, retries, rate limits, a spending limit, and a record of every exchange from
+// which a run repeats offline. It must never know what is asked of a model or why (tools are specifications to it,
+// never things to run), and it never reads the environment: keys, addresses, clocks and files are handed in.
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Client answers chat requests. A client is safe for concurrent use. Errors are a [*ProviderError] where the provider
+// (or its record) failed, a [*SpendingError] where the spending limit is reached, the context's own error where it was
+// cancelled, and anything else for a request that this package cannot express.
+type Client interface {
+	Complete(ctx context.Context, r Request) (*Reply, error)
+}
+
+// Roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// Request is one chat request: the whole conversation so far.
+type Request struct {
+	Model       string // as the provider names it; the client's own where it is empty
+	System      string // instructions that stand before the conversation; none where empty
+	Messages    []Message
+	Tools       []ToolSpec
+	Temperature *float64 // nil leaves the provider's default
+	MaxTokens   int      // of the reply; 0 leaves the provider's default (4,096 for Anthropic, which demands a number)
+	Stop        []string // texts at which the model stops: at most four, none empty
+	Seed        *int64   // sampling seed; providers that have none (Anthropic) are not told
+}
+
+// Message is one turn of a conversation. Tool messages answer the calls of the assistant message before them, every
+// call exactly once.
+type Message struct {
+	Role       string
+	Content    string
+	ToolCalls  []ToolCall // of an assistant message
+	ToolCallID string     // of a tool message: the call that it answers
+	IsError    bool       // of a tool message: the call failed (told apart on the wire by Anthropic alone)
+	// Raw is an assistant message in its provider's own form, ready to be sent back, so that reasoning_content,
+	// thinking blocks and signatures survive the round trip. A JSON object for OpenAI-compatible providers, a JSON list
+	// of content blocks for Anthropic. Where it is set and of the provider's form, it is sent in place of Content and
+	// ToolCalls.
+	Raw json.RawMessage
+}
+
+// ToolSpec is a tool as a model is told of it. Parameters is a JSON Schema of type object; nil stands for one without
+// properties. The order of its properties is kept.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage
+}
+
+// ToolCall is a call that the model asks for. Arguments is the text as the model wrote it: it may be invalid JSON.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string
+}
+
+// Reasons why a reply ended. A reason that is none of them is passed on as the provider names it.
+const (
+	FinishStop      = "stop"
+	FinishToolCalls = "tool_calls"
+	FinishLength    = "length"
+	FinishFiltered  = "content_filter"
+)
+
+// Reply is what the model answered.
+type Reply struct {
+	Message   Message    // of role assistant
+	Reasoning string     // the text of its reasoning, where the provider shows it; never part of Message.Content
+	Usage     task.Usage // Requests is 1: retries are not counted, so that a replay counts the same
+	Model     string     // as the provider names it
+	Finish    string     // one of the Finish constants, or the provider's own word
+}
+
+// Providers, the first part of a model's specification.
+const (
+	ProviderOpenAI    = "openai"
+	ProviderAnthropic = "anthropic"
+)
+
+// Addresses of the providers' own services.
+const (
+	openAIBaseURL    = "https://api.openai.com/v1"
+	anthropicBaseURL = "https://api.anthropic.com"
+)
+
+// Options configure a client. The zero value of every field is usable but for APIKey, which the providers' own services
+// demand.
+type Options struct {
+	// APIKey is sent to the provider and never written to a record or an error. Servers of one's own often need none.
+	APIKey string
+	// BaseURL is the address of the service, such as http://127.0.0.1:8000/v1 for an OpenAI-compatible server and
+	// https://host for an Anthropic-compatible one. Empty means the provider's own.
+	BaseURL string
+	// Transport carries the requests; nil means one of [NewTransport] without a proxy, shared by all clients.
+	Transport http.RoundTripper
+	// Timeout bounds one attempt from its sending to the last byte of its answer; 0 means five minutes. Waiting for
+	// limits does not count.
+	Timeout time.Duration
+	Retry   Retry
+	// Clock tells the time and sleeps; nil means the machine's.
+	Clock Clock
+	// Limits bounds concurrency and rates. Clients of one provider should share one; nil means no limits.
+	Limits *Limits
+	// MaxCostUSD stops requests before the sum in Meter would pass it; 0 means no limit. It demands a price for the
+	// model. Before a request is sent, its input (a token for three bytes) and MaxTokens of output (1,024 where an
+	// OpenAI-compatible request names none) are set aside: only what a request costs above that can pass the limit.
+	MaxCostUSD float64
+	// Meter sums what all its clients spend; nil means one of the client's own.
+	Meter *Meter
+	// Prices is the table from which costs are computed; nil means that costs are unknown and reported as 0.
+	Prices *Prices
+	// Record holds exchanges: see [OpenRecord] and [OpenReplay]. Nil means that nothing is recorded.
+	Record *Record
+	// Extra holds fields that are set in every request body, in the provider's own form, such as "thinking",
+	// "reasoning_effort" or "chat_template_kwargs". They replace what this package would send.
+	Extra map[string]json.RawMessage
+	// PlainHistory sends earlier assistant messages as text and tool calls alone, without Raw, for services that refuse
+	// fields such as reasoning_content in what they are sent.
+	PlainHistory bool
+}
+
+// Open makes the client of a specification PROVIDER/NAME. The name may contain slashes. An unknown provider, a missing
+// key, a bad address, or a spending limit without a price for the model is an error of exit code 2.
+func Open(spec string, o Options) (Client, error) {
+	provider, name, _ := strings.Cut(spec, "/")
+	if provider != ProviderOpenAI && provider != ProviderAnthropic {
+		return nil, diag.Unknown("model provider", provider, []string{ProviderOpenAI, ProviderAnthropic})
+	}
+	if name == "" {
+		return nil, diag.Usagef("model %q names a provider but no model", spec).WithHint("%s/NAME", provider)
+	}
+	base, err := baseURL(provider, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxCostUSD < 0 {
+		return nil, diag.Usagef("a spending limit of %g USD is negative", o.MaxCostUSD)
+	}
+	if _, priced := o.Prices.Lookup(spec); o.MaxCostUSD > 0 && !priced {
+		return nil, diag.Usagef("a spending limit is set, but no price for %s is known", spec).
+			WithHint("add an entry for %q to the price table", spec)
+	}
+	for field, value := range o.Extra {
+		if !json.Valid(value) {
+			return nil, diag.Usagef("the extra request field %q is not JSON: %s", field, shorten(string(value), 60))
+		}
+	}
+	c := newClient(provider, name, o)
+	switch provider {
+	case ProviderOpenAI:
+		c.wire = newOpenAI(base, o)
+	case ProviderAnthropic:
+		c.wire = newAnthropic(base, o)
+	}
+	return c, nil
+}
+
+// baseURL checks the address and the key that goes with it.
+func baseURL(provider string, o Options) (string, error) {
+	own := map[string]string{ProviderOpenAI: openAIBaseURL, ProviderAnthropic: anthropicBaseURL}[provider]
+	if o.BaseURL == "" || strings.TrimSuffix(o.BaseURL, "/") == own {
+		if o.APIKey == "" && !o.Record.replayOnly() {
+			return "", diag.Usagef("no API key for %s", own).
+				WithHint("set %s_API_KEY, or give the address of your own server", strings.ToUpper(provider))
+		}
+		return own, nil
+	}
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", diag.Usagef("%q is not the address of a model server", o.BaseURL).
+			WithHint("an address looks like http://127.0.0.1:8000/v1")
+	}
+	base := strings.TrimSuffix(o.BaseURL, "/")
+	if provider == ProviderAnthropic {
+		// The Anthropic path begins with /v1 itself, the OpenAI path does not: both spellings of the address work.
+		base = strings.TrimSuffix(base, "/v1")
+	}
+	return base, nil
+}
+
+// Scoped gives a client whose exchanges are recorded and replayed under that scope, such as the id of an episode: the
+// same request in two scopes is answered to each from its own record, so that concurrent episodes replay the same
+// whatever their order. A scope begins anew with every call of Scoped. Clients without a record are unchanged by it, as
+// are those of other makers.
+func Scoped(c Client, scope string) Client {
+	own, ok := c.(*client)
+	if !ok || own.session == nil {
+		return c
+	}
+	scoped := *own
+	scoped.session = own.session.record.session(scope)
+	return &scoped
+}
+
+// checkRequest refuses what no provider accepts, so that a mistake of ours is not taken for a failure of theirs.
+func checkRequest(r *Request) error {
+	if len(r.Messages) == 0 {
+		return fmt.Errorf("chat request: no messages")
+	}
+	if len(r.Stop) > 4 || slices.Contains(r.Stop, "") {
+		return fmt.Errorf("chat request: %d stop texts, want at most four and none empty", len(r.Stop))
+	}
+	open := map[string]bool{} // calls that wait for their answer
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Role != RoleTool && len(open) > 0 {
+			return fmt.Errorf("chat request: message %d: %d tool calls before it are unanswered", i+1, len(open))
+		}
+		switch m.Role {
+		case RoleUser:
+		case RoleAssistant:
+			for _, call := range m.ToolCalls {
+				if call.ID == "" || open[call.ID] {
+					return fmt.Errorf("chat request: message %d: tool call id %q is empty or not unique", i+1, call.ID)
+				}
+				open[call.ID] = true
+			}
+		case RoleTool:
+			if !open[m.ToolCallID] {
+				return fmt.Errorf("chat request: message %d: no tool call %q waits for an answer", i+1, m.ToolCallID)
+			}
+			delete(open, m.ToolCallID)
+		default:
+			return fmt.Errorf("chat request: message %d: role %q", i+1, m.Role)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("chat request: the last %d tool calls are unanswered", len(open))
+	}
+	for i, tool := range r.Tools {
+		if !isObject(tool.Parameters) && len(tool.Parameters) > 0 {
+			return fmt.Errorf("chat request: tool %d (%s): parameters are not a JSON object", i+1, tool.Name)
+		}
+	}
+	return nil
+}

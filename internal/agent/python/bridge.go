@@ -1,0 +1,509 @@
+package python
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// process is one interpreter with a session in it. What it writes comes from hostile code.
+type process interface {
+	io.Reader
+	io.Writer
+	// interrupt asks the code that is running to stop, and tells whether there is a way to.
+	interrupt() bool
+	// kill ends the interpreter and lets reads and writes return. It may be called at any time, and more than once.
+	kill()
+	// cpu is the processor time used so far; without a way to tell, ok is false.
+	cpu() (used time.Duration, ok bool)
+	// end is called once, after the last read and write. It kills what is left, and says for which Reason the process
+	// ended if that was its own doing.
+	end() (reason string)
+}
+
+// grace is how long code that was interrupted may take to stop before it is killed.
+const grace = time.Second
+
+// bridge is a Session over processes of any engine.
+type bridge struct {
+	setup *Setup
+	start func(ctx context.Context) (process, error)
+
+	functions map[string]int // by name, into setup.Functions
+	p         process        // nil once it is lost
+	in        *bufio.Reader
+	sent      map[string]bool // functions that the process knows
+	block     int64
+	spent     time.Duration // of the session's time
+	calls     int           // of the session's
+	closed    bool
+}
+
+// newBridge begins a session whose processes come from start.
+func newBridge(ctx context.Context, setup *Setup, start func(ctx context.Context) (process, error)) (*bridge, error) {
+	own := *setup
+	own.Limits = own.Limits.orDefault()
+	b := &bridge{setup: &own, start: start, functions: make(map[string]int, len(setup.Functions))}
+	for i, f := range setup.Functions {
+		b.functions[f.Name] = i
+	}
+	if err := b.begin(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// begin starts a process. One that ends before it is ready was killed, and another is started.
+func (b *bridge) begin(ctx context.Context) error {
+	var err error
+	for range 20 {
+		var p process
+		if p, err = b.start(ctx); err != nil {
+			return err
+		}
+		b.p, b.in, b.sent = p, bufio.NewReader(p), map[string]bool{}
+		if err = b.greet(ctx); err == nil {
+			return nil
+		}
+		reason := b.lose()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err = fmt.Errorf("a session of Python does not begin (%s): %w", reason, err)
+	}
+	return err
+}
+
+// greet tells a process its limits and waits until it is ready.
+func (b *bridge) greet(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, b.p.kill)
+	defer stop()
+	l := &b.setup.Limits
+	hello, err := json.Marshal(map[string]int{"output": l.Output, "value": l.Value})
+	if err != nil {
+		return err
+	}
+	if err := writeFrame(b.p, 's', hello); err != nil {
+		return err
+	}
+	kind, _, err := readFrame(b.in, l.frame)
+	if err == nil && kind != 'y' {
+		err = errTampered
+	}
+	return err
+}
+
+// lose lets the process go, and says why it ended if that was its own doing.
+func (b *bridge) lose() string {
+	reason := b.p.end()
+	b.p, b.in, b.sent = nil, nil, nil
+	return reason
+}
+
+// Close implements Session.
+func (b *bridge) Close() error {
+	b.closed = true
+	if b.p != nil {
+		b.p.kill()
+		b.lose()
+	}
+	return nil
+}
+
+// errTampered is what a process says that does not keep to the wire.
+var errTampered = errors.New("the session does not keep to the bridge")
+
+// Run implements Session.
+func (b *bridge) Run(ctx context.Context, code string) (*Outcome, error) {
+	if b.closed {
+		return nil, errors.New("the session is closed")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	l := &b.setup.Limits
+	if b.spent >= l.SessionTime {
+		return &Outcome{Traceback: fmt.Sprintf("LimitError: the session has used up its %s\n", l.SessionTime)}, nil
+	}
+	if b.p == nil {
+		if err := b.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	stop := context.AfterFunc(ctx, b.p.kill)
+	defer stop()
+	r, rests := b.p.(rester)
+	if rests {
+		r.rest(false)
+	}
+	w := newWatch(b.p, min(l.BlockTime, l.SessionTime-b.spent), l.BlockCPU)
+	out := &Outcome{}
+	lost, err := b.exchange(ctx, code, w, out)
+	b.spent += w.stop()
+	if ctx.Err() != nil {
+		b.drop()
+		return nil, context.Cause(ctx)
+	}
+	var own *ownError
+	switch {
+	case errors.As(err, &own):
+		b.drop()
+		return nil, own.err
+	case w.killed():
+		lost = ReasonTime
+		b.drop()
+	case errors.Is(err, errTampered):
+		lost = ReasonBridge
+		b.drop()
+	case err != nil:
+		if lost = b.lose(); lost == "" {
+			lost = ReasonKilled
+		}
+	case lost != "":
+		b.drop()
+	case rests:
+		r.rest(true)
+	}
+	out.Fresh, out.Reason = lost != "", lost
+	return out, nil
+}
+
+// drop ends the process for a reason that is known.
+func (b *bridge) drop() {
+	b.p.kill()
+	b.lose()
+}
+
+// ownError is a failure of Seatrial's own among the calls of a block.
+type ownError struct{ err error }
+
+func (e *ownError) Error() string { return e.err.Error() }
+
+// exchange sends a block and serves what it asks for until it ends. It returns the reason for which the session says
+// that it is lost. Errors of reading and writing mean that the process is gone.
+func (b *bridge) exchange(ctx context.Context, code string, w *watch, out *Outcome) (lost string, err error) {
+	b.block++
+	request, err := json.Marshal(struct {
+		ID        int64  `json:"id"`
+		Code      string `json:"code"`
+		Functions []any  `json:"functions"`
+	}{b.block, code, b.named(code, []any{})})
+	if err != nil {
+		return "", &ownError{err}
+	}
+	if err := writeFrame(b.p, 'r', request); err != nil {
+		return "", err
+	}
+	var output strings.Builder
+	defer func() { out.Output = output.String() }()
+	for {
+		kind, payload, err := readFrame(b.in, b.setup.Limits.frame)
+		if err != nil {
+			return "", err
+		}
+		switch kind {
+		case 'o':
+			payload = bytes.ToValidUTF8(payload, []byte("\uFFFD"))
+			if room := b.setup.Limits.Output - output.Len(); len(payload) > room {
+				payload, out.Cut = bytes.ToValidUTF8(payload[:room], nil), true
+			}
+			output.Write(payload)
+		case 'c':
+			if err := b.call(ctx, payload, w, out); err != nil {
+				return "", err
+			}
+		case 'd':
+			lost, err := b.done(payload, out)
+			if err == nil && lost == "" && !b.settled() {
+				err = errTampered
+			}
+			return lost, err
+		default:
+			return "", errTampered
+		}
+	}
+}
+
+// rester is a process that can be kept from running between blocks. Code that ends its block itself would go on, by the
+// processor time of other episodes, while its agent thinks.
+type rester interface {
+	rest(on bool)
+}
+
+// settler is a process that can tell when it waits for the next block.
+type settler interface {
+	// settled waits until it does, or is killed, and tells whether it has written nothing on the way.
+	settled() bool
+}
+
+// settled tells whether a session has said nothing after the end of a block. Code that ends its block itself and goes
+// on shows where the process can tell, and otherwise in the next block.
+func (b *bridge) settled() bool {
+	if b.in.Buffered() > 0 {
+		return false
+	}
+	s, can := b.p.(settler)
+	return !can || s.settled()
+}
+
+// done reads how a block ended.
+func (b *bridge) done(payload []byte, out *Outcome) (lost string, err error) {
+	var end struct {
+		ID        int64  `json:"id"`
+		Value     string `json:"value"`
+		Traceback string `json:"traceback"`
+		Cut       bool   `json:"cut"`
+		Lost      string `json:"lost"`
+	}
+	if json.Unmarshal(payload, &end) != nil || end.ID != b.block {
+		return "", errTampered
+	}
+	limit := b.setup.Limits.Output
+	if len(end.Value) > limit || len(end.Traceback) > limit {
+		return "", errTampered
+	}
+	out.Value, out.Traceback, out.Cut = end.Value, end.Traceback, out.Cut || end.Cut
+	switch end.Lost {
+	case "", ReasonMemory:
+		return end.Lost, nil
+	}
+	return ReasonBridge, nil
+}
+
+// call serves one call that the block makes. The clock stands still while it is made, and at no other time: code can
+// ask for what it never reads, and for what is refused without end.
+func (b *bridge) call(ctx context.Context, payload []byte, w *watch, out *Outcome) error {
+	var c struct {
+		Function  string          `json:"function"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if !utf8.Valid(payload) || json.Unmarshal(payload, &c) != nil || len(c.Arguments) == 0 || c.Arguments[0] != '{' {
+		return errTampered
+	}
+	if b.function(c.Function) == nil {
+		return errTampered
+	}
+	l := &b.setup.Limits
+	refuse := func(format string, args ...any) error {
+		return writeFrame(b.p, 'l', []byte(fmt.Sprintf(format, args...)))
+	}
+	switch {
+	case len(c.Arguments) > l.Value:
+		return refuse("the arguments of a call may take %d bytes as JSON, and these take %d", l.Value, len(c.Arguments))
+	case out.Calls >= l.BlockCalls:
+		return refuse("a block may make %d calls", l.BlockCalls)
+	case b.calls >= l.SessionCalls:
+		return refuse("a session may make %d calls", l.SessionCalls)
+	}
+	out.Calls++
+	b.calls++
+	w.pause()
+	result, err := b.setup.Call(ctx, c.Function, c.Arguments)
+	w.resume()
+	var mistake *CallError
+	switch {
+	case errors.As(err, &mistake):
+		return writeFrame(b.p, 'e', []byte(strings.ToValidUTF8(mistake.Message, "\uFFFD")))
+	case err != nil:
+		return &ownError{err}
+	case len(result) > l.Value:
+		return refuse("a result may take %d bytes as JSON, and this one takes %d", l.Value, len(result))
+	}
+	// A block may call what a result names: tool["name"] out of a search, say.
+	if named := b.named(string(result), nil); len(named) > 0 {
+		functions, err := json.Marshal(named)
+		if err != nil {
+			return &ownError{err}
+		}
+		if err := writeFrame(b.p, 'f', functions); err != nil {
+			return err
+		}
+	}
+	return writeFrame(b.p, 'v', result)
+}
+
+// function gives the function of that name, nil where there is none.
+func (b *bridge) function(name string) *Function {
+	if i, known := b.functions[name]; known {
+		return &b.setup.Functions[i]
+	}
+	if b.setup.Lookup != nil {
+		return b.setup.Lookup(name)
+	}
+	return nil
+}
+
+// named adds the functions that a text names and the process does not know yet. So a session pays for the functions
+// that it uses, not for the thousands that there are.
+func (b *bridge) named(text string, to []any) []any {
+	for word := range identifiers(text) {
+		if b.sent[word] {
+			continue
+		}
+		f := b.function(word)
+		if f == nil {
+			continue
+		}
+		b.sent[word] = true
+		parameters := f.Parameters
+		if parameters == nil {
+			parameters = []string{}
+		}
+		to = append(to, []any{f.Name, parameters, f.Document})
+	}
+	return to
+}
+
+// frame is the largest payload that a session may send in a frame of a kind. Text in JSON takes up to six bytes for
+// one.
+func (l *Limits) frame(kind byte) (int, bool) {
+	switch kind {
+	case 'y':
+		return 0, true
+	case 'o':
+		return l.Output + 16<<10, true
+	case 'c':
+		return l.Value + 4<<10, true
+	case 'd':
+		return 12*l.Output + 4<<10, true
+	}
+	return 0, false
+}
+
+// readFrame reads one frame. A kind or a length that limit does not allow is errTampered, and nothing is read of it.
+func readFrame(r io.Reader, limit func(kind byte) (int, bool)) (kind byte, payload []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(head[1:])
+	most, known := limit(head[0])
+	if !known || uint64(size) > uint64(most) {
+		return 0, nil, errTampered
+	}
+	payload = make([]byte, size)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, err
+	}
+	return head[0], payload, nil
+}
+
+// writeFrame writes one frame.
+func writeFrame(w io.Writer, kind byte, payload []byte) error {
+	frame := make([]byte, 5+len(payload))
+	frame[0] = kind
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(payload)))
+	copy(frame[5:], payload)
+	_, err := w.Write(frame)
+	return err
+}
+
+// watch interrupts a block whose time is up, and kills it if it goes on. It stands still during calls.
+type watch struct {
+	p   process
+	cpu time.Duration // what the block may use
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	left    time.Duration // of the wall time, when since was taken
+	since   time.Time
+	used    time.Duration // wall time before since
+	began   time.Duration // processor time at the start
+	counts  bool          // processor time can be told
+	running bool
+	warned  bool // the interrupt is out, and left is what remains of the grace
+	dead    bool
+}
+
+func newWatch(p process, wall, cpu time.Duration) *watch {
+	w := &watch{p: p, cpu: cpu, left: wall}
+	w.began, w.counts = p.cpu()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(time.Hour, w.ring)
+	w.run()
+	return w
+}
+
+// run starts the clock; the lock is held.
+func (w *watch) run() {
+	w.running, w.since = true, time.Now()
+	next := w.left
+	if w.counts && !w.warned {
+		if used, ok := w.p.cpu(); ok {
+			next = min(next, w.cpu-(used-w.began))
+		}
+	}
+	w.timer.Reset(max(next, 0))
+}
+
+// halt stops the clock; the lock is held.
+func (w *watch) halt() {
+	if w.running {
+		spent := time.Since(w.since)
+		w.used, w.left, w.running = w.used+spent, w.left-spent, false
+		w.timer.Stop()
+	}
+}
+
+func (w *watch) ring() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.running {
+		return
+	}
+	w.halt()
+	over := w.left <= 0
+	if w.counts && !w.warned {
+		if used, ok := w.p.cpu(); ok && used-w.began >= w.cpu {
+			over = true
+		}
+	}
+	switch {
+	case !over:
+	case w.warned || !w.p.interrupt():
+		w.dead = true
+		w.p.kill()
+		return
+	default:
+		w.warned, w.left = true, grace
+	}
+	w.run()
+}
+
+func (w *watch) pause() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.halt()
+}
+
+func (w *watch) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.dead {
+		w.run()
+	}
+}
+
+// stop ends the watch and returns the wall time that it counted.
+func (w *watch) stop() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.halt()
+	return w.used
+}
+
+func (w *watch) killed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
+}

@@ -1,0 +1,41 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Engines are the names of the engines, in the order in which they are tried.
+func Engines() []string { return []string{"native", "wasi"} }
+
+// Choice says which engine is wanted, and how each is made.
+type Choice struct {
+	Engine string // one of [Engines], or empty for the first that can be had
+	Native NativeOptions
+	WASI   WASIOptions
+}
+
+// Open makes an engine. Where it cannot be had on this machine, the error is a [NoSandboxError].
+func Open(ctx context.Context, c Choice) (Engine, error) {
+	switch c.Engine {
+	case "native":
+		return NewNative(ctx, c.Native)
+	case "wasi":
+		return NewWASI(ctx, c.WASI)
+	case "":
+	default:
+		return nil, fmt.Errorf("there is no engine %q", c.Engine)
+	}
+	none := &NoSandboxError{What: "there is no interpreter for Python here"}
+	for _, name := range Engines() {
+		c.Engine = name
+		e, err := Open(ctx, c)
+		var lacks *NoSandboxError
+		if err == nil || !errors.As(err, &lacks) {
+			return e, err
+		}
+		none.Tried = append(none.Tried, name+": "+lacks.Error())
+	}
+	return nil, none
+}

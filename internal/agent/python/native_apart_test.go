@@ -1,0 +1,102 @@
+//go:build linux && (amd64 || arm64)
+
+package python
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNativeSessionsShareNoStreams has one session change the flags of its streams, which another would see if it had
+// the same: that is a way to talk.
+func TestNativeSessionsShareNoStreams(t *testing.T) {
+	e := nativeEngine(t)
+	one, other := started(t, e, &Setup{}), started(t, e, &Setup{})
+	const look = "import fcntl, os\n[fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_APPEND | os.O_NONBLOCK) for fd in (0, 1, 2)]"
+	if o := ran(t, one, look+"\nfor fd in (0, 1, 2): fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND | os.O_NONBLOCK)"); o.Traceback != "" {
+		t.Fatal(brief(o))
+	}
+	if o := ran(t, one, look); strings.Contains(o.Value, "[0, 0, 0]") {
+		t.Fatalf("the flags cannot be changed, so that this shows nothing: %s", brief(o))
+	}
+	if o := ran(t, other, look); o.Value != "[0, 0, 0]" {
+		t.Errorf("another session sees the flags that one has set: %s", brief(o))
+	}
+	if o := ran(t, started(t, e, &Setup{}), look); o.Value != "[0, 0, 0]" {
+		t.Errorf("a later session sees them: %s", brief(o))
+	}
+}
+
+// TestNativeSessionsEndWithTheirServer kills servers in each way to start them, where no namespace may be there to take
+// sessions along.
+func TestNativeSessionsEndWithTheirServer(t *testing.T) {
+	found, err := findPython(t.Context(), "")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, way := range ways() {
+		server, answer, err := tryForkServer(t.Context(), found, way)
+		if err != nil {
+			t.Logf("%+v: %v %v", way, answer, err)
+			continue
+		}
+		s := started(t, &native{python: found, server: server}, &Setup{})
+		if o := ran(t, s, "1+1"); o.Value != "2" {
+			t.Fatal(brief(o))
+		}
+		fd, err := unix.PidfdOpen(processOf(s), 0)
+		if errors.Is(err, unix.ENOSYS) {
+			t.Skip("the kernel cannot wait for a process that is no child")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.stop()
+		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(events, int(20*time.Second/time.Millisecond)); n != 1 {
+			t.Errorf("%+v: the session outlives its server: %d, %v", way, n, err)
+		}
+		_ = unix.Close(fd)
+	}
+}
+
+// TestNativeSessionsRestBetweenBlocks has code end its block itself and go on: it is stopped until the next block,
+// which finds out.
+func TestNativeSessionsRestBetweenBlocks(t *testing.T) {
+	s := started(t, nativeEngine(t), &Setup{Limits: Limits{BlockTime: 300 * time.Millisecond}})
+	const code = `
+import json, os
+body = json.dumps({"id": 1, "value": "", "traceback": "", "cut": False, "lost": ""}).encode()
+os.write(3, b"d" + len(body).to_bytes(4, "big") + body)
+while True:
+    pass`
+	if o := ran(t, s, code); o.Fresh || o.Traceback != "" {
+		t.Fatal(brief(o))
+	}
+	began := time.Now()
+	for state := byte(0); state != 'T'; {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", processOf(s)))
+		if err != nil {
+			t.Fatal(err) // a session that has ended is none that rests
+		}
+		if _, rest, ok := bytes.Cut(text, []byte(") ")); ok {
+			state = rest[0]
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("the session is in state %c between two blocks", state)
+		}
+	}
+	if o := ran(t, s, "1+1"); !o.Fresh && o.Value == "2" {
+		t.Errorf("the next block did not find out: %s", brief(o))
+	}
+	if o := ran(t, s, "1+1"); o.Value != "2" {
+		t.Error(brief(o))
+	}
+}

@@ -1,0 +1,401 @@
+//go:build linux && (amd64 || arm64)
+
+package python
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// nativeEngine starts the engine, or skips the test where the machine cannot have it. SEATRIAL_PYTHON names another
+// Python than the system's to test with.
+func nativeEngine(tb testing.TB) Engine {
+	tb.Helper()
+	e, err := NewNative(tb.Context(), NativeOptions{Python: os.Getenv("SEATRIAL_PYTHON")})
+	var none *NoSandboxError
+	if errors.As(err, &none) {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// hostileLimits are small, so that what runs into them does soon.
+var hostileLimits = Limits{
+	BlockTime: 1200 * time.Millisecond, BlockCPU: time.Second, SessionTime: time.Minute, Memory: 256 << 20, Output: 4 << 10,
+	Value: 64 << 10, BlockCalls: 50, SessionCalls: 200,
+}
+
+func TestNativeOutlivesHostilePrograms(t *testing.T) {
+	testHostile(t, nativeEngine(t), hostileLimits)
+}
+
+// started gives a session with functions, and closes it with the test.
+func started(tb testing.TB, e Engine, setup *Setup) Session {
+	tb.Helper()
+	s, err := e.Start(tb.Context(), setup)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// ran runs a block that must not fail on Seatrial's side.
+func ran(tb testing.TB, s Session, code string) *Outcome {
+	tb.Helper()
+	o, err := s.Run(tb.Context(), code)
+	if err != nil {
+		tb.Fatalf("%s: %v", code, err)
+	}
+	return o
+}
+
+// processOf is the session's process, as seen from here.
+func processOf(s Session) int { return s.(*bridge).p.(*nativeProcess).pid }
+
+func TestNativeSandboxSaysItsLayers(t *testing.T) {
+	s := nativeEngine(t).(Sandboxed).Sandbox()
+	if s.Layers["system calls"] == "" || s.Layers["landlock"] == "" && s.Layers["files"] == "" {
+		t.Errorf("a sandbox of %s", s)
+	}
+	for _, want := range []string{"seccomp", s.Version} {
+		if !strings.Contains(s.String(), want) {
+			t.Errorf("%q does not name %s", s, want)
+		}
+	}
+}
+
+// TestNativeIsSafeByFewerLayers starts the server in every way that this machine permits, down to no namespaces at all,
+// and asks each for what no session may have.
+func TestNativeIsSafeByFewerLayers(t *testing.T) {
+	found, err := findPython(t.Context(), "")
+	if err != nil {
+		t.Skip(err)
+	}
+	tried := 0
+	for _, way := range ways() {
+		server, answer, err := tryForkServer(t.Context(), found, way)
+		if err != nil || answer.Layers["files"] == "" && answer.Layers["landlock"] == "" {
+			t.Logf("%+v: %v %v", way, answer, err)
+			continue
+		}
+		tried++
+		e := &native{python: found, server: server}
+		s := started(t, e, &Setup{Limits: hostileLimits})
+		for _, code := range []string{
+			"open('/etc/passwd')", "open('/proc/self/environ')", "import os\nos.listdir('/etc')", "import os\nos.fork()",
+			"import socket\nsocket.socket()", "import os\nos.kill(1, 0)", "open('/tmp/seatrial-was-here', 'w')",
+			"import os\nos.execv('/bin/true', ['true'])", "import os\nos.truncate(os.__file__, 0)",
+		} {
+			if o := ran(t, s, code); o.Traceback == "" {
+				t.Errorf("%+v: %s is allowed: %s", way, code, brief(o))
+			}
+		}
+		if o := ran(t, s, "import sqlite3, asyncio, lzma\n1 + 1"); o.Value != "2" {
+			t.Errorf("%+v: the standard library is not there: %s", way, brief(o))
+		}
+		_ = e.Close()
+	}
+	if tried == 0 {
+		t.Skip("no sandbox can be had here")
+	}
+}
+
+// TestNativeMemoryHoldsNothingOfTheHost reads all of a session's memory, from outside, for what the process that
+// started it and other sessions know.
+func TestNativeMemoryHoldsNothingOfTheHost(t *testing.T) {
+	secret := strings.Join([]string{"PLANTED", "SECRET", strconv.Itoa(os.Getpid())}, "-")
+	t.Setenv("SEATRIAL_PLANTED", secret)
+	e := nativeEngine(t)
+	call := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(`"` + secret + `"`), nil
+	}
+	other := started(t, e, &Setup{
+		Functions: []Function{{Name: "gold", Document: secret}, {Name: strings.ReplaceAll(secret, "-", "_")}}, Call: call,
+	})
+	if o := ran(t, other, "x = gold()\nx"); o.Value != "'"+secret+"'" {
+		t.Fatal(brief(o))
+	}
+	if n := timesInMemory(t, processOf(other), secret); n == 0 {
+		t.Fatal("what a session was told is not found in its memory: the search is blind")
+	}
+	// A function that a session was given and that nothing named stays outside as well.
+	s := started(t, e, &Setup{Functions: []Function{{Name: "unnamed", Document: secret}}, Call: call})
+	if o := ran(t, s, "import gc, os, sys\nlen(gc.get_objects()) > 0, dict(os.environ), sys.argv"); o.Value != "(True, {}, [''])" {
+		t.Error(brief(o))
+	}
+	for _, text := range []string{secret, "SEATRIAL_PLANTED", "go-build", os.Getenv("HOME") + "/.cache"} {
+		if n := timesInMemory(t, processOf(s), text); n > 0 {
+			t.Errorf("%q stands %d times in a session's memory", text, n)
+		}
+	}
+}
+
+// timesInMemory counts a text in all that a process has mapped.
+func timesInMemory(t *testing.T, pid int, text string) int {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = memory.Close() }()
+	n, read := 0, 0
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		var rights string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &rights); err != nil || rights[0] != 'r' {
+			continue
+		}
+		content := make([]byte, to-from)
+		size, err := memory.ReadAt(content, from)
+		if err != nil && size == 0 {
+			continue // the kernel's own pages
+		}
+		read += size
+		n += bytes.Count(content[:size], []byte(text))
+	}
+	if read < 1<<20 {
+		t.Skipf("only %d bytes of a session's memory can be read", read)
+	}
+	return n
+}
+
+// TestNativeSessionsThatAreKilledAreReplaced kills sessions and fork servers at random moments, while they start, run,
+// call and rest. Every block ends, every loss is told, and what is not lost is right.
+func TestNativeSessionsThatAreKilledAreReplaced(t *testing.T) {
+	e := nativeEngine(t)
+	draw := rand.New(rand.NewPCG(1, 2))
+	const workers, blocks = 4, 60
+	var mu sync.Mutex
+	sessions := map[int]Session{}
+	done := make(chan struct{})
+	var killer, work sync.WaitGroup
+	var killed atomic.Int64
+	killer.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Duration(draw.IntN(15)) * time.Millisecond):
+			}
+			if draw.IntN(12) == 0 {
+				// Whoever waits for the lock would kill every server at its birth.
+				if n := e.(*native); n.mu.TryLock() {
+					if n.server != nil {
+						n.server.kill()
+						killed.Add(1)
+					}
+					n.mu.Unlock()
+				}
+				continue
+			}
+			mu.Lock()
+			s := sessions[draw.IntN(workers)]
+			mu.Unlock()
+			if s != nil {
+				if p, ok := s.(*watched).process(); ok {
+					p.mu.Lock()
+					if p.handle != nil {
+						_ = p.handle.Kill()
+						killed.Add(1)
+					}
+					p.mu.Unlock()
+				}
+			}
+		}
+	})
+	var lost atomic.Int64
+	for worker := range workers {
+		work.Go(func() {
+			s := &watched{bridge: started(t, e, &Setup{
+				Functions: []Function{{Name: "echo", Parameters: []string{"value"}}}, Call: serveHostile,
+			}).(*bridge)}
+			mu.Lock()
+			sessions[worker] = s
+			mu.Unlock()
+			at := 0 // as the session should have it
+			for range blocks {
+				o, err := s.Run(t.Context(), "n = globals().get('n', 0) + 1\nprint('x' * 20000)\necho(n)[0]['value']")
+				s.note()
+				switch {
+				case err != nil:
+					t.Error(err)
+					return
+				case o.Fresh:
+					if o.Reason != ReasonKilled {
+						t.Errorf("lost for %q", o.Reason)
+					}
+					lost.Add(1)
+					at = 0
+				case o.Traceback != "":
+					t.Error(brief(o))
+				default:
+					at++
+					if o.Value != strconv.Itoa(at) {
+						t.Errorf("block %d after the last loss gives %s", at, o.Value)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	close(done)
+	killer.Wait()
+	t.Logf("%d killed, %d blocks of %d lost", killed.Load(), lost.Load(), workers*blocks)
+	if lost.Load() == 0 {
+		t.Error("nothing was lost: the test killed nothing")
+	}
+	s := started(t, e, &Setup{})
+	for try := 0; ; try++ {
+		if o := ran(t, s, "1+1"); o.Value == "2" {
+			break
+		} else if !o.Fresh || try > 0 {
+			t.Fatal(brief(o))
+		}
+	}
+}
+
+// watched lets a test see the process of a session that another goroutine runs.
+type watched struct {
+	*bridge
+	latest atomic.Pointer[nativeProcess]
+}
+
+func (w *watched) note() {
+	if w.p != nil {
+		w.latest.Store(w.p.(*nativeProcess))
+	}
+}
+
+func (w *watched) process() (*nativeProcess, bool) {
+	p := w.latest.Load()
+	return p, p != nil
+}
+
+func TestNativeStopsWithItsContext(t *testing.T) {
+	e := nativeEngine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	entered := make(chan struct{})
+	s := started(t, e, &Setup{
+		Functions: []Function{{Name: "f"}},
+		Call: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			close(entered)
+			return json.RawMessage("1"), nil
+		},
+	})
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if _, err := s.Run(ctx, "f()\nwhile True:\n    pass"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if o := ran(t, s, "1+1"); o.Value != "2" {
+		t.Error(brief(o))
+	}
+}
+
+// TestNativeDoesNotCountCalls lets a call outlast the block's time.
+func TestNativeDoesNotCountCalls(t *testing.T) {
+	limits := Limits{BlockTime: 200 * time.Millisecond}
+	release := make(chan struct{})
+	s := started(t, nativeEngine(t), &Setup{
+		Functions: []Function{{Name: "f"}}, Limits: limits,
+		Call: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			<-release
+			return json.RawMessage(`"late"`), nil
+		},
+	})
+	time.AfterFunc(2*limits.BlockTime, func() { close(release) })
+	if o := ran(t, s, "f()"); o.Value != "'late'" {
+		t.Error(brief(o))
+	}
+}
+
+// TestNativeCountsTheSession spends a session's time and calls.
+func TestNativeCountsTheSession(t *testing.T) {
+	s := started(t, nativeEngine(t), &Setup{
+		Functions: hostileFunctions, Call: serveHostile,
+		Limits: Limits{BlockTime: time.Minute, SessionTime: 300 * time.Millisecond, SessionCalls: 3},
+	})
+	if o := ran(t, s, "[echo(i) for i in range(2)]\n0"); o.Value != "0" || o.Calls != 2 {
+		t.Error(brief(o))
+	}
+	if o := ran(t, s, "echo(1), echo(2)"); !meets(o, "error LimitError") || o.Calls != 1 {
+		t.Error(brief(o))
+	}
+	if o := ran(t, s, "while True:\n    pass"); !meets(o, "error KeyboardInterrupt") {
+		t.Error(brief(o))
+	}
+	if o := ran(t, s, "1+1"); !meets(o, "error LimitError") {
+		t.Error(brief(o))
+	}
+}
+
+// TestNativeCountsProcessorTime tells sleeping from working.
+func TestNativeCountsProcessorTime(t *testing.T) {
+	s := started(t, nativeEngine(t), &Setup{Limits: Limits{BlockTime: time.Minute, BlockCPU: 100 * time.Millisecond}})
+	if o := ran(t, s, "import time\ntime.sleep(0.3)\n'rested'"); o.Value != "'rested'" {
+		t.Error(brief(o))
+	}
+	if o := ran(t, s, "while True:\n    pass"); !meets(o, "error KeyboardInterrupt") {
+		t.Error(brief(o))
+	}
+}
+
+// TestNativeFailureOfACallEndsTheBlock keeps Seatrial's own failures apart from what Python sees.
+func TestNativeFailureOfACallEndsTheBlock(t *testing.T) {
+	broken := errors.New("the environment is broken")
+	s := started(t, nativeEngine(t), &Setup{
+		Functions: []Function{{Name: "f"}},
+		Call:      func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, broken },
+	})
+	if _, err := s.Run(t.Context(), "try:\n    f()\nexcept BaseException:\n    pass"); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNativeOutcomesAreANotebooks(t *testing.T) { testNotebook(t, nativeEngine(t)) }
+
+// TestNativeWithoutASandboxIsAskedForByName keeps the bare interpreter behind its option.
+func TestNativeWithoutASandboxIsAskedForByName(t *testing.T) {
+	e, err := NewNative(t.Context(), NativeOptions{WithoutAnySandbox: true})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = e.Close() }()
+	if s := e.(Sandboxed).Sandbox(); len(s.Layers) > 0 || !strings.Contains(s.String(), "without any sandbox") {
+		t.Errorf("it claims %s", s)
+	}
+	if o := ran(t, started(t, e, &Setup{}), "import os\nlen(os.listdir('/')) > 3"); o.Value != "True" {
+		t.Error(brief(o))
+	}
+}
+
+func TestNativeSaysWhatIsMissing(t *testing.T) {
+	_, err := NewNative(t.Context(), NativeOptions{Python: filepath.Join(t.TempDir(), "python3")})
+	var none *NoSandboxError
+	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "--python-wasi") || !strings.Contains(err.Error(), "python3") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,189 @@
+package instances_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// plain builds the beginning of the bundled corpus in every style, without conditions.
+func plain(t *testing.T) *suite.Suite {
+	t.Helper()
+	o := pipeline.Defaults()
+	o.Corpora, o.Seed, o.WorkDir, o.Limit, o.Neighbours = []string{"demo"}, 7, t.TempDir(), 12, 2
+	o.Styles = pipeline.Styles()
+	built, err := pipeline.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built.Suite
+}
+
+func faults(t *testing.T, texts ...string) [][]condition.Fault {
+	t.Helper()
+	combinations, err := condition.ParseFaults(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return combinations
+}
+
+func faulted(t *testing.T, s *suite.Suite, o instances.FaultOptions, texts ...string) *instances.Derived {
+	t.Helper()
+	d, err := instances.Faulted(s, faults(t, texts...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestFaulted derives every kind and two combinations on real tasks: nothing is lost, nothing stands twice, the
+// harmless variants stand where the fault does, and the order of the work changes nothing.
+func TestFaulted(t *testing.T) {
+	s := plain(t)
+	texts := []string{"all", "exec.timeout:3", "exec.timeout+spec.result-renamed", "exec.slow+call.session"}
+	d := faulted(t, s, instances.FaultOptions{Workers: 1}, texts...)
+	one, err := task.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if two, err := task.Marshal(faulted(t, s, instances.FaultOptions{Workers: 16}, texts...)); err != nil || string(one) != string(two) {
+		t.Errorf("with 16 workers something else is derived: %v", err)
+	}
+	made := map[string]*suite.Instance{}
+	for _, in := range d.Instances {
+		if made[in.ID] != nil {
+			t.Errorf("%s is made twice", in.ID)
+		}
+		made[in.ID] = in
+	}
+	refused := map[string]bool{}
+	for _, r := range d.Rejected {
+		if refused[r.ID] || made[r.ID] != nil {
+			t.Errorf("%s is refused twice, or made too", r.ID)
+		}
+		if condition.Refusals()[r.Reason] == "" {
+			t.Errorf("%s is refused for %q, which is no listed reason", r.ID, r.Reason)
+		}
+		refused[r.ID] = true
+	}
+	counted := 0
+	for name, count := range d.Counts {
+		variant, specification, _ := strings.Cut(name, ":")
+		counted += count.Made
+		if variant == "fault" && count.Made+count.Refused != len(s.Tasks) {
+			t.Errorf("%s: %d made and %d refused of %d tasks", name, count.Made, count.Refused, len(s.Tasks))
+		}
+		if count.NotDrawn != 0 {
+			t.Errorf("%s: %d left out without a limit", name, count.NotDrawn)
+		}
+		of := d.Counts["fault:"+specification].Made
+		if specification != "exec.slow" && variant != "fault" && count.Made+count.Refused != of {
+			t.Errorf("%s: %d made and %d refused, and the fault stands on %d tasks", name, count.Made, count.Refused, of)
+		}
+	}
+	if counted != len(d.Instances) {
+		t.Errorf("%d instances, %d counted", len(d.Instances), counted)
+	}
+	for id, in := range made {
+		variant, specification, _ := strings.Cut(strings.TrimPrefix(id, in.Task+"/"), ":")
+		if variant != "fault" && specification != "exec.slow" && made[in.Task+"/fault:"+specification] == nil {
+			t.Errorf("%s stands where the fault does not", id)
+		}
+		want := map[string]string{
+			"fault": condition.RoleFault, "mirror": condition.RoleFault, "lookalike": condition.RoleLookalike,
+			"control": condition.RoleClean,
+		}[variant]
+		if in.Role != want {
+			t.Errorf("%s has the role %s, want %s", id, in.Role, want)
+		}
+		task := s.Index()[in.Task]
+		if _, _, err := condition.Faults(in.Conditions, condition.FaultInput{Task: task, Tools: s.Toolkit(in, task)}); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if n := len(made); n < 3000 {
+		t.Errorf("%d instances are derived, want some thousands", n)
+	}
+	slow := 0
+	for id, in := range made {
+		if strings.HasSuffix(id, "fault:call.session+exec.slow") {
+			slow++
+			if len(in.Conditions) < 2 || in.Conditions[len(in.Conditions)-1].Variant() != condition.VariantLookalike {
+				t.Errorf("%s has the conditions %v", id, in.Conditions)
+			}
+		}
+	}
+	if slow == 0 {
+		t.Error("no instance is slow and loses its session")
+	}
+}
+
+// TestFaultLimit draws the same tasks whatever else is derived, as many as it may, and more of the same under a higher
+// limit.
+func TestFaultLimit(t *testing.T) {
+	s := plain(t)
+	tasks := func(limit int, texts ...string) []string {
+		var list []string
+		for _, in := range faulted(t, s, instances.FaultOptions{Limit: limit}, texts...).Instances {
+			if strings.HasSuffix(in.ID, "/fault:exec.timeout") {
+				list = append(list, in.Task)
+			}
+		}
+		return list
+	}
+	three, five := tasks(3, "exec.timeout"), tasks(5, "exec.timeout", "spec.unit")
+	if len(three) != 3 || len(five) != 5 {
+		t.Fatalf("limits of 3 and 5 give %d and %d", len(three), len(five))
+	}
+	for _, task := range three {
+		if !slices.Contains(five, task) {
+			t.Errorf("task %s is drawn under a limit of 3 and not of 5", task)
+		}
+	}
+	d := faulted(t, s, instances.FaultOptions{Limit: 3}, "exec.timeout")
+	for _, name := range []string{"fault:exec.timeout", "lookalike:exec.timeout"} {
+		if c := d.Counts[name]; c.Made != 3 || c.Made+c.NotDrawn+c.Refused != len(s.Tasks) {
+			t.Errorf("%s: %+v of %d tasks", name, c, len(s.Tasks))
+		}
+	}
+}
+
+// TestCompareFaults changes faulted instances in one place at a time.
+func TestCompareFaults(t *testing.T) {
+	s := plain(t)
+	wanted := faults(t, "conflict.stale", "distractors-only")
+	d, err := instances.Faulted(s, wanted, instances.FaultOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := len(s.Instances)
+	s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
+	compare := func() string {
+		found, _, err := instances.Compare(s, nil, wanted, instances.FaultOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, x := range found {
+			lines = append(lines, x.ID+": "+x.Message)
+		}
+		return strings.Join(lines, "\n")
+	}
+	if got := compare(); got != "" {
+		t.Fatalf("unchanged: %s", got)
+	}
+	changed := *s.Instances[base]
+	changed.Conditions = slices.Clone(changed.Conditions)
+	changed.Conditions[0].Parameters = []byte(strings.Replace(string(changed.Conditions[0].Parameters), "20", "19", 1))
+	s.Instances[base] = &changed
+	if got, want := compare(), changed.ID+": the instance is another one when it is derived again"; got != want {
+		t.Errorf("other parameters: %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,330 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/relation"
+)
+
+// chance counts the single calls that return gold (see [task.SingleCalls]).
+func (p *Prover) chance(ctx context.Context, c *Claim, gold *task.Gold) (task.Chance, error) {
+	var chance task.Chance
+	u := p.universes[c.Style]
+	kit := u.whole
+	if len(c.Starts) > 0 {
+		var err error
+		if kit, err = p.special(u, c.Starts); err != nil {
+			return chance, err
+		}
+	}
+	for _, call := range task.SingleCalls(kit.tools, kit.tables, c.Literals) {
+		chance.Calls++
+		t := kit.byName[call.Tool]
+		right, err := p.hits(ctx, u, c, t, &call, gold)
+		if err != nil {
+			return chance, err
+		}
+		if right {
+			chance.Hits++
+		}
+	}
+	return chance, nil
+}
+
+// singleKit is the tools that single calls are listed of.
+type singleKit struct {
+	tools  []*task.Tool
+	byName map[string]*task.Tool
+	tables []task.Table
+}
+
+func newSingleKit(tools []*task.Tool) *singleKit {
+	kit := &singleKit{tools: tools, byName: make(map[string]*task.Tool, len(tools))}
+	for _, t := range tools {
+		kit.byName[t.Name] = t
+	}
+	return kit
+}
+
+// special gives the operations on data handles as the agent of a task with these starting tables sees them.
+func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
+	key := ""
+	sources := make([]*task.Source, len(starts))
+	names := map[string]bool{}
+	for i, start := range starts {
+		key += start.Source + "\n"
+		for _, src := range p.config.Sources {
+			if src.ID == start.Source {
+				sources[i] = src
+			}
+		}
+		if sources[i] == nil {
+			return nil, fmt.Errorf("starting table %s of %q is not known", start.Source, start.Label)
+		}
+		for j := range sources[i].Keys {
+			names[sources[i].Keys[j].Name] = true
+		}
+	}
+	if u.specialKey == key {
+		return u.special, nil
+	}
+	var tools []*task.Tool
+	for _, t := range u.tools {
+		// A getter of a key that no starting table has is not shown, and what only makes a handle is no single call.
+		if name, bound := t.Body.Fixed["key_name"].(string); (!bound || names[name]) && t.Returns.Types[0] == "array" {
+			tools = append(tools, relation.Specialize(t, sources))
+		}
+	}
+	kit := newSingleKit(tools)
+	for i, start := range starts {
+		kit.tables = append(kit.tables, relation.Describe(start.Label, sources[i]))
+	}
+	u.special, u.specialKey = kit, key
+	return kit, nil
+}
+
+// hits says whether a single call returns gold. What cannot return it is not run.
+func (p *Prover) hits(
+	ctx context.Context, u *toolset, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
+) (bool, error) {
+	var handle *relation.Handle
+	columns, single := t.Body.Columns, t.Body.SingleRow
+	answers := gold.Answers()
+	if t.Body.Engine == task.EngineRelation {
+		single = t.Body.Operation == relation.Aggregate
+		// One call returns one key.
+		if !slices.ContainsFunc(answers, func(a *task.Gold) bool { return len(a.Columns) == 1 && (!single || len(a.Rows) == 1) }) {
+			return false, nil
+		}
+		var mistake *task.ToolError
+		handle, mistake = relation.Apply(t.Body, call.Arguments, func(label string) (*relation.Handle, *task.ToolError) {
+			for _, start := range c.Starts {
+				if start.Label == label {
+					return p.sources[start.Source], nil
+				}
+			}
+			return nil, &task.ToolError{Code: task.CodeBadReference, Message: "There is no such label."}
+		})
+		if mistake != nil {
+			return false, nil
+		}
+		columns = handle.Columns()
+	}
+	possible := false
+	for _, answer := range answers {
+		could, err := p.couldBe(ctx, t, columns, single, answer)
+		if err != nil {
+			return false, err
+		}
+		possible = possible || could
+	}
+	if !possible {
+		return false, nil
+	}
+	var r *task.Result
+	var err error
+	if handle != nil {
+		r, err = p.read(ctx, handle)
+	} else {
+		r, err = p.single(ctx, u, call)
+	}
+	if err != nil || r == nil || !slices.ContainsFunc(answers, func(a *task.Gold) bool { return len(a.Rows) == len(r.Rows) }) {
+		return false, err
+	}
+	return gold.Accepts(task.Answer{Result: r}).Strict, nil
+}
+
+// read runs the statement of a data handle, once for each different one. It gives nil where that fails or returns more
+// rows than any gold has.
+func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Result, error) {
+	id := handle.ID()
+	if r, known := p.handles[id]; known {
+		return r, nil
+	}
+	statement, values := handle.Statement()
+	r, err := p.config.World.WithRows(p.config.LongestGold).Query(ctx, statement, values)
+	if err != nil && !judged(err) {
+		return nil, err
+	}
+	if err != nil {
+		r = nil
+	} else {
+		r = &task.Result{Columns: handle.Keys(), Rows: r.Rows}
+	}
+	if r == nil || len(r.Rows) <= 1 {
+		p.handles[id] = r // aggregates, which many tasks ask for; longer results would fill the memory
+	}
+	return r, nil
+}
+
+// couldBe says whether a tool can return a right result at all: a result of another width cannot, nor can one row where
+// there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
+func (p *Prover) couldBe(
+	ctx context.Context, t *task.Tool, columns []task.Column, single bool, answer *task.Gold,
+) (bool, error) {
+	if len(columns) != len(answer.Columns) || single && len(answer.Rows) != 1 {
+		return false, nil
+	}
+	if len(answer.Rows) == 0 || len(answer.Columns) > 1 {
+		return true, nil // columns may be accepted in another order: only a single one has its place
+	}
+	column := &columns[0]
+	// The column of a UNION is called after that of its first branch, and holds the values of all.
+	if column.Computed || column.Table == "" || strings.Contains(strings.ToUpper(t.Body.Statement), "UNION") {
+		return true, nil
+	}
+	if answer.Rows[0][0] == nil {
+		return true, nil
+	}
+	domain, err := p.domain(ctx, column.Table, column.Column)
+	if err != nil || domain == nil {
+		return true, err
+	}
+	return domain[loose(answer.Rows[0][0])], nil
+}
+
+// maxDomain bounds how many different values of a column are kept: of larger columns every value counts as possible.
+const maxDomain = 20_000
+
+// domain gives the different values of a column of the published database, loosely written, or nil where there are too
+// many.
+func (p *Prover) domain(ctx context.Context, table, column string) (map[string]bool, error) {
+	key := table + "\n" + column
+	if d, known := p.domains[key]; known {
+		return d, nil
+	}
+	values, err := p.config.World.Values(ctx, table, column, maxDomain+1)
+	if err != nil {
+		return nil, fmt.Errorf("values of %s.%s: %w", table, column, err)
+	}
+	var d map[string]bool
+	if len(values) <= maxDomain {
+		d = make(map[string]bool, len(values))
+		for _, v := range values {
+			d[loose(v)] = true
+		}
+	}
+	p.domains[key] = d
+	return d, nil
+}
+
+// loose writes a value so that whatever SQLite, under any affinity or collation, or the comparison of answers may take
+// for equal is written alike: text that is a number as that number, letters in one case, no white space around.
+func loose(v task.Value) string {
+	text := ""
+	switch v := v.(type) {
+	case string:
+		text = strings.TrimSpace(v)
+	case task.Blob:
+		return "blob"
+	default:
+		text = string(task.AppendValue(nil, v))
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
+}
+
+// callKey tells calls of one universe apart.
+func callKey(call *task.Call) (key string, arguments []byte, err error) {
+	arguments, err = task.Marshal(call.Arguments)
+	return call.Tool + string(arguments), arguments, err
+}
+
+// deadKey tells calls apart as callKey does, but for values that stand nowhere in the column that they are compared
+// with for equality: no row can tell them apart, so all of them give the same result.
+func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (string, error) {
+	var b strings.Builder
+	b.WriteString(call.Tool)
+	for i := range t.Body.Bindings {
+		g := &t.Body.Bindings[i]
+		v := call.Arguments[g.Argument]
+		b.WriteByte('\n')
+		if g.Role == task.RoleEqual && g.Kind == task.BindValue && g.Table != "" && g.Column != "" && v != nil {
+			domain, err := p.domain(ctx, g.Table, g.Column)
+			if err != nil {
+				return "", err
+			}
+			if domain != nil && !domain[loose(unescaped(v))] {
+				b.WriteString("dead")
+				continue
+			}
+		}
+		text, err := task.Marshal(v)
+		if err != nil {
+			return "", err
+		}
+		b.Write(text)
+	}
+	return b.String(), nil
+}
+
+// unescaped gives the value that a literal argument stands for.
+func unescaped(v any) task.Value {
+	if text, ok := v.(string); ok {
+		return task.UnescapeText(text)
+	}
+	return v
+}
+
+// single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
+// rows than any gold has.
+func (p *Prover) single(ctx context.Context, u *toolset, call *task.Call) (*task.Result, error) {
+	key, arguments, err := callKey(call)
+	if err != nil {
+		return nil, err
+	}
+	if r, known := u.singles[key]; known {
+		return r, nil
+	}
+	dead, err := p.deadKey(ctx, u.byName[call.Tool], call)
+	if err != nil {
+		return nil, err
+	}
+	if r, known := u.dead[dead]; known {
+		return r, nil
+	}
+	env, err := environment.New(environment.Config{
+		Toolkit: u.toolkit, World: p.config.World.WithRows(p.config.LongestGold), Parallelism: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = env.Step(ctx, task.Turn{Actions: []task.Action{
+		{Kind: task.ActionCall, Label: call.Label, Tool: call.Tool, Arguments: arguments},
+		{Kind: task.ActionAnswer, Answer: []byte(`"$` + call.Label + `$"`)},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if env.Timeouts() > 0 {
+		return nil, &database.LimitError{Kind: database.LimitTime}
+	}
+	var r *task.Result
+	for _, e := range env.Transcript().Events {
+		if e.Kind == transcript.EventAnswer && e.Columns != nil {
+			r = &task.Result{Columns: e.Columns, Rows: e.Result}
+		}
+	}
+	r = p.keep(u, key, r)
+	u.dead[dead] = r
+	return r, nil
+}
+
+// keep remembers what a single call gave.
+func (p *Prover) keep(u *toolset, key string, r *task.Result) *task.Result {
+	if r != nil && len(r.Rows) > p.config.LongestGold {
+		r = nil
+	}
+	u.singles[key] = r
+	return r
+}

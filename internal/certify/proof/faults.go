@@ -1,0 +1,381 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Reasons for which an instance under conditions of the environment is not published.
+const (
+	ReasonNotLanded   = "not_landed"
+	ReasonNotSurvived = "not_survived"
+	ReasonNotClean    = "not_clean"
+	ReasonNotHopeless = "not_hopeless"
+	ReasonAlone       = "fault_not_certified"
+)
+
+// FaultReasons explains them.
+func FaultReasons() map[string]string {
+	return map[string]string{
+		ReasonNotLanded:   "the plan, played by a policy that does not look, gives the right answer in spite of the fault",
+		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
+		ReasonNotClean:    "a policy fails where nothing goes wrong",
+		ReasonAlone:       "the fault that the instance is the harmless or mirrored variant of has no certificate",
+		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not decline",
+	}
+}
+
+// Checks that the certificate of an instance under conditions of the environment names.
+const (
+	CheckLands    = "fault_lands"           // the policy that does not look fails, after the fault struck a call of it
+	CheckSurvived = "recovery_gives_gold"   // the recovery policy gives gold within the base budget
+	CheckAnyFirst = "recovery_from_each"    // it does, whichever tool of any right path is called first
+	CheckHarmless = "harmless_gives_gold"   // both policies give gold where nothing goes wrong
+	CheckClean    = "clean_pair_gives_gold" // the recovery policy gives gold on the task under no condition
+)
+
+// HasPaths says whether right ways beside the plans can be looked for in a style: operations on data handles have too
+// many.
+func HasPaths(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
+
+// Names of the policies that prove.
+const (
+	policyBlind   = "blind"
+	policyRecover = "recover"
+	// policyAfter is the recovery policy after a first call to the tool named behind it.
+	policyAfter = "recover-after:"
+)
+
+// Certified is what came of certifying an instance: a certificate with the transcripts that it speaks of, or a reason
+// why there is none.
+type Certified struct {
+	Certificate *suite.Certificate
+	Played      []*suite.Played
+	Reason      string
+	Message     string
+}
+
+// FaultCertifier certifies instances under conditions of the environment. It is safe for concurrent use.
+type FaultCertifier struct {
+	stage *episode.Stage
+	mu    sync.Mutex
+	clean map[string]*cleanPair // by instance
+}
+
+// cleanPair is what the recovery policy does on a task under no condition.
+type cleanPair struct {
+	once  sync.Once
+	grade grade.Grade
+	err   error
+}
+
+// NewFaultCertifier makes a certifier of the instances of a stage's suite.
+func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
+	return &FaultCertifier{stage: stage, clean: map[string]*cleanPair{}}
+}
+
+// Certify plays an instance as the blind policy and as the recovery policy, in the environment that agents meet, within
+// the base budget (invariants: faults land, and can be survived). Of a fault the first has to fail, after the fault
+// struck one of its calls, and the second to give gold. Of what is harmless both have to give gold, and of a mirror the
+// second at least, as what goes wrong there is no part of the plan. An adaptive fault is played once more for each tool
+// that it can strike first. Where declining is right, the second has to decline: a [HopelessMaker] proves that it is.
+// Clean is the instance of the task under its other conditions alone, nil where there is none: there the recovery
+// policy has to give gold, too. The error is Seatrial's own failure.
+func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
+	c := &certification{FaultCertifier: f, in: in, out: &Certified{
+		Certificate: &suite.Certificate{Instance: in.ID, Transcript: map[string]string{}, Fault: &suite.FaultProof{}},
+	}}
+	if clean == nil {
+		return c.refuse(ReasonNotClean, "the task has no certificate without the fault"), nil
+	}
+	pair, err := f.cleanPair(ctx, clean)
+	if err != nil {
+		return nil, err
+	}
+	if !pair.Success {
+		return c.refuse(ReasonNotClean, "without the fault, the recovery policy ends with %s", outcome(&pair)), nil
+	}
+	c.out.Certificate.Fault.CleanTurns, c.out.Certificate.Fault.CleanCalls = pair.Turns, pair.Calls
+	if c.task, err = f.stage.Shown(in); err != nil {
+		return nil, err
+	}
+	return c.certify(ctx)
+}
+
+// certification is one instance that is being certified.
+type certification struct {
+	*FaultCertifier
+	in   *suite.Instance
+	task *task.Task
+	out  *Certified
+}
+
+func (c *certification) refuse(reason, format string, args ...any) *Certified {
+	return &Certified{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+func (c *certification) certify(ctx context.Context) (*Certified, error) {
+	if c.in.Role == condition.RoleHopeless {
+		return c.declines(ctx)
+	}
+	blind, record, err := c.play(ctx, policyBlind, "")
+	if err != nil {
+		return nil, err
+	}
+	cert := c.out.Certificate
+	mirrored := slices.ContainsFunc(c.in.Conditions, func(d condition.Condition) bool {
+		return d.Variant() == condition.VariantMirror
+	})
+	switch {
+	case c.in.Role == condition.RoleFault && !mirrored:
+		if blind.Success || !blind.Landed {
+			return c.refuse(ReasonNotLanded, "the policy that does not look ends with %s, and %d decisions were applied", outcome(&blind),
+				applied(record)), nil
+		}
+		cert.Fault.Landed = landed(record)
+		cert.Checks = append(cert.Checks, CheckLands)
+	case !blind.Success:
+		return c.refuse(ReasonNotClean, "the policy that does not look ends with %s", outcome(&blind)), nil
+	default:
+		cert.Checks = append(cert.Checks, CheckHarmless)
+	}
+	recovered, record, err := c.play(ctx, policyRecover, "")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case recovered.Success:
+	case c.in.Role == condition.RoleFault:
+		return c.refuse(ReasonNotSurvived, "the recovery policy ends with %s", outcome(&recovered)), nil
+	default:
+		return c.refuse(ReasonNotClean, "the recovery policy ends with %s", outcome(&recovered)), nil
+	}
+	cert.Fault.Turns, cert.Fault.Calls = recovered.Turns, recovered.Calls
+	if c.in.Role == condition.RoleFault {
+		cert.Checks = append(cert.Checks, CheckSurvived)
+		cert.Fault.Recovered, cert.Fault.Backup = backup(c.task, c.in.Primary, record)
+		refused, err := c.anyFirst(ctx)
+		if refused != nil || err != nil {
+			return refused, err
+		}
+	}
+	cert.Checks = append(cert.Checks, CheckClean)
+	return c.out, nil
+}
+
+// declines plays an instance in which declining is right. That nothing else is, others prove.
+func (c *certification) declines(ctx context.Context) (*Certified, error) {
+	g, _, err := c.play(ctx, policyRecover, "")
+	if err != nil {
+		return nil, err
+	}
+	if !g.Success {
+		return c.refuse(ReasonNotHopeless, "the recovery policy ends with %s", outcome(&g)), nil
+	}
+	cert := c.out.Certificate
+	cert.Fault.Turns, cert.Fault.Calls = g.Turns, g.Calls
+	cert.Checks = append(cert.Checks, CheckDeclines, CheckClean)
+	return c.out, nil
+}
+
+// anyFirst plays an adaptive fault once for each tool that it can strike.
+func (c *certification) anyFirst(ctx context.Context) (*Certified, error) {
+	var tools []string
+	for _, d := range c.in.Conditions {
+		tools = append(tools, d.StrikesFirst()...)
+	}
+	for _, tool := range tools {
+		g, record, err := c.play(ctx, policyAfter+tool, tool)
+		if err != nil {
+			return nil, err
+		}
+		if !g.Success {
+			return c.refuse(ReasonNotSurvived, "after a first call to %s the recovery policy ends with %s", tool, outcome(&g)), nil
+		}
+		if at := slices.IndexFunc(record.Events, func(e transcript.Event) bool { return e.Kind == transcript.EventCall }); at < 0 ||
+			record.Events[at].Error == nil {
+			return c.refuse(ReasonNotLanded, "a first call to %s goes through", tool), nil
+		}
+	}
+	if len(tools) > 0 {
+		c.out.Certificate.Checks = append(c.out.Certificate.Checks, CheckAnyFirst)
+	}
+	return nil, nil
+}
+
+// play plays the instance as a policy, after a first call to a tool where one is named, and keeps the transcript.
+func (c *certification) play(ctx context.Context, name, first string) (grade.Grade, *transcript.Transcript, error) {
+	g, record, err := c.playPolicy(ctx, c.in, c.task, name, first)
+	if err != nil {
+		return g, nil, err
+	}
+	digest, err := record.Digest()
+	if err != nil {
+		return g, nil, err
+	}
+	text, err := record.Encode()
+	if err != nil {
+		return g, nil, err
+	}
+	played := &suite.Played{Instance: c.in.ID, Policy: name}
+	for line := range bytes.Lines(text) {
+		played.Lines = append(played.Lines, json.RawMessage(bytes.TrimRight(line, "\n")))
+	}
+	c.out.Played = append(c.out.Played, played)
+	c.out.Certificate.Transcript[name] = digest
+	return g, record, nil
+}
+
+func (f *FaultCertifier) playPolicy(
+	ctx context.Context, in *suite.Instance, t *task.Task, name, first string,
+) (grade.Grade, *transcript.Transcript, error) {
+	// The instance alone names the episode: the suite's digest is not known before the suite is written.
+	header := transcript.Header{
+		ID: task.Hash(in.Seed, "certificate", in.ID, name), Instance: in.ID, Task: in.Task, Agent: name,
+	}
+	env, err := f.stage.Environment(ctx, in, episode.Seat{Header: header, Budget: episode.BudgetOf(in, t)})
+	if err != nil {
+		return grade.Grade{}, nil, err
+	}
+	policy := name
+	if first != "" {
+		policy = policyRecover
+	}
+	var player episode.Agent
+	player, err = agent.NewPolicy(policy, agent.PolicyInput{Task: t, Primary: in.Primary, Seed: in.Seed})
+	if err != nil {
+		return grade.Grade{}, nil, err
+	}
+	if first != "" {
+		player = &probing{tool: first, Agent: player}
+	}
+	record, err := episode.Play(ctx, env, player)
+	if err != nil {
+		return grade.Grade{}, nil, err
+	}
+	g, err := grade.Of(t, record)
+	return g, record, err
+}
+
+func (f *FaultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (grade.Grade, error) {
+	f.mu.Lock()
+	pair := f.clean[clean.ID]
+	if pair == nil {
+		pair = &cleanPair{}
+		f.clean[clean.ID] = pair
+	}
+	f.mu.Unlock()
+	pair.once.Do(func() {
+		var task *task.Task
+		if task, pair.err = f.stage.Shown(clean); pair.err == nil {
+			pair.grade, _, pair.err = f.playPolicy(ctx, clean, task, policyRecover, "")
+		}
+	})
+	return pair.grade, pair.err
+}
+
+// probing calls a tool before the agent has its first turn, and hands nothing of it on.
+type probing struct {
+	episode.Agent
+	tool  string
+	turns int
+}
+
+// Next is that of [episode.Agent].
+func (p *probing) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
+	p.turns++
+	switch p.turns {
+	case 1:
+		return task.Turn{Actions: []task.Action{{
+			Kind: task.ActionCall, Label: "probe", Tool: p.tool, Arguments: json.RawMessage(`{}`),
+		}}}, nil
+	case 2:
+		seen = nil
+	}
+	return p.Agent.Next(ctx, view, seen)
+}
+
+// outcome says how an episode ended.
+func outcome(g *grade.Grade) string {
+	switch {
+	case g.Success:
+		return g.Outcome
+	case g.Budget != "":
+		return g.Outcome + " (" + g.Budget + ")"
+	case g.Cause != "":
+		return g.Outcome + " (" + g.Cause + ")"
+	default:
+		return g.Outcome
+	}
+}
+
+func applied(t *transcript.Transcript) int {
+	n := 0
+	for i := range t.Events {
+		if t.Events[i].Kind == transcript.EventDecision && t.Events[i].Applied {
+			n++
+		}
+	}
+	return n
+}
+
+// landedWrong is how a fault landed that left no error behind.
+const landedWrong = "wrong_answer"
+
+// landed says how a fault landed: by the code of the last error that an episode met, or by a wrong answer.
+func landed(t *transcript.Transcript) string {
+	code := landedWrong
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Error != nil {
+			code = e.Error.Code
+		}
+	}
+	return code
+}
+
+// Backup plans by the calls that they make.
+const (
+	backupSingle = "single"
+	backupMulti  = "multi"
+)
+
+// backup says which plan an episode came through by: the primary one where each of its tools answered, or another tool
+// did in its place, else the first plan of which all did. The second value says whether that plan is one call or
+// several.
+func backup(task *task.Task, primary string, t *transcript.Transcript) (kind, calls string) {
+	answered := map[string]bool{}
+	for i := range t.Events {
+		if e := &t.Events[i]; e.Kind == transcript.EventCall && e.Error == nil {
+			answered[e.Tool] = true
+		}
+	}
+	plan := task.Plan(primary)
+	for _, other := range task.Sound() {
+		if whole(plan, answered) {
+			break
+		}
+		if whole(other, answered) {
+			plan = other
+		}
+	}
+	if len(plan.Calls) > 1 {
+		return plan.Kind, backupMulti
+	}
+	return plan.Kind, backupSingle
+}
+
+func whole(plan *task.Plan, answered map[string]bool) bool {
+	return !slices.ContainsFunc(plan.Calls, func(c task.Call) bool { return !answered[c.Tool] })
+}

@@ -1,0 +1,286 @@
+package proof
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// columnDomains says which columns of a database hold values of one kind: those that declared foreign keys join,
+// directly or by way of others. A domain is named by one of its columns; "" is the domain of what comes from no column.
+type columnDomains struct {
+	parent map[string]string
+	keys   map[string]bool // domains that name the rows of a table: nothing that comes from no column is of them
+}
+
+func newColumnDomains(sch *schema.Database) *columnDomains {
+	d := &columnDomains{parent: map[string]string{}, keys: map[string]bool{}}
+	defer d.nameKeys(sch)
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		for _, key := range t.ForeignKeys {
+			target := sch.Table(key.Target)
+			if target == nil {
+				continue
+			}
+			for j, at := range key.Columns {
+				d.join(columnKey(t.Name, t.Columns[at].Name), columnKey(target.Name, target.Columns[key.TargetColumns[j]].Name))
+			}
+		}
+	}
+	return d
+}
+
+// nameKeys finds the domains of keys, when all columns are joined.
+func (d *columnDomains) nameKeys(sch *schema.Database) {
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if len(t.PrimaryKey) == 1 {
+			d.keys[d.of(t.Name, t.Columns[t.PrimaryKey[0]].Name)] = true
+		}
+		for _, key := range t.ForeignKeys {
+			for _, at := range key.Columns {
+				d.keys[d.of(t.Name, t.Columns[at].Name)] = true
+			}
+		}
+	}
+}
+
+func columnKey(table, column string) string {
+	return strings.ToLower(table) + "\n" + strings.ToLower(column)
+}
+
+func (d *columnDomains) root(key string) string {
+	for d.parent[key] != "" {
+		key = d.parent[key]
+	}
+	return key
+}
+
+// join puts two columns into one domain, which keeps the lesser name, so that the order of joining does not matter.
+func (d *columnDomains) join(a, b string) {
+	a, b = d.root(a), d.root(b)
+	if a > b {
+		a, b = b, a
+	}
+	if a != b {
+		d.parent[b] = a
+	}
+}
+
+// of gives the domain of a column, "" where none is named.
+func (d *columnDomains) of(table, column string) string {
+	if table == "" || column == "" {
+		return ""
+	}
+	return d.root(columnKey(table, column))
+}
+
+// counted is the domain of counts: no column holds them, so that they go only to what is compared with no column.
+const counted = "\n"
+
+// placeholder is a parameter of a tool's statement.
+var placeholder = regexp.MustCompile(`\?\d+`)
+
+// resultsOf gives the domain of each column of a tool's result. The least, the greatest, the sum and the mean of a
+// column are of its domain, counts are of their own.
+func (d *columnDomains) resultsOf(t *task.Tool, sch *schema.Database) []string {
+	domains := make([]string, len(t.Body.Columns))
+	aggregated := false
+	for i := range t.Body.Columns {
+		domains[i] = d.of(t.Body.Columns[i].Table, t.Body.Columns[i].Column)
+		aggregated = aggregated || domains[i] == ""
+	}
+	if !aggregated {
+		return domains
+	}
+	q, err := sqlast.Parse(placeholder.ReplaceAllString(t.Body.Statement, "1"), sch)
+	if err != nil || len(q.Stmt.Cores) != 1 {
+		return domains // rows of what other tools returned, say: nothing more is known
+	}
+	core, ok := q.Stmt.Cores[0].(*ast.SelectQuery)
+	if !ok {
+		return domains
+	}
+	for i, item := range q.Expand(core) {
+		call, ok := item.Expr.(*ast.FuncCall)
+		if !ok || i >= len(domains) || domains[i] != "" {
+			continue
+		}
+		switch name := strings.ToLower(call.Name.Name); {
+		case name == "count":
+			domains[i] = counted
+		case len(call.Args) == 1 && (name == "min" || name == "max" || name == "sum" || name == "total" || name == "avg"):
+			of := q.Describe(call.Args[0])
+			domains[i] = d.of(of.Table, of.Column)
+		}
+	}
+	return domains
+}
+
+// pathArgument is an argument of a tool with every binding that it reaches.
+type pathArgument struct {
+	name     string
+	bindings []task.Binding
+	domains  []string // of the bindings
+	limits   bool     // it says how many rows there are, or which: no column's values stand there
+	scalar   bool     // some binding takes one value
+}
+
+// argumentsOf lists the arguments of a tool in the order of their first bindings.
+func (d *columnDomains) argumentsOf(t *task.Tool) []pathArgument {
+	var list []pathArgument
+	at := map[string]int{}
+	for _, b := range t.Body.Bindings {
+		i, known := at[b.Argument]
+		if !known {
+			i = len(list)
+			at[b.Argument] = i
+			list = append(list, pathArgument{name: b.Argument})
+		}
+		a := &list[i]
+		a.bindings = append(a.bindings, b)
+		a.domains = append(a.domains, d.of(b.Table, b.Column))
+		a.limits = a.limits || isLimit(b.Role)
+		a.scalar = a.scalar || b.Kind == task.BindValue
+	}
+	return list
+}
+
+func isLimit(role string) bool { return role == task.RoleLimit || role == task.RoleOffset }
+
+// pathValue is a value of the request that calls can be given.
+type pathValue struct {
+	value  task.Value
+	domain string
+	limits bool // the request gives it as a number of rows
+}
+
+// valuesOf lists the values of a request, each of each domain once. What a literal is used for is read off the direct
+// plan.
+func (k *pathKit) valuesOf(c *Claim) []pathValue {
+	limits := map[string]bool{}
+	for i := range c.Plans {
+		if c.Plans[i].Kind != task.PlanDirect {
+			continue
+		}
+		for _, call := range c.Plans[i].Calls {
+			if t := k.byName[call.Tool]; t != nil {
+				for j := range t.arguments {
+					limits[t.arguments[j].name] = t.arguments[j].limits
+				}
+			}
+		}
+	}
+	var values []pathValue
+	seen := map[string]bool{}
+	for _, l := range c.Literals {
+		v := pathValue{value: l.Value, domain: k.domains.of(l.Table, l.Column), limits: limits[l.Argument]}
+		key := string(task.AppendValue(nil, v.value)) + "\n" + v.domain
+		if v.limits {
+			key += "\n"
+		}
+		if v.value != nil && !seen[key] {
+			seen[key] = true
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// accepts writes a value as the argument, if it is of the argument's domain. Where one of both comes from no column,
+// types alone decide, but that no such value names a row; what counts rows goes to what counts rows, and a list that is
+// known only as what another tool returned takes no value of the request.
+func (a *pathArgument) accepts(d *columnDomains, v *pathValue) (any, bool) {
+	if a.limits != v.limits {
+		return nil, false
+	}
+	var written any
+	for i, b := range a.bindings {
+		w, fits := task.ArgumentOf(b, v.value)
+		returned := b.Role == task.RoleSource && b.Kind == task.BindList && a.domains[i] == ""
+		if !fits || returned || !d.fit(v.domain, a.domains[i]) || b.Kind != a.bindings[0].Kind {
+			return nil, false
+		}
+		written = w
+	}
+	return written, true
+}
+
+// fit says whether a value of one domain can be given where one of another is wanted.
+func (d *columnDomains) fit(value, wanted string) bool {
+	if value == "" {
+		return !d.keys[wanted]
+	}
+	return wanted == "" || value == wanted
+}
+
+// wholeResult stands for all the columns of a result.
+const wholeResult = -1
+
+// takes says whether a result of a tool, or a column of it, can be given for the argument by what is declared: the
+// column is of the same domain, or, where one of both comes from no column, of a type that fits. Records are given
+// whole.
+func (a *pathArgument) takes(d *columnDomains, from *pathTool, at int) bool {
+	if a.limits {
+		return false
+	}
+	for i, b := range a.bindings {
+		if b.Kind == task.BindTable {
+			if at != wholeResult || len(from.names) != len(b.Columns) {
+				return false
+			}
+			continue
+		}
+		if at == wholeResult {
+			return false
+		}
+		domain := from.domains[at]
+		known := domain != "" && domain == a.domains[i]
+		if !d.fit(domain, a.domains[i]) || !known && !typesFit(from.Body.Columns[at].Type, b.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+func typesFit(declared, wanted string) bool {
+	return declared == wanted || declared == task.TypeAny || wanted == task.TypeAny ||
+		declared != task.TypeText && wanted != task.TypeText
+}
+
+// filled lists the ways to give values of the request for all arguments of a tool but one (-1 for none), at most
+// [task.MaxCallsPerTool], the last argument changing fastest, and how many there are beyond them.
+func (t *pathTool) filled(d *columnDomains, values []pathValue, without int) (ways []map[string]any, omitted int) {
+	choices := make([][]any, len(t.arguments))
+	total := 1
+	for i := range t.arguments {
+		if i == without {
+			continue
+		}
+		for j := range values {
+			if written, ok := t.arguments[i].accepts(d, &values[j]); ok {
+				choices[i] = append(choices[i], written)
+			}
+		}
+		if len(choices[i]) == 0 {
+			return nil, 0
+		}
+		total *= len(choices[i])
+	}
+	for n := range min(total, task.MaxCallsPerTool) {
+		way := make(map[string]any, len(choices))
+		for i := len(choices) - 1; i >= 0; i-- {
+			if i != without {
+				way[t.arguments[i].name] = choices[i][n%len(choices[i])]
+				n /= len(choices[i])
+			}
+		}
+		ways = append(ways, way)
+	}
+	return ways, total - len(ways)
+}

@@ -1,0 +1,626 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Reasons for which a task is not put under a condition of the request, beside those of [request.Reasons].
+const (
+	ReasonFewValues    = "few_values"
+	ReasonFewAlike     = "few_alike"
+	ReasonFewAnswers   = "few_answers"
+	ReasonUncertified  = "uncertified"
+	ReasonNotClarified = "not_clarified"
+)
+
+// RequestReasons explains why a task is not put under a condition of the request.
+func RequestReasons() map[string]string {
+	reasons := map[string]string{
+		ReasonFewValues:    "no value that can be left out has four others that a task could be about in its place: that can be said, and have an answer",
+		ReasonFewAlike:     "fewer than five requests that differ in the value alone become the same when it is left out",
+		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
+		ReasonUncertified:  "the task's plan does not give gold under the new wording",
+		ReasonNotClarified: "the user does not tell the value to whoever asks for it, or the plan does not give gold then",
+	}
+	maps.Copy(reasons, request.Reasons())
+	return reasons
+}
+
+// Checks that the certificate of an instance under a condition of the request names.
+const (
+	// every value of the request stands in its new wording, or a form that means the same
+	CheckKept       = "values_kept"
+	CheckIdentical  = "identical_requests" // five complete requests or more become this one, byte for byte
+	CheckApart      = "answers_differ"     // their right answers differ from each other
+	CheckClarified  = "question_answered"  // who asks for the value by its name is told it, and then reaches gold
+	policyAsks      = "ask-then-gold"
+	leastRequests   = 5
+	mostRequests    = 8   // that one certificate names
+	mostTried       = 500 // values that are tried in the place of one
+	mostOtherValues = 2000
+)
+
+// RequestConfig says of which database the instances are.
+type RequestConfig struct {
+	World  *database.World
+	Schema *schema.Database // with titles: see [Titled]
+	Seed   uint64
+	Asked  []condition.Condition // conditions of the request, as they were asked for
+	Stage  *episode.Stage
+	Scribe *Scribe // whose wording comes before that of rules; nil for rules alone
+}
+
+// RequestMaker puts tasks under conditions of the request and proves what it makes. It is not safe for concurrent use.
+type RequestMaker struct {
+	config   RequestConfig
+	examiner *Examiner
+	others   map[string][]task.Value // by the statement that lists them
+	dropped  map[string]*dropped     // by question, evidence and SQL: styles share them
+	requests []asking                // of the database, where meanings are compared
+}
+
+// NewRequestMaker makes a maker.
+func NewRequestMaker(ctx context.Context, c RequestConfig) (*RequestMaker, error) {
+	x, err := NewExaminer(ctx, c.World, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return &RequestMaker{config: c, examiner: x, others: map[string][]task.Value{}, dropped: map[string]*dropped{}}, nil
+}
+
+// Close frees what the maker holds.
+func (m *RequestMaker) Close() { m.examiner.Close() }
+
+// Titles lists what people call the tables and columns of a schema, in its order.
+func Titles(sch *schema.Database) []suite.Title {
+	var list []suite.Title
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if t.Title != "" {
+			list = append(list, suite.Title{Table: t.Name, Title: t.Title})
+		}
+		for j := range t.Columns {
+			if c := &t.Columns[j]; c.Title != "" {
+				list = append(list, suite.Title{Table: t.Name, Column: c.Name, Title: c.Title})
+			}
+		}
+	}
+	return list
+}
+
+// Titled gives the schema of a database with titles and nothing else that people wrote: what requests are put into
+// other words by, when they are made and when they are made again.
+func Titled(ctx context.Context, w *database.World, name string, titles []suite.Title) (*schema.Database, error) {
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sch.Name = name
+	for _, title := range titles {
+		t := sch.Table(title.Table)
+		switch {
+		case t == nil:
+		case title.Column == "":
+			t.Title = title.Title
+		default:
+			if at := t.Column(title.Column); at >= 0 {
+				t.Columns[at].Title = title.Title
+			}
+		}
+	}
+	return sch, nil
+}
+
+// RequestMade is a task under the conditions of the request that were asked for.
+type RequestMade struct {
+	Instances []*suite.Instance
+	Certified []*suite.Certificate // of each
+	Refused   []*suite.Rejection
+	// Fallback names the instances that a writer was to word, and that read as rules made them.
+	Fallback []string
+}
+
+// Make puts one task under each condition. The error is Seatrial's own failure, or that of a statement that ran into
+// its time limit.
+func (m *RequestMaker) Make(ctx context.Context, task *task.Task, clean *suite.Instance) (*RequestMade, error) {
+	t, err := m.taskOf(task)
+	if err != nil {
+		return nil, err
+	}
+	made := &RequestMade{}
+	for _, asked := range m.config.Asked {
+		in, cert, reason, message, err := m.makeOne(ctx, task, t, clean, asked)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: condition %s: %w", task.ID, asked, err)
+		}
+		if reason != "" {
+			made.Refused = append(made.Refused, &suite.Rejection{
+				What: "instance", ID: instances.AskedID(task, asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+				Reason: reason, Message: cmp.Or(message, RequestReasons()[reason]),
+			})
+			continue
+		}
+		made.Instances, made.Certified = append(made.Instances, in), append(made.Certified, cert)
+		if m.config.Scribe != nil && worded[asked.Name] {
+			r, err := in.Conditions[0].Request()
+			if err != nil {
+				return nil, err
+			}
+			if r.Writer == "" {
+				made.Fallback = append(made.Fallback, in.ID)
+			}
+		}
+	}
+	return made, nil
+}
+
+// worded are the conditions under which a writer words requests.
+var worded = map[string]bool{condition.NameParaphrase: true, condition.NameDropDetail: true, condition.NameClarify: true}
+
+func (m *RequestMaker) taskOf(task *task.Task) (*request.Task, error) {
+	query, err := sqlast.Parse(task.SQL, m.config.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", task.ID, err)
+	}
+	return &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query, Literals: task.Literals}, nil
+}
+
+func (m *RequestMaker) makeOne(
+	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
+) (in *suite.Instance, cert *suite.Certificate, reason, message string, err error) {
+	switch asked.Name {
+	case condition.NameDropDetail, condition.NameClarify:
+		return m.incomplete(ctx, tk, t, clean, asked)
+	}
+	written, writer, err := m.written(ctx, t, asked)
+	if err != nil {
+		return nil, nil, "", "", err
+	}
+	r := written
+	if r == nil {
+		if r, reason, err = m.reword(ctx, tk, t, asked); err != nil || reason != "" {
+			return nil, nil, reason, "", err
+		}
+	}
+	changed := &condition.Request{Texts: changedTexts(tk.Messages, r.Messages), Writer: writer}
+	for _, k := range r.Kept {
+		changed.Kept = append(changed.Kept, condition.Kept{Value: task.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
+	}
+	if in, err = instances.RequestInstance(clean, tk, asked, changed); err != nil {
+		return nil, nil, "", "", err
+	}
+	cert, trouble, err := Certify(ctx, m.config.Stage, in)
+	if err != nil || trouble != "" {
+		return nil, nil, ReasonUncertified, trouble, err
+	}
+	cert.Checks = append(cert.Checks, CheckKept)
+	return in, cert, "", "", nil
+}
+
+// written gives the wording that a writer found for a request, nil where it found none.
+func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording, string, error) {
+	if m.config.Scribe == nil || asked.Name != condition.NameParaphrase {
+		return nil, "", nil
+	}
+	p, err := m.page(ctx, t, asked)
+	if err != nil || p == nil {
+		return nil, "", err
+	}
+	text := m.config.Scribe.text(p)
+	if text == "" {
+		return nil, "", nil
+	}
+	return p.Reworded(t, text), m.config.Scribe.name, nil
+}
+
+// reword puts a request into other words that mean the same.
+func (m *RequestMaker) reword(
+	ctx context.Context, tk *task.Task, t *request.Task, asked condition.Condition,
+) (*request.Rewording, string, error) {
+	switch asked.Name {
+	case condition.NameSurface:
+		r, err := asked.Request()
+		if err != nil {
+			return nil, "", err
+		}
+		var failure error
+		others := func(v *request.Value) []task.Value {
+			list, err := m.otherValues(ctx, v)
+			if err != nil {
+				failure = err
+			}
+			return list
+		}
+		made, reason := request.Surface(t, r.Strength, m.config.Seed, others)
+		return made, reason, failure
+	case condition.NameParaphrase:
+		made, reason := request.Paraphrase(t, m.config.Seed)
+		return made, reason, nil
+	case condition.NameDisambiguate:
+		var rows []task.Row
+		for _, answer := range tk.Gold.Answers() {
+			rows = append(rows, answer.Rows...)
+		}
+		made, reason := request.Disambiguate(t, rows)
+		return made, reason, nil
+	default:
+		return nil, "", fmt.Errorf("nothing makes requests under %s", asked)
+	}
+}
+
+// changedTexts lists the messages that read otherwise.
+func changedTexts(was, is []task.Message) []condition.Text {
+	var list []condition.Text
+	for i := range is {
+		if is[i].Content != was[i].Content {
+			list = append(list, condition.Text{Message: i, Content: is[i].Content})
+		}
+	}
+	return list
+}
+
+// otherValues lists the values that might stand in the place of one, its own among them: of a database those that it
+// has.
+func (m *RequestMaker) otherValues(ctx context.Context, v *request.Value) ([]task.Value, error) {
+	o := v.Others()
+	if o.Statement == "" {
+		return o.Values, nil
+	}
+	list, known := m.others[o.Statement]
+	if !known {
+		result, err := m.config.World.Query(ctx, o.Statement, nil)
+		if err != nil && !judged(err) {
+			return nil, err
+		}
+		if err == nil {
+			for _, row := range result.Rows[:min(len(result.Rows), mostOtherValues)] {
+				list = append(list, row[0])
+			}
+		}
+		m.others[o.Statement] = list
+	}
+	return append(v.Like(list), o.Values...), nil
+}
+
+// dropped is a request without one of its values, with the proof that nobody can know it.
+type dropped struct {
+	value  *request.Value
+	made   *request.Dropped
+	proof  *suite.RequestProof
+	open   []request.Told // the values of the proof
+	page   *page          // on which a writer words it, where there is one
+	reason string
+}
+
+// incomplete puts a task under a condition that leaves out a value.
+func (m *RequestMaker) incomplete(
+	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
+) (in *suite.Instance, cert *suite.Certificate, reason, message string, err error) {
+	d, err := m.droppedOf(ctx, t)
+	if err != nil {
+		return nil, nil, "", "", err
+	}
+	if d.reason != "" {
+		return nil, nil, d.reason, "", nil
+	}
+	messages, writer, checks := d.made.Messages, "", []string{CheckIdentical, CheckApart}
+	if d.page != nil {
+		if text := m.config.Scribe.text(d.page); text != "" {
+			messages, writer = slices.Clone(messages), m.config.Scribe.name
+			messages[d.page.Message].Content = text
+			checks = append(checks, CheckWritten)
+		}
+	}
+	changed := &condition.Request{
+		Texts: changedTexts(tk.Messages, messages), Writer: writer,
+		Dropped: &condition.Dropped{
+			Argument: argumentOf(tk, d.value), Table: d.value.Table, Column: d.value.Column, Value: task.AppendValue(nil, d.value.Value),
+			Form: d.made.Form, Phrase: d.made.Phrase, Names: slices.Clone(d.made.Names),
+		},
+	}
+	if a := changed.Dropped.Argument; a != "" && !slices.Contains(changed.Dropped.Names, a) {
+		changed.Dropped.Names = append(changed.Dropped.Names, a)
+	}
+	if d.made.Evidence != tk.Evidence {
+		changed.Evidence = &d.made.Evidence
+	}
+	if asked.Name == condition.NameClarify {
+		changed.User = &condition.User{Reply: d.made.Reply, Others: d.made.Others}
+	}
+	if in, err = instances.RequestInstance(clean, tk, asked, changed); err != nil {
+		return nil, nil, "", "", err
+	}
+	cert = &suite.Certificate{
+		Instance: in.ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof,
+	}
+	if asked.Name == condition.NameClarify {
+		if message, err = m.clarified(ctx, in, cert); err != nil || message != "" {
+			return nil, nil, ReasonNotClarified, message, err
+		}
+	}
+	return in, cert, "", "", nil
+}
+
+// droppedOf gives what is left of a request without one of its values. Styles share it.
+func (m *RequestMaker) droppedOf(ctx context.Context, t *request.Task) (*dropped, error) {
+	messages, err := task.Marshal(t.Messages)
+	if err != nil {
+		return nil, err
+	}
+	key := string(messages) + "\x00" + t.Evidence + "\x00" + t.Query.Source
+	if d := m.dropped[key]; d != nil {
+		return d, nil
+	}
+	d, err := m.drop(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if d.reason == "" && m.config.Scribe != nil {
+		if d.page, err = m.pageOf(ctx, t, d); err != nil {
+			return nil, err
+		}
+	}
+	m.dropped[key] = d
+	return d, nil
+}
+
+// argumentOf names the argument that a value reaches, in the style of the task.
+func argumentOf(t *task.Task, v *request.Value) string {
+	want := string(task.AppendValue(nil, v.Value))
+	for _, l := range t.Literals {
+		if string(task.AppendValue(nil, l.Value)) == want && l.Table == v.Table && l.Column == v.Column {
+			return l.Argument
+		}
+	}
+	return ""
+}
+
+// drop looks for a value that can be left out so that nobody can know it. Values that a sentence says best without come
+// first; among these the seed decides.
+func (m *RequestMaker) drop(ctx context.Context, t *request.Task) (*dropped, error) {
+	values := request.Values(t)
+	if len(values) == 0 {
+		return &dropped{reason: request.ReasonNoValue}, nil
+	}
+	draw := task.Draw(m.config.Seed, "drop-detail", m.config.Schema.Name, t.Query.Source, t.Messages[len(t.Messages)-1].Content)
+	draw.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+	slices.SortStableFunc(values, func(a, b *request.Value) int { return cmp.Compare(a.Rank(), b.Rank()) })
+	// Of the reasons for which values cannot be left out, the one that came closest to a proof is told.
+	order := []string{
+		request.ReasonNotSaid, request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, ReasonFewValues, ReasonFewAlike,
+		ReasonFewAnswers,
+	}
+	reason := request.ReasonNotSaid
+	for _, v := range values {
+		d, err := m.dropValue(ctx, t, v)
+		if err != nil {
+			return nil, err
+		}
+		if d.reason == "" {
+			return d, nil
+		}
+		if slices.Index(order, d.reason) > slices.Index(order, reason) {
+			reason = d.reason
+		}
+	}
+	return &dropped{reason: reason}, nil
+}
+
+// dropValue leaves one value out and looks for requests about other values that become the same by it, with other right
+// answers.
+func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *request.Value) (*dropped, error) {
+	made, reason := v.Drop()
+	if reason != "" {
+		return &dropped{reason: reason}, nil
+	}
+	candidates, err := m.otherValues(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c task.Value) bool { return !v.Fits(c) })
+	if len(candidates)+1 < leastRequests {
+		return &dropped{reason: ReasonFewValues}, nil
+	}
+	draw := task.Draw(m.config.Seed, "drop-detail values", m.config.Schema.Name, t.Query.Source, made.Form)
+	draw.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+	d := &dropped{value: v, made: made, proof: &suite.RequestProof{}}
+	own, err := m.answer(ctx, t.Query)
+	if err != nil {
+		return nil, err
+	}
+	if own == nil {
+		return &dropped{reason: ReasonFewValues}, nil // the task's own answer says nothing
+	}
+	answers := []*task.Gold{own}
+	d.add(v.Value, own)
+	d.open = []request.Told{{Value: v, Form: made.Form}}
+	alike, usable := 1, 1 // usable are those that a task could be about: with a right answer that says something
+	for _, c := range candidates[:min(len(candidates), mostTried)] {
+		other, err := v.With(c)
+		if err != nil {
+			return nil, err
+		}
+		same := v.In(other)
+		if same == nil {
+			continue
+		}
+		again, reason := same.Drop()
+		if reason != "" || !sameRequest(made, again) {
+			continue
+		}
+		alike++
+		gold, err := m.answer(ctx, other.Query)
+		if err != nil {
+			return nil, err
+		}
+		if gold != nil {
+			usable++
+		}
+		if gold == nil || slices.ContainsFunc(answers, func(a *task.Gold) bool { return overlap(a, gold) }) {
+			continue
+		}
+		answers = append(answers, gold)
+		d.open = append(d.open, request.Told{Value: same, Form: again.Form})
+		if d.add(c, gold); len(answers) == mostRequests {
+			break
+		}
+	}
+	switch {
+	case len(answers) >= leastRequests:
+		return d, nil
+	case alike < leastRequests:
+		return &dropped{reason: ReasonFewAlike}, nil
+	case usable < leastRequests:
+		return &dropped{reason: ReasonFewValues}, nil
+	default:
+		return &dropped{reason: ReasonFewAnswers}, nil
+	}
+}
+
+func (d *dropped) add(v task.Value, gold *task.Gold) {
+	d.proof.Values = append(d.proof.Values, json.RawMessage(task.AppendValue(nil, v)))
+	d.proof.Digests = append(d.proof.Digests, gold.Digests()[0])
+}
+
+// sameRequest says whether two requests read the same, byte for byte.
+func sameRequest(a, b *request.Dropped) bool {
+	return a.Evidence == b.Evidence && slices.Equal(a.Messages, b.Messages)
+}
+
+// answer gives the right answer of a query on the published database; nil where it has none that can be told, or one
+// that says nothing: no rows, or missing values alone.
+func (m *RequestMaker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold, error) {
+	columns := Columns(q)
+	f, err := m.examiner.examine(ctx, q, columns) // once each: what is remembered would be for nothing
+	if err != nil || f.Reason != "" {
+		return nil, err
+	}
+	something := slices.ContainsFunc(f.Result.Rows, func(row task.Row) bool {
+		return slices.ContainsFunc(row, func(v task.Value) bool { return v != nil })
+	})
+	if !something {
+		return nil, nil
+	}
+	gold := f.Gold(columns)
+	return &gold, nil
+}
+
+// overlap says whether some answer is right for both.
+func overlap(a, b *task.Gold) bool {
+	holds := func(gold, other *task.Gold) bool {
+		return slices.ContainsFunc(other.Answers(), func(g *task.Gold) bool {
+			return gold.Holds(&task.Result{Columns: columnNames(g), Rows: g.Rows})
+		})
+	}
+	return holds(a, b) || holds(b, a)
+}
+
+func columnNames(g *task.Gold) []string {
+	names := make([]string, len(g.Columns))
+	for i, c := range g.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then goes on
+// as the plan has it. It gives what went wrong, "" for nothing.
+func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *suite.Certificate) (string, error) {
+	user, err := condition.UserOf(in.Conditions)
+	if err != nil {
+		return "", err
+	}
+	r, err := in.Conditions[0].Request()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range r.Dropped.Names {
+		if reply, _ := user.Answer(nil, "Which "+name+" do you mean?"); reply != r.User.Reply {
+			return fmt.Sprintf("asked for %q the user says %q", name, reply), nil
+		}
+	}
+	t, err := m.config.Stage.Shown(in)
+	if err != nil {
+		return "", err
+	}
+	header := transcript.Header{
+		ID: task.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task, Agent: policyAsks,
+	}
+	env, err := m.config.Stage.Environment(ctx, in, episode.Seat{Header: header})
+	if err != nil {
+		return "", err
+	}
+	question := task.Action{Kind: task.ActionAsk, Text: "Which " + r.Dropped.Names[0] + " do you mean?"}
+	observations, err := env.Step(ctx, task.Turn{Actions: []task.Action{question}})
+	if err != nil {
+		return "", err
+	}
+	if observations[0].Note != r.User.Reply {
+		return fmt.Sprintf("asked, the environment says %q", observations[0].Note), nil
+	}
+	policy, err := agent.NewPolicy("gold-"+in.Primary, agent.PolicyInput{Task: t, Primary: in.Primary, Seed: in.Seed})
+	if err != nil {
+		return "", err
+	}
+	record, err := episode.Play(ctx, env, policy)
+	if err != nil {
+		return "", err
+	}
+	result, trouble := answerOf(record)
+	if trouble != "" {
+		return trouble, nil
+	}
+	if !t.Gold.Accepts(task.Answer{Result: result}).Strict {
+		return fmt.Sprintf("its %s plan does not give gold", in.Primary), nil
+	}
+	digest, err := record.Digest()
+	if err != nil {
+		return "", err
+	}
+	cert.Transcript = map[string]string{policyAsks: digest}
+	cert.Plans = []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(t.Gold.Ordered())}}
+	cert.Checks = append(cert.Checks, CheckClarified)
+	return "", nil
+}
+
+// AccountRequests counts what became of tasks under conditions of the request, by the condition as it was asked for.
+func AccountRequests(tasks []*task.Task, made []*RequestMade) map[string]suite.InstanceCounts {
+	counts := map[string]suite.InstanceCounts{}
+	for i, t := range tasks {
+		if made[i] == nil {
+			continue
+		}
+		for _, in := range made[i].Instances {
+			c := counts[in.ID[len(t.ID)+1:]]
+			c.Made++
+			c.Certified++
+			if slices.Contains(made[i].Fallback, in.ID) {
+				c.Fallback++
+			}
+			counts[in.ID[len(t.ID)+1:]] = c
+		}
+		for _, r := range made[i].Refused {
+			c := counts[r.ID[len(t.ID)+1:]]
+			c.Refuse(r.Reason)
+			counts[r.ID[len(t.ID)+1:]] = c
+		}
+	}
+	return counts
+}

@@ -1,0 +1,265 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"golang.org/x/sync/errgroup"
+)
+
+// CheckWritten says of an incomplete request that a writer worded it who was told nothing of the value, and whose text
+// was judged by all of the values alike: it is the same for each of them.
+const CheckWritten = "wording_knows_no_value"
+
+// Bounds on asking a writer.
+const (
+	writerAttempts = 3
+	writersAtOnce  = 8
+	leastNear      = 0.5 // cosine
+)
+
+// Scribe keeps what a writer wrote of requests, and asks for what is not there yet. It is safe for concurrent use.
+type Scribe struct {
+	name    string
+	writer  compile.Writer // nil: nobody is asked, and what is not there is missing
+	vectors *embedding.Vectors
+
+	mu      sync.Mutex
+	known   map[string]request.Written
+	settled map[string]request.Written
+	missing []string // keys of pages that nobody could be asked about
+
+	judging sync.Mutex // pages of one task share what is found out about it once
+}
+
+// NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where nobody is to be
+// asked. Where there are vectors, a text has to be near to the request that it words, and nearer than to any other.
+func NewScribe(name string, before []request.Written, writer compile.Writer, vectors *embedding.Vectors) *Scribe {
+	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{}, settled: map[string]request.Written{}}
+	for _, w := range before {
+		if w.Writer == name {
+			s.known[w.Key] = w
+		}
+	}
+	return s
+}
+
+// page is a page with the requests that its text must not come nearer to than to its own.
+type page struct {
+	*request.Page
+	condition string
+	others    []string
+}
+
+// settle asks the writer about pages that are not settled, side by side, each at most three times. What was written
+// before is judged again, and asked for anew where it would not be taken today.
+func (s *Scribe) settle(ctx context.Context, pages []*page) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writersAtOnce)
+	asked := map[string]bool{}
+	for _, p := range pages {
+		if asked[p.Key] || s.has(p.Key) {
+			continue
+		}
+		asked[p.Key] = true
+		group.Go(func() error {
+			w, err := s.ask(ctx, p)
+			if err != nil {
+				return err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if w == nil {
+				s.missing = append(s.missing, p.Key)
+			} else if _, twice := s.settled[p.Key]; !twice {
+				s.settled[p.Key] = *w
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (s *Scribe) has(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, settled := s.settled[key]
+	return settled
+}
+
+// ask settles one page; nil where nobody can be asked.
+func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
+	if w, known := s.known[p.Key]; known {
+		if !w.Accepted {
+			return &w, nil
+		}
+		complaint, err := s.complaint(ctx, p, w.Text)
+		if err != nil {
+			return nil, err
+		}
+		if complaint == "" {
+			return &w, nil
+		}
+	}
+	if s.writer == nil {
+		return nil, nil
+	}
+	w := &request.Written{Key: p.Key, Condition: p.condition, Writer: s.name}
+	for w.Attempts < writerAttempts {
+		text, err := s.writer.Write(ctx, p.Prompt(w.Complaint))
+		if err != nil {
+			return nil, err
+		}
+		w.Attempts++
+		text = strings.TrimSpace(text)
+		if w.Complaint, err = s.complaint(ctx, p, text); err != nil {
+			return nil, err
+		}
+		if w.Complaint == "" {
+			w.Accepted, w.Text = true, text
+			break
+		}
+	}
+	return w, nil
+}
+
+// complaint judges a text, last by its meaning.
+func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, error) {
+	if complaint := s.judge(p, text); complaint != "" || s.vectors == nil {
+		return complaint, nil
+	}
+	texts := append([]string{text, p.Own}, p.others...)
+	vectors := make([]embedding.Vector, len(texts))
+	for i := range texts { // one by one: which of them are known already is a matter of chance
+		list, err := s.vectors.Of(ctx, texts[i])
+		if err != nil {
+			return "", err
+		}
+		vectors[i] = list[0]
+	}
+	near := embedding.Cosine(vectors[0], vectors[1])
+	if near < leastNear || slices.ContainsFunc(vectors[2:], func(v embedding.Vector) bool { return embedding.Cosine(vectors[0], v) >= near }) {
+		return request.ComplainFar, nil
+	}
+	s.vectors.Keep(texts...)
+	return "", nil
+}
+
+// judge judges a text by its words: one at a time, which costs little beside writing it.
+func (s *Scribe) judge(p *page, text string) string {
+	s.judging.Lock()
+	defer s.judging.Unlock()
+	return p.Complaint(text)
+}
+
+// text gives what the writer wrote on a page, "" where what rules made stays.
+func (s *Scribe) text(p *page) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settled[p.Key].Text
+}
+
+// Records lists what was written of requests, in the order of the keys.
+func (s *Scribe) Records() []request.Written {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []request.Written
+	for _, key := range slices.Sorted(keysOf(s.settled)) {
+		list = append(list, s.settled[key])
+	}
+	return list
+}
+
+// Missing says how many pages nobody could be asked about.
+func (s *Scribe) Missing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.missing)
+}
+
+// Ask has the writer word the requests of tasks under the conditions that were asked for, ahead of [RequestMaker.Make].
+// It does nothing where there is no scribe.
+func (m *RequestMaker) Ask(ctx context.Context, tasks []*task.Task) error {
+	if m.config.Scribe == nil {
+		return nil
+	}
+	m.requests = nil
+	for _, task := range tasks {
+		m.requests = append(m.requests, asking{task.Question(), task.SQL})
+	}
+	var pages []*page
+	for _, task := range tasks {
+		t, err := m.taskOf(task)
+		if err != nil {
+			return err
+		}
+		for _, asked := range m.config.Asked {
+			p, err := m.page(ctx, t, asked)
+			if err != nil {
+				return err
+			}
+			if p != nil {
+				pages = append(pages, p)
+			}
+		}
+	}
+	return m.config.Scribe.settle(ctx, pages)
+}
+
+// asking is a request and what it asks.
+type asking struct{ question, sql string }
+
+// page gives the page of a task under a condition, nil where a writer has nothing to do with it.
+func (m *RequestMaker) page(ctx context.Context, t *request.Task, asked condition.Condition) (*page, error) {
+	switch asked.Name {
+	case condition.NameParaphrase:
+		made := request.WrittenParaphrase(t)
+		if made == nil {
+			return nil, nil
+		}
+		p := &page{Page: made, condition: condition.NameParaphrase}
+		for _, other := range m.requests {
+			if other.sql != t.Query.Source && other.question != made.Own && !slices.Contains(p.others, other.question) {
+				p.others = append(p.others, other.question)
+			}
+		}
+		return p, nil
+	case condition.NameDropDetail, condition.NameClarify:
+		d, err := m.droppedOf(ctx, t)
+		if err != nil || d.reason != "" {
+			return nil, err
+		}
+		return d.page, nil
+	}
+	return nil, nil
+}
+
+// pageOf gives the page on which a writer words what is left of a request.
+func (m *RequestMaker) pageOf(ctx context.Context, t *request.Task, d *dropped) (*page, error) {
+	column, err := m.otherValues(ctx, d.value)
+	if err != nil {
+		return nil, err
+	}
+	made := d.made.WrittenDrop(t, d.open, column)
+	if made == nil {
+		return nil, nil
+	}
+	return &page{Page: made, condition: condition.NameDropDetail}, nil
+}
+
+// lacksVector says that a suite lacks a vector by which something was decided.
+func (v *suiteVerifier) lacksVector(err error) bool {
+	var missing *embedding.MissingError
+	if errors.As(err, &missing) {
+		v.report("suite", "%v", missing)
+	}
+	return missing != nil
+}

@@ -1,0 +1,178 @@
+package proof
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// saidOf lists the values of the calls that serve a static task, each with the others that are as right, elements of
+// lists by themselves.
+func saidOf(t *task.Task) []request.Said {
+	forms := possible(t)
+	var list []request.Said
+	for _, c := range t.Needed() {
+		for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
+			leavesOf(c.Arguments[name], false, func(v task.Value, part bool) {
+				one := request.Said{Argument: name, Value: v, Part: part}
+				if !part {
+					one.Forms = forms[name]
+				}
+				list = append(list, one)
+			})
+		}
+	}
+	return list
+}
+
+// possible lists the texts and numbers that are right for each argument of a task's first call, as its corpus lists
+// them.
+func possible(t *task.Task) map[string][]task.Value {
+	if t.Gold.Expected == nil || t.Gold.Expected.Answers == "" {
+		return nil
+	}
+	var answers []map[string]map[string][]json.RawMessage
+	if json.Unmarshal([]byte(t.Gold.Expected.Answers), &answers) != nil || len(answers) == 0 {
+		return nil
+	}
+	forms := map[string][]task.Value{}
+	for _, function := range answers[:1] {
+		for _, arguments := range function {
+			for name, values := range arguments {
+				for _, raw := range values {
+					v, err := task.DecodeValue(raw)
+					if err != nil {
+						continue
+					}
+					switch v.(type) {
+					case string, int64, float64:
+						forms[name] = append(forms[name], v)
+					}
+				}
+			}
+		}
+	}
+	return forms
+}
+
+func leavesOf(v any, part bool, visit func(v task.Value, part bool)) {
+	switch v := v.(type) {
+	case string, int64, float64:
+		visit(v, part)
+	case []any:
+		for _, e := range v {
+			leavesOf(e, true, visit)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			leavesOf(v[name], true, visit)
+		}
+	}
+}
+
+// told is what agents are told of tools: names, descriptions and listed values.
+func told(tools []*task.Tool) string {
+	var b strings.Builder
+	var walk func(s *task.Schema)
+	walk = func(s *task.Schema) {
+		if s == nil {
+			return
+		}
+		b.WriteString(s.Description + "\n")
+		for _, v := range s.Enum {
+			b.Write(task.AppendValue(nil, v))
+			b.WriteByte('\n')
+		}
+		walk(s.Items)
+		for _, p := range s.Properties {
+			walk(p.Schema)
+		}
+	}
+	for _, t := range tools {
+		b.WriteString(t.Name + "\n" + t.Description + "\n")
+		walk(t.Parameters)
+	}
+	return b.String()
+}
+
+var (
+	mentionsDefault = regexp.MustCompile(`(?i)\bdefaults?\b|\boptional\b|\bif (?:not|none|omitted)\b`)
+	outputNames     = regexp.MustCompile(`['"](\w+)['"]\s*:`)
+)
+
+// required says whether a tool cannot be called without an argument: it is required, and there is no default, be it one
+// that agents are told of or one of the document. (What documents give beside the required parameters of ToolBench is
+// an example.)
+func required(t *task.Tool, argument string) bool {
+	if t.Parameters == nil || !slices.Contains(t.Parameters.Required, argument) {
+		return false
+	}
+	if p := t.Parameters.Property(argument); p == nil || mentionsDefault.MatchString(p.Description) {
+		return false
+	}
+	var document struct {
+		Parameters struct {
+			Properties map[string]struct {
+				Default json.RawMessage `json:"default"`
+			} `json:"properties"`
+		} `json:"parameters"`
+	}
+	return json.Unmarshal([]byte(t.Document), &document) != nil || document.Parameters.Properties[argument].Default == nil
+}
+
+// gives says whether a tool may return the value of an argument: its documented results have the name, or its name and
+// the first words of its description say that it gets such a thing.
+func gives(t *task.Tool, argument string) bool {
+	want := strings.Join(task.NameWords(argument), " ")
+	if slices.ContainsFunc(results(t.Document), func(name string) bool { return strings.Join(task.NameWords(name), " ") == want }) {
+		return true
+	}
+	what := strings.ToLower(t.Description)
+	for _, end := range []string{". ", " given ", " by ", " based ", " using ", " with ", " from ", " for ", " of ", " in ", " that "} {
+		what, _, _ = strings.Cut(what, end)
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(what), " ")
+	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(task.NameWords(rest), " ")+" ", " "+want+" ")
+}
+
+// getting are verbs of descriptions that say what a tool returns.
+var getting = strings.Fields("get gets retrieve retrieves return returns fetch fetches find finds search searches lookup generate generates list lists obtain obtains")
+
+// results lists the names of what a tool returns, as its document says.
+func results(document string) []string {
+	var names []string
+	var bench struct {
+		Response any `json:"template_response"`
+	}
+	if json.Unmarshal([]byte(document), &bench) == nil {
+		var walk func(v any)
+		walk = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, inner := range v {
+					names = append(names, name)
+					walk(inner)
+				}
+			case []any:
+				for _, e := range v {
+					walk(e)
+				}
+			}
+		}
+		walk(bench.Response)
+		return names
+	}
+	if _, outputs, found := strings.Cut(document, "output_parameters"); found {
+		for _, at := range outputNames.FindAllStringSubmatch(outputs, -1) {
+			if at[1] != "type" && at[1] != "description" && at[1] != "format" {
+				names = append(names, at[1])
+			}
+		}
+	}
+	return names
+}

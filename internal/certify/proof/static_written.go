@@ -1,0 +1,202 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/certify/twin"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// staticPages is what a writer is asked about a task under one condition.
+type staticPages struct {
+	own   *page          // of the request
+	value *request.Value // that own leaves out
+	near  []*page        // requests near to it
+	tools []*page        // the tools of those that were taken, nil for the others
+}
+
+// Complaints about the specification of a tool.
+const (
+	complainSpecification = "the reply is not one JSON object with the fields name, description and parameters, and nothing around it"
+	complainToolName      = "the name has other signs than letters, digits, dots and underscores, is longer than 64, or is that of a tool that there is"
+	complainServes        = "the tool does what the one in the example does, or can be called as it is: it has to do something else"
+)
+
+// ask has the writer word what it can, side by side: requests and near requests first, then the tools of these.
+func (m *StaticMaker) ask(ctx context.Context) error {
+	if m.scribe == nil {
+		return nil
+	}
+	m.pages = map[string]*staticPages{}
+	var first, second []*page
+	for _, task := range m.suite.Tasks {
+		for _, asked := range m.asked {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p, err := m.pagesOf(task, asked)
+			if err != nil {
+				return fmt.Errorf("task %s: condition %s: %w", task.ID, asked, err)
+			}
+			m.pages[task.ID+"\n"+asked.String()] = p
+			if p.own != nil {
+				first = append(first, p.own)
+			}
+			first = append(first, p.near...)
+		}
+	}
+	if err := m.scribe.settle(ctx, first); err != nil {
+		return err
+	}
+	for _, task := range m.suite.Tasks {
+		for _, asked := range m.asked {
+			p := m.pages[task.ID+"\n"+asked.String()]
+			for _, near := range p.near {
+				var made *page
+				if said := m.scribe.text(near); said != "" {
+					var err error
+					if made, err = m.toolPage(task, said); err != nil {
+						return err
+					}
+					second = append(second, made)
+				}
+				p.tools = append(p.tools, made)
+			}
+		}
+	}
+	return m.scribe.settle(ctx, second)
+}
+
+// pagesOf gives the pages of a task under a condition that do not depend on others.
+func (m *StaticMaker) pagesOf(task *task.Task, asked condition.Condition) (*staticPages, error) {
+	p := &staticPages{}
+	switch asked.Name {
+	case condition.NameParaphrase:
+		if made := request.SpokenParaphrase(m.spoken(task)); made != nil {
+			p.own = &page{Page: made, condition: asked.Name}
+		}
+	case condition.NameDropDetail:
+		values, reason, _ := m.droppable(task, m.spoken(task))
+		if reason != "" {
+			return p, nil
+		}
+		for _, v := range values {
+			if _, blocked := m.blocked(task, v); blocked != "" {
+				continue
+			}
+			if made := v.WrittenMissing(); made != nil {
+				p.own, p.value = &page{Page: made, condition: asked.Name}, v
+				break
+			}
+		}
+	case condition.NameRelatedTools:
+		choice, err := asked.Choice()
+		if err != nil {
+			return nil, err
+		}
+		needs := m.needsOf(task)
+		if len(needs) == 0 {
+			return p, nil
+		}
+		text, err := specification(needs[0].Tool)
+		if err != nil {
+			return nil, err
+		}
+		for n := 1; n <= choice.Tools; n++ {
+			p.near = append(p.near, &page{Page: request.NearRequest(task.Question(), text, n), condition: asked.Name})
+		}
+	}
+	return p, nil
+}
+
+// specification writes a tool as agents are shown it.
+func specification(t *task.Tool) (string, error) {
+	text, err := task.Marshal(writtenTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	return string(text), err
+}
+
+// writtenTool is the specification of a tool as a writer writes it.
+type writtenTool struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Parameters  *task.Schema `json:"parameters"`
+}
+
+var writtenToolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
+
+// toolPage gives the page on which a writer specifies the tool of a near request.
+func (m *StaticMaker) toolPage(task *task.Task, asked string) (*page, error) {
+	needs := m.needsOf(task)
+	example, err := specification(needs[0].Tool)
+	if err != nil {
+		return nil, err
+	}
+	judge := func(text string) string {
+		_, complaint := m.readTool(task, needs, text)
+		return complaint
+	}
+	return &page{Page: request.Specification(example, asked, judge), condition: condition.NameRelatedTools}, nil
+}
+
+// readTool reads a specification and says what is wrong with it, "" for nothing.
+func (m *StaticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*task.Tool, string) {
+	var w writtenTool
+	if err := task.DecodeStrict([]byte(text), &w); err != nil || strings.TrimSpace(w.Description) == "" || w.Parameters == nil {
+		return nil, complainSpecification
+	}
+	t := &task.Tool{
+		Name: w.Name, Description: w.Description, Parameters: w.Parameters, Style: task.StyleStatic, Database: tk.Database,
+	}
+	if wrong := badTool(t); wrong != "" {
+		return nil, complainSpecification + ": " + wrong
+	}
+	shelf, shown := m.shelves[tk.Corpus], m.shown[tk.Database]
+	switch {
+	case !writtenToolName.MatchString(t.Name) || slices.ContainsFunc(shown, func(o *task.Tool) bool { return twin.SameName(o.Name, t.Name) }):
+		return nil, complainToolName
+	case slices.ContainsFunc(needs, func(n twin.Need) bool { return shelf.Serves(t, &n) }):
+		return nil, complainServes
+	}
+	return t, ""
+}
+
+// writtenTools lists the tools that a writer made for a task, none of the name or nearly the signature of another.
+func (m *StaticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*task.Tool {
+	p := m.pages[tk.ID+"\n"+asked.String()]
+	if p == nil {
+		return nil
+	}
+	var tools []*task.Tool
+	needs, shelf := m.needsOf(tk), m.shelves[tk.Corpus]
+	for _, made := range p.tools {
+		if made == nil {
+			continue
+		}
+		text := m.scribe.text(made)
+		if text == "" {
+			continue
+		}
+		t, complaint := m.readTool(tk, needs, text)
+		if complaint == "" && !slices.ContainsFunc(tools, func(o *task.Tool) bool {
+			return twin.SameName(o.Name, t.Name) || shelf.Similarity(o, t) >= twin.Equivalent
+		}) {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// writtenText gives what the writer made of a request, and the page; "" where rules are to make it.
+func (m *StaticMaker) writtenText(task *task.Task, asked condition.Condition) (string, *staticPages) {
+	p := m.pages[task.ID+"\n"+asked.String()]
+	if p == nil || p.own == nil {
+		return "", nil
+	}
+	return m.scribe.text(p.own), p
+}

@@ -1,0 +1,135 @@
+package twin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/witness"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Bounds of the right answers on a twin.
+const (
+	maxAlternatives = 64  // as many as published tasks may have
+	leastRows       = 100 // so many rows an answer may have however few the published one has
+)
+
+// goldOf gives the right answer of a query on the copy as it stands, nil where it has none that can be told: where it
+// fails, is empty or NULL, has too many rows, or depends on the order in which rows are visited in a way that leaves
+// more than a few answers.
+func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *task.Gold) (*task.Gold, error) {
+	answers := published.Answers()
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	r, err := f.copy.Query(ctx, query.Source, nil)
+	if err != nil || speechless(r) || len(r.Rows) > max(leastRows, 2*published.Longest()) {
+		return nil, unjudged(err)
+	}
+	gold := task.Gold{Kind: task.GoldRows, Columns: answers[0].Columns, Rows: r.Rows}
+	if witness.MayDepend(query) {
+		found, err := witness.Determinate(ctx, f.copy, query)
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		if found != nil {
+			return f.oneOf(ctx, query, gold)
+		}
+	}
+	if len(sqlast.Last(query.Stmt).OrderBy) == 0 {
+		return &gold, nil
+	}
+	gold.Blocks, err = witness.Blocks(ctx, f.copy, query, r)
+	var hidden *witness.KeysError
+	if errors.As(err, &hidden) {
+		return nil, nil // every order would have to count as the only one, and no shuffled copy is at hand to say so
+	}
+	if err != nil {
+		return nil, unjudged(err)
+	}
+	if gold.Blocks == nil {
+		gold.Blocks = []int{}
+	}
+	return &gold, nil
+}
+
+// oneOf lists the right answers of a query whose own result is one of several.
+func (f *Finder) oneOf(ctx context.Context, query *sqlast.Query, own task.Gold) (*task.Gold, error) {
+	set, err := witness.RightResults(ctx, f.copy, query)
+	if err != nil || set == nil {
+		return nil, unjudged(err)
+	}
+	results, complete := set.List(maxAlternatives)
+	if !complete {
+		return nil, nil
+	}
+	result := &task.Result{Columns: make([]string, len(own.Columns)), Rows: own.Rows}
+	all := task.Gold{Kind: task.GoldAnyOf}
+	for _, r := range results {
+		one := task.Gold{Kind: task.GoldRows, Columns: own.Columns, Rows: r.Rows, Blocks: r.Blocks}
+		if speechless(&task.Result{Rows: r.Rows}) {
+			return nil, nil
+		}
+		if one.Holds(result) { // the query's own result stands first
+			all.Alternatives = append([]task.Gold{one}, all.Alternatives...)
+		} else {
+			all.Alternatives = append(all.Alternatives, one)
+		}
+	}
+	if !all.Holds(result) {
+		return nil, nil
+	}
+	if len(all.Alternatives) == 1 {
+		return &all.Alternatives[0], nil
+	}
+	return &all, nil
+}
+
+// speechless says whether a result is empty or holds nothing but NULL.
+func speechless(r *task.Result) bool {
+	for _, row := range r.Rows {
+		for _, v := range row {
+			if v != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart says whether no right answer of one gold is accepted by the other, in whatever form it is given.
+func apart(a, b *task.Gold) bool { return rejects(a, b) && rejects(b, a) }
+
+func rejects(judge, by *task.Gold) bool {
+	for _, answer := range by.Answers() {
+		r := &task.Result{Rows: answer.Rows}
+		for i := range answer.Columns {
+			r.Columns = append(r.Columns, answer.Columns[i].Name)
+		}
+		if judge.Holds(r) {
+			return false
+		}
+		if v := judge.Accepts(task.Answer{Result: r}); v.Strict || v.Lenient {
+			return false
+		}
+	}
+	return true
+}
+
+// judged says whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's own
+// failures are none.
+func judged(err error) bool {
+	var limit *database.LimitError
+	var refused *database.QueryError
+	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
+}
+
+// unjudged passes on what is no judgement.
+func unjudged(err error) error {
+	if judged(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package twin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Rival is a tool that an expanded toolkit shows beside those of a task's plans. No single call to it, with literals of
+// the request, gives the right answer.
+type Rival struct {
+	Tool       *task.Tool
+	Similarity float64 // to the most similar tool of the plans; 0 of a made one
+	Made       bool    // for the task, and related by what it is made of
+}
+
+// Rivals are what expands a toolkit.
+type Rivals struct {
+	Gold   []string // the tools of the task's plans, in the suite's order
+	Added  []Rival  // the most similar first, made ones last
+	Needed int      // how many had to be made
+}
+
+// Related chooses n tools that are related to those of a task's plans, each of which in turn brings its most similar
+// one (Robustness of Agentic Function Calling §2.2). Where the database has too few of at least the measure's
+// similarity, as many as are missing come of makes, which gives tools made for the task in the order in which they are
+// to be tried; nil makes none. Tools that can give the right answer in one call are passed over. Where there are too
+// few still, nothing is chosen, and the rivals say how many had to be made. Errors are those of [Finder.Find].
+func (f *Finder) Related(
+	ctx context.Context, task *task.Task, n int, makes func() ([]*task.Tool, error),
+) (*Rivals, *Refusal, error) {
+	k, refusal, err := f.kitOf(task)
+	if refusal != nil || err != nil {
+		return nil, refusal, err
+	}
+	gold, left, err := k.part(task, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
+	}
+	ranked := k.rank(gold, left)
+	related := func(t *tool) bool { return ranked.best[t] >= f.config.Measure.Related }
+	tools, err := f.harmless(ctx, k, task, &selection{ranked: ranked, size: n}, map[*tool]bool{}, related)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
+	}
+	r := &Rivals{Gold: names(gold), Needed: n - len(tools)}
+	for _, t := range tools {
+		r.Added = append(r.Added, Rival{Tool: t.Tool, Similarity: ranked.best[t]})
+	}
+	slices.SortStableFunc(r.Added, func(a, b Rival) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	if r.Needed > 0 && makes != nil {
+		if err := f.addMade(ctx, task, n, r, makes); err != nil {
+			return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
+		}
+	}
+	if len(r.Added) < n {
+		return r, &Refusal{reasonFewRelated, fmt.Sprintf("%d tools are related, and %d were made", n-r.Needed, len(r.Added)-n+r.Needed)}, nil
+	}
+	return r, nil, nil
+}
+
+// addMade adds made tools until there are n.
+func (f *Finder) addMade(
+	ctx context.Context, task *task.Task, n int, r *Rivals, makes func() ([]*task.Tool, error),
+) error {
+	made, err := makes()
+	if err != nil {
+		return err
+	}
+	for _, t := range made {
+		if len(r.Added) == n {
+			return nil
+		}
+		reached, err := Reaches(ctx, f.config.World, task, t)
+		if err != nil {
+			return err
+		}
+		if !reached {
+			r.Added = append(r.Added, Rival{Tool: t, Made: true})
+		}
+	}
+	return nil
+}
+
+// Unrelated chooses n tools of low similarity: drawn from the least similar third of the database's, or from twice as
+// many as are asked for where these are more, and none of them related. It is the control of [Finder.Related]: a
+// toolkit of the same size.
+func (f *Finder) Unrelated(ctx context.Context, task *task.Task, n int) (*Rivals, *Refusal, error) {
+	k, refusal, err := f.kitOf(task)
+	if refusal != nil || err != nil {
+		return nil, refusal, err
+	}
+	gold, left, err := k.part(task, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
+	}
+	ranked := k.rank(gold, left)
+	far := slices.DeleteFunc(slices.Clone(left), func(t *tool) bool { return ranked.best[t] >= f.config.Measure.Related })
+	slices.SortStableFunc(far, func(a, b *tool) int { return cmp.Compare(ranked.best[a], ranked.best[b]) })
+	far = far[:min(len(far), max(2*n, len(left)/3))]
+	r := &Rivals{Gold: names(gold)}
+	for _, t := range f.drawnOrder("unrelated-tools", task, far) {
+		if len(r.Added) == n {
+			break
+		}
+		reached, err := reaches(ctx, f.config.World, k.toolkit, task, t.Tool)
+		if err != nil {
+			return nil, nil, fmt.Errorf("rivals of task %s: %w", task.ID, err)
+		}
+		if !reached {
+			r.Added = append(r.Added, Rival{Tool: t.Tool, Similarity: ranked.best[t]})
+		}
+	}
+	if len(r.Added) < n {
+		return nil, &Refusal{reasonFewUnrelated, fmt.Sprintf("%d tools are not related", len(r.Added))}, nil
+	}
+	return r, nil, nil
+}

@@ -1,0 +1,276 @@
+package twin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Equivalent is from which similarity of their signatures (name, description, parameters) on two tools count as one
+// (Robustness of Agentic Function Calling, appendix 7.3; there by embeddings).
+const Equivalent = 0.8
+
+// Reasons for which nothing is chosen from a shelf.
+const (
+	// ReasonNothingNeeded is that of a request that no tool serves.
+	ReasonNothingNeeded = "no_needed_tool"
+	reasonNoSubstitute  = "no_substitute"
+	reasonOtherServes   = "other_tool_serves"
+)
+
+// ShelfRefusals explains why nothing is chosen for a task whose tools cannot be run, beside those of [Refusals].
+func ShelfRefusals() map[string]string {
+	return map[string]string{
+		ReasonNothingNeeded: "no tool serves the request: there is nothing to replace, and nothing to be related to",
+		reasonNoSubstitute:  "no other tool of the corpus is like a right one and takes other arguments",
+		reasonOtherServes:   "a tool that would stay is as good as the right one",
+	}
+}
+
+// Shelf is the tools of one corpus whose tools cannot be run, each name once, with how similar they are. It is safe for
+// concurrent use.
+type Shelf struct {
+	measure Measure
+	tools   []*task.Tool              // in the order of their names
+	same    map[*task.Tool]*task.Tool // the first one of the same signature
+	compare func(a, b *task.Tool) float64
+
+	subjects map[*task.Tool]subject
+}
+
+// NewShelf makes a shelf. Of tools that share a name the first counts, the others are compared with.
+func NewShelf(ctx context.Context, measure Measure, tools []*task.Tool) (*Shelf, error) {
+	s := &Shelf{measure: measure, same: make(map[*task.Tool]*task.Tool, len(tools)), subjects: map[*task.Tool]subject{}}
+	taken, signatures := map[string]bool{}, map[string]*task.Tool{}
+	var distinct []*task.Tool
+	for _, t := range tools {
+		if !taken[t.Name] {
+			taken[t.Name] = true
+			s.tools = append(s.tools, t)
+		}
+		parameters, err := task.Marshal(t.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		signature := t.Name + "\n" + t.Description + "\n" + string(parameters)
+		if signatures[signature] == nil {
+			signatures[signature] = t
+			distinct = append(distinct, t)
+			s.subjects[t] = subjectOf(t)
+		}
+		s.same[t] = signatures[signature]
+	}
+	slices.SortFunc(s.tools, func(a, b *task.Tool) int { return strings.Compare(a.Name, b.Name) })
+	var err error
+	s.compare, err = measure.Compare(ctx, distinct)
+	return s, err
+}
+
+// Similarity says how similar two tools are, from 0 to 1.
+func (s *Shelf) Similarity(a, b *task.Tool) float64 { return s.compare(s.known(a), s.known(b)) }
+
+// known gives the tool of the same signature that was made ready, or the tool itself.
+func (s *Shelf) known(t *task.Tool) *task.Tool { return cmp.Or(s.same[t], t) }
+
+// Need is a tool that serves a request, with the arguments that a right call gives it, as far as they are known.
+type Need struct {
+	Tool      *task.Tool
+	Arguments []string
+}
+
+// Takes says whether a tool could be called as a needed one is: it has every argument that is given, of whatever type,
+// and requires no other. Where nothing is given, the arguments that the needed tool requires count.
+func (n *Need) Takes(t *task.Tool) bool {
+	given := n.Arguments
+	if len(given) == 0 && n.Tool.Parameters != nil {
+		given = n.Tool.Parameters.Required
+	}
+	if t.Parameters == nil {
+		return len(given) == 0
+	}
+	return !slices.ContainsFunc(given, func(name string) bool { return t.Parameters.Property(name) == nil }) &&
+		!slices.ContainsFunc(t.Parameters.Required, func(name string) bool { return !slices.Contains(given, name) })
+}
+
+// about says whether a tool may be about the same thing as another: each word of meaning in the name of the one stands
+// in the name or the description of the other. A wider tool counts, and a narrower one.
+func about(a, b subject) bool {
+	within := func(a, b subject) bool {
+		for w := range a.name {
+			if !b.words[w] {
+				return false
+			}
+		}
+		return len(a.name) > 0
+	}
+	return within(a, b) || within(b, a)
+}
+
+// subject is what a tool is about: the words of meaning of its name, and those of name and description.
+type subject struct{ name, words map[string]bool }
+
+func subjectOf(t *task.Tool) subject {
+	return subject{name: meaningful(t.Name), words: task.ContentWords(parted(t.Name) + " " + t.Description)}
+}
+
+// subjectOf gives that of a tool, which is read once for those that were made ready.
+func (s *Shelf) subjectOf(t *task.Tool) subject {
+	if known, ready := s.subjects[s.known(t)]; ready {
+		return known
+	}
+	return subjectOf(t)
+}
+
+// verbs say what is done to a thing, not which thing it is.
+var verbs = task.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate create convert check analyze " +
+	"math geometry calc info information detail details data api list query update add set")
+
+func meaningful(name string) map[string]bool {
+	words := task.ContentWords(parted(name))
+	for w := range verbs {
+		delete(words, w)
+	}
+	return words
+}
+
+// parted parts a name into words: camel case, dots and dashes.
+func parted(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		switch {
+		case r == '.' || r == '-':
+			r = ' '
+		case unicode.IsUpper(r) && unicode.IsLower(before):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+// Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same
+// thing, or one that can be called as it is.
+func (s *Shelf) Serves(t *task.Tool, n *Need) bool {
+	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) || s.Similarity(t, n.Tool) >= Equivalent
+}
+
+// SameName compares names without case and signs.
+func SameName(a, b string) bool { return plainName(a) == plainName(b) }
+
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '.' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}
+
+// Substituted are the tools of a task with others in the places of those that are needed.
+type Substituted struct {
+	Replaced []Replacement
+	By       []*task.Tool // in the order of Replaced
+	Toolkit  []string
+}
+
+// near lists the tools of the shelf by their similarity to the nearest of some.
+func (s *Shelf) near(needs []Need) (list []*task.Tool, best map[*task.Tool]float64) {
+	best = make(map[*task.Tool]float64, len(s.tools))
+	for _, t := range s.tools {
+		for i := range needs {
+			best[t] = max(best[t], s.Similarity(t, needs[i].Tool))
+		}
+	}
+	list = slices.Clone(s.tools)
+	slices.SortStableFunc(list, func(a, b *task.Tool) int { return cmp.Compare(best[b], best[a]) })
+	return list, best
+}
+
+// free says whether a tool may stand beside those shown and serves none of the needs.
+func (s *Shelf) free(t *task.Tool, shown []*task.Tool, needs []Need) bool {
+	return !slices.ContainsFunc(shown, func(o *task.Tool) bool { return SameName(o.Name, t.Name) }) &&
+		!slices.ContainsFunc(needs, func(n Need) bool { return s.Serves(t, &n) })
+}
+
+// Substitute lets each needed tool of a task give way to its own most similar one of the shelf that serves none of the
+// needs (Incomplete Conditions, "Replacement of Relevant API"). The exclusion rules of its supplementary material
+// decide: nothing is chosen where a tool that stays may be as good as a needed one, or where no other tool is like one
+// at all.
+func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Refusal) {
+	if len(needs) == 0 {
+		return nil, &Refusal{ReasonNothingNeeded, ShelfRefusals()[ReasonNothingNeeded]}
+	}
+	needed := func(t *task.Tool) bool {
+		return slices.ContainsFunc(needs, func(n Need) bool { return n.Tool.Name == t.Name })
+	}
+	made := &Substituted{}
+	taken := slices.Clone(shown)
+	for _, t := range shown {
+		if needed(t) {
+			continue
+		}
+		made.Toolkit = append(made.Toolkit, t.Name)
+		for i := range needs {
+			near := s.Similarity(t, needs[i].Tool)
+			if near >= Equivalent || near >= s.measure.Related && (needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
+				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
+			}
+		}
+	}
+	for i := range needs {
+		list, near := s.near(needs[i : i+1])
+		at := slices.IndexFunc(list, func(t *task.Tool) bool { return s.free(t, taken, needs) })
+		if at < 0 || near[list[at]] == 0 {
+			return nil, &Refusal{reasonNoSubstitute, "nothing is like " + needs[i].Tool.Name + " and takes other arguments"}
+		}
+		by := list[at]
+		taken = append(taken, by)
+		made.By, made.Toolkit = append(made.By, by), append(made.Toolkit, by.Name)
+		made.Replaced = append(made.Replaced, Replacement{Tool: needs[i].Tool.Name, By: by.Name, Similarity: near[by]})
+	}
+	return made, nil
+}
+
+// Beside chooses n tools to stand beside those that a task shows: the most similar to the needed ones, and with far
+// those drawn from the least similar third. None may be as good as a needed tool or as one that is chosen already.
+// Order gives the order in which those of equal rank are taken.
+func (s *Shelf) Beside(
+	shown []*task.Tool, needs []Need, n int, far bool, order func(name string) string,
+) ([]Rival, *Refusal) {
+	if len(needs) == 0 {
+		return nil, &Refusal{ReasonNothingNeeded, ShelfRefusals()[ReasonNothingNeeded]}
+	}
+	list, near := s.near(needs)
+	reason := reasonFewRelated
+	if far {
+		reason = reasonFewUnrelated
+		list = slices.DeleteFunc(list, func(t *task.Tool) bool { return near[t] >= s.measure.Related })
+		slices.Reverse(list)
+		list = list[:min(len(list), max(2*n, len(s.tools)/3))]
+		slices.SortStableFunc(list, func(a, b *task.Tool) int { return strings.Compare(order(a.Name), order(b.Name)) })
+	} else {
+		list = slices.DeleteFunc(list, func(t *task.Tool) bool { return near[t] == 0 })
+	}
+	var added []Rival
+	taken := slices.Clone(shown)
+	for _, t := range list {
+		if len(added) == n {
+			break
+		}
+		twice := slices.ContainsFunc(added, func(r Rival) bool { return s.Similarity(r.Tool, t) >= Equivalent })
+		if !twice && s.free(t, taken, needs) {
+			added, taken = append(added, Rival{Tool: t, Similarity: near[t]}), append(taken, t)
+		}
+	}
+	if len(added) < n {
+		return nil, &Refusal{reason, "the corpus has too few tools that could stand beside"}
+	}
+	return added, nil
+}

@@ -1,0 +1,903 @@
+package request
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+)
+
+// Dropped is a request that keeps a condition and says its value no more.
+type Dropped struct {
+	Messages []task.Message
+	Evidence string
+	Form     string   // how the request said the value
+	Phrase   string   // what it says in the first place of it
+	Reply    string   // what whoever asked answers who asks for the value
+	Names    []string // by which the value can be asked for
+	Others   []string // names of the other columns of its tables
+}
+
+// Drop leaves a value out of a request: `from France` becomes `from a certain country` (Incomplete Conditions, "Partial
+// Removal of User Utterance"). What stands in its place depends on what the value is compared with and on the words
+// around it. What the evidence says of the value goes with the clause in which it stands. A reason of the closed list
+// says why it cannot be done.
+func (v *Value) Drop() (*Dropped, string) {
+	switch {
+	case !v.said():
+		return nil, ReasonNotSaid
+	case v.unclear:
+		return nil, ReasonAmbiguous
+	}
+	t := v.task
+	named := v.naming()
+	texts := t.texts()
+	d := &Dropped{}
+	again := false
+	for i := range t.Messages {
+		var edits []edit
+		for _, m := range v.mentions {
+			if m.text != i {
+				continue
+			}
+			if d.Form == "" {
+				d.Form = texts[i][m.start:m.end]
+			}
+			p := placeOf(t, texts[i], m.start, m.end)
+			e, ok := p.replace(&named, again)
+			if !ok || named.proper && v.follows(m) {
+				return nil, ReasonAwkward
+			}
+			if d.Phrase == "" {
+				d.Phrase = e.text
+			}
+			edits = append(edits, e)
+			again = true
+		}
+		texts[i] = apply(texts[i], edits)
+	}
+	last := len(t.Messages)
+	texts[last] = v.withoutClauses(texts[last], d.Form)
+	for i, s := range texts {
+		if v.remains(s, d.Form, i == last) {
+			return nil, ReasonRemains
+		}
+	}
+	changed := t.with(texts)
+	d.Messages, d.Evidence = changed.Messages, changed.Evidence
+	d.Names, d.Others = v.names(&named)
+	d.Reply = v.reply(&named, d.Form)
+	return d, ""
+}
+
+// reply says the value to who asks for it: as the request said it, or as the SQL has it where the request said a word
+// that stands for it.
+func (v *Value) reply(n *naming, form string) string {
+	for _, m := range v.mentions {
+		if m.text < len(v.task.Messages) && m.how == howKin && len([]rune(text(v.Value))) > 1 {
+			form = text(v.Value)
+		}
+	}
+	if n.noun == "value" {
+		return "It is " + form + "."
+	}
+	return "The " + n.noun + " is " + form + "."
+}
+
+// edit replaces a span of a text.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// apply makes edits that stand in their order. Those that overlap become one: the later one gives way.
+func apply(s string, edits []edit) string {
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		if e.start < at {
+			continue
+		}
+		b.WriteString(s[at:e.start])
+		text := e.text
+		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") && !abbreviates(before) ||
+			strings.HasSuffix(before, "?") || strings.HasSuffix(before, "!") {
+			text = capitalised(text)
+		}
+		b.WriteString(text)
+		at = e.end
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}
+
+// abbreviates says whether the dot at the end of a text belongs to a short word: No., St.
+func abbreviates(s string) bool {
+	list := words(s)
+	return len(list) > 0 && len(list[len(list)-1].text) <= 2
+}
+
+// withoutClauses leaves out of the evidence the clauses that say the value, or what the question called it.
+func (v *Value) withoutClauses(evidence, form string) string {
+	if evidence == "" {
+		return ""
+	}
+	var kept []string
+	for _, clause := range clauses(evidence) {
+		if !v.remains(clause, form, true) && !v.encoded(clause) {
+			kept = append(kept, clause)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// equation is a column in SQL that a literal is compared with.
+var equation = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)["\x60\]]?\s*(?:=|<>|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[0-9.]+)`)
+
+// encoded says whether a clause compares the value's column, or another of its table, with something that the request
+// does not compare with: an id that stands for the value, as in publisher.id = 13.
+func (v *Value) encoded(clause string) bool {
+	if v.Table == "" {
+		return false
+	}
+	tables := compile.SingularOf(strings.Split(strings.ToLower(v.Table), "_"))
+	table := tables[len(tables)-1]
+	for _, m := range equation.FindAllStringSubmatch(clause, -1) {
+		literal := strings.Trim(m[2], `'".`)
+		if slices.ContainsFunc(v.all, func(o *Value) bool { return o != v && strings.EqualFold(text(o.Value), literal) }) {
+			continue
+		}
+		name := strings.FieldsFunc(strings.ToLower(m[1]), func(r rune) bool { return r == '.' || r == '_' })
+		if strings.EqualFold(m[1], v.Column) || slices.Contains(compile.SingularOf(name), table) || slices.Contains(name, table) {
+			return true
+		}
+	}
+	return false
+}
+
+// clauses splits evidence behind semicolons, line ends and the ends of sentences.
+func clauses(s string) []string {
+	var list []string
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c == ';' || c == '\n' || c == '.' && i+1 < len(s) && s[i+1] == ' ' {
+			list = append(list, s[from:i+1])
+			from = i + 1
+		}
+	}
+	return append(list, s[from:])
+}
+
+// remains says whether a text still gives away a value: in a form that is known, by what the question called it, or by
+// a word of it. Words that the schema has too give away nothing, nor do the words that hold sentences together. Of a
+// number in the messages, only another mention of it counts: numbers stand for many things.
+func (v *Value) remains(s, form string, evidence bool) bool {
+	if s == "" {
+		return false
+	}
+	for _, m := range v.find(s) {
+		if m.how != howShift && (m.how != howKin || !v.schemaWord(s[m.start:m.end])) {
+			return true
+		}
+	}
+	if len(compile.Mentions(s, form)) > 0 {
+		return true
+	}
+	parts := words(form)
+	if value, ok := v.Value.(string); ok {
+		parts = append(parts, words(value)...)
+	}
+	have := words(s)
+	for _, p := range parts {
+		if !tells(p.folded) || v.schemaWord(p.text) {
+			continue
+		}
+		if slices.ContainsFunc(have, func(w word) bool { return related(w.folded, p.folded) }) {
+			return true
+		}
+	}
+	return evidence && v.numeric && slices.ContainsFunc(numerals(s), func(n numeral) bool { return n.means(v.number) })
+}
+
+// related says whether two words are one word with other endings: director, directed.
+func related(a, b string) bool {
+	if a == b || akin(a, b) {
+		return true
+	}
+	x, y := stem(a), stem(b)
+	return len(x) >= 4 && x == y || peopled(a, b)
+}
+
+// peopled says whether two words are a place and its people or language, by their endings: Malta, Maltese.
+func peopled(a, b string) bool {
+	shared := 0
+	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
+		shared++
+	}
+	return shared >= 4 && peoples[a[shared:]] && peoples[b[shared:]]
+}
+
+var peoples = set("", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "ic", "land")
+
+// stem cuts the ending of a word.
+func stem(w string) string {
+	for _, ending := range []string{"ations", "ation", "ings", "ing", "ions", "ion", "ors", "or", "ers", "er", "ists", "ist", "ed", "es", "s", "e"} {
+		if rest, ok := strings.CutSuffix(w, ending); ok && len(rest) >= 4 {
+			return rest
+		}
+	}
+	return w
+}
+
+// tells says whether a word of a value gives some of it away.
+func tells(w string) bool {
+	if functionWords[w] || strings.IndexFunc(w, unicode.IsLetter) < 0 {
+		return false
+	}
+	_, isUnit := unitValues[w]
+	return len([]rune(w)) >= 3 && !isUnit
+}
+
+// schemaWord says whether a word belongs to the names of tables and columns.
+func (v *Value) schemaWord(s string) bool {
+	list := words(s)
+	for _, w := range list {
+		if !v.task.vocabulary().words[w.folded] {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// vocabulary is the words of a schema.
+type vocabulary struct {
+	words map[string]bool // of the names of tables and columns, in the singular and the plural
+	nouns map[string]bool // what tables and columns are called, by the last word, in the singular and the plural
+}
+
+// vocabulary gives the words of the task's schema, which are found once.
+func (t *Task) vocabulary() *vocabulary {
+	if t.known == nil {
+		t.known = &vocabulary{words: schemaWords(t), nouns: schemaNouns(t)}
+	}
+	return t.known
+}
+
+func schemaWords(t *Task) map[string]bool {
+	known := map[string]bool{}
+	add := func(tokens []string) {
+		for _, w := range tokens {
+			known[w] = true
+			known[strings.Join(compile.PluralOf([]string{w}), "")] = true
+			known[strings.Join(compile.SingularOf([]string{w}), "")] = true
+		}
+	}
+	for i := range t.Query.Schema.Tables {
+		table := &t.Query.Schema.Tables[i]
+		one, _ := compile.TableNoun(table)
+		add(one)
+		for j := range table.Columns {
+			add(compile.ColumnWords(&table.Columns[j]))
+		}
+	}
+	return known
+}
+
+// names lists the words by which a value can be asked for, and those of the other columns of its tables.
+func (v *Value) names(named *naming) (own, others []string) {
+	add := func(list *[]string, s string) {
+		if s = strings.TrimSpace(s); s != "" && !slices.Contains(*list, s) && (list == &own || !slices.Contains(own, s)) {
+			*list = append(*list, s)
+		}
+	}
+	add(&own, v.Argument)
+	if v.Column != "" {
+		add(&own, v.Column)
+	}
+	if named.noun != "value" {
+		add(&own, named.noun)
+	}
+	if len(own) == 0 {
+		add(&own, "value")
+	}
+	q := v.task.Query
+	if q == nil { // of tools that cannot be run
+		add(&own, strings.Join(nameWords(v.Argument), " "))
+		return own, others
+	}
+	if t := q.Schema.Table(v.Table); t != nil && t.Column(v.Column) >= 0 {
+		add(&own, strings.Join(compile.ColumnWords(&t.Columns[t.Column(v.Column)]), " "))
+		for i := range t.Columns {
+			if tokens := compile.ColumnWords(&t.Columns[i]); i != t.Column(v.Column) {
+				add(&others, strings.Join(tokens, " "))
+			}
+		}
+	}
+	return own, others
+}
+
+// place is where a text gives a value, with the words around it.
+type place struct {
+	task       *Task
+	text       string
+	start, end int // with its quotes and signs
+	quoted     bool
+	percent    bool // a sign or word behind it, which belongs to it
+	money      bool // a sign before it
+	left       []word
+	right      []word
+	after      string // the text behind it
+}
+
+var quotes = map[rune]string{'"': `"`, '\'': `'`, '“': "”", '‘': "’", '«': "»", '`': "`'", '’': "’"}
+
+// placeOf reads the words around a mention.
+func placeOf(t *Task, text string, start, end int) *place {
+	p := &place{task: t, text: text, start: start, end: end}
+	if before, open := strings.CutSuffix(strings.TrimRight(text[:p.start], " "), "``"); open { // `` Little Lever ''
+		if after := strings.TrimLeft(text[p.end:], " "); strings.HasPrefix(after, "''") {
+			p.start, p.end, p.quoted = len(before), len(text)-len(after)+2, true
+		}
+	}
+	for range 2 { // quotes, and signs inside or outside of them
+		before, size := lastRune(text[:p.start])
+		after, behind := firstRune(text[p.end:])
+		closing, opens := quotes[before]
+		switch {
+		case opens && behind > 0 && strings.ContainsRune(closing, after):
+			p.start, p.end, p.quoted = p.start-size, p.end+behind, true
+		case before == '%' && after == '%':
+			p.start, p.end = p.start-size, p.end+behind
+		case strings.ContainsRune("$€£", before) && size > 0:
+			p.start, p.money = p.start-size, true
+		case before == '#':
+			p.start -= size
+		}
+	}
+	for _, sign := range []string{"No.", "no.", "Nr.", "nr."} {
+		if before, numbered := strings.CutSuffix(strings.TrimRight(text[:p.start], " "), sign); numbered {
+			p.start = len(before)
+		}
+	}
+	if rest := strings.TrimLeft(text[p.end:], " "); strings.HasPrefix(rest, "%") {
+		p.end, p.percent = len(text)-len(rest)+1, true
+	}
+	all := words(text)
+	p.left = leftOf(text, all, p.start, 5)
+	p.right = rightOf(text, all, p.end, 4)
+	if len(p.right) > 0 && (p.right[0].folded == "percent" || p.right[0].folded == "pct") {
+		p.end, p.percent = p.right[0].end, true
+		p.right = rightOf(text, all, p.end, 4)
+	}
+	p.after = text[p.end:]
+	return p
+}
+
+func lastRune(s string) (rune, int) {
+	r := []rune(s)
+	if len(r) == 0 {
+		return 0, 0
+	}
+	return r[len(r)-1], len(string(r[len(r)-1]))
+}
+
+func firstRune(s string) (rune, int) {
+	for _, r := range s {
+		return r, len(string(r))
+	}
+	return 0, 0
+}
+
+// l gives the n-th word to the left in small letters, from 1; "" where there is none.
+func (p *place) l(n int) string {
+	if n > len(p.left) {
+		return ""
+	}
+	return p.left[len(p.left)-n].folded
+}
+
+// r gives the n-th word to the right, from 1, as it stands.
+func (p *place) r(n int) string {
+	if n > len(p.right) {
+		return ""
+	}
+	return p.right[n-1].text
+}
+
+// from gives the offset of the n-th word to the left.
+func (p *place) from(n int) int { return p.left[len(p.left)-n].start }
+
+var (
+	determiners = set("the", "a", "an")
+	callings    = set("called", "named", "titled", "entitled", "labelled", "labeled")
+	copulas     = set("is", "are", "was", "were", "being", "be", "equals")
+	tops        = set("top", "first", "last", "bottom", "best")
+)
+
+// replace gives the edit that leaves out the value.
+func (p *place) replace(n *naming, again bool) (edit, bool) {
+	if strings.HasPrefix(p.after, "-") || p.start > 0 && p.text[p.start-1] == '-' {
+		return edit{}, false // part of a compound
+	}
+	switch n.kind {
+	case kindLimit:
+		return p.limit()
+	case kindNumber:
+		return p.number(n, again)
+	case kindYear, kindDate:
+		return p.noun(n, again)
+	default:
+		return p.noun(n, again)
+	}
+}
+
+func (p *place) edit(start, end int, text string) (edit, bool) { return edit{start, end, text}, true }
+
+// certain says that there is one, and of which that it is the one from before.
+func certain(noun string, again bool) string {
+	if again {
+		return "that " + noun
+	}
+	return "a certain " + noun
+}
+
+// limit leaves out how many rows there are to be.
+func (p *place) limit() (edit, bool) {
+	const some = "a certain number of "
+	start := p.start
+	switch next := p.r(1); {
+	case tops[p.l(1)]:
+		if start = p.from(1); p.l(2) == "the" {
+			start = p.from(2)
+		}
+		if superlative(next) { // the top 3 largest
+			return p.edit(start, p.end, some+"the")
+		}
+		return p.edit(start, p.end, some+"the "+p.l(1))
+	case next == "" || functionWords[strings.ToLower(next)] && next != "most" && next != "least":
+		if p.l(1) == "the" {
+			start = p.from(1)
+		}
+		return p.edit(start, p.end, "a certain number")
+	case p.l(1) == "the":
+		return p.edit(p.from(1), p.end, some+"the")
+	case p.l(1) == "which" || p.l(1) == "what":
+		return p.edit(start, p.end, "few")
+	case superlative(next):
+		return p.edit(start, p.end, some+"the")
+	default:
+		return p.edit(start, p.end, strings.TrimSpace(some))
+	}
+}
+
+func superlative(w string) bool {
+	w = strings.ToLower(w)
+	return w == "most" || w == "least" || len(w) > 4 && strings.HasSuffix(w, "est")
+}
+
+// number leaves out a number.
+func (p *place) number(n *naming, again bool) (edit, bool) {
+	if p.task.Query == nil && tops[p.l(1)] {
+		return p.limit()
+	}
+	if p.percent {
+		return p.edit(p.determined(), p.end, certain("percentage", again))
+	}
+	if p.money {
+		return p.edit(p.start, p.end, certain("amount", again))
+	}
+	if start, noun, ok := p.nounBefore(n); ok && !n.counts {
+		return p.edit(start, p.end, certain(noun, again))
+	}
+	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !functionWords[strings.ToLower(p.r(3))] && isLower(p.r(3)) {
+		switch strings.ToLower(p.r(2)) {
+		case "more":
+			return p.edit(p.start, p.right[1].end, "at least a certain number of")
+		case "less", "fewer":
+			return p.edit(p.start, p.right[1].end, "at most a certain number of")
+		}
+	}
+	next := strings.ToLower(p.r(1))
+	switch {
+	case p.quoted:
+	case next == "years" && (strings.ToLower(p.r(2)) == "old" || strings.ToLower(p.r(2)) == "of"):
+		end := p.right[1].end
+		if p.r(2) == "of" && strings.ToLower(p.r(3)) == "age" {
+			end = p.right[2].end
+		} else if p.r(2) == "of" {
+			break
+		}
+		if copulas[p.l(1)] {
+			return p.edit(p.start, end, "of "+certain("age", again))
+		}
+		return p.edit(p.start, end, certain("age", again))
+	case next != "" && isLower(p.r(1)) && !functionWords[next]:
+		if p.knownNoun(next) && singularNoun(next) && !n.counts && slices.Contains(n.beside, next) {
+			return p.edit(p.determined(), p.right[0].end, certain(next, again))
+		}
+		if p.l(1) == "a" || p.l(1) == "an" {
+			return edit{}, false
+		}
+		end, things := p.things()
+		if second := strings.ToLower(p.r(2)); p.knownNoun(next) && singularNoun(next) && (p.knownNoun(second) || plainPlural(second)) && !singularNoun(second) {
+			// the 4 cylinder cars
+			return p.edit(p.start, p.right[1].end, p.r(2)+" with "+certain("number", again)+" of "+compile.PluralOf([]string{p.r(1)})[0])
+		}
+		if p.l(1) == "the" || p.l(1) == "all" {
+			return p.edit(p.from(1), end, certain("number", again)+" of the"+things)
+		}
+		return p.edit(p.start, end, certain("number", again)+" of"+things)
+	case next == "most" || next == "least":
+		return p.edit(p.determined(), p.end, certain("number", again)+" of the")
+	}
+	noun := n.noun
+	switch {
+	case noun == "value" || n.counts:
+		noun = "number"
+	case prices[p.l(1)]:
+		noun = "amount"
+	}
+	if p.copula() > 0 && p.near(noun) {
+		return p.edit(p.start, p.end, "a particular one")
+	}
+	return p.edit(p.determined(), p.end, certain(noun, again))
+}
+
+// prices stand before what something costs.
+var prices = set("cost", "costs", "pay", "pays", "charge", "charges")
+
+// copula says how many words before the value say that something is it, or that it is not.
+func (p *place) copula() int {
+	switch {
+	case copulas[p.l(1)]:
+		return 1
+	case p.l(1) == "not" && copulas[p.l(2)]:
+		return 2
+	default:
+		return 0
+	}
+}
+
+// things gives what is counted in the plural, where it is said in the singular and the schema knows the word: one pet.
+// Of anything else it gives nothing, and the end of the value.
+func (p *place) things() (end int, text string) {
+	end = p.end
+	for k := 1; k <= 3 && k <= len(p.right); k++ {
+		w := strings.ToLower(p.r(k))
+		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !functionWords[w] && singularNoun(w) && p.knownNoun(strings.ToLower(p.r(k+1))) {
+			continue // a car maker
+		}
+		if !p.knownNoun(w) || unitWords[w] {
+			break
+		}
+		if !singularNoun(w) {
+			return p.end, ""
+		}
+		end, text = p.right[k-1].end, p.text[p.end:p.right[k-1].start]+compile.PluralOf([]string{p.r(k)})[0]
+	}
+	return end, text
+}
+
+// determined gives the offset of the article before the value, which goes with it, or that of the value.
+func (p *place) determined() int {
+	if determiners[p.l(1)] {
+		return p.from(1)
+	}
+	return p.start
+}
+
+// near says whether a noun stands a few words before, so that saying it again would be clumsy.
+func (p *place) near(noun string) bool {
+	fields := strings.Fields(noun)
+	head := fields[len(fields)-1]
+	return slices.ContainsFunc(p.left, func(w word) bool { return w.folded == head || akin(w.folded, head) })
+}
+
+// nounBefore finds a noun that stands before the value and says what it is: the state alive, line R2.
+func (p *place) nounBefore(n *naming) (start int, noun string, ok bool) {
+	if n.kind == kindLike && p.l(1) == "the" { // the substring the computer
+		behind := *p
+		behind.left = p.left[:len(p.left)-1]
+		p = &behind
+	}
+	for _, beside := range n.beside {
+		k := len(strings.Fields(beside))
+		if k == 0 || k > len(p.left) {
+			continue
+		}
+		run := p.left[len(p.left)-k:]
+		var list []string
+		for _, w := range run {
+			list = append(list, w.folded)
+		}
+		if strings.Join(list, " ") != beside {
+			continue
+		}
+		start, noun = run[0].start, p.text[run[0].start:run[k-1].end]
+		if w := p.l(k + 1); beside == "id" && p.knownNoun(w) && singularNoun(w) { // with superhero ID 294
+			start, noun = p.from(k+1), p.text[p.from(k+1):run[k-1].end]
+		}
+		for more := 0; more <= 2; more++ { // the partner garden Hortus Leidensis
+			if determiners[p.l(k+more+1)] {
+				return p.from(k + more + 1), p.text[p.from(k+more):run[k-1].end], true
+			}
+			if functionWords[p.l(k+more+1)] {
+				break
+			}
+		}
+		return start, noun, true
+	}
+	return 0, "", false
+}
+
+// nounOf finds what the value is called with `of` behind it: the flag of Malta.
+func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
+	head := n.noun[strings.LastIndexByte(n.noun, ' ')+1:]
+	if p.l(1) != "of" || len(p.left) < 2 || p.l(2) != head || n.noun == "name" || n.noun == "value" || n.noun == n.owner {
+		return 0, "", false
+	}
+	for more := 0; more <= 1; more++ { // a strength value of 100, the super power of agility
+		if determiners[p.l(3+more)] {
+			return p.from(3 + more), p.text[p.from(2+more):p.left[len(p.left)-2].end], true
+		}
+		if functionWords[p.l(3+more)] {
+			break
+		}
+	}
+	if head != n.noun {
+		return 0, "", false
+	}
+	return p.from(2), n.noun, true
+}
+
+// persons are what people are called in general, in front of their names.
+var persons = set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player", "singer", "driver",
+	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
+
+// personNamed finds what stands in front of somebody's name: the high school student Kyle.
+func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
+	if !n.proper || n.kind != kindText || !persons[p.l(1)] {
+		return 0, "", false
+	}
+	for k := 2; k <= 4; k++ {
+		if determiners[p.l(k)] {
+			return p.from(k), p.text[p.from(k-1):p.left[len(p.left)-1].end], true
+		}
+		if functionWords[p.l(k)] || p.l(k) == "" {
+			break
+		}
+	}
+	return 0, "", false
+}
+
+// several finds the plural of what the value is, which its name and another's follow: the continents Asia and Europe.
+func (p *place) several(n *naming) (start int, ok bool) {
+	w := p.l(1)
+	if w == "" || singularNoun(w) || !akin(n.noun, w) || !p.task.vocabulary().words[w] {
+		return 0, false
+	}
+	if next := strings.ToLower(p.r(1)); next != "and" && next != "or" {
+		return 0, false
+	}
+	if determiners[p.l(2)] {
+		return p.from(2), true
+	}
+	return p.from(1), true
+}
+
+// nameOfTheirs reads what follows a name: John as their first name.
+func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
+	if p.r(1) != "as" || !set("their", "his", "her", "its", "the")[p.r(2)] {
+		return 0, "", false
+	}
+	for k := 3; k <= 4 && k <= len(p.right); k++ {
+		if w := p.r(k); w == "name" || w == "surname" || w == "nickname" || w == "title" {
+			return p.right[k-1].end, p.text[p.right[2].start:p.right[k-1].end], true
+		}
+	}
+	return 0, "", false
+}
+
+// quantifiers stand where no article can.
+var quantifiers = set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many", "only", "my", "our",
+	"your", "their", "his", "her", "its")
+
+// noun leaves out a value that is said as a noun or beside one.
+func (p *place) noun(n *naming, again bool) (edit, bool) {
+	if p.task.Query == nil {
+		if e, ok, settled := p.spokenNoun(n, again); settled {
+			return e, ok
+		}
+	}
+	if callings[p.l(1)] || p.l(1) == "as" && p.l(2) == "known" {
+		return p.called(n, again)
+	}
+	for _, find := range []func(*naming) (int, string, bool){p.nounOf, p.nounBefore, p.personNamed} {
+		if start, noun, ok := find(n); ok {
+			return p.edit(start, p.end, certain(noun, again))
+		}
+	}
+	if start, ok := p.several(n); ok {
+		return p.edit(start, p.end, certain(n.noun, again))
+	}
+	if end, noun, ok := p.nameOfTheirs(); ok && n.proper {
+		return p.edit(p.determined(), end, certain(noun, again))
+	}
+	if possessive(p.after) {
+		return p.edit(p.determined(), p.end, certain(n.noun, again)) // its 's stays
+	}
+	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && n.kind != kindLike {
+		two := next + " " + strings.ToLower(p.r(2))
+		if fields := strings.Fields(n.noun); len(fields) > 1 && fields[0] == next && fields[1] != strings.ToLower(p.r(2)) {
+			return p.edit(p.determined(), p.right[0].end, certain(n.noun, again)) // a republic government
+		}
+		if len(p.right) > 1 && slices.Contains(n.beside, two) {
+			return p.edit(p.determined(), p.right[1].end, certain(p.text[p.right[0].start:p.right[1].end], again))
+		}
+		plural := p.knownNoun(next) && !singularNoun(next)
+		described := !n.proper && n.owner != "" && n.noun != n.owner && next == n.owner[strings.LastIndexByte(n.owner, ' ')+1:]
+		if !described && slices.Contains(n.beside, next) && !plural { // an Asian country is no value of a country
+			end, noun := p.right[0].end, p.r(1)
+			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !functionWords[second] { // the PPT template type
+				end, noun = p.right[1].end, p.text[p.right[0].start:p.right[1].end]
+				if !singularNoun(second) {
+					return p.attributive(n, again)
+				}
+			}
+			return p.edit(p.determined(), end, certain(noun, again))
+		}
+		if e, ok := p.attributive(n, again); ok {
+			return e, true
+		}
+	}
+	first, _ := firstRune(p.text[p.start:])
+	relative := p.l(1) == "that" && unicode.IsUpper(first) // a ship that Jane Doe inspected
+	if quantifiers[p.l(1)] && !relative && !possessive(p.after) {
+		if n.proper || n.owner == "" || n.owner == n.noun || n.kind != kindText || p.l(1) == "that" || p.l(1) == "this" {
+			return edit{}, false
+		}
+		thing := n.owner
+		if p.l(1) == "all" || p.l(1) == "some" || p.l(1) == "no" || p.l(1) == "many" || p.l(1) == "only" || p.l(1) == "these" || p.l(1) == "those" {
+			thing = strings.Join(compile.PluralOf(strings.Fields(thing)), " ")
+		}
+		return p.edit(p.start, p.end, thing+" of "+certain(n.noun, again))
+	}
+	if is := p.copula(); is > 0 && p.near(n.noun) {
+		return p.edit(p.start, p.end, "a particular one")
+	} else if is > 0 && n.proper && p.near("name") {
+		return p.edit(p.start, p.end, certain("name", again))
+	} else if w := p.l(is + 1); is > 0 && !n.proper && n.kind == kindText && (w == "who" || w == "that" || w == "which") && n.noun != "value" {
+		return p.edit(p.determined(), p.end, "of "+certain(p.shortened(n.noun), again)) // who are of a certain race
+	}
+	if head := n.noun[strings.LastIndexByte(n.noun, ' ')+1:]; p.l(1) == "as" && trades[head] {
+		return p.edit(p.from(1), p.end, "in "+certain(n.noun, again)) // worked in a certain job
+	}
+	return p.edit(p.determined(), p.end, certain(p.shortened(n.noun), again))
+}
+
+// trades are what people work in.
+var trades = set("job", "position", "role", "profession", "occupation", "function")
+
+// shortened leaves out the first word of a noun where it has just been said: native to a certain region.
+func (p *place) shortened(noun string) string {
+	first, rest, several := strings.Cut(noun, " ")
+	if several && slices.ContainsFunc(p.left, func(w word) bool { return w.folded == first }) {
+		return rest
+	}
+	return noun
+}
+
+func possessive(s string) bool {
+	return strings.HasPrefix(s, "'s ") || strings.HasPrefix(s, "’s ") || strings.HasPrefix(s, "' ")
+}
+
+// called leaves out the name of a thing: the shop called Kafka becomes a certain shop.
+func (p *place) called(n *naming, again bool) (edit, bool) {
+	k := 1 // words of the calling
+	if p.l(1) == "as" {
+		k = 2
+	}
+	if w := p.l(k + 1); w == "otherwise" || w == "also" || w == "better" {
+		k++
+	}
+	for of := 1; of <= 3; of++ {
+		if functionWords[p.l(k+of)] || p.l(k+of) == "" {
+			break
+		}
+		if determiners[p.l(k+of+1)] {
+			return p.edit(p.from(k+of+1), p.end, certain(p.text[p.from(k+of):p.left[len(p.left)-k-1].end], again))
+		}
+	}
+	noun := n.noun
+	if n.kind != kindText || noun == "value" || n.proper {
+		noun = "name"
+	}
+	return p.edit(p.from(k), p.end, "with "+certain(noun, again))
+}
+
+// attributive moves what describes a noun behind it: female students become students of a certain sex.
+func (p *place) attributive(n *naming, again bool) (edit, bool) {
+	if n.noun == "value" {
+		return edit{}, false
+	}
+	head := 0
+	for k := 1; k <= 3 && k <= len(p.right); k++ {
+		w := strings.ToLower(p.r(k))
+		if functionWords[w] || !isLower(p.r(k)) && !p.knownNoun(w) {
+			break
+		}
+		if participle(w) {
+			break
+		}
+		if p.knownNoun(w) || !n.proper && k <= 2 && plainPlural(w) {
+			head = k
+			continue
+		}
+		if head > 0 {
+			break
+		}
+	}
+	if head == 0 {
+		return edit{}, false
+	}
+	chain := p.text[p.right[0].start:p.right[head-1].end]
+	noun := n.noun
+	if first, rest, several := strings.Cut(noun, " "); several && akinOrSame(first, p.right[head-1].folded) {
+		noun = rest // pets of a certain type
+	} else if akinOrSame(noun, p.right[head-1].folded) {
+		noun = "name" // the math courses
+	}
+	behind := chain + " of " + certain(noun, again)
+	if w := p.l(1); w == "a" || w == "an" {
+		return p.edit(p.from(1), p.right[head-1].end, article(chain)+" "+behind)
+	}
+	return p.edit(p.start, p.right[head-1].end, behind)
+}
+
+// plainPlural says whether a word that no schema knows looks like the plural of a noun.
+func plainPlural(w string) bool {
+	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is") {
+		return w == "people" || w == "women" || w == "children"
+	}
+	return !verbs[w]
+}
+
+// verbs look like plurals of nouns.
+var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds", "stands", "starts", "contains",
+	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps", "does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
+	"eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone", "hits", "adds", "asks", "puts", "ends")
+
+// knownNoun says whether a word is a noun of the schema.
+func (p *place) knownNoun(w string) bool {
+	return w != "" && !functionWords[w] && p.task.vocabulary().nouns[w]
+}
+
+func schemaNouns(t *Task) map[string]bool {
+	known := map[string]bool{}
+	add := func(tokens []string) {
+		one := compile.SingularOf(tokens)
+		last := one[len(one)-1]
+		known[last] = true
+		many := compile.PluralOf([]string{last})
+		known[many[0]] = true
+	}
+	for i := range t.Query.Schema.Tables {
+		table := &t.Query.Schema.Tables[i]
+		one, _ := compile.TableNoun(table)
+		add(one)
+		for j := range table.Columns {
+			if tokens := compile.ColumnWords(&table.Columns[j]); !functionWords[tokens[len(tokens)-1]] {
+				add(tokens)
+			}
+		}
+	}
+	return known
+}
+
+// singularNoun says whether a noun of the schema stands in the singular.
+func singularNoun(w string) bool { return compile.SingularOf([]string{w})[0] == w }
+
+func akinOrSame(a, b string) bool { return a == b || akin(a, b) }

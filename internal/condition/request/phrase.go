@@ -1,0 +1,791 @@
+package request
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// speaker says a query in English: what it looks at, what it keeps and what it reports. Its words are those of the
+// schema.
+type speaker struct {
+	q      *sqlast.Query
+	values map[ast.Expr]spoken // by literal
+	inner  int                 // how many SELECTs deep
+	failed bool                // there are no words for some part
+}
+
+// spoken is how a literal is said.
+type spoken struct {
+	form  string
+	shift int64
+}
+
+// speak makes a speaker that says values as the request does.
+func speak(values []*Value) *speaker {
+	sp := &speaker{values: map[ast.Expr]spoken{}}
+	for _, v := range values {
+		sp.q = v.task.Query
+		form, shift := v.saidAs()
+		for _, g := range v.places {
+			sp.values[g.Node] = spoken{form, shift}
+		}
+	}
+	return sp
+}
+
+// fail notes that there are no words, and gives none.
+func (sp *speaker) fail() string {
+	sp.failed = true
+	return ""
+}
+
+// phrases are the parts of one SELECT.
+type phrases struct {
+	things    string // all accessions, each with its house
+	thing     string // what one row is
+	many      string // what several are
+	condition string // its height is above 5
+	items     []string
+	groups    []string
+	having    string
+	distinct  bool
+	counts    bool // the only item counts rows
+}
+
+// core takes one SELECT apart.
+func (sp *speaker) core(s *ast.SelectQuery) phrases {
+	if len(s.Windows) > 0 || s.Limit != nil && s.Limit.Offset != nil {
+		sp.fail()
+	}
+	sources := sp.q.Sources(s)
+	if len(sources) == 0 {
+		sp.fail()
+		return phrases{}
+	}
+	sc := sp.scope(s, sources)
+	p := phrases{distinct: s.Distinct == ast.DistinctDistinct, thing: sc.one(sc.main), many: sc.several(sc.main)}
+	p.things = sc.things()
+	p.condition = sc.conditions(s)
+	items := sp.q.Expand(s)
+	for _, it := range items {
+		p.items = append(p.items, sc.item(it))
+	}
+	p.groups = sc.groups(s)
+	if s.Having != nil {
+		p.having = sc.clause(s.Having)
+	}
+	if len(items) == 1 && items[0].Expr != nil {
+		if call, ok := sqlast.Unparen(items[0].Expr).(*ast.FuncCall); ok && call.Star {
+			p.counts = true
+		}
+	}
+	return p
+}
+
+// conditions says what rows have to meet. What has a SELECT of its own comes last, so that nothing behind it can be
+// taken for a part of it.
+func (sc *scope) conditions(s *ast.SelectQuery) string {
+	plain, nested := slices.Clone(sc.joins), []string(nil)
+	if s.Where != nil {
+		for _, c := range sqlast.Conjuncts(s.Where) {
+			switch {
+			case sc.joined[c]:
+			case hasSelect(c):
+				nested = append(nested, sc.clause(c))
+			default:
+				plain = append(plain, sc.clause(c))
+			}
+		}
+	}
+	said := listed(plain)
+	for _, n := range nested {
+		switch {
+		case said == "":
+			said = n
+		case len(nested) == 1:
+			said += ", and " + n
+		default:
+			said += "; and for which moreover " + n
+		}
+	}
+	return said
+}
+
+func hasSelect(e ast.Expr) bool {
+	found := false
+	ast.Walk(e, func(n ast.Node) bool {
+		_, nested := n.(*ast.SelectStmt)
+		found = found || nested
+		return !found
+	})
+	return found
+}
+
+// groups says for what a SELECT gives a row each: for each house, where the key of houses is among the columns by which
+// it groups.
+func (sc *scope) groups(s *ast.SelectQuery) []string {
+	whole := map[*sqlast.Source]bool{}
+	for _, e := range s.GroupBy {
+		if r := sc.q.Ref(sqlast.Unparen(e)); r != nil && r.Source.Table != nil && slices.Equal(r.Source.Table.PrimaryKey, []int{r.Column}) {
+			whole[r.Source] = true
+		}
+	}
+	var list []string
+	for _, e := range s.GroupBy {
+		said := ""
+		if r := sc.q.Ref(sqlast.Unparen(e)); r != nil && whole[r.Source] {
+			said = sc.one(r.Source)
+		} else {
+			said = "value of " + sc.ordinal(s, e)
+		}
+		if !slices.Contains(list, said) {
+			list = append(list, said)
+		}
+	}
+	return list
+}
+
+// scope says columns of one SELECT.
+type scope struct {
+	*speaker
+	sources []*sqlast.Source
+	names   map[*sqlast.Source]called
+	main    *sqlast.Source // whose rows are looked at: the one that refers to the others
+	joined  map[ast.Expr]bool
+	joins   []string // conditions of joins that do not go without saying
+}
+
+// called is what one row of a source is called, and several.
+type called struct{ one, many string }
+
+func (sp *speaker) scope(s *ast.SelectQuery, sources []*sqlast.Source) *scope {
+	sc := &scope{speaker: sp, sources: sources, names: map[*sqlast.Source]called{}, joined: map[ast.Expr]bool{}}
+	count := map[string]int{}
+	for _, src := range sources {
+		if src.Table == nil {
+			sp.fail()
+			return sc
+		}
+		one, many := tableNoun(src.Table)
+		name := called{strings.Join(one, " "), strings.Join(many, " ")}
+		if count[name.one]++; count[name.one] > 1 {
+			nth := []string{"", "", "second ", "third ", "fourth "}[min(count[name.one], 4)]
+			name = called{nth + name.one, nth + name.many}
+		}
+		sc.names[src] = name
+	}
+	for i, t := range s.From {
+		if t.List != nil || t.Select != nil || t.HasArgs || t.Join != nil && t.Join.Type&(ast.JoinRight|ast.JoinNatural) != 0 {
+			sp.fail()
+			return sc
+		}
+		if i == 0 {
+			continue
+		}
+		if len(sp.q.SharedColumns(s, sp.q.SourceOf(t))) > 0 {
+			sc.fail() // USING is too rare for words of its own
+		}
+		if t.On == nil {
+			continue
+		}
+		for _, c := range sqlast.Conjuncts(t.On) {
+			sc.join(c)
+		}
+	}
+	if s.Where != nil {
+		for _, c := range sqlast.Conjuncts(s.Where) {
+			if b, ok := sqlast.Unparen(c).(*ast.BinaryExpr); ok && b.Op == ast.OpEq {
+				x, y := sp.q.Ref(sqlast.Unparen(b.X)), sp.q.Ref(sqlast.Unparen(b.Y))
+				if x != nil && y != nil && slices.Contains(sources, x.Source) && slices.Contains(sources, y.Source) && sc.keyed(x, y) {
+					sc.joined[c] = true
+				}
+			}
+		}
+	}
+	sc.main = sc.referring(s)
+	return sc
+}
+
+// join takes one condition of a join: one along a key goes without saying.
+func (sc *scope) join(c ast.Expr) {
+	if b, ok := sqlast.Unparen(c).(*ast.BinaryExpr); ok && b.Op == ast.OpEq {
+		x, y := sc.q.Ref(sqlast.Unparen(b.X)), sc.q.Ref(sqlast.Unparen(b.Y))
+		if x != nil && y != nil && sc.keyed(x, y) {
+			return
+		}
+	}
+	sc.joins = append(sc.joins, sc.clause(c))
+}
+
+// keyed says whether two columns are a key and what refers to it, in tables of which each is joined once. Between two
+// rows of one table the key has to be said: the supervisor of a gardener.
+func (sc *scope) keyed(x, y *sqlast.Ref) bool {
+	if x.Source.Table == y.Source.Table || x.Column < 0 || y.Column < 0 || x.Source == y.Source {
+		return false
+	}
+	for _, src := range sc.sources {
+		for _, other := range sc.sources {
+			if src != other && src.Table == other.Table && (src == x.Source || src == y.Source) {
+				return false
+			}
+		}
+	}
+	return refers(x, y) || refers(y, x)
+}
+
+// refers says whether a column refers to another by a declared key, or bears its name while the other is the key.
+func refers(x, y *sqlast.Ref) bool {
+	for _, k := range x.Source.Table.ForeignKeys {
+		if strings.EqualFold(k.Target, y.Source.Table.Name) && slices.Contains(k.Columns, x.Column) {
+			if len(k.TargetColumns) == 0 || slices.Contains(k.TargetColumns, y.Column) {
+				return declaredOnce(x.Source, y.Source)
+			}
+		}
+	}
+	return len(x.Source.Table.ForeignKeys) == 0 && slices.Equal(y.Source.Table.PrimaryKey, []int{y.Column}) &&
+		strings.EqualFold(x.Col().Name, y.Col().Name)
+}
+
+// declaredOnce says whether only one key leads from one table to the other, so that which is meant goes without saying.
+func declaredOnce(from, to *sqlast.Source) bool {
+	n := 0
+	for _, k := range from.Table.ForeignKeys {
+		if strings.EqualFold(k.Target, to.Table.Name) {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// referring gives the source whose rows the rows of a join are: the first to which no other refers.
+func (sc *scope) referring(s *ast.SelectQuery) *sqlast.Source {
+	if len(s.From) > 1 && s.From[1].Join != nil && s.From[1].Join.Type&ast.JoinLeft != 0 {
+		return sc.sources[0]
+	}
+	for _, src := range sc.sources {
+		target := false
+		for _, other := range sc.sources {
+			for _, k := range other.Table.ForeignKeys {
+				target = target || other != src && strings.EqualFold(k.Target, src.Table.Name)
+			}
+		}
+		if !target {
+			return src
+		}
+	}
+	return sc.sources[0]
+}
+
+func (sc *scope) one(src *sqlast.Source) string     { return sc.names[src].one }
+func (sc *scope) several(src *sqlast.Source) string { return sc.names[src].many }
+
+// things says what is looked at.
+func (sc *scope) things() string {
+	if sc.failed {
+		return ""
+	}
+	text := sc.several(sc.main)
+	var others []string
+	outer := false
+	for _, src := range sc.sources {
+		if src == sc.main {
+			continue
+		}
+		if src.Nullable {
+			outer = true
+			others = append(others, "any "+sc.one(src))
+			continue
+		}
+		others = append(others, "the "+sc.one(src))
+	}
+	switch {
+	case len(others) == 0:
+	case outer:
+		text += ", each with " + listed(others) + " that belongs to it, also if there is none"
+	default:
+		text += ", each together with " + listed(others) + " that belong" + map[bool]string{true: "s", false: ""}[len(others) == 1] + " to it"
+	}
+	return text
+}
+
+// listed joins phrases by commas and `and`.
+func listed(list []string) string {
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+	}
+}
+
+// column says a column.
+func (sc *scope) column(r *sqlast.Ref) string {
+	if r.Column < 0 || r.Source.Table == nil {
+		return sc.fail()
+	}
+	name := columnSaid(r.Source.Table, r.Column)
+	if at := strings.LastIndexByte(name, ' '); at > 0 && (name[at+1:] == "by" || prepositions[name[at+1:]]) {
+		name = `"` + name + `"` // the "written by" of the cartoon
+	}
+	owner, own := sc.names[r.Source]
+	switch {
+	case !own:
+		one, _ := tableNoun(r.Source.Table)
+		return "the " + name + " of the " + strings.Join(one, " ") + " in question"
+	case len(sc.sources) == 1 || name == owner.one && !sc.twice(r.Source) || strings.HasPrefix(name, owner.one+" ") && !sc.twice(r.Source):
+		return "the " + name
+	default:
+		return "the " + name + " of the " + owner.one
+	}
+}
+
+// twice says whether a table is joined more than once.
+func (sc *scope) twice(src *sqlast.Source) bool {
+	return slices.ContainsFunc(sc.sources, func(o *sqlast.Source) bool { return o != src && o.Table == src.Table })
+}
+
+func (sc *scope) item(it sqlast.Item) string {
+	if it.Ref != nil {
+		return sc.column(it.Ref)
+	}
+	return sc.expr(it.Expr)
+}
+
+func (sc *scope) ordinal(s *ast.SelectQuery, e ast.Expr) string {
+	if i := sc.q.Ordinal(s, e); i >= 0 {
+		return sc.item(sc.q.Expand(s)[i])
+	}
+	return sc.expr(e)
+}
+
+// value says a literal: a text in quotes.
+func (sc *scope) value(e ast.Expr) (string, bool) {
+	if v, known := sc.values[e]; known {
+		if _, isText := sc.literal(e).(string); isText && len(numerals(v.form)) == 0 && len(dates(v.form)) == 0 {
+			return `"` + v.form + `"`, true
+		}
+		return v.form, true
+	}
+	switch v := sc.literal(e).(type) {
+	case string:
+		return `"` + v + `"`, true
+	case int64, float64:
+		return text(v), true
+	}
+	return "", false
+}
+
+func (sc *scope) literal(e ast.Expr) any {
+	v, ok := sc.q.Literal(e)
+	if !ok {
+		return nil
+	}
+	return v
+}
+
+var comparisonWords = map[ast.Operator]string{
+	ast.OpEq: " is ", ast.OpNe: " is not ", ast.OpLt: " is below ", ast.OpLe: " is at most ", ast.OpGt: " is above ", ast.OpGe: " is at least ",
+}
+
+// shiftedWords say comparisons with the whole number beside the one in the SQL.
+var shiftedWords = map[ast.Operator]string{
+	ast.OpGt: " is at least ", ast.OpGe: " is above ", ast.OpLt: " is at most ", ast.OpLe: " is below ",
+}
+
+// clause says a condition.
+func (sc *scope) clause(e ast.Expr) string {
+	switch e := sqlast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		switch e.Op {
+		case ast.OpAnd:
+			return sc.clause(e.X) + " and " + sc.clause(e.Y)
+		case ast.OpOr:
+			return "either " + sc.clause(e.X) + " or " + sc.clause(e.Y)
+		}
+		word := comparisonWords[e.Op]
+		if word == "" {
+			return sc.fail()
+		}
+		x, y := e.X, e.Y
+		if _, literal := sc.value(sqlast.Unparen(x)); literal {
+			if e.Op != ast.OpEq && e.Op != ast.OpNe {
+				return sc.fail() // 5 < x: rare
+			}
+			x, y = y, x
+		}
+		if v, known := sc.values[sqlast.Unparen(y)]; known && v.shift != 0 {
+			word = shiftedWords[e.Op]
+		}
+		if sc.dated(x) && (e.Op == ast.OpLt || e.Op == ast.OpGt) {
+			word = map[ast.Operator]string{ast.OpLt: " is before ", ast.OpGt: " is after "}[e.Op]
+		}
+		return sc.expr(x) + word + sc.expr(y)
+	case *ast.UnaryExpr:
+		if e.Op == ast.OpNot {
+			return "it is not the case that " + sc.clause(e.X)
+		}
+	case *ast.IsExpr:
+		if l, ok := sqlast.Unparen(e.Y).(*ast.Literal); ok && l.Kind == ast.LitNull && !e.Distinct {
+			return sc.known(e.X, e.Not)
+		}
+	case *ast.NullCheckExpr:
+		return sc.known(e.X, e.Test != ast.TestIsNull)
+	case *ast.BetweenExpr:
+		return sc.expr(e.X) + map[bool]string{true: " does not lie from ", false: " lies from "}[e.Not] + sc.expr(e.Lo) + " to " + sc.expr(e.Hi)
+	case *ast.LikeExpr:
+		return sc.like(e)
+	case *ast.InExpr:
+		return sc.in(e)
+	case *ast.ExistsExpr:
+		if inner := sc.nested(e.Select, true, false); inner != "" {
+			return "there is at least one of " + inner
+		}
+	}
+	return sc.fail()
+}
+
+// dated says whether an expression gives days.
+func (sc *scope) dated(e ast.Expr) bool {
+	ref := sc.q.Ref(sqlast.Unparen(e))
+	if ref == nil || ref.Column < 0 {
+		return false
+	}
+	name := strings.ToLower(ref.Col().Name)
+	return strings.Contains(name, "date") || strings.HasSuffix(name, "_on") || strings.HasSuffix(name, "year") || strings.HasPrefix(name, "year")
+}
+
+func (sc *scope) known(e ast.Expr, known bool) string {
+	if known {
+		return sc.expr(e) + " is on record"
+	}
+	return sc.expr(e) + " is missing"
+}
+
+func (sc *scope) like(e *ast.LikeExpr) string {
+	pattern, ok := sc.literal(sqlast.Unparen(e.Y)).(string)
+	if !ok || e.Escape != nil || !strings.EqualFold(e.Op.Name, "LIKE") {
+		return sc.fail()
+	}
+	core := strings.Trim(pattern, "%")
+	if core == "" || strings.ContainsAny(core, "%_") {
+		return sc.fail()
+	}
+	form := core
+	if v, known := sc.values[sqlast.Unparen(e.Y)]; known {
+		form = v.form
+	}
+	word := " reads "
+	switch before, after := strings.HasPrefix(pattern, "%"), strings.HasSuffix(pattern, "%"); {
+	case before && after:
+		word = " has in it "
+	case after:
+		word = " starts with "
+	case before:
+		word = " ends with "
+	}
+	if e.Not {
+		word = map[string]string{
+			" has in it ": " does not have in it ", " starts with ": " does not start with ", " ends with ": " does not end with ",
+			" reads ": " does not read ",
+		}[word]
+	}
+	return sc.expr(e.X) + word + `"` + form + `"`
+}
+
+func (sc *scope) in(e *ast.InExpr) string {
+	word := map[bool]string{true: " is none of ", false: " is one of "}[e.Not]
+	if e.Select != nil {
+		inner := sc.nested(e.Select, false, true)
+		if inner == "" {
+			return sc.fail()
+		}
+		word = map[bool]string{true: " is not among ", false: " is among "}[e.Not]
+		return sc.expr(e.X) + word + inner
+	}
+	var list []string
+	for _, x := range e.List {
+		list = append(list, sc.expr(x))
+	}
+	if len(list) == 0 {
+		return sc.fail()
+	}
+	return sc.expr(e.X) + word + listed(list)
+}
+
+// nested says the rows of an inner SELECT of one column; rows says that the rows themselves are meant, plural that all
+// of its values are.
+func (sc *scope) nested(s *ast.SelectStmt, rows, plural bool) string {
+	if s.With != nil {
+		return sc.fail()
+	}
+	if len(s.Cores) == 2 && !rows {
+		first, ok := s.Cores[0].(*ast.SelectQuery)
+		second, also := s.Cores[1].(*ast.SelectQuery)
+		if !ok || !also || sqlast.Last(s).Limit != nil {
+			return sc.fail()
+		}
+		word := map[string]string{"UNION": " or ", "EXCEPT": " but not ", "INTERSECT": " and also "}[strings.ToUpper(s.Ops[0].Op)]
+		return sc.innerCore(first, false, plural) + word + sc.innerCore(second, false, plural)
+	}
+	if len(s.Cores) != 1 {
+		return sc.fail()
+	}
+	sel, ok := s.Cores[0].(*ast.SelectQuery)
+	if !ok {
+		return sc.fail()
+	}
+	return sc.innerCore(sel, rows, plural)
+}
+
+// innerCore says an inner SELECT as a noun: the prices of all books whose genre is "crime".
+func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
+	sc.inner++
+	defer func() { sc.inner-- }()
+	if sc.inner > 3 {
+		return sc.fail()
+	}
+	p := sc.core(sel)
+	if len(p.items) != 1 || sc.failed {
+		return sc.fail()
+	}
+	of := "all " + p.things
+	if rows {
+		return "the " + p.things + p.where()
+	}
+	if len(p.groups) > 0 {
+		text := p.items[0] + " of " + of + p.where() + ", taken for each " + listed(p.groups)
+		if p.having != "" {
+			text += " for which " + p.having
+		}
+		return sc.first(sel, text)
+	}
+	items := sc.q.Expand(sel)
+	if items[0].Expr != nil && sqlast.HasAggregate(items[0].Expr) {
+		if p.counts {
+			return "the number of " + p.things + p.where()
+		}
+		return p.items[0] + " over " + of + p.where()
+	}
+	if ref := items[0].Ref; plural && ref != nil && ref.Source.Table != nil && ref.Column >= 0 {
+		p.items[0] = "the " + strings.Join(compile.PluralOf(strings.Fields(columnSaid(ref.Source.Table, ref.Column))), " ")
+		if inner := sc.scope(sel, sc.q.Sources(sel)); len(inner.sources) > 1 && ref.Source != inner.main {
+			p.items[0] += " of the " + inner.one(ref.Source)
+		}
+	}
+	return sc.first(sel, p.items[0]+" of "+of+p.where())
+}
+
+// first says of which rows an inner SELECT takes the first.
+func (sc *scope) first(sel *ast.SelectQuery, text string) string {
+	if sel.Limit == nil {
+		return text
+	}
+	n, ok := sc.value(sqlast.Unparen(sel.Limit.Count))
+	if !ok || len(sel.OrderBy) == 0 {
+		return sc.fail()
+	}
+	if n == "1" {
+		n = ""
+	} else {
+		n = " " + n
+	}
+	return text + ", taking only the first" + n + " " + sc.orderOf(sel)
+}
+
+func (sc *scope) orderOf(sel *ast.SelectQuery) string {
+	inner := sc.scope(sel, sc.q.Sources(sel))
+	return "in " + inner.order(sel, sel.OrderBy)
+}
+
+func (p *phrases) where() string {
+	switch {
+	case p.condition == "":
+		return ""
+	case strings.Contains(p.things, ", "):
+		return ", where " + p.condition
+	default:
+		return " for which " + p.condition
+	}
+}
+
+// order says in which order rows stand.
+func (sc *scope) order(s *ast.SelectQuery, terms []*ast.OrderingTerm) string {
+	var list []string
+	for _, t := range terms {
+		word := "rising order of "
+		if t.Order == ast.SortDesc {
+			word = "falling order of "
+		}
+		if t.Nulls != ast.NullsDefault {
+			return sc.fail()
+		}
+		list = append(list, word+sc.ordinal(s, t.Expr))
+	}
+	return strings.Join(list, ", and where these are equal in ")
+}
+
+var (
+	aggregates = map[string]string{"avg": "the average of ", "sum": "the sum of ", "total": "the sum of ", "max": "the highest value of ", "min": "the lowest value of "}
+	arithmetic = map[ast.Operator]string{ast.OpAdd: " plus ", ast.OpSub: " minus ", ast.OpMul: " multiplied by ", ast.OpDiv: " divided by "}
+	dateParts  = map[string]string{"%Y": "the year of ", "%m": "the month of ", "%d": "the day of the month of ", "%Y-%m": "the year and month of ", "%H": "the hour of "}
+)
+
+// expr says an expression.
+func (sc *scope) expr(e ast.Expr) string {
+	e = sqlast.Unparen(e)
+	if s, ok := sc.value(e); ok {
+		return s
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		if ref := sc.q.Ref(e); ref != nil {
+			return sc.column(ref)
+		}
+		if c := sc.q.Alias(e); c != nil {
+			return sc.expr(c.Expr)
+		}
+	case *ast.QualifiedRef:
+		if ref := sc.q.Ref(e); ref != nil {
+			return sc.column(ref)
+		}
+	case *ast.UnaryExpr:
+		if e.Op == ast.OpSub {
+			return "minus " + sc.expr(e.X)
+		}
+	case *ast.BinaryExpr:
+		if day, ok := sc.days(e); ok {
+			return day
+		}
+		if word := arithmetic[e.Op]; word != "" {
+			return sc.operand(e.X) + word + sc.operand(e.Y)
+		}
+	case *ast.CastExpr:
+		return sc.expr(e.X)
+	case *ast.CollateExpr:
+		return sc.expr(e.X)
+	case *ast.FuncCall:
+		return sc.call(e)
+	case *ast.CaseExpr:
+		return sc.cases(e)
+	case *ast.SubqueryExpr:
+		return sc.nested(e.Select, false, false)
+	}
+	return sc.fail()
+}
+
+// operand says a part of a calculation, in parentheses where it is one itself.
+func (sc *scope) operand(e ast.Expr) string {
+	if b, ok := sqlast.Unparen(e).(*ast.BinaryExpr); ok && arithmetic[b.Op] != "" {
+		return "(" + sc.expr(b) + ")"
+	}
+	return sc.expr(e)
+}
+
+// days says the difference of two days.
+func (sc *scope) days(e *ast.BinaryExpr) (string, bool) {
+	if e.Op != ast.OpSub {
+		return "", false
+	}
+	day := func(x ast.Expr) ast.Expr {
+		if call, ok := sqlast.Unparen(x).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "julianday") && len(call.Args) == 1 {
+			return call.Args[0]
+		}
+		return nil
+	}
+	to, from := day(e.X), day(e.Y)
+	if to == nil || from == nil {
+		return "", false
+	}
+	return "the number of days from " + sc.expr(from) + " to " + sc.expr(to), true
+}
+
+func (sc *scope) call(e *ast.FuncCall) string {
+	name := strings.ToLower(e.Name.Name)
+	switch {
+	case e.Over != nil || e.Filter != nil || len(e.OrderBy) > 0:
+	case name == "count" && (e.Star || len(e.Args) == 1 && !e.Distinct):
+		if !e.Star {
+			if ref := sc.q.Ref(sqlast.Unparen(e.Args[0])); ref != nil && sc.names[ref.Source].many != "" && slices.Contains(ref.Source.Table.PrimaryKey, ref.Column) {
+				return "the number of " + sc.names[ref.Source].many
+			}
+			return "the number of times that " + sc.expr(e.Args[0]) + " is on record"
+		}
+		return "the number of " + sc.several(sc.main)
+	case name == "count" && len(e.Args) == 1:
+		return "the number of different values of " + sc.expr(e.Args[0])
+	case name == "sum" && len(e.Args) == 1 && sc.counted(e.Args[0]) != "":
+		return "the number of those for which " + sc.counted(e.Args[0])
+	case aggregates[name] != "" && len(e.Args) == 1 && !e.Distinct:
+		if said := sc.expr(e.Args[0]); name != "sum" && name != "total" && sc.q.Ref(sqlast.Unparen(e.Args[0])) != nil && strings.HasPrefix(said, "the ") {
+			word := map[string]string{"avg": "average", "max": "highest", "min": "lowest"}[name]
+			if sc.dated(e.Args[0]) && name != "avg" {
+				word = map[string]string{"max": "latest", "min": "earliest"}[name]
+			}
+			return "the " + word + " " + said[len("the "):]
+		}
+		return aggregates[name] + sc.expr(e.Args[0])
+	case name == "strftime" && len(e.Args) == 2:
+		if format, ok := sc.literal(e.Args[0]).(string); ok && dateParts[format] != "" {
+			return dateParts[format] + sc.expr(e.Args[1])
+		}
+	case name == "date" && len(e.Args) == 1:
+		return "the day of " + sc.expr(e.Args[0])
+	case name == "abs" && len(e.Args) == 1:
+		return "the absolute value of " + sc.expr(e.Args[0])
+	case name == "length" && len(e.Args) == 1:
+		return "the number of letters of " + sc.expr(e.Args[0])
+	case name == "round" && len(e.Args) == 1:
+		return sc.expr(e.Args[0]) + " as a whole number"
+	case name == "round" && len(e.Args) == 2:
+		return sc.expr(e.Args[0]) + " rounded to " + sc.expr(e.Args[1]) + " decimals"
+	}
+	return sc.fail()
+}
+
+// counted gives the condition of a CASE that is 1 where it holds and else 0, "" for any other expression.
+func (sc *scope) counted(e ast.Expr) string {
+	c, ok := sqlast.Unparen(e).(*ast.CaseExpr)
+	if !ok || c.Operand != nil || len(c.Whens) != 1 || c.Else == nil {
+		return ""
+	}
+	if sc.literal(sqlast.Unparen(c.Whens[0].Then)) != int64(1) || sc.literal(sqlast.Unparen(c.Else)) != int64(0) {
+		return ""
+	}
+	return sc.clause(c.Whens[0].When)
+}
+
+func (sc *scope) cases(e *ast.CaseExpr) string {
+	var list []string
+	for _, w := range e.Whens {
+		when := ""
+		if e.Operand != nil {
+			when = sc.expr(e.Operand) + " is " + sc.expr(w.When)
+		} else {
+			when = sc.clause(w.When)
+		}
+		list = append(list, sc.expr(w.Then)+" if "+when)
+	}
+	text := strings.Join(list, ", ")
+	if e.Else != nil {
+		text += " and otherwise " + sc.expr(e.Else)
+	} else {
+		text += " and otherwise nothing"
+	}
+	return text
+}
+
+// columnPhrase says a column of a result by where it comes from.
+func columnPhrase(q *sqlast.Query, c sqlast.Column) string {
+	if t := q.Schema.Table(c.Table); t != nil {
+		if i := t.Column(c.Column); i >= 0 {
+			return "the " + columnSaid(t, i)
+		}
+	}
+	return "the column " + c.Name
+}

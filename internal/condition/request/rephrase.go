@@ -1,0 +1,215 @@
+package request
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Rephrase says the last turn of a request in other words by rules over English alone, for tasks behind which there is
+// no SQL (Robustness of Agentic Function Calling §2.1): sentences open otherwise, what is said of the thing that is
+// asked for goes to the front, and verbs give way to others that mean the same. Values, quoted text, numbers and dates
+// stand as they are. A request for which the rules do not suffice is refused: see [LeastUnlike].
+func Rephrase(t *Task, seed uint64) (*Rewording, string) {
+	at := t.question()
+	if at < 0 {
+		return nil, ReasonUnspeakable
+	}
+	values := Values(t)
+	s := t.Messages[at].Content
+	guarded := protected(t, s, at, values)
+	draw := task.Draw(seed, "paraphrase", t.scope(), s)
+	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
+	var said []string
+	for _, sentence := range sentences(s, guarded) {
+		said = append(said, rephrase(t, sentence, draw))
+	}
+	r.Messages[at].Content = strings.Join(said, " ")
+	switch {
+	case !r.holds():
+		return nil, ReasonUnspeakable
+	case Unlike(s, r.Messages[at].Content, r.Kept) < LeastUnlike:
+		return nil, ReasonAlike
+	}
+	return r, ""
+}
+
+// clause is a sentence, with where nothing may be cut or exchanged.
+type clause struct {
+	text    string
+	guarded []span
+}
+
+// sentences parts a text behind the signs that end sentences, never inside what is guarded.
+func sentences(s string, guarded []span) []clause {
+	var list []clause
+	from := 0
+	cut := func(to int) {
+		if strings.TrimSpace(s[from:to]) != "" {
+			lead := len(s[from:to]) - len(strings.TrimLeft(s[from:to], " \t\n"))
+			c := clause{text: strings.TrimSpace(s[from:to])}
+			for _, g := range guarded {
+				if g.start >= from+lead && g.end <= to {
+					c.guarded = append(c.guarded, span{g.start - from - lead, g.end - from - lead})
+				}
+			}
+			list = append(list, c)
+		}
+		from = to
+	}
+	for i := 0; i < len(s); i++ {
+		if (s[i] == '.' || s[i] == '?' || s[i] == '!') && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') && !guards(guarded, i, i+1) &&
+			!abbreviates(s[from:i]) {
+			cut(i + 1)
+		}
+	}
+	cut(len(s))
+	return list
+}
+
+// imperatives are verbs with which requests begin.
+const imperatives = `(?i:add|analy[sz]e|arrange|book|buy|calculate|cancel|change|check|compare|compute|convert|create|delete|describe|design|` +
+	`determine|draw|estimate|evaluate|fetch|find|generate|get|give|help|identify|list|look|make|modify|open|order|play|plan|plot|predict|` +
+	`provide|query|record|register|remove|rent|reserve|retrieve|schedule|search|send|set|show|simulate|solve|sort|tell|track|train|transfer|` +
+	`translate|update|verify)`
+
+// openings are how requests begin, and how they can begin as well. %s is what follows, without the sign at its end.
+var openings = []struct {
+	form    *regexp.Regexp
+	instead []string
+	thing   bool // what follows is a thing
+}{
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:tell me|let me know)) (?:about )?(.+)$`), []string{"I need to know %s", "I should like to hear %s"}, false},
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:help me )?(?:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate))(?: me)? (.+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
+	{regexp.MustCompile(`^(?i:please )?(?i:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate|tell me) ((?i:the|a|an|all|some) .+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
+	{regexp.MustCompile(`^(?i:what(?:'s| is| are| was| were)) ((?i:the|a|an|my|some) .+)$`), []string{"I am looking for %s", "Please work out for me %s"}, true},
+	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (?i:know|find(?: out)?|get|see) (.+)$`), []string{"Please tell me %s", "Be so kind as to let me have %s"}, true},
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?)([a-z].+)$`), []string{"My request to you is this: %s", "Here is what I want you to do: %s"}, false},
+	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (.+)$`), []string{"Here is what I mean to do: %s", "Help me to do the following: %s"}, false},
+	{regexp.MustCompile(`^((?i:how|who|when|where|which|why|what|is|are|does|do|did|will|was|were) .+)$`), []string{"There is something I wonder about: %s", "This is what I want to find out: %s"}, false},
+	{regexp.MustCompile(`^(?i:please )?(` + imperatives + ` .+)$`), []string{"Here is something for you to do: %s", "I have a job for you: %s"}, false},
+}
+
+// fronted are words with which that begins which can go to the front of a sentence.
+var fronted = regexp.MustCompile(`,? (?:with|given|using|for|if|when|where|considering|assuming|within|during|starting|based on) `)
+
+// exchanges are words that mean the same where they stand outside of values.
+var exchanges = map[string]string{
+	"calculate": "work out", "compute": "work out", "determine": "establish", "find": "look up", "using": "by means of",
+	"information": "details", "assist": "help", "obtain": "get", "approximately": "roughly", "display": "show",
+	"wish": "want", "retrieve": "fetch", "details": "particulars",
+}
+
+func rephrase(t *Task, c clause, draw *rand.Rand) string {
+	body, sign := c.text, ""
+	if n := len(body); n > 0 && strings.IndexByte(".?!", body[n-1]) >= 0 && !guards(c.guarded, n-1, n) {
+		body, sign = body[:n-1], body[n-1:]
+	}
+	choice := draw.IntN(2)
+	for _, o := range openings {
+		at := o.form.FindStringSubmatchIndex(body)
+		if at == nil || guards(c.guarded, 0, at[2]) {
+			continue
+		}
+		rest := clause{text: body[at[2]:]}
+		for _, g := range c.guarded {
+			if g.start >= at[2] {
+				rest.guarded = append(rest.guarded, span{g.start - at[2], g.end - at[2]})
+			}
+		}
+		head, tail := rest, clause{}
+		if o.thing {
+			head, tail = part(rest)
+		}
+		said := strings.Replace(o.instead[choice], "%s", exchange(t, head), 1)
+		if sign == "!" {
+			sign = "."
+		}
+		end := "."
+		if !o.thing && sign == "?" && strings.Contains(o.instead[choice], ": %s") {
+			end = "?"
+		}
+		if strings.HasSuffix(said, ".") && end == "." {
+			end = "" // Apple Inc.
+		}
+		if tail.text != "" {
+			front := exchange(t, tail)
+			if strings.HasPrefix(said, "I ") {
+				return capitalised(front) + ", " + said + end
+			}
+			return capitalised(front) + ": " + lowered(said) + end
+		}
+		return said + end
+	}
+	return exchange(t, clause{body, c.guarded}) + sign
+}
+
+// part parts what is asked for from what is said of it, where either is long enough.
+func part(c clause) (head, tail clause) {
+	for _, at := range fronted.FindAllStringIndex(c.text, -1) {
+		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))
+		start := at[0] + lead
+		if guards(c.guarded, at[0], at[1]) || len(words(c.text[:at[0]])) < 2 || len(words(c.text[start:])) < 3 ||
+			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") || strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
+			dangles(c.text[:at[0]]) || demands.MatchString(c.text[start:]) {
+			continue
+		}
+		head.text, tail.text = c.text[:at[0]], c.text[start:]
+		for _, g := range c.guarded {
+			if g.end <= at[0] {
+				head.guarded = append(head.guarded, g)
+			} else {
+				tail.guarded = append(tail.guarded, span{g.start - start, g.end - start})
+			}
+		}
+		return head, tail
+	}
+	return c, clause{}
+}
+
+// demands are further things that are asked for.
+var demands = regexp.MustCompile(`(?i)\band (?:also|then|please|as well)\b|\band ` + imperatives + `\b`)
+
+// dangles says whether a text cannot do without what follows: the username associated.
+func dangles(s string) bool {
+	all := words(s)
+	last := all[len(all)-1].folded
+	return functionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
+}
+
+// exchange gives words outside of values by others.
+func exchange(t *Task, c clause) string {
+	var edits []edit
+	for _, w := range words(c.text) {
+		other, known := exchanges[w.text]
+		if known && !t.guarded[w.folded] && !guards(c.guarded, w.start, w.end) && !strings.HasPrefix(c.text[w.end:], "'") {
+			edits = append(edits, edit{w.start, w.end, other})
+		}
+	}
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		b.WriteString(c.text[at:e.start] + e.text)
+		at = e.end
+	}
+	b.WriteString(c.text[at:])
+	s := b.String()
+	if first := words(s); len(first) > 0 && first[0].start == 0 && functionWords[first[0].folded] && first[0].text != "I" {
+		return lowered(s)
+	}
+	return s
+}
+
+// lowered writes a text with its first letter small, but for the word I.
+func lowered(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if strings.HasPrefix(s, "I ") || strings.HasPrefix(s, "I'") {
+		return s
+	}
+	return string(unicode.ToLower(r)) + s[size:]
+}

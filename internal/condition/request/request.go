@@ -1,0 +1,98 @@
+// Package request changes what is asked, and nothing else: it writes a request with slips of the keyboard, in other
+// words, with what the schema knows added, or with one of its values left out. Everything is a pure function of the
+// request, the SQL behind it and the schema's words. It must never know databases, agents or environments: whoever has
+// a database says which other values there are, and proves what came of it.
+package request
+
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Reasons for which a task cannot be put under a condition of the request, a closed list.
+const (
+	ReasonNoValue     = "no_value"
+	ReasonNotSaid     = "value_not_said"
+	ReasonAmbiguous   = "value_ambiguous"
+	ReasonAwkward     = "awkward_without"
+	ReasonRemains     = "value_remains"
+	ReasonNoEdit      = "nothing_to_edit"
+	ReasonUnspeakable = "no_words"
+	ReasonAlike       = "too_similar"
+	ReasonNothing     = "nothing_to_add"
+	ReasonTold        = "tells_values"
+	ReasonReturned    = "value_in_result"
+	ReasonNotAsked    = "not_the_user"
+)
+
+// Reasons explains them.
+func Reasons() map[string]string {
+	return map[string]string{
+		ReasonNoValue:     "the SQL compares nothing with a value",
+		ReasonNotSaid:     "the request says no value of the SQL in a form that is known",
+		ReasonAmbiguous:   "every value that the request says stands for several of the SQL",
+		ReasonAwkward:     "no value can be left out so that English is left",
+		ReasonRemains:     "parts of the value, or what it goes by, stand elsewhere in the request",
+		ReasonNoEdit:      "the request has no place where a change would keep its meaning",
+		ReasonUnspeakable: "the SQL has parts for which there are no words",
+		ReasonAlike:       "the new wording is too much like the old one",
+		ReasonNothing:     "the schema knows nothing that the request does not say",
+		ReasonReturned:    "every value that could be left out stands in what a tool was given or returned before",
+		ReasonNotAsked:    "without the value the request would not end with the user",
+		ReasonTold:        "what could be added tells a value of the request or of the answer",
+	}
+}
+
+// Task is what a request is changed from.
+type Task struct {
+	ID       string // draws are named after it
+	Messages []task.Message
+	Evidence string
+	Query    *sqlast.Query  // nil of a task whose tools cannot be run: see [Spoken]
+	Literals []task.Literal // say which argument a value reaches
+
+	known   *vocabulary
+	said    []*Value        // where there is no query
+	used    map[string]bool // words of messages and documentation
+	guarded map[string]bool // words without case and diacritics that slips keep away from
+}
+
+// scope names what draws depend on beside the text.
+func (t *Task) scope() string {
+	if t.Query == nil {
+		return task.StyleStatic
+	}
+	return t.Query.Schema.Name
+}
+
+// question gives the index of the last message of the user, -1 where there is none.
+func (t *Task) question() int {
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if t.Messages[i].Role == "user" {
+			return i
+		}
+	}
+	return -1
+}
+
+// with gives the task with other messages and evidence.
+func (t *Task) with(texts []string) *Task {
+	changed := *t
+	changed.Messages = slices.Clone(t.Messages)
+	for i := range changed.Messages {
+		changed.Messages[i].Content = texts[i]
+	}
+	changed.Evidence = texts[len(t.Messages)]
+	return &changed
+}
+
+// texts lists what an agent reads: the messages, and behind them the evidence.
+func (t *Task) texts() []string {
+	list := make([]string, 0, len(t.Messages)+1)
+	for _, m := range t.Messages {
+		list = append(list, m.Content)
+	}
+	return append(list, t.Evidence)
+}

@@ -1,0 +1,182 @@
+package request
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Rewording is a request in another wording that means the same.
+type Rewording struct {
+	Messages []task.Message
+	Kept     []Kept
+}
+
+// Kept is a value of the request and how its new wording says it. Rule names the form where it is not the value as the
+// SQL has it, or as the request said it.
+type Kept struct {
+	Value task.Value
+	Form  string
+	Rule  string
+}
+
+// Rules of forms.
+const (
+	RuleAsSaid    = "as said"     // as the request said it, which is not as the SQL has it
+	RuleGrouped   = "grouped"     // 12,000
+	RuleSpelled   = "spelled out" // twelve
+	RuleDate      = "date"        // 7 March 2021
+	RuleCase      = "case"        // palm house
+	RuleAnd       = "and"         // Kafka and Co
+	RuleDiacritic = "diacritics"  // Sorensen
+	RuleQuoted    = "quoted"      // "Palm House"
+)
+
+// Reads says whether a form means this value and none of the other values of its column: written so, as another form of
+// a number or a date, or in another case, without diacritics and with `and` for the sign.
+func (v *Value) Reads(form string, others []task.Value) bool {
+	if means(form, v.Value) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(others, func(o task.Value) bool {
+		return text(o) != text(v.Value) && means(form, o) >= means(form, v.Value)
+	})
+}
+
+// means says how well a form means a value: 2 exactly, 1 in another form, 0 not at all.
+func means(form string, value task.Value) int {
+	if form == text(value) {
+		return 2
+	}
+	if n, ok := numberOf(value); ok {
+		for _, numeral := range numerals(form) {
+			if numeral.means(n) && strings.TrimSpace(form[:numeral.start]+form[numeral.end:]) == "" {
+				return 1
+			}
+		}
+	}
+	s, ok := value.(string)
+	if !ok {
+		return 0
+	}
+	if day, ok := readDate(s); ok {
+		for _, d := range dates(form) {
+			if d.date == day && strings.TrimSpace(form[:d.start]+form[d.end:]) == "" {
+				return 1
+			}
+		}
+		return 0
+	}
+	if plainForm(form) == plainForm(s) {
+		return 1
+	}
+	return 0
+}
+
+// plainForm takes off a text what its forms may differ in.
+func plainForm(s string) string {
+	s = strings.ReplaceAll(task.Fold(s), "&", " and ")
+	s = strings.NewReplacer(`"`, "", "“", "", "”", "", "’", "'").Replace(s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// keptAsSaid lists the values that the messages say, as they say them.
+func keptAsSaid(values []*Value) []Kept {
+	var list []Kept
+	for _, v := range values {
+		if !v.said() {
+			continue
+		}
+		m := v.mentions[0]
+		k := Kept{Value: v.Value, Form: v.task.Messages[m.text].Content[m.start:m.end]}
+		if k.Form != text(v.Value) {
+			k.Rule = RuleAsSaid
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// saidAs gives how a paraphrase says a value: as the messages do; but where these inflect it, or name the people of a
+// country, as the SQL has it, for it will stand in quotes.
+func (v *Value) saidAs() (form string, shift int64) {
+	if !v.said() {
+		return text(v.Value), 0
+	}
+	m := v.mentions[0]
+	if m.how == howKin && len([]rune(text(v.Value))) > 1 {
+		return text(v.Value), 0
+	}
+	return v.task.Messages[m.text].Content[m.start:m.end], m.shift
+}
+
+// holds says whether the messages say every value that is kept.
+func (r *Rewording) holds() bool {
+	for _, k := range r.Kept {
+		if !slices.ContainsFunc(r.Messages, func(m task.Message) bool { return stands(m.Content, k.Form) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// stands says whether a form stands in a text with no letter or digit at its ends.
+func stands(s, form string) bool {
+	for from := 0; form != ""; {
+		at := strings.Index(s[from:], form)
+		if at < 0 {
+			return false
+		}
+		if at += from; bounded(s, at, at+len(form)) {
+			return true
+		}
+		from = at + 1
+	}
+	return false
+}
+
+// Unlike measures how much the wording of two texts differs: the number of words that are put in, left out or exchanged
+// on the way from one to the other (Levenshtein), over the number of words of the longer one; 0 is the same, 1 no word
+// shared in order. Words are compared without case and diacritics. The words of values, which have to stay, are left
+// out of both.
+func Unlike(a, b string, values []Kept) float64 {
+	x, y := contentWords(a, values), contentWords(b, values)
+	n := max(len(x), len(y))
+	if n == 0 {
+		return 0
+	}
+	return float64(distance(x, y)) / float64(n)
+}
+
+func contentWords(s string, values []Kept) []string {
+	for _, k := range values {
+		s = strings.ReplaceAll(s, k.Form, " ")
+	}
+	var list []string
+	for _, w := range words(s) {
+		list = append(list, w.folded)
+	}
+	return list
+}
+
+// distance is the edit distance of two lists, of words or of letters.
+func distance[T comparable](x, y []T) int {
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range y {
+			cost := diagonal
+			if x[i] != y[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)]
+}

@@ -1,0 +1,509 @@
+package request
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+)
+
+// Said is a value of a right call to a tool that cannot be run.
+type Said struct {
+	Argument string
+	Value    task.Value
+	Forms    []task.Value // others that are as right
+	Part     bool         // it is an element of a list, or a field
+}
+
+// Spoken makes a task of a request to tools that cannot be run: nothing is known of it but its messages, the values of
+// the right calls and the tools. What [Surface] and [Value.Drop] do, they do by these alone.
+func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool) *Task {
+	t := &Task{ID: id, Messages: messages, guarded: map[string]bool{}}
+	t.known = &vocabulary{words: map[string]bool{}, nouns: map[string]bool{}}
+	t.used = map[string]bool{}
+	use := func(s string) {
+		for _, w := range words(s) {
+			t.used[w.folded] = true
+		}
+	}
+	for _, m := range messages {
+		use(m.Content)
+	}
+	for _, tool := range tools {
+		use(tool.Description)
+		t.learn(nameWords(tool.Name))
+		if tool.Parameters == nil {
+			continue
+		}
+		for _, p := range tool.Parameters.Properties {
+			t.learn(nameWords(p.Name))
+			use(p.Schema.Description)
+			t.guardListed(p.Schema)
+		}
+	}
+	for _, s := range said {
+		t.guard(s.Value)
+		for _, form := range s.Forms {
+			t.guard(form)
+		}
+		switch value := s.Value.(type) {
+		case string:
+			if strings.TrimSpace(value) == "" {
+				continue
+			}
+		case int64, float64:
+		default:
+			continue
+		}
+		if at := slices.IndexFunc(t.said, func(v *Value) bool { return text(v.Value) == text(s.Value) }); at >= 0 {
+			t.said[at].part = t.said[at].part || s.Part
+			continue
+		}
+		v := &Value{Given: compile.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t, asRight: s.Forms, part: s.Part}
+		v.number, v.numeric = numberOf(s.Value)
+		t.said = append(t.said, v)
+	}
+	locate(t, t.said)
+	for _, v := range t.said {
+		v.all = t.said
+	}
+	return t
+}
+
+// learn takes the words of a name into the vocabulary.
+func (t *Task) learn(tokens []string) {
+	for _, w := range tokens {
+		for _, form := range []string{w, compile.PluralOf([]string{w})[0], compile.SingularOf([]string{w})[0]} {
+			t.known.words[form] = true
+		}
+	}
+	if n := len(tokens); n > 0 && !functionWords[tokens[n-1]] {
+		t.known.nouns[compile.SingularOf(tokens[n-1:])[0]] = true
+		t.known.nouns[compile.PluralOf(tokens[n-1:])[0]] = true
+	}
+}
+
+// guard keeps slips away from the words of a value, and from those that are one of them with another ending.
+func (t *Task) guard(value task.Value) {
+	for _, w := range words(text(value)) {
+		t.guarded[w.folded] = true
+	}
+	for _, m := range t.Messages {
+		for _, w := range words(m.Content) {
+			if slices.ContainsFunc(words(text(value)), func(own word) bool { return related(w.folded, own.folded) }) {
+				t.guarded[w.folded] = true
+			}
+		}
+	}
+}
+
+// guardListed keeps slips away from the values that an argument lists.
+func (t *Task) guardListed(s *task.Schema) {
+	if s == nil {
+		return
+	}
+	for _, v := range s.Enum {
+		if value, isText := v.(string); isText {
+			t.guard(value)
+		}
+	}
+	t.guardListed(s.Items)
+	for _, p := range s.Properties {
+		t.guardListed(p.Schema)
+	}
+}
+
+// labelled lists what may be a value that nobody names: the word behind one that says what something is, and all of a
+// turn of a few words, which answers a question.
+func labelled(s string) []span {
+	all := words(s)
+	if len(all) <= 3 {
+		return []span{{0, len(s)}}
+	}
+	var list []span
+	for i := 1; i < len(all); i++ {
+		before := all[i-1].folded
+		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].end:all[i].start], ":=@_/#") {
+			list = append(list, span{all[i].start, all[i].end})
+		}
+	}
+	return list
+}
+
+// nameWords parts the name of a tool or an argument into words in small letters: camel case, underscores, dots.
+func nameWords(name string) []string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// argumentNaming names a value by the argument that it is given to.
+func (v *Value) argumentNaming() naming {
+	tokens := nameWords(v.Argument)
+	n := naming{kind: kindText, beside: []string{strings.Join(tokens, " ")}, proper: true}
+	for len(tokens) > 1 && unitWords[tokens[len(tokens)-1]] {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if len(tokens) > 1 && tokens[len(tokens)-1] == "name" && !keptNames[tokens[len(tokens)-2]] {
+		n.beside = append(n.beside, strings.Join(tokens, " "))
+		tokens = tokens[:len(tokens)-1]
+	}
+	tokens = slices.DeleteFunc(slices.Clone(tokens), func(w string) bool { return len(w) < 2 || functionWords[w] || strings.ContainsAny(w, "0123456789") })
+	n.noun = strings.Join(compile.SingularOf(tokens), " ")
+	if len(tokens) > 3 {
+		n.noun = strings.Join(compile.SingularOf(tokens[len(tokens)-2:]), " ")
+	}
+	if _, day := readDate(text(v.Value)); day {
+		n.kind, n.noun = kindDate, "date"
+	}
+	switch {
+	case v.numeric && slices.Contains(tokens, "year"):
+		n.kind, n.noun = kindYear, "year"
+	case v.numeric:
+		n.kind = kindNumber
+		n.counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"}, tokens[0])
+	}
+	if !v.spokenOf(n.noun) {
+		if fields := strings.Fields(n.noun); len(fields) > 1 && v.spokenOf(fields[len(fields)-1]) {
+			n.noun = fields[len(fields)-1]
+		} else if n.kind == kindText {
+			n.noun = "" // letters that are no word
+		}
+	}
+	if n.noun == "" && v.numeric {
+		n.noun = "number"
+	}
+	if n.noun != "" {
+		n.beside = append(n.beside, n.noun)
+		if fields := strings.Fields(n.noun); len(fields) > 1 {
+			n.beside = append(n.beside, fields[len(fields)-1])
+		}
+	}
+	return n
+}
+
+// Stated says whether the request gives a value, or another that is as right, in a form that is known.
+func (v *Value) Stated() bool {
+	if v.said() {
+		return true
+	}
+	for _, form := range v.asRight {
+		other := Value{Given: v.Given, task: v.task, op: v.op}
+		other.Value = form
+		other.number, other.numeric = numberOf(form)
+		for _, m := range v.task.Messages {
+			if slices.ContainsFunc(other.find(m.Content), func(m mention) bool { return m.how != howShift }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Part says whether a value is only an element of what an argument takes.
+func (v *Value) Part() bool { return v.part }
+
+// spokenOf says whether every word of a name is used in a sentence: in the request, or in what documents a tool.
+func (v *Value) spokenOf(noun string) bool {
+	for _, w := range strings.Fields(noun) {
+		if !v.task.used[w] && !v.task.used[compile.PluralOf([]string{w})[0]] {
+			return false
+		}
+	}
+	return true
+}
+
+// resultMark stands in the messages that tell of calls that were made before.
+const resultMark = " was called with "
+
+// Missing leaves a value out of a request to tools that cannot be run, in whichever turn of the user it stands
+// (Incomplete Conditions, "Partial Removal of User Utterance", and its exclusion rules in the supplementary material).
+// A turn that says the value alone becomes one that keeps it back, a clause that says it by its name goes, and else
+// what it is called in general stands in its place. Forms are other values that are as right: none of them may remain.
+func (v *Value) Missing() (*Dropped, string) {
+	t := v.task
+	own, times := false, 0
+	for _, m := range v.mentions {
+		if m.text >= len(t.Messages) {
+			continue
+		}
+		times++
+		switch message := &t.Messages[m.text]; {
+		case message.Role == "user":
+			own = true
+		case strings.Contains(message.Content, resultMark):
+			return nil, ReasonReturned
+		}
+	}
+	switch {
+	case !own:
+		return nil, ReasonNotSaid
+	case v.unclear || v.schemaWord(text(v.Value)) || v.numeric && times > 1 && len(text(v.Value)) < 4:
+		return nil, ReasonAmbiguous // a small number that is said twice may be that of two things
+	}
+	d := v.kept()
+	if d == nil {
+		var reason string
+		if d, reason = v.Drop(); reason != "" {
+			return nil, reason
+		}
+	}
+	if clumsy(t, d) {
+		return nil, ReasonAwkward
+	}
+	if reason := v.Gone(d); reason != "" {
+		return nil, reason
+	}
+	return d, ""
+}
+
+// clumsiness is what rules leave behind where they do not suffice: a noun, a number or a part of a word right before
+// what stands for a value, or a noun in the singular behind a number.
+var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|\b(?:an?|top|first|last|next) a certain|\b1 a certain`)
+
+// clumsy says whether a request without a value does not read as English.
+func clumsy(t *Task, d *Dropped) bool {
+	for at, m := range d.Messages {
+		if m.Content == t.Messages[at].Content {
+			continue
+		}
+		if clumsiness.MatchString(m.Content) || m.Role != "user" && strings.Contains(m.Content, "a particular one") {
+			return true
+		}
+		all := words(m.Content)
+		for i := 1; i < len(all); i++ {
+			gap := m.Content[all[i-1].end:all[i].start]
+			if all[i].folded == all[i-1].folded && gap == " " && !strings.Contains(t.Messages[at].Content, all[i].text+" "+all[i].text) {
+				return true // a certain content content
+			}
+			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) || strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
+			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].end:all[i-1].start], ".?!")
+			if gap == " " && named && !begins && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
+				return true // the userId a certain id
+			}
+		}
+	}
+	return false
+}
+
+var askingVerbs = regexp.MustCompile("^" + imperatives + "$")
+
+// Gone says of a request without a value what of it remains, or what else is wrong with it, as a reason; "" for
+// nothing.
+func (v *Value) Gone(d *Dropped) string {
+	last := len(d.Messages) - 1
+	if last < 0 || d.Messages[last].Role != "user" || strings.TrimSpace(d.Messages[last].Content) == "" {
+		return ReasonNotAsked
+	}
+	if slices.Equal(d.Messages, v.task.Messages) {
+		return ReasonRemains
+	}
+	others := []*Value{v}
+	for _, form := range v.asRight {
+		if s, isText := form.(string); isText && strings.TrimSpace(s) == "" {
+			continue
+		}
+		other := *v
+		other.Value = form
+		other.number, other.numeric = numberOf(form)
+		others = append(others, &other)
+	}
+	for _, m := range d.Messages {
+		for _, other := range others {
+			form := d.Form
+			if other != v {
+				form = text(other.Value)
+			}
+			if other.remains(m.Content, form, false) || abbreviated(m.Content, form) {
+				return ReasonRemains
+			}
+		}
+	}
+	return ""
+}
+
+// abbreviated says whether a text has a name that a code is short for, or a code that is short for a name: AAPL and
+// Apple, NYC and New York City.
+func abbreviated(s, form string) bool {
+	isCode := func(w string) bool {
+		return len(w) >= 3 && len(w) <= 6 && w == strings.ToUpper(w) && isLower(strings.ToLower(w))
+	}
+	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
+	all := words(s)
+	if isCode(form) {
+		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(task.Fold(form), w.folded) })
+	}
+	initials := ""
+	for _, w := range words(form) {
+		if isName(w.text) && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && shortFor(o.folded, w.folded) }) {
+			return true
+		}
+		initials += w.folded[:1]
+	}
+	return len(initials) > 1 && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && o.folded == initials })
+}
+
+// shortFor says whether the letters of a code, each run of one letter once, stand in a name in their order, from its
+// first.
+func shortFor(code, name string) bool {
+	at, before := 0, byte(0)
+	for i := 0; i < len(code); i++ {
+		if code[i] == before {
+			continue
+		}
+		next := strings.IndexByte(name[at:], code[i])
+		if next < 0 || at == 0 && next > 0 {
+			return false
+		}
+		at, before = at+next+1, code[i]
+	}
+	return true
+}
+
+// kept keeps a value back where a turn says nothing else, or where a clause gives it under its name; nil where neither
+// is so.
+func (v *Value) kept() *Dropped {
+	t := v.task
+	var said []mention
+	for _, m := range v.mentions {
+		if m.text < len(t.Messages) {
+			said = append(said, m)
+		}
+	}
+	if len(said) != 1 || t.Messages[said[0].text].Role != "user" {
+		return nil
+	}
+	m, named := said[0], v.naming()
+	s := t.Messages[m.text].Content
+	d := &Dropped{Messages: slices.Clone(t.Messages), Form: s[m.start:m.end]}
+	p := placeOf(t, s, m.start, m.end)
+	switch without, phrase := withoutClause(s, p, &named); {
+	case m.text > 0 && t.Messages[m.text-1].Role == "assistant" && bare(s, p):
+		d.Phrase = "I would rather not say."
+		d.Messages[m.text].Content = d.Phrase
+	case without != "":
+		d.Messages[m.text].Content, d.Phrase = without, phrase
+	default:
+		return nil
+	}
+	d.Names, d.Others = v.names(&named)
+	d.Reply = v.reply(&named, d.Form)
+	return d
+}
+
+// bareWords may stand beside a value that is all that a turn says.
+var bareWords = set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks", "thank", "you", "just", "that", "would",
+	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
+
+// bare says whether a turn says the value alone.
+func bare(s string, p *place) bool {
+	for _, w := range words(s[:p.start] + " " + s[p.end:]) {
+		if !bareWords[w.folded] {
+			return false
+		}
+	}
+	return true
+}
+
+// clauseEnds part the clauses of a sentence.
+var clauseEnds = regexp.MustCompile(`[.;!?](?:\s|$)|,(?: and)? |\s+and |\n`)
+
+// withoutClause leaves out the clause that gives a value under its name (`my username is JaneSmith`), where the
+// sentence has others; where it has none, the user says not to have it. It is "" where the value stands in no such
+// clause.
+func withoutClause(s string, p *place, n *naming) (without, phrase string) {
+	from, to, ends := 0, len(s), ""
+	opening := ""
+	for _, at := range clauseEnds.FindAllStringIndex(s, -1) {
+		switch {
+		case at[1] <= p.start:
+			from, opening = at[1], s[at[0]:at[1]]
+		case at[0] >= p.end:
+			to, ends = at[0], s[at[0]:at[1]]
+		default:
+			continue
+		}
+		if to < len(s) {
+			break
+		}
+	}
+	label := strings.TrimRight(s[from:p.start], " ")
+	if strings.TrimSpace(s[p.end:to]) != "" || label == "" {
+		return "", ""
+	}
+	noun := ""
+	for _, beside := range append([]string{n.noun}, n.beside...) {
+		if beside == "" {
+			continue
+		}
+		labelled := regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?` + regexp.QuoteMeta(beside) + `(?: number| address)? (?:is|are|was)$`)
+		if labelled.MatchString(label) {
+			noun = beside
+			break
+		}
+	}
+	if noun == "" {
+		return "", ""
+	}
+	begins := from == 0 || strings.ContainsAny(opening, ".;!?\n")
+	closes := to == len(s) || strings.ContainsAny(ends, ".;!?\n")
+	switch {
+	case begins && closes:
+		phrase = "I do not have the " + noun + " at hand"
+		return s[:from] + phrase + s[to:], phrase
+	case begins: // the next clause begins the sentence
+		rest := s[to+len(ends):]
+		if owner, _, several := strings.Cut(label, " "); several && quantifiers[strings.ToLower(owner)] {
+			if first := words(rest); len(first) > 0 && !functionWords[first[0].folded] {
+				rest = owner + " " + rest // my password is …, of "my username is … and password is …"
+			}
+		}
+		return s[:from] + capitalised(rest), "left out"
+	case closes:
+		before := strings.TrimRight(s[:from-len(opening)], " ,")
+		if strings.Contains(opening, "and") || !strings.Contains(before[strings.LastIndexAny(before, ".!?")+1:], ", ") {
+			return before + s[to:], "left out"
+		}
+		at := strings.LastIndex(before, ", ") // a, b, c: the last one left is joined by and
+		return before[:at] + " and " + before[at+2:] + s[to:], "left out"
+	default:
+		return s[:from] + s[to+len(ends):], "left out"
+	}
+}
+
+// spokenNoun settles what rules that know the tables of a request need not care for. A name behind a noun of the
+// request gives way with it (the game 'X' is a certain game); one before another noun (C major scale) and one that
+// nothing is known to be called by cannot be left out.
+func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
+	if _, _, known := p.nounBefore(n); known {
+		return edit{}, false, false
+	}
+	first, _ := firstRune(strings.TrimLeft(p.text[p.start:p.end], "\"'“‘`"))
+	name := p.quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
+	for k := 1; k <= 2 && name; k++ {
+		noun := p.l(k)
+		if noun == "" || functionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") || callings[noun] {
+			break
+		}
+		if determiners[p.l(k+1)] {
+			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].end], again)}, true, true
+		}
+	}
+	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && !possessive(p.after) && !slices.Contains(n.beside, next) && !p.quoted {
+		return edit{}, false, true
+	}
+	if n.noun == "" || n.noun == "value" {
+		return edit{}, false, true
+	}
+	return edit{}, false, false
+}

@@ -1,0 +1,397 @@
+package request
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Strengths of Surface.
+const (
+	WeakestSurface   = 1
+	StrongestSurface = 5
+)
+
+// slipShare is the share of the words of a text that bear a slip, by strength. There is always one at least.
+var slipShare = [StrongestSurface + 1]float64{0, 0.05, 0.1, 0.16, 0.24, 0.34}
+
+// Levels from which kinds of edits are made.
+const (
+	levelSlip  = 1 // slips of the keyboard, the case of a first letter, signs at the end, white space
+	levelForm  = 3 // forms of numbers and dates
+	levelName  = 4 // forms of names
+	levelShout = 5 // words in capitals
+)
+
+// Surface writes a request as somebody does who types in haste, without changing what it means (Robustness of Agentic
+// Function Calling, on meaning-preserving changes). Words outside of values bear slips: letters exchanged, doubled or
+// left out, the key beside the right one. Values keep their letters, but for forms that are read back to the same
+// value: see [Value.Reads]. Words on which the meaning hangs (not, before, most, …) stay as they are, and so does what
+// stands in quotes, in digits or in capitals. What a strength does, every higher one does too; strength 0 does nothing.
+// Others gives the other values of a value's column.
+func Surface(t *Task, strength int, seed uint64, others func(*Value) []task.Value) (*Rewording, string) {
+	values := Values(t)
+	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
+	changed := false
+	for i := range t.Messages {
+		if t.Messages[i].Role != "user" {
+			continue
+		}
+		edits := surfaceEdits(t, i, values, strength, seed, others)
+		for _, e := range edits {
+			if e.value != nil {
+				r.keep(e)
+			}
+		}
+		r.Messages[i].Content = applyPlain(t.Messages[i].Content, edits)
+		changed = changed || r.Messages[i].Content != t.Messages[i].Content
+	}
+	if !r.holds() || !changed && strength > 0 {
+		return nil, ReasonNoEdit
+	}
+	return r, ""
+}
+
+// keep notes the form in which a value stands.
+func (r *Rewording) keep(e surfaceEdit) {
+	for i := range r.Kept {
+		if text(r.Kept[i].Value) == text(e.value.Value) {
+			r.Kept[i].Form, r.Kept[i].Rule = e.text, e.rule
+		}
+	}
+}
+
+// surfaceEdit is an edit, and of which strength it is the first.
+type surfaceEdit struct {
+	edit
+	level int
+	value *Value // in whose place it stands, nil outside of values
+	rule  string
+}
+
+// applyPlain makes edits that do not overlap.
+func applyPlain(s string, edits []surfaceEdit) string {
+	edits = slices.Clone(edits)
+	slices.SortFunc(edits, func(a, b surfaceEdit) int { return cmp.Compare(a.start, b.start) })
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		b.WriteString(s[at:e.start])
+		b.WriteString(e.text)
+		at = e.end
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}
+
+// surfaceEdits chooses the edits of one message.
+func surfaceEdits(
+	t *Task, message int, values []*Value, strength int, seed uint64, others func(*Value) []task.Value,
+) []surfaceEdit {
+	if strength <= 0 {
+		return nil
+	}
+	s := t.Messages[message].Content
+	draw := task.Draw(seed, "surface", t.scope(), s)
+	guarded := protected(t, s, message, values)
+	var chosen []surfaceEdit
+	taken := func(e edit) bool {
+		return slices.ContainsFunc(chosen, func(c surfaceEdit) bool { return c.start < e.end && e.start < c.end || c.start == e.start })
+	}
+	add := func(e surfaceEdit) {
+		if e.text != s[e.start:e.end] && !taken(e.edit) && e.level <= strength {
+			chosen = append(chosen, e)
+		}
+	}
+	all := words(s)
+	// All are drawn whatever the strength, and those of which a higher strength has more come last, so that what one
+	// strength does the next does too.
+	slips := slipEdits(t, all, guarded, draw)
+	for _, e := range endEdits(s, all, guarded, draw) {
+		add(e)
+	}
+	if t.Query != nil { // calls that are compared with written answers need values as they stand
+		for _, e := range formEdits(message, s, values, draw, others) {
+			add(e)
+		}
+	}
+	wanted := min(int(math.Ceil(float64(len(all))*slipShare[strength])), len(slips))
+	for _, e := range slips[:wanted] {
+		add(e)
+	}
+	for _, e := range shoutEdits(all, guarded, draw) {
+		add(e)
+	}
+	return chosen
+}
+
+// span is a part of a text.
+type span struct{ start, end int }
+
+// protected lists the parts of a text that slips keep away from: values, and what stands in quotes.
+func protected(t *Task, s string, message int, values []*Value) []span {
+	var list []span
+	for _, v := range values {
+		for _, m := range v.mentions {
+			if m.text == message {
+				list = append(list, span{m.start, m.end})
+			}
+		}
+	}
+	for _, n := range numerals(s) {
+		list = append(list, span{n.start, n.end})
+	}
+	for _, d := range dates(s) {
+		list = append(list, span{d.start, d.end})
+	}
+	if t.Query == nil {
+		list = append(list, labelled(s)...)
+	}
+	for i, r := range s {
+		closing, opens := quotes[r]
+		if !opens || r == '\'' && i > 0 && inWord(rune(s[i-1])) {
+			continue
+		}
+		size := utf8.RuneLen(r)
+		if at := strings.IndexAny(s[i+size:], closing); at >= 0 {
+			list = append(list, span{i, i + size + at + 1})
+		}
+	}
+	return list
+}
+
+func guards(list []span, start, end int) bool {
+	return slices.ContainsFunc(list, func(g span) bool { return start < g.end && g.start < end })
+}
+
+// hinges are words on which the meaning of a request hangs.
+var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest", "latest", "earliest",
+	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending", "average", "mean",
+	"maximum", "minimum", "total", "count", "distinct", "different", "unique", "greater", "smaller", "larger", "higher", "lower", "longer",
+	"shorter", "older", "younger", "later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither", "percent",
+	"percentage", "ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above", "fewer", "common",
+	"every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom", "increasing", "decreasing")
+
+// keyRows are the letters as they lie on a keyboard.
+const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
+
+// slipEdits lists one slip for each word that can bear one, in a seeded order.
+func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+	vocabulary := t.vocabulary().words
+	there := map[string]bool{}
+	for _, w := range all {
+		there[w.folded] = true
+	}
+	var list []surfaceEdit
+	for _, w := range all {
+		first, _ := utf8.DecodeRuneInString(w.text)
+		begins := unicode.IsUpper(first) && w.start == 0 && isLower(w.text[1:])
+		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
+			t.guarded[w.folded] || guards(guarded, w.start, w.end) {
+			continue
+		}
+		for range 16 {
+			slip := slipOf(w.text, draw)
+			if slip != w.text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] && !functionWords[slip] && !hinges[slip] {
+				list = append(list, surfaceEdit{edit: edit{w.start, w.end, slip}, level: levelSlip})
+				break
+			}
+		}
+	}
+	draw.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// followers lists, for each letter, those that follow it in English words (in two different ones at least of those that
+// the questions of Spider, BIRD and the bundled corpus hold three times).
+var followers = [26]string{
+	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy", "aeghilnorstuy",
+	"adeilnorstuy", "abcdefgklmnoprstuvz", "eou", "aeins", "abdeiklmopstuvy", "abeimopsu", "acdefgijklmnorstuvyz", "abcdefgijklmnoprstuvwxy",
+	"aehiloprstu", "u", "acdefghiklmnoprstuvwy", "acehiklmnoprstuwy", "abcefhilmorstuwy", "abcdefgilmnprst", "aeio", "aehinors", "acehipt",
+	"deilmops", "aey",
+}
+
+// pronounced says whether a word could be an English one, by which letters follow each other. A slip that is one may be
+// taken for what it says: the shops' names for the ships' names.
+func pronounced(s string) bool {
+	s = strings.ToLower(s)
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] < 'a' || s[i] > 'z' || strings.IndexByte(followers[s[i]-'a'], s[i+1]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// slipOf types a word of five letters or more with one slip inside; its ends stay.
+func slipOf(w string, draw *rand.Rand) string {
+	at := 1 + draw.IntN(len(w)-3) // neither the first letter nor one of the last two
+	switch draw.IntN(4) {
+	case 0:
+		return w[:at] + string(w[at+1]) + string(w[at]) + w[at+2:]
+	case 1:
+		return w[:at] + string(w[at]) + w[at:]
+	case 2:
+		if len(w) < 6 {
+			return w[:at] + string(w[at]) + w[at:]
+		}
+		return w[:at] + w[at+1:]
+	default:
+		i := strings.IndexByte(keyRows, w[at])
+		if i < 0 || i+1 == len(keyRows) || keyRows[i+1] == ' ' {
+			return w[:at] + string(w[at]) + w[at:]
+		}
+		return w[:at] + string(keyRows[i+1]) + w[at+1:]
+	}
+}
+
+// endEdits lists what happens to the first letter, to the sign at the end and to white space.
+func endEdits(s string, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+	var list []surfaceEdit
+	if len(all) > 0 && all[0].start == 0 && !guards(guarded, 0, all[0].end) && isLower(strings.ToLower(all[0].text)) && all[0].text != "I" {
+		r, size := utf8.DecodeRuneInString(s)
+		if next := string(unicode.ToLower(r)); draw.IntN(2) == 0 && len(next) == size {
+			list = append(list, surfaceEdit{edit: edit{0, size, next}, level: levelSlip})
+		}
+	}
+	if n := len(s); n > 1 && (s[n-1] == '?' || s[n-1] == '.') && !guards(guarded, n-1, n) {
+		sign := []string{"", s[n-1:] + s[n-1:], " " + s[n-1:]}[draw.IntN(3)]
+		list = append(list, surfaceEdit{edit: edit{n - 1, n, sign}, level: levelSlip})
+	}
+	var gaps []int
+	for i := 1; i < len(all); i++ {
+		if gap := s[all[i-1].end:all[i].start]; gap == " " && !guards(guarded, all[i-1].end, all[i].start) {
+			gaps = append(gaps, all[i-1].end)
+		}
+	}
+	draw.Shuffle(len(gaps), func(i, j int) { gaps[i], gaps[j] = gaps[j], gaps[i] })
+	for i, level := range []int{2, 3, 5} {
+		if i < len(gaps) {
+			list = append(list, surfaceEdit{edit: edit{gaps[i], gaps[i] + 1, "  "}, level: level})
+		}
+	}
+	return list
+}
+
+// formEdits writes values in other forms that mean the same.
+func formEdits(message int, s string, values []*Value, draw *rand.Rand, others func(*Value) []task.Value) []surfaceEdit {
+	var list []surfaceEdit
+	for _, v := range values {
+		forms := v.forms()
+		draw.Shuffle(len(forms), func(i, j int) { forms[i], forms[j] = forms[j], forms[i] })
+		once := 0
+		for _, m := range v.mentions {
+			if m.text < len(v.task.Messages) {
+				once++
+			}
+		}
+		for _, m := range v.mentions {
+			// A value that stands in several places, or not as the SQL has it, stays as it is said.
+			if m.text != message || once > 1 || m.how != howExact || v.unclear || quotedAt(s, m.start, m.end) {
+				continue
+			}
+			for _, f := range forms {
+				if v.Reads(f.form, others(v)) {
+					list = append(list, surfaceEdit{edit: edit{m.start, m.end, f.form}, level: f.level, value: v, rule: f.rule})
+					break
+				}
+			}
+		}
+	}
+	return list
+}
+
+// quotedAt says whether a part of a text stands in quotes.
+func quotedAt(s string, start, end int) bool {
+	before, _ := lastRune(s[:start])
+	after, _ := firstRune(s[end:])
+	return strings.ContainsRune("\"'“‘«`", before) || strings.ContainsRune("\"”»`", after)
+}
+
+// form is another form of a value.
+type form struct {
+	form  string
+	rule  string
+	level int
+}
+
+// forms lists other forms of a value.
+func (v *Value) forms() []form {
+	var list []form
+	add := func(s, rule string, level int) {
+		if s != "" && s != text(v.Value) {
+			list = append(list, form{s, rule, level})
+		}
+	}
+	switch value := v.Value.(type) {
+	case int64:
+		if v.naming().kind == kindYear {
+			return nil
+		}
+		if value >= 1000 {
+			add(grouped(value), RuleGrouped, levelForm)
+		}
+		if v.Role != task.RoleEqual || v.Column == "" {
+			add(spell(value), RuleSpelled, levelForm)
+		}
+	case string:
+		if day, ok := readDate(value); ok {
+			add(day.long(), RuleDate, levelForm)
+			add(day.american(), RuleDate, levelForm)
+			add(day.slashed(), RuleDate, levelForm)
+			return list
+		}
+		if v.Role == task.RoleLike || v.numeric || len(words(value)) == 0 || len([]rune(value)) < 3 {
+			return list
+		}
+		add(strings.ToLower(value), RuleCase, levelName)
+		if bare := task.Fold(value); bare != strings.ToLower(value) {
+			add(stripped(value), RuleDiacritic, levelName)
+		}
+		if strings.Contains(value, " & ") {
+			add(strings.ReplaceAll(value, " & ", " and "), RuleAnd, levelName)
+		}
+		if !strings.ContainsAny(value, `"'`) {
+			add(`"`+value+`"`, RuleQuoted, levelName)
+		}
+	}
+	return list
+}
+
+// stripped takes the diacritics off a text and leaves its case.
+func stripped(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		bare := []rune(task.Fold(string(r)))
+		switch {
+		case len(bare) != 1:
+			b.WriteString(string(bare))
+		case unicode.IsUpper(r):
+			b.WriteRune(unicode.ToUpper(bare[0]))
+		default:
+			b.WriteRune(bare[0])
+		}
+	}
+	return b.String()
+}
+
+// shoutEdits writes a word in capitals.
+func shoutEdits(all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+	var list []surfaceEdit
+	for _, w := range all {
+		if isLower(w.text) && len(w.text) > 3 && !guards(guarded, w.start, w.end) {
+			list = append(list, surfaceEdit{edit: edit{w.start, w.end, strings.ToUpper(w.text)}, level: levelShout})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	at := draw.IntN(len(list))
+	return list[at : at+1]
+}

@@ -1,0 +1,366 @@
+package request
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Value is a value of the request: what the SQL compares with one expression, in all its places.
+type Value struct {
+	compile.Given
+	Argument string // of the plan's tool, "" where it cannot be told
+	task     *Task
+	places   []compile.Given // of the SQL, in their order
+	index    int             // of the first among the givens of the query
+	op       ast.Operator    // with which the first place is compared, OpNone for none
+	number   float64
+	numeric  bool
+	mentions []mention
+	unclear  bool // its mentions are those of another value too
+	all      []*Value
+	asRight  []task.Value // of a task whose tools cannot be run: other values of the same argument
+	part     bool         // it is an element of a list, or a field
+}
+
+// mention is where a text gives a value, and how.
+type mention struct {
+	text       int // of Task.texts
+	start, end int
+	how        int
+	shift      int64 // what the text gives less the value: at least 3 is > 2
+}
+
+// Ways in which texts give values, the surest first.
+const (
+	howExact = iota
+	howFolded
+	howForm  // another form of a number or a date, the name of a month
+	howKin   // another ending, the people of a country, a code in words
+	howShift // the whole number beside it
+)
+
+// Values lists the values of a request, those first that the SQL has first.
+func Values(t *Task) []*Value {
+	if t.Query == nil {
+		return t.said
+	}
+	givens := compile.Givens(t.Query)
+	compared := comparisons(t.Query)
+	var list []*Value
+	for i, g := range givens {
+		same := func(v *Value) bool {
+			return v.Role == g.Role && v.Table == g.Table && v.Column == g.Column && text(v.Value) == text(g.Value) &&
+				(g.Column != "" || v.op == compared[g.Node])
+		}
+		if at := slices.IndexFunc(list, same); at >= 0 {
+			list[at].places = append(list[at].places, g)
+			continue
+		}
+		v := &Value{Given: g, task: t, places: []compile.Given{g}, index: i, op: compared[g.Node]}
+		v.number, v.numeric = numberOf(g.Value)
+		for _, l := range t.Literals {
+			if text(l.Value) == text(g.Value) && l.Table == g.Table && l.Column == g.Column && v.Argument == "" {
+				v.Argument = l.Argument
+			}
+		}
+		list = append(list, v)
+	}
+	locate(t, list)
+	for _, v := range list {
+		v.all = list
+	}
+	return list
+}
+
+// follows says whether a mention stands right behind that of another value: Angela Sanders, of a first and a last name.
+func (v *Value) follows(m mention) bool {
+	s := v.task.texts()[m.text]
+	return slices.ContainsFunc(v.all, func(o *Value) bool {
+		return o != v && slices.ContainsFunc(o.mentions, func(before mention) bool {
+			return before.text == m.text && before.end < m.start && strings.TrimSpace(s[before.end:m.start]) == ""
+		})
+	})
+}
+
+// text is a value as a question would write it.
+func text(v task.Value) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")
+}
+
+// numberOf reads a value as a number, where it is one or spells one.
+func numberOf(v task.Value) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		if strings.HasPrefix(v, "0") && len(v) > 1 && !strings.HasPrefix(v, "0.") {
+			return 0, false // a code
+		}
+		n, ok := sqlast.ParseNumber(v)
+		if !ok {
+			return 0, false
+		}
+		return numberOf(n)
+	}
+	return 0, false
+}
+
+// comparisons gives the operator with which each literal is compared, seen from the other side.
+func comparisons(q *sqlast.Query) map[ast.Expr]ast.Operator {
+	flipped := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt, ast.OpGe: ast.OpLe}
+	found := map[ast.Expr]ast.Operator{}
+	ast.Walk(q.Stmt, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok {
+			found[sqlast.Unparen(b.Y)] = b.Op
+			found[sqlast.Unparen(b.X)] = cmp.Or(flipped[b.Op], b.Op)
+		}
+		return true
+	})
+	return found
+}
+
+// locate finds where the request gives its values. A value is given in the surest way that the messages know; where two
+// are given by the same words, neither can be told from the other.
+func locate(t *Task, list []*Value) {
+	texts := t.texts()
+	for _, v := range list {
+		found := make([][]mention, howShift+1)
+		for i, s := range texts {
+			if s == "" {
+				continue
+			}
+			for _, m := range v.find(s) {
+				m.text = i
+				found[m.how] = append(found[m.how], m)
+			}
+		}
+		for how := range found {
+			if slices.ContainsFunc(found[how], func(m mention) bool { return m.text < len(t.Messages) }) {
+				// What is surer in the messages may be put otherwise in the evidence.
+				for other := range found {
+					for _, m := range found[other] {
+						if other == how || other < howShift && m.text == len(t.Messages) {
+							v.mentions = append(v.mentions, m)
+						}
+					}
+				}
+				break
+			}
+		}
+	}
+	for _, v := range list { // of mentions that overlap, the longest counts
+		v.mentions = slices.DeleteFunc(v.mentions, func(m mention) bool {
+			return slices.ContainsFunc(list, func(w *Value) bool {
+				return slices.ContainsFunc(w.mentions, func(o mention) bool {
+					return o.text == m.text && o.start <= m.start && m.end <= o.end && o.end-o.start > m.end-m.start
+				})
+			})
+		})
+		slices.SortFunc(v.mentions, func(a, b mention) int {
+			return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+		})
+		v.mentions = slices.CompactFunc(v.mentions, func(a, b mention) bool { return a.text == b.text && a.start < b.end })
+	}
+	for i, v := range list {
+		for _, w := range list[:i] {
+			if slices.ContainsFunc(v.mentions, func(m mention) bool {
+				return slices.ContainsFunc(w.mentions, func(o mention) bool { return o.text == m.text && o.start < m.end && m.start < o.end })
+			}) {
+				v.unclear, w.unclear = true, true
+			}
+		}
+	}
+}
+
+// said says whether the messages give a value.
+func (v *Value) said() bool {
+	return slices.ContainsFunc(v.mentions, func(m mention) bool { return m.text < len(v.task.Messages) })
+}
+
+// find lists where a text gives a value, in every way.
+func (v *Value) find(s string) []mention {
+	var list []mention
+	add := func(start, end, how int) { list = append(list, mention{start: start, end: end, how: how}) }
+	if len(words(text(v.Value))) == 0 {
+		return nil // a sign alone says nothing
+	}
+	for _, at := range compile.Mentions(s, v.Value) {
+		add(at, at+len(text(v.Value)), howExact)
+	}
+	if v.numeric {
+		list = append(list, v.findNumber(s)...)
+	}
+	value, ok := v.Value.(string)
+	if !ok {
+		return list
+	}
+	if day, ok := readDate(value); ok {
+		for _, d := range dates(s) {
+			if d.date == day {
+				add(d.start, d.end, howForm)
+			}
+		}
+		return list
+	}
+	if m := atoi(value); len(value) == 2 && value == twoDigits(m) && m >= 1 && m <= 12 && v.month() {
+		for _, w := range words(s) {
+			if monthOf(w.text) == m && w.text != "may" {
+				add(w.start, w.end, howForm)
+			}
+		}
+	}
+	want := words(value)
+	if len(want) == 0 {
+		return list
+	}
+	have := words(s)
+	for from := 0; from+len(want) <= len(have); from++ {
+		run := have[from : from+len(want)]
+		same, kin := true, true
+		for i := range want {
+			same = same && want[i].folded == run[i].folded
+			kin = kin && (want[i].folded == run[i].folded || akin(want[i].folded, run[i].folded))
+		}
+		start, end := run[0].start, run[len(run)-1].end
+		switch {
+		case same:
+			add(start, end, howFolded)
+		case kin:
+			add(start, end, howKin)
+		}
+	}
+	for _, other := range kinOf(value) {
+		for _, at := range compile.Mentions(strings.ToLower(s), other) {
+			add(at, at+len(other), howKin)
+		}
+	}
+	return list
+}
+
+// findNumber lists the numbers that mean a value, and those beside it.
+func (v *Value) findNumber(s string) []mention {
+	shift := 0.0
+	if v.number == math.Trunc(v.number) && math.Abs(v.number) < 1e9 {
+		switch v.op {
+		case ast.OpGt, ast.OpLe:
+			shift = 1
+		case ast.OpLt, ast.OpGe:
+			shift = -1
+		}
+	}
+	var list []mention
+	for _, n := range numerals(s) {
+		switch {
+		case n.means(v.number):
+			how := howForm
+			if n.digits && s[n.start:n.end] == text(v.Value) {
+				how = howExact
+			}
+			list = append(list, mention{start: n.start, end: n.end, how: how})
+		case shift != 0 && n.means(v.number+shift):
+			list = append(list, mention{start: n.start, end: n.end, how: howShift, shift: int64(shift)})
+		}
+	}
+	return list
+}
+
+func twoDigits(n int) string {
+	if n < 10 {
+		return "0" + text(int64(n))
+	}
+	return text(int64(n))
+}
+
+// akin says whether one word is the other with another ending of the number or of possession.
+func akin(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) > 2 && (b == a+"s" || b == a+"es" || strings.HasSuffix(a, "y") && b == a[:len(a)-1]+"ies" ||
+		strings.HasSuffix(a, "f") && b == a[:len(a)-1]+"ves")
+}
+
+// kin are words that stand for each other in questions: a country and its people, codes and what they are short for.
+var kin = [][]string{
+	{"france", "french"}, {"germany", "german"}, {"italy", "italian"}, {"spain", "spanish"}, {"ireland", "irish"},
+	{"netherlands", "dutch"}, {"belgium", "belgian"}, {"sweden", "swedish"}, {"norway", "norwegian"}, {"denmark", "danish"},
+	{"finland", "finnish"}, {"poland", "polish"}, {"portugal", "portuguese"}, {"greece", "greek"}, {"turkey", "turkish"},
+	{"russia", "russian"}, {"ukraine", "ukrainian"}, {"austria", "austrian"}, {"switzerland", "swiss"}, {"hungary", "hungarian"},
+	{"japan", "japanese"}, {"china", "chinese"}, {"india", "indian"}, {"korea", "korean"}, {"brazil", "brazilian"},
+	{"mexico", "mexican"}, {"canada", "canadian"}, {"australia", "australian"}, {"egypt", "egyptian"}, {"thailand", "thai"},
+	{"usa", "us", "u.s.", "u.s.a.", "united states", "america", "american"}, {"uk", "united kingdom", "britain", "british", "great britain"},
+	{"england", "english"}, {"scotland", "scottish"}, {"wales", "welsh"}, {"iceland", "icelandic"}, {"israel", "israeli"},
+	{"asia", "asian"}, {"europe", "european"}, {"africa", "african"}, {"argentina", "argentinian", "argentine"},
+	{"chile", "chilean"}, {"peru", "peruvian"}, {"colombia", "colombian"}, {"cuba", "cuban"}, {"vietnam", "vietnamese"},
+	{"malaysia", "malaysian"}, {"croatia", "croatian"}, {"serbia", "serbian"}, {"romania", "romanian"}, {"bulgaria", "bulgarian"},
+	{"m", "male", "man", "men", "boy", "boys", "males"}, {"f", "female", "woman", "women", "girl", "girls", "females"},
+	{"man", "men"}, {"woman", "women"}, {"child", "children"}, {"person", "people"},
+	{"l", "left", "left handed", "left-handed"}, {"r", "right", "right handed", "right-handed"},
+}
+
+// kinOf lists what stands for a value, in small letters.
+func kinOf(value string) []string {
+	value = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(value)), "the ")
+	var list []string
+	for _, group := range kin {
+		if slices.Contains(group, value) {
+			for _, other := range group {
+				// A code of one letter stands in no question by itself.
+				if other != value && len(other) > 1 && other != "us" {
+					list = append(list, other)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// month says whether a value is compared with months.
+func (v *Value) month() bool { return v.dateFormat() == "%m" }
+
+// dateFormat gives the format of the strftime that a value is compared with, "" for none.
+func (v *Value) dateFormat() string {
+	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "strftime") && len(call.Args) > 0 {
+		format, _ := v.task.Query.Literal(call.Args[0])
+		s, _ := format.(string)
+		return s
+	}
+	return ""
+}
+
+// orNil gives an expression that can be asked for its type where there is none.
+func orNil(e ast.Expr) ast.Expr {
+	if e == nil {
+		return &ast.Literal{}
+	}
+	return e
+}
+
+// Rank orders values by how well a sentence can do without them: what things are called, their years and dates,
+// measures, parts of texts, and last how many rows there are to be.
+func (v *Value) Rank() int {
+	switch v.naming().kind {
+	case kindText:
+		return 0
+	case kindYear, kindDate:
+		return 1
+	case kindNumber:
+		return 2
+	case kindLike:
+		return 3
+	default:
+		return 4
+	}
+}

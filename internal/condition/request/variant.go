@@ -1,0 +1,315 @@
+package request
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// longestText is the longest text, in bytes, that stands in a request in place of a value.
+const longestText = 60
+
+// Others says where other values for a place of the request come from: Statement lists the different ones in the
+// database, "" where it has none; Values are some that need no database.
+type Others struct {
+	Statement string
+	Values    []task.Value
+}
+
+// Others says which other values the request might have had.
+func (v *Value) Others() Others {
+	switch v.Role {
+	case task.RoleLimit, task.RoleOffset:
+		var list []task.Value
+		for n := int64(2); n <= 12; n++ {
+			list = append(list, n)
+		}
+		return Others{Values: list}
+	case task.RoleLike:
+		if v.Column != "" {
+			return Others{Statement: v.distinct(v.Other)}
+		}
+	}
+	o := Others{}
+	if v.Other != nil && !sqlast.HasAggregate(v.Other) {
+		o.Statement = v.distinct(v.Other)
+	}
+	if v.numeric && (o.Statement == "" || v.Role == task.RoleCompare) && v.naming().kind != kindYear {
+		o.Values = v.around()
+	}
+	return o
+}
+
+// distinct writes a statement that lists the values of an expression over the one table that it reads; "" where it
+// reads none or several.
+func (v *Value) distinct(e ast.Expr) string {
+	q := v.task.Query
+	var source *sqlast.Source
+	several := false
+	ast.Walk(e, func(n ast.Node) bool {
+		if _, nested := n.(*ast.SelectStmt); nested {
+			several = true
+		}
+		if expr, ok := n.(ast.Expr); ok {
+			if q.Alias(expr) != nil {
+				several = true
+			}
+			if ref := q.Ref(expr); ref != nil {
+				several = several || source != nil && source != ref.Source
+				source = ref.Source
+			}
+		}
+		return true
+	})
+	if source == nil || several || source.Table == nil {
+		return ""
+	}
+	return fmt.Sprintf("SELECT DISTINCT %s AS v FROM %s AS %s WHERE v IS NOT NULL ORDER BY v LIMIT %d",
+		q.Text(e), sqlast.Quote(source.Table.Name), sqlast.Quote(source.Name), mostOthers)
+}
+
+// mostOthers bounds how many values are read of a column.
+const mostOthers = 2000
+
+// around lists numbers near a number.
+func (v *Value) around() []task.Value {
+	var list []task.Value
+	if n := int64(v.number); float64(n) == v.number {
+		add := func(m int64) {
+			if m != n && (m > 0 || n <= 0) && !slices.Contains(list, task.Value(m)) {
+				list = append(list, m)
+			}
+		}
+		step := int64(1)
+		for step*20 <= n {
+			step *= 10
+		}
+		for k := int64(-12); k <= 12; k++ {
+			for _, by := range []int64{1, step} {
+				add(n + k*by)
+			}
+		}
+		for _, k := range []int64{2, 3, 5, 10, 20, 50} {
+			add(n * k)
+			add(n / k)
+		}
+		return list
+	}
+	for k := 1; k <= 12; k++ {
+		for _, f := range []float64{1 + float64(k)/10, 1 - float64(k)/13} {
+			if m, err := strconv.ParseFloat(strconv.FormatFloat(v.number*f, 'f', 2, 64), 64); err == nil && m != v.number {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// Fits says whether a value can stand in the request in place of this one: it is of the same type, can be said in a
+// sentence, and is not there already.
+func (v *Value) Fits(other task.Value) bool {
+	s := text(other)
+	own := text(v.Value)
+	switch value := other.(type) {
+	case string:
+		if _, wasText := v.Value.(string); !wasText || len(s) > longestText || s != strings.TrimSpace(s) || s == "" {
+			return false
+		}
+		bad := func(r rune) bool {
+			return unicode.IsControl(r) || r == unicode.ReplacementChar || r == '"' || r == '$' || r == '%' || r == '_'
+		}
+		if strings.IndexFunc(s, bad) >= 0 || strings.EqualFold(s, own) {
+			return false
+		}
+		if _, day := readDate(own); day {
+			if _, another := readDate(s); !another {
+				return false
+			}
+		}
+		if _, numeric := numberOf(s); numeric != v.numeric {
+			return false
+		}
+	case int64, float64:
+		if _, wasText := v.Value.(string); wasText || s == own {
+			return false
+		}
+		if _, whole := v.Value.(int64); whole {
+			if _, another := value.(int64); !another {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	for _, t := range v.task.texts() {
+		if len(compile.Mentions(t, other)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// With gives the request that asks for another value in the place of this one, complete: the value stands in its SQL,
+// and wherever the messages say it. The clauses of the evidence that explain it are left out, as they explain this one.
+// The error is Seatrial's own: the SQL with the other value cannot be read.
+func (v *Value) With(other task.Value) (*Task, error) {
+	t := v.task
+	texts := t.texts()
+	last := len(t.Messages)
+	form := ""
+	for i := range t.Messages {
+		var b strings.Builder
+		at := 0
+		for _, m := range v.mentions {
+			if m.text != i {
+				continue
+			}
+			if form == "" {
+				form = texts[i][m.start:m.end]
+			}
+			b.WriteString(fitting(texts[i][at:m.start], said(other, m.shift)))
+			b.WriteString(said(other, m.shift))
+			at = m.end
+		}
+		texts[i] = b.String() + texts[i][at:]
+	}
+	texts[last] = v.withoutClauses(texts[last], form)
+	changed := t.with(texts)
+	changed.Literals = nil
+	q, err := sqlast.Parse(v.sql(other), t.Query.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("task %s with %s: %w", t.ID, text(other), err)
+	}
+	changed.Query = q
+	return changed, nil
+}
+
+// said is how a question says a value.
+func said(v task.Value, shift int64) string {
+	if n, ok := v.(int64); ok {
+		v = n + shift
+	}
+	return text(v)
+}
+
+// fitting writes what stands before a value with the article that fits it.
+func fitting(before, value string) string {
+	trimmed := strings.TrimRight(before, " ")
+	if list := words(trimmed); len(list) > 0 && list[len(list)-1].end == len(trimmed) && len(trimmed) < len(before) {
+		if w := list[len(list)-1]; w.text == "a" || w.text == "an" {
+			return trimmed[:w.start] + article(value) + before[len(trimmed):]
+		}
+	}
+	return before
+}
+
+// sql writes the SQL with another value in all places of this one.
+func (v *Value) sql(other task.Value) string {
+	q := v.task.Query
+	var b strings.Builder
+	at := 0
+	for _, g := range v.places {
+		b.WriteString(q.Source[at:g.Node.Pos()])
+		b.WriteString(v.literal(g.Node, other))
+		at = g.Node.End()
+	}
+	b.WriteString(q.Source[at:])
+	return b.String()
+}
+
+// literal writes a value as the literal in whose place it stands is written: as text or number, with its wildcards.
+func (v *Value) literal(node ast.Expr, other task.Value) string {
+	was, _ := v.task.Query.Literal(node)
+	pattern, isText := was.(string)
+	s := text(other)
+	if v.Role == task.RoleLike {
+		s = strings.Replace(pattern, text(v.Value), s, 1)
+	}
+	if isText {
+		return sqlast.QuoteText(s)
+	}
+	if _, textual := other.(string); textual {
+		return s // of a number that a text column compares: its digits
+	}
+	return string(task.AppendValue(nil, other))
+}
+
+// In gives the value that stands in another request of the same form where this one stands, nil where there is none.
+func (v *Value) In(t *Task) *Value {
+	for _, w := range Values(t) {
+		if w.index == v.index {
+			return w
+		}
+	}
+	return nil
+}
+
+// Like gives what of values can stand where this one stands: of texts their words, as long as the part of a text that
+// this one is; of times their days, where this is a day; of measures whole numbers, where this is one.
+func (v *Value) Like(values []task.Value) []task.Value {
+	if v.Role == task.RoleLike {
+		return v.words(values)
+	}
+	_, day := readDate(text(v.Value))
+	_, whole := v.Value.(int64)
+	var list []task.Value
+	seen := map[string]bool{}
+	for _, other := range values {
+		switch o := other.(type) {
+		case string:
+			if day && len(o) > len("2006-01-02") {
+				other = o[:len("2006-01-02")]
+			}
+		case float64:
+			if whole && v.Role == task.RoleCompare && math.Abs(o) < 1e15 {
+				other = int64(math.Round(o))
+			}
+		}
+		if s := text(other); !seen[s] {
+			seen[s] = true
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// words lists the words of texts that can stand where this part of a text stands, each once, in their order.
+func (v *Value) words(values []task.Value) []task.Value {
+	var list []task.Value
+	seen := map[string]bool{}
+	whole := strings.ContainsRune(text(v.Value), ' ')
+	n := len([]rune(text(v.Value)))
+	add := func(s string) {
+		if !seen[strings.ToLower(s)] {
+			seen[strings.ToLower(s)] = true
+			list = append(list, s)
+		}
+	}
+	for _, value := range values {
+		s, ok := value.(string)
+		if !ok {
+			continue
+		}
+		if whole {
+			add(s)
+			continue
+		}
+		for _, w := range words(s) {
+			switch runes := []rune(w.text); {
+			case n >= 4 && len(runes) >= 4:
+				add(w.text)
+			case n < 4 && len(runes) >= n:
+				add(string(runes[:n]))
+			}
+		}
+	}
+	return list
+}

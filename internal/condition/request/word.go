@@ -1,0 +1,135 @@
+package request
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// word is a run of letters, digits and marks.
+type word struct {
+	start, end int // byte offsets
+	text       string
+	folded     string
+}
+
+// words splits a text into its words.
+func words(text string) []word {
+	var list []word
+	for _, w := range task.FoldedWords(text) {
+		list = append(list, word{w.Start, w.End, text[w.Start:w.End], w.Folded})
+	}
+	return list
+}
+
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
+}
+
+// leftOf gives up to n words that stand before an offset with nothing but white space between them, the nearest last.
+func leftOf(text string, list []word, at, n int) []word {
+	i := len(list)
+	for i > 0 && list[i-1].end > at {
+		i--
+	}
+	from := i
+	for from > 0 && i-from < n {
+		next := at
+		if from < i {
+			next = list[from].start
+		}
+		if gap := text[list[from-1].end:next]; gap == "" || strings.TrimSpace(gap) != "" {
+			break
+		}
+		from--
+	}
+	return list[from:i]
+}
+
+// rightOf gives up to n words that stand behind an offset with nothing but white space between them, the nearest first.
+func rightOf(text string, list []word, at, n int) []word {
+	i := 0
+	for i < len(list) && list[i].start < at {
+		i++
+	}
+	to := i
+	for to < len(list) && to-i < n {
+		before := at
+		if to > i {
+			before = list[to-1].end
+		}
+		if gap := text[before:list[to].start]; gap == "" || strings.TrimSpace(gap) != "" {
+			break
+		}
+		to++
+	}
+	return list[i:to]
+}
+
+// bounded says whether no letter or digit touches a span from outside.
+func bounded(text string, start, end int) bool {
+	first, _ := utf8.DecodeRuneInString(text[start:])
+	last, _ := utf8.DecodeLastRuneInString(text[:end])
+	before, _ := utf8.DecodeLastRuneInString(text[:start])
+	after, _ := utf8.DecodeRuneInString(text[end:])
+	touched := start > 0 && inWord(before) && inWord(first) || end < len(text) && inWord(after) && inWord(last)
+	return !touched
+}
+
+// isLower says whether a word is written in small letters alone.
+func isLower(s string) bool {
+	for _, r := range s {
+		if !unicode.IsLower(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// capitalised writes a text with its first letter as a capital.
+func capitalised(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// article gives the indefinite article that stands before a word.
+func article(s string) string {
+	s = task.Fold(s)
+	switch {
+	case s == "":
+		return "a"
+	case strings.HasPrefix(s, "hour"), strings.HasPrefix(s, "honest"), strings.HasPrefix(s, "honour"), strings.HasPrefix(s, "heir"),
+		s[0] == '8', strings.HasPrefix(s, "11"), strings.HasPrefix(s, "18"):
+		return "an"
+	case strings.HasPrefix(s, "uni"), strings.HasPrefix(s, "use"), strings.HasPrefix(s, "eu"), strings.HasPrefix(s, "one"), strings.HasPrefix(s, "usu"):
+		return "a"
+	case strings.ContainsRune("aeiou", rune(s[0])):
+		return "an"
+	default:
+		return "a"
+	}
+}
+
+func set(list ...string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, s := range list {
+		m[s] = true
+	}
+	return m
+}
+
+// functionWords hold sentences together: none of them is what a value describes.
+var functionWords = set(
+	"a", "an", "the", "and", "or", "but", "nor", "not", "no", "in", "on", "at", "by", "for", "from", "to", "of", "with", "without",
+	"as", "than", "then", "that", "which", "who", "whom", "whose", "what", "where", "when", "how", "is", "are", "was", "were", "be",
+	"been", "being", "has", "have", "had", "having", "do", "does", "did", "will", "would", "can", "could", "should", "may", "might",
+	"must", "it", "its", "they", "their", "them", "he", "she", "his", "her", "we", "our", "us", "i", "my", "me", "you", "your", "this",
+	"these", "those", "there", "here", "if", "also", "only", "ever", "never", "yet", "still", "both", "either", "neither", "each",
+	"every", "all", "any", "some", "more", "less", "most", "least", "fewer", "between", "within", "into", "onto", "over", "under",
+	"above", "below", "before", "after", "since", "until", "till", "during", "while", "per", "via", "about", "through", "across",
+	"against", "among", "along", "around", "behind", "beside", "besides", "beyond", "except", "including", "near", "off", "out", "up",
+	"down", "upon", "so", "such", "please", "respectively", "together", "instead", "too", "well", "ordered", "sorted", "born", "based",
+	"located", "used", "made", "called", "named", "produced", "released", "listed", "given", "using", "show", "give", "list", "return",
+)

@@ -1,0 +1,320 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Written says what came of asking a writer for the wording of one request. Suites keep it beside what was written of
+// tools.
+type Written struct {
+	// a hash of what the writer was asked, and of the values that its text may not tell
+	Key       string `json:"key"`
+	Condition string `json:"condition"` // paraphrase or drop-detail
+	Writer    string `json:"writer"`    // as its user names it
+	Attempts  int    `json:"attempts"`
+	Accepted  bool   `json:"accepted"` // otherwise what rules made stays
+	Text      string `json:"text,omitempty"`
+	Complaint string `json:"complaint,omitempty"` // why the last text was refused
+}
+
+// ReadWritten reads a line of what was written. It says whether the line is about a request: others are about tools,
+// and theirs to read who know them.
+func ReadWritten(line []byte) (w Written, ofRequest bool, err error) {
+	var about struct {
+		Condition string `json:"condition"`
+	}
+	if err := json.Unmarshal(line, &about); err != nil || about.Condition == "" {
+		return Written{}, false, nil // whoever else reads the line says what is wrong with it
+	}
+	if err := task.DecodeStrict(line, &w); err != nil {
+		return Written{}, true, err
+	}
+	if w.Accepted != (w.Text != "") || w.Accepted == (w.Complaint != "") {
+		return Written{}, true, fmt.Errorf("a text has to be either taken or complained about")
+	}
+	return w, true, nil
+}
+
+// LeastWritten is how much what a writer wrote has to differ from the request that it says in other words, by [Unlike].
+const LeastWritten = 0.3
+
+// Complaints about a text. None quotes it, and none depends on a value that was left out.
+const (
+	complainLine     = "the reply is not the request alone, in one paragraph that is not much longer than it was"
+	complainValue    = "a text that has to stay as it is does not stand in it"
+	complainAlike    = "the wording is too much like that of the request"
+	complainNumber   = "it holds a number or a quotation that the request does not hold"
+	complainName     = "it names something that the request does not name"
+	complainNegation = "the request says that something is not so and the text does not, or the other way round"
+	complainTold     = "it tells something that has to stay open"
+	complainOpen     = "it does not say any more that there is a certain one, and of what"
+	// ComplainFar is the complaint about a text that does not mean what the request means, by those who compare meanings.
+	ComplainFar = "it does not stay near enough to what the request means"
+)
+
+// Page is the request of a task as a writer is asked to word it.
+type Page struct {
+	Message int    // of the task, whose text is to be written
+	Own     string // what it reads without the writer
+	Key     string
+	prompt  string
+	judge   func(text string) string
+}
+
+// Prompt asks the writer, and tells it why its last text was refused, "" for the first.
+func (p *Page) Prompt(complaint string) string {
+	if complaint == "" {
+		return p.prompt
+	}
+	return p.prompt + "\nYour last text was refused: " + complaint + ". Write it anew.\n"
+}
+
+// Complaint says what is wrong with a text, "" for nothing.
+func (p *Page) Complaint(text string) string {
+	if text != strings.TrimSpace(text) || text == "" || len(text) > 3*len(p.Own)+200 || !utf8.ValidString(text) ||
+		strings.IndexFunc(text, unicode.IsControl) >= 0 {
+		return complainLine
+	}
+	return p.judge(text)
+}
+
+// paraphraseInstructions stand before a request.
+const paraphraseInstructions = `Say the request below in other words, as another person would ask for exactly the same thing: the same facts, the same
+conditions and comparisons, the same order and number of results. Add nothing and leave nothing out. Reply with the new
+wording alone, in one paragraph, without quotation marks around it.
+`
+
+// WrittenParaphrase gives the page on which a writer says a request in other words. A text is taken only if every value
+// of the request stands in it as it did, it differs enough, and it holds no number, quotation, name or negation that
+// the request lacks. It is nil for requests that rules could not vouch for either: those that say a value in no form
+// that is known.
+func WrittenParaphrase(t *Task) *Page {
+	at := t.question()
+	values := Values(t)
+	if at < 0 || slices.ContainsFunc(values, func(v *Value) bool { return len(v.mentions) == 0 && !implied(v) }) {
+		return nil
+	}
+	own := t.Messages[at].Content
+	kept := keptAsSaid(values)
+	var stay []string
+	for _, k := range kept {
+		if stands(own, k.Form) && !slices.Contains(stay, k.Form) {
+			stay = append(stay, k.Form)
+		}
+	}
+	prompt := paraphraseInstructions
+	if len(stay) > 0 {
+		prompt += "These texts have to stand in it exactly as they are written here:\n"
+		for _, form := range stay {
+			prompt += "- " + form + "\n"
+		}
+	}
+	prompt += "\nThe request:\n" + own + "\n"
+	return &Page{
+		Message: at, Own: own, Key: task.Hash(0, "written", "paraphrase", prompt), prompt: prompt,
+		judge: func(text string) string {
+			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
+				return complainValue
+			}
+			if complaint := invents(t, own, text); complaint != "" {
+				return complaint
+			}
+			if Unlike(own, text, kept) < LeastWritten {
+				return complainAlike
+			}
+			return ""
+		},
+	}
+}
+
+// Reworded gives what a text that was taken makes of a task.
+func (p *Page) Reworded(t *Task, text string) *Rewording {
+	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(Values(t))}
+	r.Messages[p.Message].Content = text
+	return r
+}
+
+// droppedInstructions stand before a request without one of its values.
+const droppedInstructions = `A program wrote the request below. It leaves one detail open on purpose: where it says "%s", it does not say which
+one. Write it as a person would write it who forgot to say which one. Keep every condition, the open one too: name what it
+is about, and say of it that it is a certain, a particular or a specific one. Do not invent a value for it, do not ask
+which one is meant, and do not drop it. Keep every other detail, number and name as it is. Reply with the new wording
+alone, in one paragraph, without quotation marks around it.
+
+The request:
+%s
+`
+
+// Told is a value that a text must not tell, and the form in which its own request says it.
+type Told struct {
+	Value *Value
+	Form  string
+}
+
+// WrittenDrop gives the page on which a writer words a request that lacks a value. The writer is told nothing that
+// depends on the value, and its text is judged by all of the values alike that the request could be about, so that what
+// is taken is the same for each of them. A text is taken only if none of them stands in it, nor a part or a synonym of
+// one, every other value stays, it still says that there is a certain one, and it adds nothing; nor does it name one of
+// the values of the column. It is nil where the last message does not say the phrase.
+func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
+	at := t.question()
+	if at < 0 || !strings.Contains(strings.ToLower(d.Messages[at].Content), strings.ToLower(d.Phrase)) {
+		return nil
+	}
+	own := d.Messages[at].Content
+	prompt := fmt.Sprintf(droppedInstructions, d.Phrase, own)
+	var stay, forms []string
+	for _, v := range Values(t) {
+		for _, m := range v.mentions {
+			if m.text != at {
+				continue
+			}
+			if form := t.Messages[at].Content[m.start:m.end]; stands(own, form) && !slices.Contains(stay, form) {
+				stay = append(stay, form)
+			}
+		}
+	}
+	for _, o := range open {
+		forms = append(forms, text(o.Value.Value))
+	}
+	slices.Sort(forms)
+	return &Page{
+		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...), prompt: prompt,
+		judge: func(text string) string {
+			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
+				return complainValue
+			}
+			for _, o := range open {
+				if o.Value.remains(text, o.Form, false) {
+					return complainTold
+				}
+			}
+			if complaint := invents(t, own, text); complaint != "" {
+				return complaint
+			}
+			if fills(own, text, column) {
+				return complainTold
+			}
+			if !leavesOpen(text, d) {
+				return complainOpen
+			}
+			return ""
+		},
+	}
+}
+
+// fills says whether a text names one of the values of a column that the request does not name.
+func fills(own, said string, column []task.Value) bool {
+	own, said = task.Fold(own), task.Fold(said)
+	return slices.ContainsFunc(column, func(v task.Value) bool {
+		s, isText := v.(string)
+		s = task.Fold(s)
+		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) && !stands(own, s)
+	})
+}
+
+// openWords say of a thing that it is one of several without saying which.
+var openWords = set("certain", "particular", "specific", "specified", "given")
+
+// openReach is how many words may stand from an open word to what it is said of.
+const openReach = 4
+
+// leavesOpen says whether a text still speaks of a certain one of what was left out: behind the word stands one of its
+// name, or of the phrase that rules put in its place.
+func leavesOpen(text string, d *Dropped) bool {
+	var known []string
+	for _, name := range append(slices.Clone(d.Names), d.Phrase) {
+		name, _, _ = strings.Cut(name, " of ") // the flag of the ship is a flag
+		for _, w := range words(strings.ReplaceAll(name, "_", " ")) {
+			if !functionWords[w.folded] && !openWords[w.folded] {
+				known = append(known, w.folded)
+			}
+		}
+	}
+	reach := 0
+	for _, w := range words(text) {
+		if reach--; openWords[w.folded] {
+			reach = openReach + 1
+		} else if reach > 0 && slices.ContainsFunc(known, func(k string) bool { return related(w.folded, k) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// invents says what a text holds that the request does not: a number, a quotation, a name, or a negation more or less.
+func invents(t *Task, own, text string) string {
+	have := numerals(own)
+	for _, n := range numerals(text) {
+		if !n.digits && len(n.readings) == 1 && n.readings[0] <= 1 {
+			continue // one, once
+		}
+		if !slices.ContainsFunc(have, func(o numeral) bool {
+			return slices.ContainsFunc(n.readings, o.means)
+		}) {
+			return complainNumber
+		}
+	}
+	for _, q := range quotations(text) {
+		if !strings.Contains(task.Fold(own), task.Fold(q)) {
+			return complainNumber
+		}
+	}
+	if t.namesMore(own, text) {
+		return complainName
+	}
+	if denies(own) != denies(text) {
+		return complainNegation
+	}
+	return ""
+}
+
+// quotations lists what stands in double quotes.
+func quotations(s string) []string {
+	var list []string
+	s = strings.NewReplacer("“", `"`, "”", `"`, "«", `"`, "»", `"`).Replace(s)
+	for i, part := range strings.Split(s, `"`) {
+		if i%2 == 1 {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// namesMore says whether a text writes a word like a name that neither the request nor the schema knows.
+func (t *Task) namesMore(own, text string) bool {
+	said := words(own)
+	before := 0
+	for _, w := range words(text) {
+		gap := text[before:w.start]
+		first := before == 0 || strings.ContainsAny(gap, ".?!:")
+		before = w.end
+		if r, _ := utf8.DecodeRuneInString(w.text); first || !unicode.IsUpper(r) || w.text == "I" {
+			continue
+		}
+		if t.vocabulary().words[w.folded] || slices.ContainsFunc(said, func(o word) bool { return related(o.folded, w.folded) }) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// negations say that something is not so.
+var negations = set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes", "exclude", "lack", "lacks",
+	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing", "nobody")
+
+// denies says whether a text holds a negation.
+func denies(s string) bool {
+	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
+	phrase := func(p string) bool { return strings.Contains(s, p) }
+	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "rather than"}, phrase) ||
+		slices.ContainsFunc(words(s), func(w word) bool { return negations[w.folded] })
+}

@@ -1,0 +1,312 @@
+package questions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+)
+
+const birdExpected = "dev.json and dev_tables.json (or train.json and train_tables.json)"
+
+// birdFiles lists the files of questions of BIRD in the order in which they are loaded.
+var birdFiles = []questionFile{{"dev.json", dev, "bird-dev"}, {"train.json", train, "bird-train"}}
+
+// birdTables names the tables file that belongs to each split.
+var birdTables = map[string]string{dev: "dev_tables.json", train: "train_tables.json"}
+
+// birdFolders lists where BIRD keeps databases: FOLDER/NAME/NAME.sqlite.
+var birdFolders = []string{"dev_databases", "train_databases"}
+
+// Further sources of descriptions, which some copies of BIRD carry.
+const (
+	birdMeaning  = "column_meaning.json"
+	birdMetadata = "dev_metadata.json"
+)
+
+// loadBird loads the folder of BIRD as it is published: lists of questions with evidence, tables files, and databases
+// with a folder database_description of CSV files, one a table. Where several sources describe a column, the CSV files
+// win (people wrote them), then the descriptions in dev_metadata.json that come from people, column_meaning.json (a
+// model's), and the model's descriptions in dev_metadata.json.
+func loadBird(l *loader, dir string, opts Options) error {
+	s, err := openFolder(dir, birdExpected)
+	if err != nil {
+		return err
+	}
+	l.corpus.Root = dir
+	notes := map[string]*schema.Database{}
+	tables := false
+	for _, split := range []string{dev, train} {
+		found, err := l.tablesFile(s, birdTables[split], notes)
+		if err != nil {
+			return err
+		}
+		tables = tables || found
+	}
+	if !tables {
+		return missingFile(s, birdTables[dev], birdExpected)
+	}
+	fields := rowFields{"question_id", "db_id", "question", "SQL", "evidence", "difficulty"}
+	if err := l.questionFiles(s, birdFiles, fields, opts.Split, birdExpected); err != nil {
+		return err
+	}
+	books := map[string]*notebook{}
+	for _, name := range l.databaseNames() {
+		books[name] = openNotebook(name, notes[name])
+		if err := l.birdDescriptions(s, books[name]); err != nil {
+			return err
+		}
+	}
+	metadata, err := l.birdMetadata(s)
+	if err != nil {
+		return err
+	}
+	if err := l.birdOtherSources(s, metadata, books); err != nil {
+		return err
+	}
+	for _, name := range l.databaseNames() {
+		var places []string
+		for _, folder := range birdFolders {
+			places = append(places, path.Join(folder, name, name+".sqlite"))
+		}
+		if err := l.database(s, name, books[name].notes, notes[name], places...); err != nil {
+			return err
+		}
+	}
+	for i := range l.corpus.Databases {
+		d := &l.corpus.Databases[i]
+		at := slices.IndexFunc(metadata, func(e metadataEntry) bool { return e.Name == d.Name })
+		if d.Schema != nil && at >= 0 {
+			metadata[at].profiles(d.Schema)
+		}
+	}
+	l.corpus.Digest = s.digest()
+	return nil
+}
+
+// birdDescriptions reads the CSV files that stand beside a database.
+func (l *loader) birdDescriptions(s *source, book *notebook) error {
+	for _, folder := range birdFolders {
+		dir := path.Join(folder, book.notes.Name, "database_description")
+		files, err := fs.ReadDir(s.tree, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return unreadable(s.path(dir), err)
+		}
+		for _, file := range files {
+			table, isCSV := cutSuffixFold(file.Name(), ".csv")
+			if !isCSV || file.IsDir() || strings.HasPrefix(file.Name(), ".") {
+				continue // file managers leave hidden files beside what they copy
+			}
+			name := path.Join(dir, file.Name())
+			data, _, err := s.read(name)
+			if err != nil {
+				return err
+			}
+			l.birdDescription(name, data, strings.TrimSpace(table), book)
+		}
+	}
+	return nil
+}
+
+func (l *loader) birdDescription(name string, data []byte, table string, book *notebook) {
+	rows, faults := readDescription(data)
+	for _, f := range faults {
+		l.warn(diag.Position{File: name, Line: f.line, Column: f.column}, WarnDescription, f.message)
+	}
+	if !book.hasTable(table) {
+		l.warn(diag.Position{File: name}, WarnUnknownName,
+			"no table is called "+quote(table)+": its descriptions are left out")
+		return
+	}
+	for _, row := range rows {
+		n := note{table: table, column: row.column, title: row.title, description: row.description, values: row.values,
+			declared: row.format, overTitle: true}
+		if !book.write(n) {
+			l.warn(diag.Position{File: name, Line: row.line}, WarnUnknownName,
+				"table "+quote(table)+" has no column "+quote(row.column)+": its description is left out")
+		}
+	}
+}
+
+func cutSuffixFold(name, suffix string) (string, bool) {
+	if i := len(name) - len(suffix); i >= 0 && strings.EqualFold(name[i:], suffix) {
+		return name[:i], true
+	}
+	return name, false
+}
+
+// metadataEntry is a database in dev_metadata.json: what Seatrial uses of it. The statistics describe the published
+// rows, not the schema, and would be wrong for every other world: they become no description, only profiles, by which
+// rows like them can be made where the published ones are missing.
+type metadataEntry struct {
+	Name   string `json:"name"`
+	Tables []struct {
+		Name    string `json:"name"`
+		Model   string `json:"ai_description"`
+		Rows    int    `json:"row_count"`
+		Columns []struct {
+			Name     string  `json:"name"`
+			Title    string  `json:"original_name"` // the name in words, whatever the key says
+			Human    string  `json:"description"`
+			Values   string  `json:"value_description"`
+			Model    string  `json:"ai_description"`
+			Examples []any   `json:"sample_values"`
+			Least    any     `json:"min_value"`
+			Most     any     `json:"max_value"`
+			Nulls    float64 `json:"null_fraction"`
+			Distinct int     `json:"unique_count"`
+		} `json:"columns"`
+	} `json:"tables"`
+}
+
+// profiles writes what the published rows look like into a schema that has none.
+func (e *metadataEntry) profiles(s *schema.Database) {
+	for i := range e.Tables {
+		t := findTable(s, e.Tables[i].Name)
+		if t == nil {
+			continue
+		}
+		for _, c := range e.Tables[i].Columns {
+			if column := findColumn(t, c.Name); column != nil {
+				column.Profile = &schema.Profile{
+					Examples: sqlValues(c.Examples), Least: sqlValue(c.Least), Most: sqlValue(c.Most), Nulls: c.Nulls,
+					Distinct: c.Distinct, Rows: e.Tables[i].Rows,
+				}
+			}
+		}
+	}
+}
+
+func sqlValues(list []any) []any {
+	var values []any
+	for _, v := range list {
+		if v = sqlValue(v); v != nil {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// sqlValue gives a value of JSON as SQLite holds it; what SQLite does not hold is nil.
+func sqlValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// people gives what people wrote.
+func (e *metadataEntry) people() (written []note) {
+	for _, t := range e.Tables {
+		for _, c := range t.Columns {
+			written = append(written,
+				note{table: t.Name, column: c.Name, title: c.Title, description: c.Human, values: c.Values})
+		}
+	}
+	return written
+}
+
+// model gives the first line of each description by a model: what follows is statistics of the rows.
+func (e *metadataEntry) model() (written []note) {
+	head := func(text string) string {
+		line, _, _ := strings.Cut(text, "\n")
+		return line
+	}
+	for _, t := range e.Tables {
+		written = append(written, note{table: t.Name, description: head(t.Model)})
+		for _, c := range t.Columns {
+			written = append(written, note{table: t.Name, column: c.Name, description: head(c.Model)})
+		}
+	}
+	return written
+}
+
+// birdOtherSources reads dev_metadata.json and column_meaning.json, where they are there.
+func (l *loader) birdOtherSources(s *source, metadata []metadataEntry, books map[string]*notebook) error {
+	for _, e := range metadata {
+		if book := books[e.Name]; book != nil {
+			book.writeAll(e.people())
+		}
+	}
+	if err := l.birdMeanings(s, books); err != nil {
+		return err
+	}
+	for _, e := range metadata {
+		if book := books[e.Name]; book != nil {
+			book.writeAll(e.model())
+		}
+	}
+	return nil
+}
+
+func (l *loader) birdMetadata(s *source) ([]metadataEntry, error) {
+	data, found, err := s.read(birdMetadata)
+	if err != nil || !found {
+		return nil, err
+	}
+	lines := indexLines(birdMetadata, data)
+	var entries []metadataEntry
+	err = s.list(birdMetadata, data, func(element []byte, offset int) {
+		var e metadataEntry
+		decoder := json.NewDecoder(bytes.NewReader(element))
+		decoder.UseNumber()
+		if err := decoder.Decode(&e); err != nil {
+			l.warn(lines.at(offset), WarnDescription, "this entry is left out: "+err.Error())
+			return
+		}
+		entries = append(entries, e)
+	})
+	return entries, err
+}
+
+// birdMeanings reads column_meaning.json: an object whose keys are database|table|column.
+func (l *loader) birdMeanings(s *source, books map[string]*notebook) error {
+	data, found, err := s.read(birdMeaning)
+	if err != nil || !found {
+		return err
+	}
+	full := indexLines(s.path(birdMeaning), data)
+	if err := checkJSON(data, full); err != nil {
+		return err
+	}
+	r, bad := readRecord(data, 0)
+	if bad != nil {
+		at := full.at(bad.offset)
+		return diag.Usagef("%s", bad.message).At(at.File, at.Line, at.Column).
+			WithHint("the file must be one object of texts by database|table|column; it may also be left out")
+	}
+	lines := indexLines(birdMeaning, data)
+	for _, m := range r.members {
+		key := strings.SplitN(m.name, "|", 3)
+		text, bad := r.text(m.name)
+		switch {
+		case bad != nil:
+			l.warn(lines.at(bad.offset), WarnDescription, bad.message)
+		case len(key) != 3:
+			l.warn(lines.at(m.offset), WarnDescription, quote(m.name)+" is not of the form database|table|column")
+		case books[key[0]] != nil:
+			n := note{table: key[1], column: key[2], description: commentText(text)}
+			if !books[key[0]].write(n) {
+				l.warn(lines.at(m.offset), WarnUnknownName, "there is no column "+quote(m.name)+": its description is left out")
+			}
+		}
+	}
+	return nil
+}

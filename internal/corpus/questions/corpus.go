@@ -1,0 +1,226 @@
+// Package questions loads question sets (Spider, BIRD, a user's own pairs of question and SQL, the bundled demo) into
+// one form: databases, examples and what people wrote about tables and columns, each with its place in the files and a
+// digest of all that was read. It must never know what becomes of an example: it opens no database that it did not make
+// itself, parses no SQL, and judges nothing beyond whether an example can be read.
+package questions
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+)
+
+// Corpus is a question set as loaded. len(Examples) + len(Rejected) is the number of examples that were read.
+type Corpus struct {
+	Name      string
+	Kind      string // one of [Kinds]
+	Licence   string // "unknown" for a user's own data
+	Digest    string // sha256 (hexadecimal) over names and bytes of every file read, databases included
+	Root      string // folder that positions' files are relative to, as the user wrote it
+	Databases []Database
+	Examples  []Example
+	Rejected  []Rejected
+	Warnings  []diag.Diagnosis // what was read around rather than loaded, apart from examples
+}
+
+// Database is a database that at least one example asks about. Databases of a corpus are sorted by name.
+type Database struct {
+	Name string
+	File string // path of the SQLite file, "" where there is none
+	// Schema is what the tables file says of a database without a file, as a whole schema, annotated, with profiles of
+	// columns where the corpus has them: package synthesize can make a database from it. Nil where there is a file, or
+	// no entry in a tables file.
+	Schema *schema.Database
+	Notes  *schema.Database // what the corpus' authors publish about it beside the file: see [Database.Annotate]
+}
+
+// Example is a question with the SQL that answers it.
+type Example struct {
+	ID          string // unique in the corpus and the same at every load
+	Database    string
+	Question    string
+	SQL         string
+	Evidence    string // what a person must know to understand the question, "" for nothing
+	Difficulty  string // as the corpus rates it, "" where it does not
+	Split       string // dev or train, "" where the corpus has no splits
+	DuplicateOf string // id of the first example with the same database, question and SQL, "" for none
+	Position    diag.Position
+}
+
+// Reason says why an example could not be read.
+type Reason string
+
+// The closed list of reasons.
+const (
+	BadRow        Reason = "bad_row"        // not JSON, not an object, a field twice, or a value of the wrong type
+	BadEncoding   Reason = "bad_encoding"   // bytes or escapes that are no Unicode text
+	UnknownField  Reason = "unknown_field"  // a field that the format does not have
+	EmptyQuestion Reason = "empty_question" // no question, or white space alone
+	EmptySQL      Reason = "empty_sql"      // no SQL, or white space alone
+	BadDatabase   Reason = "bad_database"   // no database, or a name that cannot be the name of a file
+	DuplicateID   Reason = "duplicate_id"   // an id that an earlier example has
+)
+
+// Reasons lists the closed list in its documented order.
+func Reasons() []Reason {
+	return []Reason{BadRow, BadEncoding, UnknownField, EmptyQuestion, EmptySQL, BadDatabase, DuplicateID}
+}
+
+// Rejected is an example that could not be read: it is counted and named, and takes no further part.
+type Rejected struct {
+	ID       string // the id that its place gives it
+	Database string // "" where it is not known
+	Split    string
+	Reason   Reason
+	Position diag.Position // of the offending byte where that is known, else of the example
+	Message  string
+	Hint     string // what to do about it, "" where that is plain
+}
+
+// Codes of [Corpus.Warnings].
+const (
+	WarnTables      = "tables_entry"     // an entry of a tables file that cannot be used, or in part only
+	WarnDescription = "description"      // a description that cannot be read, or was read by guessing
+	WarnUnknownName = "description_name" // a description of a table or column that the tables file does not have
+	WarnDatabase    = "database_file"    // a file in a database's place that is none
+)
+
+// Options says how to load.
+type Options struct {
+	Split   string // dev or train; "" is every split at hand
+	WorkDir string // where the demo's databases are made; no other kind writes anything
+}
+
+// kind is a row of the closed table of corpus kinds.
+type kind struct {
+	name    string
+	form    string // how a spec of the kind is written
+	licence string
+	splits  []string
+	load    func(l *loader, path string, opts Options) error
+}
+
+// kindTable lists every kind there is, in the order in which help shows them. It is a function because the loaders
+// that it names consult it for their messages.
+func kindTable() []kind {
+	return []kind{
+		{"spider", "spider:DIR", "Spider 1.0 (Yu et al., EMNLP 2018), CC BY-SA 4.0", []string{dev, train}, loadSpider},
+		{"bird", "bird:DIR", "BIRD (Li et al., NeurIPS 2023), CC BY-SA 4.0", []string{dev, train}, loadBird},
+		{"sql", pairsForm, "unknown", nil, loadPairs},
+		{"demo", "demo", "part of Seatrial, under its licence", nil, loadDemo},
+	}
+}
+
+// Names of splits.
+const (
+	dev   = "dev"
+	train = "train"
+)
+
+// Kinds lists the names of all kinds of corpora, in the order in which help shows them.
+func Kinds() []string {
+	var names []string
+	for _, k := range kindTable() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Open loads the corpus that spec names: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl or demo. An example that
+// cannot be read is listed in Rejected, and the rest is loaded; an example whose database is missing stays, and the
+// database has no File. What makes the whole corpus unreadable (a missing folder, a file that is not JSON) is one
+// [*diag.Error] of exit code [diag.ExitUsage] with the file, the place and what to do; any other error is Seatrial's
+// own failure. The same files give the same Corpus, up to Root and the paths in File.
+func Open(spec string, opts Options) (*Corpus, error) {
+	k, path, err := parseSpec(spec)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Split != "" && !slices.Contains(k.splits, opts.Split) {
+		if len(k.splits) == 0 {
+			return nil, diag.Usagef("corpus %s has no splits, so %q cannot be chosen", k.name, opts.Split).
+				WithHint("leave --split out")
+		}
+		return nil, diag.Unknown("split", opts.Split, k.splits)
+	}
+	l := newLoader(&Corpus{Name: k.name, Kind: k.name, Licence: k.licence})
+	if err := k.load(l, path, opts); err != nil {
+		return nil, err
+	}
+	return l.corpus, nil
+}
+
+// parseSpec splits a spec into its kind and what follows the first colon. Kinds whose form has no colon take nothing.
+func parseSpec(spec string) (kind, string, error) {
+	name, path, colon := strings.Cut(spec, ":")
+	table := kindTable()
+	at := slices.IndexFunc(table, func(k kind) bool { return k.name == name })
+	if at < 0 {
+		return kind{}, "", diag.Unknown("corpus", name, Kinds())
+	}
+	k := table[at]
+	wants := strings.Contains(k.form, ":")
+	switch {
+	case wants && path == "":
+		return kind{}, "", diag.Usagef("corpus %q says nothing about where it is", spec).WithHint("write %s", k.form)
+	case !wants && colon:
+		return kind{}, "", diag.Usagef("corpus %q: %s takes nothing after its name", spec, k.name).
+			WithHint("write %s", k.form)
+	}
+	return k, path, nil
+}
+
+// loader gathers a corpus: it gives out ids once and tells duplicates.
+type loader struct {
+	corpus *Corpus
+	ids    map[string]diag.Position
+	first  map[exampleKey]string
+}
+
+type exampleKey struct{ database, question, sql string }
+
+func newLoader(c *Corpus) *loader {
+	return &loader{corpus: c, ids: map[string]diag.Position{}, first: map[exampleKey]string{}}
+}
+
+// add takes an example whose fields were read, and rejects it if its id is taken. rowID is the id that its place gives.
+func (l *loader) add(e Example, rowID string) {
+	if at, taken := l.ids[e.ID]; taken {
+		l.corpus.Rejected = append(l.corpus.Rejected, Rejected{
+			ID: rowID, Database: e.Database, Split: e.Split, Reason: DuplicateID, Position: e.Position,
+			Message: "the id " + quote(e.ID) + " is taken by the example at " + at.String(),
+			Hint:    "give each example an id of its own, or none",
+		})
+		return
+	}
+	l.ids[e.ID] = e.Position
+	key := exampleKey{e.Database, e.Question, e.SQL}
+	if id, seen := l.first[key]; seen {
+		e.DuplicateOf = id
+	} else {
+		l.first[key] = e.ID
+	}
+	l.corpus.Examples = append(l.corpus.Examples, e)
+}
+
+func (l *loader) reject(e Example, f *fault, at diag.Position) {
+	l.corpus.Rejected = append(l.corpus.Rejected, Rejected{
+		ID: e.ID, Database: e.Database, Split: e.Split, Reason: f.reason, Position: at, Message: f.message, Hint: f.hint,
+	})
+}
+
+func (l *loader) warn(at diag.Position, code, message string) {
+	l.corpus.Warnings = append(l.corpus.Warnings, diag.Diagnosis{Position: at, Code: code, Message: message})
+}
+
+// databaseNames lists the databases that examples ask about, sorted.
+func (l *loader) databaseNames() []string {
+	var names []string
+	for i := range l.corpus.Examples {
+		names = append(names, l.corpus.Examples[i].Database)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,165 @@
+package questions
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+)
+
+// pairFields lists what a line of a user's own examples may hold.
+var pairFields = []string{"question", "sql", "id", "evidence", "difficulty"}
+
+// pairsForm is how a spec of a user's own corpus is written.
+const pairsForm = "sql:DB.sqlite,EXAMPLES.jsonl"
+
+// loadPairs loads a user's own database and examples: DB.sqlite,EXAMPLES.jsonl, cut at the last comma. The corpus and
+// its database are named by the database's file without its extension.
+func loadPairs(l *loader, paths string, _ Options) error {
+	databasePath, examplesPath, ok := cutLast(paths, ',')
+	if !ok {
+		return diag.Usagef("corpus %q does not name two files", "sql:"+paths).WithHint("write %s", pairsForm)
+	}
+	base := filepath.Base(databasePath)
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if !isFileName(name) {
+		return diag.Usagef("the database cannot be called %q", name).At(databasePath, 0, 0).
+			WithHint("give the file a name of letters, digits, spaces, - and _")
+	}
+	databases, database, err := besideFile(databasePath)
+	if err != nil {
+		return err
+	}
+	switch state, err := databases.database(database); {
+	case err != nil:
+		return err
+	case state == fileMissing:
+		return diag.Usagef("there is no such file").At(databasePath, 0, 0).WithHint("write %s", pairsForm)
+	case state == fileForeign:
+		return diag.Usagef("this is not an SQLite database").At(databasePath, 0, 0).WithHint("write %s", pairsForm)
+	}
+	examples, file, err := besideFile(examplesPath)
+	if err != nil {
+		return err
+	}
+	data, found, err := examples.read(file)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return diag.Usagef("there is no such file").At(examplesPath, 0, 0).
+			WithHint(`expected JSON Lines: {"question": …, "sql": …}, one a line`)
+	}
+	if err := examples.checkLines(file, data); err != nil {
+		return err
+	}
+	l.corpus.Name, l.corpus.Root = name, filepath.Dir(examplesPath)
+	l.pairs(file, data, name, "")
+	l.corpus.Databases = []Database{{Name: name, File: databasePath, Notes: &schema.Database{Name: name}}}
+
+	both := newSource("", nil)
+	both.sums["database/"+database] = databases.sums[database]
+	both.sums["examples/"+file] = examples.sums[file]
+	l.corpus.Digest = both.digest()
+	return nil
+}
+
+// cutLast cuts text at the last separator: folders may have commas in their names. ok is false where a side is empty.
+func cutLast(text string, separator byte) (before, after string, ok bool) {
+	i := strings.LastIndexByte(text, separator)
+	if i <= 0 || i == len(text)-1 {
+		return "", "", false
+	}
+	return text[:i], text[i+1:], true
+}
+
+// besideFile gives the folder that a file is in, and its name there.
+func besideFile(path string) (*source, string, error) {
+	dir, base := filepath.Dir(path), filepath.Base(path)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, "", diag.Usagef("there is no such folder").At(dir, 0, 0).WithHint("check the path %s", path)
+	}
+	return newSource(dir, os.DirFS(dir)), base, nil
+}
+
+// pairs reads examples as JSON Lines. Every line that is not blank becomes an example or a rejection. series is what
+// ids begin with where a line gives none: the number of its line follows. databaseField names the field that says which
+// database a line asks about; where it is "", all ask about series.
+func (l *loader) pairs(file string, data []byte, series, databaseField string) {
+	lines := indexLines(file, data)
+	known := pairFields
+	if databaseField != "" {
+		known = append([]string{databaseField}, pairFields...)
+	}
+	eachLine(data, func(line []byte, offset int) {
+		at := lines.at(offset + firstByte(line))
+		e := Example{ID: exampleID(series, at.Line), Position: at}
+		rowID := e.ID
+		if databaseField == "" {
+			e.Database = series
+		}
+		if bad := readPair(line, offset, &e, databaseField, known); bad != nil {
+			l.reject(e, bad, lines.at(bad.offset))
+			return
+		}
+		l.add(e, rowID)
+	})
+}
+
+func readPair(line []byte, offset int, e *Example, databaseField string, known []string) *fault {
+	r, bad := readRecord(line, offset)
+	if bad != nil {
+		return bad
+	}
+	if databaseField != "" {
+		if bad := r.fill(field{databaseField, &e.Database}); bad != nil {
+			return bad
+		}
+	}
+	if bad := r.only(known...); bad != nil {
+		return bad
+	}
+	if bad := r.fill(field{"question", &e.Question}, field{"sql", &e.SQL}, field{"evidence", &e.Evidence},
+		field{"difficulty", &e.Difficulty}); bad != nil {
+		return bad
+	}
+	if bad := r.complete(e, databaseField, "question", "sql"); bad != nil {
+		return bad
+	}
+	id, bad := r.id()
+	if bad == nil && id != "" {
+		e.ID = id
+	}
+	return bad
+}
+
+// id gives the id that a line gives itself: text on one line or a whole number; "" where it gives none.
+func (r *record) id() (string, *fault) {
+	const longest = 120
+	m := r.member("id")
+	if m == nil || string(m.value) == "null" {
+		return "", nil
+	}
+	if m.value[0] != '"' {
+		if strings.Trim(string(m.value), "0123456789") == "" && len(m.value) <= longest {
+			return string(m.value), nil
+		}
+		return "", faultAt(m.start, BadRow, `"id" is neither text nor a whole number`)
+	}
+	id, bad := m.unquote()
+	switch {
+	case bad != nil:
+		return "", bad
+	case id == "":
+		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave it out where there is none")
+	case len(id) > longest:
+		return "", faultAt(m.start, BadRow, `"id" is longer than %d bytes`, longest)
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "", faultAt(m.start, BadRow, `"id" holds a control character`)
+	}
+	return id, nil
+}

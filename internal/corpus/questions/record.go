@@ -1,0 +1,332 @@
+package questions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/diag"
+)
+
+// fault is what is wrong with one example, and where: offset counts from the start of its file.
+type fault struct {
+	reason  Reason
+	offset  int
+	message string
+	hint    string
+}
+
+// faultAt makes a fault of any reason; hints are added where a message leaves a question open.
+func faultAt(offset int, reason Reason, format string, args ...any) *fault {
+	return &fault{reason: reason, offset: offset, message: fmt.Sprintf(format, args...)}
+}
+
+func (f *fault) withHint(hint string) *fault {
+	f.hint = hint
+	return f
+}
+
+// list reads a top-level JSON list and calls each with every element and its offset. What is not JSON, or not a list,
+// is one usage error with its place.
+func (s *source) list(name string, data []byte, each func(element []byte, offset int)) error {
+	lines := indexLines(s.path(name), data)
+	if err := checkJSON(data, lines); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	open, err := dec.Token()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.path(name), err) // checkJSON lets nothing through that ends here
+	}
+	if open != json.Delim('[') {
+		at := lines.at(firstByte(data))
+		return diag.Usagef("this is %s, not a list of objects", describeJSON(data)).At(at.File, at.Line, at.Column).
+			WithHint("the file must be one JSON list, as its publisher ships it")
+	}
+	for dec.More() {
+		var element json.RawMessage
+		if err := dec.Decode(&element); err != nil {
+			return fmt.Errorf("%s: %w", s.path(name), err)
+		}
+		each(element, int(dec.InputOffset())-len(element))
+	}
+	return nil
+}
+
+// checkJSON says where data stops being one JSON value. The streaming decoder's own offsets leave out what was read as
+// tokens, so the place is found here.
+func checkJSON(data []byte, lines *lineIndex) error {
+	offset, err := syntaxError(data)
+	if err == nil {
+		return nil
+	}
+	at := lines.at(offset)
+	e := diag.Usagef("this is not JSON").At(at.File, at.Line, at.Column)
+	e.Cause = err
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return e.WithHint("the file is empty: fetch it again")
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return e.WithHint("the file is UTF-16: save it as UTF-8")
+	case offset >= len(data):
+		return e.WithHint("the file ends too early: fetch it again")
+	}
+	return e.WithHint("mend the file at that place, or fetch it again")
+}
+
+// syntaxError gives the offset of the first byte that breaks data as one JSON value; the error is nil where none does.
+func syntaxError(data []byte) (int, error) {
+	var whole json.RawMessage
+	err := json.Unmarshal(data, &whole)
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return 0, err
+	}
+	offset := int(syntax.Offset) // of the bytes that were read, the bad one included
+	if strings.HasPrefix(syntax.Error(), "unexpected end") {
+		return len(data), err
+	}
+	return max(offset-1, 0), err
+}
+
+func firstByte(data []byte) int {
+	return len(data) - len(bytes.TrimLeft(data, " \t\r\n"))
+}
+
+// describeJSON names the type of a JSON value by its first byte.
+func describeJSON(value []byte) string {
+	i := firstByte(value)
+	if i == len(value) {
+		return "nothing"
+	}
+	switch value[i] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "text"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// record is a JSON object with its members in their order and their places in the file.
+type record struct {
+	offset  int
+	members []member
+}
+
+type member struct {
+	name   string
+	offset int // of the name
+	value  json.RawMessage
+	start  int // of the value
+}
+
+// readRecord reads raw, which stands at offset of its file, as one JSON object. Names are compared exactly, unlike in
+// encoding/json, and no name may stand twice.
+func readRecord(raw []byte, offset int) (*record, *fault) {
+	if i := invalidUTF8(raw); i >= 0 {
+		return nil, faultAt(offset+i, BadEncoding, "the byte 0x%02x is not UTF-8", raw[i]).withHint("save the file as UTF-8")
+	}
+	if at, err := syntaxError(raw); err != nil {
+		return nil, faultAt(offset+at, BadRow, "this is not JSON: %v", err)
+	}
+	if first := firstByte(raw); raw[first] != '{' {
+		return nil, faultAt(offset+first, BadRow, "this is %s, not an object", describeJSON(raw))
+	}
+	r := &record{offset: offset + firstByte(raw)}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	broken := func(err error) *fault { // not reached: raw is known to be valid
+		return faultAt(offset, BadRow, "this is not JSON: %v", err)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, broken(err)
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		before := int(dec.InputOffset())
+		name, err := dec.Token()
+		if err != nil {
+			return nil, broken(err)
+		}
+		m := member{offset: offset + before + bytes.IndexByte(raw[before:], '"')}
+		m.name, _ = name.(string)
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, broken(err)
+		}
+		m.start = offset + int(dec.InputOffset()) - len(m.value)
+		if seen[m.name] {
+			return nil, faultAt(m.offset, BadRow, "the field %s stands twice", quote(m.name))
+		}
+		seen[m.name] = true
+		r.members = append(r.members, m)
+	}
+	return r, nil
+}
+
+// only rejects a member whose name is not in known.
+func (r *record) only(known ...string) *fault {
+	for _, m := range r.members {
+		if !slices.Contains(known, m.name) {
+			return faultAt(m.offset, UnknownField, "unknown field %s", quote(m.name)).
+				withHint(diag.Unknown("field", m.name, known).Hint)
+		}
+	}
+	return nil
+}
+
+func (r *record) member(name string) *member {
+	for i := range r.members {
+		if r.members[i].name == name {
+			return &r.members[i]
+		}
+	}
+	return nil
+}
+
+// text gives a member that must be text, without white space around it; a missing one and null are "".
+func (r *record) text(name string) (string, *fault) {
+	m := r.member(name)
+	if m == nil || string(m.value) == "null" {
+		return "", nil
+	}
+	if m.value[0] != '"' {
+		return "", faultAt(m.start, BadRow, "%q is %s, not text", name, describeJSON(m.value))
+	}
+	return m.unquote()
+}
+
+// number gives a member that is a whole number, bare or as text; a missing one and null are -1.
+func (r *record) number(name string) (int, *fault) {
+	m := r.member(name)
+	if m == nil || string(m.value) == "null" {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(strings.Trim(string(m.value), `"`))
+	if err != nil || n < 0 {
+		return -1, faultAt(m.start, BadRow, "%q is not a whole number from 0 up", name)
+	}
+	return n, nil
+}
+
+// unquote gives the text of a quoted value. encoding/json puts U+FFFD where an escape names half a character; such a
+// text is not what its author wrote, and is refused. So is a NUL, at which SQLite would stop reading.
+func (m *member) unquote() (string, *fault) {
+	var text string
+	if err := json.Unmarshal(m.value, &text); err != nil {
+		return "", faultAt(m.start, BadRow, "%q is not text: %v", m.name, err)
+	}
+	if n := strings.Count(text, "\uFFFD"); n > 0 && n > writtenReplacements(m.value) {
+		return "", faultAt(m.start, BadEncoding, "%q has an escape that names half of a character", m.name).
+			withHint(`write both halves, such as \ud83d\ude00`)
+	}
+	if strings.ContainsRune(text, 0) {
+		return "", faultAt(m.start, BadRow, "%q holds the character NUL", m.name)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// writtenReplacements counts the U+FFFD that a JSON string spells out, as the character or as its escape.
+func writtenReplacements(quoted []byte) int {
+	n := bytes.Count(quoted, []byte("\uFFFD"))
+	for i := 0; i+1 < len(quoted); i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		if i+6 <= len(quoted) && strings.EqualFold(string(quoted[i:i+6]), `\ufffd`) && quoted[i+1] == 'u' {
+			n++
+		}
+		i++ // an escaped backslash begins no escape
+	}
+	return n
+}
+
+// invalidUTF8 gives the offset of the first byte that is no UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		if data[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// field is a field of an example's row, and where its text goes.
+type field struct {
+	name string
+	into *string
+}
+
+// fill reads text fields in their order and stops at the first that cannot be read.
+func (r *record) fill(fields ...field) *fault {
+	for _, f := range fields {
+		text, bad := r.text(f.name)
+		if bad != nil {
+			return bad
+		}
+		*f.into = text
+	}
+	return nil
+}
+
+// place gives the offset at which to report a field: its value, or the row where the field is missing.
+func (r *record) place(name string) int {
+	if m := r.member(name); m != nil {
+		return m.start
+	}
+	return r.offset
+}
+
+// complete checks that an example has a database, a question and SQL; the names are those of the row's fields.
+func (r *record) complete(e *Example, database, question, sql string) *fault {
+	switch {
+	case database != "" && !isFileName(e.Database):
+		return faultAt(r.place(database), BadDatabase, "%q must name a database, and %s cannot", database, quote(e.Database)).
+			withHint("a database's name is the name of its file, without folders")
+	case e.Question == "":
+		return faultAt(r.place(question), EmptyQuestion, "%q is missing or empty", question)
+	case e.SQL == "":
+		return faultAt(r.place(sql), EmptySQL, "%q is missing or empty", sql)
+	}
+	return nil
+}
+
+// isFileName says whether a database's name can be the name of a file on every system, so that no name leads out of
+// the corpus' folder or of the suite's.
+func isFileName(name string) bool {
+	if name == "" || len(name) > 120 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
+		return false
+	}
+	for _, r := range name {
+		if strings.ContainsRune(`/\:*?"<>|`, r) || unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// quote quotes what a user wrote for a message, cut to a length that fits a line.
+func quote(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,387 @@
+package toolsets
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/callcheck"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+const (
+	bankTools     = "data/all_apis.csv"
+	bankDialogues = "lv1-lv2-samples/level-1-given-desc/*.jsonl"
+	bankCategory  = "level-1"
+
+	// Columns of API-Bank's table of tools: the name of the class that is the tool, and its description in Python.
+	bankColumnName = "类名"
+	bankColumnInfo = "api_info"
+)
+
+// bankTypes gives the type names of API-Bank in the leaderboard's dialect.
+var bankTypes = map[string]string{
+	"str": "string", "int": "integer", "float": "float", "bool": "boolean", "datetime": "string", "object": "dict", "dict": "dict",
+	"list": "array", "List[str]": "array",
+}
+
+// bank loads API-Bank: an instance for each call of a tool in the dialogues of level 1, with the history up to the
+// user's turn before it. Tools are those that the dialogue calls, in the order of API-Bank's table.
+//
+// The table and the dialogues differ in places: a call that has other arguments than its tool's description cannot be
+// judged by it, and only that the request can be met is then known of it.
+func (l *loader) bank() error {
+	table, found, err := l.read(bankTools)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return diag.Usagef("there is no %s in the folder", bankTools).At(l.dir, 0, 0).WithHint("name the folder of API-Bank")
+	}
+	tools, order, err := readBankTools(table)
+	if err != nil {
+		return diag.Usagef("the table of tools cannot be read: %v", err).At(bankTools, 0, 0)
+	}
+	names, err := l.files(bankDialogues)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, _, err := l.read(name)
+		if err != nil {
+			return err
+		}
+		l.dialogue(name, data, tools, order)
+	}
+	return nil
+}
+
+// bankTool is a tool of the table.
+type bankTool struct {
+	function *callcheck.Function
+	document string
+}
+
+// readBankTools reads the table. A row whose description cannot be read describes no tool.
+func readBankTools(data []byte) (tools map[string]*bankTool, order []string, err error) {
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rows) == 0 {
+		return nil, nil, fmt.Errorf("it is empty")
+	}
+	at, info := slices.Index(rows[0], bankColumnName), slices.Index(rows[0], bankColumnInfo)
+	if at < 0 || info < 0 {
+		return nil, nil, fmt.Errorf("it has no column %s or none %s", bankColumnName, bankColumnInfo)
+	}
+	tools = map[string]*bankTool{}
+	for _, row := range rows[1:] {
+		f, err := bankFunction(row[at], row[info])
+		if err != nil || tools[row[at]] != nil {
+			continue
+		}
+		tools[row[at]] = &bankTool{f, row[info]}
+		order = append(order, row[at])
+	}
+	return tools, order, nil
+}
+
+// bankFunction writes a description in the leaderboard's dialect and reads it.
+func bankFunction(name, info string) (*callcheck.Function, error) {
+	assigned, err := readAssignments(info)
+	if err != nil {
+		return nil, err
+	}
+	description := ""
+	var parameters []field
+	described := false
+	for _, a := range assigned {
+		switch v := a.value.(type) {
+		case string:
+			if a.name == "description" {
+				description, described = v, true
+			}
+		case []field:
+			if a.name == "input_parameters" {
+				parameters = v
+			}
+		}
+	}
+	if !described {
+		return nil, fmt.Errorf("there is no description")
+	}
+	var properties bytes.Buffer
+	required := []string{}
+	for i, p := range parameters {
+		schema := map[string]any{}
+		facts, _ := p.value.([]field)
+		needed := true
+		for _, fact := range facts {
+			switch v := fact.value.(type) {
+			case string:
+				switch fact.name {
+				case "type":
+					schema["type"] = bankTypes[v]
+				case "description":
+					schema["description"] = v
+				}
+			case bool:
+				needed = needed && (fact.name != "required" || v)
+			}
+		}
+		if schema["type"] == "array" {
+			schema["items"] = map[string]any{"type": "string"}
+		}
+		if needed {
+			required = append(required, p.name)
+		}
+		key, err := task.Marshal(p.name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := task.Marshal(schema)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			properties.WriteByte(',')
+		}
+		properties.Write(key)
+		properties.WriteByte(':')
+		properties.Write(text)
+	}
+	document, err := task.Marshal(map[string]any{
+		"name": name, "description": description, "parameters": map[string]any{
+			"type": "dict", "required": required, "properties": json.RawMessage("{" + properties.String() + "}"),
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	f, found := callcheck.ReadFunction(name, document)
+	if len(found) > 0 {
+		return nil, fmt.Errorf("%s", found[0])
+	}
+	return f, nil
+}
+
+// turn is a line of a dialogue.
+type turn struct {
+	Role   string                     `json:"role"`
+	Text   string                     `json:"text"`
+	Name   string                     `json:"api_name"`
+	Given  map[string]json.RawMessage `json:"param_dict"`
+	Result json.RawMessage            `json:"result"`
+	line   int
+}
+
+// dialogue makes an instance of each call. A dialogue of which a line cannot be read is rejected as one.
+func (l *loader) dialogue(name string, data []byte, tools map[string]*bankTool, order []string) {
+	var turns []turn
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		t := turn{line: number}
+		err := task.DecodeStrict(line, &t)
+		if err == nil && (t.Role != "User" && t.Role != "AI" && t.Role != "API" || t.Role == "API" && t.Name == "") {
+			err = fmt.Errorf("the role %q is unknown, or a call names no tool", t.Role)
+		}
+		if err != nil {
+			l.reject(stem(name), ReasonRow, diag.Position{File: name, Line: number}, err.Error())
+			return
+		}
+		turns = append(turns, t)
+	}
+	called := 0
+	for i := range turns {
+		if turns[i].Role != "API" {
+			continue
+		}
+		called++
+		q := Question{
+			ID: fmt.Sprintf("%s_%d", stem(name), called), Category: bankCategory,
+			Position: diag.Position{File: name, Line: turns[i].line},
+		}
+		l.bankCall(q, turns, i, tools, order)
+	}
+}
+
+func (l *loader) bankCall(q Question, turns []turn, at int, tools map[string]*bankTool, order []string) {
+	call := &turns[at]
+	own := tools[call.Name]
+	if own == nil {
+		l.reject(q.ID, ReasonUndocumented, q.Position, fmt.Sprintf("the table describes no tool %s", call.Name))
+		return
+	}
+	if q.Messages = history(turns[:at]); len(q.Messages) == 0 {
+		l.reject(q.ID, ReasonEmptyDialogue, q.Position, "no user's turn stands before the call")
+		return
+	}
+	var functions []*callcheck.Function
+	for _, name := range order {
+		if slices.ContainsFunc(turns, func(t turn) bool { return t.Role == "API" && t.Name == name }) {
+			functions = append(functions, tools[name].function)
+			q.Tools = append(q.Tools, toolOf(tools[name].function, tools[name].document))
+		}
+	}
+	text, fits := answersOf(own.function, call.Given)
+	entries, found := callcheck.ReadAnswers("answers", []byte(`{"id":"answers","ground_truth":`+text+`}`))
+	if fits = fits && len(found) == 0; fits {
+		// A lone function that is called is asked for; of several the call must name the right one.
+		comparison := callcheck.Multiple
+		err := q.expect(comparison, functions, entries[0].Answers, text)
+		fits = err == nil && q.holds(functions, entries[0].Answers)
+	}
+	if !fits {
+		q.feasible()
+		q.Expected.Tools = []string{call.Name}
+	}
+	if others := besides(turns, at); !fits || len(others) > 0 {
+		for _, t := range append([]*turn{call}, others...) {
+			q.Needs = append(q.Needs, needOf(t))
+		}
+	}
+	l.add(q)
+}
+
+// besides lists the calls that the same turn of the user asks for beside one: those that neither give it a value nor
+// take one from it.
+func besides(turns []turn, at int) []*turn {
+	from, to := at, at
+	for from > 0 && turns[from-1].Role != "User" {
+		from--
+	}
+	for to < len(turns) && turns[to].Role != "User" {
+		to++
+	}
+	var others []*turn
+	for i := from; i < to; i++ {
+		if t := &turns[i]; i != at && t.Role == "API" && !feeds(t, &turns[at]) && !feeds(&turns[at], t) {
+			others = append(others, t)
+		}
+	}
+	return others
+}
+
+// feeds says whether what one call returned is an argument of another.
+func feeds(from, to *turn) bool {
+	for _, raw := range to.Given {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && len(text) > 2 && bytes.Contains(from.Result, []byte(text)) &&
+			!slices.ContainsFunc(slices.Collect(maps.Values(from.Given)), func(v json.RawMessage) bool { return bytes.Equal(v, raw) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// needOf writes a call of a dialogue as it stands there.
+func needOf(t *turn) task.Call {
+	c := task.Call{Label: "call_1", Tool: t.Name, Arguments: map[string]any{}}
+	for name, raw := range t.Given {
+		if v, err := task.DecodeValue(raw); err == nil {
+			c.Arguments[name] = v
+		}
+	}
+	return c
+}
+
+// holds says whether the right calls are right by lenient matching.
+func (q *Question) holds(functions []*callcheck.Function, answers []callcheck.Answer) bool {
+	entry, err := callcheck.Prepare(callcheck.Category(q.Expected.Category), functions, answers, false)
+	return err == nil && entry.Lenient(q.Gold).Right
+}
+
+// history writes the turns up to the last one of the user. What tools were called and what they returned is told by the
+// assistant.
+func history(turns []turn) []task.Message {
+	last := len(turns)
+	for last > 0 && turns[last-1].Role != "User" {
+		last--
+	}
+	var messages []task.Message
+	for _, t := range turns[:last] {
+		m := task.Message{Role: "assistant", Content: t.Text}
+		switch t.Role {
+		case "User":
+			m.Role = "user"
+		case "API":
+			m.Content = told(&t)
+		}
+		if n := len(messages); n > 0 && messages[n-1].Role == m.Role {
+			messages[n-1].Content += "\n" + m.Content
+		} else {
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}
+
+// told says in a line what a call was and what it returned.
+func told(t *turn) string {
+	given, err := task.Marshal(t.Given)
+	if err != nil {
+		given = []byte("{}") // raw JSON that was decoded
+	}
+	var result struct {
+		Output json.RawMessage `json:"output"`
+	}
+	text := "nothing"
+	if json.Unmarshal(t.Result, &result) == nil && len(result.Output) > 0 {
+		text = string(result.Output)
+	}
+	return fmt.Sprintf("[%s was called with %s and returned %s]", t.Name, given, text)
+}
+
+// answersOf writes a call as the one possible answer. It fits if each argument is described and none that is required
+// is missing. A text that is a number stands for the number too where one is wanted: dialogues write every value as a
+// text.
+func answersOf(f *callcheck.Function, given map[string]json.RawMessage) (text string, fits bool) {
+	fits = true
+	for _, name := range f.Parameters.Required {
+		_, there := given[name]
+		fits = fits && there
+	}
+	values := map[string][]json.RawMessage{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		schema := f.Parameters.Property(name)
+		if schema == nil {
+			return "[]", false
+		}
+		values[name] = append(numberIn(schema, given[name]), given[name])
+	}
+	written, err := task.Marshal([]map[string]map[string][]json.RawMessage{{f.Name: values}})
+	return string(written), fits && err == nil
+}
+
+// numberIn gives the number that a text holds where a schema wants one, else nothing.
+func numberIn(s *task.Schema, value json.RawMessage) []json.RawMessage {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return nil
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case slices.Contains(s.Types, "integer"):
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return []json.RawMessage{[]byte(strconv.FormatInt(n, 10))}
+		}
+	case slices.Contains(s.Types, "number"):
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			if number, err := json.Marshal(v); err == nil {
+				return []json.RawMessage{number}
+			}
+		}
+	}
+	return nil
+}

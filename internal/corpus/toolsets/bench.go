@@ -1,0 +1,234 @@
+package toolsets
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/callcheck"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+const benchQueries = "test_instruction/*.json"
+
+// benchQuery is an entry of a file of ToolBench's queries.
+type benchQuery struct {
+	Query    string            `json:"query"`
+	ID       json.Number       `json:"query_id"`
+	Tools    []json.RawMessage `json:"api_list"`
+	Relevant [][]string        `json:"relevant APIs"` // tool and API
+}
+
+type benchTool struct {
+	Category    string           `json:"category_name"`
+	Tool        string           `json:"tool_name"`
+	Name        string           `json:"api_name"`
+	Description string           `json:"api_description"`
+	Required    []benchParameter `json:"required_parameters"`
+	Optional    []benchParameter `json:"optional_parameters"`
+	Method      string           `json:"method"`
+	Response    json.RawMessage  `json:"template_response"`
+}
+
+type benchParameter struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"`
+	Description string          `json:"description"`
+	Default     json.RawMessage `json:"default"`
+}
+
+// bench loads ToolBench's queries. Nobody wrote the right calls: that each query can be met is known, and by which
+// tools.
+func (l *loader) bench() error {
+	names, err := l.files(benchQueries)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, _, err := l.read(name)
+		if err != nil {
+			return err
+		}
+		if err := l.queries(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queries reads one file: a JSON list.
+func (l *loader) queries(name string, data []byte) error {
+	broken := func(d *json.Decoder, err error) error {
+		at := positionOf(name, data, d.InputOffset())
+		return diag.Usagef("this is no JSON list of queries: %v", err).At(at.File, at.Line, at.Column)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return broken(d, fmt.Errorf("it does not begin with a bracket"))
+	}
+	for n := 1; d.More(); n++ {
+		before := d.InputOffset()
+		blank := len(data[before:]) - len(bytes.TrimLeft(data[before:], " \t\r\n,"))
+		at := positionOf(name, data, before+int64(blank))
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return broken(d, err)
+		}
+		l.query(fmt.Sprintf("%s:%d", stem(name), n), name, raw, at)
+	}
+	if _, err := d.Token(); err != nil {
+		return broken(d, err)
+	}
+	return nil
+}
+
+func positionOf(name string, data []byte, offset int64) diag.Position {
+	read := data[:min(int(offset), len(data))]
+	return diag.Position{File: name, Line: 1 + bytes.Count(read, []byte("\n")), Column: len(read) - bytes.LastIndexByte(read, '\n')}
+}
+
+func (l *loader) query(place, name string, raw []byte, at diag.Position) {
+	var read benchQuery
+	if err := task.DecodeStrict(raw, &read); err != nil {
+		l.reject(place, ReasonRow, at, err.Error())
+		return
+	}
+	if strings.TrimSpace(read.Query) == "" || read.ID == "" {
+		l.reject(place, ReasonRow, at, "the query has no text or no id")
+		return
+	}
+	q := Question{
+		ID: fmt.Sprintf("%s_%s", stem(name), read.ID), Category: stem(name), Position: at,
+		Messages: []task.Message{{Role: "user", Content: read.Query}},
+	}
+	q.feasible()
+	taken := map[string]bool{}
+	for _, document := range read.Tools {
+		var t benchTool
+		if err := task.DecodeStrict(document, &t); err != nil {
+			l.reject(q.ID, ReasonRow, at, "a tool cannot be read: "+err.Error())
+			return
+		}
+		tool, err := t.tool(string(document))
+		if err != nil {
+			l.reject(q.ID, ReasonRow, at, fmt.Sprintf("the tool %s of %s cannot be read: %v", t.Name, t.Tool, err))
+			return
+		}
+		base := tool.Name
+		for n := 2; taken[tool.Name]; n++ {
+			tool.Name = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[tool.Name] = true
+		q.Tools = append(q.Tools, tool)
+		if slices.ContainsFunc(read.Relevant, func(r []string) bool { return len(r) == 2 && r[0] == t.Tool && r[1] == t.Name }) {
+			q.Expected.Tools = append(q.Expected.Tools, tool.Name)
+			q.Needs = append(q.Needs, task.Call{
+				Label: fmt.Sprintf("call_%d", len(q.Needs)+1), Tool: tool.Name, Arguments: t.said(read.Query),
+			})
+		}
+	}
+	if len(q.Expected.Tools) == 0 && len(q.Tools) > 0 {
+		l.reject(q.ID, ReasonAnswers, at, "none of the tools shown is named as one that serves the request")
+		return
+	}
+	l.add(q)
+}
+
+// benchTypes gives the JSON Schema type of ToolBench's type names, in small letters up to the first blank.
+var benchTypes = map[string]string{
+	"string": "string", "number": "number", "boolean": "boolean", "enum": "string", "date": "string", "time": "string",
+	"array": "array", "object": "object", "binary": "string", "geopoint": "string", "file": "string",
+}
+
+// tool makes a tool of its description. Default values are left out: most required parameters have one.
+func (t *benchTool) tool(document string) (*task.Tool, error) {
+	parameters := &task.Schema{Types: []string{"object"}}
+	for _, list := range []struct {
+		parameters []benchParameter
+		required   bool
+	}{{t.Required, true}, {t.Optional, false}} {
+		for _, p := range list.parameters {
+			if parameters.Property(p.Name) != nil {
+				continue // required and optional: the first word holds
+			}
+			kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(p.Type)), " ")
+			own, known := benchTypes[kind]
+			if !known {
+				return nil, diag.Unknown("type", p.Type, []string{"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "OBJECT", "DATE", "TIME"})
+			}
+			description := p.Description
+			if strings.Contains(p.Type, "(") { // a form: DATE (YYYY-MM-DD)
+				description = strings.TrimSpace(description + " " + p.Type[strings.IndexByte(p.Type, '('):])
+			}
+			schema := &task.Schema{Types: []string{own}, Description: description}
+			if own == "array" {
+				schema.Items = &task.Schema{Types: []string{"string"}}
+			}
+			parameters.Properties = append(parameters.Properties, task.Property{Name: p.Name, Schema: schema})
+			if list.required {
+				parameters.Required = append(parameters.Required, p.Name)
+			}
+		}
+	}
+	f := &callcheck.Function{
+		Name: benchName(t.Name) + "_for_" + benchName(t.Tool), Description: strings.TrimSpace(t.Description), Parameters: parameters,
+	}
+	return toolOf(f, document), nil
+}
+
+var foreign = regexp.MustCompile(`[^a-z0-9]+`)
+
+// benchName writes a name as ToolBench shows it to models: small letters, digits and underscores.
+func benchName(name string) string {
+	return strings.Trim(foreign.ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
+
+// said lists the values of a tool's required parameters that a query says. Nobody wrote which these are: a value is the
+// example of the documentation, where the query has it, or a quoted text, an address, a number or a code that stands
+// right behind the parameter's name.
+func (t *benchTool) said(query string) map[string]any {
+	values := map[string]any{}
+	for _, p := range t.Required {
+		var text string
+		if json.Unmarshal(p.Default, &text) != nil {
+			text = string(bytes.Trim(p.Default, "\""))
+		}
+		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && task.HasPhrase(query, text) && strings.Contains(query, text) &&
+			!strings.EqualFold(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(p.Name, "_", "")) {
+			values[p.Name] = text
+			continue
+		}
+		if words := task.Words(task.Spaced(p.Name)); len(words) > 0 && len(p.Name) > 1 {
+			for i := range words {
+				words[i] = regexp.QuoteMeta(words[i])
+			}
+			labelled, err := regexp.Compile(`(?i)\b` + strings.Join(words, `[ _-]?`) + benchLabelled)
+			if err != nil {
+				continue // a name of signs alone
+			}
+			if at := labelled.FindStringSubmatch(query); at != nil {
+				for _, found := range at[1:] {
+					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 && !goesOn(query, found) {
+						values[p.Name] = found
+					}
+				}
+			}
+		}
+	}
+	return values
+}
+
+// goesOn says whether a number is written in several parts, of which this is the first.
+func goesOn(query, found string) bool {
+	_, behind, _ := strings.Cut(query, found)
+	behind = strings.TrimLeft(behind, " -(")
+	return behind != "" && behind[0] >= '0' && behind[0] <= '9'
+}
+
+// benchLabelled is what stands behind a parameter's name, and the forms of a value there: quoted, or a word with a
+// digit or an address in it.
+const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* (?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`

@@ -1,0 +1,235 @@
+// Package toolsets loads corpora whose tools are specified and cannot be run: the Berkeley Function Calling
+// Leaderboard, API-Bank and ToolBench. Each question comes with the tools that are shown for it and with what is known
+// of the right calls. The dialects in which they are written become JSON Schema, and the documents are kept byte for
+// byte. It must never know what becomes of a question, and it judges nothing beyond whether one can be read.
+package toolsets
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/judge/callcheck"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Reasons for which a question cannot be used, a closed list.
+const (
+	ReasonRow           = "bad_question"       // the question, its tools or its answers cannot be read
+	ReasonTurns         = "several_turns"      // what is right depends on what tools return
+	ReasonNoAnswers     = "missing_answers"    // the corpus says nothing of the right calls
+	ReasonAnswers       = "bad_answers"        // the right calls do not fit the tools
+	ReasonNoTools       = "missing_tools"      // no tool is shown
+	ReasonUndocumented  = "undocumented_tool"  // the right call is of a tool that nobody describes
+	ReasonDuplicate     = "duplicate_question" // another question has the same id
+	ReasonEmptyDialogue = "empty_dialogue"     // nobody has asked anything before the call
+)
+
+// Reasons lists why a question cannot be used, with what each means.
+func Reasons() map[string]string {
+	return map[string]string{
+		ReasonRow:           "the question, its tools or its answers cannot be read",
+		ReasonTurns:         "the question has several turns, and what is right depends on what tools return",
+		ReasonNoAnswers:     "the corpus says nothing of the right calls",
+		ReasonAnswers:       "the right calls do not fit the tools",
+		ReasonNoTools:       "the question comes with no tool",
+		ReasonUndocumented:  "the right call is of a tool that the corpus does not describe",
+		ReasonDuplicate:     "an earlier question has the same id",
+		ReasonEmptyDialogue: "nobody has asked anything before the call",
+	}
+}
+
+// Catalogue is such a corpus as loaded. Questions and Rejected together are all that was read.
+type Catalogue struct {
+	Name      string // the kind
+	Licence   string
+	Digest    string // sha256 (hexadecimal) over names and bytes of every file read
+	Questions []Question
+	Rejected  []Rejected
+}
+
+// Question is one request with the tools that are shown for it.
+type Question struct {
+	ID       string // unique in the corpus and the same at every load
+	Category string // a part of the corpus: simple_python, level-1, G1_tool
+	Messages []task.Message
+	// Tools are those that are shown, under their own names, which are unique among them alone.
+	Tools    []*task.Tool
+	Expected task.Expected
+	Gold     []callcheck.Call // right calls, as [callcheck.Entry.Gold] gives them; none where right is to call nothing
+	// Needs are calls that serve the request, with the arguments that are known, where these are not Gold alone: the
+	// question's own first, behind it those of other things that are asked for at the same time.
+	Needs []task.Call
+	// Unwritten says that nobody wrote which calls are right, or that what is written does not fit the tools: only that
+	// the request can be met is known.
+	Unwritten bool
+	Position  diag.Position
+}
+
+// Rejected is a question that cannot be used.
+type Rejected struct {
+	ID       string
+	Reason   string // of the closed list
+	Position diag.Position
+	Message  string
+}
+
+// kinds is the table of the kinds, in the order in which help shows them.
+var kinds = []struct {
+	name, licence string
+	load          func(*loader) error
+}{
+	{"bfcl", "Berkeley Function Calling Leaderboard (Patil et al.), Apache-2.0", (*loader).leaderboard},
+	{"api-bank", "API-Bank (Li et al., EMNLP 2023), Apache-2.0", (*loader).bank},
+	{"toolbench", "ToolBench (Qin et al., ICLR 2024) as filtered by StableToolBench (Guo et al., 2024), Apache-2.0", (*loader).bench},
+}
+
+// Kinds lists the names of the kinds.
+func Kinds() []string {
+	names := make([]string, len(kinds))
+	for i := range kinds {
+		names[i] = kinds[i].name
+	}
+	return names
+}
+
+// Names says whether spec, as KIND:DIR, names a corpus of one of the kinds.
+func Names(spec string) bool {
+	kind, _, _ := strings.Cut(spec, ":")
+	return slices.Contains(Kinds(), kind)
+}
+
+// Open loads the corpus that spec names: bfcl:DIR, api-bank:DIR or toolbench:DIR. A question that cannot be used is
+// listed in Rejected, and the rest is loaded. A folder that holds nothing of the kind is a [*diag.Error] of exit code
+// [diag.ExitUsage]. The same files give the same catalogue.
+func Open(spec string) (*Catalogue, error) {
+	kind, dir, _ := strings.Cut(spec, ":")
+	for i := range kinds {
+		if kinds[i].name != kind {
+			continue
+		}
+		if dir == "" {
+			return nil, diag.Usagef("corpus %q says nothing about where it is", spec).WithHint("write %s:DIR", kind)
+		}
+		l := &loader{
+			dir: dir, tree: os.DirFS(dir), sums: map[string]string{}, ids: map[string]diag.Position{},
+			catalogue: &Catalogue{Name: kind, Licence: kinds[i].licence},
+		}
+		if err := kinds[i].load(l); err != nil {
+			return nil, err
+		}
+		l.catalogue.Digest = l.digest()
+		return l.catalogue, nil
+	}
+	return nil, diag.Unknown("corpus", kind, Kinds())
+}
+
+type loader struct {
+	dir       string
+	tree      fs.FS
+	sums      map[string]string // of every file read
+	ids       map[string]diag.Position
+	catalogue *Catalogue
+}
+
+// files lists the files of a pattern, in order; none of them is a usage error that names what was expected.
+func (l *loader) files(pattern string) ([]string, error) {
+	names, err := fs.Glob(l.tree, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(names) == 0 {
+		return nil, diag.Usagef("there is no %s in the folder", pattern).At(l.dir, 0, 0).
+			WithHint("name the folder that holds it")
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// read gives a file's bytes; found is false where there is no such file.
+func (l *loader) read(name string) (data []byte, found bool, err error) {
+	data, err = fs.ReadFile(l.tree, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		e := diag.Usagef("cannot be read").At(filepath.Join(l.dir, filepath.FromSlash(name)), 0, 0)
+		e.Cause = err
+		return nil, false, e
+	}
+	sum := sha256.Sum256(data)
+	l.sums[name] = hex.EncodeToString(sum[:])
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), true, nil
+}
+
+func (l *loader) digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(l.sums)) {
+		_, _ = fmt.Fprintf(h, "%d:%s=%s\n", len(name), name, l.sums[name]) // a hash never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// add takes a question, unless its id is taken or it shows no tool.
+func (l *loader) add(q Question) {
+	if len(q.Tools) == 0 {
+		l.reject(q.ID, ReasonNoTools, q.Position, "the question comes with no tool")
+		return
+	}
+	if first, taken := l.ids[q.ID]; taken {
+		l.reject(q.ID, ReasonDuplicate, q.Position, fmt.Sprintf("the id stands at %s already", first))
+		return
+	}
+	l.ids[q.ID] = q.Position
+	l.catalogue.Questions = append(l.catalogue.Questions, q)
+}
+
+func (l *loader) reject(id, reason string, at diag.Position, message string) {
+	l.catalogue.Rejected = append(l.catalogue.Rejected, Rejected{ID: id, Reason: reason, Position: at, Message: message})
+}
+
+// expect fills in which calls are right. Functions are the documents of those that are called.
+func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function, answers []callcheck.Answer, text string) error {
+	entry, err := callcheck.Prepare(c, functions, answers, false)
+	if err != nil {
+		return err
+	}
+	q.Expected = task.Expected{Category: string(c), Answers: text}
+	for i, f := range functions {
+		// In the simple category the first function is asked for, whatever the answer calls it.
+		named := c == callcheck.Simple && i == 0 || slices.ContainsFunc(answers, func(a callcheck.Answer) bool { return a.Function == f.Name })
+		if named && len(answers) > 0 {
+			q.Expected.Functions = append(q.Expected.Functions, string(f.Original))
+		}
+	}
+	q.Gold = entry.Gold()
+	return nil
+}
+
+// feasible says that the request can be met and nobody knows by which calls.
+func (q *Question) feasible() {
+	q.Expected, q.Gold, q.Unwritten = task.Expected{Category: string(callcheck.Relevance)}, nil, true
+}
+
+// toolOf makes a tool of a function. Default values stand in its document alone.
+func toolOf(f *callcheck.Function, document string) *task.Tool {
+	return &task.Tool{
+		Name: f.Name, Description: f.Description, Parameters: f.Parameters, Style: task.StyleStatic, Document: document,
+	}
+}
+
+// stem gives the name of a file without folders and ending.
+func stem(name string) string {
+	base := path.Base(name)
+	return strings.TrimSuffix(base, path.Ext(base))
+}

@@ -1,0 +1,371 @@
+package grade
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// protocolSQL is the protocol under which a model writes SQL: it calls none of the tools that plans call.
+const protocolSQL = "sql"
+
+// Tally counts what was predicted, what gold has, and what is in both. Tallies of many episodes are added before shares
+// are taken (micro-average).
+type Tally struct {
+	Right     int `json:"right"` // true positives
+	Predicted int `json:"predicted"`
+	Gold      int `json:"gold"`
+}
+
+// Add sums two tallies.
+func (t Tally) Add(u Tally) Tally {
+	return Tally{Right: t.Right + u.Right, Predicted: t.Predicted + u.Predicted, Gold: t.Gold + u.Gold}
+}
+
+// Precision is the share of what was predicted that is right, nil where nothing was predicted.
+func (t Tally) Precision() *float64 { return quotient(t.Right, t.Predicted) }
+
+// Recall is the share of gold that was predicted, nil where gold has nothing.
+func (t Tally) Recall() *float64 { return quotient(t.Right, t.Gold) }
+
+// F1 is the harmonic mean of precision and recall: 2 Right / (Predicted + Gold), nil where both sides have nothing.
+func (t Tally) F1() *float64 { return quotient(2*t.Right, t.Predicted+t.Gold) }
+
+func quotient(a, b int) *float64 {
+	if b == 0 {
+		return nil
+	}
+	v := float64(a) / float64(b)
+	return &v
+}
+
+// compareF1 orders tallies by F1, without rounding; one that has no F1 counts as 0.
+func compareF1(t, u Tally) int {
+	return cmp.Compare(t.Right*max(u.Predicted+u.Gold, 1), u.Right*max(t.Predicted+t.Gold, 1))
+}
+
+// Calling compares the calls of an episode with those of the plan that fits them best: the one with the highest F1 of
+// intents, then of proven slots, then of strict slots, then the first in the task.
+type Calling struct {
+	Plan string `json:"plan"` // its kind
+	// Intent is position-aware (NL2API §4.1.1). An intent is a function and the number of its invocation: the i-th call of
+	// a function in the episode is right if the plan calls that function at least i times, and is then compared with the
+	// plan's i-th call of it, its counterpart. Every call counts as predicted, whatever came of it: one of an unknown tool
+	// and one that was refused too. Calls that do not depend on each other can be made in any order, so they are numbered
+	// twice on both sides: in the order of the calls, and by depth, the longest chain of references that leads to a call,
+	// calls of one depth in their order. The numbering under which more slots are strictly right counts, in doubt the
+	// first.
+	Intent Tally `json:"intent"`
+	// Slots counts the arguments of calls whose intent is right, and of their counterparts in the plan; calls that the
+	// agent left out or made in excess count here neither for nor against it (NL2API §4.1.1). A slot is one argument of
+	// the call, an object or a list as a whole. It is right if the plan's call has an argument of that name with the same
+	// JSON value, where 1 and 1.0 differ. A reference is the same if it stands for the counterpart of the call for which
+	// the plan's reference stands, or for the same starting table, and names the same column.
+	Slots Tally `json:"slots"`
+	// ProvenSlots counts as Slots does, but values that mean the same are right too, where the transcript and the plan's
+	// evidence prove that they do: see RULES.md, "Slots by proof". It has no fewer right than Slots and the same totals.
+	ProvenSlots Tally `json:"proven_slots"`
+}
+
+// invocation is a call of the episode or of a plan.
+type invocation struct {
+	tool      string
+	label     string         // of a plan's call
+	arguments map[string]any // decoded JSON; nil where they are no object
+	malformed bool           // the arguments are JSON but no object
+	// refers maps the labels that the arguments refer to to the places of the calls that they stand for; a label that
+	// stands for none of the calls is not in it.
+	refers map[string]int
+	gives  task.CallEvidence // zero where nothing is known, and where the call failed
+	event  *transcript.Event // nil in a plan
+}
+
+// made lists the calls of an episode, in the order of their events. A label stands for the last call before that bears
+// it, a call that was refused for its label left out.
+func made(t *transcript.Transcript) []invocation {
+	var calls []invocation
+	at := map[string]int{}
+	for i := range t.Events {
+		ev := &t.Events[i]
+		if ev.Kind != transcript.EventCall {
+			continue
+		}
+		c := invocation{tool: ev.Tool, event: ev}
+		if len(ev.Arguments) > 0 {
+			v, err := task.DecodeValue(ev.Arguments)
+			object, ok := v.(map[string]any)
+			c.arguments, c.malformed = object, err != nil || !ok && v != nil
+		}
+		c.refers = referred(c.arguments, at)
+		if ev.Error == nil {
+			c.gives = task.CallEvidence{
+				Handle: ev.Handle, Digest: ev.Digest, Neighbours: ev.Neighbour, Rows: ev.Rows,
+			}
+		}
+		if ev.Label != "" && (ev.Error == nil || ev.Error.Code != task.CodeDuplicateLabel) {
+			at[ev.Label] = len(calls)
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// planned lists the calls of a plan.
+func planned(p *task.Plan) ([]invocation, error) {
+	if p.Evidence != nil && len(p.Evidence) != len(p.Calls) {
+		return nil, fmt.Errorf("the %s plan has %d calls and evidence of %d", p.Kind, len(p.Calls), len(p.Evidence))
+	}
+	calls := make([]invocation, len(p.Calls))
+	at := make(map[string]int, len(p.Calls))
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		calls[i] = invocation{tool: c.Tool, label: c.Label, arguments: c.Arguments, refers: referred(c.Arguments, at)}
+		if p.Evidence != nil {
+			calls[i].gives = p.Evidence[i]
+		}
+		at[c.Label] = i
+	}
+	return calls, nil
+}
+
+func referred(arguments map[string]any, at map[string]int) map[string]int {
+	if len(at) == 0 {
+		return nil
+	}
+	var places map[string]int
+	for _, v := range arguments {
+		places = addReferred(places, v, at)
+	}
+	return places
+}
+
+func addReferred(places map[string]int, v any, at map[string]int) map[string]int {
+	switch v := v.(type) {
+	case string:
+		if len(v) == 0 || v[0] != '$' {
+			return places
+		}
+		ref, ok := task.ParseReference(v)
+		place, known := at[ref.Label]
+		if !ok || !known {
+			return places
+		}
+		if places == nil {
+			places = map[string]int{}
+		}
+		places[ref.Label] = place
+	case []any:
+		for _, e := range v {
+			places = addReferred(places, e, at)
+		}
+	case map[string]any:
+		for _, e := range v {
+			places = addReferred(places, e, at)
+		}
+	}
+	return places
+}
+
+// matching pairs the calls of an episode with those of a plan.
+type matching struct {
+	kind   string
+	agent  []invocation
+	plan   []invocation
+	planOf []int  // by call of the agent: its counterpart, -1 where there is none
+	whole  []bool // by call of the agent: it is its counterpart, argument by argument, and so is all that it refers to
+	wrong  []bool // by call of the agent: some argument of it or of its counterpart is not right by proof
+
+	intent, slots, proven Tally
+}
+
+// match pairs calls under both numberings and keeps the pairing under which more slots are strictly right, in doubt the
+// one by place.
+func match(agent []invocation, p *task.Plan) (*matching, error) {
+	plan, err := planned(p)
+	if err != nil {
+		return nil, err
+	}
+	byPlace := paired(agent, plan, pairs(agent, plan, nil, nil))
+	m, agentDepth, planDepth := byPlace, byDepth(agent), byDepth(plan)
+	if agentDepth != nil || planDepth != nil {
+		if other := paired(agent, plan, pairs(agent, plan, agentDepth, planDepth)); other.slots.Right > m.slots.Right {
+			m = other
+		}
+	}
+	m.kind = p.Kind
+	m.proven = m.slots
+	m.proven.Right = 0
+	m.countProven()
+	return m, nil
+}
+
+// paired counts the intents and the strict slots of a pairing.
+func paired(agent, plan []invocation, planOf []int) *matching {
+	m := &matching{agent: agent, plan: plan, planOf: planOf}
+	m.intent = Tally{Predicted: len(agent), Gold: len(plan)}
+	for a, g := range m.planOf {
+		if g < 0 {
+			continue
+		}
+		m.intent.Right++
+		m.slots.Predicted += len(agent[a].arguments)
+		m.slots.Gold += len(plan[g].arguments)
+	}
+	m.countStrict()
+	return m
+}
+
+// byDepth lists the places of calls in the order of their depth, that is of the longest chain of references that leads
+// to them; calls of one depth stand in their own order. It gives nil where that is the order in which they stand.
+func byDepth(calls []invocation) []int {
+	depth, places := make([]int, len(calls)), make([]int, len(calls))
+	sorted := true
+	for i := range calls {
+		places[i] = i
+		for _, x := range calls[i].refers {
+			depth[i] = max(depth[i], depth[x]+1)
+		}
+		sorted = sorted && (i == 0 || depth[i-1] <= depth[i])
+	}
+	if sorted {
+		return nil
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(depth[a], depth[b]) })
+	return places
+}
+
+// pairs gives the counterpart of each call: that of the same number among the calls of its function. Calls are numbered
+// in the order of the places given, or as they stand.
+func pairs(agent, plan []invocation, agentOrder, planOrder []int) []int {
+	byTool := make(map[string][]int, len(plan))
+	for i := range plan {
+		g := i
+		if planOrder != nil {
+			g = planOrder[i]
+		}
+		byTool[plan[g].tool] = append(byTool[plan[g].tool], g)
+	}
+	planOf := make([]int, len(agent))
+	for i := range agent {
+		a := i
+		if agentOrder != nil {
+			a = agentOrder[i]
+		}
+		planOf[a] = -1
+		if left := byTool[agent[a].tool]; len(left) > 0 {
+			planOf[a], byTool[agent[a].tool] = left[0], left[1:]
+		}
+	}
+	return planOf
+}
+
+func (m *matching) countStrict() {
+	m.whole = make([]bool, len(m.agent))
+	for a, g := range m.planOf {
+		if g < 0 {
+			continue
+		}
+		right := 0
+		for name, v := range m.agent[a].arguments {
+			if w, ok := m.plan[g].arguments[name]; ok && m.equal(a, g, v, w, (*matching).counterparts) {
+				right++
+			}
+		}
+		m.slots.Right += right
+		m.whole[a] = right == len(m.agent[a].arguments) && right == len(m.plan[g].arguments)
+		for _, x := range m.agent[a].refers {
+			m.whole[a] = m.whole[a] && m.whole[x]
+		}
+	}
+}
+
+// equal compares an argument of a call of the agent with one of a call of the plan. same says whether two references
+// that stand for calls stand for the same.
+func (m *matching) equal(a, g int, v, w any, same func(*matching, int, int) bool) bool {
+	switch v := v.(type) {
+	case string:
+		w, ok := w.(string)
+		if !ok {
+			return false
+		}
+		if len(v) == 0 || v[0] != '$' || len(w) == 0 || w[0] != '$' {
+			return v == w
+		}
+		r, isReference := task.ParseReference(v)
+		s, other := task.ParseReference(w)
+		if !isReference || !other {
+			return isReference == other && task.UnescapeText(v) == task.UnescapeText(w)
+		}
+		x, made := m.agent[a].refers[r.Label]
+		y, planned := m.plan[g].refers[s.Label]
+		switch {
+		case r.Column != s.Column || made != planned:
+			return false
+		case !made:
+			return r.Label == s.Label // a starting table
+		default:
+			return same(m, x, y)
+		}
+	case []any:
+		w, ok := w.([]any)
+		if !ok || len(v) != len(w) {
+			return false
+		}
+		for i := range v {
+			if !m.equal(a, g, v[i], w[i], same) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		w, ok := w.(map[string]any)
+		if !ok || len(v) != len(w) {
+			return false
+		}
+		for k, e := range v {
+			if f, ok := w[k]; !ok || !m.equal(a, g, e, f, same) {
+				return false
+			}
+		}
+		return true
+	case int64:
+		w, ok := w.(int64)
+		return ok && v == w
+	default:
+		return reflect.DeepEqual(v, w)
+	}
+}
+
+func (m *matching) counterparts(x, y int) bool { return m.planOf[x] == y }
+
+// isPlanned says whether the calls of an episode can be compared with plans.
+func (e *episode) isPlanned(g *Grade) bool {
+	return g.Valid && len(e.task.Plans) > 0 && g.Protocol != protocolSQL && g.Judged == "" && g.Check == nil
+}
+
+// scoreCalling compares the calls with the plan that fits them best.
+func scoreCalling(e *episode, g *Grade) error {
+	if !e.isPlanned(g) {
+		return nil
+	}
+	for i := range e.task.Plans {
+		m, err := match(e.calls, &e.task.Plans[i])
+		if err != nil {
+			return err
+		}
+		if e.matching == nil || fits(m, e.matching) > 0 {
+			e.matching = m
+		}
+	}
+	m := e.matching
+	g.Calling = &Calling{Plan: m.kind, Intent: m.intent, Slots: m.slots, ProvenSlots: m.proven}
+	return nil
+}
+
+func fits(m, n *matching) int {
+	return cmp.Or(compareF1(m.intent, n.intent), compareF1(m.proven, n.proven), compareF1(m.slots, n.slots))
+}

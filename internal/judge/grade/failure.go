@@ -1,0 +1,265 @@
+package grade
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Classes of failed episodes (Hell or High Water §5), in their order of precedence. The last one is ours. RULES.md,
+// "What an episode failed in", says what each means here.
+const (
+	FailureSearch         = "search"         // a needed tool was never shown
+	FailureIdentification = "identification" // the needed tools were shown, and none was ever used
+	FailureChaining       = "chaining"       // one was used and another was not, or they were used out of order
+	FailureToolUse        = "tool_use"       // all were used in order, and the right result did not come of it
+	// FailureReporting: the right result was there and the answer is another, or what the agent wrote could not be carried
+	// out.
+	FailureReporting = "reporting"
+)
+
+// FailureClasses lists the classes in their order of precedence.
+func FailureClasses() []string {
+	return []string{FailureSearch, FailureIdentification, FailureChaining, FailureToolUse, FailureReporting}
+}
+
+// Failure says what an episode failed in, by its transcript alone.
+type Failure struct {
+	Class string `json:"class"`          // one of [FailureClasses]
+	Plan  string `json:"plan,omitempty"` // the kind of the nearest surviving way to the answer; "" where there is none
+	// Needed are its tools, each once, in the order of its calls.
+	Needed []string `json:"needed,omitempty"`
+	// Lacking are those of them that the class is about: never shown, never used, or used before what they need.
+	Lacking []string `json:"lacking,omitempty"`
+	// Turns is the evidence, ascending: the turns of searches (search), those in which needed tools came into view
+	// (identification), or those of calls to them (chaining, tool_use) or of the right result (reporting); and behind them
+	// the turn in which the episode ended. It is empty where the agent took no turn.
+	Turns []int `json:"turns,omitempty"`
+}
+
+// lasting lists the conditions under which a tool fails for good: a way to the answer on which it lies is none any
+// more.
+var lasting = []string{"exec.unavailable", "exec.first-tried", "exec.all-unavailable"}
+
+// route is a way to the answer beside what the agent did on it.
+type route struct {
+	plan    *task.Plan
+	tools   []string // each once
+	unshown []string
+	unused  []string
+}
+
+// journey is what the classes are read from.
+type journey struct {
+	e     *episode
+	open  bool           // tools had to be found
+	shown map[string]int // by tool: the turn in which it came into view, 0 for before the first
+	dead  map[string]bool
+	calls []string // the tools of the episode's calls, under the names of the plans
+}
+
+func newJourney(e *episode) *journey {
+	j := &journey{e: e, open: e.end.Open, shown: map[string]int{}, dead: map[string]bool{}}
+	for i := range e.calls {
+		ev := e.calls[i].event
+		j.calls = append(j.calls, j.meant(ev.Tool))
+		for _, tool := range ev.Found {
+			if _, known := j.shown[tool]; !known {
+				j.shown[tool] = ev.Turn
+			}
+		}
+	}
+	for i := range e.t.Events {
+		ev := &e.t.Events[i]
+		if ev.Kind == transcript.EventDecision && ev.Applied && slices.Contains(lasting, ev.Condition) && !harmless(ev) {
+			j.dead[ev.Tool] = true
+		}
+	}
+	return j
+}
+
+// meant gives a tool its own name where it was shown under another.
+func (j *journey) meant(tool string) string {
+	if x := j.e.task.Gold.Expected; x != nil {
+		if m, shown := x.Shown[tool]; shown {
+			return m.Tool
+		}
+	}
+	return tool
+}
+
+// ways lists the ways to the answer that can be known and on which no tool lies that fails for good, the plans of the
+// task first; where none is left, those that are right by accident. Of a task whose tools cannot be run it is what is
+// known of the right calls.
+func (j *journey) ways() []*task.Plan {
+	t := j.e.task
+	if t.Gold.Kind == task.GoldDecline {
+		return nil
+	}
+	var list []*task.Plan
+	if t.Gold.Expected != nil {
+		if calls := t.Needed(); len(calls) > 0 {
+			list = append(list, &task.Plan{Kind: task.PlanDirect, Calls: calls})
+		}
+		return list
+	}
+	fails := func(p *task.Plan) bool {
+		return slices.ContainsFunc(p.Calls, func(c task.Call) bool { return j.dead[c.Tool] })
+	}
+	if list = slices.DeleteFunc(t.Sound(), fails); len(list) > 0 || j.e.end.Gold != nil {
+		return list
+	}
+	for i := range t.Paths { // what is right by accident is so on the published database alone
+		if p := &t.Paths[i]; p.Accidental && !fails(&p.Plan) {
+			list = append(list, &p.Plan)
+		}
+	}
+	return list
+}
+
+// nearest gives the way on which the agent got furthest: fewest tools never shown, then fewest never used, then most
+// shown, then the first; nil where no way is left.
+func (j *journey) nearest() *route {
+	var best *route
+	for _, p := range j.ways() {
+		r := &route{plan: p}
+		for i := range p.Calls {
+			tool := p.Calls[i].Tool
+			if slices.Contains(r.tools, tool) {
+				continue
+			}
+			r.tools = append(r.tools, tool)
+			used := slices.Contains(j.calls, tool)
+			if _, shown := j.shown[tool]; j.open && !shown && !used {
+				r.unshown = append(r.unshown, tool)
+			}
+			if !used {
+				r.unused = append(r.unused, tool)
+			}
+		}
+		if best == nil || cmp.Or(cmp.Compare(len(r.unshown), len(best.unshown)), cmp.Compare(len(r.unused), len(best.unused)),
+			cmp.Compare(len(best.tools)-len(best.unshown), len(r.tools)-len(r.unshown))) < 0 {
+			best = r
+		}
+	}
+	return best
+}
+
+// misplaced lists the tools of a way that were used only before a tool whose result they take had given one.
+func (j *journey) misplaced(r *route) []string {
+	var list []string
+	for i := range r.plan.Calls {
+		c := &r.plan.Calls[i]
+		for _, ref := range c.References() {
+			at := slices.IndexFunc(r.plan.Calls, func(b task.Call) bool { return b.Label == ref.Label })
+			if at < 0 || j.followed(r.plan.Calls[at].Tool, c.Tool) || slices.Contains(list, c.Tool) {
+				continue
+			}
+			list = append(list, c.Tool)
+		}
+	}
+	return list
+}
+
+// followed says whether a call of the second tool stands behind one of the first.
+func (j *journey) followed(first, second string) bool {
+	at := slices.Index(j.calls, first)
+	return at >= 0 && slices.Contains(j.calls[at+1:], second)
+}
+
+// unreadable says that nothing of what the agent wrote could be carried out: no call came of it, pieces of it could not
+// be read, or its program failed.
+func (j *journey) unreadable(g *Grade) bool {
+	return len(j.calls) == 0 && j.e.act == nil && (g.Unparsed > 0 || g.Outcome == OutcomeCrashed)
+}
+
+// rightTurns lists the turns in which a call gave gold.
+func (j *journey) rightTurns() []int {
+	digests := j.e.task.Gold.Digests()
+	var turns []int
+	for i := range j.e.calls {
+		if ev := j.e.calls[i].event; j.e.gaveGold(ev, digests, j.e.struck[i]) {
+			turns = append(turns, ev.Turn)
+		}
+	}
+	return turns
+}
+
+// turnsOf lists the turns of calls to the tools.
+func (j *journey) turnsOf(tools ...string) []int {
+	var turns []int
+	for i, tool := range j.calls {
+		if slices.Contains(tools, tool) {
+			turns = append(turns, j.e.calls[i].event.Turn)
+		}
+	}
+	return turns
+}
+
+// scoreFailure places a failed episode in exactly one class, and counts the calls of the backup plan of any episode in
+// which a tool failed for good.
+func scoreFailure(e *episode, g *Grade) error {
+	if !g.Valid {
+		return nil
+	}
+	j := newJourney(e)
+	if len(j.dead) > 0 {
+		for _, p := range j.ways() {
+			if g.Backup == 0 || len(p.Calls) < g.Backup {
+				g.Backup = len(p.Calls)
+			}
+		}
+	}
+	if g.Success {
+		return nil
+	}
+	f := &Failure{}
+	r := j.nearest()
+	if r != nil {
+		f.Plan, f.Needed = r.plan.Kind, r.tools
+	}
+	switch judged := e.end.End == transcript.EndJudged; {
+	case judged || r == nil || g.Lenient || j.unreadable(g):
+		f.Class = FailureReporting
+	case g.RightSeen:
+		f.Class, f.Turns = FailureReporting, j.rightTurns()
+	case g.Protocol == protocolSQL:
+		j.ofSQL(f)
+	case len(r.unshown) > 0:
+		f.Class, f.Lacking, f.Turns = FailureSearch, r.unshown, j.turnsOf(task.ToolSearch)
+	case len(r.unused) == len(r.tools):
+		f.Class, f.Lacking = FailureIdentification, r.unused
+		for _, tool := range r.tools {
+			if turn := j.shown[tool]; turn > 0 {
+				f.Turns = append(f.Turns, turn)
+			}
+		}
+	case len(r.unused) > 0:
+		f.Class, f.Lacking, f.Turns = FailureChaining, r.unused, j.turnsOf(r.tools...)
+	default:
+		f.Class, f.Turns = FailureToolUse, j.turnsOf(r.tools...)
+		if f.Lacking = j.misplaced(r); len(f.Lacking) > 0 {
+			f.Class = FailureChaining
+		}
+	}
+	if e.end.Turn > 0 {
+		f.Turns = append(f.Turns, e.end.Turn)
+	}
+	slices.Sort(f.Turns)
+	f.Turns = slices.Compact(f.Turns)
+	g.Failure = f
+	return nil
+}
+
+// ofSQL classes an episode whose agent wrote SQL: it has one tool, which no plan calls.
+func (j *journey) ofSQL(f *Failure) {
+	f.Plan, f.Needed, f.Class = "", nil, FailureToolUse
+	if len(j.calls) == 0 {
+		f.Class = FailureIdentification
+	}
+	for i := range j.calls {
+		f.Turns = append(f.Turns, j.e.calls[i].event.Turn)
+	}
+}

@@ -1,0 +1,322 @@
+package grade
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// errorDigest begins what stands in place of a digest where a call failed on a neighbour.
+const errorDigest = "error:"
+
+// sameResult says whether a call of the agent is proven to give what a call of the plan gave: they are data handles
+// with one statement and one list of values; or they gave the same wherever it is known, and, where they are calls of
+// one function with other values, on neighbours whose rows tell these values apart too.
+func (m *matching) sameResult(x, y int) bool {
+	a, g := &m.agent[x], &m.plan[y]
+	if a.gives.Handle != "" && a.gives.Handle == g.gives.Handle {
+		return true
+	}
+	return a.alike(g) && (!a.otherValues(g) || a.heldApart(m.kind, g))
+}
+
+// alike says whether two calls gave one result, not empty, on the published database, and the same ones on neighbours
+// whose rows tell results apart.
+func (c *invocation) alike(g *invocation) bool {
+	return c.gives.Digest != "" && c.gives.Digest == g.gives.Digest && c.gives.Rows > 0 && g.gives.Rows > 0 &&
+		separated(c.gives.Neighbours, g.gives.Neighbours)
+}
+
+// heldApart says whether the transcript holds what both calls give on neighbours whose rows tell their values apart,
+// and that it is the same, and not nothing.
+func (c *invocation) heldApart(plan string, g *invocation) bool {
+	if c.event == nil {
+		return false
+	}
+	for i := range c.event.Separated {
+		if s := &c.event.Separated[i]; s.Plan == plan && s.Call == g.label {
+			return len(s.Own) > 0 && slices.Equal(s.Own, s.Planned) && !slices.ContainsFunc(s.Own, isErrorDigest)
+		}
+	}
+	return false
+}
+
+func isErrorDigest(digest string) bool { return digest == "" || strings.HasPrefix(digest, errorDigest) }
+
+// separated says whether the digests on the neighbours that both sides know are the same, and not all alike. A
+// neighbour on which both calls failed proves nothing.
+func separated(a, g []string) bool {
+	first, differ := "", false
+	for i := range min(len(a), len(g)) {
+		switch {
+		case a[i] != g[i]:
+			return false
+		case isErrorDigest(a[i]):
+		case first == "":
+			first = a[i]
+		default:
+			differ = differ || a[i] != first
+		}
+	}
+	return differ
+}
+
+// sameInput says whether two calls that arguments refer to hand over the same: by proof, or because they are the same
+// calls all the way down.
+func (m *matching) sameInput(x, y int) bool {
+	return m.sameResult(x, y) || m.planOf[x] == y && m.whole[x]
+}
+
+// sameReferred says whether two references count as equal: they stand for counterparts, or for the same result.
+func (m *matching) sameReferred(x, y int) bool { return m.counterparts(x, y) || m.sameResult(x, y) }
+
+// countProven counts the slots that are right by proof.
+func (m *matching) countProven() {
+	m.wrong = make([]bool, len(m.agent))
+	if m.slots.Right == max(m.slots.Predicted, m.slots.Gold) {
+		m.proven.Right = m.slots.Right
+		return
+	}
+	right := make([]int, len(m.agent))
+	partner := slices.Clone(m.planOf)
+	for a, g := range m.planOf {
+		if g >= 0 {
+			right[a] = m.provenArguments(a, g)
+		}
+	}
+	m.settleStretches(right, partner)
+	for a, g := range partner {
+		if g < 0 {
+			continue
+		}
+		m.proven.Right += right[a]
+		m.wrong[a] = right[a] < max(len(m.agent[a].arguments), len(m.plan[g].arguments)) && !m.sameResult(a, g)
+	}
+}
+
+// settleStretches finds the stretches of two chains that are the same calls in another order: commutative filters. It
+// changes what counts as right and who is whose counterpart there.
+func (m *matching) settleStretches(right, partner []int) {
+	settled := make([]bool, len(m.agent))
+	for a := range m.agent {
+		if m.planOf[a] < 0 || len(m.agent[a].refers) == 0 {
+			continue
+		}
+		for g := range m.plan {
+			if len(m.plan[g].refers) == 0 || !m.sameResult(a, g) {
+				continue
+			}
+			for _, name := range slices.Sorted(maps.Keys(m.plan[g].arguments)) {
+				m.settleStretch(m.stretch(a, g, name), name, right, partner, settled)
+			}
+		}
+	}
+}
+
+// provenArguments counts the arguments that mean the same in a call and its counterpart. Where both are proven to give
+// the same result and take the same results, arguments of one name mean the same whatever their values.
+func (m *matching) provenArguments(a, g int) int {
+	right, shared := 0, 0
+	sameInputs := true
+	for name, v := range m.agent[a].arguments {
+		w, ok := m.plan[g].arguments[name]
+		if !ok {
+			continue
+		}
+		shared++
+		if m.equal(a, g, v, w, (*matching).sameReferred) {
+			right++
+		}
+		if refers(v) && refers(w) && !m.handsOver(a, g, v, w) {
+			sameInputs = false
+		}
+	}
+	if right < shared && sameInputs && m.sameResult(a, g) {
+		return shared
+	}
+	return right
+}
+
+// handsOver says whether two arguments that hold references hand over the same. A reference to a whole result hands
+// over the same as one to its column, where the calls that take them went through: a whole result stands for a column
+// only where it has no other.
+func (m *matching) handsOver(a, g int, v, w any) bool {
+	x, isText := v.(string)
+	y, both := w.(string)
+	if isText && both {
+		r, isReference := task.ParseReference(x)
+		s, other := task.ParseReference(y)
+		if isReference && other && (r.Column == "") != (s.Column == "") {
+			from, made := m.agent[a].refers[r.Label]
+			to, planned := m.plan[g].refers[s.Label]
+			return made && planned && m.sameInput(from, to)
+		}
+	}
+	return m.equal(a, g, v, w, (*matching).sameInput)
+}
+
+// refers says whether an argument holds a reference.
+func refers(v any) bool {
+	switch v := v.(type) {
+	case string:
+		_, ok := task.ParseReference(v)
+		return ok
+	case []any:
+		return slices.ContainsFunc(v, refers)
+	case map[string]any:
+		for _, e := range v {
+			if refers(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// step is a call of the agent and the call of the plan that stands at the same place of a stretch.
+type step struct{ agent, plan int }
+
+// stretch walks back from two calls that give the same result, along the argument of that name, as far as the calls
+// before them give the same too, or begin at the same starting table. It gives the calls on the way, from the last to
+// the first, if they are the same calls in another order: those of the agent are the counterparts of those of the plan.
+func (m *matching) stretch(a, g int, name string) []step {
+	var steps []step
+	for {
+		steps = append(steps, step{a, g})
+		x, fromCall, ok := before(&m.agent[a], name)
+		y, toCall, both := before(&m.plan[g], name)
+		if !ok || !both || fromCall != toCall || len(steps) > len(m.plan) {
+			return nil
+		}
+		if !fromCall {
+			if m.agent[a].arguments[name] != m.plan[g].arguments[name] {
+				return nil
+			}
+			break
+		}
+		if m.sameInput(x, y) {
+			break
+		}
+		a, g = x, y
+	}
+	if len(steps) < 2 {
+		return nil
+	}
+	inPlan := make(map[int]bool, len(steps))
+	for _, s := range steps {
+		inPlan[s.plan] = true
+	}
+	for _, s := range steps {
+		if !inPlan[m.planOf[s.agent]] {
+			return nil
+		}
+	}
+	return steps
+}
+
+// before gives the call whose whole result an argument stands for. fromCall is false where it stands for a starting
+// table, ok where it is a reference to a whole result at all.
+func before(c *invocation, name string) (place int, fromCall, ok bool) {
+	text, isText := c.arguments[name].(string)
+	if !isText {
+		return 0, false, false
+	}
+	ref, isReference := task.ParseReference(text)
+	if !isReference || ref.Column != "" {
+		return 0, false, false
+	}
+	place, fromCall = c.refers[ref.Label]
+	return place, fromCall, true
+}
+
+// settleStretch pairs the calls of a stretch anew, each with one of its own function, so that as many arguments as
+// possible are right; that by which each takes the result before it counts as right. Nothing changes where that gains
+// nothing, or where a stretch that was settled before holds one of the calls.
+func (m *matching) settleStretch(steps []step, name string, right, partner []int, settled []bool) {
+	if len(steps) == 0 || slices.ContainsFunc(steps, func(s step) bool { return settled[s.agent] }) {
+		return
+	}
+	gains := make([][]int, len(steps))
+	old := 0
+	for i, s := range steps {
+		old += right[s.agent]
+		gains[i] = make([]int, len(steps))
+		for j, t := range steps {
+			gains[i][j] = m.gain(s.agent, t.plan, name, right)
+		}
+	}
+	order, total := assign(gains)
+	if total <= old {
+		return
+	}
+	for i, s := range steps {
+		right[s.agent], partner[s.agent], settled[s.agent] = gains[i][order[i]], steps[order[i]].plan, true
+	}
+}
+
+// gain counts the arguments that are right if two calls of a stretch are paired; it is negative where they call
+// different functions.
+func (m *matching) gain(a, g int, chain string, right []int) int {
+	if m.agent[a].tool != m.plan[g].tool {
+		return -1 << 20
+	}
+	n := 0
+	for name, v := range m.agent[a].arguments {
+		if w, ok := m.plan[g].arguments[name]; ok && (name == chain || m.equal(a, g, v, w, (*matching).sameReferred)) {
+			n++
+		}
+	}
+	if m.planOf[a] == g {
+		return max(n, right[a])
+	}
+	return n
+}
+
+// assign pairs each row with a column so that the sum of the gains is largest (the Hungarian method; Kuhn 1955). gains
+// is square. It gives the column of each row, and the sum.
+func assign(gains [][]int) (columns []int, total int) {
+	n := len(gains)
+	rowPrice, columnPrice := make([]int, n+1), make([]int, n+1)
+	rowOf, way := make([]int, n+1), make([]int, n+1) // by column, from 1; column 0 holds the row that seeks one
+	for row := 1; row <= n; row++ {
+		rowOf[0] = row
+		slack, seen := slices.Repeat([]int{math.MaxInt}, n+1), make([]bool, n+1)
+		at := 0
+		for rowOf[at] != 0 {
+			seen[at] = true
+			next, least := 0, math.MaxInt
+			for j := 1; j <= n; j++ {
+				if seen[j] {
+					continue
+				}
+				if cost := -gains[rowOf[at]-1][j-1] - rowPrice[rowOf[at]] - columnPrice[j]; cost < slack[j] {
+					slack[j], way[j] = cost, at
+				}
+				if slack[j] < least {
+					next, least = j, slack[j]
+				}
+			}
+			for j := range seen {
+				if seen[j] {
+					rowPrice[rowOf[j]] += least
+					columnPrice[j] -= least
+				} else {
+					slack[j] -= least
+				}
+			}
+			at = next
+		}
+		for at != 0 {
+			rowOf[at], at = rowOf[way[at]], way[at]
+		}
+	}
+	columns = make([]int, n)
+	for j := 1; j <= n; j++ {
+		columns[rowOf[j]-1] = j - 1
+		total += gains[rowOf[j]-1][j-1]
+	}
+	return columns, total
+}

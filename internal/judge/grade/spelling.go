@@ -1,0 +1,118 @@
+package grade
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Spelling is a call whose values are not those of a call of a plan and which gave the same wherever it is known.
+// Whether it is another spelling of that call only neighbours can tell whose rows tell the values apart:
+// [transcript.Event.Separated].
+type Spelling struct {
+	Event int     // the place of the call's event in the transcript
+	Plan  string  // the kind of the plan
+	Call  string  // the label of the plan's call
+	Pairs []Other // the values that differ, by argument
+}
+
+// Other is a value of the plan and the one that stands in its place.
+type Other struct{ Planned, Own task.Value }
+
+// maxSpellings bounds how many calls of one episode are worth asking about.
+const maxSpellings = 32
+
+// Spellings lists the calls of an episode that have to be held apart from calls of the task's plans, in the order of
+// plans, then of the episode's calls. The task is the one of [Of].
+func Spellings(tk *task.Task, t *transcript.Transcript) ([]Spelling, error) {
+	if t.Header.Protocol == protocolSQL || tk.Gold.Kind == task.GoldDecline {
+		return nil, nil
+	}
+	var list []Spelling
+	calls := made(t)
+	for i := range tk.Plans {
+		plan, err := planned(&tk.Plans[i])
+		if err != nil {
+			return nil, err
+		}
+		for a := range calls {
+			for g := range plan {
+				if !calls[a].alike(&plan[g]) || !calls[a].otherValues(&plan[g]) {
+					continue
+				}
+				s := Spelling{Event: calls[a].event.Seq - 1, Plan: tk.Plans[i].Kind, Call: plan[g].label}
+				for _, name := range slices.Sorted(maps.Keys(calls[a].arguments)) {
+					if w, there := plan[g].arguments[name]; there {
+						s.Pairs = others(s.Pairs, w, calls[a].arguments[name])
+					}
+				}
+				if list = append(list, s); len(list) == maxSpellings {
+					return list, nil
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// otherValues says whether two calls of one function have an argument of one name with other values, references aside.
+func (c *invocation) otherValues(g *invocation) bool {
+	if c.tool != g.tool {
+		return false
+	}
+	for name, v := range c.arguments {
+		if w, there := g.arguments[name]; there && !refers(v) && !refers(w) && !sameValue(v, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameValue(v, w any) bool {
+	a, isText := v.(string)
+	b, both := w.(string)
+	if isText && both {
+		return task.UnescapeText(a) == task.UnescapeText(b)
+	}
+	return reflect.DeepEqual(v, w)
+}
+
+// others adds the values that differ, place by place where both sides are lists of one length.
+func others(list []Other, planned, own any) []Other {
+	if sameValue(planned, own) || refers(planned) || refers(own) {
+		return list
+	}
+	p, isList := planned.([]any)
+	o, both := own.([]any)
+	if isList && both && len(p) == len(o) {
+		for i := range p {
+			list = others(list, p[i], o[i])
+		}
+		return list
+	}
+	one := func(v any) []task.Value {
+		elements, isList := v.([]any)
+		if !isList {
+			elements = []any{v}
+		}
+		var values []task.Value
+		for _, e := range elements {
+			if text, isText := e.(string); isText {
+				e = task.UnescapeText(text)
+			}
+			if value, err := task.SQLiteValue(e); err == nil {
+				values = append(values, value)
+			}
+		}
+		return values
+	}
+	for _, v := range one(planned) {
+		for _, w := range one(own) {
+			list = append(list, Other{Planned: v, Own: w})
+		}
+	}
+	return list
+}

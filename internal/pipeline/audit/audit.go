@@ -1,0 +1,281 @@
+// Package audit says what is wrong with a set of questions and SQL: what fails, what ties, what the question does not
+// tell, what no data settles, and which examples contradict one another, each with its place and what to do about it.
+// It reads what the passes of a build found, and asks the published databases where the texts alone do not decide. It
+// must never know how tasks are published or how agents are run on them, and it draws nothing from the clock.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"golang.org/x/sync/errgroup"
+)
+
+// Severities, from the worst.
+const (
+	Error   = "error"   // the example has no answer, or not one
+	Warning = "warning" // the question and its answer may not fit
+	Note    = "note"    // what is good to know of an example that is right
+)
+
+// Severities lists the severities from the worst.
+func Severities() []string { return []string{Error, Warning, Note} }
+
+// Codes of findings: a closed list, see [Kinds].
+const (
+	CodeUnreadable    = "unreadable_example"
+	CodeNoDatabase    = "no_database"
+	CodeFailing       = "failing_sql"
+	CodeIndeterminate = "indeterminate"
+	CodeContradiction = "contradicting_answers"
+	CodeUnsupported   = "unsupported_sql"
+	CodeUnproven      = "unproven"
+	CodeTie           = "tie"
+	CodeEmpty         = "empty_answer"
+	CodeLong          = "long_answer"
+	CodeUnnamed       = "literal_unnamed"
+	CodeAbsent        = "literal_absent"
+	CodeType          = "literal_type"
+	CodeBound         = "bound"
+	CodeProduct       = "cross_product"
+	CodeUnusedNumber  = "unused_number"
+	CodeUnusedText    = "unused_text"
+	CodeEvidenceName  = "evidence_name"
+	CodeQuestions     = "contradicting_questions"
+	CodeDuplicate     = "duplicate"
+	CodeRespelled     = "literal_respelled"
+	CodeSameQuestion  = "same_question"
+	CodeMayTie        = "may_tie"
+	CodeGuessable     = "guessable"
+	CodeWeak          = "weak"
+	CodeUntold        = "untold_mutant"
+	CodeUntoldJoin    = "untold_join"
+	CodeDescription   = "description"
+)
+
+// Thresholds and bounds.
+const (
+	chanceThreshold   = 0.10   // above which a chance level is reported: that of the flag `guessable` of tasks
+	distinctThreshold = 3      // below which an example is weak: that of the flag `weak` of tasks
+	longestExcerpt    = 80     // runes of SQL in a message
+	valuesSearched    = 50_000 // texts of a column, beyond which nothing near is looked for
+)
+
+// Kind says what a code means.
+type Kind struct {
+	Code     string
+	Severity string
+	Summary  string
+}
+
+// Kinds lists every kind of finding, the worst first: the order in which findings of one example stand.
+func Kinds() []Kind {
+	return []Kind{
+		{CodeUnreadable, Error, "the line or entry cannot be read as an example"},
+		{CodeNoDatabase, Error, "the database is missing or cannot be read"},
+		{CodeFailing, Error, "the SQL is not one SELECT that runs on the database"},
+		{CodeIndeterminate, Error, "the answer depends on the order in which rows are visited, or on the clock"},
+		{CodeContradiction, Error, "the same question has other SQL elsewhere, with another answer"},
+		{CodeUnsupported, Warning, "the SQL runs, but is outside what is compiled"},
+		{CodeUnproven, Warning, "the tools made of the SQL do not give its answer"},
+		{CodeTie, Warning, "several answers are right: a LIMIT parts rows that tie"},
+		{CodeEmpty, Warning, "the answer is empty"},
+		{CodeLong, Warning, "the answer has more rows than are published"},
+		{CodeType, Warning, "a literal is compared with values of another type"},
+		{CodeAbsent, Warning, "a literal occurs nowhere in the column that it is compared with"},
+		{CodeUnnamed, Warning, "a literal of the SQL stands neither in the question nor in the evidence"},
+		{CodeBound, Warning, "a bound includes its number in the question and not in the SQL, or the reverse"},
+		{CodeProduct, Warning, "tables are joined without a condition"},
+		{CodeUnusedNumber, Warning, "the question gives a number that the SQL does not use"},
+		{CodeUnusedText, Warning, "the question quotes a text that the SQL does not use"},
+		{CodeEvidenceName, Warning, "the evidence names a column that the database does not have"},
+		{CodeQuestions, Warning, "the same SQL answers another question, which gives another value"},
+		{CodeDuplicate, Warning, "the same question with the same SQL stands elsewhere"},
+		{CodeRespelled, Note, "a literal of the SQL is spelled otherwise in the question"},
+		{CodeSameQuestion, Note, "the same question has other SQL elsewhere, with the same answer"},
+		{CodeMayTie, Note, "rows tie in the order that a LIMIT cuts, though not where it cuts"},
+		{CodeGuessable, Note, "a single call with the question's values often gives the answer by chance"},
+		{CodeWeak, Note, "the answer hardly changes with the data"},
+		{CodeUntold, Note, "no data tells a part of the SQL from another"},
+		{CodeUntoldJoin, Note, "no data tells a join of the SQL from another"},
+		{CodeDescription, Note, "a description could not be read, or not as it stands"},
+	}
+}
+
+// Parts of an example that a finding is in.
+const (
+	InSQL      = "sql"
+	InQuestion = "question"
+	InEvidence = "evidence"
+)
+
+// Finding is one thing that is wrong, where, and what to do about it.
+type Finding struct {
+	Code          string `json:"code"`
+	Severity      string `json:"severity"`
+	diag.Position        // of the example, as the corpus gives it
+	Corpus        string `json:"corpus"`
+	ID            string `json:"id,omitempty"` // of the example
+	Database      string `json:"database,omitempty"`
+	In            string `json:"in,omitempty"`        // the part of the example, "" where that is not known
+	InLine        int    `json:"in_line,omitempty"`   // within that part, from 1; 0 where unknown
+	InColumn      int    `json:"in_column,omitempty"` // in bytes
+	Message       string `json:"message"`
+	Suggestion    string `json:"suggestion,omitempty"`
+}
+
+// Place says where a finding is: the example's place and id, and the place within its part.
+func (f *Finding) Place() string {
+	var b strings.Builder
+	b.WriteString(f.Position.String())
+	if f.ID != "" {
+		fmt.Fprintf(&b, " (%s)", f.ID)
+	}
+	if f.In != "" {
+		part := map[string]string{InSQL: "SQL", InQuestion: "question", InEvidence: "evidence"}[f.In]
+		fmt.Fprintf(&b, ", %s", part)
+		if f.InLine > 0 {
+			fmt.Fprintf(&b, " %d:%d", f.InLine, f.InColumn)
+		}
+	}
+	return b.String()
+}
+
+// Report is what an audit found, in the order of the corpora; findings of one example stand in the order of [Kinds].
+type Report struct {
+	Examples   int            `json:"examples"` // read, those that cannot be used included
+	Clean      int            `json:"clean"`    // those without an error or a warning
+	Severities map[string]int `json:"severities"`
+	Codes      map[string]int `json:"codes"`
+	Findings   []Finding      `json:"findings"`
+}
+
+// Run audits the corpora of options. Errors are those of [pipeline.Examine].
+func Run(ctx context.Context, o pipeline.Options) (*Report, error) {
+	o.KeepEmpty, o.RequireAlternative, o.Augment = true, false, 0
+	o.Styles, o.Conditions, o.Faults, o.Writer = o.Styles[:1], nil, nil, nil
+	var r *Report
+	err := pipeline.Examine(ctx, o, func(ctx context.Context, x *pipeline.Examination) error {
+		a := &auditor{examination: x, longest: o.MaxRows, notes: make([]notes, len(x.Examples)), made: map[[2]string]bool{}}
+		for _, c := range x.Corpora {
+			for i := range c.Databases {
+				a.made[[2]string{c.Name, c.Databases[i].Name}] = c.Databases[i].File == ""
+			}
+		}
+		var err error
+		r, err = a.report(ctx, o.Workers)
+		return err
+	})
+	return r, err
+}
+
+type auditor struct {
+	examination *pipeline.Examination
+	longest     int                // rows of an answer that is published
+	made        map[[2]string]bool // databases of generated rows, by corpus and name
+	notes       []notes            // by example
+}
+
+// notes is what is found of one example.
+type notes struct {
+	subject  *subject // nil where the database or the SQL cannot be read
+	findings []Finding
+}
+
+// report gathers what the passes find.
+func (a *auditor) report(ctx context.Context, workers int) (*Report, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(workers, 1))
+	for i, e := range a.examination.Examples {
+		group.Go(func() error {
+			if err := a.example(ctx, &a.notes[i], e); err != nil {
+				return fmt.Errorf("example %s: %w", e.Example.ID, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	a.pairs()
+	return a.gather(), nil
+}
+
+// gather puts findings in order and counts them.
+func (a *auditor) gather() *Report {
+	r := &Report{Findings: []Finding{}, Severities: map[string]int{}, Codes: map[string]int{}}
+	order, severity := map[string]int{}, map[string]string{}
+	for i, k := range Kinds() {
+		order[k.Code], severity[k.Code] = i, k.Severity
+	}
+	// A database that cannot be used is one finding, at the first of its questions.
+	type database struct{ at, questions int }
+	lost := map[[2]string]*database{}
+	add := func(list []Finding) {
+		slices.SortStableFunc(list, func(x, y Finding) int { return order[x.Code] - order[y.Code] })
+		clean := true
+		for _, f := range list {
+			f.Severity = severity[f.Code]
+			clean = clean && f.Severity == Note
+			if f.Code == CodeNoDatabase {
+				key := [2]string{f.Corpus, f.Database}
+				if lost[key] != nil {
+					lost[key].questions++
+					continue
+				}
+				lost[key] = &database{len(r.Findings), 1}
+			}
+			r.Severities[f.Severity]++
+			r.Codes[f.Code]++
+			r.Findings = append(r.Findings, f)
+		}
+		r.Examples++
+		if clean {
+			r.Clean++
+		}
+	}
+	next := 0
+	for _, c := range a.examination.Corpora {
+		for _, w := range c.Warnings {
+			r.Severities[Note]++
+			r.Codes[CodeDescription]++
+			r.Findings = append(r.Findings, Finding{
+				Code: CodeDescription, Severity: Note, Position: w.Position, Corpus: c.Name, Message: w.Message, Suggestion: w.Hint,
+			})
+		}
+		rejected := c.Rejected // which stand among the others by their place
+		for range c.Examples {
+			e := a.examination.Examples[next]
+			for len(rejected) > 0 && before(rejected[0].Position, e.Example.Position) {
+				add([]Finding{unreadable(c.Name, &rejected[0])})
+				rejected = rejected[1:]
+			}
+			add(a.notes[next].findings)
+			next++
+		}
+		for i := range rejected {
+			add([]Finding{unreadable(c.Name, &rejected[i])})
+		}
+	}
+	for _, d := range lost {
+		f := &r.Findings[d.at]
+		f.Message = fmt.Sprintf("%s; %s to it", f.Message, plural(d.questions, "question goes", "questions go"))
+	}
+	return r
+}
+
+// before says whether a place stands before another in the same file.
+func before(a, b diag.Position) bool {
+	return a.File == b.File && (a.Line < b.Line || a.Line == b.Line && a.Column < b.Column)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// bounding is how words before or behind a number make it a bound.
+type bounding struct {
+	words     *regexp.Regexp
+	lower     bool // what is meant lies above
+	inclusive bool
+}
+
+// boundings are tried in order: the longer phrase stands first.
+func boundings() (before, behind []bounding) {
+	const number = `(?:the |a |an |number |of |year |in )*$`
+	before = []bounding{
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:above|over|after|since|later than) ` + number), true, true},
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:below|under|before|until|earlier than) ` + number), false, true},
+		{regexp.MustCompile(`\b(?:no|not) (?:more|greater|higher|larger|older|longer) than ` + number), false, true},
+		{regexp.MustCompile(`\b(?:no|not) (?:less|fewer|lower|smaller|younger|shorter) than ` + number), true, true},
+		{regexp.MustCompile(`\b(?:at least|minimum of|since) ` + number), true, true},
+		{regexp.MustCompile(`\b(?:at most|up to|maximum of) ` + number), false, true},
+		{regexp.MustCompile(`\b(?:more|greater|higher|larger|bigger|older|longer|taller|heavier|later) than ` + number), true, false},
+		{regexp.MustCompile(`\b(?:over|above|exceeding|exceeds|exceed|after) ` + number), true, false},
+		{regexp.MustCompile(`\b(?:less|fewer|lower|smaller|younger|shorter|lighter|cheaper|earlier) than ` + number), false, false},
+		{regexp.MustCompile(`\b(?:under|below|before) ` + number), false, false},
+	}
+	behind = []bounding{
+		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:more|greater|higher|above|older|longer|later|over|after)(?:[^a-z ]|$| [^t\d]| t[^h])`), true, true},
+		{regexp.MustCompile(`^ (?:[a-z]+ )?(?:or|and) (?:less|fewer|lower|below|younger|shorter|earlier|under|before)(?:[^a-z ]|$| [^t\d]| t[^h])`), false, true},
+	}
+	return before, behind
+}
+
+var beforeNumber, behindNumber = boundings()
+
+// bounds finds a bound that includes its number in the question and not in the SQL, or the reverse. What the two bound
+// from different sides is left alone: the SQL may say it by what it leaves out.
+func bounds(_ context.Context, s *subject) error {
+	question := strings.ToLower(s.Example.Question)
+	if len(question) != len(s.Example.Question) {
+		return nil // places would not agree
+	}
+	numbers := numerals(question)
+	dates := datesIn(question)
+	for i := range s.givens {
+		g := &s.givens[i]
+		v, ok := number(g.Value)
+		if !ok || g.Role != task.RoleCompare || g.Other == nil || s.near(v) > 1 {
+			continue
+		}
+		op, ok := s.comparison(g)
+		if !ok {
+			continue
+		}
+		var n *numeral
+		said, matches := 0.0, 0
+		for j := range numbers {
+			for _, r := range numbers[j].readings {
+				if same(r, v) || same(r, v-1) || same(r, v+1) {
+					n, said = &numbers[j], r
+					matches++
+					break
+				}
+			}
+		}
+		if matches != 1 || n.ordinal || covers(dates, n.start) {
+			continue
+		}
+		asked, ok := boundOf(question, n)
+		lower := op == ast.OpGt || op == ast.OpGe
+		if !ok || asked.lower != lower {
+			continue
+		}
+		inclusive := op == ast.OpGe || op == ast.OpLe
+		if s.query.Describe(g.Other).Type == sqlast.TypeInteger {
+			step := 1.0
+			if !lower {
+				step = -1
+			}
+			if first(said, asked.inclusive, step) == first(v, inclusive, step) {
+				continue
+			}
+		} else if same(said, v) && inclusive == asked.inclusive {
+			continue
+		}
+		s.addIn(CodeBound, InSQL, g.Node.Pos(), fmt.Sprintf("the question says %q, the SQL `%s %s %s`",
+			phrase(s.Example.Question, n), excerpt(s.query.Text(g.Other)), operators[op], spelling(g.literal)),
+			fmt.Sprintf("write %s %s, or say it so in the question", operators[operator(asked)], strconv.FormatFloat(said, 'f', -1, 64)))
+	}
+	return nil
+}
+
+// first gives the value at which a bound on whole numbers begins.
+func first(v float64, inclusive bool, step float64) float64 {
+	if inclusive {
+		return v
+	}
+	return v + step
+}
+
+var operators = map[ast.Operator]string{ast.OpLt: "<", ast.OpLe: "<=", ast.OpGt: ">", ast.OpGe: ">="}
+
+func operator(b bounding) ast.Operator {
+	switch {
+	case b.lower && b.inclusive:
+		return ast.OpGe
+	case b.lower:
+		return ast.OpGt
+	case b.inclusive:
+		return ast.OpLe
+	default:
+		return ast.OpLt
+	}
+}
+
+// near counts the bounds of the SQL that the same number of the question could be.
+func (s *subject) near(v float64) int {
+	n := 0
+	for i := range s.givens {
+		if w, ok := number(s.givens[i].Value); ok && w >= v-2 && w <= v+2 {
+			n++
+		}
+	}
+	return n
+}
+
+// comparison gives the operator with which an expression is compared with a literal, the literal on its right.
+func (s *subject) comparison(g *given) (op ast.Operator, ok bool) {
+	turned := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt, ast.OpGe: ast.OpLe}
+	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
+		b, is := n.(*ast.BinaryExpr)
+		if !is || operators[b.Op] == "" {
+			return true
+		}
+		switch {
+		case sqlast.Unparen(b.Y) == g.Node:
+			op, ok = b.Op, true
+		case sqlast.Unparen(b.X) == g.Node:
+			op, ok = turned[b.Op], true
+		}
+		return true
+	})
+	return op, ok
+}
+
+// boundOf says how a question bounds with a number.
+func boundOf(question string, n *numeral) (bounding, bool) {
+	for _, b := range behindNumber {
+		if b.words.MatchString(question[n.end:]) {
+			return b, true
+		}
+	}
+	for _, b := range beforeNumber {
+		if b.words.MatchString(question[:n.start]) {
+			return b, true
+		}
+	}
+	return bounding{}, false
+}
+
+// phrase gives a number of a question with the words that make it a bound.
+func phrase(question string, n *numeral) string {
+	lower := strings.ToLower(question)
+	for _, b := range behindNumber {
+		if at := b.words.FindStringIndex(lower[n.end:]); at != nil {
+			return strings.TrimRight(question[n.start:n.end+at[1]], " .,;?!)")
+		}
+	}
+	for _, b := range beforeNumber {
+		if at := b.words.FindStringIndex(lower[:n.start]); at != nil {
+			return question[at[0]:n.end]
+		}
+	}
+	return question[n.start:n.end]
+}
+
+var writtenDate = regexp.MustCompile(`\b\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b`)
+
+// datesIn finds dates in digits, as byte offsets.
+func datesIn(text string) [][2]int {
+	var list [][2]int
+	for _, at := range writtenDate.FindAllStringIndex(text, -1) {
+		list = append(list, [2]int{at[0], at[1]})
+	}
+	return list
+}
+
+func covers(spans [][2]int, at int) bool {
+	for _, s := range spans {
+		if s[0] <= at && at < s[1] {
+			return true
+		}
+	}
+	return false
+}

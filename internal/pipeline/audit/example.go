@@ -1,0 +1,440 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/witness"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/sqlc-dev/meyer/ast"
+	"github.com/sqlc-dev/meyer/parser"
+)
+
+// subject is an example whose SQL can be read.
+type subject struct {
+	*pipeline.Examined
+	query    *sqlast.Query
+	longest  int  // rows of an answer that is published
+	made     bool // the rows of its database are generated, so that what occurs in them shows nothing
+	givens   []given
+	findings *[]Finding
+	unused   []string // numbers of the question that the SQL does not use
+}
+
+// pass is one question that is asked of every example whose SQL can be read.
+type pass struct {
+	name string
+	run  func(context.Context, *subject) error
+}
+
+func passes() []pass {
+	return []pass{
+		{"outcome", outcome}, {"ties", ties}, {"types", types}, {"absent", absent}, {"unnamed", unnamed}, {"bounds", bounds},
+		{"products", products}, {"unused", unused}, {"evidence", evidence}, {"proof", proven},
+	}
+}
+
+// example audits one example by itself.
+func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) error {
+	s := &subject{Examined: e, longest: a.longest, findings: &n.findings, made: a.made[[2]string{e.Corpus, e.Example.Database}]}
+	if e.Schema == nil {
+		s.add(CodeNoDatabase, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
+		return nil
+	}
+	q, err := sqlast.Parse(e.Example.SQL, e.Schema)
+	if err != nil {
+		var bad *sqlast.Error
+		if !errors.As(err, &bad) {
+			return err
+		}
+		s.refused(bad)
+		return nil
+	}
+	s.query = q
+	n.subject = s
+	for _, g := range compile.Givens(q) {
+		if literal, ok := q.Literal(g.Node); ok {
+			s.givens = append(s.givens, given{Given: g, literal: literal, said: s.say(&g)})
+		}
+	}
+	for _, p := range passes() {
+		// A statement that SQLite refuses, or that gives too many rows, shows nothing.
+		if err := p.run(ctx, s); err != nil && !judged(err) {
+			return s.stopped(fmt.Errorf("%s: %w", p.name, err))
+		}
+	}
+	return nil
+}
+
+// judged says whether an error of a statement is a judgement of SQLite's or of the row limit.
+func judged(err error) bool {
+	var limit *database.LimitError
+	var refused *database.QueryError
+	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
+}
+
+// stopped makes the error of an audit that cannot go on. A time limit never decides what is found.
+func (s *subject) stopped(err error) error {
+	var limit *database.LimitError
+	if !errors.As(err, &limit) {
+		return err
+	}
+	e := &diag.Error{
+		Position: s.Example.Position, Exit: diag.ExitFailed, Cause: err,
+		Message: fmt.Sprintf("example %s ran into the statement time limit", s.Example.ID),
+	}
+	return e.WithHint("raise --statement-timeout: a time limit never decides what is found")
+}
+
+// add adds a finding of the whole example.
+func (s *subject) add(code, message, suggestion string) *Finding {
+	*s.findings = append(*s.findings, Finding{
+		Code: code, Position: s.Example.Position, Corpus: s.Corpus, ID: s.Example.ID, Database: s.Example.Database,
+		Message: message, Suggestion: suggestion,
+	})
+	return &(*s.findings)[len(*s.findings)-1]
+}
+
+// addIn adds a finding at a byte offset in one part of the example.
+func (s *subject) addIn(code, part string, offset int, message, suggestion string) {
+	text := map[string]string{InSQL: s.Example.SQL, InQuestion: s.Example.Question, InEvidence: s.Example.Evidence}[part]
+	f := s.add(code, message, suggestion)
+	f.In = part
+	f.InLine, f.InColumn = parser.LineCol(text, offset)
+}
+
+// unreadable makes the finding of an example that the corpus could not read.
+func unreadable(corpusName string, r *questions.Rejected) Finding {
+	return Finding{
+		Code: CodeUnreadable, Position: r.Position, Corpus: corpusName, ID: r.ID, Database: r.Database,
+		Message: r.Message, Suggestion: r.Hint,
+	}
+}
+
+// refused says why the SQL is not read.
+func (s *subject) refused(bad *sqlast.Error) {
+	code, message, suggestion := CodeFailing, bad.Message, ""
+	switch s.Rejected.Reason {
+	case sqlast.ReasonParse:
+		message, suggestion = "SQLite's grammar: "+bad.Message, "mend the SQL there"
+	case sqlast.ReasonNotSelect:
+		suggestion = "an example is answered by one SELECT"
+	case sqlast.ReasonUnknown:
+		suggestion = s.nearestName(bad)
+	case sqlast.ReasonUnsupported:
+		code, suggestion = CodeUnsupported, "write it otherwise, or leave it out: it becomes no task"
+	default: // SQLite itself refuses it
+		message, _, _ = strings.Cut(s.Rejected.Message, " (line ")
+		suggestion = "run it with sqlite3 on the database"
+	}
+	f := s.add(code, message, suggestion)
+	f.In, f.InLine, f.InColumn = InSQL, bad.Line, bad.Column
+}
+
+// nearestName suggests the name of the schema that is closest to the one that it does not have.
+func (s *subject) nearestName(bad *sqlast.Error) string {
+	_, after, quoted := strings.Cut(bad.Message, `"`)
+	name, _, closed := strings.Cut(after, `"`)
+	if quoted && closed {
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+			name = name[dot+1:]
+		}
+		var known []string
+		for i := range s.Schema.Tables {
+			t := &s.Schema.Tables[i]
+			known = append(known, t.Name)
+			for j := range t.Columns {
+				if !strings.HasPrefix(bad.Message, "no table") {
+					known = append(known, t.Columns[j].Name)
+				}
+			}
+		}
+		if near := diag.Nearest(name, known); near != "" {
+			return fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	return "see the tables and columns of the database"
+}
+
+// outcome says what came of running the SQL.
+func outcome(ctx context.Context, s *subject) error {
+	f := s.Finding
+	switch {
+	case f.Reason == proof.ReasonFailing:
+		s.add(CodeFailing, f.Message, "run it with sqlite3 on the database").In = InSQL
+	case f.Reason == proof.ReasonTooMany:
+		s.add(CodeLong, f.Message, "ask for a summary, or for the first few")
+	case f.Reason == proof.ReasonIndeterminate || len(f.Alternatives) > 0:
+		return s.several(ctx)
+	case len(f.Result.Rows) > s.longest:
+		s.add(CodeLong, fmt.Sprintf("the answer has %d rows, more than %d", len(f.Result.Rows), s.longest),
+			"ask for a summary or for the first few, or raise --max-rows")
+	}
+	// A result that is too long to be published need not fit an observation either.
+	if s.Proof != nil && s.Proof.Reason != "" && len(f.Result.Rows) <= s.longest {
+		s.add(CodeUnproven, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
+	}
+	return nil
+}
+
+// several says that more than one answer is right, and what to add.
+func (s *subject) several(ctx context.Context) error {
+	f := s.Finding
+	found, err := witness.Determinate(ctx, s.World, s.query)
+	if err != nil {
+		return err
+	}
+	code, message, offset := CodeIndeterminate, f.Message, 0
+	suggestion := "order by columns that tell all rows apart, or ask for all of them"
+	if found != nil {
+		offset = offsetOf(s.Example.SQL, found.Line, found.Column)
+		message = found.Message
+		suggestion = s.untie(found.Construct)
+	}
+	if n := len(f.Alternatives); f.Reason == "" {
+		code, message = CodeTie, fmt.Sprintf("%s: %d answers are right", message, n+1)
+	}
+	s.addIn(code, InSQL, offset, message, suggestion)
+	return nil
+}
+
+// untie suggests what makes a construct determinate.
+func (s *subject) untie(construct string) string {
+	switch construct {
+	case witness.Clock:
+		return "compare with a fixed date, and give it in the question"
+	case witness.TieAcrossCut, witness.LimitWithoutOrder:
+		last := sqlast.Last(s.query.Stmt)
+		verb := "add to ORDER BY"
+		if len(last.OrderBy) == 0 {
+			verb = "add ORDER BY"
+		}
+		if key := s.key(last); key != "" {
+			return fmt.Sprintf("%s a column that tells rows apart, such as %s, and say so in the question; or ask for all that tie", verb, key)
+		}
+		return verb + " what tells rows apart, and say so in the question; or ask for all that tie"
+	case witness.BareColumn:
+		return "add the column to GROUP BY, or aggregate it: min(…) or max(…)"
+	case witness.ScalarOfSeveralRows:
+		return "write IN for =, or order and limit the sub-SELECT so that one row is left"
+	case witness.GroupConcat:
+		return "order inside the aggregate, or answer with rows"
+	case witness.WindowTie:
+		return "add to the window's ORDER BY what tells rows apart"
+	default:
+		return "order and group by what is selected, in a column of which every spelling counts apart"
+	}
+}
+
+// key names a column of the first table of a SELECT that tells its rows apart: of a grouped one, the term it groups by.
+func (s *subject) key(core *ast.SelectQuery) string {
+	if len(core.GroupBy) > 0 {
+		return s.query.Text(core.GroupBy[0])
+	}
+	for _, src := range s.query.Sources(core) {
+		if src.Table != nil && len(src.Table.PrimaryKey) == 1 {
+			return src.Name + "." + src.Table.Columns[src.Table.PrimaryKey[0]].Name
+		}
+	}
+	return ""
+}
+
+// offsetOf gives the byte offset of a line and column, both from 1.
+func offsetOf(text string, line, column int) int {
+	offset := 0
+	for ; line > 1; line-- {
+		i := strings.IndexByte(text[offset:], '\n')
+		if i < 0 {
+			break
+		}
+		offset += i + 1
+	}
+	return min(offset+max(column-1, 0), len(text))
+}
+
+// ties says that the order which the outermost LIMIT cuts ties somewhere, though not where it cuts: on other data of
+// the kind the answer would not be one.
+func ties(ctx context.Context, s *subject) error {
+	last := sqlast.Last(s.query.Stmt)
+	if s.made || s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil || len(last.OrderBy) == 0 || !witness.MayDepend(s.query) {
+		return nil
+	}
+	whole, err := sqlast.Parse(s.Example.SQL[:last.Limit.Pos()]+s.Example.SQL[last.Limit.End():], s.Schema)
+	if err != nil {
+		return nil // the clause is spelled in a way that cannot be cut out: SQLite would take other rows
+	}
+	all, err := s.World.Query(ctx, whole.Source, nil)
+	if err != nil {
+		return err
+	}
+	blocks, err := witness.Blocks(ctx, s.World, whole, all)
+	var hidden *witness.KeysError
+	if errors.As(err, &hidden) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tied := 0
+	for _, size := range blocks {
+		if size > 1 {
+			tied += size
+		}
+	}
+	if tied > 0 {
+		s.addIn(CodeMayTie, InSQL, last.OrderBy[0].Pos(), fmt.Sprintf("of the %d rows in this order, %d tie with another", len(all.Rows), tied),
+			"say in the question which one counts where two are equal, or ask for all of them")
+	}
+	return nil
+}
+
+// proven says what the proofs showed: chance, and what no data tells.
+func proven(_ context.Context, s *subject) error {
+	p := s.Proof
+	if p == nil || p.Reason != "" || s.Finding.Reason != "" {
+		return nil
+	}
+	if level := p.Chance.Level(); level > chanceThreshold {
+		s.add(CodeGuessable, fmt.Sprintf("%d of the %d single calls with the question's own values give the answer (%.0f %%)",
+			p.Chance.Hits, p.Chance.Calls, 100*level), "ask for more than one value, or give the question a value of its own")
+	}
+	if d := p.Certificate.Distinct; d < distinctThreshold {
+		s.add(CodeWeak, fmt.Sprintf("%s on %d generated databases", plural(d, "different answer", "different answers"), p.Certificate.Neighbours),
+			"see whether the conditions can ever hold for some rows and not for others")
+	}
+	if len(p.Certificate.Survivors) == 0 || p.Certificate.Distinct == 0 {
+		return nil // where the SQL gives nothing anywhere, nothing tells it from anything
+	}
+	untold := map[string]bool{}
+	for _, m := range p.Certificate.Survivors {
+		untold[m.SQL] = true
+	}
+	for _, m := range witness.Mutants(s.query) {
+		if !untold[m.SQL] {
+			continue
+		}
+		code := CodeUntold
+		if m.Join {
+			code = CodeUntoldJoin
+		}
+		s.addIn(code, InSQL, m.Start, "no generated database tells the SQL from the same "+s.difference(&m), settle(m.Kind))
+	}
+	return nil
+}
+
+// difference says in words how a mutant differs.
+func (s *subject) difference(m *witness.Mutant) string {
+	sql := s.Example.SQL
+	if left := leftOut(sql[m.Start:m.End], m.Text); left != "" {
+		return fmt.Sprintf("without `%s`", excerpt(left))
+	}
+	start, end := s.around(m)
+	old, text := excerpt(sql[start:end]), excerpt(sql[start:m.Start]+m.Text+sql[m.End:end])
+	switch {
+	case text == "":
+		return fmt.Sprintf("without `%s`", old)
+	case old == "":
+		return fmt.Sprintf("with `%s`", text)
+	default:
+		return fmt.Sprintf("with `%s` for `%s`", text, old)
+	}
+}
+
+// settle says what to do where nothing tells a mutant of a kind from the SQL.
+func settle(kind string) string {
+	switch kind {
+	case witness.KindConjunctDropped, witness.KindSubCondition:
+		return "leave the condition out, or see that it can fail where the others hold"
+	case witness.KindDistinct:
+		return "say in the question whether repeated rows count"
+	case witness.KindCount:
+		return "say in the question what is counted, and whether repeated values count"
+	case witness.KindOrder:
+		return "leave the order out where it decides nothing"
+	case witness.KindColumn:
+		return "see that the two columns can differ"
+	case witness.KindJoin:
+		return "see whether rows without a partner are meant"
+	case witness.KindJoinCondition:
+		return "see that the tables are joined on the columns that are meant"
+	case witness.KindGroup:
+		return "leave the column out of GROUP BY, or see that it parts the groups"
+	default:
+		return "see that the question settles which of the two is meant"
+	}
+}
+
+// connective is what stands between a condition and those beside it.
+var connective = regexp.MustCompile(`(?i)^\s*(?:AND|OR|WHERE|HAVING)\b|\b(?:AND|OR)\s*$`)
+
+// leftOut gives what a text has beyond another that it begins or ends with, without the word that joins the two; ""
+// where it does not.
+func leftOut(old, text string) string {
+	left, found := strings.CutPrefix(old, text)
+	if !found || text == "" {
+		if left, found = strings.CutSuffix(old, text); !found || text == "" {
+			return ""
+		}
+	}
+	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
+}
+
+// around gives the smallest expression that a small change is part of, or where that is long a few words on both sides:
+// an operator or a number by itself says little.
+func (s *subject) around(m *witness.Mutant) (start, end int) {
+	start, end = m.Start, m.End
+	if end-start > longestExcerpt/4 || m.Kind == witness.KindDistinct || m.Join {
+		return start, end
+	}
+	best := longestExcerpt + 1
+	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.BinaryExpr, *ast.FuncCall, *ast.BetweenExpr, *ast.LikeExpr, *ast.InExpr, *ast.NullCheckExpr, *ast.Limit, *ast.OrderingTerm:
+			if size := n.End() - n.Pos(); n.Pos() <= m.Start && m.End <= n.End() && size < best && size > m.End-m.Start {
+				best, start, end = size, n.Pos(), n.End()
+			}
+		}
+		return true
+	})
+	if best <= longestExcerpt {
+		return start, end
+	}
+	const reach = longestExcerpt / 4
+	sql := s.Example.SQL
+	if start > reach {
+		if blank := strings.IndexByte(sql[start-reach:start], ' '); blank >= 0 {
+			start += blank + 1 - reach
+		}
+	} else {
+		start = 0
+	}
+	if end+reach < len(sql) {
+		if blank := strings.LastIndexByte(sql[end:end+reach], ' '); blank >= 0 {
+			end += blank
+		}
+	} else {
+		end = len(sql)
+	}
+	return start, end
+}
+
+// excerpt writes a piece of SQL on one line, its middle left out where it is long.
+func excerpt(sql string) string {
+	text := strings.Join(strings.Fields(sql), " ")
+	if utf8.RuneCountInString(text) <= longestExcerpt {
+		return text
+	}
+	runes := []rune(text)
+	half := (longestExcerpt - 1) / 2
+	return string(runes[:half]) + "…" + string(runes[len(runes)-half:])
+}

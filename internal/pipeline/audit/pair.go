@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// pairs finds examples that are one, and those that contradict one another. Of a group, each later example is reported,
+// against the first one that it is at odds with.
+func (a *auditor) pairs() {
+	byQuestion, bySQL := map[string][]*subject{}, map[string][]*subject{}
+	for i := range a.notes {
+		s := a.notes[i].subject
+		if s == nil {
+			continue
+		}
+		place := s.Corpus + "\x00" + s.Example.Database + "\x00"
+		question := place + plainWords(s.Example.Question) + "\x00" + plainWords(s.Example.Evidence)
+		s.compare(byQuestion[question])
+		byQuestion[question] = append(byQuestion[question], s)
+		sql := place + s.query.Canonical()
+		s.contrast(bySQL[sql])
+		bySQL[sql] = append(bySQL[sql], s)
+	}
+}
+
+// plainWords writes a text without case, punctuation and the number of blanks.
+func plainWords(text string) string {
+	var b strings.Builder
+	for _, w := range task.FoldedWords(text) {
+		b.WriteString(w.Folded)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// compare holds an example against earlier ones that ask the same question.
+func (s *subject) compare(earlier []*subject) {
+	var equal *subject
+	for _, o := range earlier {
+		if s.query.Canonical() == o.query.Canonical() {
+			s.add(CodeDuplicate, fmt.Sprintf("question and SQL are those of %s", o.reference()), "leave one of the two out")
+			return
+		}
+		agree, known := s.agrees(o)
+		if known && !agree {
+			s.addIn(CodeContradiction, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives another answer", o.reference()),
+				"say in the questions what tells them apart, or mend the SQL of one")
+			return
+		}
+		if known && equal == nil {
+			equal = o
+		}
+	}
+	if equal != nil {
+		s.addIn(CodeSameQuestion, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives the same answer", equal.reference()), "leave one of the two out")
+	}
+}
+
+func (s *subject) reference() string {
+	return fmt.Sprintf("%s (%s)", s.Example.ID, s.Example.Position)
+}
+
+// agrees says whether an answer of one example is right for the other, where both have answers.
+func (s *subject) agrees(o *subject) (agree, known bool) {
+	if s.Finding.Reason != "" || o.Finding.Reason != "" {
+		return false, false
+	}
+	mine, other := s.Finding.Gold(proof.Columns(s.query)), o.Finding.Gold(proof.Columns(o.query))
+	return mine.Holds(o.Finding.Result) || other.Holds(s.Finding.Result), true
+}
+
+// contrast holds an example against earlier ones with the same SQL: where one of them gives a literal that this one
+// does not, and this one another value in its place, one SQL answers two questions.
+func (s *subject) contrast(earlier []*subject) {
+	for _, o := range earlier {
+		one, two := s, o
+		g, other := s.inPlace(o)
+		if g == nil {
+			if g, other = o.inPlace(s); g == nil {
+				continue
+			}
+			one, two = o, s
+		}
+		one.addIn(CodeQuestions, InQuestion, max(strings.Index(one.Example.Question, other), 0),
+			fmt.Sprintf("%s has the same SQL and asks for %s, this one for %s", two.reference(), spelling(g.literal), other),
+			"mend the SQL of one of the two")
+		return
+	}
+}
+
+// inPlace gives a literal that another example with the same SQL gives and this one does not, and the value that stands
+// here in its place; nil where there is none.
+func (s *subject) inPlace(o *subject) (*given, string) {
+	if len(s.givens) != len(o.givens) {
+		return nil, ""
+	}
+	for i := range s.givens {
+		g, theirs := &s.givens[i], &o.givens[i]
+		if g.said.given() || !theirs.said.given() || spelling(g.Value) != spelling(theirs.Value) {
+			continue
+		}
+		if g.other != "" {
+			return g, g.other
+		}
+		if _, isNumber := number(g.Value); isNumber && len(s.unused) > 0 {
+			return g, s.unused[0]
+		}
+	}
+	return nil, ""
+}

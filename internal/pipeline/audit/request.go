@@ -1,0 +1,262 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// unused finds what the question gives and the SQL does not use: numbers, and quoted texts.
+func unused(_ context.Context, s *subject) error {
+	question := s.Example.Question
+	quoted := quotations(question)
+	inside := func(at int) bool {
+		return slices.ContainsFunc(quoted, func(q [2]int) bool { return q[0] <= at && at < q[1] })
+	}
+	dates := datesIn(question) // of which the year counts alone: days are bounded in many ways
+	list := numerals(question)
+	for i := range list {
+		n := &list[i]
+		if inside(n.start) || n.lone || s.usesNumber(n) || covers(dates, n.start) && n.readings[0] < 1000 || ofForm.MatchString(question[n.end:]) {
+			continue
+		}
+		s.unused = append(s.unused, question[n.start:n.end])
+		s.addIn(CodeUnusedNumber, InQuestion, n.start, fmt.Sprintf("the question gives %q, and the SQL has no such number", question[n.start:n.end]),
+			"see whether the SQL lacks a condition or has another value")
+	}
+	for _, q := range quoted {
+		if text := question[q[0]:q[1]]; !s.usesText(text) {
+			s.addIn(CodeUnusedText, InQuestion, q[0], fmt.Sprintf("the question quotes %q, and the SQL has no such text", text),
+				"see whether the SQL lacks a condition or has another value")
+		}
+	}
+	return nil
+}
+
+// ofForm is what stands behind a number that speaks of the answer's form, or of an age of the world.
+var ofForm = regexp.MustCompile(`(?i)^(?:st|nd|rd|th)?[- ](?:digits?|decimals?|decimal places|places|columns?|letters?|words?|fields?|parts?|centur(?:y|ies))\b`)
+
+var digitRun = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
+
+// usesNumber says whether the SQL uses a number of the question, as it is, beside a bound (at least 3 is > 2), as a
+// share, or within a text. Small numbers in words count things that nobody compares (the two names), and 0 and 1 are
+// implied.
+func (s *subject) usesNumber(n *numeral) bool {
+	if !n.digits && (n.readings[0] <= 2 || n.ordinal) || n.means(0) || n.means(1) {
+		return true
+	}
+	if s.nameHas(n) {
+		return true
+	}
+	for _, text := range []string{s.Example.SQL, s.Example.Evidence} {
+		for _, run := range digitRun.FindAllString(text, -1) {
+			v, err := strconv.ParseFloat(run, 64)
+			if err != nil {
+				continue
+			}
+			for _, r := range n.readings {
+				shares := same(v, r/100) || same(v, r*100) || same(v, r*60) || same(v, r*1000)
+				if same(v, r) || shares || r == math.Trunc(r) && (same(v, r-1) || same(v, r+1)) {
+					return true
+				}
+			}
+		}
+		for _, r := range n.readings {
+			// A decade is the beginning of its years, a date may be closed up.
+			whole := strconv.FormatFloat(r, 'f', -1, 64)
+			if len(whole) >= 2 && strings.Contains(text, whole) {
+				return true
+			}
+			if math.Mod(r, 10) == 0 && r >= 100 && strings.Contains(text, whole[:len(whole)-1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nameHas says whether a number is part of the name of a table or column that stands in the question with it (q3, A11).
+func (s *subject) nameHas(n *numeral) bool {
+	if n.ordinal {
+		return false
+	}
+	digits := s.Example.Question[n.start:n.end]
+	for i := range s.Schema.Tables {
+		t := &s.Schema.Tables[i]
+		for j := range t.Columns {
+			c := &t.Columns[j]
+			if (strings.Contains(c.Name, digits) || strings.Contains(c.Title, digits)) && strings.Contains(s.Example.SQL, c.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// quotations finds the texts that a question quotes, as byte offsets inside the marks. An apostrophe opens none inside
+// a word or behind one.
+func quotations(text string) [][2]int {
+	var list [][2]int
+	runes := []struct {
+		r  rune
+		at int
+	}{}
+	for i, r := range text {
+		runes = append(runes, struct {
+			r  rune
+			at int
+		}{r, i})
+	}
+	letter := func(i int) bool {
+		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i].r) || unicode.IsDigit(runes[i].r))
+	}
+	closing := map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’', '«': '»', '`': '`'}
+	for i := 0; i < len(runes); i++ {
+		end, opens := closing[runes[i].r]
+		if !opens || letter(i-1) || i+1 == len(runes) || unicode.IsSpace(runes[i+1].r) {
+			continue
+		}
+		for j := i + 2; j < len(runes); j++ {
+			if runes[j].r == end && !letter(j+1) && !unicode.IsSpace(runes[j-1].r) {
+				list = append(list, [2]int{runes[i+1].at, runes[j].at})
+				i = j
+				break
+			}
+		}
+	}
+	return list
+}
+
+// fillers are words that a name in quotes may have and its column may lack.
+var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
+
+// usesText says whether the words of a text stand in the SQL, or are explained by the evidence.
+func (s *subject) usesText(text string) bool {
+	want := slices.DeleteFunc(task.FoldedWords(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
+	if len(want) == 0 {
+		return true
+	}
+	for _, in := range []string{s.Example.SQL, s.Example.Evidence} {
+		have := map[string]bool{}
+		all := ""
+		for _, w := range task.FoldedWords(strings.ReplaceAll(in, "_", " ")) {
+			have[stem(w.Folded)] = true
+			all += w.Folded
+		}
+		missing, joined := false, ""
+		for _, w := range want {
+			missing = missing || !have[stem(w.Folded)]
+			joined += w.Folded
+		}
+		if !missing || strings.Contains(all, joined) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	backticked = regexp.MustCompile("`([^`]+)`")
+	qualified  = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)\.([A-Za-z_][A-Za-z0-9_]*)`)
+	snake      = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b`)
+)
+
+// evidence finds names in the evidence that the database does not have: those in backticks, those behind the name of a
+// table and a dot, and those with an underscore.
+func evidence(_ context.Context, s *subject) error {
+	text := s.Example.Evidence
+	if text == "" {
+		return nil
+	}
+	known := map[string]bool{}
+	var names []string
+	know := func(name string) {
+		known[plainName(name)] = true
+		names = append(names, name)
+	}
+	for i := range s.Schema.Tables {
+		t := &s.Schema.Tables[i]
+		know(t.Name)
+		for j := range t.Columns {
+			know(t.Columns[j].Name)
+			known[plainName(t.Columns[j].Title)] = true
+		}
+	}
+	for i := range s.Schema.Tables {
+		t := &s.Schema.Tables[i]
+		for j := range t.Columns {
+			known[plainName(t.Name+t.Columns[j].Name)] = true // league_name
+		}
+	}
+	for _, w := range snake.FindAllString(s.Example.SQL, -1) {
+		known[plainName(w)] = true // an alias
+	}
+	quoted := quotations(text)
+	reported := map[string]bool{}
+	check := func(start, end int) {
+		name := text[start:end]
+		for _, q := range quoted {
+			if q[0] <= start && start < q[1] && text[q[0]-1] != '`' {
+				return // a value
+			}
+		}
+		plain := plainName(name)
+		_, tail, _ := strings.Cut(name, "_")
+		switch {
+		case known[plain], reported[plain], s.isValue(name), keywords[plain]:
+			return
+		case strings.HasPrefix(text[end:], "("): // a function
+			return
+		case s.Schema.Table(tail) != nil, known[strings.TrimRight(plain, "0123456789")]: // stats_posts, amount_1997
+			return
+		}
+		reported[plain] = true
+		suggestion := "name a column of the database, or describe it in words"
+		if near := diag.Nearest(name, names); near != "" {
+			suggestion = fmt.Sprintf("did you mean %q?", near)
+		}
+		s.addIn(CodeEvidenceName, InEvidence, start, fmt.Sprintf("the database has no column %q", name), suggestion)
+	}
+	for _, at := range backticked.FindAllStringSubmatchIndex(text, -1) {
+		check(at[2], at[3])
+	}
+	for _, at := range qualified.FindAllStringSubmatchIndex(text, -1) {
+		if s.Schema.Table(text[at[2]:at[3]]) != nil {
+			check(at[4], at[5])
+		}
+	}
+	for _, at := range snake.FindAllStringIndex(text, -1) {
+		check(at[0], at[1])
+	}
+	return nil
+}
+
+// keywords of SQL that read like names.
+var keywords = map[string]bool{"currenttimestamp": true, "currentdate": true, "currenttime": true, "rownumber": true}
+
+// isValue says whether a name is a value of the SQL.
+func (s *subject) isValue(name string) bool {
+	return slices.ContainsFunc(s.givens, func(g given) bool {
+		text, ok := g.literal.(string)
+		return ok && schema.SameName(strings.Trim(text, "%"), name)
+	})
+}
+
+// plainName takes off all but letters and digits.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, task.Fold(name))
+}

@@ -1,0 +1,487 @@
+package audit
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+)
+
+// given is a literal that whoever asks has to give, and how it is given.
+type given struct {
+	compile.Given
+	literal any // as it is written in the SQL: a string, int64 or float64
+	said    saying
+	// other is another value of its column, which the question gives where it does not give this one, "" for none.
+	other    string
+	mistyped bool // it is compared with values of another type
+}
+
+// saying is how a value is given in the texts of an example.
+type saying struct {
+	exact bool   // it stands there as it is, or need not be said
+	near  string // what stands in its place, "" for nothing
+	where string // in words
+}
+
+// given says whether a value is given at all.
+func (s saying) given() bool { return s.exact || s.near != "" }
+
+// say finds how a literal is given: as it is, spelled otherwise, or in what is written about its column.
+func (s *subject) say(g *compile.Given) saying {
+	if implied(g) {
+		return saying{exact: true}
+	}
+	texts := []struct{ text, where string }{
+		{s.Example.Question, "the question"}, {s.Example.Evidence, "the evidence"},
+	}
+	for _, t := range texts {
+		if stands(t.text, g) {
+			return saying{exact: true}
+		}
+	}
+	for _, t := range texts {
+		if near := nearSpelling(t.text, g); near != "" {
+			return saying{near: near, where: t.where}
+		}
+	}
+	column := s.column(g)
+	if column == nil {
+		return saying{}
+	}
+	for _, t := range texts {
+		if near := flagged(t.text, column, g.Value); near != "" {
+			return saying{near: near, where: t.where + ", which is what the column says"}
+		}
+	}
+	for _, text := range []string{column.Values, column.Description} {
+		if stands(text, g) {
+			return saying{near: excerpt(text), where: "the description of the column"}
+		}
+	}
+	return saying{}
+}
+
+// column gives the column that a literal is compared with, or nil.
+func (s *subject) column(g *compile.Given) *schema.Column {
+	t := s.Schema.Table(g.Table)
+	if t == nil {
+		return nil
+	}
+	if i := t.Column(g.Column); i >= 0 {
+		return &t.Columns[i]
+	}
+	return nil
+}
+
+// implied says whether nobody would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at
+// all, more than one).
+func implied(g *compile.Given) bool {
+	if g.Value == "" {
+		return true
+	}
+	v, ok := number(g.Value)
+	return ok && g.Column == "" && (v == 0 && g.Role != task.RoleLike || v == 1 && g.Role == task.RoleCompare)
+}
+
+// number reads a value as a number, where it is one or spells one.
+func number(v task.Value) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(v, 64)
+		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+// stands says whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
+func stands(text string, g *compile.Given) bool {
+	pattern, ok := g.Value.(string)
+	if !ok || g.Role != task.RoleLike {
+		v, isNumber := g.Value.(int64)
+		real, isReal := g.Value.(float64)
+		return len(compile.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real, g.Role)
+	}
+	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
+	for _, part := range parts {
+		// Inside a word counts: a pattern asks for a part of one.
+		if !strings.Contains(text, strings.TrimSpace(part)) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearSpelling gives what a text says in place of a literal, or "".
+func nearSpelling(text string, g *compile.Given) string {
+	if text == "" {
+		return ""
+	}
+	if v, ok := number(g.Value); ok {
+		if near := nearNumber(text, v); near != "" {
+			return near
+		}
+	}
+	if value, ok := g.Value.(string); ok {
+		if near := nearDate(text, value); near != "" {
+			return near
+		}
+		return nearText(text, strings.Trim(value, "%"))
+	}
+	return ""
+}
+
+// standsNumber says whether a text gives a number in digits, with separators or a unit, beside a bound on whole numbers
+// (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those left out
+// (the third skips two).
+func standsNumber(text string, v float64, role string) bool {
+	whole := v == math.Trunc(v)
+	list := numerals(text)
+	return slices.ContainsFunc(list, func(n numeral) bool {
+		switch {
+		case n.digits && n.means(v), role == task.RoleOffset && n.means(v+1):
+			return true
+		default:
+			return whole && role == task.RoleCompare && (n.means(v-1) || n.means(v+1))
+		}
+	})
+}
+
+// nearNumber finds a number in words.
+func nearNumber(text string, v float64) string {
+	list := numerals(text)
+	for i := range list {
+		if n := &list[i]; n.means(v) {
+			return text[n.start:n.end]
+		}
+	}
+	return ""
+}
+
+var (
+	dateText   = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
+	monthFirst = regexp.MustCompile(`^(\d{1,2})[/-]%?$`)
+	months     = []string{
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+	}
+)
+
+// nearDate finds a date by its parts, those left out that begin or end a year or a month.
+func nearDate(text, value string) string {
+	if len(value) == 2 { // a month as strftime gives it
+		if m, err := strconv.Atoi(value); err == nil && m >= 1 && m <= 12 {
+			return monthIn(text, m)
+		}
+	}
+	if m := monthFirst.FindStringSubmatch(value); m != nil {
+		month, _ := strconv.Atoi(m[1]) // digits, by the expression
+		return monthIn(text, month)
+	}
+	parts := dateText.FindStringSubmatch(value)
+	if parts == nil {
+		return ""
+	}
+	list := numerals(text)
+	find := func(v int, from int) string {
+		for i := range list {
+			if list[i].means(float64(v)) && (from < 100 || list[i].digits) {
+				return text[list[i].start:list[i].end]
+			}
+		}
+		return ""
+	}
+	year, _ := strconv.Atoi(parts[1]) // digits, by the expression
+	near := find(year, 1000)
+	if near == "" {
+		return ""
+	}
+	if parts[2] != "" {
+		month, _ := strconv.Atoi(parts[2])
+		name := monthIn(text, month)
+		if name == "" && find(month, 0) == "" && month != 1 && month != 12 {
+			return ""
+		}
+		if name != "" {
+			near = name + " " + near
+		}
+	}
+	if parts[3] != "" {
+		day, _ := strconv.Atoi(parts[3])
+		if find(day, 0) == "" && day != 1 && day < 28 {
+			return ""
+		}
+	}
+	return near
+}
+
+func monthIn(text string, month int) string {
+	if month < 1 || month > 12 {
+		return ""
+	}
+	for _, w := range task.FoldedWords(text) {
+		if w.Folded == months[month-1] || w.Folded == months[month-1][:3] {
+			return text[w.Start:w.End]
+		}
+	}
+	return ""
+}
+
+// word is a run of letters and digits, folded.
+type word = task.FoldedWord
+
+// joiners stand between the words of a name without a letter in its initials.
+var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
+
+// longestName is the number of words of a text that are held against a value.
+const longestName = 8
+
+// nearText gives the words of a text that spell a value otherwise: in another case or inflection, closed up or apart,
+// with a letter changed, in full where the value is an abbreviation.
+func nearText(text, value string) string {
+	want := task.FoldedWords(value)
+	if len(want) == 0 {
+		return ""
+	}
+	joined := ""
+	for _, w := range want {
+		joined += w.Folded
+	}
+	have := task.FoldedWords(text)
+	at := func(from, n int) string { return text[have[from].Start:have[from+n-1].End] }
+	for from := range have { // the same letters
+		run := ""
+		for n := 1; n <= longestName && from+n <= len(have); n++ {
+			run += have[from+n-1].Folded
+			if run == joined {
+				return at(from, n)
+			}
+		}
+	}
+	for from := 0; from+len(want) <= len(have); from++ { // other endings
+		alike := true
+		for i, w := range want {
+			alike = alike && (w.Folded == have[from+i].Folded || stem(w.Folded) == stem(have[from+i].Folded))
+		}
+		if alike {
+			return at(from, len(want))
+		}
+	}
+	if near := scattered(text, have, want); near != "" {
+		return near
+	}
+	letters := utf8.RuneCountInString(joined)
+	if letters >= 4 && !strings.ContainsAny(joined, "0123456789") {
+		for from := range have { // a slip, or the people of a country
+			for n := 1; n <= len(want) && from+n <= len(have); n++ {
+				run := ""
+				for _, w := range have[from : from+n] {
+					run += w.Folded
+				}
+				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && peopled(joined, run) {
+					return at(from, n)
+				}
+			}
+		}
+	}
+	return abbreviated(text, have, want)
+}
+
+// scattered finds the words of a name that stand apart, as in `London Heathrow and Gatwick`.
+func scattered(text string, have, want []word) string {
+	if len(want) < 2 {
+		return ""
+	}
+	var found []string
+	for _, w := range want {
+		i := slices.IndexFunc(have, func(h word) bool { return stem(h.Folded) == stem(w.Folded) })
+		if i < 0 {
+			return ""
+		}
+		found = append(found, text[have[i].Start:have[i].End])
+	}
+	return strings.Join(found, " … ")
+}
+
+// slip says whether two spellings differ in few letters: what they share at both ends is three quarters of the longer
+// one, or as many letters stand in another order.
+func slip(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	if len(x) > len(y) {
+		x, y = y, x
+	}
+	if len(x) < 4 {
+		return false
+	}
+	head, tail := 0, 0
+	for head < len(x) && x[head] == y[head] {
+		head++
+	}
+	for tail < len(x)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	if head == 0 {
+		return false
+	}
+	if 4*(head+tail) >= 3*len(y) {
+		return true
+	}
+	middle, other := x[head:len(x)-tail], y[head:len(y)-tail]
+	middle, other = slices.Clone(middle), slices.Clone(other)
+	slices.Sort(middle)
+	slices.Sort(other)
+	return len(middle) <= 3 && slices.Equal(middle, other)
+}
+
+// peopled says whether one word is a country and the other its people or language: Italy, Italian.
+func peopled(a, b string) bool {
+	shared := 0
+	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
+		shared++
+	}
+	endings := func(w string) bool {
+		return slices.Contains([]string{"", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "land"}, w[shared:])
+	}
+	return shared >= 4 && endings(a) && endings(b)
+}
+
+// shortForms are codes of one letter and the words that they stand for.
+var shortForms = map[string][]string{
+	"m": {"male", "males", "man", "men", "boy", "boys"}, "f": {"female", "females", "woman", "women", "girl", "girls", "false"},
+	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
+}
+
+// abbreviated finds what a value is short for, or what is short for it: by initials, or by the beginnings of its words.
+func abbreviated(text string, have, want []word) string {
+	at := func(from, to int) string { return text[have[from].Start:have[to].End] }
+	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].Start:])) }
+	if len(want) > 1 { // in the text by its initials: US for United States
+		initials := ""
+		for _, w := range want {
+			if !slices.Contains(joiners, w.Folded) {
+				initials += string(firstRune(w.Folded))
+			}
+		}
+		for i, w := range have {
+			if w.Folded == initials && strings.ToUpper(at(i, i)) == at(i, i) {
+				return at(i, i)
+			}
+		}
+	}
+	for from := 0; from+len(want) <= len(have); from++ { // Comp. Sci.
+		begins := true
+		for i, w := range want {
+			n := utf8.RuneCountInString(w.Folded)
+			begins = begins && n >= 3 && n <= 5 && strings.HasPrefix(have[from+i].Folded, w.Folded)
+		}
+		if begins {
+			return at(from, from+len(want)-1)
+		}
+	}
+	if len(want) != 1 || utf8.RuneCountInString(want[0].Folded) > 5 {
+		return ""
+	}
+	short := want[0].Folded
+	n := utf8.RuneCountInString(short)
+	for i, w := range have {
+		if slices.Contains(shortForms[short], w.Folded) {
+			return at(i, i)
+		}
+		if n >= 2 && len(w.Folded) >= 2 && strings.HasPrefix(short, w.Folded) && strings.ToUpper(at(i, i)) == at(i, i) {
+			return at(i, i) // US for USA
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	for from := range have {
+		initials := ""
+		for i := from; i < len(have) && utf8.RuneCountInString(initials) < n; i++ {
+			if slices.Contains(joiners, have[i].Folded) {
+				if i == from {
+					break
+				}
+				continue
+			}
+			initials += string(firstRune(have[i].Folded))
+			if i > from && capital(from) && capital(i) && (initials == short || initials+"a" == short) {
+				return at(from, i) // United States for US and USA
+			}
+		}
+	}
+	for i, w := range have { // CA for California
+		second := strings.IndexByte(w.Folded, short[1])
+		if n == 2 && i > 0 && capital(i) && w.Folded[0] == short[0] && second > 0 && len(w.Folded) > 3 {
+			return at(i, i)
+		}
+	}
+	return ""
+}
+
+// stem cuts the endings of English inflection, one after the other.
+func stem(w string) string {
+	for {
+		cut := w
+		for _, ending := range []string{"ies", "ied", "ily", "ings", "ing", "ers", "er", "es", "ed", "ly", "s", "y", "e"} {
+			if rest, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(rest) >= 3 {
+				cut = rest
+				break
+			}
+		}
+		if cut == w {
+			return w
+		}
+		w = cut
+	}
+}
+
+// flagged gives the word of a text that a yes-or-no column is about: `active` of is_active = 1.
+func flagged(text string, c *schema.Column, v task.Value) string {
+	value, isText := v.(string)
+	n, isNumber := number(v)
+	switch {
+	case isNumber && (n == 0 || n == 1):
+	case isText && slices.Contains([]string{"t", "f", "y", "n", "yes", "no", "true", "false"}, strings.ToLower(value)):
+	default:
+		return ""
+	}
+	for _, w := range task.FoldedWords(text) {
+		if utf8.RuneCountInString(w.Folded) < 4 {
+			continue
+		}
+		for _, name := range nameWords(c) {
+			begins := 0
+			for begins < min(len(name), len(w.Folded)) && name[begins] == w.Folded[begins] {
+				begins++
+			}
+			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
+			within := len(w.Folded) >= 5 && strings.HasSuffix(name, w.Folded)
+			if len(name) >= 3 && (stem(name) == stem(w.Folded) || within || begins >= 5 && 3*begins >= 2*len(w.Folded)) {
+				return text[w.Start:w.End]
+			}
+		}
+	}
+	if strings.Contains(task.Fold(text), task.Fold(c.Name)) && len(c.Name) > 3 {
+		return c.Name
+	}
+	return ""
+}
+
+// nameWords splits a column's name and title into words.
+func nameWords(c *schema.Column) []string {
+	var list []string
+	for _, w := range task.FoldedWords(task.Spaced(c.Name + " " + c.Title)) {
+		list = append(list, w.Folded)
+	}
+	return list
+}

@@ -1,0 +1,196 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/witness"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+)
+
+func TestNumerals(t *testing.T) {
+	for text, want := range map[string][]string{
+		"more than 1,200 tons, 3.5 % of 20":        {"1,200=[1200]", "3.5=[3.5 0.035]", "20=[20]"},
+		"K-12 and A11, q3, table_4 and USD100,000": {"100,000=[100000]"},
+		"the 3rd, the second and twenty-five":      {"3=[3]", "second=[2]", "twenty-five=[25]"},
+		"one hundred and fifty or two thousand":    {"one hundred and fifty=[150]", "two thousand=[2000]"},
+		"2.5 million, 12k, half a dozen, half":     {"2.5=[2.5 2.5e+06]", "12=[12 12000]", "half a dozen=[6]", "half=[0.5]"},
+		"in 1/8/2010 at .5":                        {"1=[1]", "8=[8]", "2010=[2010]", ".5=[0.5]"},
+		"bone, weighted, tenths and pages":         nil,
+		"":                                         nil,
+	} {
+		var got []string
+		for _, n := range numerals(text) {
+			got = append(got, fmt.Sprintf("%s=%v", text[n.start:n.end], n.readings))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestQuotations(t *testing.T) {
+	for text, want := range map[string][]string{
+		`ships named "Dunlin" or 'Eider'`:              {"Dunlin", "Eider"},
+		"the singers' names and the teacher's age":     nil,
+		"O'Brien's boats, 'n' all":                     {"n"},
+		"“Ilha” and «Île», and `a b`":                  {"Ilha", "Île", "a b"},
+		`called 'The Captain's Cat' and 'unfinished`:   {"The Captain's Cat"},
+		`an empty "" and a lone " quotation mark here`: nil,
+	} {
+		var got []string
+		for _, q := range quotations(text) {
+			got = append(got, text[q[0]:q[1]])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestSpellings lists what stands for a value and what does not: "" is nothing near, "=" the value itself.
+func TestSpellings(t *testing.T) {
+	for _, c := range []struct {
+		value task.Value
+		role  string
+		text  string
+		want  string
+	}{
+		{"France", task.RoleEqual, "ships from France", "="},
+		{"France", task.RoleEqual, "ships from FRANCE", "FRANCE"},
+		{"France", task.RoleEqual, "from San Francesco", ""},
+		{"Italy", task.RoleEqual, "the Italian ships", "Italian"},
+		{"Asia", task.RoleEqual, "asian ports", "asian"},
+		{"Spouse", task.RoleEqual, "two spouses", "spouses"},
+		{"North Carolina", task.RoleEqual, "in NorthCarolina", "NorthCarolina"},
+		{"NorthCarolina", task.RoleEqual, "in North Carolina", "North Carolina"},
+		{"Brittany Harris", task.RoleEqual, "by Britanny Harris", "Britanny Harris"},
+		{"Rylan", task.RoleEqual, "by Ryan", "Ryan"},
+		{"Cherbourg", task.RoleEqual, "in Cherrbourg", "Cherrbourg"},
+		{"Tromsø", task.RoleEqual, "in Tromso", "Tromso"},
+		{"USA", task.RoleEqual, "from the United States", "United States"},
+		{"USA", task.RoleEqual, "from the US", "US"},
+		{"United Kingdom", task.RoleEqual, "from the UK", "UK"},
+		{"CA", task.RoleEqual, "people in California", "California"},
+		{"CA", task.RoleEqual, "the cars that can", ""},
+		{"F", task.RoleEqual, "female students", "female"},
+		{"F", task.RoleEqual, "find the first of them", ""},
+		{"Comp. Sci.", task.RoleEqual, "in computer science", "computer science"},
+		{"London Gatwick", task.RoleEqual, "London Heathrow and Gatwick", "London … Gatwick"},
+		{"Green", task.RoleEqual, "the greedy", ""},
+		{"2010-05-01", task.RoleCompare, "since May 2010", "May 2010"},
+		{"2010-12-31", task.RoleCompare, "by the end of 2010", "2010"},
+		{"2010-05-17", task.RoleCompare, "in June 2010", ""},
+		{"05", task.RoleEqual, "in May", "May"},
+		{"8/%", task.RoleLike, "in August", "August"},
+		{"%ann%", task.RoleLike, "with ann in it", "="},
+		{int64(1200), task.RoleCompare, "above 1,200", "="},
+		{int64(3), task.RoleLimit, "the three largest", "three"},
+		{int64(3), task.RoleLimit, "the 3 largest", "="},
+		{int64(2), task.RoleCompare, "at least 3", "="},
+		{int64(2), task.RoleEqual, "exactly 3", ""},
+		{int64(2), task.RoleOffset, "the third largest", "="},
+		{0.5, task.RoleCompare, "above 50%", "="},
+		{int64(7), task.RoleEqual, "unit A7", ""},
+	} {
+		g := &compile.Given{Value: c.value, Role: c.role, Column: "column"}
+		got := nearSpelling(c.text, g)
+		if stands(c.text, g) {
+			got = "="
+		}
+		if got != c.want {
+			t.Errorf("%v in %q: %q, want %q", c.value, c.text, got, c.want)
+		}
+	}
+}
+
+func TestBoundPhrases(t *testing.T) {
+	for text, want := range map[string]string{
+		"more than 5 ships": "> 5", "at least 5 ships": ">= 5", "no fewer than 5": ">= 5", "not more than 5": "<= 5", "under 5": "< 5",
+		"up to 5": "<= 5", "5 or more": ">= 5", "5 tons or less": "<= 5", "in or after 5": ">= 5", "before the year 5": "< 5",
+		"below 3 and above 5": "> 5", "5 or higher than the mast": "", "exactly 5": "", "over the top of 5": "",
+	} {
+		list := numerals(text)
+		n := &list[len(list)-1]
+		got := ""
+		if b, ok := boundOf(text, n); ok {
+			got = operators[operator(b)] + " 5"
+		}
+		if got != want {
+			t.Errorf("%q bounds %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzTexts wants places inside the text of whatever a question is.
+func FuzzTexts(f *testing.F) {
+	for _, e := range plantedExamples() {
+		f.Add(e.question, e.sql)
+	}
+	f.Add("half a dozen 1/2/2010 “ü” K-12, twenty-five % one hundred and", "É. 'x")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		last := 0
+		for _, n := range numerals(text) {
+			if n.start < last || n.end <= n.start || n.end > len(text) || len(n.readings) == 0 {
+				t.Fatalf("%q: numeral %+v", text, n)
+			}
+			last = n.end
+			if b, ok := boundOf(text, &n); ok && operators[operator(b)] == "" {
+				t.Fatalf("%q: bound %+v", text, b)
+			}
+		}
+		last = 0
+		for _, q := range quotations(text) {
+			if q[0] < last || q[1] < q[0] || q[1] > len(text) {
+				t.Fatalf("%q: quotation %v", text, q)
+			}
+			last = q[1]
+		}
+		g := &compile.Given{Value: value, Role: task.RoleEqual, Column: "column"}
+		if near := nearSpelling(text, g); near != "" && !strings.Contains(near, " … ") {
+			for _, part := range strings.Fields(near) {
+				if !strings.Contains(text, part) {
+					t.Fatalf("%q in %q: %q does not stand there", value, text, near)
+				}
+			}
+		}
+	})
+}
+
+// TestDifferencesAreSeen wants what a mutant changes to show, however long the SQL is.
+func TestDifferencesAreSeen(t *testing.T) {
+	db := &schema.Database{Name: "harbour", Tables: []schema.Table{{Name: "ship", Columns: []schema.Column{
+		{Name: "name", Affinity: schema.Text, Collation: "BINARY"}, {Name: "tons", Affinity: schema.Integer, Collation: "BINARY"},
+		{Name: "built", Affinity: schema.Integer, Collation: "BINARY"},
+	}}}}
+	seen := 0
+	for _, text := range []string{
+		"SELECT name FROM ship WHERE tons > 5 AND built = 1990 OR name LIKE '%a%' ORDER BY tons LIMIT 3",
+		"SELECT name FROM ship GROUP BY name HAVING count(*) > (SELECT avg(n) FROM (SELECT count(*) AS n, built FROM ship " +
+			"WHERE tons BETWEEN 200 AND 90000 AND name <> 'a rather long name of a ship' GROUP BY built)) AND max(tons) >= 12",
+	} {
+		q, err := sqlast.Parse(text, db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &subject{Examined: &pipeline.Examined{Example: questions.Example{SQL: text}}, query: q}
+		for _, m := range witness.Mutants(q) {
+			seen++
+			difference := s.difference(&m)
+			after, before, both := strings.Cut(strings.TrimPrefix(difference, "with "), " for `")
+			if both && strings.Trim(after, "`") == strings.Trim(before, "`") || difference == "without ``" {
+				t.Errorf("%s: %s", m.SQL, difference)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d mutants", seen)
+	}
+}

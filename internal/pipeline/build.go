@@ -1,0 +1,883 @@
+// Package pipeline turns corpora into a suite: it runs every example through the passes of compilation and proof,
+// publishes what is proven, and gives every other example a reason. It must never know how agents are run on a suite,
+// and it draws nothing from the clock.
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/twin"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/corpus/toolsets"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/sql/synthesize"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/relation"
+	"golang.org/x/sync/errgroup"
+)
+
+// Options decide what is built. Everything in them but Writer, Written, WrittenRequests, Workers, WorkDir and Progress
+// is part of the suite's settings; of Vectors it is the name.
+type Options struct {
+	Corpora     []string // KIND:PATH, in order
+	Split       string   // of corpora that have splits; "" is all
+	Styles      []string
+	Seed        uint64
+	Name        string
+	Names       string // of the func style: compile.NamesObscure or compile.NamesReadable
+	SlotProfile string // of the slot and sel styles: relation.ProfileExtended or relation.ProfilePaper
+	// combinations of conditions, as condition.ParseCombination reads them: an instance of each task for each
+	Conditions []string
+	// combinations of faults, as condition.ParseFaults reads them: instances of each task for each
+	Faults             []string
+	FaultLimit         int  // tasks put under one combination of faults, drawn by the seed; 0 is all
+	Synthesize         bool // make databases of which the corpus ships the schema alone
+	MaxRows            int  // longest answer published, in rows
+	KeepEmpty          bool // publish empty answers too
+	RequireAlternative bool // publish only tasks with a second plan
+	Augment            int  // variants an example
+	Neighbours         int
+	ValidationShare    float64       // of tasks
+	Limit              int           // examples read of each corpus; 0 is all
+	StatementTimeout   time.Duration // a statement that takes longer ends the build
+	// improves the texts of the rest style's endpoints, and words changed requests; nil for none
+	Writer          compile.Writer
+	WriterName      string             // PROVIDER/NAME, for the record
+	Written         []compile.Written  // what a writer wrote before: it is not asked again
+	WrittenRequests []request.Written  // the same, of requests
+	Vectors         *embedding.Vectors // compares texts by meaning; nil compares them by their words
+	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
+	Verdicts string
+	Workers  int
+	WorkDir  string
+	Progress func(Progress)
+}
+
+// Defaults gives the options that a command starts from.
+func Defaults() Options {
+	return Options{
+		Styles: []string{task.StyleFunc}, Name: "suite", Names: compile.NamesObscure, MaxRows: 100, Neighbours: 24,
+		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute, Workers: runtime.GOMAXPROCS(0),
+	}
+}
+
+// Progress tells how far a build is.
+type Progress struct {
+	Pass        string
+	Done, Total int // databases weighted by their examples
+	Rejected    int
+}
+
+// Styles lists the styles that can be built.
+func Styles() []string {
+	return []string{task.StyleFunc, task.StyleSlot, task.StyleSel, task.StyleRest}
+}
+
+// Built is a suite in memory, with the files of its databases.
+type Built struct {
+	Suite     *suite.Suite
+	Databases map[string]string // path by name
+	Warnings  []diag.Diagnosis  // what the corpora's loaders read around, examples apart
+}
+
+// item is one example on its way.
+type item struct {
+	example   questions.Example
+	corpus    string
+	id        string
+	variantOf string // id of the source of a variant
+	query     *sqlast.Query
+	columns   []task.Column
+	found     *proof.Finding
+	draft     *compile.Draft // the query as one function: what variants and the split go by
+	forms     []*form        // one a style, in the order of the styles; nil where the example is rejected in all of them
+	rejection *suite.Rejection
+}
+
+// form is an example in one style.
+type form struct {
+	style     string
+	draft     draft // nil where the style cannot express the query
+	proof     *proof.Proof
+	found     *proof.FoundPaths // other right ways, where faults need to know them
+	rejection *suite.Rejection
+}
+
+// draft is a query compiled in some style.
+type draft interface {
+	Plans() []task.Plan
+	Literals(question string) []task.Literal
+}
+
+// source is one database with its examples.
+type source struct {
+	name      string
+	file      string
+	notes     *schema.Database
+	world     *database.World
+	schema    *schema.Database
+	items     []*item
+	variants  []*item
+	refused   []*item // variants that were tried and dropped
+	recipeSQL []string
+	made      bool                    // the rows are synthesised
+	starts    map[string]*task.Source // starting tables, by id
+}
+
+type builder struct {
+	opts     Options
+	corpora  []*questions.Corpus
+	sources  []*source
+	byName   map[string]*source
+	items    []*item // in corpus order
+	rejected []*suite.Rejection
+	read     int
+	tools    map[string][]*task.Tool // by style
+	written  []compile.Written       // by the writer
+	// isPublished names the examples that are published in some style.
+	isPublished map[string]bool
+	ways        map[string]*proof.FoundPaths // by task, where they were looked for
+	needPaths   bool                         // some fault or condition needs to know every right way
+	chooses     bool                         // some condition chooses toolkits by looking into the database
+	done        progressCounter
+}
+
+// Run builds. Errors are [*diag.Error] where the input is at fault.
+func Run(ctx context.Context, opts Options) (*Built, error) {
+	b, err := newBuilder(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	if static, err := isStatic(opts); err != nil {
+		return nil, err
+	} else if static {
+		return b.runStatic(ctx)
+	}
+	if opts.Verdicts != "" {
+		return nil, diag.Usagef("verdicts are on tasks whose tools cannot be run: others are proven")
+	}
+	if err := b.passes(ctx); err != nil {
+		return nil, err
+	}
+	return b.assemble(ctx)
+}
+
+func newBuilder(opts Options) (*builder, error) {
+	b := &builder{opts: opts, byName: map[string]*source{}, ways: map[string]*proof.FoundPaths{}}
+	faults, err := condition.ParseFaults(opts.Faults)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := condition.ParseCombinations(opts.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	b.needPaths = condition.NeedPaths(faults) || condition.ChoiceNeedsPaths(conditions)
+	b.chooses = len(instances.OfChoice.Alone(conditions)) > 0
+	if err := checkEmbedder(opts, conditions); err != nil {
+		return nil, err
+	}
+	b.done.report = opts.Progress
+	for _, style := range opts.Styles {
+		if !slices.Contains(Styles(), style) {
+			return nil, diag.Unknown("style", style, Styles())
+		}
+	}
+	return b, nil
+}
+
+// passes runs the passes from the corpora to the proofs, in order.
+func (b *builder) passes(ctx context.Context) error {
+	for _, pass := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"load", b.load},
+		{"synthesize", b.synthesize},
+		{"examine", b.examine},
+		{"name", b.name},
+		{"prove", b.prove},
+	} {
+		b.done.pass = pass.name
+		if err := pass.run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) close() {
+	for _, s := range b.sources {
+		if s.world != nil {
+			_ = s.world.Close() // read-only: nothing can be lost
+		}
+	}
+}
+
+// load reads the corpora and sorts their examples by database.
+func (b *builder) load(context.Context) error {
+	ids := map[string]string{}
+	for _, spec := range b.opts.Corpora {
+		split := b.opts.Split
+		c, err := questions.Open(spec, questions.Options{Split: split, WorkDir: b.opts.WorkDir})
+		if err != nil {
+			return err
+		}
+		b.corpora = append(b.corpora, c)
+		if b.opts.Limit > 0 && len(c.Examples) > b.opts.Limit {
+			c.Examples = c.Examples[:b.opts.Limit]
+		}
+		b.read += len(c.Examples) + len(c.Rejected)
+		names := b.addDatabases(c)
+		for _, e := range c.Examples {
+			if other, taken := ids[e.ID]; taken {
+				return diag.Usagef("example id %q stands in corpus %s and in corpus %s", e.ID, other, c.Name).
+					WithHint("build the two corpora apart, or give the examples other ids")
+			}
+			ids[e.ID] = c.Name
+			it := &item{example: e, corpus: c.Name, id: e.ID}
+			b.items = append(b.items, it)
+			if src := names[e.Database]; src != nil {
+				src.items = append(src.items, it)
+			} else {
+				it.reject(b, "missing_database", 0, 0, fmt.Sprintf("there is no database %q", e.Database))
+			}
+		}
+		for _, r := range c.Rejected {
+			b.rejected = append(b.rejected, &suite.Rejection{
+				What: "example", ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason), File: r.Position.File,
+				Line: r.Position.Line, Column: r.Position.Column, Message: r.Message,
+			})
+		}
+	}
+	if len(b.items) > 0 {
+		return nil
+	}
+	e := diag.Usagef("the corpora hold no example that can be read")
+	for _, r := range b.rejected {
+		e = diag.Usagef("no example can be read, the first because: %s", r.Message).At(r.File, r.Line, r.Column)
+		break
+	}
+	return e
+}
+
+// addDatabases gives each database of a corpus its name in the suite: its own, or with the corpus in front where
+// another corpus has one of that name. Databases without a file map to nil.
+func (b *builder) addDatabases(c *questions.Corpus) map[string]*source {
+	names := map[string]*source{}
+	for _, d := range c.Databases {
+		made := d.File == "" && d.Schema != nil && b.opts.Synthesize
+		if d.File == "" && !made {
+			continue
+		}
+		name := d.Name
+		for n := 1; b.byName[name] != nil; n++ {
+			name = c.Name + "_" + d.Name
+			if n > 1 {
+				name += "_" + strconv.Itoa(n)
+			}
+		}
+		s := &source{name: name, file: d.File, notes: d.Notes, schema: d.Schema, made: made, starts: map[string]*task.Source{}}
+		b.byName[name] = s
+		b.sources = append(b.sources, s)
+		names[d.Name] = s
+	}
+	return names
+}
+
+// reject gives the reason for which an example is published in no style.
+func (it *item) reject(b *builder, reason string, line, column int, message string) {
+	if it.rejection != nil {
+		return
+	}
+	it.rejection = it.because(reason, line, column, message)
+	b.done.reject()
+}
+
+// rejectForm gives the reason for which an example is not published in one style.
+func (it *item) rejectForm(b *builder, f *form, reason string, line, column int, message string) {
+	if f.rejection != nil {
+		return
+	}
+	f.rejection = it.because(reason, line, column, message)
+	f.rejection.Style = f.style
+	b.done.reject()
+}
+
+func (it *item) because(reason string, line, column int, message string) *suite.Rejection {
+	at := it.example.Position
+	if line > 1 || column > 0 {
+		message = fmt.Sprintf("%s (line %d, column %d of the SQL)", message, line, column)
+	}
+	what := "example"
+	if it.variantOf != "" {
+		what = "variant"
+	}
+	return &suite.Rejection{
+		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Reason: reason,
+		File: at.File, Line: at.Line, Column: at.Column, Message: message,
+	}
+}
+
+// published lists the forms in which an item is published.
+func (it *item) published() []*form {
+	if it.rejection != nil {
+		return nil
+	}
+	var list []*form
+	for _, f := range it.forms {
+		if f.rejection == nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// each runs work on every database that has examples, side by side, the ones that take longest first, so that none of
+// them is left over at the end.
+func (b *builder) each(ctx context.Context, work func(context.Context, *source) error) error {
+	order := slices.Clone(b.sources)
+	slices.SortStableFunc(order, func(x, y *source) int { return cmp.Compare(y.cost(), x.cost()) })
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(b.opts.Workers, 1))
+	for _, s := range order {
+		if len(s.items) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := work(ctx, s); err != nil {
+				return fmt.Errorf("database %s: %w", s.name, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// cost estimates how long a database takes: its examples, and the size of its file, by which their statements slow
+// down.
+func (s *source) cost() int64 {
+	const emptyFile = 100_000
+	size := int64(emptyFile)
+	if info, err := os.Stat(s.file); err == nil {
+		size += info.Size()
+	}
+	return size * int64(len(s.items))
+}
+
+// synthesize makes the databases of which the corpora ship the schema alone, with rows for what is asked of them.
+func (b *builder) synthesize(ctx context.Context) error {
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		if !s.made {
+			return nil
+		}
+		var queries []*sqlast.Query
+		for _, it := range s.items {
+			if q, err := sqlast.Parse(it.example.SQL, s.schema); err == nil {
+				queries = append(queries, q) // what cannot be parsed is rejected when it is examined
+			}
+		}
+		s.file = filepath.Join(b.opts.WorkDir, s.name+".synthesized.sqlite")
+		_, err := synthesize.Database(ctx, s.schema, queries, b.opts.Seed, s.file)
+		return err
+	})
+}
+
+// examine opens each database, parses its examples, runs their SQL, and makes variants.
+func (b *builder) examine(ctx context.Context) error {
+	b.done.total = len(b.items)
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		err := s.open(ctx, b.opts)
+		var examiner *proof.Examiner
+		if err == nil {
+			examiner, err = proof.NewExaminer(ctx, s.world, b.opts.Seed)
+		}
+		if unreadable(err) {
+			b.rejectAll(s, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer examiner.Close()
+		for _, it := range s.items {
+			if err := b.examineItem(ctx, s, examiner, it); err != nil {
+				return err
+			}
+			b.done.step()
+		}
+		if b.opts.Augment > 0 {
+			return b.vary(ctx, s, examiner)
+		}
+		return nil
+	})
+}
+
+// unreadable says whether an error lies in a database's file.
+func unreadable(err error) bool {
+	var refused *database.QueryError
+	var file *fs.PathError
+	return errors.As(err, &refused) || errors.As(err, &file)
+}
+
+func (b *builder) rejectAll(s *source, err error) {
+	if s.world != nil {
+		_ = s.world.Close() // read-only: nothing can be lost
+		s.world = nil       // so that the file stays out of the suite
+	}
+	for _, it := range s.items {
+		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
+		b.done.step()
+	}
+}
+
+func (s *source) open(ctx context.Context, opts Options) error {
+	w, err := database.Open(s.file, database.Options{Timeout: opts.StatementTimeout, Rows: proof.MaxRows})
+	if err != nil {
+		return err
+	}
+	s.world = w
+	s.schema, err = w.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	s.schema.Name = s.name
+	if s.notes != nil {
+		d := questions.Database{Name: s.name, Notes: s.notes}
+		d.Annotate(s.schema)
+	}
+	return nil
+}
+
+// examineItem parses an example, runs its SQL and takes it apart. Only Seatrial's own failures are errors.
+func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner, it *item) error {
+	q, err := sqlast.Parse(it.example.SQL, s.schema)
+	if err != nil {
+		var bad *sqlast.Error
+		if !errors.As(err, &bad) {
+			return err
+		}
+		// SQLite's own word decides whether the SQL fails or is only outside what is compiled.
+		if bad.Reason == sqlast.ReasonUnsupported {
+			var refused *database.QueryError
+			var limit *database.LimitError
+			_, runErr := s.world.Query(ctx, it.example.SQL, nil)
+			switch {
+			case errors.As(runErr, &refused):
+				it.reject(b, "failing_sql", bad.Line, bad.Column, runErr.Error())
+				return nil
+			case errors.As(runErr, &limit) && limit.Kind == database.LimitTime:
+				return b.timeLimit(it, runErr)
+			case errors.As(runErr, &limit), runErr == nil: // it runs
+			default:
+				return fmt.Errorf("example %s: %w", it.id, runErr)
+			}
+		}
+		it.reject(b, bad.Reason, bad.Line, bad.Column, bad.Message)
+		return nil
+	}
+	columns := proof.Columns(q)
+	found, err := x.Examine(ctx, q, columns)
+	if err != nil {
+		if limit := b.timeLimit(it, err); limit != nil {
+			return limit
+		}
+		return fmt.Errorf("example %s: %w", it.id, err)
+	}
+	it.found = found
+	if found.Reason != "" {
+		it.reject(b, found.Reason, found.Line, found.Column, found.Message)
+		return nil
+	}
+	it.query, it.columns, it.draft = q, columns, compile.Func(q)
+	return b.compile(s, it)
+}
+
+// compile makes the forms of an example.
+func (b *builder) compile(s *source, it *item) error {
+	var slot *compile.SlotDraft
+	var inexpressible *compile.Inexpressible
+	for _, style := range b.opts.Styles {
+		f := &form{style: style}
+		it.forms = append(it.forms, f)
+		switch style {
+		case task.StyleFunc:
+			f.draft = it.draft
+			if reason, _ := b.quality(it); reason == "" && b.opts.RequireAlternative && it.draft.Composed == nil {
+				it.rejectForm(b, f, "no_alternative", 0, 0, "there is no second plan")
+			}
+			continue
+		case task.StyleRest:
+			f.draft = compile.Rest(it.query)
+			continue
+		}
+		if slot == nil && inexpressible == nil {
+			if slot, inexpressible = compile.Slot(it.query, b.opts.SlotProfile); slot != nil {
+				for _, table := range slot.Sources {
+					s.starts[table.ID] = table
+				}
+			}
+		}
+		if inexpressible != nil {
+			it.rejectForm(b, f, inexpressible.Reason, inexpressible.Line, inexpressible.Column, inexpressible.Message)
+			continue
+		}
+		plan := slot.Plan()
+		if style == task.StyleSel {
+			var err error
+			if plan, err = slot.Sel(); err != nil {
+				return fmt.Errorf("example %s: %w", it.id, err)
+			}
+		}
+		f.draft = operations{SlotDraft: slot, plan: plan}
+	}
+	return nil
+}
+
+// operations is a query compiled to the tools of the slot or the sel style.
+type operations struct {
+	*compile.SlotDraft
+	plan task.Plan
+}
+
+// Plans gives the plan.
+func (d operations) Plans() []task.Plan { return []task.Plan{d.plan} }
+
+// timeLimit makes the error that ends the build where a statement ran into its time limit, or gives nil.
+func (b *builder) timeLimit(it *item, err error) error {
+	var limit *database.LimitError
+	if !errors.As(err, &limit) || limit.Kind != database.LimitTime {
+		return nil
+	}
+	e := &diag.Error{
+		Position: it.example.Position, Exit: diag.ExitFailed, Cause: err,
+		Message: fmt.Sprintf("example %s ran into the statement time limit of %s", it.id, b.opts.StatementTimeout),
+	}
+	return e.WithHint("raise --statement-timeout: a time limit never decides what is published")
+}
+
+// vary makes variants of the examples that can be published.
+func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error {
+	var failure error
+	values := func(table, column string) []task.Value {
+		list, err := s.world.Values(ctx, table, column, 2000)
+		failure = errors.Join(failure, err)
+		return list
+	}
+	seen := map[string]bool{}
+	for _, it := range s.items {
+		seen[it.example.Question+"\n"+it.example.SQL] = true
+	}
+	for _, it := range s.items {
+		if len(it.published()) == 0 || it.forms == nil {
+			continue
+		}
+		if reason, _ := b.quality(it); reason != "" {
+			continue
+		}
+		made := 0
+		variants := it.draft.Variants(it.example.Question, values, b.opts.Seed, it.id, 6*b.opts.Augment)
+		if failure != nil {
+			return fmt.Errorf("variants of example %s: %w", it.id, failure)
+		}
+		for n, v := range variants {
+			if made == b.opts.Augment {
+				break
+			}
+			e := it.example
+			e.Question, e.SQL, e.ID = v.Question, v.SQL, it.id+"~"+strconv.Itoa(n+1)
+			variant := &item{example: e, corpus: it.corpus, id: e.ID, variantOf: it.id}
+			if seen[e.Question+"\n"+e.SQL] {
+				variant.reject(b, "duplicate_variant", 0, 0, "another example asks the same")
+			} else if err := b.examineItem(ctx, s, x, variant); err != nil {
+				return err
+			}
+			if variant.rejection == nil {
+				if reason, message := b.quality(variant); reason != "" {
+					variant.reject(b, reason, 0, 0, message)
+				}
+			}
+			if variant.rejection != nil {
+				s.refused = append(s.refused, variant)
+				continue
+			}
+			seen[e.Question+"\n"+e.SQL] = true
+			made++
+			s.variants = append(s.variants, variant)
+		}
+	}
+	return nil
+}
+
+// quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
+// say of it, or "".
+func (b *builder) quality(it *item) (reason, message string) {
+	gold := it.found.Gold(it.columns)
+	for _, answer := range gold.Answers() {
+		switch rows := len(answer.Rows); {
+		case rows == 0 && !b.opts.KeepEmpty:
+			return "empty_result", "the answer is empty"
+		case rows > b.opts.MaxRows:
+			return "too_many_rows", fmt.Sprintf("the answer has %d rows, more than %d", rows, b.opts.MaxRows)
+		}
+	}
+	return "", ""
+}
+
+// name gathers the functions of all examples, names them, and makes the tools of every style.
+func (b *builder) name(ctx context.Context) error {
+	b.tools = map[string][]*task.Tool{}
+	for at, style := range b.opts.Styles {
+		var err error
+		switch style {
+		case task.StyleFunc, task.StyleRest:
+			b.tools[style], err = b.nameFunctions(ctx, at, style)
+		default:
+			b.tools[style] = b.operations(style)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameFunctions names the functions of one style, the at-th.
+func (b *builder) nameFunctions(ctx context.Context, at int, style string) ([]*task.Tool, error) {
+	library := compile.NewLibrary()
+	for _, it := range b.items {
+		if it.forms != nil {
+			library.Add(it.forms[at].draft.(*compile.Draft))
+		}
+	}
+	for _, s := range b.sources {
+		s.variants = slices.DeleteFunc(s.variants, func(v *item) bool {
+			d := v.forms[at].draft.(*compile.Draft)
+			if library.Knows(d) {
+				library.Add(d)
+				return false
+			}
+			v.reject(b, "changes_tools", 0, 0, "the variant would need other tools than its source")
+			s.refused = append(s.refused, v)
+			return true
+		})
+	}
+	tools, err := library.Name(b.opts.Seed, b.opts.Names)
+	if err != nil || style != task.StyleRest || b.opts.Writer == nil {
+		return tools, err
+	}
+	b.done.pass = "write"
+	tools, b.written, err = library.Rewrite(ctx, compile.Rewrite{
+		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
+	})
+	return tools, err
+}
+
+// writers is how many texts are asked for side by side.
+const writers = 8
+
+// answers lists what no text about a tool of the at-th style may tell: the answers of its examples.
+func (b *builder) answers(at int) map[string][]task.Value {
+	answers := map[string][]task.Value{}
+	for _, it := range b.items {
+		if it.forms == nil {
+			continue
+		}
+		tool := it.forms[at].draft.Plans()[0].Calls[0].Tool
+		gold := it.found.Gold(it.columns)
+		for _, answer := range gold.Answers() {
+			for _, row := range answer.Rows {
+				answers[tool] = append(answers[tool], row...)
+			}
+		}
+	}
+	return answers
+}
+
+// operations lists the tools of the slot and sel styles: the operations, which serve every database, and in sel the
+// getters of each database's starting tables.
+func (b *builder) operations(style string) []*task.Tool {
+	tools := relation.Tools(style, b.opts.SlotProfile)
+	if style != task.StyleSel {
+		return tools
+	}
+	for _, s := range b.sources {
+		getters := map[string]*task.Tool{}
+		for _, id := range slices.Sorted(maps.Keys(s.starts)) {
+			for _, t := range relation.Getters(s.starts[id]) {
+				if getters[t.Name] == nil {
+					t.Database = s.name
+					getters[t.Name] = t
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(getters)) {
+			tools = append(tools, getters[name])
+		}
+	}
+	return tools
+}
+
+// prove plays the plans of every example on its database and on the neighbours.
+func (b *builder) prove(ctx context.Context) error {
+	toolkits := map[string][]*task.Tool{}
+	for _, style := range b.opts.Styles {
+		for _, t := range b.tools[style] {
+			toolkits[t.Database] = append(toolkits[t.Database], t)
+		}
+	}
+	b.done.reset(len(b.items))
+	return b.each(ctx, func(ctx context.Context, s *source) error {
+		var items []*item
+		var recipe []*sqlast.Query
+		for _, it := range append(slices.Clone(s.items), s.variants...) {
+			if it.forms == nil {
+				if it.variantOf == "" {
+					b.done.step()
+				}
+				continue
+			}
+			items = append(items, it)
+			recipe = append(recipe, it.query)
+			s.recipeSQL = append(s.recipeSQL, it.example.SQL)
+		}
+		if len(items) == 0 {
+			return nil // nor can a damaged file be sampled
+		}
+		p, err := proof.NewProver(ctx, proof.ProverConfig{
+			Database: s.name, World: s.world, Schema: s.schema, Tools: append(slices.Clone(toolkits[""]), toolkits[s.name]...),
+			Sources: s.tables(), Recipe: recipe, Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, LongestGold: b.opts.MaxRows,
+		})
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		for _, it := range items {
+			for _, f := range it.forms {
+				if err := b.proveForm(ctx, p, it, f); err != nil {
+					return err
+				}
+			}
+			if it.variantOf == "" {
+				b.done.step()
+			}
+		}
+		return nil
+	})
+}
+
+// tables lists the starting tables of a database in the order of their ids.
+func (s *source) tables() []*task.Source {
+	list := make([]*task.Source, 0, len(s.starts))
+	for _, id := range slices.Sorted(maps.Keys(s.starts)) {
+		list = append(list, s.starts[id])
+	}
+	return list
+}
+
+func (b *builder) proveForm(ctx context.Context, p *proof.Prover, it *item, f *form) error {
+	if f.draft == nil {
+		return nil // rejected when it was compiled
+	}
+	claim := &proof.Claim{
+		Style: f.style, Query: it.query, Columns: it.columns, Plans: f.draft.Plans(),
+		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Finding: it.found,
+	}
+	proven, err := p.Prove(ctx, claim)
+	if err == nil {
+		b.judge(it, f, proven)
+		if b.needPaths && f.rejection == nil && proof.HasPaths(f.style) {
+			f.found, err = p.Paths(ctx, claim, proven)
+		}
+	}
+	if err != nil {
+		if limit := b.timeLimit(it, err); limit != nil {
+			return limit
+		}
+		return fmt.Errorf("example %s: %w", it.id, err)
+	}
+	return nil
+}
+
+// starts gives the starting tables of a form, nil in the styles that have none.
+func (f *form) starts() []task.Start {
+	if d, ok := f.draft.(operations); ok {
+		return d.Starts
+	}
+	return nil
+}
+
+// judge rejects a form that is not proven or breaks a quality rule.
+func (b *builder) judge(it *item, f *form, proof *proof.Proof) {
+	f.proof = proof
+	if reason, message := b.quality(it); reason != "" {
+		it.rejectForm(b, f, reason, 0, 0, message)
+		return
+	}
+	if proof.Reason != "" {
+		it.rejectForm(b, f, proof.Reason, 0, 0, proof.Message)
+		return
+	}
+	if b.opts.RequireAlternative && f.style == task.StyleFunc && len(proof.Plans) < 2 {
+		it.rejectForm(b, f, "no_alternative", 0, 0, proof.AlternativeMessage())
+	}
+}
+
+// Reasons is the closed list of reasons for which an example or variant is rejected, with what each means.
+func Reasons() map[string]string {
+	reasons := map[string]string{
+		"missing_database":    "the corpus has no file for the database",
+		"unreadable_database": "the file is not a database that can be opened and read",
+		"unparsable_sql":      "the SQL is not SQLite's grammar",
+		"not_a_select":        "the SQL is not one SELECT",
+		"unknown_name":        "the SQL names a table or column that the database does not have",
+		"unsupported_sql":     "the SQL runs but is outside what is compiled",
+		"failing_sql":         "SQLite refuses the SQL",
+		"indeterminate":       "the result depends on the order in which SQLite visits rows, and the right results cannot be listed",
+		"empty_result":        "the answer is empty (--keep-empty)",
+		"too_many_rows":       "the answer has too many rows (--max-rows)",
+		"no_alternative":      "there is no second plan (--require-alternative)",
+		"plan_fails":          "a call of the direct plan fails",
+		"plan_disagrees":      "the direct plan gives another result than the SQL",
+		"duplicate_variant":   "a variant asks what another example asks",
+		"changes_tools":       "a variant would need other tools than its source",
+		reasonUncertified:     "the plan of an instance does not give gold with the tools that the instance shows",
+	}
+	maps.Copy(reasons, compile.InexpressibleReasons())
+	maps.Copy(reasons, condition.Refusals())
+	maps.Copy(reasons, proof.FaultReasons())
+	maps.Copy(reasons, twin.Refusals())
+	maps.Copy(reasons, proof.ToolkitReasons())
+	maps.Copy(reasons, proof.StaticReasons())
+	maps.Copy(reasons, toolsets.Reasons())
+	for _, r := range questions.Reasons() {
+		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")
+	}
+	return reasons
+}

@@ -1,0 +1,28 @@
+package pipeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkSpider builds the whole of Spider, verification included. It reports how many examples were read a second.
+func BenchmarkSpider(b *testing.B) {
+	shared := os.Getenv("SEATRIAL_SHARED")
+	if shared == "" {
+		b.Skip("SEATRIAL_SHARED is not set: Spider is not at hand")
+	}
+	for b.Loop() {
+		o := Defaults()
+		o.Corpora, o.Seed, o.WorkDir = []string{"spider:" + filepath.Join(shared, "data/spider")}, 7, b.TempDir()
+		built, err := Run(context.Background(), o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c := built.Suite.Manifest.Counts
+		b.ReportMetric(float64(c.Read*b.N)/b.Elapsed().Seconds(), "examples/s")
+		b.ReportMetric(float64(c.Published), "published")
+		b.ReportMetric(c.MutationScore, "mutation_score")
+	}
+}

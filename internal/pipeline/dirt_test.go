@@ -1,0 +1,319 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+const orchard = `
+CREATE TABLE tree(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, planted TEXT, height REAL);
+CREATE TABLE picking(tree_id INTEGER REFERENCES tree(id), picked_on TEXT, kilos REAL);
+INSERT INTO tree VALUES (1, 'apple', '2001-03-01', 4.5), (2, 'apple', '2003-04-01', 3.5), (3, 'pear', '2001-03-01', 6.0),
+ (4, 'plum', NULL, 2.5), (5, 'pear', '2010-10-10', 3.5);
+INSERT INTO picking VALUES (1, '2020-09-01', 40.0), (1, '2021-09-03', 55.5), (2, '2020-09-02', 31.0), (3, '2020-10-01', 80.0),
+ (5, '2021-10-02', 20.0);
+`
+
+// TestDirt reads a corpus with every kind of dirt that a user's own pairs can have.
+func TestDirt(t *testing.T) {
+	dir := t.TempDir()
+	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
+	pair := func(sql string) string {
+		text, err := task.Marshal(map[string]string{"question": "What is asked by " + sql + "?", "sql": sql})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	dirt := []struct{ line, reason, message string }{
+		{pair("SELECT kind FROM tree WHERE height > 4"), "", ""},
+		{pair("SELECT kind FROM tree WHERE"), "unparsable_sql", ""},
+		{pair("kind of everything"), "unparsable_sql", ""},
+		{pair("DELETE FROM tree"), "not_a_select", "SELECT"},
+		{pair("SELECT 1 FROM tree; SELECT 2 FROM tree"), "not_a_select", "2 statements"},
+		{pair("SELECT colour FROM tree"), "unknown_name", "colour"},
+		{pair("SELECT kind\nFROM bush"), "unknown_name", "line 2, column 6"},
+		{pair("VALUES (1), (2)"), "unsupported_sql", "VALUES"},
+		{pair("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"), "unsupported_sql", "recursive"},
+		{pair("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM m"), "failing_sql", "m"},
+		{pair("SELECT kind FROM tree WHERE id = ?1"), "failing_sql", "parameter"},
+		{pair("SELECT abs(-9223372036854775807 - id) FROM tree"), "failing_sql", "overflow"},
+		{pair("SELECT no_such_function(kind) FROM tree"), "failing_sql", "no_such_function"},
+		{pair("SELECT kind FROM tree LIMIT 2"), "", ""}, // few answers are right: all are gold
+		{pair("SELECT a.id, b.id FROM tree AS a, tree AS b LIMIT 2"), "indeterminate", "limit_without_order"},
+		{pair("SELECT id FROM tree ORDER BY planted DESC, height LIMIT 1"), "", ""},
+		{pair("SELECT id FROM tree WHERE planted = '2001-03-01' ORDER BY planted LIMIT 1"), "", ""},
+		{pair("SELECT a.id, b.id FROM tree AS a, tree AS b ORDER BY a.id > 0 LIMIT 2"), "indeterminate", "tie_across_cut"},
+		{pair("SELECT kind FROM tree WHERE height > 400"), "empty_result", "empty"},
+		{pair("SELECT a.id FROM tree AS a, tree AS b, tree AS c"), "too_many_rows", "125 rows"},
+		{`{"question": "Not closed", "sql": "SELECT 1"`, "bad_row", ""},
+		{`["a list"]`, "bad_row", ""},
+		{`{"question": 5, "sql": "SELECT 1 FROM tree"}`, "bad_row", ""},
+		{"{\"question\": \"Bad \xff byte\", \"sql\": \"SELECT id FROM tree\"}", "bad_encoding", ""},
+		{`{"question": "Why?", "sql": "SELECT id FROM tree", "comment": "x"}`, "unknown_field", "comment"},
+		{`{"question": "  ", "sql": "SELECT id FROM tree"}`, "empty_question", ""},
+		{`{"question": "Which?", "sql": ""}`, "empty_sql", ""},
+		{`{"question": "Which kinds?", "sql": "SELECT DISTINCT kind FROM tree", "id": "kinds"}`, "", ""},
+		{`{"question": "Which kinds again?", "sql": "SELECT DISTINCT kind FROM tree", "id": "kinds"}`, "duplicate_id", "kinds"},
+		{pair("SELECT count(*) FROM picking WHERE kilos > (SELECT avg(kilos) FROM picking)"), "", ""},
+	}
+	var lines []string
+	for _, d := range dirt {
+		lines = append(lines, d.line)
+	}
+	examples := writeLines(t, filepath.Join(dir, "examples.jsonl"), lines...)
+	s := run(t, ownOptions(t, "sql:"+file+","+examples))
+	if s.Manifest.Counts.Read != len(dirt) {
+		t.Errorf("%d examples were read, want %d", s.Manifest.Counts.Read, len(dirt))
+	}
+	byLine := map[int]*suite.Rejection{}
+	for _, r := range s.Rejected {
+		if r.File != examples && r.File != "examples.jsonl" {
+			t.Errorf("%s: file %q", r.ID, r.File)
+		}
+		byLine[r.Line] = r
+	}
+	for i, d := range dirt {
+		r := byLine[i+1]
+		switch {
+		case r == nil && d.reason != "":
+			t.Errorf("line %d is published, want %s: %s", i+1, d.reason, d.line)
+		case r != nil && d.reason != r.Reason:
+			t.Errorf("line %d: %s (%s), want %q: %s", i+1, r.Reason, r.Message, d.reason, d.line)
+		case r != nil && !strings.Contains(r.Message, d.message):
+			t.Errorf("line %d: message %q, want %q in it", i+1, r.Message, d.message)
+		}
+	}
+
+	o := ownOptions(t, "sql:"+file+","+examples)
+	o.KeepEmpty, o.RequireAlternative = true, true
+	strict := run(t, o).Manifest.Counts
+	if strict.RejectedByReason["empty_result"] != 0 || strict.RejectedByReason["no_alternative"] == 0 || strict.Published != 1 {
+		t.Errorf("with --keep-empty and --require-alternative: %+v", strict)
+	}
+	o.RequireAlternative = false
+	if kept := run(t, o).Manifest.Counts; kept.Published != s.Manifest.Counts.Published+1 {
+		t.Errorf("with --keep-empty %d are published, %d without", kept.Published, s.Manifest.Counts.Published)
+	}
+}
+
+// TestBrokenDatabases reads a corpus of several databases of which one is missing and one is damaged, and one has a
+// schema that is hard to grow neighbours for.
+func TestBrokenDatabases(t *testing.T) {
+	dir := t.TempDir()
+	good := makeFile(t, filepath.Join(dir, "database/good/good.sqlite"), orchard)
+	damaged := filepath.Join(dir, "database/damaged/damaged.sqlite")
+	makeFile(t, damaged, orchard)
+	makeFile(t, filepath.Join(dir, "database/odd/odd.sqlite"), `
+		CREATE TABLE "order"("group by" TEXT COLLATE NOCASE UNIQUE, n INT CHECK (n > 0), twice INT GENERATED ALWAYS AS (n * 2) VIRTUAL);
+		CREATE TABLE pair(a TEXT, b TEXT, note TEXT, PRIMARY KEY (a, b)) WITHOUT ROWID;
+		CREATE TABLE chain(id INTEGER PRIMARY KEY, next INTEGER NOT NULL REFERENCES chain(id));
+		CREATE TABLE switch(on_off BOOLEAN PRIMARY KEY NOT NULL, label TEXT UNIQUE NOT NULL);
+		CREATE VIEW busy AS SELECT "group by" AS g FROM "order" WHERE n > 1;
+		CREATE TABLE void(x);
+		INSERT INTO "order"("group by", n) VALUES ('Abc', 1), ('d''e', 2), (NULL, 3);
+		INSERT INTO pair VALUES ('x', 'y', NULL), ('x', 'z', 'n'), ('w', 'y', '');
+		INSERT INTO chain VALUES (1, 2), (2, 1), (3, 3);
+		INSERT INTO switch VALUES (0, 'off'), (1, 'on');`)
+	data, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(data); i++ {
+		data[i] = 0xA5 // every page but the one with the schema
+	}
+	if err := os.WriteFile(damaged, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	add := func(database, sql string) {
+		text, err := task.Marshal(map[string]string{"db_id": database, "question": "Asked: " + sql, "query": sql})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, string(text))
+	}
+	add("good", "SELECT kind FROM tree WHERE height > 4")
+	add("absent", "SELECT kind FROM tree")
+	add("damaged", "SELECT kind FROM tree")
+	add("damaged", "SELECT count(*) FROM tree")
+	odd := []string{
+		`SELECT "group by" FROM "order" WHERE n > 1`,
+		`SELECT twice FROM "order" WHERE "group by" = 'abc'`,
+		`SELECT note FROM pair WHERE a = 'x'`,
+		`SELECT id FROM chain WHERE next IN (SELECT id FROM chain WHERE id < 3)`,
+		`SELECT label FROM switch WHERE on_off = 1`,
+		`SELECT g FROM busy`,
+		`SELECT count(*) FROM void`,
+	}
+	for _, sql := range odd {
+		add("odd", sql)
+	}
+	add("../good", "SELECT kind FROM tree")
+	writeLines(t, filepath.Join(dir, "dev.json"), "[", strings.Join(rows, ",\n"), "]")
+	writeLines(t, filepath.Join(dir, "tables.json"), "[]")
+	s := run(t, ownOptions(t, "spider:"+dir))
+	c := s.Manifest.Counts
+	want := map[string]int{"missing_database": 1, "unreadable_database": 2, "bad_database": 1}
+	for reason, n := range want {
+		if c.RejectedByReason[reason] != n {
+			t.Errorf("%s: %d, want %d", reason, c.RejectedByReason[reason], n)
+		}
+	}
+	if c.Published < 1+len(odd) {
+		t.Errorf("%d are published", c.Published)
+	}
+	if len(s.Manifest.Databases) != 2 {
+		t.Errorf("databases %v, want good and odd", s.Manifest.Databases)
+	}
+	for _, r := range s.Rejected {
+		if want[r.Reason] == 0 {
+			t.Errorf("%+v", *r)
+		}
+	}
+}
+
+// TestOtherReasons provokes what only variants meet, and checks that every reason is documented.
+func TestOtherReasons(t *testing.T) {
+	dir := t.TempDir()
+	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
+	line := func(kind string) string {
+		return fmt.Sprintf(`{"question": "How high are the trees of kind %s?", "sql": "SELECT height FROM tree WHERE kind = '%s'"}`, kind, kind)
+	}
+	examples := writeLines(t, filepath.Join(dir, "examples.jsonl"), line("apple"), line("pear"), line("plum"))
+	o := ownOptions(t, "sql:"+file+","+examples)
+	o.Augment = 2
+	s := run(t, o)
+	if c := s.Manifest.Counts; c.VariantsRefused["duplicate_variant"] == 0 || c.Variants != 0 || c.Published != 3 {
+		t.Errorf("%+v", c)
+	}
+	for _, r := range s.Rejected {
+		if r.What != "variant" || !strings.Contains(r.ID, "~") {
+			t.Errorf("%+v", *r)
+		}
+	}
+	// More rows than a call may return: as an answer that may be published, the plan fails.
+	file = makeFile(t, filepath.Join(dir, "long.sqlite"), `CREATE TABLE t(x INTEGER);
+		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10500) SELECT i FROM n;`)
+	examples = writeLines(t, filepath.Join(dir, "long.jsonl"), `{"question": "All of them?", "sql": "SELECT x FROM t"}`)
+	for most, reason := range map[int]string{100: "too_many_rows", 20_000: "plan_fails"} {
+		o := ownOptions(t, "sql:"+file+","+examples)
+		o.MaxRows = most
+		if c := run(t, o).Manifest.Counts; c.RejectedByReason[reason] != 1 {
+			t.Errorf("at most %d rows: %v, want %s", most, c.RejectedByReason, reason)
+		}
+	}
+	for reason, meaning := range Reasons() {
+		if meaning == "" || strings.Trim(reason, "abcdefghijklmnopqrstuvwxyz_") != "" {
+			t.Errorf("reason %q means %q", reason, meaning)
+		}
+	}
+}
+
+// TestSeveralCorpora builds corpora whose databases, and whose examples, have the same names.
+func TestSeveralCorpora(t *testing.T) {
+	dir := t.TempDir()
+	var specs []string
+	for i, script := range []string{orchard, orchard + "INSERT INTO tree VALUES (9, 'fig', NULL, 9.0);", orchard} {
+		folder := filepath.Join(dir, fmt.Sprint(i))
+		file := makeFile(t, filepath.Join(folder, "orchard.sqlite"), script)
+		examples := writeLines(t, filepath.Join(folder, "examples.jsonl"),
+			fmt.Sprintf(`{"id": "tall-%d", "question": "Which trees are above 4 metres?", "sql": "SELECT kind FROM tree WHERE height > 4"}`, i))
+		specs = append(specs, "sql:"+file+","+examples)
+	}
+	s := run(t, ownOptions(t, specs...))
+	var names []string
+	for _, d := range s.Manifest.Databases {
+		names = append(names, d.Name)
+	}
+	if len(names) != 3 || len(slices.Compact(slices.Clone(names))) != 3 || !slices.Contains(names, "orchard") {
+		t.Errorf("databases %v", names)
+	}
+	if len(s.Tasks) != 3 || len(s.Tasks[0].Gold.Rows) != 2 || len(s.Tasks[1].Gold.Rows) != 3 {
+		t.Fatalf("%d tasks", len(s.Tasks))
+	}
+	for i, tk := range s.Tasks {
+		kit := s.Toolkit(s.Instances[i], tk)
+		if len(kit) == 0 || !slices.ContainsFunc(kit, func(tool *task.Tool) bool { return tool.Name == tk.Plans[0].Calls[0].Tool }) {
+			t.Errorf("%s: its tool is not among the %d of %s", tk.ID, len(kit), tk.Database)
+		}
+	}
+
+	_, err := Run(t.Context(), ownOptions(t, specs[0], specs[0]))
+	var bad *diag.Error
+	if !errors.As(err, &bad) || bad.Exit != diag.ExitUsage || !strings.Contains(err.Error(), "tall-0") || bad.Hint == "" {
+		t.Errorf("an id in two corpora: error %v", err)
+	}
+}
+
+// TestTimeLimit ends a build by name where an example's SQL runs into the time limit, whether it is compiled or not.
+func TestTimeLimit(t *testing.T) {
+	dir := t.TempDir()
+	file := makeFile(t, filepath.Join(dir, "orchard.sqlite"), orchard)
+	var from []string
+	for i := range 20 {
+		from = append(from, fmt.Sprintf("tree AS t%d", i))
+	}
+	for _, endless := range []string{
+		"SELECT count(*) FROM " + strings.Join(from, ", "),
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+	} {
+		examples := writeLines(t, filepath.Join(dir, "examples.jsonl"),
+			`{"id": "quick", "question": "How many trees?", "sql": "SELECT count(*) FROM tree"}`,
+			`{"id": "endless", "question": "How many rows?", "sql": "`+endless+`"}`)
+		o := ownOptions(t, "sql:"+file+","+examples)
+		o.StatementTimeout = 500 * time.Millisecond
+		built, err := Run(t.Context(), o)
+		var bad *diag.Error
+		if !errors.As(err, &bad) || bad.Exit != diag.ExitFailed || !strings.Contains(err.Error(), "endless") ||
+			!strings.Contains(bad.Hint, "--statement-timeout") || bad.Position.Line != 2 {
+			t.Errorf("built %v, error %v; want one that names the example and what to do", built != nil, err)
+		}
+	}
+}
+
+// TestBird builds the part of BIRD's development set whose database is at hand.
+func TestBird(t *testing.T) {
+	shared := os.Getenv("SEATRIAL_SHARED")
+	if shared == "" {
+		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
+	}
+	if underRace {
+		t.Skip("corpus-sized checks use the ordinary build")
+	}
+	o := Defaults()
+	o.Corpora, o.Seed, o.WorkDir, o.Workers = []string{"bird:" + filepath.Join(shared, "data/bird")}, 7, t.TempDir(), 2
+	s := run(t, o)
+	c := s.Manifest.Counts
+	if c.Read != 1534 || c.RejectedByReason["missing_database"] != 1534-129 {
+		t.Errorf("read %d, missing %d", c.Read, c.RejectedByReason["missing_database"])
+	}
+	t.Logf("published %d of 129, rejected %v, structured %d, with a second plan %d, mutation score %.4f, weak %d, guessable %d",
+		c.Published, c.RejectedByReason, c.Structured, c.TasksWithAlternative, c.MutationScore, c.Weak, c.Guessable)
+	for _, r := range s.Rejected {
+		if r.Reason != "missing_database" {
+			t.Logf("%s %s:%d: %s: %s", r.ID, r.File, r.Line, r.Reason, r.Message)
+		}
+	}
+	// What runs, is determinate, is not empty and has at most 100 rows is to be published.
+	proper := 129
+	for _, reason := range []string{"failing_sql", "indeterminate", "empty_result", "too_many_rows"} {
+		proper -= c.RejectedByReason[reason]
+	}
+	if 100*c.Published < 97*proper {
+		t.Errorf("%d of %d are published, want 97 %%", c.Published, proper)
+	}
+	if 100*c.TasksWithAlternative < 95*c.Structured {
+		t.Errorf("%d of %d structured tasks have a second plan", c.TasksWithAlternative, c.Structured)
+	}
+}

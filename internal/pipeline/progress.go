@@ -1,0 +1,34 @@
+package pipeline
+
+import "sync"
+
+// progressCounter counts what the databases that are worked on side by side have done.
+type progressCounter struct {
+	mu       sync.Mutex
+	report   func(Progress)
+	pass     string
+	done     int
+	total    int
+	rejected int
+}
+
+func (p *progressCounter) reset(total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.total = 0, total
+}
+
+func (p *progressCounter) step() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	if p.report != nil {
+		p.report(Progress{Pass: p.pass, Done: p.done, Total: p.total, Rejected: p.rejected})
+	}
+}
+
+func (p *progressCounter) reject() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rejected++
+}

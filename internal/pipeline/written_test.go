@@ -1,0 +1,344 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/request"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+)
+
+// scripted is a writer that answers by a function of what it is asked.
+type scripted struct {
+	write func(request string, drop bool) string
+	asked atomic.Int64
+}
+
+func (s *scripted) Write(_ context.Context, prompt string) (string, error) {
+	s.asked.Add(1)
+	asked, _, _ := strings.Cut(prompt, "\nYour last text was refused")
+	at := strings.LastIndex(asked, "The request:\n")
+	if at < 0 {
+		return "", fmt.Errorf("the prompt asks for nothing: %s", prompt)
+	}
+	return s.write(strings.TrimSpace(asked[at+len("The request:\n"):]), strings.HasPrefix(prompt, "A program wrote")), nil
+}
+
+// politely words a request as somebody with time to spare.
+func politely(asked string, drop bool) string {
+	if drop {
+		return "Be so kind: " + strings.Replace(asked, "a certain", "a particular", 1)
+	}
+	return "Would you be so very kind as to look into the records for me and then let me have what comes here: " + asked
+}
+
+// wordEmbedder embeds as the model server does.
+type wordEmbedder struct{}
+
+func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float64, error) {
+	var list [][]float64
+	for _, text := range texts {
+		list = append(list, modeltest.Embed(text))
+	}
+	return list, nil
+}
+
+// writtenOptions put the beginning of the demo under the conditions that a writer words.
+func writtenOptions(t *testing.T, w compile.Writer, workers int) Options {
+	o := requestOptions(t.TempDir(), workers)
+	o.Conditions = []string{"drop-detail", "clarify", "paraphrase", "surface"}
+	o.Limit, o.Styles = 30, []string{"func"}
+	if underRace {
+		o.Limit = 6
+	}
+	o.Writer, o.WriterName = w, "test/scribe"
+	return o
+}
+
+// drifts is all that verify has to say of a suite.
+func drifts(t *testing.T, s *suite.Suite) string {
+	t.Helper()
+	outcome, err := proof.Suite(t.Context(), s, proof.Options{Workers: 2, StatementTimeout: proof.DefaultTimeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, d := range outcome.Drift {
+		list = append(list, d.Instance+": "+d.Message)
+	}
+	return strings.Join(list, "\n")
+}
+
+// TestWritten lets writers of all kinds word requests. Whatever they write, every task is published under each
+// condition that rules alone publish it under; what a writer worded says so, and says what it has to; the rest is
+// counted; and verify agrees with all of it, without a writer.
+func TestWritten(t *testing.T) {
+	plain, _ := writtenSuite(t, writtenOptions(t, nil, 2))
+	for _, test := range []struct {
+		name  string
+		write func(asked string, drop bool) string
+		all   bool // of what it writes is taken, else nothing
+	}{
+		{"good", politely, true},
+		{"silent", func(string, bool) string { return "" }, false},
+		{"chatty", func(asked string, drop bool) string { return "Here is the wording:\n\n" + politely(asked, drop) }, false},
+		{"lazy", func(asked string, drop bool) string {
+			if drop {
+				return strings.Replace(asked, "a certain", "an", 1)
+			}
+			return asked
+		}, false},
+		{"forgetful", func(_ string, drop bool) string {
+			return "Which of all of these records are there in the books of the house?"
+		}, false},
+		{"inventive", func(asked string, drop bool) string { return politely(asked, drop) + " Only those of 1987 count." }, false},
+		{"well travelled", func(asked string, drop bool) string { return politely(asked, drop) + " Only those in Timbuktu count." }, false},
+		{"contrary", func(asked string, drop bool) string {
+			if slices.ContainsFunc([]string{" not ", " no ", "never", "none", "without", "other than", "unknown"}, func(w string) bool {
+				return strings.Contains(asked, w)
+			}) {
+				return ""
+			}
+			return politely(asked, drop) + " That must never be told, though."
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := &scripted{write: test.write}
+			s, _ := writtenSuite(t, writtenOptions(t, w, 2))
+			for _, name := range []string{"drop-detail", "clarify", "paraphrase"} {
+				with, without := s.Manifest.Counts.Instances[name], plain.Manifest.Counts.Instances[name]
+				if with.Certified < without.Certified || name != "paraphrase" && with.Certified != without.Certified {
+					t.Errorf("%s: %d are certified, by rules alone %d", name, with.Certified, without.Certified)
+				}
+				if test.all && with.Fallback*10 > with.Certified || !test.all && with.Fallback != with.Certified {
+					t.Errorf("%s: of %d certified %d are worded by rules", name, with.Certified, with.Fallback)
+				}
+			}
+			if test.all && w.asked.Load() > int64(len(s.Tasks)*3) {
+				t.Errorf("a good writer was asked %d times about %d tasks", w.asked.Load(), len(s.Tasks))
+			}
+			checkWorded(t, s, plain)
+			if said := drifts(t, s); said != "" {
+				t.Errorf("verify: %s", said)
+			}
+		})
+	}
+}
+
+// checkWorded wants what rules worded to read as in a suite that had no writer, and what the writer worded to be
+// marked, to be among what it wrote, and to hold no word of any value that the certificate names.
+func checkWorded(t *testing.T, s, plain *suite.Suite) {
+	t.Helper()
+	texts := map[string]bool{}
+	for _, line := range s.Written {
+		w, ofRequest, err := request.ReadWritten(*line)
+		if err != nil || !ofRequest {
+			t.Fatalf("%s: %t, %v", *line, ofRequest, err)
+		}
+		texts[w.Text] = true
+	}
+	rules := map[string]string{}
+	for _, in := range plain.Instances {
+		if len(in.Conditions) > 0 {
+			rules[in.ID] = string(in.Conditions[0].Parameters)
+		}
+	}
+	proofs := map[string]*suite.Certificate{}
+	for _, c := range s.Certificates {
+		proofs[c.Instance] = c
+	}
+	for _, in := range s.Instances {
+		if len(in.Conditions) == 0 {
+			continue
+		}
+		r, err := in.Conditions[0].Request()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Writer == "" {
+			if string(in.Conditions[0].Parameters) != rules[in.ID] {
+				t.Errorf("%s reads as nobody wrote it: %s", in.ID, in.Conditions[0].Parameters)
+			}
+			continue
+		}
+		if r.Writer != "test/scribe" || !texts[r.Texts[0].Content] || in.Conditions[0].Name == condition.NameSurface {
+			t.Errorf("%s: %s", in.ID, in.Conditions[0].Parameters)
+		}
+		if proven := proofs[in.ID]; proven.Request != nil {
+			if !slices.Contains(proven.Checks, proof.CheckWritten) {
+				t.Errorf("%s: %q", in.ID, proven.Checks)
+			}
+			for _, value := range proven.Request.Values {
+				told, _ := task.DecodeValue(value)
+				if s, isText := told.(string); isText && strings.Contains(strings.ToLower(r.Texts[0].Content), strings.ToLower(s)) {
+					t.Errorf("%s: %q tells %s", in.ID, r.Texts[0].Content, value)
+				}
+			}
+		}
+	}
+}
+
+// TestWrittenLiars lets a writer fill in what was left open with each of the values that it could be: whatever it is,
+// nothing of it is taken, so that what is published is the same for every value.
+func TestWrittenLiars(t *testing.T) {
+	plain, _ := writtenSuite(t, writtenOptions(t, nil, 2))
+	values := map[string][]string{} // by what the request reads
+	for i, in := range plain.Instances {
+		if proof := plain.Certificates[i].Request; proof != nil && len(in.Conditions) > 0 {
+			r, err := in.Conditions[0].Request()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range proof.Values {
+				told, _ := task.DecodeValue(v)
+				values[r.Texts[0].Content] = append(values[r.Texts[0].Content], fmt.Sprint(told))
+			}
+		}
+	}
+	for nth := range 5 {
+		lied := atomic.Int64{}
+		w := &scripted{write: func(asked string, drop bool) string {
+			list := values[asked]
+			if !drop || nth >= len(list) {
+				return ""
+			}
+			lied.Add(1)
+			text := politely(asked, true)
+			switch nth % 3 {
+			case 0:
+				return text + " The one that I mean is " + list[nth] + "."
+			case 1:
+				return text + " The one that I mean is " + strings.ToLower(list[nth]) + "."
+			default:
+				return strings.Replace(text, "a particular", "a particular one, "+list[nth]+", the", 1)
+			}
+		}}
+		s, _ := writtenSuite(t, writtenOptions(t, w, 2))
+		if c := s.Manifest.Counts.Instances["drop-detail"]; c.Fallback != c.Certified || lied.Load() < int64(c.Certified) {
+			t.Errorf("of %d certified, %d are worded by rules, after %d lies", c.Certified, c.Fallback, lied.Load())
+		}
+	}
+}
+
+// TestWrittenAgain builds by one worker and by eight, and again from what was written with a writer that is never
+// asked: the bytes are the same, with vectors and without.
+func TestWrittenAgain(t *testing.T) {
+	for _, meaning := range []bool{false, true} {
+		options := func(w compile.Writer, workers int) Options {
+			o := writtenOptions(t, w, workers)
+			o.Limit = 12
+			if meaning {
+				o.Vectors = vectorsOf(t)
+			}
+			return o
+		}
+		// Of some texts it takes a second attempt, of others all three fail.
+		write := func(asked string, drop bool) string {
+			if len(asked)%4 == 0 {
+				return "No."
+			}
+			return politely(asked, drop)
+		}
+		s, first := writtenSuite(t, options(&scripted{write: write}, 1))
+		_, second := writtenSuite(t, options(&scripted{write: write}, 8))
+		compareFolders(t, first, second)
+		o := options(&scripted{write: func(asked string, _ bool) string {
+			t.Errorf("somebody is asked about %q", asked)
+			return ""
+		}}, 2)
+		for _, line := range s.Written {
+			w, _, err := request.ReadWritten(*line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.WrittenRequests = append(o.WrittenRequests, w)
+		}
+		_, third := writtenSuite(t, o)
+		compareFolders(t, first, third)
+		if (len(s.Vectors) > 0) != meaning {
+			t.Errorf("%d vectors are kept", len(s.Vectors))
+		}
+	}
+}
+
+func vectorsOf(t *testing.T) *embedding.Vectors {
+	t.Helper()
+	v, err := embedding.New("test/words", nil, wordEmbedder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestWrittenFar compares by meaning: a wording that shares too few words with its own request, or more with another's,
+// is refused, which it is not without vectors.
+func TestWrittenFar(t *testing.T) {
+	wander := func(asked string, drop bool) string {
+		return politely(asked, drop) + strings.Repeat(" and so on, ever onwards over hills and dales and rivers wide", 4)
+	}
+	o := writtenOptions(t, &scripted{write: wander}, 2)
+	o.Conditions, o.Limit = []string{"paraphrase"}, 6
+	near, _ := writtenSuite(t, o)
+	o.Vectors, o.WorkDir = vectorsOf(t), t.TempDir()
+	far, _ := writtenSuite(t, o)
+	a, b := near.Manifest.Counts.Instances["paraphrase"], far.Manifest.Counts.Instances["paraphrase"]
+	if a.Fallback == a.Certified || b.Fallback != b.Certified {
+		t.Errorf("without vectors %+v, with them %+v", a, b)
+	}
+	if !slices.ContainsFunc(far.Written, func(line *json.RawMessage) bool { return strings.Contains(string(*line), request.ComplainFar) }) {
+		t.Error("nothing is refused for what it means")
+	}
+}
+
+// TestWrittenDrift changes what a suite keeps of a writer in one place at a time: verify finds each.
+func TestWrittenDrift(t *testing.T) {
+	o := writtenOptions(t, &scripted{write: politely}, 2)
+	o.Limit, o.Vectors = 6, vectorsOf(t)
+	o.Conditions = append(o.Conditions, "replace-tool:3")
+	_, dir := writtenSuite(t, o)
+	at := func(s *suite.Suite, part string) int {
+		return slices.IndexFunc(s.Written, func(line *json.RawMessage) bool {
+			return strings.Contains(string(*line), part) && strings.Contains(string(*line), `"accepted":true`)
+		})
+	}
+	change := func(s *suite.Suite, i int, from, to string) {
+		line := json.RawMessage(strings.Replace(string(*s.Written[i]), from, to, 1))
+		s.Written[i] = &line
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *suite.Suite)
+		want   string
+	}{
+		{"nothing", func(*suite.Suite) {}, ""},
+		{"a wording", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), "very kind", "very very kind") }, "there is no vector"},
+		{"a lie", func(s *suite.Suite) { change(s, at(s, `"drop-detail"`), "Be so kind", "Be so kind in 1987") }, "it is not known what the writer wrote"},
+		{"a line less", func(s *suite.Suite) { s.Written = s.Written[1:] }, "it is not known what the writer wrote"},
+		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) }, "is not what they are worded by"},
+		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingWriter] = "test/other" }, "instance and certificate were"},
+		{"no vectors", func(s *suite.Suite) { s.Vectors = nil }, "there is no vector"},
+		{"another measure", func(s *suite.Suite) { delete(s.Manifest.Settings, proof.SettingEmbeddings) }, "nothing measures similarity as"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := suite.Load(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.change(s)
+			if said := drifts(t, s); c.want == "" && said != "" || !strings.Contains(said, c.want) {
+				t.Errorf("want %q, found %q", c.want, said)
+			}
+		})
+	}
+}

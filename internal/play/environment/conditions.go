@@ -1,0 +1,172 @@
+package environment
+
+import (
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// stages are the steps of the conditions, sorted by what they do. With no steps every stage is empty and a call passes
+// through unchanged.
+type stages struct {
+	refusers   []staged[condition.Refuser]
+	arguments  []staged[condition.ArgumentStep]
+	values     []staged[condition.ValueStep]
+	results    []staged[condition.ResultStep]
+	besides    []staged[condition.BesideStep]
+	pages      []staged[condition.PageStep]
+	deliveries []staged[condition.DeliveryStep]
+	companions []staged[condition.Companion]
+	specific   []staged[condition.SpecificationStep]
+}
+
+// staged is a step in one of its powers.
+type staged[S any] struct {
+	name string
+	step S
+}
+
+func newStages(steps []condition.Step) stages {
+	return stages{
+		refusers:   able[condition.Refuser](steps),
+		arguments:  able[condition.ArgumentStep](steps),
+		values:     able[condition.ValueStep](steps),
+		results:    able[condition.ResultStep](steps),
+		besides:    able[condition.BesideStep](steps),
+		pages:      able[condition.PageStep](steps),
+		companions: able[condition.Companion](steps),
+		specific:   able[condition.SpecificationStep](steps),
+		deliveries: able[condition.DeliveryStep](steps),
+	}
+}
+
+// able lists the steps that have the power S, in their order.
+func able[S any](steps []condition.Step) []staged[S] {
+	var list []staged[S]
+	for _, s := range steps {
+		if power, ok := s.(S); ok {
+			list = append(list, staged[S]{name: s.Name(), step: power})
+		}
+	}
+	return list
+}
+
+func (c *call) decided(name string, d *condition.Decision) {
+	if d == nil {
+		return
+	}
+	c.decisions = append(c.decisions, transcript.Event{
+		Kind: transcript.EventDecision, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
+		Condition: name, Applied: d.Applied, Detail: d.Detail,
+	})
+}
+
+// refuse asks the refusers in turn and gives the first refusal.
+func (s *stages) refuse(c *call) *task.ToolError {
+	for _, r := range s.refusers {
+		refusal, decision := r.step.Refuse(&c.about)
+		c.decided(r.name, decision)
+		if refusal != nil {
+			c.anomaly = true
+			return refusal
+		}
+	}
+	return nil
+}
+
+func (s *stages) changeArguments(c *call) *task.ToolError {
+	for _, a := range s.arguments {
+		changed, refusal, decision := a.step.ChangeArguments(&c.about, c.arguments)
+		c.decided(a.name, decision)
+		if refusal != nil {
+			c.anomaly = true
+			return refusal
+		}
+		c.altered = c.altered || decision != nil && decision.Applied
+		c.arguments = changed
+	}
+	return nil
+}
+
+// changeValues gives the values to bind. Decisions are recorded for the episode's world alone: on a neighbour the same
+// change is made, and said once.
+func (s *stages) changeValues(c *call, values []task.Value, world int) []task.Value {
+	for _, v := range s.values {
+		changed, decision := v.step.ChangeValues(&c.about, values)
+		if world == 0 {
+			c.decided(v.name, decision)
+			c.altered = c.altered || decision != nil && decision.Applied
+		}
+		values = changed
+	}
+	return values
+}
+
+// changesRows says whether some step may change the rows of a result or what stands beside them.
+func (s *stages) changesRows() bool {
+	return len(s.results) > 0 || len(s.besides) > 0 || len(s.pages) > 0
+}
+
+// changesCalls says whether some step may change what a body is given or what it returns.
+func (s *stages) changesCalls() bool {
+	return len(s.arguments) > 0 || len(s.values) > 0 || s.changesRows()
+}
+
+// changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them
+// the part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for
+// the episode's world alone.
+func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed condition.Payload, whole *condition.Payload) {
+	decide := func(name string, d *condition.Decision) {
+		if world == 0 {
+			c.decided(name, d)
+		}
+	}
+	before := p
+	for _, r := range s.results {
+		changed, decision := r.step.ChangeResult(&c.about, p)
+		decide(r.name, decision)
+		p = changed
+	}
+	p.Beside = append(p.Beside[:len(p.Beside):len(p.Beside)], s.beside(c, decide)...)
+	for _, d := range s.pages {
+		part, decision := d.step.Divide(&c.about, p)
+		decide(d.name, decision)
+		if decision != nil && decision.Applied {
+			whole = &condition.Payload{}
+			*whole = p
+		}
+		p = part
+	}
+	c.anomaly = c.anomaly || world == 0 && differs(&before, &p)
+	return p, whole
+}
+
+// beside gives what stands beside what a call hands over.
+func (s *stages) beside(c *call, decide func(name string, d *condition.Decision)) []condition.Field {
+	var fields []condition.Field
+	for _, b := range s.besides {
+		said, decision := b.step.Beside(&c.about, c.arguments)
+		decide(b.name, decision)
+		fields = append(fields, said...)
+	}
+	return fields
+}
+
+// companion finds the step that answers calls to a tool of its own, with the name of its condition.
+func (s *stages) companion(tool string) (condition.Companion, string) {
+	for _, step := range s.companions {
+		if step.step.Serves(tool) {
+			return step.step, step.name
+		}
+	}
+	return nil, ""
+}
+
+func (s *stages) changeDelivery(c *call) {
+	for _, step := range s.deliveries {
+		changed, decision := step.step.ChangeDelivery(&c.about, c.delivery)
+		c.decided(step.name, decision)
+		c.anomaly = c.anomaly || redelivered(&c.delivery, &changed)
+		c.delivery = changed
+	}
+}

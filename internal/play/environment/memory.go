@@ -1,0 +1,153 @@
+package environment
+
+import (
+	"container/list"
+	"encoding/json"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Memory remembers what calls gave, for all environments that share it: worlds do not change, so that what a call gives
+// is a function of the worlds, the tool and the arguments, where these refer to no earlier call and no condition has a
+// hand in what the body is given or returns. Transcripts are the same with and without it. It keeps within its bound,
+// forgets what nobody asked for longest, and is safe for concurrent use.
+type Memory struct {
+	bound int
+
+	mu     sync.Mutex
+	scenes map[sceneKey]*scene
+	known  map[memoryKey]*list.Element
+	recent *list.List // of *memory, the one that was used last in front
+	bytes  int
+}
+
+// NewMemory makes an empty memory of that many bytes. Worlds of environments that share it must be comparable.
+func NewMemory(bound int) *Memory {
+	return &Memory{bound: bound, scenes: map[sceneKey]*scene{}, known: map[memoryKey]*list.Element{}, recent: list.New()}
+}
+
+// scene is a world with its neighbours and the limits of calls: the last one of a chain that holds one world each.
+type scene struct{ sceneKey }
+
+type sceneKey struct {
+	before *scene
+	world  World
+	limits Limits
+}
+
+// memoryKey is a call: its arguments are the JSON that the agent wrote.
+type memoryKey struct {
+	scene     *scene
+	tool      *tool
+	arguments string
+}
+
+// memory is what a call gave. It is shared by episodes and does not change.
+type memory struct {
+	key       memoryKey
+	arguments map[string]any
+	results   []*task.Result
+	content   json.RawMessage
+	note      string
+	digest    string
+	neighbour []string
+	bytes     int
+}
+
+// scene gives the scene of these worlds.
+func (m *Memory) scene(world World, neighbours []World, limits Limits) *scene {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.setting(sceneKey{world: world, limits: limits})
+	for _, n := range neighbours {
+		last = m.setting(sceneKey{before: last, world: n})
+	}
+	return last
+}
+
+func (m *Memory) setting(key sceneKey) *scene {
+	known := m.scenes[key]
+	if known == nil {
+		known = &scene{key}
+		m.scenes[key] = known
+	}
+	return known
+}
+
+func (m *Memory) get(s *scene, t *tool, arguments []byte) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.known[memoryKey{scene: s, tool: t, arguments: string(arguments)}]
+	if found == nil {
+		return nil
+	}
+	m.recent.MoveToFront(found)
+	return found.Value.(*memory)
+}
+
+func (m *Memory) put(x *memory) {
+	x.bytes = x.size()
+	if x.bytes > m.bound/8 {
+		return // one call is not to drive out all others
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known[x.key] != nil {
+		return
+	}
+	m.known[x.key] = m.recent.PushFront(x)
+	for m.bytes += x.bytes; m.bytes > m.bound; {
+		oldest := m.recent.Remove(m.recent.Back()).(*memory)
+		delete(m.known, oldest.key)
+		m.bytes -= oldest.bytes
+	}
+}
+
+// size is about how many bytes it takes: the decoded arguments are reckoned by the length of their JSON.
+func (x *memory) size() int {
+	n := 600 + 5*len(x.key.arguments) + cap(x.content) + len(x.note) + 48*len(x.neighbour)
+	for _, r := range x.results {
+		if r != nil {
+			n += r.Size()
+		}
+	}
+	return n
+}
+
+// recall finds what a call gave before, if it is remembered.
+func (e *Environment) recall(c *call) *memory {
+	if e.scene == nil || len(c.action.Arguments) > maxRecalled {
+		return nil
+	}
+	return e.config.Memory.get(e.scene, c.tool, c.action.Arguments)
+}
+
+// maxRecalled bounds the arguments that are remembered, in bytes: longer ones are hardly given twice.
+const maxRecalled = 4 << 10
+
+// remember keeps what a call gave that has just been made.
+func (e *Environment) remember(c *call, handed *returned) {
+	if e.scene == nil || len(c.action.Arguments) > maxRecalled || c.resolved || c.timeouts > 0 {
+		return
+	}
+	if len((&task.Call{Arguments: c.arguments}).References()) > 0 {
+		return
+	}
+	e.config.Memory.put(&memory{
+		key:       memoryKey{scene: e.scene, tool: c.tool, arguments: string(c.action.Arguments)},
+		arguments: c.arguments, results: handed.results, content: c.delivery.Content, note: c.delivery.Note, digest: c.digest,
+		neighbour: c.neighbour,
+	})
+}
+
+// deliverAgain gives what a call gave before.
+func (c *call) deliverAgain(x *memory) {
+	c.digest, c.neighbour, c.rows = x.digest, x.neighbour, len(x.results[0].Rows)
+	c.outcome.names, c.outcome.columns, c.outcome.results = c.tool.names, c.tool.specification.Body.Columns, x.results
+	c.delivery = condition.Delivery{Content: x.content[:len(x.content):len(x.content)], Note: x.note}
+}

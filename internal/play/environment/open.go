@@ -1,0 +1,247 @@
+package environment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Bounds of a search.
+const (
+	argumentResults = "num_results"
+	// MaxResults is the most tools that one search shows, and how many it shows where no number is given.
+	MaxResults = 9
+	maxQuery   = 2000 // characters
+)
+
+// Finder finds tools: the names of the n best for a query, the best first. It is safe for concurrent use. The error is
+// its own failure, never the agent's mistake.
+type Finder interface {
+	Find(ctx context.Context, query string, n int) ([]string, error)
+}
+
+// Open makes the world of an episode an open one: the toolkit of the configuration gives way to two tools, one that
+// finds tools and one that gives their documentation. What they show becomes a part of the view; a tool that they never
+// showed can be called as well.
+type Open struct {
+	Toolkit *Toolkit // all that can be found and called
+	Finder  Finder
+	// Struck are the tools that the conditions act on: what these add to the toolkit is shown from when one of them is.
+	Struck []string
+}
+
+// openTools are the two tools, ready to be called.
+var openTools = func() *Toolkit {
+	kit, err := NewToolkit([]*task.Tool{
+		{
+			Name:        task.ToolSearch,
+			Description: "Finds tools that fit a description of what is needed. It returns names and descriptions, the best first. At first no other tools are known.",
+			Parameters: &task.Schema{
+				Types: []string{"object"}, Required: []string{task.ArgumentQuery}, Closed: true,
+				Properties: []task.Property{
+					{Name: task.ArgumentQuery, Schema: &task.Schema{Types: []string{"string"}, Description: "What the tools are to do, in words."}},
+					{Name: argumentResults, Schema: &task.Schema{
+						Types: []string{"integer"}, Description: fmt.Sprintf("How many tools to return, from 1 to %d; %d where it is left out.", MaxResults, MaxResults),
+					}},
+				},
+			},
+			Body: &task.Body{Engine: task.EngineSearch, Bindings: []task.Binding{
+				{Argument: task.ArgumentQuery, Kind: task.BindValue, Type: task.TypeText, Role: task.RoleLike},
+				{Argument: argumentResults, Kind: task.BindValue, Type: task.TypeInteger, Role: task.RoleLimit},
+			}},
+		},
+		{
+			Name:        task.ToolInfo,
+			Description: "Gives the documentation of a tool as it stands now: its description and its arguments.",
+			Parameters: &task.Schema{
+				Types: []string{"object"}, Required: []string{task.ArgumentTool}, Closed: true,
+				Properties: []task.Property{{
+					Name: task.ArgumentTool, Schema: &task.Schema{Types: []string{"string"}, Description: "The name of the tool."},
+				}},
+			},
+			Body: &task.Body{Engine: task.EngineSearch, Bindings: []task.Binding{
+				{Argument: task.ArgumentTool, Kind: task.BindValue, Type: task.TypeText, Role: task.RoleEqual},
+			}},
+		},
+	})
+	if err != nil {
+		panic(err) // the two stand above
+	}
+	return kit
+}()
+
+// Grows says whether the view grows in the course of the episode.
+func (e *Environment) Grows() bool { return e.config.Open != nil }
+
+// hidden gives the tool of that name, shown or not; nil where there is none.
+func (e *Environment) hidden(name string) *task.Tool {
+	t := e.config.Open.Toolkit.find(name)
+	if t == nil {
+		t = e.config.Companions.find(name)
+	}
+	if t == nil {
+		return nil
+	}
+	return t.shown
+}
+
+// isFound says whether a tool was shown by a call of an earlier turn.
+func (e *Environment) isFound(name string) bool { return slices.Contains(e.found, name) }
+
+// find keeps what a call showed, in the order in which it was shown.
+func (e *Environment) find(c *call) {
+	for _, name := range c.found {
+		if !e.isFound(name) {
+			e.found = append(e.found, name)
+		}
+	}
+}
+
+// listed lists the tools that are shown now, before conditions change what is said of them.
+func (e *Environment) listed() []*task.Tool {
+	tools := e.config.Toolkit.Specifications()
+	open := e.config.Open
+	if open == nil {
+		return append(tools[:len(tools):len(tools)], e.config.Companions.Specifications()...)
+	}
+	tools = slices.Clone(tools)
+	accompanied := false
+	for _, name := range e.found {
+		tools = append(tools, open.Toolkit.find(name).shown)
+		accompanied = accompanied || slices.Contains(open.Struck, name)
+	}
+	accompanied = accompanied || slices.ContainsFunc(e.called, func(name string) bool { return slices.Contains(open.Struck, name) })
+	if accompanied {
+		tools = append(tools, e.config.Companions.Specifications()...)
+	}
+	return tools
+}
+
+// lookFor finds the tool that a call names, and says whether it can be called without having been found.
+func (e *Environment) lookFor(name string) (t *tool, unfound bool) {
+	if t = e.config.Toolkit.find(name); t == nil {
+		t = e.config.Companions.find(name)
+	}
+	if t != nil || e.config.Open == nil {
+		return t, false
+	}
+	t = e.config.Open.Toolkit.find(name)
+	return t, t != nil && !e.isFound(name)
+}
+
+// explore answers a call of one of the two tools of an open world.
+func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, error) {
+	if c.action.Tool == task.ToolInfo {
+		return e.document(c)
+	}
+	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
+	if mistake != nil {
+		return mistake, nil
+	}
+	query, _ := b.values[0].(string) // a reference may stand for something else
+	n := int64(MaxResults)
+	if given, isGiven := b.values[1].(int64); isGiven {
+		n = given
+	}
+	switch length := utf8.RuneCountInString(query); {
+	case strings.TrimSpace(query) == "":
+		return &task.ToolError{Code: task.CodeBadArguments, Message: "The query is empty."}, nil
+	case length > maxQuery:
+		return &task.ToolError{
+			Code: task.CodeBadArguments, Message: fmt.Sprintf("The query has %d characters, and %d are allowed.", length, maxQuery),
+		}, nil
+	case n < 1 || n > MaxResults:
+		return &task.ToolError{
+			Code: task.CodeBadArguments, Message: fmt.Sprintf("`%s` must be from 1 to %d.", argumentResults, MaxResults),
+		}, nil
+	}
+	names, err := e.config.Open.Finder.Find(ctx, query, int(n))
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	type shown struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}
+	list := make([]shown, len(names))
+	for i, name := range names {
+		t := e.config.Open.Toolkit.find(name)
+		if t == nil {
+			return nil, fmt.Errorf("search: there is no tool %q", name)
+		}
+		said := e.specified(t.shown, condition.SpecificationStep.Documented)
+		list[i] = shown{said.Name, said.Description}
+	}
+	c.found = names
+	if c.delivery.Content, err = task.Marshal(list); err == nil && len(list) == 0 {
+		c.delivery.Note = "No tool shares a word with the query."
+	}
+	return nil, err
+}
+
+// document gives the documentation of a tool as it stands now.
+func (e *Environment) document(c *call) (*task.ToolError, error) {
+	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
+	if mistake != nil {
+		return mistake, nil
+	}
+	name, _ := b.values[0].(string) // a reference may stand for something else
+	t, _ := e.lookFor(name)
+	if t == nil {
+		return e.unknownTool(name), nil
+	}
+	if e.config.Open.Toolkit.find(name) != nil {
+		c.found = []string{name}
+	}
+	said := e.specified(t.shown, func(condition.SpecificationStep) bool { return true })
+	var err error
+	c.delivery.Content, err = task.Marshal(struct {
+		Name        string       `json:"name"`
+		Description string       `json:"description"`
+		Parameters  *task.Schema `json:"parameters"`
+		Returns     *task.Schema `json:"returns,omitempty"`
+	}{said.Name, said.Description, said.Parameters, said.Returns})
+	return nil, err
+}
+
+// specified gives what is said of a tool after the changes of some steps.
+func (e *Environment) specified(t *task.Tool, which func(condition.SpecificationStep) bool) *task.Tool {
+	for _, s := range e.stages.specific {
+		if which(s.step) {
+			t = s.step.Specify(t)
+		}
+	}
+	return t
+}
+
+// unknownTool says that there is no tool of that name, and which of those that are shown has the nearest.
+func (e *Environment) unknownTool(name string) *task.ToolError {
+	if e.config.Open == nil {
+		return e.config.Toolkit.unknownTool(name)
+	}
+	shown := &Toolkit{tools: map[string]*tool{}}
+	for _, t := range e.listed() {
+		shown.tools[t.Name] = nil
+	}
+	return shown.unknownTool(name)
+}
+
+// worldOf gives the world on which a call runs: the i-th of the episode, or that of the tool's own database.
+func (e *Environment) worldOf(ctx context.Context, c *call, world int) (World, error) {
+	if elsewhere := e.config.Elsewhere; elsewhere != nil && c.tool.specification.Database != e.config.Database {
+		w, err := elsewhere(ctx, c.tool.specification.Database)
+		if err != nil {
+			return nil, fmt.Errorf("database %s: %w", c.tool.specification.Database, err)
+		}
+		return w, nil
+	}
+	if world > 0 {
+		return e.config.Neighbours[world-1], nil
+	}
+	return e.config.World, nil
+}

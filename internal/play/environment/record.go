@@ -1,0 +1,59 @@
+package environment
+
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+)
+
+// record is the transcript of an episode while it grows. Events are large: the latest stand in blocks that are never
+// moved.
+type record struct {
+	whole  transcript.Transcript
+	blocks [][]transcript.Event // after those of the whole
+	size   int                  // the number of all events
+}
+
+const maxBlock = 64 // events
+
+// Append adds an event and numbers it.
+func (r *record) Append(event transcript.Event) {
+	last := len(r.blocks) - 1
+	if last < 0 || len(r.blocks[last]) == cap(r.blocks[last]) {
+		r.blocks = append(r.blocks, make([]transcript.Event, 0, min(maxBlock, max(4, r.size))))
+		last++
+	}
+	r.size++
+	event.Seq = r.size
+	r.blocks[last] = append(r.blocks[last], event)
+}
+
+// gather gives the transcript so far. It is the record's own.
+func (r *record) gather() *transcript.Transcript {
+	if len(r.blocks) > 0 {
+		r.whole.Events = slices.Grow(r.whole.Events, r.size-len(r.whole.Events))
+		for _, block := range r.blocks {
+			r.whole.Events = append(r.whole.Events, block...)
+		}
+		r.blocks = nil
+	}
+	return &r.whole
+}
+
+// from gives a copy of the events after the first n.
+func (r *record) from(n int) []transcript.Event {
+	if n >= r.size {
+		return nil
+	}
+	events := make([]transcript.Event, r.size-n)
+	end := r.size // of the block that is looked at
+	for i := len(r.blocks) - 1; i >= 0 && end > n; i-- {
+		begin := end - len(r.blocks[i])
+		copy(events[max(0, begin-n):], r.blocks[i][max(0, n-begin):])
+		end = begin
+	}
+	if end > n {
+		copy(events, r.whole.Events[n:])
+	}
+	return events
+}

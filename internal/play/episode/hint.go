@@ -1,0 +1,55 @@
+package episode
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+)
+
+// Arms of hints: the part Hint of a [transcript.Arm]. The schedule of faults is the same in each of them.
+const (
+	HintNone     = "none"     // no advice; the arm is then written as "", as in runs without arms of hints
+	HintStart    = "start"    // advice on the conditions of the instance, at the start
+	HintDeferred = "deferred" // the same advice, when the first anomaly shows
+	HintOracle   = "oracle"   // the names of the hazards and their definitions alone, at the start
+)
+
+// Hints lists the arms of hints.
+func Hints() []string { return []string{HintNone, HintStart, HintDeferred, HintOracle} }
+
+// hintOf reads the arm of hints of an episode; "" is [HintNone].
+func hintOf(h *transcript.Header) (string, error) {
+	arm, err := transcript.ParseArm(h.Arm)
+	switch {
+	case err != nil:
+		return "", err
+	case arm.Hint == "":
+		return HintNone, nil
+	case !slices.Contains(Hints(), arm.Hint):
+		return "", fmt.Errorf("arm %q: there are no hints %q", h.Arm, arm.Hint)
+	}
+	return arm.Hint, nil
+}
+
+// advise gives the advice that an arm of hints has for an instance under conditions. Without conditions of the
+// environment there is nothing to say in any arm.
+func advise(hint string, conditions []condition.Condition, in condition.FaultInput) (environment.Hint, error) {
+	if hint == HintNone {
+		return environment.Hint{}, nil
+	}
+	advice, err := condition.Advise(conditions, in)
+	given := environment.Hint{When: environment.HintStart, Text: advice.Text}
+	switch hint {
+	case HintOracle:
+		given.Text = advice.Oracle
+	case HintDeferred:
+		given.When = environment.HintDeferred
+	}
+	if err != nil || given.Text == "" {
+		return environment.Hint{}, err
+	}
+	return given, nil
+}

@@ -1,0 +1,208 @@
+package episode
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Stored is an episode read back from a run.
+type Stored struct {
+	Record
+	Digest string          // of the transcript
+	Grade  json.RawMessage // nil if it was not graded
+}
+
+// Finished lists the ids of the valid episodes: those that a resumed run does not play again.
+func (s *Store) Finished(ctx context.Context) (map[string]bool, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id FROM episodes WHERE valid`)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = rows.Close() }()
+	ids := map[string]bool{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		}
+		ids[id] = true
+	}
+	return ids, rows.Err()
+}
+
+// Ends counts the episodes by how they ended.
+func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT end, count(*) FROM episodes GROUP BY end`)
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = rows.Close() }()
+	counts := map[string]int{}
+	for rows.Next() {
+		var end string
+		var n int
+		if err := rows.Scan(&end, &n); err != nil {
+			return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		}
+		counts[end] = n
+	}
+	return counts, rows.Err()
+}
+
+// Each reads the episodes, valid or not, in their canonical order: by instance, agent, protocol, arm and trial. An
+// episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is given
+// back.
+func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
+	return s.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit)
+}
+
+// Episode reads the episode of that id, valid or not, once it is on the disk. One that is not there is an error.
+func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
+	var found *Stored
+	err := s.each(ctx, `WHERE id = ?`, []any{id}, func(e *Stored) error {
+		found = e
+		return nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("read run %s: there is no episode %s", s.path, id)
+	}
+	return found, err
+}
+
+// each reads the episodes that a clause selects, in its order.
+func (s *Store) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
+	tx, err := s.read.BeginTx(ctx, nil) // one state of the run, though it is being written
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	events, err := tx.PrepareContext(ctx, `SELECT json FROM events WHERE episode = ? ORDER BY seq`)
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = events.Close() }()
+	turns, err := tx.PrepareContext(ctx, `SELECT elapsed_ms FROM turns WHERE episode = ? ORDER BY turn`)
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = turns.Close() }()
+	rows, err := tx.QueryContext(ctx, `
+		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
+		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		e, err := s.readEpisode(ctx, rows, events, turns)
+		if err != nil {
+			return err
+		}
+		if err := visit(e); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	return nil
+}
+
+func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *sql.Stmt) (*Stored, error) {
+	h := transcript.Header{Format: transcript.Format, Suite: s.meta.Suite}
+	e := &Stored{}
+	var started string
+	var elapsed float64
+	var grade sql.NullString
+	if err := rows.Scan(&h.ID, &e.Position, &h.Instance, &h.Task, &h.Agent, &h.Protocol, &h.Arm, &h.Trial,
+		&started, &elapsed, &e.Digest, &grade); err != nil {
+		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	corrupt := func(err error) error { return &CorruptError{Path: s.path, Episode: h.ID, Message: err.Error()} }
+	var err error
+	if e.StartedAt, err = time.Parse(time.RFC3339Nano, started); err != nil {
+		return nil, corrupt(err)
+	}
+	e.Elapsed = duration(elapsed)
+	if grade.Valid {
+		e.Grade = json.RawMessage(grade.String)
+	}
+	data, err := task.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	data = append(data, '\n')
+	if err := scanEach(ctx, events, h.ID, func(line string) { data = append(append(data, line...), '\n') }); err != nil {
+		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	if digestOf(data) != e.Digest {
+		return nil, corrupt(fmt.Errorf("its events do not match its digest"))
+	}
+	if e.Transcript, err = transcript.Decode(data); err != nil {
+		return nil, corrupt(err)
+	}
+	err = scanEach(ctx, turns, h.ID, func(ms float64) { e.Decisions = append(e.Decisions, duration(ms)) })
+	if err != nil {
+		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+	}
+	return e, nil
+}
+
+// scanEach reads the one column of a statement about an episode.
+func scanEach[T any](ctx context.Context, statement *sql.Stmt, episode string, visit func(T)) error {
+	rows, err := statement.QueryContext(ctx, episode)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var v T
+		if err := rows.Scan(&v); err != nil {
+			return err
+		}
+		visit(v)
+	}
+	return rows.Err()
+}
+
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+
+// exported is a line of the export.
+type exported struct {
+	transcript.Header
+	Position  int                `json:"position"`
+	End       string             `json:"end"`
+	Valid     bool               `json:"valid"`
+	Digest    string             `json:"digest"`
+	Grade     json.RawMessage    `json:"grade,omitempty"`
+	StartedAt time.Time          `json:"started_at"`
+	ElapsedMS float64            `json:"elapsed_ms"`
+	Events    []transcript.Event `json:"events"`
+}
+
+// Export writes the run as JSON Lines, one episode a line in canonical order: the header's fields, how it ended, its
+// grade, its times, and its events.
+func (s *Store) Export(ctx context.Context, w io.Writer) error {
+	return s.Each(ctx, func(e *Stored) error {
+		end := e.Transcript.End()
+		line, err := task.Marshal(&exported{
+			Header: e.Transcript.Header, Position: e.Position, End: end.End, Valid: transcript.Valid(end.End),
+			Digest: e.Digest, Grade: e.Grade, StartedAt: e.StartedAt, ElapsedMS: milliseconds(e.Elapsed),
+			Events: e.Transcript.Events,
+		})
+		if err != nil {
+			return fmt.Errorf("export episode %s: %w", e.Transcript.Header.ID, err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		return nil
+	})
+}

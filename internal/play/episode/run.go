@@ -1,0 +1,421 @@
+package episode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Participant is one kind of agent that takes part in a run.
+type Participant struct {
+	Agent    string // a policy, or PROVIDER/NAME of a model
+	Protocol string
+	Arm      string // what [transcript.Arm] writes; its part Hint is one of [Hints], "" for none
+	// Model says that the agent waits for a provider more than it computes: its episodes are bounded by Concurrency
+	// instead of Workers.
+	Model  bool
+	SQL    bool // the agent writes SQL: see [Seat]
+	Budget task.Budget
+	// Open is the budget in the place of Budget where tools have to be found; nil where it is the same.
+	Open *task.Budget
+	// Scale bounds an episode by that many times the base budget of its task as well: see [BaseBudget]. 0 does not.
+	Scale float64
+	// Only says which instances the agent takes part in; nil means all of the run's.
+	Only func(in *suite.Instance) bool
+	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is
+	// Seatrial's own failure.
+	New func(in *suite.Instance, task *task.Task, trial int) (Agent, error)
+	// Drive, if it is not nil, plays an episode in place of an agent of New. It must be safe for concurrent use. Such a
+	// participant has no Retry.
+	Drive func(in *suite.Instance, header transcript.Header) Drive
+	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in the arm that
+	// [transcript.Arm] calls informed. It is played once the first episode has ended as valid and [Run.Judge] says that it
+	// failed, and is given that episode. nil for participants that try once.
+	Retry func(in *suite.Instance, task *task.Task, trial int, failed *transcript.Transcript) (Agent, error)
+}
+
+// Run is what is to be run.
+type Run struct {
+	Stage        *Stage
+	Store        *Store
+	Instances    []*suite.Instance // some or all of the suite's
+	Participants []Participant
+	Trials       int              // of each instance and participant; at least 1
+	Workers      int              // episodes of policies side by side; at least 1
+	Concurrency  int              // episodes of models side by side; at least 1
+	Now          func() time.Time // the clock; times stand outside digests
+	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
+	// Judge gives the verdict of the grader on a valid episode: whether it succeeded. It is asked where a participant has
+	// Retry, and must then be there; it must be a function of its arguments, safe for concurrent use.
+	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)
+	// Separate adds what grading needs to tell values apart to the events of a finished episode; may be nil. It must be a
+	// function of its arguments, safe for concurrent use.
+	Separate func(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error
+}
+
+// Progress counts the episodes of a run.
+type Progress struct {
+	Total   int // all episodes of the run; informed retries once it is known that they are called for
+	Skipped int // finished before: a resumed run does not play them again
+	Done    int // ended and on the disk
+	// Invalid counts those of Done that ended invalid, by end.
+	Invalid map[string]int
+	Usage   task.Usage
+	Elapsed time.Duration
+}
+
+// Failed counts the invalid episodes.
+func (p *Progress) Failed() int {
+	n := 0
+	for _, k := range p.Invalid {
+		n += k
+	}
+	return n
+}
+
+// job is one episode to play.
+type job struct {
+	instance    *suite.Instance
+	participant *Participant
+	trial       int
+	header      transcript.Header
+	kept        bool              // it ended as valid before; its informed retry is still to be decided on
+	retry       transcript.Header // of the informed retry; its ID is "" where there is none, or it is finished
+}
+
+// Execute plays every episode of the run that is not finished. An episode that fails for the provider's or Seatrial's
+// own reasons is kept as invalid and ends nothing but itself. When ctx is cancelled, episodes under way end as
+// interrupted, those not begun are left for a resumed run, and the error is ctx's cause. Any other error is that of the
+// store.
+func (r *Run) Execute(ctx context.Context) (Progress, error) {
+	if r.Trials < 1 || r.Workers < 1 || r.Concurrency < 1 || r.Now == nil {
+		return Progress{}, errors.New("run: trials, workers, concurrency and a clock must be given")
+	}
+	finished, err := r.Store.Finished(ctx)
+	if err != nil {
+		return Progress{}, err
+	}
+	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}}
+	// By the kind of pool: policies, models.
+	var jobs [2][]job
+	for _, in := range r.Instances {
+		if _, known := r.Stage.position[in.ID]; !known {
+			return Progress{}, fmt.Errorf("run: instance %s is not of the suite", in.ID)
+		}
+		for i := range r.Participants {
+			if only := r.Participants[i].Only; only != nil && !only(in) {
+				continue
+			}
+			for trial := range r.Trials {
+				j, err := r.job(in, &r.Participants[i], trial)
+				if err != nil {
+					return Progress{}, err
+				}
+				x.progress.Total++
+				if j.retry.ID != "" && finished[j.retry.ID] {
+					x.progress.Total++
+					x.progress.Skipped++
+					j.retry = transcript.Header{}
+				}
+				if j.kept = finished[j.header.ID]; j.kept {
+					x.progress.Skipped++
+					if j.retry.ID == "" {
+						continue
+					}
+				}
+				pool := 0
+				if j.participant.Model {
+					pool = 1
+				}
+				jobs[pool] = append(jobs[pool], j)
+			}
+		}
+	}
+	ctx, x.stop = context.WithCancelCause(ctx)
+	defer x.stop(nil)
+	var pools sync.WaitGroup
+	for i, workers := range []int{r.Workers, r.Concurrency} {
+		pools.Go(func() { x.work(ctx, jobs[i], workers) })
+	}
+	pools.Wait()
+	x.pending.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.progress.Elapsed = r.Now().Sub(x.began)
+	if x.storeErr != nil {
+		return x.progress, x.storeErr
+	}
+	if ctx.Err() != nil {
+		return x.progress, context.Cause(ctx)
+	}
+	return x.progress, nil
+}
+
+func (r *Run) job(in *suite.Instance, p *Participant, trial int) (job, error) {
+	h := transcript.Header{
+		Format: transcript.Format, Suite: r.Store.meta.Suite, Instance: in.ID, Task: in.Task,
+		Agent: p.Agent, Protocol: p.Protocol, Arm: p.Arm, Trial: trial,
+	}
+	h.ID = transcript.EpisodeID(h)
+	if _, err := hintOf(&h); err != nil {
+		return job{}, fmt.Errorf("run: %s: %w", p.Agent, err)
+	}
+	j := job{instance: in, participant: p, trial: trial, header: h}
+	if p.Retry == nil {
+		return j, nil
+	}
+	arm, err := transcript.ParseArm(p.Arm)
+	if err != nil {
+		return j, fmt.Errorf("run: %w", err)
+	}
+	if r.Judge == nil || arm.Informed {
+		return j, fmt.Errorf("run: %s in the arm %q cannot have an informed retry", p.Agent, p.Arm)
+	}
+	arm.Informed = true
+	j.retry = h
+	j.retry.Arm = arm.String()
+	j.retry.ID = transcript.EpisodeID(j.retry)
+	return j, nil
+}
+
+// execution is a run under way.
+type execution struct {
+	run     *Run
+	began   time.Time
+	stop    context.CancelCauseFunc
+	pending sync.WaitGroup // episodes on their way to the disk
+
+	mu       sync.Mutex
+	progress Progress
+	storeErr error
+}
+
+// work plays jobs, that many side by side.
+func (x *execution) work(ctx context.Context, jobs []job, workers int) {
+	next := make(chan *job)
+	var done sync.WaitGroup
+	for range min(workers, len(jobs)) {
+		done.Go(func() {
+			for j := range next {
+				x.play(ctx, j)
+			}
+		})
+	}
+	for i := range jobs {
+		select {
+		case next <- &jobs[i]:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	done.Wait()
+}
+
+// play plays the episode of a job, unless it is kept, and its informed retry, if it has one and the verdict calls for
+// it.
+func (x *execution) play(ctx context.Context, j *job) {
+	if ctx.Err() != nil {
+		return // it has not begun
+	}
+	var first *transcript.Transcript
+	if j.kept {
+		stored, err := x.run.Store.Episode(ctx, j.header.ID)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			x.fail(err)
+			return
+		}
+		first = stored.Transcript
+	} else {
+		first = x.episode(ctx, j, j.header, func(task *task.Task) (Agent, error) {
+			return j.participant.New(j.instance, task, j.trial)
+		})
+	}
+	if j.retry.ID == "" || !transcript.Valid(first.End().End) || ctx.Err() != nil {
+		return
+	}
+	success, err := x.run.Judge(j.instance, first)
+	if success && err == nil {
+		return
+	}
+	x.mu.Lock()
+	x.progress.Total++
+	x.mu.Unlock()
+	x.episode(ctx, j, j.retry, func(task *task.Task) (Agent, error) {
+		if err != nil {
+			return nil, fmt.Errorf("verdict on episode %s: %w", first.Header.ID, err)
+		}
+		return j.participant.Retry(j.instance, task, j.trial, first)
+	})
+}
+
+// episode plays one episode and hands it to the store. The store keeps the order in which it is handed episodes, so
+// that no retry is on the disk without the episode before it.
+func (x *execution) episode(
+	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
+) *transcript.Transcript {
+	r := x.run
+	record := &Record{Position: r.Stage.position[j.instance.ID], StartedAt: r.Now()}
+	env, agent, err := x.prepare(ctx, j, header, seat)
+	if err == nil {
+		if drive := j.participant.Drive; drive != nil {
+			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))
+		} else {
+			timed := &timedAgent{agent: agent, now: r.Now}
+			record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+			record.Decisions = timed.took
+		}
+		err := env.Settle(context.WithoutCancel(ctx))
+		if err == nil && r.Separate != nil && transcript.Valid(record.Transcript.End().End) {
+			err = r.Separate(context.WithoutCancel(ctx), j.instance, record.Transcript)
+		}
+		if err != nil {
+			record.Transcript = unbegun(ctx, header, err) // evidence is missing: better no episode than half of one
+		}
+	} else {
+		record.Transcript = unbegun(ctx, header, err)
+	}
+	record.Elapsed = r.Now().Sub(record.StartedAt)
+	x.pending.Add(1)
+	durable := func(err error) {
+		defer x.pending.Done()
+		x.account(record.Transcript.End(), err)
+	}
+	if err := r.Store.Put(record, durable); err != nil {
+		durable(err)
+	}
+	return record.Transcript
+}
+
+// prepare makes the environment and the agent of an episode; a panic there is that episode's failure.
+func (x *execution) prepare(
+	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
+) (env *environment.Environment, agent Agent, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("prepare: panic: %v", p)
+		}
+	}()
+	task, err := x.run.Stage.Shown(j.instance)
+	if err != nil {
+		return nil, nil, err
+	}
+	budget := j.participant.Budget
+	if open := j.participant.Open; open != nil && condition.SearchKind(j.instance.Conditions) != "" {
+		budget = *open
+	}
+	if scale := j.participant.Scale; scale != 0 {
+		own, err := x.run.Stage.Task(j.instance) // under its own names, as all instances of the task share it
+		if err != nil {
+			return nil, nil, err
+		}
+		budget = TighterBudget(budget, ScaleBudget(BudgetOf(j.instance, own), scale))
+	}
+	if env, err = x.run.Stage.Environment(ctx, j.instance, Seat{
+		Header: header, Budget: budget, SQL: j.participant.SQL,
+	}); err != nil {
+		return nil, nil, err
+	}
+	if j.participant.Drive == nil {
+		agent, err = seat(task)
+	}
+	return env, agent, err
+}
+
+// driven plays an episode that is driven. The transcript tells how it ended.
+func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, []time.Duration) {
+	var decisions []time.Duration
+	t, _ := conduct(ctx, env, func(ctx context.Context) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = &PanicError{In: "agent", Value: p, Stack: debug.Stack()}
+			}
+		}()
+		if decisions, err = drive(ctx, env); err != nil {
+			return fmt.Errorf("agent: %w", err)
+		}
+		env.Finish(transcript.EndSilent, "")
+		return nil
+	})
+	return t, decisions
+}
+
+// unbegun is the transcript of an episode that could not begin.
+func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Transcript {
+	t := &transcript.Transcript{Header: h}
+	t.Append(transcript.Event{
+		Kind: transcript.EventEnd, End: endOf(ctx, err), Message: err.Error(), Usage: &task.Usage{},
+	})
+	return t
+}
+
+// account counts an episode that is on the disk, or stops the run because it cannot be put there.
+func (x *execution) account(end *transcript.Event, err error) {
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := &x.progress
+	p.Done++
+	if !transcript.Valid(end.End) {
+		p.Invalid[end.End]++
+	}
+	p.Usage = p.Usage.Add(*end.Usage)
+	p.Elapsed = x.run.Now().Sub(x.began)
+	if x.run.Progress != nil {
+		told := *p
+		told.Invalid = maps.Clone(p.Invalid)
+		x.run.Progress(told)
+	}
+}
+
+// fail stops the run because of the store.
+func (x *execution) fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.storeErr == nil {
+		x.storeErr = err
+	}
+	x.stop(err)
+}
+
+// timedAgent measures how long an agent takes to decide. It ends what the agent still runs, as [Play] asks it to.
+type timedAgent struct {
+	agent Agent
+	now   func() time.Time
+	took  []time.Duration
+}
+
+func (t *timedAgent) Next(
+	ctx context.Context, view *task.View, seen []task.Observation,
+) (task.Turn, error) {
+	began := t.now()
+	turn, err := t.agent.Next(ctx, view, seen)
+	t.took = append(t.took, t.now().Sub(began))
+	return turn, err
+}
+
+// Close implements [io.Closer].
+func (t *timedAgent) Close() error {
+	if closer, ok := t.agent.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}

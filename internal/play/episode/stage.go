@@ -1,0 +1,405 @@
+package episode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/relation"
+)
+
+// Worlds opens the world of an instance and its neighbours. What it gives may be shared by all episodes; it is safe for
+// concurrent use.
+type Worlds interface {
+	Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
+		world environment.World, neighbours []environment.World, err error)
+}
+
+// Shown says what agents are shown of a task.
+type Shown struct {
+	HideEvidence bool   // keep back what the corpus says for a person to understand the question
+	Handles      string // of data handles: see environment.Config
+}
+
+// Stage makes the environments of a suite's instances. Tools are made ready once a style and database and shared by all
+// environments. It is safe for concurrent use; the suite must not change.
+type Stage struct {
+	suite    *suite.Suite
+	worlds   Worlds
+	limits   environment.Limits
+	tasks    map[string]*task.Task
+	position map[string]int
+
+	shows   Shown
+	memory  *environment.Memory         // nil where calls are not remembered
+	vectors Vectors                     // nil where tools are found by words alone
+	sources map[string]*relation.Handle // starting tables, by id
+	schemas map[string]string           // by database
+
+	mu      sync.Mutex
+	whole   map[[2]string]*environment.Toolkit // by style and database
+	shown   map[string]*environment.Toolkit    // by style, database and starting tables
+	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
+	settled map[string]*environment.Settled    // by database, of the published worlds
+	names   map[string]*condition.Renaming     // by the key of shown and the seed
+	open    map[string]*openWorld              // by style
+	changed map[string]*environment.Toolkit    // those that conditions changed, by what they show: some of them
+}
+
+// maxChanged bounds how many toolkits are kept that conditions changed.
+const maxChanged = 256
+
+// NewStage makes a stage.
+func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
+	stage := &Stage{
+		suite: s, worlds: worlds, limits: limits,
+		tasks: s.Index(), position: make(map[string]int, len(s.Instances)),
+		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
+		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
+		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
+		names: map[string]*condition.Renaming{}, open: map[string]*openWorld{},
+		changed: map[string]*environment.Toolkit{},
+	}
+	for _, source := range s.Sources {
+		stage.sources[source.ID] = relation.Open(source)
+	}
+	for _, schema := range s.Schemas {
+		stage.schemas[schema.Database] = schema.Text
+	}
+	for i, in := range s.Instances {
+		stage.position[in.ID] = i
+	}
+	return stage
+}
+
+// Show says what agents are shown; it must be said before the first environment is made.
+func (s *Stage) Show(shown Shown) { s.shows = shown }
+
+// Remember has the environments share what calls gave; it must be said before the first environment is made.
+func (s *Stage) Remember(m *environment.Memory) { s.memory = m }
+
+// Task gives the task of an instance.
+func (s *Stage) Task(in *suite.Instance) (*task.Task, error) {
+	if t := s.tasks[in.Task]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
+}
+
+// Seat is the place of one agent in an episode.
+type Seat struct {
+	Header transcript.Header // whose arm says which advice the agent gets: see [Hints]
+	Budget task.Budget
+	// SQL gives the agent one tool that runs SQL, with the schema in its description, in place of the instance's tools:
+	// the baseline of NL2API §4.2.
+	SQL bool
+}
+
+// Environment makes the environment of one episode of an instance.
+func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) (*environment.Environment, error) {
+	t, err := s.Task(in)
+	if err != nil {
+		return nil, err
+	}
+	hint, err := hintOf(&seat.Header)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	messages, evidence, err := condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	config := environment.Config{
+		Header: seat.Header, Messages: messages, Budget: seat.Budget, Limits: s.limits, Handles: s.shows.Handles,
+		Memory: s.memory,
+	}
+	if !s.shows.HideEvidence {
+		config.Evidence = evidence
+	}
+	if config.User, err = condition.UserOf(in.Conditions); err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if seat.SQL {
+		config.Toolkit, err = s.sqlToolkit(t.Database)
+	} else if config.Starts, err = s.starts(t); err == nil {
+		var names *condition.Renaming
+		if names, err = s.renaming(in, t); names != nil {
+			config.Names = names
+		}
+		if err == nil {
+			config.Toolkit, err = s.toolkit(in, t, names)
+		}
+		if err == nil {
+			config.Open, err = s.openFor(ctx, in, t)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if config.Recorded = t.Proof == task.ProofStatic; !config.Recorded {
+		config.World, config.Neighbours, err = s.worlds.Worlds(ctx, in, t)
+	}
+	if !seat.SQL && reachesElsewhere(in) {
+		config.Database, config.Elsewhere = t.Database, s.elsewhere
+	}
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if in.World == "" {
+		config.Settled = s.settledOf(t.Database)
+	}
+	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
+		var tools []*task.Tool
+		input := condition.FaultInput{Task: t, Tools: config.Toolkit.Whole()}
+		config.Steps, tools, err = condition.Faults(in.Conditions, input)
+		if err == nil && len(tools) > 0 {
+			config.Companions, err = environment.NewToolkit(tools)
+		}
+		if err == nil {
+			config.Hint, err = advise(hint, in.Conditions, input)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+	}
+	return environment.New(config)
+}
+
+// kindOf gives what a condition changes, "" for an unknown one.
+func kindOf(c condition.Condition) string {
+	for _, info := range condition.Catalogue() {
+		if info.Name == c.Name {
+			return info.Kind
+		}
+	}
+	return ""
+}
+
+func ofToolkit(c condition.Condition) bool { return kindOf(c) == condition.KindToolkit }
+
+// ofEnvironment says whether a condition needs steps. An unknown one does: [condition.Faults] says that it is unknown.
+func ofEnvironment(c condition.Condition) bool {
+	kind := kindOf(c)
+	return kind != condition.KindToolkit && kind != condition.KindRequest
+}
+
+// Shown gives the task of an instance as its agent meets it: its request reads as a condition has it, where a condition
+// calls tools and arguments by other names the plans call them by those, paths that want tools which are not shown are
+// left out, and where nothing can give the answer, declining is right. Policies play it, and grades compare with it.
+func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
+	t, err := s.Task(in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Toolkit != nil && len(t.Paths) > 0 {
+		able := *t
+		able.Paths = slices.DeleteFunc(slices.Clone(t.Paths), func(p task.Path) bool {
+			return slices.ContainsFunc(p.Calls, func(c task.Call) bool { return !slices.Contains(in.Toolkit, c.Tool) })
+		})
+		t = &able
+	}
+	names, err := s.renaming(in, t)
+	if err != nil {
+		return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+	}
+	if names != nil {
+		if t, err = names.Task(t); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(in.Conditions, condition.Condition.OfRequest) {
+		asked := *t
+		if asked.Messages, asked.Evidence, err = condition.ChangeRequest(in.Conditions, t.Messages, t.Evidence); err != nil {
+			return nil, fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+		t = &asked
+	}
+	if in.Role == condition.RoleHopeless {
+		hopeless := *t
+		hopeless.Gold = task.Gold{Kind: task.GoldDecline}
+		t = &hopeless
+	}
+	return t, nil
+}
+
+// renaming gives the names under which an instance shows its tools, nil where they bear their own.
+func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*condition.Renaming, error) {
+	// which shows no new names
+	if !slices.ContainsFunc(in.Conditions, ofToolkit) || condition.ReachesElsewhere(in.Conditions) {
+		return nil, nil
+	}
+	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(task), condition.Specification(in.Conditions), in.Seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if names, known := s.names[key]; known {
+		return names, nil
+	}
+	kit, refusal, err := condition.ChangeToolkit(in.Conditions, condition.ToolkitInput{
+		Task: task, Universe: s.suite.Toolkit(&suite.Instance{}, task), Seed: in.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if refusal != nil {
+		return nil, fmt.Errorf("%s: %s", refusal.Condition, refusal.Message)
+	}
+	s.names[key] = kit.Renaming // of the whole universe: the same for every task that shares it
+	return kit.Renaming, nil
+}
+
+// toolkitKey tells tasks apart that are shown different tools.
+func toolkitKey(task *task.Task) string {
+	key := task.Style + "\n" + task.Database
+	for _, start := range task.Starts {
+		key += "\n" + start.Source
+	}
+	return key
+}
+
+// starts gives the starting tables of a task under their labels.
+func (s *Stage) starts(task *task.Task) ([]environment.Start, error) {
+	var list []environment.Start
+	for _, start := range task.Starts {
+		source := s.suite.Source(start.Source)
+		if source == nil {
+			return nil, fmt.Errorf("the suite has no starting table %q", start.Source)
+		}
+		list = append(list, environment.Start{
+			Label: start.Label, Handle: s.sources[start.Source], Table: relation.Describe(start.Label, source),
+		})
+	}
+	return list, nil
+}
+
+func (s *Stage) settledOf(database string) *environment.Settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.settled[database]
+	if known == nil {
+		known = environment.NewSettled()
+		s.settled[database] = known
+	}
+	return known
+}
+
+// ToolSQL is the name of the one tool of agents that write SQL.
+const ToolSQL = "query_database"
+
+func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kit := s.sql[database]; kit != nil {
+		return kit, nil
+	}
+	description := "Runs one SELECT statement of SQLite, read-only, and returns its rows as records. The schema of the database:\n\n" +
+		s.schemas[database]
+	kit, err := environment.NewToolkit([]*task.Tool{{
+		Name: ToolSQL, Description: description, Database: database,
+		Parameters: &task.Schema{
+			Types: []string{"object"}, Required: []string{"sql"}, Closed: true,
+			Properties: []task.Property{{Name: "sql", Schema: &task.Schema{
+				Types: []string{"string"}, Description: "The statement.",
+			}}},
+		},
+		Body: &task.Body{Engine: task.EngineText, Bindings: []task.Binding{
+			{Argument: "sql", Kind: task.BindValue, Type: task.TypeText, Role: task.RoleSource},
+		}},
+	}})
+	if err == nil {
+		s.sql[database] = kit
+	}
+	return kit, err
+}
+
+// toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them; so
+// are those of starting tables that tasks share.
+func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *condition.Renaming) (*environment.Toolkit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := toolkitKey(task)
+	usual := in.Toolkit == nil && names == nil
+	if kit := s.shown[key]; kit != nil && usual {
+		return kit, nil
+	}
+	if !usual {
+		key = fmt.Sprintf("%s\n%p\n%q", key, names, in.Toolkit)
+		if kit := s.changed[key]; kit != nil {
+			return kit, nil
+		}
+	}
+	tools := s.suite.Toolkit(in, task)
+	if in.Toolkit != nil && len(tools) != len(in.Toolkit) {
+		return nil, fmt.Errorf("%d of its %d tools are in the suite", len(tools), len(in.Toolkit))
+	}
+	kit, err := s.ready(task, tools, names)
+	switch {
+	case err != nil:
+	case usual:
+		s.shown[key] = kit
+	default:
+		if len(s.changed) == maxChanged {
+			clear(s.changed)
+		}
+		s.changed[key] = kit
+	}
+	return kit, err
+}
+
+// ready makes tools ready. Operations on data handles are told the keys of the task's starting tables.
+func (s *Stage) ready(
+	tk *task.Task, tools []*task.Tool, renaming *condition.Renaming,
+) (*environment.Toolkit, error) {
+	if len(tk.Starts) > 0 {
+		sources := make([]*task.Source, len(tk.Starts))
+		for i, start := range tk.Starts {
+			if sources[i] = s.suite.Source(start.Source); sources[i] == nil {
+				return nil, fmt.Errorf("the suite has no starting table %q", start.Source)
+			}
+		}
+		special := make([]*task.Tool, len(tools))
+		for i, t := range tools {
+			special[i] = relation.Specialize(t, sources)
+		}
+		tools = special
+	}
+	if renaming != nil {
+		var err error
+		if tools, err = renaming.Specifications(tools); err != nil {
+			return nil, err
+		}
+	}
+	if renaming != nil || len(tk.Starts) > 0 {
+		return environment.NewToolkit(tools)
+	}
+	names := make([]string, len(tools))
+	foreign := false
+	for i, t := range tools {
+		names[i] = t.Name
+		foreign = foreign || t.Database != tk.Database
+	}
+	if foreign {
+		return environment.NewToolkit(tools)
+	}
+	key := [2]string{tk.Style, tk.Database}
+	whole := s.whole[key]
+	if whole == nil {
+		var own []*task.Tool
+		for _, t := range slices.Concat(s.suite.Tools[tk.Style], s.suite.Made) {
+			if t.Database == tk.Database && t.Style == tk.Style {
+				own = append(own, t)
+			}
+		}
+		var err error
+		if whole, err = environment.NewToolkit(own); err != nil {
+			return nil, err
+		}
+		s.whole[key] = whole
+	}
+	return whole.Select(names)
+}

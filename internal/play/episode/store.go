@@ -1,0 +1,670 @@
+package episode
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the store
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// RunFormat is the version of a run's file; formatPrefix is what all versions have in common.
+const (
+	RunFormat    = "seatrial.run/1"
+	formatPrefix = "seatrial.run/"
+)
+
+// schemaSQL is a run's file: one SQLite database that standard tools can open. Times stand outside the digests, which
+// are those of the transcripts.
+const schemaSQL = `
+CREATE TABLE run (                 -- one row
+  format          TEXT NOT NULL,   -- seatrial.run/1
+  suite           TEXT NOT NULL,   -- digest of the suite
+  settings_digest TEXT NOT NULL,
+  settings        TEXT NOT NULL,   -- JSON object: everything that decides what is run
+  started         TEXT NOT NULL    -- RFC 3339
+);
+CREATE TABLE episodes (            -- one row an episode that has ended
+  id            TEXT PRIMARY KEY,  -- hash of suite, instance, agent, protocol, arm and trial
+  position      INTEGER NOT NULL,  -- of the instance in the suite, from 0
+  instance      TEXT NOT NULL,
+  task          TEXT NOT NULL,
+  agent         TEXT NOT NULL,
+  protocol      TEXT NOT NULL,
+  arm           TEXT NOT NULL,
+  trial         INTEGER NOT NULL,
+  end           TEXT NOT NULL,     -- answered, declined, judged, silent, budget, crashed; provider, internal, interrupted
+  valid         INTEGER NOT NULL,  -- 0 for the last three, which are run again on resume
+  budget        TEXT NOT NULL,     -- what ran out
+  message       TEXT NOT NULL,     -- why an invalid episode is invalid
+  turns         INTEGER NOT NULL,
+  calls         INTEGER NOT NULL,
+  timeouts      INTEGER NOT NULL,  -- calls that ran into their time limit
+  input_tokens  INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  tokens        INTEGER NOT NULL,  -- input and output
+  cost_usd      REAL NOT NULL,
+  started_at    TEXT NOT NULL,     -- RFC 3339
+  elapsed_ms    REAL NOT NULL,
+  digest        TEXT NOT NULL      -- of the transcript
+) WITHOUT ROWID;
+CREATE INDEX episodes_order ON episodes (position, agent, protocol, arm, trial);
+CREATE TABLE turns (               -- one row a turn
+  episode       TEXT NOT NULL,
+  turn          INTEGER NOT NULL,  -- from 1
+  calls         INTEGER NOT NULL,
+  unparsed      INTEGER NOT NULL,  -- pieces of the reply that could not be read
+  requests      INTEGER NOT NULL,
+  input_tokens  INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  cost_usd      REAL NOT NULL,
+  model         TEXT NOT NULL,     -- as the provider names it
+  elapsed_ms    REAL NOT NULL,     -- that the agent took to decide
+  PRIMARY KEY (episode, turn)
+) WITHOUT ROWID;
+CREATE TABLE events (              -- the transcript, one row an event
+  episode       TEXT NOT NULL,
+  seq           INTEGER NOT NULL,  -- from 1
+  kind          TEXT NOT NULL,
+  json          TEXT NOT NULL,
+  PRIMARY KEY (episode, seq)
+) WITHOUT ROWID;
+CREATE TABLE grades (              -- one row an episode that was graded
+  episode       TEXT PRIMARY KEY,
+  json          TEXT NOT NULL
+) WITHOUT ROWID;
+`
+
+// Meta says what a run is of. Resuming demands that suite and settings are the same.
+type Meta struct {
+	Suite    string            // digest of the suite
+	Settings map[string]string // everything that decides what is run, flag by flag
+	Started  time.Time
+}
+
+func (m *Meta) settings() (text []byte, digest string, err error) {
+	settings := m.Settings
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	if text, err = task.Marshal(settings); err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(text)
+	return text, hex.EncodeToString(sum[:]), nil
+}
+
+// ExistsError says that there is a file where a new run was to be written.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string { return e.Path + " exists" }
+
+// FormatError says that a file is no run, or none that this version reads.
+type FormatError struct {
+	Path   string
+	Format string // what the file says it is; "" if it says nothing
+}
+
+func (e *FormatError) Error() string {
+	switch {
+	case e.Format == "":
+		return e.Path + " is not a run"
+	case strings.HasPrefix(e.Format, formatPrefix):
+		return fmt.Sprintf("%s has the format %s, and this version reads %s", e.Path, e.Format, RunFormat)
+	default:
+		return fmt.Sprintf("%s is not a run: its format is %q", e.Path, e.Format)
+	}
+}
+
+// IsRun says whether a file looks like a run, from its beginning alone: it need be neither whole nor of this version.
+// What a run that is being written holds may all be in its log still, its tables too.
+func IsRun(path string) bool {
+	head := beginning(path)
+	mark := []byte("-- " + formatPrefix)
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && (bytes.Contains(head, mark) || bytes.Contains(beginning(path+"-wal"), mark))
+}
+
+// beginning reads as much of a file as holds the tables of a run; nothing where it cannot be read.
+func beginning(path string) []byte {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	head, err := io.ReadAll(io.LimitReader(file, headOfRun))
+	if err != nil {
+		return nil
+	}
+	return head
+}
+
+// headOfRun is within how many bytes of a run, or of its log, its tables are written down.
+const headOfRun = 64 << 10
+
+// Difference is one thing that is not as it was when the run began. Is or Was is "" where it is not set.
+type Difference struct {
+	Name string // suite, or the name of a setting
+	Was  string
+	Is   string
+}
+
+// MismatchError refuses to resume a run with another suite or other settings.
+type MismatchError struct {
+	Path        string
+	Differences []Difference
+}
+
+func (e *MismatchError) Error() string {
+	// A setting that only one of two commands has, and that is not set, tells nobody anything where another one differs.
+	told := slices.DeleteFunc(slices.Clone(e.Differences), func(d Difference) bool { return d.Was == d.Is })
+	if len(told) == 0 {
+		told = e.Differences
+	}
+	parts := make([]string, len(told))
+	for i, d := range told {
+		parts[i] = fmt.Sprintf("%s was %q and is %q", d.Name, d.Was, d.Is)
+	}
+	return fmt.Sprintf("%s was begun with something else: %s", e.Path, strings.Join(parts, "; "))
+}
+
+// CorruptError says that an episode in the store is not what was put there.
+type CorruptError struct {
+	Path    string
+	Episode string
+	Message string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s: episode %s: %s", e.Path, e.Episode, e.Message)
+}
+
+// Record is an episode that has ended, with the times that stand outside its transcript.
+type Record struct {
+	Position   int // of the instance in the suite
+	Transcript *transcript.Transcript
+	StartedAt  time.Time
+	Elapsed    time.Duration
+	Decisions  []time.Duration // that the agent took, by turn
+}
+
+// Store is the file of one run. Any number of goroutines may use it.
+type Store struct {
+	path   string
+	meta   Meta
+	lock   *lock   // nil for a store that is only read
+	write  *sql.DB // nil for a store that is only read
+	read   *sql.DB
+	queue  chan put
+	closed sync.Once
+	done   sync.WaitGroup
+}
+
+// put is an episode on its way to the disk.
+type put struct {
+	record  *Record
+	digest  string
+	events  [][]byte
+	durable func(error)
+}
+
+// Create begins a new run. A file that is there already is an [ExistsError].
+func Create(ctx context.Context, path string, meta Meta) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	l, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := create(ctx, path, meta, l)
+	if err != nil {
+		l.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, &ExistsError{Path: path}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	settings, digest, err := meta.settings()
+	if err != nil {
+		return nil, fmt.Errorf("create run: settings: %w", err)
+	}
+	s := &Store{path: path, meta: meta, lock: l}
+	if err := s.openWriter(ctx, "mode=rwc"); err != nil {
+		return nil, err
+	}
+	// One transaction: a run that was killed while it began is no run, not half a one.
+	err = transact(ctx, s.write, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO run VALUES (?, ?, ?, ?, ?)`,
+			RunFormat, meta.Suite, digest, string(settings), meta.Started.UTC().Format(time.RFC3339Nano))
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create run %s: %w", path, err), s.write.Close())
+	}
+	return s.start()
+}
+
+// Resume opens a run to go on with it. Another suite or other settings are a [MismatchError].
+func Resume(ctx context.Context, path string, meta Meta) (*Store, error) {
+	s, err := Edit(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if differences := differences(s.meta, meta); len(differences) > 0 {
+		return nil, errors.Join(&MismatchError{Path: path, Differences: differences}, s.Close())
+	}
+	return s, nil
+}
+
+func differences(was, is Meta) []Difference {
+	var list []Difference
+	if was.Suite != is.Suite {
+		list = append(list, Difference{Name: "suite", Was: was.Suite, Is: is.Suite})
+	}
+	names := slices.Sorted(maps.Keys(was.Settings))
+	for _, name := range slices.Sorted(maps.Keys(is.Settings)) {
+		if _, both := was.Settings[name]; !both {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		before, wasSet := was.Settings[name]
+		now, isSet := is.Settings[name]
+		if before != now || wasSet != isSet {
+			list = append(list, Difference{Name: name, Was: before, Is: now})
+		}
+	}
+	return list
+}
+
+// Edit opens a run to write to it, whatever its suite and settings: to grade it.
+func Edit(ctx context.Context, path string) (*Store, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	l, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, lock: l}
+	if err := s.edit(ctx); err != nil {
+		l.release()
+		return nil, err
+	}
+	return s.start()
+}
+
+func (s *Store) edit(ctx context.Context) error {
+	// The format is looked at before anything is written: not everything that can be opened is a run.
+	if err := s.openReader(); err != nil {
+		return err
+	}
+	if err := s.loadMeta(ctx); err != nil {
+		return errors.Join(err, s.read.Close())
+	}
+	if err := s.openWriter(ctx, "mode=rw"); err != nil {
+		return errors.Join(err, s.read.Close())
+	}
+	return nil
+}
+
+// Open opens a run for reading alone. It can be read while it is being written.
+func Open(ctx context.Context, path string) (*Store, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	s := &Store{path: path}
+	if err := s.openReader(); err != nil {
+		return nil, err
+	}
+	if err := s.loadMeta(ctx); err != nil {
+		return nil, errors.Join(err, s.read.Close())
+	}
+	return s, nil
+}
+
+// dsn names a file to the driver, whatever characters its path has.
+func dsn(path string, parameters ...string) string {
+	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
+	return "file:" + escaped + "?" + strings.Join(parameters, "&")
+}
+
+// openWriter opens the one connection that writes. In WAL mode with synchronous=FULL a commit is on the disk when it
+// returns, and readers are not kept out.
+func (s *Store) openWriter(ctx context.Context, mode string) error {
+	db, err := sql.Open("sqlite", dsn(s.path, mode, "_pragma=busy_timeout(10000)", "_pragma=journal_mode(wal)",
+		"_pragma=synchronous(full)"))
+	if err != nil {
+		return fmt.Errorf("open run %s: %w", s.path, err)
+	}
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		return errors.Join(fmt.Errorf("open run %s: %w", s.path, err), db.Close())
+	}
+	s.write = db
+	return nil
+}
+
+func (s *Store) openReader() error {
+	db, err := sql.Open("sqlite", dsn(s.path, "mode=rw", "_pragma=busy_timeout(10000)", "_pragma=query_only(1)"))
+	if err != nil {
+		return fmt.Errorf("open run %s: %w", s.path, err)
+	}
+	db.SetMaxOpenConns(4)
+	s.read = db
+	return nil
+}
+
+// Codes with which SQLite says that a file is not what was expected.
+const (
+	sqliteError  = 1  // no such table
+	sqliteNotADB = 26 // no database at all
+)
+
+func (s *Store) loadMeta(ctx context.Context) error {
+	var format, settings, started string
+	err := s.read.QueryRowContext(ctx, `SELECT format FROM run`).Scan(&format)
+	var coded interface{ Code() int }
+	switch {
+	case errors.Is(err, sql.ErrNoRows),
+		errors.As(err, &coded) && (coded.Code() == sqliteError || coded.Code() == sqliteNotADB):
+		return &FormatError{Path: s.path}
+	case err != nil:
+		return fmt.Errorf("open run %s: %w", s.path, err)
+	case format != RunFormat:
+		return &FormatError{Path: s.path, Format: format}
+	}
+	row := s.read.QueryRowContext(ctx, `SELECT suite, settings, started FROM run`)
+	if err := row.Scan(&s.meta.Suite, &settings, &started); err != nil {
+		return fmt.Errorf("open run %s: %w", s.path, err)
+	}
+	if err := task.DecodeStrict([]byte(settings), &s.meta.Settings); err != nil {
+		return fmt.Errorf("open run %s: settings: %w", s.path, err)
+	}
+	if s.meta.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
+		return fmt.Errorf("open run %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// start begins to take episodes.
+func (s *Store) start() (*Store, error) {
+	if s.read == nil {
+		if err := s.openReader(); err != nil {
+			return nil, errors.Join(err, s.write.Close())
+		}
+	}
+	s.queue = make(chan put, maxBatch)
+	s.done.Go(s.writeAll)
+	return s, nil
+}
+
+// Meta says what the run is of.
+func (s *Store) Meta() Meta { return s.meta }
+
+// Path gives the path of the run's file.
+func (s *Store) Path() string { return s.path }
+
+// Close waits for what was put, folds the write-ahead log into the file, so that the run is one file again, and gives
+// the lock up. While another program has the file open, the log may have to stay beside it; nothing is lost then.
+func (s *Store) Close() error {
+	var err error
+	s.closed.Do(func() { err = s.close() })
+	return err
+}
+
+func (s *Store) close() error {
+	err := s.read.Close()
+	if s.lock == nil {
+		return err
+	}
+	close(s.queue)
+	s.done.Wait()
+	for _, pragma := range []string{
+		"PRAGMA busy_timeout = 100", "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode = DELETE",
+	} {
+		_, pragmaErr := s.write.Exec(pragma)
+		var coded interface{ Code() int }
+		if errors.As(pragmaErr, &coded) && coded.Code()&0xff == sqliteBusy {
+			pragmaErr = nil
+		}
+		err = errors.Join(err, pragmaErr)
+	}
+	err = errors.Join(err, s.write.Close())
+	s.lock.release()
+	return err
+}
+
+// Put hands an ended episode to the writer. durable is called once, from the writer's goroutine, when the episode is on
+// the disk or cannot be put there; calls come one at a time. A valid episode that is there already is kept, and the new
+// one ignored; an invalid one is replaced. Put must not be called after Close.
+func (s *Store) Put(r *Record, durable func(error)) error {
+	data, err := r.Transcript.Encode()
+	if err != nil {
+		return err
+	}
+	if r.Transcript.End() == nil {
+		return fmt.Errorf("episode %s has not ended", r.Transcript.Header.ID)
+	}
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	s.queue <- put{record: r, digest: digestOf(data), events: lines[1:], durable: durable}
+	return nil
+}
+
+// digestOf is what [transcript.Transcript.Digest] gives, of the encoding.
+func digestOf(encoded []byte) string {
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:16])
+}
+
+// maxBatch bounds how many episodes one transaction holds.
+const maxBatch = 256
+
+// writeAll writes what is put, in transactions of whatever has come in while the last one was written.
+func (s *Store) writeAll() {
+	for first := range s.queue {
+		batch := append(make([]put, 0, maxBatch), first)
+	fill:
+		for len(batch) < maxBatch {
+			select {
+			case p, ok := <-s.queue:
+				if !ok {
+					break fill
+				}
+				batch = append(batch, p)
+			default:
+				break fill
+			}
+		}
+		// Not a run's context: what has ended is written even when the run is stopped.
+		err := transact(context.Background(), s.write, func(tx *sql.Tx) error { return writeBatch(tx, batch) })
+		if err != nil {
+			err = fmt.Errorf("write run %s: %w", s.path, err)
+		}
+		for _, p := range batch {
+			p.durable(err)
+		}
+	}
+}
+
+// transact runs do in a transaction.
+func transact(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// Statements of the writer.
+const (
+	statementValid   = `SELECT valid FROM episodes WHERE id = ?`
+	statementEpisode = `INSERT OR IGNORE INTO episodes
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	statementTurn  = `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	statementEvent = `INSERT INTO events VALUES (?, ?, ?, ?)`
+)
+
+// batchWriter holds the statements of one transaction.
+type batchWriter struct {
+	tx                          *sql.Tx
+	valid, episode, turn, event *sql.Stmt
+}
+
+func writeBatch(tx *sql.Tx, batch []put) error {
+	w := batchWriter{tx: tx}
+	for _, p := range []struct {
+		statement *(*sql.Stmt)
+		text      string
+	}{
+		{&w.valid, statementValid}, {&w.episode, statementEpisode}, {&w.turn, statementTurn}, {&w.event, statementEvent},
+	} {
+		prepared, err := tx.Prepare(p.text)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = prepared.Close() }()
+		*p.statement = prepared
+	}
+	for i := range batch {
+		if err := w.write(&batch[i]); err != nil {
+			return fmt.Errorf("episode %s: %w", batch[i].record.Transcript.Header.ID, err)
+		}
+	}
+	return nil
+}
+
+func (w *batchWriter) write(p *put) error {
+	t := p.record.Transcript
+	id := t.Header.ID
+	var valid bool
+	switch err := w.valid.QueryRow(id).Scan(&valid); {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	case valid:
+		return nil
+	default:
+		for _, statement := range []string{
+			`DELETE FROM episodes WHERE id = ?`, `DELETE FROM turns WHERE episode = ?`,
+			`DELETE FROM events WHERE episode = ?`, `DELETE FROM grades WHERE episode = ?`,
+		} {
+			if _, err := w.tx.Exec(statement, id); err != nil {
+				return err
+			}
+		}
+	}
+	h, end := t.Header, t.End()
+	timeouts := 0
+	for i := range t.Events {
+		if e := t.Events[i].Error; e != nil && e.Code == task.CodeTimeout {
+			timeouts++
+		}
+	}
+	usage := task.Usage{}
+	if end.Usage != nil {
+		usage = *end.Usage
+	}
+	if _, err := w.episode.Exec(
+		id, p.record.Position, h.Instance, h.Task, h.Agent, h.Protocol, h.Arm, h.Trial, end.End, transcript.Valid(end.End),
+		end.Budget, end.Message, end.Turns, end.Calls, timeouts, usage.InputTokens, usage.OutputTokens, usage.CachedTokens,
+		usage.InputTokens+usage.OutputTokens, usage.CostUSD,
+		p.record.StartedAt.UTC().Format(time.RFC3339Nano), milliseconds(p.record.Elapsed), p.digest,
+	); err != nil {
+		return err
+	}
+	for i, line := range p.events {
+		if _, err := w.event.Exec(id, i+1, t.Events[i].Kind, string(line)); err != nil {
+			return err
+		}
+	}
+	return w.writeTurns(p)
+}
+
+func (w *batchWriter) writeTurns(p *put) error {
+	t := p.record.Transcript
+	calls := map[int]int{}
+	for i := range t.Events {
+		if t.Events[i].Kind == transcript.EventCall {
+			calls[t.Events[i].Turn]++
+		}
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		if e.Kind != transcript.EventTurn || e.Decision == nil {
+			continue
+		}
+		var elapsed time.Duration
+		if e.Turn <= len(p.record.Decisions) {
+			elapsed = p.record.Decisions[e.Turn-1]
+		}
+		u := e.Decision.Usage
+		if _, err := w.turn.Exec(t.Header.ID, e.Turn, calls[e.Turn], len(e.Decision.Unparsed), u.Requests, u.InputTokens,
+			u.OutputTokens, u.CachedTokens, u.CostUSD, e.Decision.Model, milliseconds(elapsed)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// PutGrades writes the grades of episodes, as JSON by the episode's id, over those that are there. They are on the disk
+// when it returns.
+func (s *Store) PutGrades(ctx context.Context, grades map[string]json.RawMessage) error {
+	if s.write == nil {
+		return fmt.Errorf("write run %s: it is open for reading alone", s.path)
+	}
+	err := transact(ctx, s.write, func(tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO grades SELECT id, ?2 FROM episodes WHERE id = ?1`)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = insert.Close() }()
+		for _, id := range slices.Sorted(maps.Keys(grades)) {
+			r, err := insert.ExecContext(ctx, id, string(grades[id]))
+			if err != nil {
+				return err
+			}
+			if n, err := r.RowsAffected(); err != nil || n == 0 {
+				return errors.Join(err, fmt.Errorf("there is no episode %s to grade", id))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write run %s: %w", s.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// specify holds a call to the specifications that are in force: it gives the parameters as the server knows them, or
+// refuses the call.
+func (s *session) specify(active []*rule, c *call, params object, asked string) (object, *refusal) {
+	for _, r := range active {
+		if r.kind.class != classSpecification || r.harmless {
+			continue
+		}
+		if r.kind.name == "spec.tool-renamed" {
+			if asked == c.tool && r.newName(c.tool) != c.tool {
+				return params, &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: asError}
+			}
+			continue
+		}
+		steps, err := r.steps("")
+		step, ok := find[condition.ArgumentStep](steps)
+		if err != nil || !ok {
+			continue // the rule was tried when the file was read
+		}
+		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.given())
+		if mistake != nil {
+			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message, code: mistake.Code, as: asResult}
+		}
+		if arguments, differs := c.rewritten(values); differs {
+			c.become(arguments, values)
+			params = params.with("arguments", arguments.encode())
+		}
+	}
+	return params, nil
+}
+
+// specification gives what is known of a tool's arguments: what was listed, or else what the call gives.
+func (s *session) specification(c *call) *task.Schema {
+	if l := s.tools[c.tool]; l != nil {
+		return looseSchema(l.schema)
+	}
+	specification := &task.Schema{Types: []string{"object"}}
+	for _, m := range c.arguments {
+		specification.Properties = append(specification.Properties, task.Property{Name: m.name, Schema: &task.Schema{}})
+	}
+	return specification
+}
+
+// looseSchema reads of a JSON Schema what the steps of the catalogue look at.
+func looseSchema(schema object) *task.Schema {
+	specification := &task.Schema{Types: []string{"object"}}
+	properties, _ := readObject(schema.get("properties"))
+	for _, m := range properties {
+		p := &task.Schema{}
+		property, _ := readObject(m.value)
+		p.Description, _ = text(property.get("description"))
+		if kind, ok := text(property.get("type")); ok {
+			p.Types = []string{kind}
+		}
+		specification.Properties = append(specification.Properties, task.Property{Name: m.name, Schema: p})
+	}
+	return specification
+}
+
+// initialized says, in the server's reply to the first request, that the listing may change.
+func (s *session) initialized(d *delivery, m *message) {
+	if !slices.ContainsFunc(s.f.rules, func(r *rule) bool { return r.drifts() && r.boolean("notify", true) }) {
+		return
+	}
+	result, _ := readObject(m.fields.get("result"))
+	capabilities, _ := readObject(result.get("capabilities"))
+	tools, ok := readObject(capabilities.get("tools"))
+	if !ok || string(tools.get("listChanged")) == "true" {
+		return
+	}
+	capabilities = capabilities.with("tools", tools.with("listChanged", json.RawMessage("true")).encode())
+	d.message, d.changed = m.fields.with("result", result.with("capabilities", capabilities.encode()).encode()).encode(), true
+}
+
+// listing takes note of what a listing says, and changes it as the rules say.
+func (s *session) listing(d *delivery, e *exchange, m *message) {
+	result, _ := readObject(m.fields.get("result"))
+	list, ok := readArray(result.get("tools"))
+	if !ok {
+		return
+	}
+	var fresh []json.RawMessage
+	changed := false
+	for _, raw := range list {
+		tool, _ := readObject(raw)
+		name, ok := text(tool.get("name"))
+		if !ok {
+			fresh = append(fresh, raw)
+			continue
+		}
+		s.note(name, tool)
+		shown, strict := s.listed(d, name, tool)
+		if shown == nil {
+			changed = true
+			continue
+		}
+		written := shown.encode()
+		if string(written) == string(tool.encode()) {
+			written = raw
+		} else {
+			changed = true
+		}
+		fresh = append(fresh, written)
+		if strict {
+			changed = true
+			description, _ := text(tool.get("description"))
+			fresh = append(fresh, tool.with("name", quote(name+strictSuffix)).without("title").with("description",
+				quote("The strict form of `"+name+"`: arguments reach it exactly as they are given. "+description)).encode())
+		}
+	}
+	if e.firstPage {
+		for _, added := range s.companions() {
+			fresh, changed = append(fresh, added), true
+		}
+	}
+	if changed {
+		d.changed = true
+		d.message = m.fields.with("result", result.with("tools", encodeArray(fresh)).encode()).encode()
+	}
+}
+
+// note remembers what is listed of a tool.
+func (s *session) note(name string, tool object) {
+	if s.tools[name] == nil && len(s.tools) >= maxTools {
+		return
+	}
+	l := &listed{}
+	l.schema, _ = readObject(tool.get("inputSchema"))
+	l.mirrored = mirroredIn(l.schema)
+	annotations, _ := readObject(tool.get("annotations"))
+	switch {
+	case string(annotations.get("readOnlyHint")) == "true", string(annotations.get("idempotentHint")) == "true":
+		l.writes = "no" // doing it twice does no more than doing it once
+	case string(annotations.get("readOnlyHint")) == "false":
+		l.writes = "yes"
+	}
+	s.tools[name] = l
+}
+
+// listed gives a tool as it is shown, nil where it is not, and whether a strict form stands beside it.
+func (s *session) listed(d *delivery, name string, tool object) (shown object, strict bool) {
+	shown = tool
+	for _, r := range s.f.rules {
+		if !r.aims(name) {
+			continue
+		}
+		struck := r.boolean("shown", false)
+		switch {
+		case r.kind.class == classResult, r.kind.class == classArguments:
+			// A client that checks results against their schema would not show its model what was changed.
+			shown = shown.without("outputSchema")
+			strict = strict || r.kind.class == classArguments && r.boolean("strict", true) && s.tools[name+strictSuffix] == nil
+			continue
+		case r.harmless:
+			continue
+		case r.kind.name == "call.tool-missing":
+			shown, struck = nil, true
+		case r.kind.name == "spec.description":
+			shown, struck = shown.with("description", quote(r.text("description", ""))), true
+		case r.kind.class == classSpecification && s.holds(r, name):
+			shown = r.respecify(name, shown)
+		default:
+			continue
+		}
+		if struck {
+			d.strikes = append(d.strikes, s.strike(r, 0, name, nil))
+		}
+		if shown == nil {
+			return nil, false
+		}
+	}
+	return shown, strict
+}
+
+// respecify changes the specification of a tool. What the change is not about keeps its bytes.
+func (r *rule) respecify(name string, tool object) object {
+	if r.kind.name == "spec.tool-renamed" {
+		return tool.with("name", quote(r.newName(name)))
+	}
+	schema, ok := readObject(tool.get("inputSchema"))
+	steps, err := r.steps("")
+	step, found := find[condition.SpecificationStep](steps)
+	if !ok || err != nil || !found {
+		return tool
+	}
+	properties, _ := readObject(schema.get("properties"))
+	required, _ := readArray(schema.get("required"))
+	argument := r.text("argument", "")
+	changed := argument
+	switch r.kind.name {
+	case "spec.param-renamed":
+		changed = r.text("new_name", "")
+		properties = properties.renamed(argument, changed)
+		for i := range required {
+			if s, _ := text(required[i]); s == argument {
+				required[i] = quote(changed)
+			}
+		}
+	default:
+		if r.kind.name == "spec.param-retyped" && !properties.has(argument) {
+			return tool
+		}
+		p := step.Specify(&task.Tool{Name: stepTool, Parameters: looseSchema(schema)}).Parameters.Property(changed)
+		written, err := task.Marshal(p)
+		if err != nil {
+			return tool
+		}
+		if property, ok := readObject(written); ok && p.Items != nil {
+			written = property.with("items", properties.get(argument)).encode()
+		}
+		properties = properties.with(changed, written)
+		if r.kind.name == "spec.param-added" {
+			required = append(required, quote(changed))
+		}
+	}
+	schema = schema.with("properties", properties.encode())
+	if len(required) > 0 {
+		schema = schema.with("required", encodeArray(required))
+	}
+	return tool.with("inputSchema", schema.encode())
+}
+
+// companions lists the tools that rules add and the server does not have.
+func (s *session) companions() []json.RawMessage {
+	var added []json.RawMessage
+	add := func(name, description, schema string) {
+		if s.adds(name) && !s.ownTool(name) {
+			added = append(added, object{
+				newMember("name", quote(name)), newMember("description", quote(description)), newMember("inputSchema", json.RawMessage(schema)),
+			}.encode())
+		}
+	}
+	add(toolRenew, "Renews the session. Calls that were refused because the session had expired can then be made again.",
+		`{"type":"object","properties":{}}`)
+	add(toolPage, "Gives the next page of a result that was too long for one.",
+		`{"type":"object","properties":{"cursor":{"type":"string","description":"The cursor that stood beside the page before."}},"required":["cursor"]}`)
+	return added
+}

@@ -1,0 +1,329 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// member is a named value of a JSON object, as it was written.
+type member struct {
+	key   json.RawMessage // with its quotes and escapes
+	name  string
+	value json.RawMessage
+}
+
+// object is a JSON object whose members keep their order and their bytes, so that changing one of them leaves the
+// others as they were written.
+type object []member
+
+// readObject reads valid JSON; it is false for what is no object.
+func readObject(raw []byte) (object, bool) {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '{' {
+		return nil, false
+	}
+	o := object{}
+	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != '}'; i = skipSpace(raw, i) {
+		if raw[i] == ',' {
+			i++
+			continue
+		}
+		end := skipValue(raw, i)
+		if end == i {
+			return nil, false // it is not valid after all
+		}
+		m := member{key: raw[i:end:end]}
+		var ok bool
+		if m.name, ok = text(m.key); !ok {
+			return nil, false
+		}
+		i = skipSpace(raw, skipSpace(raw, end)+1) // the colon
+		if end = skipValue(raw, i); end <= i {
+			return nil, false
+		}
+		m.value = raw[i:end:end]
+		o, i = append(o, m), end
+	}
+	return o, true
+}
+
+// readArray reads valid JSON; it is false for what is no array.
+func readArray(raw []byte) ([]json.RawMessage, bool) {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '[' {
+		return nil, false
+	}
+	list := []json.RawMessage{}
+	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] != ']'; i = skipSpace(raw, i) {
+		if raw[i] == ',' {
+			i++
+			continue
+		}
+		end := skipValue(raw, i)
+		if end == i {
+			return nil, false // it is not valid after all
+		}
+		list, i = append(list, raw[i:end:end]), end
+	}
+	return list, true
+}
+
+func skipSpace(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipValue gives the end of the value that begins at i. The JSON is known to be valid.
+func skipValue(raw []byte, i int) int {
+	depth := 0
+	for i < len(raw) {
+		switch raw[i] {
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			i++
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			depth--
+			i++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default:
+			for i < len(raw) && !strings.ContainsRune(",:]} \t\n\r", rune(raw[i])) {
+				i++
+			}
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return min(i, len(raw))
+}
+
+// get gives a member's value, nil where there is none. Of several with one name the last counts, as it does for most
+// readers.
+func (o object) get(name string) json.RawMessage {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].name == name {
+			return o[i].value
+		}
+	}
+	return nil
+}
+
+func (o object) has(name string) bool {
+	return slices.ContainsFunc(o, func(m member) bool { return m.name == name })
+}
+
+// with gives a copy in which a member has that value; a new one stands at the end.
+func (o object) with(name string, value json.RawMessage) object {
+	c := slices.Clone(o)
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].name == name {
+			c[i].value = value
+			return c
+		}
+	}
+	return append(c, newMember(name, value))
+}
+
+func newMember(name string, value json.RawMessage) member {
+	return member{key: quote(name), name: name, value: value}
+}
+
+// without gives a copy without the members of that name.
+func (o object) without(name string) object {
+	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return m.name == name })
+}
+
+// renamed gives a copy in which the members of that name have another, in their old places.
+func (o object) renamed(name, other string) object {
+	c := slices.Clone(o)
+	for i := range c {
+		if c[i].name == name {
+			c[i] = newMember(other, c[i].value)
+		}
+	}
+	return c
+}
+
+func (o object) encode() json.RawMessage {
+	dst := []byte{'{'}
+	for i := range o {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, o[i].key...), ':'), o[i].value...)
+	}
+	return append(dst, '}')
+}
+
+func encodeArray(list []json.RawMessage) json.RawMessage {
+	dst := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, v...)
+	}
+	return append(dst, ']')
+}
+
+// quote writes a string as JSON.
+func quote(s string) json.RawMessage { return task.AppendValue(nil, s) }
+
+// text reads a JSON string; it is false for anything else.
+func text(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if inner := raw[1 : len(raw)-1]; !bytes.ContainsRune(inner, '\\') && utf8.Valid(inner) {
+		return string(inner), true
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// canonical writes a JSON value in the one form that equal values share: members sorted, no blanks, strings in one
+// spelling, numbers as they were written.
+func canonical(raw json.RawMessage) string {
+	return string(appendCanonical(make([]byte, 0, len(raw)), raw))
+}
+
+func appendCanonical(dst []byte, raw json.RawMessage) []byte {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return dst
+	}
+	switch raw[0] {
+	case '{':
+		o, _ := readObject(raw)
+		slices.SortStableFunc(o, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		dst = append(dst, '{')
+		first := true
+		for i := range o {
+			if i+1 < len(o) && o[i+1].name == o[i].name {
+				continue // the last of one name counts
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = appendCanonical(append(task.AppendValue(dst, o[i].name), ':'), o[i].value)
+		}
+		return append(dst, '}')
+	case '[':
+		list, _ := readArray(raw)
+		dst = append(dst, '[')
+		for i, v := range list {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendCanonical(dst, v)
+		}
+		return append(dst, ']')
+	case '"':
+		if s, ok := text(raw); ok {
+			return task.AppendValue(dst, s)
+		}
+	}
+	return append(dst, raw...)
+}
+
+// message is what a proxy has to know of a JSON-RPC message.
+type message struct {
+	fields object
+	id     string // as it was written; "" where there is none
+	method string
+}
+
+// readMessage reads one JSON-RPC message, not a batch. It is false for what is none.
+func readMessage(raw []byte) (*message, bool) {
+	if !json.Valid(raw) {
+		return nil, false
+	}
+	return readValid(raw)
+}
+
+// readValid is readMessage for what is known to be JSON.
+func readValid(raw []byte) (*message, bool) {
+	fields, ok := readObject(raw)
+	if !ok {
+		return nil, false
+	}
+	m := &message{fields: fields}
+	if id := fields.get("id"); id != nil && string(id) != "null" {
+		m.id = string(id)
+	}
+	m.method, _ = text(fields.get("method"))
+	return m, true
+}
+
+func (m *message) isRequest() bool { return m.method != "" && m.id != "" }
+
+func (m *message) isResponse() bool {
+	return m.id != "" && !m.fields.has("method") && (m.fields.has("result") || m.fields.has("error"))
+}
+
+// params gives the parameters of a request, empty where they are none.
+func (m *message) params() object {
+	o, _ := readObject(m.fields.get("params"))
+	return o
+}
+
+// Codes of JSON-RPC errors.
+const (
+	codeInvalidParams = -32602
+	codeInternal      = -32603
+	codeServer        = -32000 // the first of those that servers may define
+)
+
+func resultMessage(id string, result json.RawMessage) []byte {
+	return append(append(append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"result":`...), result...), '}')
+}
+
+func errorMessage(id string, code int, text string, data json.RawMessage) []byte {
+	if id == "" {
+		id = "null"
+	}
+	dst := append(append([]byte(`{"jsonrpc":"2.0","id":`), id...), `,"error":{"code":`...)
+	dst = append(strconv.AppendInt(dst, int64(code), 10), `,"message":`...)
+	dst = append(dst, quote(text)...)
+	if data != nil {
+		dst = append(append(dst, `,"data":`...), data...)
+	}
+	return append(dst, "}}"...)
+}
+
+// textResult is a tool's result of one text. It says of which type it is: clients of the version of 2026-07-28 refuse
+// one that does not, and those before it let be what they do not know.
+func textResult(s string, failed bool) json.RawMessage {
+	dst := append([]byte(`{"resultType":"complete","content":[{"type":"text","text":`), quote(s)...)
+	dst = append(dst, "}]"...)
+	if failed {
+		dst = append(dst, `,"isError":true`...)
+	}
+	return append(dst, '}')
+}
+
+const listChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`

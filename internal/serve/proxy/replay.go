@@ -1,0 +1,433 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Replay answers from a record in place of the server: what the server said, not what faults made of it.
+type Replay struct {
+	sessions [][]*recorded
+}
+
+// recorded is a request of a record with what the server sent because of it, its reply among that.
+type recorded struct {
+	key      string
+	id       string // of the request, in the record
+	token    string // of progress, as it was written
+	messages []json.RawMessage
+	whole    bool // the reply came
+	refused  bool // the server was never asked: a fault answered
+}
+
+// key is what a request and a recorded one have in common where they are the same: method and parameters. Who
+// introduces himself may bear another name.
+func (m *message) key() string {
+	if m.method == "initialize" {
+		return m.method
+	}
+	return m.method + " " + canonical(m.params().without("_meta").encode())
+}
+
+func (m *message) token() string {
+	meta, _ := readObject(m.params().get("_meta"))
+	return string(meta.get("progressToken"))
+}
+
+// ReadReplay reads the messages of a record.
+func ReadReplay(path string, in io.Reader) (*Replay, error) {
+	lines, err := readRecord(path, in, func(l *line) bool { return l.Message != nil || l.Open != nil })
+	if err != nil {
+		return nil, err
+	}
+	r := &Replay{}
+	open := map[int]map[string]*recorded{} // by session and id
+	for i := range lines {
+		l := &lines[i]
+		if l.Session < 1 || l.Session > len(lines) {
+			continue
+		}
+		for len(r.sessions) < l.Session {
+			r.sessions = append(r.sessions, nil)
+		}
+		if open[l.Session] == nil {
+			open[l.Session] = map[string]*recorded{}
+		}
+		parts, batch := readArray(l.Message)
+		if !batch {
+			parts = []json.RawMessage{l.Message}
+		}
+		for _, raw := range parts {
+			m, ok := readMessage(raw)
+			switch {
+			case !ok:
+			case l.From == "client" || l.To == "server":
+				r.request(l.Session, m, open[l.Session])
+			case l.From == "server":
+				r.said(l.Session, m, raw, open[l.Session])
+			case l.To == "client" && open[l.Session][m.id] != nil && !open[l.Session][m.id].whole:
+				open[l.Session][m.id].refused = true
+			}
+		}
+	}
+	return r, nil
+}
+
+// request notes a request of the client; one that the proxy changed takes the place of what the client sent.
+func (r *Replay) request(session int, m *message, open map[string]*recorded) {
+	if !m.isRequest() {
+		return
+	}
+	e := open[m.id]
+	if e == nil || e.whole {
+		e = &recorded{id: m.id}
+		open[m.id] = e
+		r.sessions[session-1] = append(r.sessions[session-1], e)
+	}
+	e.key, e.token = m.key(), m.token()
+}
+
+// said notes a message of the server under the request that it belongs to: by id, by the token of its progress, or else
+// the latest that was not answered, or the latest of all.
+func (r *Replay) said(session int, m *message, raw json.RawMessage, open map[string]*recorded) {
+	list := r.sessions[session-1]
+	if m.isResponse() {
+		if e := open[m.id]; e != nil && !e.whole {
+			e.messages, e.whole = append(e.messages, raw), true
+		}
+		return
+	}
+	if len(list) == 0 {
+		return
+	}
+	to := list[len(list)-1]
+	for _, e := range list {
+		if !e.whole {
+			to = e
+		}
+	}
+	token := string(m.params().get("progressToken"))
+	for _, e := range list {
+		if token != "" && e.token == token {
+			to = e
+		}
+	}
+	to.messages = append(to.messages, raw)
+}
+
+// player answers one session.
+type player struct {
+	lists   [][]*recorded // its own session, then the others
+	t       *trace
+	session int
+	ctx     context.Context // of what waits for the client
+
+	mu      sync.Mutex
+	used    map[string]int
+	waiting map[string]chan struct{} // for replies of the client, by id
+	gone    bool                     // the client will answer nothing more
+}
+
+// player plays the session of that number, or the last one where the record has fewer.
+func (r *Replay) player(ctx context.Context, t *trace, n int) *player {
+	p := &player{t: t, session: n, ctx: ctx, used: map[string]int{}, waiting: map[string]chan struct{}{}}
+	if len(r.sessions) > 0 {
+		p.lists = append([][]*recorded{r.sessions[min(n, len(r.sessions))-1]}, r.sessions...)
+	}
+	return p
+}
+
+// find gives the answer to a request: the first time the first that was recorded, and so on; the last is given again.
+// What the session did not ask may have been asked in another. A request that the server had not answered when the
+// record ended is not answered again.
+func (p *player) find(m *message) *recorded {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := m.key()
+	seen := p.used[key]
+	for _, list := range p.lists {
+		var found *recorded
+		for _, e := range list {
+			if e.key != key || e.refused {
+				continue
+			}
+			found = e
+			if seen == 0 {
+				break
+			}
+			seen--
+		}
+		if found != nil {
+			p.used[key]++
+			return found
+		}
+	}
+	return nil
+}
+
+// lasts says whether there is no reply, or the client has something to answer before it comes.
+func (e *recorded) lasts() bool {
+	if !e.whole {
+		return true
+	}
+	for _, raw := range e.messages {
+		if m, ok := readMessage(raw); ok && m.isRequest() {
+			return true
+		}
+	}
+	return false
+}
+
+// answer hands on what the server said to a request. Questions of the server wait for their answers.
+func (p *player) answer(m *message, e *recorded, emit func(raw []byte)) {
+	if e == nil {
+		p.t.add(&line{Session: p.session, Unmatched: m.key()})
+		emit(errorMessage(m.id, codeInternal, "The record holds no answer to "+m.key()+".", nil))
+		return
+	}
+	for _, raw := range e.messages {
+		said, _ := readMessage(raw)
+		switch {
+		case said.isResponse():
+			emit(said.fields.with("id", json.RawMessage(m.id)).encode())
+		case said.isRequest():
+			answered := p.expect(said.id)
+			emit(raw)
+			select {
+			case <-answered:
+			case <-p.ctx.Done():
+				return
+			}
+		case e.token != "" && string(said.params().get("progressToken")) == e.token:
+			if token := m.token(); token != "" {
+				emit(said.fields.with("params", said.params().with("progressToken", json.RawMessage(token)).encode()).encode())
+			}
+		default:
+			emit(raw)
+		}
+	}
+}
+
+func (p *player) expect(id string) chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := make(chan struct{})
+	if p.gone {
+		close(c)
+	} else {
+		p.waiting[id] = c
+	}
+	return c
+}
+
+// hangUp answers for a client that has gone: nothing waits for it any more.
+func (p *player) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	for id, c := range p.waiting {
+		close(c)
+		delete(p.waiting, id)
+	}
+}
+
+// replied notes an answer of the client.
+func (p *player) replied(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.waiting[id]; c != nil {
+		close(c)
+		delete(p.waiting, id)
+	}
+}
+
+// replayed is a record as a server, for a client over stdio.
+type replayed struct {
+	*player
+	cancel   context.CancelFunc
+	incoming chan []byte
+	answers  sync.WaitGroup
+}
+
+// Replay carries messages between a client over in and out and a record, until the client leaves.
+func (p *Proxy) Replay(ctx context.Context, r *Replay, in io.Reader, out io.Writer) error {
+	if err := p.f.usable(false); err != nil {
+		return err
+	}
+	playing, cancel := context.WithCancel(ctx)
+	far := &replayed{player: r.player(playing, p.t, 1), cancel: cancel, incoming: make(chan []byte)}
+	err := p.carry(ctx, in, out, far)
+	cancel()
+	far.answers.Wait()
+	if errors.Is(err, errDropped) || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func (r *replayed) emit(raw []byte) {
+	select {
+	case r.incoming <- raw:
+	case <-r.ctx.Done():
+	}
+}
+
+func (r *replayed) send(raw []byte) error {
+	body, _ := lineEnd(raw)
+	parts, batch := readArray(body)
+	if !batch || !json.Valid(body) {
+		parts = []json.RawMessage{body}
+	}
+	for _, part := range parts {
+		m, ok := readMessage(part)
+		switch {
+		case !ok:
+		case m.isResponse():
+			r.replied(m.id)
+		case m.isRequest():
+			e := r.find(m)
+			if e == nil || !e.lasts() {
+				r.answer(m, e, r.emit)
+				continue
+			}
+			r.answers.Add(1)
+			go func() {
+				defer r.answers.Done()
+				r.answer(m, e, r.emit)
+			}()
+		}
+	}
+	return r.ctx.Err()
+}
+
+func (r *replayed) stream(head []byte, rest *frames) (int, error) {
+	n, err := rest.rest(io.Discard) // the record has nothing to say to it
+	return len(head) + n, err
+}
+
+func (r *replayed) rest() *frames { return nil } // messages of a record are given whole
+
+func (r *replayed) next() (raw []byte, long bool, err error) {
+	select {
+	case raw := <-r.incoming:
+		return append(raw[:len(raw):len(raw)], '\n'), false, nil
+	case <-r.ctx.Done():
+		return nil, false, io.EOF
+	}
+}
+
+func (r *replayed) finish() {
+	r.hangUp()
+	go func() {
+		r.answers.Wait()
+		r.cancel()
+	}()
+}
+
+// replayWire is a record as a server that speaks streamable HTTP.
+type replayWire struct {
+	r   *Replay
+	t   *trace
+	ctx context.Context
+
+	mu      sync.Mutex
+	count   int
+	players map[string]*player
+	latest  *player
+	begun   bool // the client of the latest has introduced itself
+}
+
+// ReplayHandler is the proxy as an HTTP handler at a path, in front of a record. What it has begun ends with ctx.
+func (p *Proxy) ReplayHandler(ctx context.Context, r *Replay, path string) (http.Handler, error) {
+	if err := p.f.usable(true); err != nil {
+		return nil, err
+	}
+	wire := &replayWire{r: r, t: p.t, ctx: ctx, players: map[string]*player{}}
+	return p.gateway(&url.URL{Scheme: "http", Host: "localhost", Path: path}, wire), nil
+}
+
+// RoundTrip is that of [http.RoundTripper].
+func (w *replayWire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost {
+		if r.Method == http.MethodDelete {
+			return w.response(r, http.StatusOK, "", nil), nil
+		}
+		return w.response(r, http.StatusMethodNotAllowed, "", nil), nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	m, ok := readMessage(body)
+	if !ok {
+		return w.response(r, http.StatusBadRequest, "", nil), nil
+	}
+	p, id := w.player(r, m)
+	if !m.isRequest() {
+		if m.isResponse() {
+			p.replied(m.id)
+		}
+		return w.response(r, http.StatusAccepted, "", nil), nil
+	}
+	e := p.find(m)
+	var response *http.Response
+	if e != nil && e.lasts() {
+		from, to := io.Pipe()
+		go func() {
+			p.answer(m, e, func(raw []byte) { _, _ = fmt.Fprintf(to, "data: %s\n\n", raw) }) // a client that left reads no more
+			_ = to.Close()                                                                   // it always succeeds
+		}()
+		response = w.response(r, http.StatusOK, typeEvents, nil)
+		response.Body = from
+	} else {
+		var said [][]byte
+		p.answer(m, e, func(raw []byte) { said = append(said, raw) })
+		kind, content := typeJSON, said[0]
+		if len(said) > 1 {
+			kind, content = typeEvents, append(append([]byte("data: "), bytes.Join(said, []byte("\n\ndata: "))...), "\n\n"...)
+		}
+		response = w.response(r, http.StatusOK, kind, content)
+	}
+	if m.method == "initialize" {
+		response.Header.Set(headerSession, id)
+	}
+	return response, nil
+}
+
+// player gives the player of a request's session; one that opens a session begins the next of the record.
+func (w *replayWire) player(r *http.Request, m *message) (*player, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.players[r.Header.Get(headerSession)]; p != nil {
+		return p, r.Header.Get(headerSession)
+	}
+	opens := m.method == "initialize"
+	if w.latest == nil || opens && w.begun {
+		w.count++
+		w.latest, w.begun = w.r.player(w.ctx, w.t, w.count), false
+	}
+	w.begun = w.begun || opens
+	id := "replay-" + strconv.Itoa(w.count)
+	w.players[id] = w.latest
+	return w.latest, id
+}
+
+func (w *replayWire) response(r *http.Request, status int, kind string, body []byte) *http.Response {
+	header := http.Header{}
+	if kind != "" {
+		header.Set("Content-Type", kind)
+	}
+	return &http.Response{
+		Status: strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}
+}

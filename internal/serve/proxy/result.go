@@ -1,0 +1,239 @@
+package proxy
+
+import (
+	"encoding/json"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Tools that the proxy adds, by the names that the steps of the catalogue give them.
+const (
+	toolRenew    = "renew_session"
+	toolPage     = "next_page"
+	strictSuffix = "_strict"
+)
+
+// kept is a result of which pages are left.
+type kept struct {
+	rule  *rule
+	rows  []object
+	lines bool
+}
+
+// reply changes the reply to a call that reached the server.
+func (s *session) reply(d *delivery, c *call, m *message) {
+	d.call, d.wait = c, c.delay
+	d.strikes = append(d.strikes, c.passive...)
+	result, ok := readObject(m.fields.get("result"))
+	d.failed = !ok || string(result.get("isError")) == "true"
+	if d.failed {
+		for _, k := range append(c.results[:len(c.results):len(c.results)], c.echoes...) {
+			s.miss(k, "the server answered with an error")
+		}
+		return
+	}
+	if _, known := s.results[c.key]; c.key != "" && !known && len(s.results) < maxKept && len(m.fields.get("result")) <= maxKeptSize {
+		s.results[c.key] = append(json.RawMessage(nil), m.fields.get("result")...)
+	}
+	for _, k := range c.results {
+		fresh, changed, why := s.change(k.rule, c, result)
+		if !changed {
+			s.miss(k, why)
+			continue
+		}
+		result, d.changed, d.strikes = fresh, true, append(d.strikes, k)
+	}
+	for _, k := range c.echoes {
+		steps, err := k.rule.steps("")
+		echo, ok := find[condition.BesideStep](steps)
+		if err != nil || !ok {
+			continue // the rule was tried when the file was read
+		}
+		fields, _ := echo.Beside(c.asStep(nil), c.given())
+		fresh, changed := eachBlock(result, func(v *view) bool {
+			v.beside = append(v.beside, fields...)
+			return true
+		})
+		if changed {
+			result, d.changed = fresh, true
+		}
+		d.strikes = append(d.strikes, k)
+	}
+	if d.changed {
+		d.message = m.fields.with("result", result.encode()).encode()
+	}
+}
+
+// change changes a result as a rule says, or tells why it cannot.
+func (s *session) change(r *rule, c *call, result object) (fresh object, changed bool, why string) {
+	switch {
+	case r.kind.name == "out.null":
+		return result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`)), true, ""
+	case r.kind.name == "conflict.stale":
+		return s.stale(c, result)
+	case r.harmless:
+		return s.remark(r, c, result)
+	}
+	why = "the result holds nothing that it could change"
+	fresh, changed = eachBlock(result, func(v *view) bool {
+		if r.kind.setting("field") == nil {
+			return s.changeRows(r, c, v)
+		}
+		fields := v.fields()
+		if field := r.text("field", ""); field != "" {
+			fields = []string{field}
+		}
+		for _, field := range fields {
+			steps, err := r.steps(field)
+			step, ok := find[condition.ResultStep](steps)
+			if err == nil && ok && v.changeColumn(field, step, c.asStep(nil)) {
+				return true
+			}
+		}
+		return false
+	})
+	return fresh, changed, why
+}
+
+func (s *session) changeRows(r *rule, c *call, v *view) bool {
+	steps, err := r.steps("")
+	if err != nil {
+		return false // the rule was tried when the file was read
+	}
+	rows := v.rows
+	for _, step := range steps {
+		if !v.changeRows(step, c.asStep(nil)) {
+			continue
+		}
+		if r.kind.name == "out.truncated" {
+			return s.keep(c.label(), &kept{rule: r, rows: rows, lines: v.layout == layoutLines})
+		}
+		return true
+	}
+	return false
+}
+
+// keep holds on to a result for its further pages. It is false where there is no room, or a tool of the server's own
+// has the name of the one that gives pages.
+func (s *session) keep(label string, k *kept) bool {
+	size := 0
+	for _, row := range k.rows {
+		size += len(row.encode())
+	}
+	if _, known := s.pages[label]; s.ownTool(toolPage) || !known && len(s.pages) >= maxKept || size > maxKeptSize {
+		return false
+	}
+	s.pages[label] = k
+	return true
+}
+
+// stale gives the first result of the same call in the session.
+func (s *session) stale(c *call, result object) (fresh object, changed bool, why string) {
+	first, ok := readObject(s.results[c.key])
+	if !ok || string(first.encode()) == string(result.encode()) {
+		return result, false, "there is no earlier result of the same call that differs"
+	}
+	fresh, changed = eachBlock(first, func(v *view) bool {
+		v.beside = append(v.beside, condition.Field{Name: "as_of", Value: quote("the first call")})
+		return true
+	})
+	return fresh, changed, "the result holds no data"
+}
+
+// remark says something beside a result that is left as it is.
+func (s *session) remark(r *rule, c *call, result object) (fresh object, changed bool, why string) {
+	steps, err := r.steps(r.text("field", fieldValue))
+	if err != nil {
+		return result, false, err.Error()
+	}
+	if step, ok := find[condition.DeliveryStep](steps); ok {
+		if d, _ := step.ChangeDelivery(c.asStep(nil), condition.Delivery{}); d.Note != "" {
+			return withNote(result, d.Note), true, ""
+		}
+	}
+	if step, ok := find[condition.BesideStep](steps); ok {
+		if fields, _ := step.Beside(c.asStep(nil), c.given()); fields != nil {
+			fresh, changed = eachBlock(result, func(v *view) bool {
+				v.beside = append(v.beside, fields...)
+				return true
+			})
+			return fresh, changed, "the result holds no data"
+		}
+	}
+	fresh, changed = eachBlock(result, func(v *view) bool { return s.changeRows(r, c, v) })
+	return fresh, changed, "the result holds no rows"
+}
+
+// companion answers a call of a tool that the proxy added.
+func (s *session) companion(t *turn, id, asked string, params object) bool {
+	if asked != toolRenew && asked != toolPage || s.ownTool(asked) || !s.adds(asked) {
+		return false
+	}
+	step := &condition.Call{Arguments: map[string]any{}}
+	if v, err := task.DecodeValue(params.get("arguments")); err == nil && v != nil {
+		step.Arguments, _ = v.(map[string]any)
+	}
+	l := &line{Session: s.number, Call: &called{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))), Added: true}}
+	s.calls++
+	l.Call.Number, l.Call.Attempt = s.calls, s.count(asked)
+	s.t.add(l)
+	result := s.answerCompanion(asked, step)
+	t.forward, t.changed = nil, true
+	t.replies = append(t.replies, &delivery{message: resultMessage(id, result), changed: true, id: id})
+	return true
+}
+
+// adds says whether some rule adds the tool to the listing.
+func (s *session) adds(tool string) bool {
+	for _, r := range s.f.rules {
+		switch r.kind.name {
+		case "call.session":
+			if tool == toolRenew && r.text("as", asResult) != asStatus {
+				return true
+			}
+		case "out.truncated":
+			if tool == toolPage {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *session) answerCompanion(tool string, c *condition.Call) json.RawMessage {
+	var page *kept
+	for _, r := range s.f.rules {
+		if r.kind.name != map[string]string{toolRenew: "call.session", toolPage: "out.truncated"}[tool] {
+			continue
+		}
+		steps, err := r.steps("")
+		step, ok := find[condition.Companion](steps)
+		if err != nil || !ok {
+			continue
+		}
+		p, mistake, _ := step.Answer(c, func(label string) (string, condition.Payload, bool) {
+			k := s.pages[label]
+			if k == nil || k.rule != r {
+				return "", condition.Payload{}, false
+			}
+			page = k
+			return stepTool, indexed(len(k.rows)), true
+		})
+		switch {
+		case mistake != nil && (tool == toolRenew || page != nil):
+			return textResult(mistake.Message, true)
+		case mistake != nil:
+			continue // the page may be another rule's
+		case tool == toolRenew:
+			clear(s.expired)
+			return textResult(string(p.Content), false)
+		}
+		v := &view{layout: layoutList, rows: chosen(page.rows, p), beside: p.Beside}
+		if page.lines {
+			v.layout = layoutLines
+		}
+		return textResult(v.encode(), false)
+	}
+	return textResult("There is no page under this cursor.", true)
+}

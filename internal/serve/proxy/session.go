@@ -1,0 +1,752 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Bounds on what is remembered of a session, so that no client and no server can make the proxy grow without end.
+const (
+	maxAnswered = 1024    // requests whose reply may come again, on a stream that is resumed
+	maxPending  = 65536   // requests that wait for a reply
+	maxTools    = 65536   // tools of a listing
+	maxNumbers  = 1 << 18 // counters of calls
+	maxKept     = 256     // results of which pages are left, or that may be given again
+	maxKeptSize = 1 << 20 // bytes of one of them
+)
+
+// session is one client's dealings with the server. Everything in it is numbered by the order in which messages arrive,
+// tool by tool, and nothing in it knows of time.
+type session struct {
+	f      *Faults
+	t      *trace
+	number int // from 1
+
+	mu       sync.Mutex
+	attempts map[string]int // calls, by tool and by tool and arguments
+	calls    int
+	struck   map[string]int // strikes, by rule and tool
+	drifted  map[string]bool
+	expired  map[string]bool   // by rule: the session has to be renewed
+	first    map[string]string // by rule: the tool that fails for good
+	tools    map[string]*listed
+	pending  map[string]*exchange // by the request's id
+	answered []string             // ids of pending that were answered, the oldest first
+	pages    map[string]*kept
+	results  map[string]json.RawMessage // by tool and digest: the first result
+}
+
+// listed is what a listing says of a tool.
+type listed struct {
+	schema   object
+	writes   string
+	mirrored []mirrored
+}
+
+// exchange is a request of the client that waits for its reply, or had it.
+type exchange struct {
+	method    string
+	firstPage bool
+	call      *call
+	done      bool
+}
+
+// call is a call of a tool.
+type call struct {
+	id               string
+	tool             string // by the server's name
+	number           int
+	attempt          int
+	attemptArguments int
+	arguments        object
+	raw              json.RawMessage // the arguments as they came
+	decoded          bool            // values are those of the arguments
+	values           map[string]any  // see given
+	digest           string
+	line             int // of the record
+
+	refusal *refusal  // what takes the place of the reply
+	results []*strike // rules that change the reply
+	echoes  []*strike // rules that changed the arguments
+	delay   time.Duration
+	passive []*strike // strikes that land with the reply, whatever it is
+	key     string    // under which the result is remembered
+}
+
+// given gives the values of the arguments, which only few rules ask for.
+func (c *call) given() map[string]any {
+	if !c.decoded {
+		c.decoded = true
+		if v, err := task.DecodeValue(c.raw); err == nil {
+			c.values, _ = v.(map[string]any)
+		}
+	}
+	return c.values
+}
+
+// become gives the call other arguments.
+func (c *call) become(arguments object, values map[string]any) {
+	c.arguments, c.values, c.decoded = arguments, values, true
+}
+
+func (c *call) label() string { return "c" + strconv.Itoa(c.number) }
+
+// strike is a rule at work on a call or a listing.
+type strike struct {
+	rule *rule
+	line int
+	over bool // it is known whether it landed
+}
+
+// refusal is a reply that the proxy makes.
+type refusal struct {
+	strike     *strike
+	detail     json.RawMessage
+	message    string
+	code       string // of the failure; "" where the tool is unknown
+	as         string
+	status     int
+	retryAfter int
+	wait       time.Duration
+}
+
+// fate is how a reply reaches the client.
+type fate int
+
+const (
+	fateDeliver fate = iota
+	fateSilence      // never
+	fateDrop         // the connection breaks in its place
+	fateStatus       // as an HTTP status
+)
+
+// delivery is a message on its way to the client.
+type delivery struct {
+	message []byte
+	changed bool // it is not what the server sent
+	wait    time.Duration
+	fate    fate
+
+	status, retryAfter int
+	id                 string    // of the request that it answers, "" for none
+	strikes            []*strike // that land when it has been delivered
+	call               *call
+	failed             bool
+}
+
+// turn is what becomes of a message of the client.
+type turn struct {
+	forward []byte // to the server; nil where nothing goes there
+	changed bool   // it is not what the client sent
+	notices [][]byte
+	replies []*delivery // in place of the server's
+	batch   bool        // the client sent several messages in one
+	// mirrored are the arguments of a changed call that stand in headers, too.
+	mirrored []mirrored
+	// cancelled is the id of the request that the client has cancelled.
+	cancelled string
+}
+
+func newSession(f *Faults, t *trace, n int) *session {
+	return &session{
+		f: f, t: t, number: n,
+		attempts: map[string]int{}, struck: map[string]int{}, drifted: map[string]bool{}, expired: map[string]bool{},
+		first: map[string]string{}, tools: map[string]*listed{}, pending: map[string]*exchange{},
+		pages: map[string]*kept{}, results: map[string]json.RawMessage{},
+	}
+}
+
+// fromClient decides what becomes of what the client sent: bytes without the end of their line. What is no JSON-RPC
+// message passes as it is.
+func (s *session) fromClient(raw []byte) *turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &turn{forward: raw}
+	if m, list := s.read("client", raw); m != nil {
+		s.clientMessage(t, m)
+	} else if list != nil {
+		s.clientBatch(t, list)
+	}
+	if t.changed {
+		s.t.message(s.number, "proxy", "server", t.forward, true)
+	}
+	return t
+}
+
+// read records what came and reads it: one message, or those of a batch, or neither, where it is no JSON-RPC.
+func (s *session) read(from string, raw []byte) (one *message, batch []json.RawMessage) {
+	valid := json.Valid(raw)
+	s.t.message(s.number, from, "", raw, valid)
+	if !valid {
+		return nil, nil
+	}
+	if m, ok := readValid(raw); ok {
+		return m, nil
+	}
+	list, _ := readArray(raw)
+	return nil, list
+}
+
+func (s *session) clientBatch(t *turn, list []json.RawMessage) {
+	t.batch = true
+	var passed []json.RawMessage
+	for _, raw := range list {
+		one := &turn{forward: raw}
+		if m, ok := readValid(raw); ok {
+			s.clientMessage(one, m)
+		}
+		t.changed = t.changed || one.changed || one.forward == nil
+		t.notices, t.replies = append(t.notices, one.notices...), append(t.replies, one.replies...)
+		if one.forward != nil {
+			passed = append(passed, one.forward)
+		}
+	}
+	switch {
+	case !t.changed:
+	case len(passed) == 0:
+		t.forward = nil
+	default:
+		t.forward = encodeArray(passed)
+	}
+}
+
+func (s *session) clientMessage(t *turn, m *message) {
+	if !m.isRequest() {
+		if m.method == "notifications/cancelled" {
+			t.cancelled = string(m.params().get("requestId"))
+			s.cancelled(t.cancelled)
+		}
+		return
+	}
+	if len(s.pending) >= maxPending {
+		return // it passes as it is
+	}
+	e := &exchange{method: m.method}
+	switch m.method {
+	case "tools/list":
+		e.firstPage = m.params().get("cursor") == nil
+		s.t.add(&line{Session: s.number, Act: actListed})
+	case "tools/call":
+		s.toolCall(t, e, m)
+	}
+	if t.forward != nil {
+		s.pending[m.id] = e
+	}
+}
+
+func (s *session) cancelled(id string) {
+	l := &line{Session: s.number, Act: actCancelled}
+	if e := s.pending[id]; e != nil && e.call != nil && !e.done {
+		l.Of = e.call.line
+	}
+	s.t.add(l)
+}
+
+// toolCall numbers a call and asks every rule about it: refusals first, then specifications, then arguments; what is to
+// be done to the reply is kept for it.
+func (s *session) toolCall(t *turn, e *exchange, m *message) {
+	params := m.params()
+	asked, ok := text(params.get("name"))
+	if !ok {
+		return
+	}
+	if s.companion(t, m.id, asked, params) {
+		return
+	}
+	tool, strict := s.serverName(asked)
+	c := &call{id: m.id, tool: tool}
+	c.arguments, _ = readObject(params.get("arguments"))
+	c.raw = params.get("arguments")
+	c.digest = task.Hash(0, canonical(c.raw))
+	s.calls++
+	c.number, c.attempt, c.attemptArguments = s.calls, s.count(tool), s.count(tool+"\x00"+c.digest)
+	e.call = c
+	l := &line{Session: s.number, Call: &called{
+		Tool: tool, Arguments: c.digest, Attempt: c.attempt, Number: c.number, Strict: strict, Writes: s.writes(tool), Reached: true,
+	}}
+	var active []*rule
+	for _, r := range s.f.rules {
+		if !strict && s.active(r, c, t) {
+			active = append(active, r)
+		}
+	}
+	if asked != tool {
+		params = params.with("name", quote(tool))
+	}
+	refusing := s.refuse(active, c, asked)
+	if refusing != nil && !refusing.executed() {
+		l.Call.Reached = false
+	}
+	if refusing == nil {
+		if params, refusing = s.specify(active, c, params, asked); refusing != nil {
+			l.Call.Reached = false
+		}
+	}
+	c.line = s.t.add(l)
+	if refusing != nil {
+		refusing.strike = s.strike(refusing.strike.rule, c.line, tool, refusing.detail)
+		c.refusal = refusing
+		if !l.Call.Reached {
+			t.forward, t.changed = nil, true
+			t.replies = append(t.replies, s.refused(c))
+		}
+		return
+	}
+	params = s.meddle(active, c, params)
+	s.expect(active, c)
+	if len(active) == 0 && asked == tool {
+		return
+	}
+	if written := params.encode(); string(written) != string(m.params().encode()) {
+		t.forward, t.changed = m.fields.with("params", written).encode(), true
+		if l := s.tools[tool]; l != nil {
+			t.mirrored = l.mirrored
+		}
+	}
+}
+
+// count counts one more of something, from 1. Beyond the bound nothing new is counted.
+func (s *session) count(name string) int {
+	if _, known := s.attempts[name]; !known && len(s.attempts) >= maxNumbers {
+		return 1
+	}
+	s.attempts[name]++
+	return s.attempts[name]
+}
+
+// writes says whether calls of a tool change something: what the faults file says, then the server's annotations.
+func (s *session) writes(tool string) string {
+	if slices.ContainsFunc(s.f.writes, func(p string) bool { return matches(p, tool) }) {
+		return "yes"
+	}
+	if l := s.tools[tool]; l != nil {
+		return l.writes
+	}
+	return ""
+}
+
+// active says whether a rule is about a call, and lets specifications drift that begin to.
+func (s *session) active(r *rule, c *call, t *turn) bool {
+	switch {
+	case r.kind.class == classSpecification && !r.harmless:
+		if !r.aims(c.tool) {
+			return false
+		}
+		if !s.holds(r, c.tool) && r.chooses(s.f.seed, c) {
+			s.drifted[r.name+"\x00"+c.tool] = true
+			if r.boolean("notify", true) {
+				t.notices = append(t.notices, []byte(listChanged))
+			}
+		}
+		return s.holds(r, c.tool)
+	case r.kind.name == "call.tool-missing":
+		return r.aims(c.tool)
+	case r.kind.class == classListing:
+		return false
+	case r.kind.name == "exec.first-tried":
+		if s.first[r.name] == "" && r.chooses(s.f.seed, c) {
+			s.first[r.name] = c.tool
+		}
+		return s.first[r.name] == c.tool
+	case r.kind.name == "call.session" && !r.harmless:
+		if r.text("as", asResult) == asStatus {
+			return s.number <= max(r.times, 1) && r.chooses(s.f.seed, c)
+		}
+		if s.expired[r.name] {
+			return r.aims(c.tool)
+		}
+		if !r.chooses(s.f.seed, c) || !s.spend(r, r.name) {
+			return false
+		}
+		s.expired[r.name] = true
+		return true
+	default:
+		return r.chooses(s.f.seed, c)
+	}
+}
+
+// holds says whether the changed specification of a tool is in force.
+func (s *session) holds(r *rule, tool string) bool {
+	return r.boolean("shown", false) || s.drifted[r.name+"\x00"+tool]
+}
+
+// spend says whether a rule may strike once more, and counts it.
+func (s *session) spend(r *rule, tool string) bool {
+	name := r.name + "\x00" + tool
+	if r.times > 0 && s.struck[name] >= r.times {
+		return false
+	}
+	s.struck[name]++
+	return true
+}
+
+func (s *session) strike(r *rule, call int, tool string, detail json.RawMessage) *strike {
+	return &strike{rule: r, line: s.t.add(&line{Session: s.number, Strike: &struck{Rule: r.name, Call: call, Tool: tool, Detail: detail}})}
+}
+
+func (s *session) miss(k *strike, why string) {
+	if !k.over {
+		k.over = true
+		s.t.add(&line{Session: s.number, Missed: &missed{Strike: k.line, Why: why}})
+	}
+}
+
+// refuse asks the rules that refuse calls; the first that does counts.
+func (s *session) refuse(active []*rule, c *call, asked string) *refusal {
+	for _, r := range active {
+		if r.harmless {
+			continue
+		}
+		switch {
+		case r.kind.name == "call.tool-missing":
+			return &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: asError}
+		case r.kind.class != classRefusal:
+			continue
+		case r.kind.name == "call.session" && r.text("as", asResult) != asStatus:
+			if s.ownTool(toolRenew) {
+				continue
+			}
+		case r.kind.name == "exec.first-tried", r.kind.name == "call.session":
+		case !s.spend(r, c.tool):
+			continue
+		}
+		return s.newRefusal(r, c)
+	}
+	return nil
+}
+
+func unknownTool(name string) string { return "Unknown tool: " + name }
+
+// statuses are the HTTP statuses that stand for failures.
+var statuses = map[string]int{
+	"exec.timeout": 504, "exec.connection": 502, "exec.server-error": 500, "exec.io": 500, "exec.unavailable": 503,
+	"exec.first-tried": 503, "call.rejected": 422, "call.rate-limit": 429, "call.session": 404,
+}
+
+func (s *session) newRefusal(r *rule, c *call) *refusal {
+	f := &refusal{
+		strike: &strike{rule: r}, as: r.text("as", asResult), status: statuses[r.kind.name],
+		wait: time.Duration(r.integer("wait_ms", 0)) * time.Millisecond,
+	}
+	if f.as == asSilence {
+		f.wait = time.Duration(r.integer("wait_ms", 60_000)) * time.Millisecond
+	}
+	switch r.kind.name {
+	case "call.rate-limit":
+		f.retryAfter = r.integer("retry_after", 1)
+		seconds := "seconds"
+		if f.retryAfter == 1 {
+			seconds = "second"
+		}
+		f.code = condition.CodeRateLimit
+		f.message = "Too many calls: the quota of this tool is spent. Call it again in " + strconv.Itoa(f.retryAfter) + " " + seconds + " at the earliest."
+		return f
+	case "exec.first-tried":
+		r = &rule{name: r.name, kind: findKind("exec.unavailable")}
+	}
+	steps, err := r.steps("")
+	if refuser, ok := find[condition.Refuser](steps); ok && err == nil {
+		if e, decision := refuser.Refuse(c.asStep(nil)); e != nil {
+			f.code, f.message, f.detail = e.Code, e.Message, decision.Detail
+		}
+	}
+	return f
+}
+
+// executed says whether the server is to run the call all the same.
+func (f *refusal) executed() bool { return f.strike.rule.boolean("executed", false) }
+
+// refused makes the reply of a call that is refused.
+func (s *session) refused(c *call) *delivery {
+	f := c.refusal
+	d := &delivery{changed: true, wait: f.wait, id: c.id, strikes: []*strike{f.strike}, call: c, failed: true}
+	data := object{newMember("code", quote(f.code))}
+	if f.retryAfter > 0 {
+		data = append(data, newMember("retry_after", number(f.retryAfter)))
+	}
+	switch f.as {
+	case asError, asStatus:
+		if f.code == "" {
+			d.message = errorMessage(c.id, codeInvalidParams, f.message, nil)
+			break
+		}
+		d.message = errorMessage(c.id, codeServer, f.message, data.encode())
+	default:
+		d.message = resultMessage(c.id, textResult(f.message, true))
+	}
+	switch f.as {
+	case asStatus:
+		d.fate, d.status, d.retryAfter = fateStatus, f.status, f.retryAfter
+	case asDrop:
+		d.fate = fateDrop
+	case asSilence:
+		d.fate = fateSilence
+	}
+	return d
+}
+
+// meddle changes the arguments on their way.
+func (s *session) meddle(active []*rule, c *call, params object) object {
+	for _, r := range active {
+		if r.kind.class != classArguments || !s.spend(r, c.tool) {
+			continue
+		}
+		steps, err := r.steps("")
+		if err != nil {
+			continue // the rule was tried when the file was read
+		}
+		values := c.given()
+		var detail json.RawMessage
+		if r.kind.name == "call.dropped-argument" && !r.harmless {
+			values = mapsWithout(values, r.text("argument", ""))
+		} else if step, ok := find[condition.ArgumentStep](steps); ok {
+			var decision *condition.Decision
+			if values, _, decision = step.ChangeArguments(c.asStep(nil), values); decision != nil {
+				detail = decision.Detail
+			}
+		}
+		arguments, differs := c.rewritten(values)
+		k := s.strike(r, c.line, c.tool, detail)
+		c.echoes = append(c.echoes, k)
+		if !differs {
+			if !r.harmless {
+				s.miss(k, "the call gives no such argument, or gives what it would become")
+			}
+			continue
+		}
+		c.become(arguments, values)
+		params = params.with("arguments", arguments.encode())
+	}
+	return params
+}
+
+func mapsWithout(values map[string]any, name string) map[string]any {
+	rest := make(map[string]any, len(values))
+	for k, v := range values {
+		if k != name {
+			rest[k] = v
+		}
+	}
+	return rest
+}
+
+// rewritten gives the arguments with other values. What is as before keeps its place and its bytes; new names stand at
+// the end, in their order.
+func (c *call) rewritten(values map[string]any) (object, bool) {
+	var fresh object
+	differs := false
+	for _, m := range c.arguments {
+		v, ok := values[m.name]
+		if !ok {
+			differs = true
+			continue
+		}
+		before, _ := task.Marshal(c.given()[m.name])
+		after, err := task.Marshal(v)
+		if err == nil && string(before) != string(after) {
+			m.value, differs = after, true
+		}
+		fresh = append(fresh, m)
+	}
+	var added []string
+	for name := range values {
+		if !c.arguments.has(name) {
+			added = append(added, name)
+		}
+	}
+	slices.Sort(added)
+	for _, name := range added {
+		if written, err := task.Marshal(values[name]); err == nil {
+			fresh, differs = append(fresh, newMember(name, written)), true
+		}
+	}
+	return fresh, differs
+}
+
+// expect keeps what is to be done to the reply of a call.
+func (s *session) expect(active []*rule, c *call) {
+	for _, r := range active {
+		speaks := r.harmless && (r.kind.class == classRefusal || r.kind.class == classSpecification)
+		switch {
+		case r.kind.class == classDelivery:
+			if s.spend(r, c.tool) {
+				c.delay += time.Duration(r.integer("delay_ms", 0)) * time.Millisecond
+				c.passive = append(c.passive, s.strike(r, c.line, c.tool, nil))
+			}
+		case r.kind.class == classResult || speaks:
+			if s.spend(r, c.tool) {
+				c.results = append(c.results, s.strike(r, c.line, c.tool, nil))
+			}
+		}
+		if r.kind.name == "conflict.stale" {
+			c.key = c.tool + "\x00" + c.digest
+		}
+	}
+	if c.key == "" && slices.ContainsFunc(s.f.rules, func(r *rule) bool { return r.kind.name == "conflict.stale" && r.aims(c.tool) }) {
+		c.key = c.tool + "\x00" + c.digest
+	}
+}
+
+// fromServer decides what becomes of what the server sent: bytes without the end of their line.
+func (s *session) fromServer(raw []byte) *delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &delivery{message: raw}
+	if m, list := s.read("server", raw); m != nil {
+		s.serverMessage(d, m)
+	} else if list != nil {
+		s.serverBatch(d, list)
+	}
+	return d
+}
+
+// serverBatch changes the replies of a batch in their places. Waits add up to the longest, and a reply that is to be
+// lost takes the whole batch with it.
+func (s *session) serverBatch(d *delivery, list []json.RawMessage) {
+	fresh := slices.Clone(list)
+	for i, raw := range list {
+		m, ok := readValid(raw)
+		if !ok {
+			continue
+		}
+		one := &delivery{message: raw}
+		s.serverMessage(one, m)
+		fresh[i] = one.message
+		d.changed = d.changed || one.changed
+		d.wait, d.fate, d.strikes = max(d.wait, one.wait), max(d.fate, one.fate), append(d.strikes, one.strikes...)
+		if one.status != 0 {
+			d.status, d.retryAfter = one.status, one.retryAfter
+		}
+		if one.call != nil {
+			s.answer(one)
+		}
+	}
+	if d.changed {
+		d.message = encodeArray(fresh)
+	}
+}
+
+func (s *session) serverMessage(d *delivery, m *message) {
+	if !m.isResponse() {
+		return
+	}
+	e := s.pending[m.id]
+	if e == nil {
+		return
+	}
+	d.id = m.id
+	switch {
+	case e.call != nil && e.call.refusal != nil:
+		*d = *s.refused(e.call)
+	case e.call != nil:
+		s.reply(d, e.call, m)
+	case e.method == "tools/list":
+		s.listing(d, e, m)
+	case e.method == "initialize":
+		s.initialized(d, m)
+	}
+	if e.done {
+		return // the reply comes again, on a stream that was resumed
+	}
+	e.done = true
+	s.answered = append(s.answered, m.id)
+	if len(s.answered) > maxAnswered {
+		if old := s.pending[s.answered[0]]; old != nil && old.done {
+			delete(s.pending, s.answered[0])
+		}
+		s.answered = s.answered[1:]
+	}
+}
+
+// delivered records that a message reached the client, and with it what was done to it.
+func (s *session) delivered(d *delivery) {
+	if d.changed && d.fate != fateSilence && d.fate != fateDrop {
+		s.t.message(s.number, "proxy", "client", d.message, true)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range d.strikes {
+		if !k.over {
+			k.over = true
+			s.t.add(&line{Session: s.number, Landed: k.line})
+		}
+	}
+	if d.call != nil {
+		s.answer(d)
+	}
+}
+
+func (s *session) answer(d *delivery) {
+	s.t.add(&line{Session: s.number, Answer: &answered{Call: d.call.line, Failed: d.failed, Struck: len(d.strikes) > 0}})
+}
+
+// undelivered records that the client was gone before a message could reach it.
+func (s *session) undelivered(d *delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range d.strikes {
+		s.miss(k, "the client had left or cancelled the call")
+	}
+}
+
+// notice records a message that the proxy made.
+func (s *session) notice(raw []byte) { s.t.message(s.number, "proxy", "client", raw, true) }
+
+// left records that the client has gone.
+func (s *session) left() { s.t.add(&line{Session: s.number, Act: actLeft}) }
+
+// serverName gives the server's name for the name that the client used, and whether it asked for the strict form.
+func (s *session) serverName(asked string) (tool string, strict bool) {
+	if s.ownTool(asked) {
+		return asked, false
+	}
+	for _, r := range s.f.rules {
+		if r.kind.class == classArguments && r.boolean("strict", true) {
+			if base, ok := strings.CutSuffix(asked, strictSuffix); ok && r.aims(base) {
+				return base, true
+			}
+		}
+		if r.kind.name != "spec.tool-renamed" || r.harmless {
+			continue
+		}
+		for _, candidate := range s.candidates(r) {
+			if r.newName(candidate) == asked && s.holds(r, candidate) {
+				return candidate, false
+			}
+		}
+	}
+	return asked, false
+}
+
+// candidates lists the tools that a rule may be about, by what is listed and by what it names.
+func (s *session) candidates(r *rule) []string {
+	var names []string
+	for _, p := range r.tools {
+		if !strings.Contains(p, "*") {
+			names = append(names, p)
+		}
+	}
+	var known []string
+	for name := range s.tools {
+		if r.aims(name) {
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return append(names, known...)
+}
+
+// newName gives the new name of a tool: a star stands for the old one.
+func (r *rule) newName(tool string) string {
+	return strings.Replace(r.text("new_name", ""), "*", tool, 1)
+}
+
+// ownTool says whether the server has a tool of that name.
+func (s *session) ownTool(name string) bool { return s.tools[name] != nil }

@@ -1,0 +1,374 @@
+package proxy
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+)
+
+// What a client did after a fault had landed.
+const (
+	DidRetry    = "retried"     // the same call again
+	DidRepeat   = "repeated"    // the same again, of a tool that changes something and had run
+	DidAdapt    = "adapted"     // the tool again, in another way
+	DidSwitch   = "switched"    // another tool, and never this one again
+	DidCancel   = "cancelled"   // it cancelled the call, and did nothing else
+	DidGiveUp   = "gave up"     // no further call after an error
+	DidIgnore   = "ignored"     // nothing that shows that it noticed a changed result
+	DidNotMeet  = "not reached" // the fault did not land
+	DidCarryOn  = "carried on"  // nothing came of trouble that is none: what is right
+	DidListOnly = "listed"      // after a listing was changed, no call followed
+)
+
+// Conditions lists what `--fail-on` knows.
+var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm", "not-recovered", "unmatched"}
+
+// Verdict says what a run of a proxy did and what came of it. Times stand in it for information: nothing else depends
+// on them.
+type Verdict struct {
+	Format       int             `json:"format"`
+	Seed         uint64          `json:"seed"`
+	Sessions     int             `json:"sessions"`
+	Calls        int             `json:"calls"`
+	Unread       int             `json:"unread,omitempty"`    // messages over the limit, passed unread
+	Unmatched    []string        `json:"unmatched,omitempty"` // requests for which a replayed record has no answer
+	Milliseconds float64         `json:"milliseconds"`
+	Rules        []RuleVerdict   `json:"faults"`
+	Strikes      []StrikeVerdict `json:"strikes"`
+}
+
+// RuleVerdict sums up one fault of the file.
+type RuleVerdict struct {
+	Name      string         `json:"name"`
+	Kind      string         `json:"kind"`
+	Variant   string         `json:"variant"`
+	Struck    int            `json:"struck"`
+	Landed    int            `json:"landed"`
+	Recovered int            `json:"recovered"`
+	Did       map[string]int `json:"did"`
+}
+
+// StrikeVerdict is one call, or one listing, that a fault struck.
+type StrikeVerdict struct {
+	Session      int             `json:"session"`
+	Fault        string          `json:"fault"`
+	Tool         string          `json:"tool"`
+	Attempt      int             `json:"attempt,omitempty"` // of the tool in the session; 0 for a listing
+	Landed       bool            `json:"landed"`
+	Why          string          `json:"why,omitempty"` // it did not land
+	Detail       json.RawMessage `json:"detail,omitempty"`
+	Did          string          `json:"did"`
+	Recovered    bool            `json:"recovered"`    // a later call of the tool went well
+	ExtraCalls   int             `json:"extra_calls"`  // from the strike until then, or all that came
+	Milliseconds float64         `json:"milliseconds"` // from the strike until then
+}
+
+// ReadVerdict judges a record.
+func ReadVerdict(path string, r io.Reader) (*Verdict, error) {
+	lines, err := readRecord(path, r, func(l *line) bool { return l.From == "" || l.Unread > 0 })
+	if err != nil {
+		return nil, err
+	}
+	return judge(lines), nil
+}
+
+// readRecord reads the lines of a record that are wanted. A last line that was cut off is left out: the proxy was
+// killed.
+func readRecord(path string, r io.Reader, want func(*line) bool) ([]line, error) {
+	var lines []line
+	in := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		raw, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record %s: %w", path, err)
+		}
+		var l line
+		if err := json.Unmarshal(raw, &l); err != nil {
+			return nil, diag.Usagef("this is no line of a record: %v", err).At(path, n, 0)
+		}
+		if n == 1 && (l.Open == nil || l.Open.Format != recordFormat) {
+			return nil, diag.Usagef("this is no record of a proxy, or one of another version").At(path, 1, 0)
+		}
+		if want(&l) {
+			lines = append(lines, l)
+		}
+	}
+	if len(lines) == 0 {
+		return nil, diag.Usagef("the record is empty").At(path, 0, 0)
+	}
+	return lines, nil
+}
+
+// judge makes the verdict from the lines of a record that are no messages.
+func judge(lines []line) *Verdict {
+	v := &Verdict{Format: recordFormat, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
+	rules := map[string]openRule{}
+	at := map[int]*line{}        // by number
+	landed := map[int]*line{}    // by the strike's number
+	missing := map[int]string{}  // likewise
+	sessions := map[int][]line{} // what a client did, and what it got
+	for i := range lines {
+		l := &lines[i]
+		at[l.Number] = l
+		v.Milliseconds = max(v.Milliseconds, l.MS)
+		v.Sessions = max(v.Sessions, l.Session)
+		switch {
+		case l.Open != nil:
+			v.Seed = l.Open.Seed
+			for _, r := range l.Open.Rules {
+				rules[r.Name] = r
+				v.Rules = append(v.Rules, RuleVerdict{Name: r.Name, Kind: r.Kind, Variant: r.Variant, Did: map[string]int{}})
+			}
+		case l.Call != nil:
+			v.Calls++
+			sessions[l.Session] = append(sessions[l.Session], *l)
+		case l.Answer != nil, l.Act != "":
+			sessions[l.Session] = append(sessions[l.Session], *l)
+		case l.Landed > 0:
+			landed[l.Landed] = l
+		case l.Missed != nil:
+			missing[l.Missed.Strike] = l.Missed.Why
+		case l.Unmatched != "":
+			v.Unmatched = append(v.Unmatched, l.Unmatched)
+		case l.Unread > 0:
+			v.Unread++
+		}
+	}
+	for i := range lines {
+		l := &lines[i]
+		if l.Strike == nil {
+			continue
+		}
+		k := StrikeVerdict{Session: l.Session, Fault: l.Strike.Rule, Tool: l.Strike.Tool, Detail: l.Strike.Detail, Why: missing[l.Number]}
+		var c *called
+		if struck := at[l.Strike.Call]; struck != nil && struck.Call != nil {
+			c, k.Attempt = struck.Call, struck.Call.Attempt
+		}
+		if hit := landed[l.Number]; hit != nil {
+			k.Landed = true
+			k.follow(rules[k.Fault], c, hit, l.Strike.Call, sessions[l.Session], at)
+		} else {
+			k.Did = DidNotMeet
+			if k.Why == "" {
+				k.Why = "no reply came"
+			}
+		}
+		v.Strikes = append(v.Strikes, k)
+		for j := range v.Rules {
+			if r := &v.Rules[j]; r.Name == k.Fault {
+				r.count(&k)
+			}
+		}
+	}
+	return v
+}
+
+func (r *RuleVerdict) count(k *StrikeVerdict) {
+	r.Struck++
+	if k.Landed {
+		r.Landed++
+		r.Did[k.Did]++
+	}
+	if k.Recovered {
+		r.Recovered++
+	}
+}
+
+// follow finds out what the client did after a strike. Calls that it had made before it could know of the strike do not
+// count.
+func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, session []line, at map[int]*line) {
+	switched, cancelled, did := false, false, ""
+	for i := range session {
+		l := &session[i]
+		if l.Act == actCancelled && l.Of != 0 && l.Of == struck {
+			cancelled = true
+		}
+		if l.Number <= hit.Number {
+			continue
+		}
+		switch {
+		case l.Call != nil && !k.Recovered:
+			k.ExtraCalls++
+			switch {
+			case l.Call.Added, l.Call.Tool != k.Tool:
+				switched = switched || !l.Call.Added
+			case did != "":
+			case c == nil || l.Call.Strict != c.Strict || l.Call.Arguments != c.Arguments:
+				did = DidAdapt
+			case c.Reached && c.Writes == "yes":
+				did = DidRepeat
+			default:
+				did = DidRetry
+			}
+		case l.Answer != nil && !l.Answer.Failed && !l.Answer.Struck:
+			if answered := at[l.Answer.Call]; !k.Recovered && answered.Number > hit.Number && answered.Call.Tool == k.Tool {
+				k.Recovered = true
+				k.Milliseconds = l.MS - hit.MS
+			}
+		}
+	}
+	harmless := r.Variant == condition.VariantLookalike
+	switch {
+	case did != "":
+		k.Did = did
+	case harmless:
+		k.Did = DidCarryOn
+	case switched:
+		k.Did = DidSwitch
+		if !r.Refuses && c != nil {
+			k.Did = DidIgnore // it went on with what it was given
+		}
+	case cancelled:
+		k.Did = DidCancel
+	case c == nil:
+		k.Did = DidListOnly
+	case r.Refuses:
+		k.Did = DidGiveUp
+	default:
+		k.Did = DidIgnore
+	}
+}
+
+// Failures says which of the conditions hold, one sentence each.
+func (v *Verdict) Failures(conditions []string) []string {
+	var found []string
+	add := func(condition, format string, args ...any) {
+		if slices.Contains(conditions, condition) {
+			found = append(found, condition+": "+fmt.Sprintf(format, args...))
+		}
+	}
+	for i := range v.Rules {
+		r := &v.Rules[i]
+		switch {
+		case r.Struck == 0:
+			add("not-struck", "%s met no call", r.Name)
+			add("not-landed", "%s met no call", r.Name)
+		case r.Landed == 0:
+			add("not-landed", "%s changed nothing that reached the client", r.Name)
+		}
+	}
+	for i := range v.Strikes {
+		k := &v.Strikes[i]
+		if !k.Landed {
+			continue
+		}
+		j := slices.IndexFunc(v.Rules, func(r RuleVerdict) bool { return r.Name == k.Fault })
+		harmless := j >= 0 && v.Rules[j].Variant == condition.VariantLookalike
+		switch k.Did {
+		case DidGiveUp, DidCancel:
+			add("gave-up", "%s", k)
+		case DidIgnore:
+			add("ignored", "%s", k)
+		case DidRepeat:
+			add("repeated-write", "%s", k)
+		}
+		if harmless && (k.Did == DidRetry || k.Did == DidRepeat) {
+			add("false-alarm", "%s", k)
+		}
+		if !harmless && !k.Recovered && k.Attempt > 0 {
+			add("not-recovered", "%s", k)
+		}
+	}
+	for _, request := range v.Unmatched {
+		add("unmatched", "the record holds no answer to %s", request)
+	}
+	return found
+}
+
+// String says in one line where a strike was and what came of it.
+func (k *StrikeVerdict) String() string {
+	where := fmt.Sprintf("session %d, call %d of %s", k.Session, k.Attempt, k.Tool)
+	if k.Attempt == 0 {
+		where = fmt.Sprintf("session %d, %s in the listing", k.Session, k.Tool)
+	}
+	if !k.Landed {
+		return fmt.Sprintf("%s: %s did not land: %s", where, k.Fault, k.Why)
+	}
+	s := fmt.Sprintf("%s: %s landed; the client %s", where, k.Fault, map[string]string{
+		DidRetry: "retried", DidRepeat: "repeated a call that changes something", DidAdapt: "called it in another way",
+		DidSwitch: "switched to another tool", DidCancel: "cancelled the call", DidGiveUp: "gave up", DidIgnore: "did nothing about it",
+		DidCarryOn: "carried on, as is right", DidListOnly: "made no call",
+	}[k.Did])
+	if k.Recovered {
+		s += fmt.Sprintf(" and recovered after %s and %.0f ms", counted(k.ExtraCalls, "call"), k.Milliseconds)
+	}
+	return s
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// shownStrikes bounds the strikes that a text lists.
+const shownStrikes = 40
+
+// WriteText writes the verdict for a person.
+func (v *Verdict) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s in %.1f s (seed %d)\n", counted(v.Sessions, "session"), counted(v.Calls, "tool call"),
+		counted(len(v.Strikes), "strike"), v.Milliseconds/1000, v.Seed)
+	if len(v.Rules) > 0 {
+		b.WriteByte('\n')
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(t, "fault\tkind\tstruck\tlanded\trecovered\twhat the client did") // a builder takes everything
+		for i := range v.Rules {
+			r := &v.Rules[i]
+			kind := r.Kind
+			if r.Variant == condition.VariantLookalike {
+				kind += " (look-alike)"
+			}
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, kind, r.Struck, r.Landed, r.Recovered, r.did())
+		}
+		_ = t.Flush() // likewise
+	}
+	if len(v.Strikes) > 0 {
+		b.WriteByte('\n')
+	}
+	for i := range v.Strikes {
+		if i == shownStrikes {
+			fmt.Fprintf(&b, "… and %d more: --json lists all\n", len(v.Strikes)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%s\n", &v.Strikes[i])
+	}
+	if v.Unread > 0 {
+		fmt.Fprintf(&b, "%d messages were too long to be looked at, and passed as they were\n", v.Unread)
+	}
+	for _, request := range v.Unmatched {
+		fmt.Fprintf(&b, "the record holds no answer to %s\n", request)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// did lists what clients did, the most frequent first.
+func (r *RuleVerdict) did() string {
+	var names []string
+	for name := range r.Did {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		a, b := r.Did[names[i]], r.Did[names[j]]
+		return a > b || a == b && names[i] < names[j]
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, r.Did[name])
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,349 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// fieldValue is the name of the one field of results that are values and no records.
+const fieldValue = "value"
+
+// fieldRecords is the name of the rows of a result beside which something stands.
+const fieldRecords = "records"
+
+// layout is how the rows of a result were written.
+type layout int
+
+const (
+	layoutList   layout = iota // a list of records
+	layoutMember               // a record of which one field is a list of records
+	layoutSingle               // one record
+	layoutValues               // a list of values
+	layoutLines                // text that is no JSON: its lines
+)
+
+// view is a result seen as rows, which the steps of the catalogue know how to change. Steps see one field at a time, or
+// the numbers of the rows alone: what they leave as it is keeps its bytes.
+type view struct {
+	layout layout
+	outer  object // of layoutMember
+	list   string // the field of it that holds the rows
+	rows   []object
+	beside []condition.Field
+	shape  string
+}
+
+// readView reads JSON that holds a record or a list.
+func readView(raw json.RawMessage) (*view, bool) {
+	if o, ok := readObject(raw); ok {
+		for _, m := range o {
+			if rows, ok := readRecords(m.value); ok && len(rows) > 0 {
+				return &view{layout: layoutMember, outer: o, list: m.name, rows: rows}, true
+			}
+		}
+		return &view{layout: layoutSingle, rows: []object{o}}, true
+	}
+	list, ok := readArray(raw)
+	if !ok {
+		return nil, false
+	}
+	if rows, ok := readRecords(raw); ok {
+		return &view{layout: layoutList, rows: rows}, true
+	}
+	v := &view{layout: layoutValues}
+	for _, value := range list {
+		v.rows = append(v.rows, object{newMember(fieldValue, value)})
+	}
+	return v, true
+}
+
+func readRecords(raw json.RawMessage) ([]object, bool) {
+	list, ok := readArray(raw)
+	if !ok {
+		return nil, false
+	}
+	rows := make([]object, len(list))
+	for i, value := range list {
+		if rows[i], ok = readObject(value); !ok {
+			return nil, false
+		}
+	}
+	return rows, true
+}
+
+// readLines sees text that is no JSON as its lines. A line that is a number is one.
+func readLines(s string) *view {
+	v := &view{layout: layoutLines}
+	for line := range strings.SplitSeq(s, "\n") {
+		value := json.RawMessage(line)
+		if n, err := task.DecodeValue(value); err != nil || !isNumber(n) {
+			value = quote(line)
+		}
+		v.rows = append(v.rows, object{newMember(fieldValue, value)})
+	}
+	return v
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	default:
+		return false
+	}
+}
+
+// encode writes the result as it is now.
+func (v *view) encode() string {
+	if v.shape != "" {
+		return string(withBeside(v.shaped(), v.beside).encode())
+	}
+	switch {
+	case v.layout == layoutLines:
+		lines := make([]string, len(v.rows))
+		for i, row := range v.rows {
+			lines[i] = row.line()
+		}
+		for _, f := range v.beside {
+			lines = append(lines, f.Name+": "+string(f.Value))
+		}
+		return strings.Join(lines, "\n")
+	case v.layout == layoutMember:
+		return string(withBeside(v.outer.with(v.list, v.records()), v.beside).encode())
+	case v.layout == layoutSingle && len(v.rows) == 1:
+		return string(withBeside(v.rows[0], v.beside).encode())
+	case v.layout == layoutSingle:
+		return string(withBeside(object{}, v.beside).encode())
+	case len(v.beside) > 0:
+		return string(withBeside(object{newMember(fieldRecords, v.records())}, v.beside).encode())
+	default:
+		return string(v.records())
+	}
+}
+
+// line writes a row of text as it was.
+func (o object) line() string {
+	if s, ok := text(o.get(fieldValue)); ok {
+		return s
+	}
+	return string(o.get(fieldValue))
+}
+
+// records writes the rows as a list.
+func (v *view) records() json.RawMessage {
+	list := make([]json.RawMessage, len(v.rows))
+	for i, row := range v.rows {
+		list[i] = row.encode()
+		if v.layout == layoutValues && len(row) == 1 && row[0].name == fieldValue {
+			list[i] = row[0].value
+		}
+	}
+	return encodeArray(list)
+}
+
+// shaped writes the rows in an envelope, or turned column-wise; what stood around them is lost.
+func (v *view) shaped() object {
+	if v.shape == condition.ShapeEnvelope {
+		return object{newMember("data", object{newMember("items", v.records())}.encode())}
+	}
+	var columns object
+	for _, name := range v.fields() {
+		values := make([]json.RawMessage, len(v.rows))
+		for i, row := range v.rows {
+			values[i] = row.get(name)
+			if values[i] == nil {
+				values[i] = json.RawMessage("null")
+			}
+		}
+		columns = append(columns, newMember(name, encodeArray(values)))
+	}
+	return object{newMember("columns", columns.encode())}
+}
+
+// withBeside puts fields behind those of a record; a name that is taken gains an underscore.
+func withBeside(o object, fields []condition.Field) object {
+	for _, f := range fields {
+		name := f.Name
+		for o.has(name) {
+			name += "_"
+		}
+		o = append(o[:len(o):len(o)], newMember(name, f.Value))
+	}
+	return o
+}
+
+// fields lists the names of the fields of the rows, in the order in which they first stand.
+func (v *view) fields() []string {
+	seen := map[string]bool{}
+	var names []string
+	for _, row := range v.rows {
+		for _, m := range row {
+			if !seen[m.name] {
+				seen[m.name] = true
+				names = append(names, m.name)
+			}
+		}
+	}
+	return names
+}
+
+// column gives the values of a field as a payload of that one column, and the rows that have it. Lists and records are
+// handed over as bytes, which no step changes.
+func (v *view) column(name string) (condition.Payload, []int) {
+	var rows []task.Row
+	var at []int
+	kind := task.TypeText
+	for i, row := range v.rows {
+		raw := row.get(name)
+		if raw == nil {
+			continue
+		}
+		value, err := task.DecodeValue(raw)
+		switch value.(type) {
+		case int64, float64:
+			kind = task.TypeNumber
+		case nil, string:
+		default:
+			value = []byte(raw)
+		}
+		if err != nil {
+			value = []byte(raw)
+		}
+		rows, at = append(rows, task.Row{value}), append(at, i)
+	}
+	return condition.Payload{
+		Result:  &task.Result{Columns: []string{name}, Rows: rows},
+		Columns: []task.Column{{Name: name, Type: kind}},
+	}, at
+}
+
+// changeColumn has a step change the values or the name of a field.
+func (v *view) changeColumn(name string, step condition.ResultStep, c *condition.Call) bool {
+	before, at := v.column(name)
+	if len(at) == 0 {
+		return false
+	}
+	after, decision := step.ChangeResult(c, before)
+	if decision == nil || !decision.Applied {
+		return false
+	}
+	v.rows = slices.Clone(v.rows)
+	for i, row := range at {
+		value := after.Result.Rows[i][0]
+		if !same(value, before.Result.Rows[i][0]) {
+			v.rows[row] = v.rows[row].with(name, task.AppendValue(nil, value))
+		}
+		if fresh := after.Result.Columns[0]; fresh != name {
+			v.rows[row] = v.rows[row].renamed(name, fresh)
+		}
+	}
+	v.beside = append(v.beside, after.Beside...)
+	return true
+}
+
+func same(a, b task.Value) bool {
+	_, isBytes := a.([]byte)
+	_, wasBytes := b.([]byte)
+	return isBytes && wasBytes || !isBytes && !wasBytes && a == b
+}
+
+// indexed gives the rows by their numbers, as a payload.
+func indexed(n int) condition.Payload {
+	rows := make([]task.Row, n)
+	for i := range rows {
+		rows[i] = task.Row{int64(i)}
+	}
+	return condition.Payload{
+		Result:  &task.Result{Columns: []string{"row"}, Rows: rows},
+		Columns: []task.Column{{Name: "row", Type: task.TypeInteger}},
+	}
+}
+
+// changeRows has a step choose, order or wrap the rows.
+func (v *view) changeRows(step condition.Step, c *condition.Call) bool {
+	var after condition.Payload
+	var decision *condition.Decision
+	switch step := step.(type) {
+	case condition.ResultStep:
+		after, decision = step.ChangeResult(c, indexed(len(v.rows)))
+	case condition.PageStep:
+		after, decision = step.Divide(c, indexed(len(v.rows)))
+	}
+	if decision == nil || !decision.Applied {
+		return false
+	}
+	v.rows = chosen(v.rows, after)
+	v.beside = append(v.beside, after.Beside...)
+	v.shape = after.Shape
+	return true
+}
+
+// chosen gives the rows that a payload of their numbers names.
+func chosen(rows []object, p condition.Payload) []object {
+	fresh := make([]object, len(p.Result.Rows))
+	for i, row := range p.Result.Rows {
+		fresh[i] = rows[row[0].(int64)]
+	}
+	return fresh
+}
+
+// eachBlock shows the parts of a tool's result that hold data, each as rows, and writes back those that were changed:
+// the structured content and texts that are JSON, or without any of these the first text.
+func eachBlock(result object, change func(v *view) bool) (object, bool) {
+	changed, data := false, false
+	if v, ok := readView(result.get("structuredContent")); ok {
+		data = true
+		if change(v) {
+			result, changed = result.with("structuredContent", json.RawMessage(v.encode())), true
+		}
+	}
+	blocks, _ := readArray(result.get("content"))
+	blocks = slices.Clone(blocks)
+	rewritten := false
+	write := func(i int, block object, v *view) {
+		if change(v) {
+			blocks[i], rewritten = block.with("text", quote(v.encode())).encode(), true
+		}
+	}
+	for i := range blocks {
+		block, s, ok := textBlock(blocks[i])
+		if !ok || !json.Valid([]byte(s)) {
+			continue
+		}
+		if v, ok := readView(json.RawMessage(s)); ok {
+			data = true
+			write(i, block, v)
+		}
+	}
+	for i := 0; i < len(blocks) && !data; i++ {
+		if block, s, ok := textBlock(blocks[i]); ok {
+			data = true
+			write(i, block, readLines(s))
+		}
+	}
+	if rewritten {
+		result, changed = result.with("content", encodeArray(blocks)), true
+	}
+	return result, changed
+}
+
+// textBlock reads a block of a result's content that is text.
+func textBlock(raw json.RawMessage) (object, string, bool) {
+	block, _ := readObject(raw)
+	if kind, _ := text(block.get("type")); kind != "text" {
+		return nil, "", false
+	}
+	s, ok := text(block.get("text"))
+	return block, s, ok
+}
+
+// withNote puts one more text behind the content of a result.
+func withNote(result object, note string) object {
+	blocks, _ := readArray(result.get("content"))
+	block := object{newMember("type", quote("text")), newMember("text", quote(note))}
+	return result.with("content", encodeArray(append(slices.Clip(blocks), block.encode())))
+}

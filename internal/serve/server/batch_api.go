@@ -1,0 +1,242 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// maxBatches bounds how many batches there are at a time.
+const maxBatches = 256
+
+// batches are those of an API, by handle.
+type batches struct {
+	mu   sync.Mutex
+	list map[string]*Batch
+	made int
+}
+
+type batchBody struct {
+	Instances []string    `json:"instances"`
+	Budget    task.Budget `json:"budget"`
+	AutoReset bool        `json:"auto_reset"`
+}
+
+func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
+	var body batchBody
+	if !a.read(w, r, &body) {
+		return
+	}
+	b, err := a.core.NewBatch(body.Instances, body.Budget, body.AutoReset)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	x := &a.batches
+	x.mu.Lock()
+	for name, old := range x.list { // those that nobody has used for long make room
+		select {
+		case old.turn <- struct{}{}:
+			if a.core.now().Sub(old.last) >= a.core.limits.Idle {
+				delete(x.list, name)
+			}
+			<-old.turn
+		default:
+		}
+	}
+	if len(x.list) >= maxBatches {
+		x.mu.Unlock()
+		a.fail(w, r, refuse(RefusedFull, "There are %d batches, and no more may be.", maxBatches))
+		return
+	}
+	if x.list == nil {
+		x.list = map[string]*Batch{}
+	}
+	x.made++
+	name := a.core.sign("batch", strconv.Itoa(x.made))[:32]
+	x.list[name] = b
+	x.mu.Unlock()
+	w.Header().Set("Location", "/v1/batches/"+name)
+	a.write(w, r, http.StatusCreated, &struct {
+		URL  string `json:"url"`
+		Size int    `json:"size"`
+	}{"/v1/batches/" + name, b.Size()})
+}
+
+func (a *api) batch(w http.ResponseWriter, r *http.Request) *Batch {
+	a.batches.mu.Lock()
+	b := a.batches.list[r.PathValue("batch")]
+	a.batches.mu.Unlock()
+	if b == nil {
+		a.fail(w, r, refuse(RefusedUnknown, "There is no such batch, or nobody used it for long."))
+	}
+	return b
+}
+
+func (a *api) deleteBatch(w http.ResponseWriter, r *http.Request) {
+	if a.batch(w, r) == nil {
+		return
+	}
+	a.batches.mu.Lock()
+	delete(a.batches.list, r.PathValue("batch"))
+	a.batches.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// batchView is what an agent is given at the start in one environment.
+type batchView struct {
+	Messages  []task.Message `json:"messages"`
+	Evidence  string         `json:"evidence,omitempty"`
+	Hint      string         `json:"hint,omitempty"`
+	Starts    []startView    `json:"starts,omitempty"`
+	Questions int            `json:"questions,omitempty"`
+	Budget    task.Budget    `json:"budget"`
+	Tools     []toolView     `json:"tools,omitempty"`
+}
+
+func batchViewOf(v *task.View, withTools bool) *batchView {
+	if v == nil {
+		return nil
+	}
+	out := &batchView{
+		Messages: v.Messages, Evidence: v.Evidence, Hint: v.Hint, Starts: startsOf(v), Questions: v.Questions, Budget: v.Budget,
+	}
+	if withTools {
+		for _, t := range v.Tools {
+			out.Tools = append(out.Tools, toolViewOf(t))
+		}
+	}
+	return out
+}
+
+func (a *api) resetBatch(w http.ResponseWriter, r *http.Request) {
+	b := a.batch(w, r)
+	if b == nil {
+		return
+	}
+	var body struct {
+		Environments []int `json:"environments"`
+		Tools        bool  `json:"tools"`
+	}
+	if !a.read(w, r, &body) {
+		return
+	}
+	views, err := b.Reset(r.Context(), body.Environments)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	out := struct {
+		Views []*batchView `json:"views"`
+	}{make([]*batchView, len(views))}
+	for i, v := range views {
+		out.Views[i] = batchViewOf(v, body.Tools)
+	}
+	a.write(w, r, http.StatusOK, &out)
+}
+
+func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
+	b := a.batch(w, r)
+	if b == nil {
+		return
+	}
+	var body struct {
+		Turns []*stepBody `json:"turns"`
+	}
+	if !a.read(w, r, &body) {
+		return
+	}
+	turns := make([]*task.Turn, len(body.Turns))
+	for i, t := range body.Turns {
+		if t != nil {
+			turn := t.turn()
+			turns[i] = &turn
+		}
+	}
+	results, err := b.Step(r.Context(), turns)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	size := 64
+	for i := range results {
+		size += 64
+		for j := range results[i].Observations {
+			size += 160 + len(results[i].Observations[j].Content)
+		}
+	}
+	text := append(make([]byte, 0, size), `{"results":[`...)
+	for i := range results {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if turns[i] == nil {
+			text = append(text, "null"...)
+			continue
+		}
+		if text, err = a.appendResult(text, &results[i]); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	send(w, http.StatusOK, append(text, `]}`...))
+}
+
+// appendResult writes what came of one environment's turn. Results of tools are JSON already and stand as they are.
+func (a *api) appendResult(text []byte, r *BatchResult) ([]byte, error) {
+	text = append(text, `{"observations":[`...)
+	for i := range r.Observations {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = appendObservation(text, &r.Observations[i])
+	}
+	text = append(text, `],"done":`...)
+	text = strconv.AppendBool(text, r.Done)
+	if a.core.config.Grades {
+		text = append(text, `,"reward":`...)
+		text = strconv.AppendFloat(text, r.Reward, 'g', -1, 64)
+	}
+	if r.View != nil {
+		view, err := json.Marshal(batchViewOf(r.View, false))
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, `,"view":`...), view...)
+	}
+	return append(text, '}'), nil
+}
+
+// appendObservation writes an observation as its JSON has it, field by field in their order.
+func appendObservation(text []byte, o *task.Observation) []byte {
+	text = append(text, '{')
+	field := func(name, value string) {
+		if value != "" {
+			text = append(append(append(text, '"'), name...), `":`...)
+			text = append(task.AppendValue(text, value), ',')
+		}
+	}
+	field("label", o.Label)
+	field("tool", o.Tool)
+	if len(o.Content) > 0 {
+		text = append(append(append(text, `"content":`...), o.Content...), ',')
+	}
+	field("note", o.Note)
+	field("hint", o.Hint)
+	if o.Error != nil {
+		text = append(text, `"error":{"code":`...)
+		text = append(task.AppendValue(text, o.Error.Code), `,"message":`...)
+		text = append(task.AppendValue(text, o.Error.Message), `},`...)
+	}
+	if o.Done {
+		text = append(text, `"done":true,`...)
+	}
+	if text[len(text)-1] == ',' {
+		text = text[:len(text)-1]
+	}
+	return append(text, '}')
+}

@@ -1,0 +1,541 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Episode is one served episode. Its methods are safe for concurrent use: one step is taken at a time, in the order of
+// their arrival.
+type Episode struct {
+	Handle string // in addresses: whoever has it may act in the episode
+
+	episodes *Episodes
+	position int // of the instance in the suite
+	instance *suite.Instance
+	hosted   bool // its environment is another's, who keeps the transcript
+	header   transcript.Header
+	view     *task.View
+	started  time.Time
+	deadline time.Time // of the wall-clock budget; zero for none
+
+	listed atomic.Pointer[[]*task.Tool] // nil while the client knows the view alone
+
+	// turn is held by whoever acts. All below it belongs to the holder.
+	turn      chan struct{}
+	env       *environment.Environment // nil once the episode has ended
+	last      time.Time                // when something was done
+	lastTurn  time.Time                // when the last turn ended, from which the agent's time to decide counts
+	decisions []time.Duration
+	steps     int // taken so far
+	events    int // of the transcript that were looked at
+	content   int // bytes of observations
+	keys      map[string]*kept
+	kept      []*kept // those whose observations are still there, oldest first
+	keptBytes int
+	wait      wait
+	verdict   *Verdict
+	end       string // how it ended, "" while it has not
+	budget    string // what ran out
+
+	ended     chan struct{} // closed when the episode has ended and is kept
+	forgotten chan struct{} // closed when it can be read no more
+}
+
+// kept is the answer to a step under an idempotency key.
+type kept struct {
+	digest [sha256.Size]byte
+	result *Result // nil once it is no longer kept
+	bytes  int
+}
+
+// wait is what a client was told to wait for.
+type wait struct {
+	since time.Time
+	turns int // that may pass while it waits, one a second
+}
+
+// Act is what is to be done in one step.
+type Act struct {
+	Turn task.Turn
+	// Key makes a retry of the step harmless: the same key with the same turn gives the same observations, and nothing is
+	// done.
+	Key string
+	// Said is what the client wrote, where the turn depends on more than that: the request that the key belongs to. "" is
+	// the turn.
+	Said string
+	// Patient says that the transport tells clients to wait in seconds: a turn passes for each second that a client waited
+	// after it had been told to, so that waiting helps as it does where agents let turns pass.
+	Patient bool
+}
+
+// Result is what came of a step. It is shared with later retries and must not be changed.
+type Result struct {
+	Observations []task.Observation // of the actions, in their order
+	Done         bool               // the episode has ended
+	Latency      time.Duration      // that a condition gives the step, for transports that make it felt
+	Wait         int                // turns until a refused call is worth another try; 0 where nothing says so
+}
+
+// begin makes the environment.
+func (e *Episode) begin(r *Request) error {
+	s := e.episodes
+	budget := episode.TighterBudget(s.config.Budget, r.Budget)
+	if r.Scale != 0 {
+		own, err := s.stage.Task(e.instance)
+		if err != nil {
+			return err
+		}
+		budget = episode.TighterBudget(budget, episode.ScaleBudget(episode.BudgetOf(e.instance, own), r.Scale))
+	}
+	env, err := s.environmentOf(s.stage, e.instance, episode.Seat{Header: e.header, Budget: budget})
+	if err != nil {
+		return fmt.Errorf("episode of %s: %w", e.instance.ID, err)
+	}
+	e.env, e.view = env, env.View()
+	e.started = s.now()
+	e.last, e.lastTurn = e.started, e.started
+	if seconds := e.view.Budget.WallSeconds; seconds > 0 {
+		e.deadline = e.started.Add(time.Duration(min(seconds, maxWall.Seconds()) * float64(time.Second)))
+	}
+	return nil
+}
+
+// maxWall keeps budgets of time within what a duration can hold.
+const maxWall = 10 * 365 * 24 * time.Hour
+
+// environmentOf makes an environment; a panic there is that episode's failure. The error may be a [Refusal].
+func (s *Episodes) environmentOf(
+	stage *episode.Stage, in *suite.Instance, seat episode.Seat,
+) (env *environment.Environment, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("prepare: panic: %v", p)
+		}
+	}()
+	env, err = stage.Environment(s.stopping, in, seat)
+	if errors.Is(err, episode.ErrNoVectors) {
+		err = refuse(RefusedConflict, "In this instance tools are found by their meaning, and nothing makes vectors of texts here: the server takes --embeddings-url.")
+	}
+	return env, err
+}
+
+// ID is the episode's id: that of its transcript, by which runs and reports name it.
+func (e *Episode) ID() string { return e.header.ID }
+
+// Header names the episode in full. Agents must not see it: the instance names its conditions.
+func (e *Episode) Header() transcript.Header { return e.header }
+
+// Token is what proves, beside the handle, that its bearer may act in the episode, where the server asks for tokens.
+func (e *Episode) Token() string { return e.episodes.sign("token", e.header.ID) }
+
+// View is what the agent is given at the start. It is shared and must not be changed.
+func (e *Episode) View() *task.View { return e.view }
+
+// Started says when the episode was made.
+func (e *Episode) Started() time.Time { return e.started }
+
+// Ended is closed when the episode has ended and is kept.
+func (e *Episode) Ended() <-chan struct{} { return e.ended }
+
+func (e *Episode) isDone() bool {
+	select {
+	case <-e.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// End says how the episode ended, one of the End constants of the transcript, and which budget ran out; "" while it has
+// not.
+func (e *Episode) End() (end, budget string) {
+	if !e.isDone() {
+		return "", ""
+	}
+	return e.end, e.budget
+}
+
+// Tools lists the tools as a listing says now, in the order of the view: before the first call as they are documented,
+// later as they stand. The list is shared and must not be changed.
+func (e *Episode) Tools(ctx context.Context) ([]*task.Tool, error) {
+	if err := e.take(ctx); err != nil {
+		return nil, err
+	}
+	defer e.give()
+	if e.env == nil || e.steps == 0 {
+		return e.view.Tools, nil
+	}
+	tools := e.env.Specifications()
+	e.listed.Store(&tools)
+	return tools, nil
+}
+
+// Listed gives the tools as the client was last told of them: by [Episode.Tools], by what a tool said, or else by the
+// view.
+func (e *Episode) Listed() []*task.Tool {
+	if tools := e.listed.Load(); tools != nil {
+		return *tools
+	}
+	return e.view.Tools
+}
+
+// changes says whether the listing of tools may change in the course of the episode.
+func (e *Episode) changes() bool { return e.view.Hidden != nil || len(e.instance.Conditions) > 0 }
+
+// Verdict gives the grade of an ended episode, as far as it may be shown. The error is a [Refusal].
+func (e *Episode) Verdict() (*Verdict, error) {
+	switch {
+	case !e.episodes.config.Grades:
+		return nil, refuse(RefusedHidden, "Grades are not shown by this server.")
+	case !e.isDone():
+		return nil, refuse(RefusedConflict, "The episode has not ended.")
+	case e.verdict == nil:
+		return nil, refuse(RefusedConflict, "The episode could not be graded.")
+	}
+	return e.verdict, nil
+}
+
+// take waits for the turn to act.
+func (e *Episode) take(ctx context.Context) error {
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *Episode) give() { <-e.turn }
+
+// Step takes one step: what the actions of one turn are in a run. ctx is waited with, for the turn to act; a step that
+// has begun comes to its end whether or not the client is still there. An episode that ends with the step is on the
+// disk when it returns. The error is a [Refusal], that of ctx, or Seatrial's own failure, which ends the episode as
+// invalid.
+func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
+	s := e.episodes
+	if len(act.Turn.Actions) > s.limits.Actions {
+		return nil, refuse(RefusedBad, "One step takes %d actions at the most.", s.limits.Actions)
+	}
+	if len(act.Key) > maxName {
+		return nil, refuse(RefusedBad, "An idempotency key has %d bytes at the most.", maxName)
+	}
+	if !s.enter() {
+		return nil, refuse(RefusedClosing, "The server is shutting down.")
+	}
+	defer s.busy.Done()
+	if err := e.take(ctx); err != nil {
+		return nil, err
+	}
+	defer e.give()
+	var known *kept
+	if act.Key != "" {
+		digest, err := digestOf(&act)
+		if err != nil {
+			return nil, refuse(RefusedBad, "The actions cannot be read.")
+		}
+		known = e.keys[act.Key]
+		switch {
+		case known == nil:
+		case known.digest != digest:
+			return nil, refuse(RefusedKey, "The idempotency key was used for another request.")
+		case known.result == nil:
+			return nil, refuse(RefusedForgot, "The request was carried out before, and what came of it is no longer kept.")
+		default:
+			return known.result, nil
+		}
+		if len(e.keys) >= s.limits.Keys {
+			return nil, refuse(RefusedBad, "The episode has had %d idempotency keys, and takes no more.", s.limits.Keys)
+		}
+		known = &kept{digest: digest}
+	}
+	result, err := e.step(&act)
+	if err == nil && known != nil {
+		e.keep(act.Key, known, result)
+	}
+	return result, err
+}
+
+// digestOf gives what requests under one key have in common.
+func digestOf(act *Act) (digest [sha256.Size]byte, err error) {
+	if act.Said != "" {
+		return sha256.Sum256([]byte(act.Said)), nil
+	}
+	text, err := task.Marshal(&act.Turn)
+	if err != nil {
+		return digest, err
+	}
+	return sha256.Sum256(text), nil
+}
+
+// keep keeps what came of a step for retries, and forgets the oldest where that is too much. That a key was used is
+// never forgotten.
+func (e *Episode) keep(key string, k *kept, r *Result) {
+	for i := range r.Observations {
+		k.bytes += len(r.Observations[i].Content) + 256
+	}
+	k.result = r
+	e.keys[key] = k
+	e.kept = append(e.kept, k)
+	e.keptBytes += k.bytes
+	for e.keptBytes > e.episodes.limits.Kept && len(e.kept) > 1 {
+		e.keptBytes -= e.kept[0].bytes
+		e.kept[0].result = nil
+		e.kept = e.kept[1:]
+	}
+}
+
+// step acts, as the holder of the turn.
+func (e *Episode) step(act *Act) (*Result, error) {
+	s := e.episodes
+	now := s.now()
+	if e.isDone() {
+		return endedResult(act), nil
+	}
+	e.last = now
+	if e.wallSpent(now) {
+		e.env.FinishBudget(environment.BudgetWall)
+		if err := e.conclude(); err != nil {
+			return nil, err
+		}
+		return endedResult(act), nil
+	}
+	ctx := s.stopping
+	if !e.deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, e.deadline.Sub(now), environment.ErrWall)
+		defer cancel()
+	}
+	if err := e.pass(ctx, act, now); err != nil {
+		return nil, e.broken(ctx, err)
+	}
+	observations, err := e.guarded(ctx, act.Turn, now)
+	if err != nil {
+		return nil, e.broken(ctx, err)
+	}
+	result := &Result{Observations: observations}
+	for i := range observations {
+		o := &observations[i]
+		e.content += len(o.Content)
+		if e.changes() && tells(o) {
+			tools := e.env.Specifications()
+			e.listed.Store(&tools)
+		}
+	}
+	if len(e.instance.Conditions) > 0 {
+		e.notice(result)
+	}
+	e.steps++
+	if act.Patient && result.Wait > 0 {
+		e.wait = wait{since: s.now(), turns: result.Wait - 1}
+	}
+	if act.Turn.Stop {
+		e.env.Finish(transcript.EndSilent, "")
+	}
+	if e.content > s.limits.Content {
+		e.env.FinishBudget(environment.BudgetCalls)
+	}
+	if result.Done = e.env.Done(); result.Done {
+		err = e.conclude()
+	}
+	e.last = s.now()
+	e.lastTurn = e.last
+	return result, err
+}
+
+// tells says whether an observation tells the agent how tools are called now: their documentation does, and so does
+// what is said of arguments that a tool does not take.
+func tells(o *task.Observation) bool {
+	if o.Error == nil {
+		return o.Tool == task.ToolInfo || o.Tool == task.ToolSearch
+	}
+	switch o.Error.Code {
+	case task.CodeUnknownArgument, task.CodeMissingArgument, task.CodeWrongType, task.CodeBadArguments:
+		return true
+	default:
+		return false
+	}
+}
+
+// pass lets the turns pass for which a client was told to wait and did.
+func (e *Episode) pass(ctx context.Context, act *Act, now time.Time) error {
+	turns := min(e.wait.turns, int(now.Sub(e.wait.since)/time.Second))
+	e.wait = wait{}
+	if !act.Patient {
+		return nil
+	}
+	for range turns {
+		if _, err := e.guarded(ctx, task.Turn{}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded steps the environment; a panic there is that episode's failure.
+func (e *Episode) guarded(ctx context.Context, turn task.Turn, now time.Time) (seen []task.Observation, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &episode.PanicError{In: "environment", Value: p}
+		}
+	}()
+	e.decisions = append(e.decisions, now.Sub(e.lastTurn))
+	e.lastTurn = now
+	return e.env.Step(ctx, turn)
+}
+
+// notice learns from the record what the conditions did in the step, as far as a transport makes it felt.
+func (e *Episode) notice(r *Result) {
+	events := e.env.EventsFrom(e.events)
+	e.events += len(events)
+	for i := range events {
+		d := &events[i]
+		if d.Kind != transcript.EventDecision || !d.Applied {
+			continue
+		}
+		var detail struct {
+			Milliseconds int `json:"milliseconds"`
+			Wait         int `json:"wait"`
+		}
+		if json.Unmarshal(d.Detail, &detail) != nil {
+			continue // other conditions have other details
+		}
+		switch d.Condition {
+		case conditionSlow:
+			r.Latency = max(r.Latency, time.Duration(detail.Milliseconds)*time.Millisecond)
+		case conditionTimeout:
+			r.Latency = max(r.Latency, timedOut)
+		case conditionRate:
+			r.Wait = max(r.Wait, detail.Wait)
+		}
+	}
+}
+
+// The conditions that have to do with time: see package condition.
+const (
+	conditionSlow    = "exec.slow"
+	conditionTimeout = "exec.timeout"
+	conditionRate    = "call.rate-limit"
+
+	timedOut = 30 * time.Second // the limit that these conditions speak of
+)
+
+// broken ends the episode because Seatrial failed in it, or was stopped.
+func (e *Episode) broken(ctx context.Context, err error) error {
+	end := transcript.EndInternal
+	if ctx.Err() != nil {
+		end = transcript.EndInterrupted
+	}
+	e.env.Finish(end, err.Error())
+	return errors.Join(err, e.conclude())
+}
+
+func endedResult(act *Act) *Result {
+	observations := make([]task.Observation, len(act.Turn.Actions))
+	for i := range observations {
+		a := &act.Turn.Actions[i]
+		observations[i] = task.Observation{
+			Label: a.Label, Tool: a.Tool, Done: true,
+			Error: &task.ToolError{Code: task.CodeEnded, Message: "The episode has ended."},
+		}
+	}
+	return &Result{Observations: observations, Done: true}
+}
+
+func (e *Episode) wallSpent(now time.Time) bool {
+	return !e.deadline.IsZero() && !now.Before(e.deadline)
+}
+
+// Abandon ends the episode as one whose agent stopped without an act. It does nothing if the episode has ended.
+func (e *Episode) Abandon(ctx context.Context) error {
+	if !e.episodes.enter() {
+		return refuse(RefusedClosing, "The server is shutting down.")
+	}
+	defer e.episodes.busy.Done()
+	if err := e.take(ctx); err != nil {
+		return err
+	}
+	defer e.give()
+	if e.isDone() {
+		return nil
+	}
+	e.env.Finish(transcript.EndSilent, "")
+	return e.conclude()
+}
+
+// conclude keeps the transcript of an episode that has ended, grades it where grades are shown, and lets the
+// environment go. The holder of the turn calls it once.
+func (e *Episode) conclude() error {
+	s := e.episodes
+	if e.hosted {
+		end := e.env.Transcript().End()
+		e.leave(end.End, end.Budget)
+		return nil
+	}
+	err := e.env.Settle(context.WithoutCancel(s.stopping))
+	t := e.env.Transcript()
+	if err != nil { // evidence is missing: better no episode than half of one
+		t = &transcript.Transcript{Header: e.header}
+		t.Append(transcript.Event{
+			Kind: transcript.EventEnd, End: transcript.EndInternal, Message: err.Error(), Usage: &task.Usage{},
+		})
+	}
+	end := t.End()
+	if s.config.Grades {
+		var gradeErr error
+		if e.verdict, gradeErr = verdictOf(s.stage, e.instance, t); gradeErr != nil {
+			err = errors.Join(err, gradeErr)
+		}
+	}
+	if s.config.Store != nil {
+		err = errors.Join(err, e.store(t))
+	}
+	e.leave(end.End, end.Budget)
+	return err
+}
+
+// leave lets the environment of an episode go that has ended so.
+func (e *Episode) leave(end, budget string) {
+	s := e.episodes
+	e.last = s.now()
+	e.end, e.budget, e.env = end, budget, nil
+	s.mu.Lock()
+	s.open--
+	if transcript.Valid(end) && !e.hosted {
+		s.finished[e.header.ID] = true
+	}
+	s.mu.Unlock()
+	close(e.ended)
+}
+
+// store puts the transcript on the disk.
+func (e *Episode) store(t *transcript.Transcript) error {
+	s := e.episodes
+	durable := make(chan error, 1)
+	err := s.config.Store.Put(&episode.Record{
+		Position: e.position, Transcript: t, StartedAt: e.started, Elapsed: s.now().Sub(e.started), Decisions: e.decisions,
+	}, func(err error) { durable <- err })
+	if err == nil {
+		err = <-durable
+	}
+	if err != nil {
+		s.fail(err)
+	}
+	return err
+}

@@ -1,0 +1,429 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// maxName bounds the names that clients give.
+const maxName = 200
+
+// Request asks for an episode.
+type Request struct {
+	Instance string
+	// Agent and Protocol name who acts, in reports; "" is "client" and "http".
+	Agent, Protocol string
+	Hints           string // one of [episode.Hints]; "" is none
+	// Budget bounds the episode beside [Config.Budget]; Scale, if it is not 0, that many times the base budget of the
+	// task.
+	Budget task.Budget
+	Scale  float64
+	// Trial is the number of the episode among those of the same instance, agent, protocol and arm, from 0; nil takes the
+	// first one that is not played yet.
+	Trial *int
+	// Key makes a retry of the request harmless: the same key gives the same episode. "" makes a new one each time.
+	Key string
+}
+
+// Episodes are the served episodes of a suite. It is safe for concurrent use.
+type Episodes struct {
+	config    Config
+	limits    Limits
+	stage     *episode.Stage
+	training  *episode.Stage // without neighbours: nobody compares arguments there
+	instances map[string]int // position in the suite, by id
+	now       func() time.Time
+
+	// stopping is cancelled, with the cause, when open episodes are to be broken off.
+	stopping context.Context
+	stop     context.CancelCauseFunc
+	// draining is cancelled when nothing new is taken any more.
+	draining context.Context
+	drain    context.CancelFunc
+
+	specified specifications
+
+	mu       sync.Mutex
+	closing  bool
+	byHandle map[string]*Episode
+	byID     map[string]*Episode
+	open     int                  // that have not ended, those that are being made too
+	trials   map[string]int       // the first trial that may be free, by what the trials are of
+	finished map[string]bool      // episodes that the store had when it was opened, and those that ended since
+	keys     map[string]*creation // by idempotency key
+	keyOrder []string
+	busy     sync.WaitGroup // creations and steps under way
+
+	failMu  sync.Mutex
+	failure error // of the store
+}
+
+// creation is a request for an episode under a key.
+type creation struct {
+	digest  [sha256.Size]byte
+	done    chan struct{}
+	episode *Episode
+	err     error
+}
+
+// NewEpisodes makes the core over a suite. What the store holds already is not played again.
+func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
+	if config.Suite == nil || config.Worlds == nil || config.Now == nil || len(config.Secret) < 16 {
+		return nil, errors.New("server: a suite, worlds, a clock and a secret must be given")
+	}
+	s := &Episodes{
+		config: config, limits: config.Limits.orDefault(), now: config.Now,
+		instances: make(map[string]int, len(config.Suite.Instances)),
+		byHandle:  map[string]*Episode{}, byID: map[string]*Episode{}, trials: map[string]int{}, finished: map[string]bool{},
+		keys: map[string]*creation{},
+	}
+	remembered := newMemo(config.Worlds, s.limits.MemoBytes/2)
+	s.stage = episode.NewStage(config.Suite, remembered, environment.Limits{})
+	s.training = episode.NewStage(config.Suite, alone{remembered}, environment.Limits{})
+	calls := environment.NewMemory(s.limits.MemoBytes / 2)
+	for _, stage := range []*episode.Stage{s.stage, s.training} {
+		stage.Show(config.Shown)
+		if config.Vectors != nil {
+			stage.Embed(config.Vectors)
+		}
+		stage.Remember(calls)
+	}
+	for i, in := range config.Suite.Instances {
+		s.instances[in.ID] = i
+	}
+	if config.Store != nil {
+		var err error
+		if s.finished, err = config.Store.Finished(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.stopping, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.draining, s.drain = context.WithCancel(context.WithoutCancel(ctx))
+	return s, nil
+}
+
+// Instances lists the instances that can be asked for, in the order of the suite.
+func (s *Episodes) Instances() []*suite.Instance { return s.config.Suite.Instances }
+
+// Task gives the task of an instance, nil where there is none.
+func (s *Episodes) Task(in *suite.Instance) *task.Task {
+	task, err := s.stage.Task(in)
+	if err != nil {
+		return nil
+	}
+	return task
+}
+
+// Open makes an episode. Where the key of the request was used before with the same request, it gives the episode of
+// then, and created is false. The error is a [Refusal] or Seatrial's own failure.
+func (s *Episodes) Open(ctx context.Context, r Request) (e *Episode, created bool, err error) {
+	if refusal := s.check(&r); refusal != nil {
+		return nil, false, refusal
+	}
+	var c *creation
+	if r.Key != "" {
+		var first bool
+		if c, first, err = s.creation(&r); err != nil {
+			return nil, false, err
+		}
+		if !first {
+			select {
+			case <-c.done:
+				return c.episode, false, c.err
+			case <-ctx.Done():
+				return nil, false, context.Cause(ctx)
+			}
+		}
+		defer func() {
+			c.episode, c.err = e, err
+			if err != nil { // nothing was made: the key is free again
+				s.mu.Lock()
+				delete(s.keys, r.Key)
+				s.mu.Unlock()
+			}
+			close(c.done)
+		}()
+	}
+	e, err = s.make(&r)
+	return e, err == nil, err
+}
+
+// check refuses what cannot be asked for, and completes the request.
+func (s *Episodes) check(r *Request) *Refusal {
+	r.Agent, r.Protocol = cmp.Or(r.Agent, "client"), cmp.Or(r.Protocol, "http")
+	for _, n := range []struct{ what, name string }{{"agent", r.Agent}, {"protocol", r.Protocol}, {"idempotency key", r.Key}} {
+		if len(n.name) > maxName || strings.ContainsFunc(n.name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+			return refuse(RefusedBad, "The name of the %s is too long, or has control characters.", n.what)
+		}
+	}
+	if r.Hints == episode.HintNone {
+		r.Hints = ""
+	}
+	switch {
+	case r.Hints != "" && !slices.Contains(episode.Hints(), r.Hints):
+		return refuse(RefusedBad, "There are no such hints: %s.", strings.Join(episode.Hints(), ", "))
+	case r.Trial != nil && (*r.Trial < 0 || *r.Trial > 1<<30):
+		return refuse(RefusedBad, "The trial must be a number from 0.")
+	case r.Budget.Turns < 0 || r.Budget.Calls < 0 || r.Budget.Tokens < 0 || !(r.Budget.WallSeconds >= 0):
+		return refuse(RefusedBad, "A budget is negative.")
+	case !(r.Scale >= 0) || r.Scale > 1000:
+		return refuse(RefusedBad, "The scale of the budget must be between 0 and 1000.")
+	}
+	if _, known := s.instances[r.Instance]; !known {
+		return refuse(RefusedUnknown, "The suite has no such instance.")
+	}
+	return nil
+}
+
+// creation finds the request of a key, or makes it known; first says that it was not known.
+func (s *Episodes) creation(r *Request) (c *creation, first bool, err error) {
+	trial := "any"
+	if r.Trial != nil {
+		trial = fmt.Sprint(*r.Trial)
+	}
+	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %v %s", r.Instance, r.Agent, r.Protocol, r.Hints, r.Budget, r.Scale, trial))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c = s.keys[r.Key]; c != nil {
+		if c.digest != digest {
+			return nil, false, refuse(RefusedKey, "The idempotency key was used for another request.")
+		}
+		return c, false, nil
+	}
+	c = &creation{digest: digest, done: make(chan struct{})}
+	s.keys[r.Key] = c
+	s.keyOrder = append(s.keyOrder, r.Key)
+	if len(s.keyOrder) > s.limits.Keys {
+		delete(s.keys, s.keyOrder[0])
+		s.keyOrder = s.keyOrder[1:]
+	}
+	return c, true, nil
+}
+
+// make reserves a place and makes the environment.
+func (s *Episodes) make(r *Request) (*Episode, error) {
+	position := s.instances[r.Instance]
+	in := s.config.Suite.Instances[position]
+	arm := transcript.Arm{Hint: r.Hints, Budget: r.Scale}
+	h := transcript.Header{
+		Format: transcript.Format, Suite: s.config.Suite.Manifest.Digest, Instance: in.ID, Task: in.Task,
+		Agent: r.Agent, Protocol: r.Protocol, Arm: arm.String(),
+	}
+	e := &Episode{
+		episodes: s, position: position, instance: in, turn: make(chan struct{}, 1), keys: map[string]*kept{}, ended: make(chan struct{}),
+		forgotten: make(chan struct{}),
+	}
+	e.turn <- struct{}{} // nobody acts before it is made
+	if err := s.reserve(e, &h, r.Trial); err != nil {
+		return nil, err
+	}
+	defer s.busy.Done()
+	e.header, e.Handle = h, s.handle(h.ID)
+	err := e.begin(r)
+	<-e.turn
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.open--
+		delete(s.byID, h.ID)
+		s.trials[trialsOf(h)] = min(s.trials[trialsOf(h)], h.Trial)
+		return nil, err
+	}
+	s.byHandle[e.Handle] = e
+	return e, nil
+}
+
+func trialsOf(h transcript.Header) string {
+	return h.Instance + "\n" + h.Agent + "\n" + h.Protocol + "\n" + h.Arm
+}
+
+// reserve gives the header its trial and its id, and takes a place among the open episodes.
+func (s *Episodes) reserve(e *Episode, h *transcript.Header, trial *int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return refuse(RefusedClosing, "The server is shutting down.")
+	}
+	if s.open >= s.limits.Episodes {
+		return refuse(RefusedFull, "%d episodes are open, and no more may be: end some, or wait.", s.open)
+	}
+	taken := func() bool { return s.byID[h.ID] != nil || s.finished[h.ID] }
+	if trial != nil {
+		h.Trial = *trial
+		if h.ID = transcript.EpisodeID(*h); taken() {
+			return refuse(RefusedConflict, "That trial is being played, or was.")
+		}
+	} else {
+		for h.Trial = s.trials[trialsOf(*h)]; ; h.Trial++ {
+			if h.ID = transcript.EpisodeID(*h); !taken() {
+				break
+			}
+		}
+		s.trials[trialsOf(*h)] = h.Trial + 1
+	}
+	s.byID[h.ID] = e
+	s.open++
+	s.busy.Add(1)
+	return nil
+}
+
+// handle gives the name of an episode in addresses. Unlike its id, which is a hash of what everybody may know, it
+// cannot be guessed: whoever has it may act in the episode.
+func (s *Episodes) handle(id string) string { return s.sign("handle", id)[:32] }
+
+func (s *Episodes) sign(what, id string) string {
+	mac := hmac.New(sha256.New, s.config.Secret)
+	_, _ = fmt.Fprintf(mac, "%s %s", what, id) // a hash takes everything
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Get gives the episode of a handle; nil where there is none, or none any more.
+func (s *Episodes) Get(handle string) *Episode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byHandle[handle]
+}
+
+// Find gives the episode of an id, for those who may know of all episodes.
+func (s *Episodes) Find(id string) *Episode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byID[id]; e != nil && s.byHandle[e.Handle] == e {
+		return e
+	}
+	return nil
+}
+
+// List gives the episodes that can be read, in the order of their ids.
+func (s *Episodes) List() []*Episode {
+	s.mu.Lock()
+	list := make([]*Episode, 0, len(s.byHandle))
+	for _, e := range s.byHandle {
+		list = append(list, e)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b *Episode) int { return strings.Compare(a.header.ID, b.header.ID) })
+	return list
+}
+
+// Sweep ends the episodes whose time is over and forgets those that ended long ago. It is to be called every second or
+// so.
+func (s *Episodes) Sweep() {
+	now := s.now()
+	for _, e := range s.List() {
+		select {
+		case e.turn <- struct{}{}:
+		default:
+			continue // somebody acts in it
+		}
+		switch {
+		case e.isDone():
+			if now.Sub(e.last) >= s.limits.Keep {
+				s.forget(e)
+			}
+		case e.wallSpent(now):
+			e.env.FinishBudget(environment.BudgetWall)
+			s.note(e.conclude())
+		case now.Sub(e.last) >= s.limits.Idle:
+			e.env.Finish(transcript.EndSilent, "")
+			s.note(e.conclude())
+		}
+		<-e.turn
+	}
+}
+
+func (s *Episodes) forget(e *Episode) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byHandle[e.Handle] == e {
+		close(e.forgotten)
+	}
+	delete(s.byHandle, e.Handle)
+	delete(s.byID, e.header.ID)
+}
+
+// Err gives the failure of the store, after which nothing can be kept any more; nil while all is well.
+func (s *Episodes) Err() error {
+	s.failMu.Lock()
+	defer s.failMu.Unlock()
+	return s.failure
+}
+
+// note tells of a failure that nobody waits for.
+func (s *Episodes) note(err error) {
+	if err != nil && s.config.Failed != nil {
+		s.config.Failed(err)
+	}
+}
+
+func (s *Episodes) fail(err error) {
+	s.failMu.Lock()
+	defer s.failMu.Unlock()
+	if s.failure == nil {
+		s.failure = err
+	}
+}
+
+// ErrClosed is the cause of the interruption of episodes that were open when the server was closed.
+var ErrClosed = errors.New("the server was closed")
+
+// Drain refuses new episodes and new steps from now on.
+func (s *Episodes) Drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+	s.drain()
+}
+
+// Close lets the steps under way come to their end, or breaks them off when ctx is done, and keeps every open episode
+// as interrupted: a resumed server plays them again.
+func (s *Episodes) Close(ctx context.Context) error {
+	s.Drain()
+	idle := make(chan struct{})
+	go func() {
+		s.busy.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		s.stop(ErrClosed)
+		<-idle
+	}
+	s.stop(ErrClosed)
+	for _, e := range s.List() {
+		e.turn <- struct{}{}
+		if !e.isDone() {
+			e.env.Finish(transcript.EndInterrupted, ErrClosed.Error())
+			s.note(e.conclude())
+		}
+		<-e.turn
+	}
+	return s.Err()
+}
+
+// enter begins a step; it is false once the server is closing.
+func (s *Episodes) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.busy.Add(1)
+	return true
+}

@@ -1,0 +1,22 @@
+package server
+
+import "github.com/seatrial/seatrial/internal/task"
+
+// Routes lists the operations of the API as "METHOD /path".
+func Routes() []string {
+	var list []string
+	for _, r := range routes() {
+		list = append(list, r.method+" "+r.path)
+	}
+	return list
+}
+
+// ServeTransport is [ServeMCP] over any transport.
+var ServeTransport = serveTransport
+
+// SetTools gives an episode another view before anybody acts.
+func SetTools(e *Episode, tools []*task.Tool) {
+	view := *e.view
+	view.Tools = tools
+	e.view = &view
+}

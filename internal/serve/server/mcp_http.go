@@ -1,0 +1,238 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of the sessions of one episode.
+const (
+	maxSessions = 16   // at a time
+	allSessions = 1000 // from its beginning to its end
+)
+
+const headerSession = "Mcp-Session-Id"
+
+// desks are the MCP servers of the episodes in which somebody acts over MCP by HTTP.
+type desks struct {
+	mu       sync.Mutex
+	byHandle map[string]*httpDesk
+	sessions map[string]*httpDesk // by the id of the transport's session
+}
+
+// httpDesk is a desk with its sessions over HTTP. Each episode has a table of sessions of its own: none leads to
+// another episode.
+type httpDesk struct {
+	*desk
+	handler http.Handler
+
+	mu       sync.Mutex
+	ids      []string             // of its sessions so far
+	used     map[string]time.Time // when a session last sent something, by its id
+	underWay map[callKey]context.CancelFunc
+}
+
+// serveMCP serves MCP: at an episode's address, and at /mcp?instance=ID, where each session plays an episode of its
+// own.
+func (a *api) serveMCP(mux *http.ServeMux) {
+	a.desks = desks{byHandle: map[string]*httpDesk{}, sessions: map[string]*httpDesk{}}
+	mux.HandleFunc("/v1/episodes/{episode}/mcp", func(w http.ResponseWriter, r *http.Request) {
+		if e := a.episode(w, r); e != nil {
+			a.deskOf(e).serve(a, w, r)
+		}
+	})
+	nobody := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
+	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody }, a.streamable(a.core.limits.Idle))
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
+}
+
+// streamable gives the options of the transport. Names of hosts are looked at before. idle is when the SDK ends a
+// session that sends nothing, 0 for never: it does not see calls.
+func (a *api) streamable(idle time.Duration) *mcp.StreamableHTTPOptions {
+	return &mcp.StreamableHTTPOptions{
+		DisableLocalhostProtection: true, MaxRequestBodyBytes: a.options.MaxBody, SessionTimeout: idle,
+	}
+}
+
+// deskOf gives the desk of an episode, and makes it where nobody has asked for it before.
+func (a *api) deskOf(e *Episode) *httpDesk {
+	a.desks.mu.Lock()
+	defer a.desks.mu.Unlock()
+	if known := a.desks.byHandle[e.Handle]; known != nil {
+		return known
+	}
+	h := &httpDesk{used: map[string]time.Time{}, underWay: map[callKey]context.CancelFunc{}}
+	h.desk = newDesk(e, a.options.MaxDelay, func() string {
+		id := rand.Text()
+		h.mu.Lock()
+		h.ids = append(h.ids, id)
+		h.used[id] = a.core.now()
+		h.mu.Unlock()
+		a.desks.mu.Lock()
+		defer a.desks.mu.Unlock()
+		a.desks.sessions[id] = h
+		return id
+	}, func(header http.Header) bool { return a.isOperator(&http.Request{Header: header}) })
+	h.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return h.server }, a.streamable(0))
+	a.desks.byHandle[e.Handle] = h
+	go func() {
+		select {
+		case <-e.forgotten:
+		case <-a.core.stopping.Done():
+		}
+		a.leave(h)
+	}()
+	return h
+}
+
+// leave ends the sessions of a desk, and forgets it.
+func (a *api) leave(h *httpDesk) {
+	h.mu.Lock()
+	ids := slices.Clone(h.ids)
+	h.mu.Unlock()
+	a.desks.mu.Lock()
+	delete(a.desks.byHandle, h.episode.Handle)
+	for _, id := range ids {
+		delete(a.desks.sessions, id)
+	}
+	a.desks.mu.Unlock()
+	h.closeSessions()
+}
+
+// full says whether there is no room for another session, once those are closed in which nothing was sent for longer
+// than idle.
+func (h *httpDesk) full(now time.Time, idle time.Duration) bool {
+	var left []*mcp.ServerSession
+	open := 0
+	h.mu.Lock()
+	for session := range h.server.Sessions() {
+		if now.Sub(h.used[session.ID()]) < idle {
+			open++
+		} else {
+			left = append(left, session)
+		}
+	}
+	all := len(h.ids)
+	h.mu.Unlock()
+	for _, session := range left {
+		_ = session.Close() // the client is gone, or will see
+	}
+	return open >= maxSessions || all >= allSessions
+}
+
+func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		if id := r.Header.Get(headerSession); id != "" {
+			h.mu.Lock()
+			if _, known := h.used[id]; known {
+				h.used[id] = a.core.now()
+			}
+			h.mu.Unlock()
+			if h.served(a, w, r, id) {
+				return
+			}
+		} else if h.full(a.core.now(), a.core.limits.Idle) {
+			w.Header().Set("Retry-After", "1")
+			writeProblem(w, &problem{
+				Status: http.StatusServiceUnavailable, Code: RefusedFull,
+				Detail: "The episode has " + strconv.Itoa(maxSessions) + " sessions at a time, and " + strconv.Itoa(allSessions) + " in all.",
+			})
+			return
+		}
+	case http.MethodGet: // a stream that lasts as long as its session
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Time{}) // not every writer has deadlines
+		_ = control.SetWriteDeadline(time.Time{})
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(a.core.draining, cancel)()
+		r = r.WithContext(ctx)
+	}
+	h.handler.ServeHTTP(w, r)
+}
+
+// door serves /mcp. A session that begins there plays a new episode, which ends with it.
+func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
+	if id := r.Header.Get(headerSession); id != "" {
+		a.desks.mu.Lock()
+		h := a.desks.sessions[id]
+		a.desks.mu.Unlock()
+		switch {
+		case h == nil && !a.isOperator(r), h != nil && !a.isOperator(r) && !sameText(bearer(r), h.episode.Token()):
+			a.unauthorized(w)
+		case h == nil:
+			a.fail(w, r, refuse(RefusedUnknown, "There is no such session, or it ended."))
+		default:
+			h.serve(a, w, r)
+			if r.Method == http.MethodDelete {
+				if err := h.episode.Abandon(r.Context()); err != nil {
+					a.core.note(err)
+				}
+			}
+		}
+		return
+	}
+	if !a.isOperator(r) {
+		a.unauthorized(w)
+		return
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Detail: "A session begins with a POST."})
+		return
+	}
+	body, ok := a.body(w, r)
+	if !ok {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var first struct {
+		Method string
+		Params struct{ ClientInfo struct{ Name string } }
+	}
+	if json.Unmarshal(body, &first) != nil || first.Method != "initialize" {
+		rest.ServeHTTP(w, r) // it says what the protocol says to that
+		return
+	}
+	q := r.URL.Query()
+	if q.Get("instance") == "" {
+		a.fail(w, r, refuse(RefusedBad, "Say which instance is to be played, as in /mcp?instance=ID."))
+		return
+	}
+	e, _, err := a.core.Open(r.Context(), Request{
+		Instance: q.Get("instance"), Agent: cmp.Or(q.Get("agent"), nameOf(first.Params.ClientInfo.Name)), Protocol: "mcp", Hints: q.Get("hints"),
+		Key: r.Header.Get(headerKey),
+	})
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	a.deskOf(e).serve(a, w, r)
+}
+
+// nameOf makes the name of an agent of what a client calls itself.
+func nameOf(client string) string {
+	client = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(client, ""))
+	if len(client) > maxName {
+		return ""
+	}
+	return client
+}

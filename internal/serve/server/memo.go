@@ -1,0 +1,215 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// memo remembers what statements gave, within a bound of bytes: databases do not change, and an environment does not
+// change what a world gave it.
+type memo struct {
+	worlds episode.Worlds
+	bound  int
+
+	mu      sync.Mutex
+	wrapped map[environment.World]*remembering
+	entries map[memoKey]*list.Element
+	rows    map[*task.Row]*memoEntry // by the first row of its result
+	recent  *list.List               // of *memoEntry, the one that was used last in front
+	bytes   int
+}
+
+type memoKey struct {
+	world *remembering
+	text  string
+}
+
+type memoEntry struct {
+	key    memoKey
+	result *task.Result
+	bytes  int
+	digest [2]string // in no order and in that of the rows; "" while nobody has asked
+}
+
+func newMemo(worlds episode.Worlds, bound int) *memo {
+	return &memo{
+		worlds: worlds, bound: bound, wrapped: map[environment.World]*remembering{}, entries: map[memoKey]*list.Element{},
+		rows:   map[*task.Row]*memoEntry{},
+		recent: list.New(),
+	}
+}
+
+// Worlds is that of [episode.Worlds].
+func (m *memo) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
+	environment.World, []environment.World, error,
+) {
+	world, neighbours, err := m.worlds.Worlds(ctx, in, task)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	wrapped := make([]environment.World, len(neighbours))
+	for i, n := range neighbours {
+		wrapped[i] = m.wrap(n)
+	}
+	return m.wrap(world), wrapped, nil
+}
+
+// alone are worlds without their neighbours.
+type alone struct{ worlds *memo }
+
+// Worlds is that of [episode.Worlds].
+func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
+	environment.World, []environment.World, error,
+) {
+	world, _, err := a.worlds.Worlds(ctx, in, task)
+	return world, nil, err
+}
+
+// published is what worlds may know beside their method: databases that episodes of an open world reach into.
+type published interface {
+	Published(ctx context.Context, database string) (environment.World, error)
+}
+
+// Published gives the published database of that name, if the worlds know any.
+func (m *memo) Published(ctx context.Context, database string) (environment.World, error) {
+	p, ok := m.worlds.(published)
+	if !ok {
+		return nil, fmt.Errorf("the database %s cannot be reached", database)
+	}
+	w, err := p.Published(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wrap(w), nil
+}
+
+func (m *memo) wrap(w environment.World) *remembering {
+	known := m.wrapped[w]
+	if known == nil {
+		known = &remembering{World: w, memo: m}
+		m.wrapped[w] = known
+	}
+	return known
+}
+
+// remembering is a world that runs no statement twice while it is remembered.
+type remembering struct {
+	environment.World
+	memo *memo
+}
+
+// Query is that of [environment.World].
+func (w *remembering) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
+	text := make([]byte, 0, len(statement)+16*len(args)+16)
+	text = append(text, statement...)
+	for _, a := range args {
+		text = appendKey(text, a)
+	}
+	key := memoKey{world: w, text: string(text)}
+	if r := w.memo.get(key); r != nil {
+		return r, nil
+	}
+	r, err := w.World.Query(ctx, statement, args)
+	if err == nil {
+		w.memo.put(key, r)
+	}
+	return r, err
+}
+
+// Digest is that of [environment.Digester].
+func (w *remembering) Digest(r *task.Result, ordered bool) string {
+	if len(r.Rows) == 0 {
+		return r.Digest(ordered)
+	}
+	which := 0
+	if ordered {
+		which = 1
+	}
+	m := w.memo
+	m.mu.Lock()
+	entry := m.rows[&r.Rows[0]]
+	same := entry != nil && len(entry.result.Rows) == len(r.Rows)
+	if same && entry.digest[which] != "" {
+		defer m.mu.Unlock()
+		return entry.digest[which]
+	}
+	m.mu.Unlock()
+	digest := r.Digest(ordered)
+	if same {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		entry.digest[which] = digest
+	}
+	return digest
+}
+
+// appendKey appends a value so that no two values look alike, texts that are no UTF-8 among them.
+func appendKey(dst []byte, v task.Value) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, 0, 'n')
+	case int64:
+		return binary.LittleEndian.AppendUint64(append(dst, 0, 'i'), uint64(v))
+	case float64:
+		return binary.LittleEndian.AppendUint64(append(dst, 0, 'f'), math.Float64bits(v))
+	case string:
+		return append(binary.AppendUvarint(append(dst, 0, 't'), uint64(len(v))), v...)
+	case task.Blob:
+		return append(binary.AppendUvarint(append(dst, 0, 'b'), uint64(len(v))), v...)
+	default:
+		panic(fmt.Sprintf("server: %T is not a SQLite value", v))
+	}
+}
+
+func (m *memo) get(key memoKey) *task.Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.entries[key]
+	if found == nil {
+		return nil
+	}
+	m.recent.MoveToFront(found)
+	return found.Value.(*memoEntry).result
+}
+
+func (m *memo) put(key memoKey, r *task.Result) {
+	entry := &memoEntry{key: key, result: r, bytes: 200 + len(key.text) + r.Size()}
+	if entry.bytes > m.bound/8 {
+		return // one result is not to drive out all others
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries[key] != nil {
+		return
+	}
+	m.entries[key] = m.recent.PushFront(entry)
+	if len(r.Rows) > 0 {
+		m.rows[&r.Rows[0]] = entry
+	}
+	for m.bytes += entry.bytes; m.bytes > m.bound; {
+		oldest := m.recent.Remove(m.recent.Back()).(*memoEntry)
+		delete(m.entries, oldest.key)
+		if len(oldest.result.Rows) > 0 {
+			delete(m.rows, &oldest.result.Rows[0])
+		}
+		m.bytes -= oldest.bytes
+	}
+}
+
+// Published is that of [memo].
+func (a alone) Published(ctx context.Context, database string) (environment.World, error) {
+	return a.worlds.Published(ctx, database)
+}

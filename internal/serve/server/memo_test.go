@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// countingWorld answers with the arguments that it was asked with, and counts how often it was.
+type countingWorld struct{ asked int }
+
+func (w *countingWorld) Query(_ context.Context, _ string, args []task.Value) (*task.Result, error) {
+	w.asked++
+	return &task.Result{Columns: []string{"a"}, Rows: []task.Row{args, {fmt.Sprintf("%T", args[0])}}}, nil
+}
+
+func (*countingWorld) TextValues(context.Context, string, string) ([]string, error) { return nil, nil }
+
+type oneWorld struct{ w environment.World }
+
+func (o oneWorld) Worlds(context.Context, *suite.Instance, *task.Task) (environment.World, []environment.World, error) {
+	return o.w, []environment.World{o.w}, nil
+}
+
+// TestMemo asks for values that look alike, again and again, within a bound that holds some of them.
+func TestMemo(t *testing.T) {
+	values := []task.Value{
+		nil, int64(1), 1.0, "1", "", "\xff", "\xfe", "�", task.Blob("1"), task.Blob{}, math.Inf(1), "null",
+		int64(math.Float64bits(1.0)), "i", "n\x00",
+	}
+	for i := range 200 {
+		values = append(values, fmt.Sprint("value ", i))
+	}
+	counting := &countingWorld{}
+	m := newMemo(oneWorld{counting}, 4<<10)
+	world, neighbours, err := m.Worlds(context.Background(), nil, nil)
+	if err != nil || len(neighbours) != 1 {
+		t.Fatal(err)
+	}
+	rounds := 0
+	for range 3 {
+		for _, v := range values {
+			for range 2 { // the second time it is remembered
+				rounds++
+				r, err := world.Query(context.Background(), "SELECT ?1", []task.Value{v})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprintf("%T %#v", v, v)
+				if got := fmt.Sprintf("%T %#v", r.Rows[0][0], r.Rows[0][0]); got != want {
+					t.Fatalf("asked with %s, answered with %s", want, got)
+				}
+				for _, ordered := range []bool{false, true, false, true} {
+					shown := &task.Result{Columns: []string{"b"}, Rows: r.Rows}
+					if got, want := world.(environment.Digester).Digest(shown, ordered), shown.Digest(ordered); got != want {
+						t.Fatalf("the digest of %#v is %s, want %s", v, got, want)
+					}
+				}
+				if m.bytes > m.bound || len(m.entries) != m.recent.Len() || len(m.rows) != m.recent.Len() {
+					t.Fatalf("%d bytes in %d entries, %d rows", m.bytes, len(m.entries), len(m.rows))
+				}
+			}
+		}
+	}
+	if counting.asked > rounds/2 || counting.asked < rounds/4 {
+		t.Errorf("of %d questions %d reached the world", rounds, counting.asked)
+	}
+}

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// problem is an error over HTTP, in the form of RFC 9457.
+type problem struct {
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+	Label  string `json:"label,omitempty"` // of the call
+	Tool   string `json:"tool,omitempty"`
+	Note   string `json:"note,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+	Done   bool   `json:"done,omitempty"` // the episode has ended
+}
+
+// statusOf says how HTTP says an error of a tool. What is not listed is the client's mistake.
+func statusOf(code string) int {
+	switch code {
+	case task.CodeUnknownTool:
+		return http.StatusNotFound
+	case task.CodeDuplicateLabel, task.CodeEnded:
+		return http.StatusConflict
+	case task.CodeTimeout:
+		return http.StatusGatewayTimeout
+	case condition.CodeConnection:
+		return http.StatusBadGateway // where the connection cannot be broken
+	case condition.CodeServer:
+		return http.StatusInternalServerError
+	case condition.CodeIO, condition.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	case condition.CodeRejected:
+		return http.StatusUnprocessableEntity
+	case condition.CodeSession:
+		return http.StatusUnauthorized
+	case condition.CodeRateLimit:
+		return http.StatusTooManyRequests
+	default:
+		return http.StatusBadRequest
+	}
+}
+
+// retryAfter gives the seconds after which a call that failed is worth another try, 0 where nothing is known or it is
+// not.
+func retryAfter(code string, r *Result) int {
+	switch code {
+	case condition.CodeRateLimit:
+		return max(1, r.Wait)
+	case condition.CodeIO, condition.CodeRejected:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func statusOfRefusal(reason string) int {
+	switch reason {
+	case RefusedUnknown:
+		return http.StatusNotFound
+	case RefusedConflict, RefusedForgot:
+		return http.StatusConflict
+	case RefusedKey:
+		return http.StatusUnprocessableEntity
+	case RefusedFull, RefusedClosing:
+		return http.StatusServiceUnavailable
+	case RefusedHidden:
+		return http.StatusForbidden
+	default:
+		return http.StatusBadRequest
+	}
+}
+
+// Codes of problems that come from HTTP itself.
+const (
+	codeUnauthorized = "unauthorized"
+	codeForbidden    = "forbidden"
+	codeInternal     = "internal_error"
+	codeTooLong      = "body_too_long"
+	codeMethod       = "method_not_allowed"
+)
+
+func writeProblem(w http.ResponseWriter, p *problem) {
+	if p.Title == "" {
+		p.Title = http.StatusText(p.Status)
+	}
+	text, err := json.Marshal(p)
+	if err != nil { // it holds nothing but texts and numbers
+		text = []byte(`{"title":"Internal Server Error","status":500,"code":"internal_error","detail":""}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if p.Status == http.StatusUnauthorized && p.Code == codeUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="seatrial"`)
+	}
+	send(w, p.Status, text)
+}
+
+// writeTime is how long a client may take to read an answer.
+const writeTime = 20 * time.Second
+
+// told is how many bytes of an answer net/http holds back, and tells their number by itself.
+const told = 2048
+
+// deadliner is what a [http.ResponseWriter] may be beside: see [http.ResponseController].
+type deadliner interface{ SetWriteDeadline(time.Time) error }
+
+// send writes an answer; what a client is too slow to read in time is lost to it alone.
+func send(w http.ResponseWriter, status int, body []byte) {
+	if d, ok := w.(deadliner); ok { // not every writer has deadlines
+		_ = d.SetWriteDeadline(time.Now().Add(writeTime))
+	}
+	if len(body) > told {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // nobody is left to tell
+}
+
+// fail answers with a refusal in its words, and with any other error in none: its text may name what clients must not
+// see.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	refusal := refusalIn(err)
+	if refusal == nil {
+		if r.Context().Err() == nil {
+			a.core.note(err)
+		}
+		writeProblem(w, &problem{
+			Status: http.StatusInternalServerError, Code: codeInternal, Detail: "The server failed; the episode does not count.",
+		})
+		return
+	}
+	status := statusOfRefusal(refusal.Reason)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	writeProblem(w, &problem{Status: status, Code: refusal.Reason, Detail: refusal.Message})
+}

@@ -1,0 +1,149 @@
+// Package server puts the environments of a suite before agents of any kind: episodes by id over HTTP, tools as
+// endpoints, a step API for training loops, and the documents that describe them. [Episodes] is the core, which knows
+// no transport: whatever a transport has agents do goes through [Episode.Step], into the same environment and the same
+// store as a run. What it sends must never hold gold, plans, certificates, statements of tools or another episode; it
+// asks the grader for a verdict only where whoever started it wants grades to be shown.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Config says what is served, and within which bounds.
+type Config struct {
+	Suite  *suite.Suite
+	Worlds episode.Worlds
+	Shown  episode.Shown
+	// Vectors gives those of tools and of what agents search for; nil refuses episodes in which tools are found by their
+	// meaning.
+	Vectors episode.Vectors
+	// Store keeps each episode as soon as it has ended; nil keeps none.
+	Store *episode.Store
+	Now   func() time.Time // the clock
+	// Secret makes handles that nobody can guess: 32 bytes that leave the process in no other form.
+	Secret []byte
+	// Budget bounds every episode, whatever is asked for; 0 is no bound.
+	Budget task.Budget
+	Grades bool // grades of ended episodes can be read
+	Limits Limits
+	// Failed is told of Seatrial's own failures, which clients are not told of; may be nil.
+	Failed func(error)
+}
+
+// Limits bound what clients can take. A field that is 0 takes the value of [DefaultLimits].
+type Limits struct {
+	Episodes  int           // open at a time
+	Idle      time.Duration // after which an episode in which nothing was done ends as silent
+	Keep      time.Duration // for which an ended episode can still be read
+	Content   int           // bytes of observations in one episode, after which it ends as out of calls
+	Kept      int           // bytes of answers that one episode keeps for retries
+	Keys      int           // idempotency keys of one episode, and of requests for episodes
+	Actions   int           // in one step
+	MemoBytes int           // of calls and of results of statements that are remembered, over all databases; half each
+}
+
+// DefaultLimits are those of a server that is not told otherwise.
+func DefaultLimits() Limits {
+	return Limits{
+		Episodes: 10_000, Idle: 30 * time.Minute, Keep: 10 * time.Minute, Content: 256 << 20, Kept: 1 << 20, Keys: 100_000,
+		Actions: 1000, MemoBytes: 64 << 20,
+	}
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	for _, n := range []struct{ value, usual *int }{
+		{&l.Episodes, &d.Episodes}, {&l.Content, &d.Content}, {&l.Kept, &d.Kept}, {&l.Keys, &d.Keys}, {&l.Actions, &d.Actions},
+		{&l.MemoBytes, &d.MemoBytes},
+	} {
+		if *n.value == 0 {
+			*n.value = *n.usual
+		}
+	}
+	if l.Idle == 0 {
+		l.Idle = d.Idle
+	}
+	if l.Keep == 0 {
+		l.Keep = d.Keep
+	}
+	return l
+}
+
+// Reasons for which a request is refused: the client's mistakes, which change nothing.
+const (
+	RefusedUnknown  = "not_found"         // there is no such thing, or no more
+	RefusedBad      = "bad_request"       // the request cannot be read, or means nothing
+	RefusedConflict = "conflict"          // the thing is there already, or is not in the state for it
+	RefusedKey      = "key_reused"        // an idempotency key came with another request
+	RefusedForgot   = "key_forgotten"     // a retry whose first answer is no longer kept
+	RefusedFull     = "too_many_episodes" // as many episodes are open as may be
+	RefusedClosing  = "shutting_down"     // no new episodes and no new steps
+	RefusedHidden   = "grades_hidden"     // grades are not shown
+)
+
+// Refusal is a request that is refused, in words for the client.
+type Refusal struct {
+	Reason  string // one of the Refused constants
+	Message string
+}
+
+// Error gives reason and message.
+func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
+
+func refuse(reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// refusalIn gives the refusal that an error is, nil for Seatrial's own failures.
+func refusalIn(err error) *Refusal {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
+// Verdict is what may be shown of a grade: nothing of it tells what the right answer is.
+type Verdict struct {
+	Episode string `json:"episode"` // as reports name it
+	Outcome string `json:"outcome"` // see package grade
+	Valid   bool   `json:"valid"`   // counts in the denominator
+	Success bool   `json:"success"` // strictly right
+	Lenient bool   `json:"lenient"` // right after extraction from prose too
+	Budget  string `json:"budget,omitempty"`
+	Turns   int    `json:"turns"`
+	Calls   int    `json:"calls"`
+}
+
+// succeeded says whether an episode that has ended succeeded.
+func succeeded(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (bool, error) {
+	task, err := stage.Shown(in)
+	if err != nil {
+		return false, err
+	}
+	return grade.Succeeded(task, t)
+}
+
+// verdictOf grades an episode that has ended.
+func verdictOf(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (*Verdict, error) {
+	task, err := stage.Shown(in)
+	if err != nil {
+		return nil, err
+	}
+	g, err := grade.Of(task, t)
+	if err != nil {
+		return nil, err
+	}
+	return &Verdict{
+		Episode: g.Episode, Outcome: g.Outcome, Valid: g.Valid, Success: g.Success, Lenient: g.Lenient, Budget: g.Budget,
+		Turns: g.Turns, Calls: g.Calls,
+	}, nil
+}

@@ -1,0 +1,206 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/server"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// harbour is a suite of the demo corpus, of several styles, with each kind of fault: made once, read by all tests.
+var harbour struct {
+	once   sync.Once
+	dir    string
+	suite  *suite.Suite
+	worlds *proof.Worlds
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if harbour.worlds != nil {
+		harbour.worlds.Close()
+	}
+	_ = os.RemoveAll(harbour.dir) // "" where none was made
+	os.Exit(code)
+}
+
+func openHarbour(tb testing.TB) (*suite.Suite, *proof.Worlds) {
+	tb.Helper()
+	harbour.once.Do(func() { harbour.err = makeHarbour() })
+	if harbour.err != nil {
+		tb.Fatal(harbour.err)
+	}
+	return harbour.suite, harbour.worlds
+}
+
+func makeHarbour() (err error) {
+	if harbour.dir, err = os.MkdirTemp("", "seatrial-server-"); err != nil {
+		return err
+	}
+	o := pipeline.Defaults()
+	o.Corpora, o.Name, o.Seed, o.Limit, o.Neighbours = []string{"demo"}, "served", 7, 20, 3
+	o.Styles = []string{task.StyleFunc, task.StyleRest, task.StyleSlot, task.StyleSel}
+	o.Faults, o.FaultLimit, o.WorkDir = []string{"all"}, 2, filepath.Join(harbour.dir, "work")
+	o.Conditions = []string{"obfuscate", "clarify"}
+	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" { // instrumented code makes a suite slowly
+		o.Styles, o.Limit, o.Faults, o.Conditions = []string{task.StyleFunc, task.StyleRest}, 4, nil, nil
+	}
+	if err := os.Mkdir(o.WorkDir, 0o755); err != nil {
+		return err
+	}
+	built, err := pipeline.Run(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(harbour.dir, "suite")
+	if err := suite.Write(path, built.Suite, built.Databases); err != nil {
+		return err
+	}
+	if harbour.suite, err = suite.Load(path); err != nil {
+		return err
+	}
+	harbour.worlds = proof.NewWorlds(harbour.suite, 2)
+	return nil
+}
+
+// clock is a clock that tests set.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// newCore makes the core over the harbour; change may be nil.
+func newCore(tb testing.TB, change func(*server.Config)) *server.Episodes {
+	tb.Helper()
+	s, worlds := openHarbour(tb)
+	config := server.Config{
+		Suite: s, Worlds: worlds, Now: newClock().Now, Secret: []byte("a secret of thirty-two bytes ..."), Grades: true,
+	}
+	if change != nil {
+		change(&config)
+	}
+	core, err := server.NewEpisodes(context.Background(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := core.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return core
+}
+
+// newStore begins a run of the harbour.
+func newStore(tb testing.TB) *episode.Store {
+	tb.Helper()
+	s, _ := openHarbour(tb)
+	store, err := episode.Create(context.Background(), filepath.Join(tb.TempDir(), "run"), episode.Meta{
+		Suite: s.Manifest.Digest, Started: newClock().Now(),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return store
+}
+
+// instances gives the instances of a style, and those of all styles for "".
+func instances(tb testing.TB, style string) []*suite.Instance {
+	tb.Helper()
+	s, _ := openHarbour(tb)
+	tasks := s.Index()
+	var list []*suite.Instance
+	for _, in := range s.Instances {
+		if style == "" || tasks[in.Task].Style == style {
+			list = append(list, in)
+		}
+	}
+	if len(list) == 0 {
+		tb.Fatalf("no instance is of the style %q", style)
+	}
+	return list
+}
+
+// policy makes a policy that plays an instance.
+func policy(tb testing.TB, name string, in *suite.Instance) *agent.Policy {
+	tb.Helper()
+	s, worlds := openHarbour(tb)
+	task, err := episode.NewStage(s, worlds, environment.Limits{}).Shown(in)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// direct plays a policy without a server, as a run does.
+func direct(tb testing.TB, h transcript.Header, in *suite.Instance, p episode.Agent) *transcript.Transcript {
+	tb.Helper()
+	s, worlds := openHarbour(tb)
+	env, err := episode.NewStage(s, worlds, environment.Limits{}).Environment(context.Background(), in, episode.Seat{Header: h})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t, err := episode.Play(context.Background(), env, p)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := env.Settle(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// encode gives the bytes of a transcript.
+func encode(tb testing.TB, t *transcript.Transcript) []byte {
+	tb.Helper()
+	data, err := t.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// sameLines says where two texts part.
+func sameLines(a, b []byte) string {
+	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range max(len(x), len(y)) {
+		if i >= len(x) || i >= len(y) || !bytes.Equal(x[i], y[i]) {
+			return fmt.Sprintf("line %d:\n%s\n%s", i+1, x[min(i, len(x)-1)], y[min(i, len(y)-1)])
+		}
+	}
+	return ""
+}

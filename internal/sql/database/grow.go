@@ -1,0 +1,381 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// witnessRows is about how many rows of witnesses a neighbour takes.
+const witnessRows = 160
+
+// maxSpread bounds in how many neighbours one witness stands.
+const maxSpread = 8
+
+// Grow makes n neighbours: databases with the recipe's schema and keys and other rows, with NULLs, duplicates and
+// ties, planted values and witnesses. Primary, unique and foreign keys and NOT NULL hold. The k-th neighbour depends
+// on recipe, seed, k and n alone.
+func Grow(ctx context.Context, r *Recipe, seed uint64, n int) ([]*World, error) {
+	return GrowFirst(ctx, r, seed, n, n)
+}
+
+// GrowFirst makes the first keep of the n neighbours that [Grow] makes.
+func GrowFirst(ctx context.Context, r *Recipe, seed uint64, n, keep int) ([]*World, error) {
+	pools, err := r.pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	layouts := layoutsOf(r.Schema)
+	order := dependencyOrder(layouts)
+	shares := r.deal(seed, n)
+	worlds := make([]*World, 0, keep)
+	for k := range keep {
+		g := newGrower(layouts, pools, order, seed, k)
+		g.base()
+		for _, w := range shares[k] {
+			g.witness(&r.Witnesses[w])
+		}
+		w, err := Memory(r.Schema, g.rows, r.options())
+		if err != nil {
+			for _, made := range worlds {
+				_ = made.Close() // in memory: nothing can be lost
+			}
+			return nil, fmt.Errorf("neighbour %d: %w", k+1, err)
+		}
+		worlds = append(worlds, w)
+	}
+	return worlds, nil
+}
+
+func (r *Recipe) options() Options {
+	if r.World == nil {
+		return Options{}
+	}
+	return r.World.options
+}
+
+// deal gives each neighbour its share of the witnesses: every witness stands in at least one, in as many as there is
+// room for, in an order drawn from seed.
+func (r *Recipe) deal(seed uint64, n int) [][]int {
+	total := 0
+	for i := range r.Witnesses {
+		total += len(r.Witnesses[i].Rows)
+	}
+	shares := make([][]int, n)
+	if total == 0 || n == 0 {
+		return shares
+	}
+	spread := min(max(n*witnessRows/total, 1), maxSpread, n)
+	order := task.Draw(seed, "deal").Perm(len(r.Witnesses))
+	at := 0
+	for range spread {
+		for _, w := range order {
+			shares[at%n] = append(shares[at%n], w)
+			at++
+		}
+		at += 5 // so that a witness does not meet the same ones again
+	}
+	return shares
+}
+
+// layout is what of a table's schema rows must respect.
+type layout struct {
+	table      *schema.Table
+	keys       []key
+	references []reference
+	inKey      []bool // by column: part of a primary or unique key
+	refers     []bool // by column: part of a foreign key
+	referred   []bool // by column: a foreign key points to it
+	nullable   []bool // by column: may hold NULL
+}
+
+// key is a primary or unique key.
+type key struct{ columns []int }
+
+// reference is a foreign key.
+type reference struct {
+	columns       []int
+	target        int
+	targetColumns []int
+}
+
+func layoutsOf(sch *schema.Database) []layout {
+	layouts := make([]layout, len(sch.Tables))
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		n := len(t.Columns)
+		l := layout{
+			table: t, inKey: make([]bool, n), refers: make([]bool, n), referred: make([]bool, n), nullable: make([]bool, n),
+		}
+		for j := range t.Columns {
+			// SQLite lets NULL into most primary keys. Nobody means it.
+			l.nullable[j] = !t.Columns[j].NotNull && !slices.Contains(t.PrimaryKey, j)
+		}
+		if len(t.PrimaryKey) > 0 {
+			l.keys = append(l.keys, key{t.PrimaryKey})
+		}
+		for _, u := range t.Unique {
+			l.keys = append(l.keys, key{u})
+		}
+		for _, k := range l.keys {
+			for _, j := range k.columns {
+				l.inKey[j] = true
+			}
+		}
+		layouts[i] = l
+	}
+	for i := range layouts {
+		l := &layouts[i]
+		for _, k := range l.table.ForeignKeys {
+			target := tableIndex(sch, k.Target)
+			if target < 0 || sch.Tables[target].View || target == i && slices.Equal(k.Columns, k.TargetColumns) {
+				continue // nothing to respect: a row is its own parent under the last
+			}
+			l.references = append(l.references, reference{k.Columns, target, k.TargetColumns})
+			for n, j := range k.Columns {
+				l.refers[j] = true
+				layouts[target].referred[k.TargetColumns[n]] = true
+			}
+		}
+	}
+	return layouts
+}
+
+func tableIndex(sch *schema.Database, name string) int {
+	return slices.IndexFunc(sch.Tables, func(t schema.Table) bool { return strings.EqualFold(t.Name, name) })
+}
+
+// dependencyOrder lists the tables so that foreign keys point to earlier ones, as far as they have no cycles.
+func dependencyOrder(layouts []layout) []int {
+	seen := make([]bool, len(layouts))
+	var order []int
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, k := range layouts[i].references {
+			visit(k.target)
+		}
+		order = append(order, i)
+	}
+	for i := range layouts {
+		visit(i)
+	}
+	return order
+}
+
+// character says what kind of neighbour is grown.
+type character struct {
+	least, most int     // rows of a table
+	nulls       float64 // share of NULL in columns that may hold it
+	domain      int     // at most so many values a column; 0 for no bound
+	empty       float64 // share of tables without rows
+}
+
+var characters = []character{
+	{8, 16, 0.10, 0, 0}, {3, 8, 0.10, 0, 0}, {10, 18, 0.05, 3, 0}, {6, 14, 0.30, 0, 0}, {12, 22, 0, 0, 0},
+	{5, 12, 0.10, 6, 0.12}, {1, 3, 0.10, 0, 0}, {8, 20, 0.15, 4, 0},
+}
+
+// grower makes the rows of one neighbour.
+type grower struct {
+	layouts []layout
+	pools   [][]*pool
+	order   []int
+	draw    *rand.Rand
+	char    character
+	rows    [][]task.Row
+	held    [][][]bool // by table, row and column: a witness counts on the value; nil where it does on none
+	domain  [][][]task.Value
+	taken   [][]map[string]int // by table and key: the row that holds these values
+	fresh   int64
+	added   []int               // the tables of the rows, in the order in which they were made
+	drafts  []*draft            // rows that are being made, each for the sake of the one before
+	steps   int                 // drafts that may still be tried for the row that was asked for
+	values  Values              // of free cells, in place of pools; nil for none
+	touch   func(table, at int) // told before a row that is there already changes; nil for nobody
+}
+
+func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *grower {
+	g := &grower{
+		layouts: layouts, pools: pools, order: order, draw: task.Draw(seed, "neighbour", strconv.Itoa(k)),
+		char: characters[k%len(characters)], rows: make([][]task.Row, len(layouts)), held: make([][][]bool, len(layouts)),
+		domain: make([][][]task.Value, len(layouts)), taken: make([][]map[string]int, len(layouts)), fresh: 1000,
+	}
+	for i := range layouts {
+		g.domain[i] = make([][]task.Value, len(layouts[i].table.Columns))
+		g.taken[i] = make([]map[string]int, len(layouts[i].keys))
+		for n := range g.taken[i] {
+			g.taken[i][n] = map[string]int{}
+		}
+	}
+	return g
+}
+
+// base fills the tables.
+func (g *grower) base() {
+	for _, i := range g.order {
+		if g.layouts[i].table.View || g.draw.Float64() < g.char.empty {
+			continue
+		}
+		for range g.char.least + g.draw.IntN(g.char.most-g.char.least+1) {
+			at, ok := g.grow(i, nil)
+			// A duplicate, as far as keys allow.
+			if ok && g.draw.Float64() < 0.15 {
+				g.grow(i, g.twin(i, at))
+			}
+		}
+	}
+}
+
+// twin fixes the columns of a row that no key holds.
+func (g *grower) twin(i, at int) map[int]task.Value {
+	fixed := map[int]task.Value{}
+	for j, v := range g.rows[i][at] {
+		if !g.layouts[i].inKey[j] {
+			fixed[j] = v
+		}
+	}
+	return fixed
+}
+
+// witness puts the rows of a witness into the neighbour. What cannot be had without breaking a key is left out.
+func (g *grower) witness(w *Witness) {
+	variables := g.bindVariables(w)
+	for _, at := range g.parentsFirst(w) {
+		row := &w.Rows[at]
+		i := g.tableOf(row)
+		if i < 0 {
+			continue
+		}
+		fixed := map[int]task.Value{}
+		for _, c := range row.Cells {
+			v := c.Value
+			switch {
+			case c.Column < 0 || c.Column >= len(g.layouts[i].nullable):
+				continue
+			case c.Null:
+				v = nil
+			case c.Var > 0:
+				v = variables[c.Var]
+			}
+			// Where a value cannot be stored, the rest of the row still shows something.
+			v, ok := stored(g.layouts[i].table, c.Column, v)
+			if ok && (v != nil || g.layouts[i].nullable[c.Column]) {
+				fixed[c.Column] = v
+			}
+		}
+		g.place(i, fixed)
+	}
+}
+
+// tableOf finds the table of a witness's row, or -1.
+func (g *grower) tableOf(row *WitnessRow) int {
+	return slices.IndexFunc(g.layouts, func(l layout) bool {
+		return !l.table.View && strings.EqualFold(l.table.Name, row.Table)
+	})
+}
+
+// place adds a row with fixed values, or brings them into the row that has their key already.
+func (g *grower) place(i int, fixed map[int]task.Value) {
+	at, ok := g.grow(i, fixed)
+	if !ok {
+		at, ok = g.merge(i, fixed)
+	}
+	if !ok {
+		return
+	}
+	if g.held[i][at] == nil {
+		g.held[i][at] = make([]bool, len(g.layouts[i].nullable))
+	}
+	for j := range fixed {
+		g.held[i][at][j] = true
+	}
+}
+
+// merge finds the row that has the key of the fixed values, and changes its other values to them where no key and no
+// other witness counts on what is there.
+func (g *grower) merge(i int, fixed map[int]task.Value) (int, bool) {
+	l := &g.layouts[i]
+	probe := make(task.Row, len(l.table.Columns))
+	for j, v := range fixed {
+		probe[j] = v
+	}
+	for n := range l.keys {
+		text, complete := keyText(l, n, probe)
+		at, taken := g.taken[i][n][text]
+		if !complete || !taken {
+			continue
+		}
+		row, held := g.rows[i][at], g.held[i][at]
+		for j, v := range fixed {
+			settled := l.inKey[j] || l.refers[j] || l.referred[j] || held != nil && held[j]
+			if settled && !same(row[j], v, l.table.Columns[j].Collation) {
+				return 0, false
+			}
+		}
+		if g.touch != nil {
+			g.touch(i, at)
+		}
+		for j, v := range fixed {
+			row[j] = v
+		}
+		return at, true
+	}
+	return 0, false
+}
+
+// bindVariables gives each variable of a witness a value: a fresh one where it stands in a single-column key, else one
+// from the pool of its first column.
+func (g *grower) bindVariables(w *Witness) map[int]task.Value {
+	values := map[int]task.Value{}
+	settled := map[int]bool{}
+	for n := range w.Rows {
+		i := g.tableOf(&w.Rows[n])
+		if i < 0 {
+			continue
+		}
+		for _, c := range w.Rows[n].Cells {
+			if c.Var == 0 || c.Null || c.Column < 0 || c.Column >= len(g.layouts[i].nullable) {
+				continue
+			}
+			if _, known := values[c.Var]; !known {
+				values[c.Var] = g.pooled(i, c.Column)
+			}
+			alone := slices.ContainsFunc(g.layouts[i].keys, func(k key) bool {
+				return len(k.columns) == 1 && k.columns[0] == c.Column
+			})
+			if alone && !settled[c.Var] && !g.layouts[i].refers[c.Column] {
+				settled[c.Var] = true
+				values[c.Var] = g.freshValue(i, c.Column)
+			}
+		}
+	}
+	return values
+}
+
+// parentsFirst orders the rows of a witness so that what is referred to is there before what refers to it.
+func (g *grower) parentsFirst(w *Witness) []int {
+	rank := make([]int, len(g.layouts))
+	for n, i := range g.order {
+		rank[i] = n
+	}
+	ranks := make([]int, len(w.Rows))
+	order := make([]int, len(w.Rows))
+	for n := range order {
+		order[n] = n
+		if i := g.tableOf(&w.Rows[n]); i >= 0 {
+			ranks[n] = rank[i]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return ranks[a] - ranks[b] })
+	return order
+}

@@ -1,0 +1,183 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Schema reads the tables and views of a file, with their columns and keys; of a world in memory it is the schema
+// that the world was made from. Foreign keys whose target does not exist are left out; one that names no target
+// columns means the target's primary key. It uses a connection of its own, because what describes a schema is
+// forbidden to the others.
+func (w *World) Schema(ctx context.Context) (*schema.Database, error) {
+	if w.file == "" {
+		return w.schema, nil
+	}
+	c, err := openFile(w.file)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", w.file, err)
+	}
+	defer c.close()
+	d, err := readSchema(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", w.file, err)
+	}
+	return d, nil
+}
+
+func readSchema(ctx context.Context, c *connection) (*schema.Database, error) {
+	d := &schema.Database{}
+	list, err := c.query(ctx, `SELECT name, type, sql FROM sqlite_schema WHERE type IN ('table', 'view')
+		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY rowid`, nil, limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range list.Rows {
+		t := schema.Table{Name: row[0].(string), View: row[1] == "view"}
+		if t.View {
+			t.Definition, _ = row[2].(string)
+		}
+		if err := readTable(ctx, c, &t); err != nil {
+			if t.View {
+				continue // a view of something that is gone
+			}
+			return nil, fmt.Errorf("table %s: %w", t.Name, err)
+		}
+		d.Tables = append(d.Tables, t)
+	}
+	for i := range d.Tables {
+		if err := readForeignKeys(ctx, c, d, &d.Tables[i]); err != nil {
+			return nil, fmt.Errorf("foreign keys of %s: %w", d.Tables[i].Name, err)
+		}
+	}
+	return d, nil
+}
+
+func readTable(ctx context.Context, c *connection, t *schema.Table) error {
+	info, err := c.query(ctx,
+		`SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?1) WHERE hidden <> 1 ORDER BY cid`,
+		[]task.Value{t.Name}, limits{})
+	if err != nil {
+		return err
+	}
+	key := map[int64]int{}
+	for i, row := range info.Rows {
+		declared, _ := row[1].(string)
+		column := schema.Column{
+			Name: row[0].(string), Declared: declared, Affinity: schema.AffinityOf(declared), NotNull: row[2] == int64(1),
+			Collation: "BINARY",
+		}
+		if !t.View {
+			column.Collation = c.collation(t.Name, column.Name)
+		}
+		if pk := row[3].(int64); pk > 0 {
+			key[pk] = i
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	for n := int64(1); n <= int64(len(key)); n++ {
+		t.PrimaryKey = append(t.PrimaryKey, key[n])
+	}
+	return readUnique(ctx, c, t)
+}
+
+// collation asks SQLite for a column's collating sequence.
+func (c *connection) collation(table, column string) string {
+	tab, err := libc.CString(table)
+	if err != nil {
+		return "BINARY"
+	}
+	defer libc.Xfree(c.tls, tab)
+	col, err := libc.CString(column)
+	if err != nil {
+		return "BINARY"
+	}
+	defer libc.Xfree(c.tls, col)
+	*pointerAt(c.scratch) = 0
+	code := sqlite3.Xsqlite3_table_column_metadata(c.tls, c.db, 0, tab, col, 0, c.scratch, 0, 0, 0)
+	if code != sqlite3.SQLITE_OK {
+		return "BINARY"
+	}
+	switch name := strings.ToUpper(libc.GoString(*pointerAt(c.scratch))); name {
+	case "NOCASE", "RTRIM":
+		return name
+	default:
+		return "BINARY" // also in place of one that an application brings along
+	}
+}
+
+func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
+	indexes, err := c.query(ctx, `SELECT name, partial, origin FROM pragma_index_list(?1) WHERE "unique" ORDER BY name`,
+		[]task.Value{t.Name}, limits{})
+	if err != nil {
+		return err
+	}
+	for _, row := range indexes.Rows {
+		if row[1] != int64(0) || row[2] == "pk" {
+			continue
+		}
+		columns, err := c.query(ctx, `SELECT cid FROM pragma_index_info(?1) ORDER BY seqno`,
+			[]task.Value{row[0]}, limits{})
+		if err != nil {
+			return err
+		}
+		var unique []int
+		for _, column := range columns.Rows {
+			unique = append(unique, int(column[0].(int64)))
+		}
+		if len(unique) > 0 && slices.Min(unique) >= 0 && // below 0 stand the rowid and expressions
+			!slices.Equal(unique, t.PrimaryKey) {
+			t.Unique = append(t.Unique, unique)
+		}
+	}
+	return nil
+}
+
+func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *schema.Table) error {
+	list, err := c.query(ctx, `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?1) ORDER BY id, seq`,
+		[]task.Value{t.Name}, limits{})
+	if err != nil {
+		return err
+	}
+	for start, end := 0, 0; start < len(list.Rows); start = end {
+		for end = start; end < len(list.Rows) && list.Rows[end][0] == list.Rows[start][0]; end++ {
+		}
+		if k, ok := foreignKey(d, t, list.Rows[start:end]); ok {
+			t.ForeignKeys = append(t.ForeignKeys, k)
+		}
+	}
+	return nil
+}
+
+// foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails
+// where the target is not there.
+func foreignKey(d *schema.Database, t *schema.Table, rows []task.Row) (schema.ForeignKey, bool) {
+	name, _ := rows[0][1].(string)
+	target := d.Table(name)
+	if target == nil || target.View {
+		return schema.ForeignKey{}, false
+	}
+	k := schema.ForeignKey{Target: target.Name}
+	for n, row := range rows {
+		column, _ := row[2].(string)
+		to := -1
+		if name, ok := row[3].(string); ok {
+			to = target.Column(name)
+		} else if len(target.PrimaryKey) == len(rows) {
+			to = target.PrimaryKey[n] // no column is named: the primary key is meant, all of it
+		}
+		from := t.Column(column)
+		if from < 0 || to < 0 {
+			return schema.ForeignKey{}, false
+		}
+		k.Columns, k.TargetColumns = append(k.Columns, from), append(k.TargetColumns, to)
+	}
+	return k, true
+}

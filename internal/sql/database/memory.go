@@ -1,0 +1,177 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Memory makes a world in memory with the schema's tables, keys and collations; rows[i] are the rows of the i-th table,
+// with a value for each column. Foreign keys are declared nowhere: whoever makes the rows keeps them.
+// Rows that break a primary, unique or NOT NULL key are a [*QueryError].
+func Memory(sch *schema.Database, rows [][]task.Row, options Options) (*World, error) {
+	return newMemory(sch, rows, options, true)
+}
+
+func newMemory(sch *schema.Database, rows [][]task.Row, options Options, keys bool) (*World, error) {
+	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)
+	if err != nil {
+		return nil, fmt.Errorf("database in memory: %w", err)
+	}
+	// A small store for short-lived objects: the usual one is larger than many a world.
+	code := c.configure(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(128), int32(64))
+	if code != sqlite3.SQLITE_OK {
+		defer c.close()
+		return nil, fmt.Errorf("database in memory: %w", c.failure(code))
+	}
+	err = c.fill(sch, rows, keys, false)
+	if err == nil {
+		err = c.restrict(memoryStatements)
+	}
+	if err != nil {
+		c.close()
+		return nil, fmt.Errorf("database in memory: %w", err)
+	}
+	options.Conns = 1
+	w := newWorld(options)
+	w.opened, w.schema = 1, sch
+	w.give(c)
+	return w, nil
+}
+
+// fill makes the tables with their rows, each with its primary and unique keys if keys is set; foreign says whether
+// foreign keys are declared too, those that SQLite can check.
+func (c *connection) fill(sch *schema.Database, rows [][]task.Row, keys, foreign bool) error {
+	var script strings.Builder
+	script.WriteString("PRAGMA page_size=1024; PRAGMA journal_mode=off; PRAGMA synchronous=off; BEGIN;")
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if t.View {
+			continue
+		}
+		var references []string
+		if foreign {
+			references = foreignKeys(sch, t)
+		}
+		script.WriteString(createTable(t, keys, references...))
+	}
+	for _, t := range sch.Tables {
+		if t.View && t.Definition != "" {
+			script.WriteString(t.Definition + ";")
+		}
+	}
+	if err := c.exec(script.String()); err != nil {
+		return err
+	}
+	for i := range sch.Tables {
+		if t := &sch.Tables[i]; !t.View && i < len(rows) {
+			if err := c.insert(t, rows[i]); err != nil {
+				return fmt.Errorf("table %s: %w", t.Name, err)
+			}
+		}
+	}
+	return c.exec("COMMIT")
+}
+
+// createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in
+// which order rows are visited. Further constraints stand at its end.
+func createTable(t *schema.Table, keys bool, further ...string) string {
+	rowid := keys && isRowid(t)
+	var parts []string
+	for i, column := range t.Columns {
+		text := quote(column.Name) + " " + column.Declared
+		if rowid && t.PrimaryKey[0] == i {
+			text = quote(column.Name) + " INTEGER PRIMARY KEY"
+		}
+		if column.Collation != "BINARY" && column.Collation != "" {
+			text += " COLLATE " + column.Collation
+		}
+		if keys && column.NotNull {
+			text += " NOT NULL"
+		}
+		parts = append(parts, text)
+	}
+	if keys && len(t.PrimaryKey) > 0 && !rowid {
+		parts = append(parts, "PRIMARY KEY ("+columnList(t, t.PrimaryKey)+")")
+	}
+	if keys {
+		for _, unique := range t.Unique {
+			parts = append(parts, "UNIQUE ("+columnList(t, unique)+")")
+		}
+	}
+	parts = append(parts, further...)
+	return "CREATE TABLE " + quote(t.Name) + " (" + strings.Join(parts, ", ") + ");"
+}
+
+func columnList(t *schema.Table, columns []int) string {
+	names := make([]string, len(columns))
+	for i, at := range columns {
+		names[i] = quote(t.Columns[at].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *connection) insert(t *schema.Table, rows []task.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	holes := strings.TrimSuffix(strings.Repeat("?,", len(t.Columns)), ",")
+	s, err := c.compile("INSERT INTO " + quote(t.Name) + " VALUES (" + holes + ")")
+	if err != nil {
+		return err
+	}
+	defer c.finalize(s.handle)
+	for n, row := range rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("row %d has %d values for %d columns", n+1, len(row), len(t.Columns))
+		}
+		if err := c.bind(s, row); err != nil {
+			return fmt.Errorf("row %d: %w", n+1, err)
+		}
+		code := sqlite3.Xsqlite3_step(c.tls, s.handle)
+		if code != sqlite3.SQLITE_DONE {
+			err = fmt.Errorf("row %d: %w", n+1, c.failure(code))
+		}
+		c.release(s, row)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Shuffled copies a file's tables into memory without keys and indexes, each with its rows in an order drawn from
+// seed. A query whose result differs there depends on the order in which rows are visited.
+func Shuffled(ctx context.Context, w *World, seed uint64) (*World, error) {
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]task.Row, len(sch.Tables))
+	for i, t := range sch.Tables {
+		if t.View {
+			continue
+		}
+		r, err := w.unlimited(ctx, "SELECT * FROM "+quote(t.Name))
+		if err != nil {
+			return nil, fmt.Errorf("copy table %s: %w", t.Name, err)
+		}
+		rows[i] = r.Rows
+		draw := task.Draw(seed, "shuffle", t.Name)
+		draw.Shuffle(len(r.Rows), func(a, b int) { r.Rows[a], r.Rows[b] = r.Rows[b], r.Rows[a] })
+	}
+	return newMemory(sch, rows, w.options, false)
+}
+
+func (w *World) unlimited(ctx context.Context, statement string) (*task.Result, error) {
+	c, err := w.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.give(c)
+	return c.query(ctx, statement, nil, limits{})
+}

@@ -1,0 +1,278 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Recipe is what neighbours are grown from.
+type Recipe struct {
+	Schema    *schema.Database
+	World     *World // sampled, so that neighbours look alike; nil for none
+	Planted   []Planted
+	Witnesses []Witness
+}
+
+// Planted is a value that must occur in a column, with its near misses: queries compare with it.
+type Planted struct {
+	Table, Column string
+	Value         task.Value
+}
+
+// Witness is a set of rows that makes a query speak.
+type Witness struct {
+	Query int // the number of the query, for the record
+	Rows  []WitnessRow
+}
+
+// WitnessRow is a row of a witness. Columns without a cell are free.
+type WitnessRow struct {
+	Table string
+	Cells []Cell
+}
+
+// Cell is a value of a witness's row: a fixed value, NULL, or a variable. Cells of one witness with the same variable
+// hold the same value: a join.
+type Cell struct {
+	Column int
+	Value  task.Value
+	Null   bool
+	Var    int // above 0: a variable
+}
+
+// samplesPerColumn bounds the published values that a column's pool holds.
+const samplesPerColumn = 24
+
+// pool holds what a column's values are drawn from.
+type pool struct {
+	planted []task.Value
+	near    []task.Value
+	samples []task.Value
+	kind    string // what fresh values look like
+	layout  string // of kindDate
+}
+
+// pools fills the pools of every column from the recipe.
+func (r *Recipe) pools(ctx context.Context) ([][]*pool, error) {
+	pools := make([][]*pool, len(r.Schema.Tables))
+	for i := range r.Schema.Tables {
+		t := &r.Schema.Tables[i]
+		pools[i] = make([]*pool, len(t.Columns))
+		for j := range t.Columns {
+			p := &pool{}
+			pools[i][j] = p
+			if r.World != nil && !t.View {
+				values, err := r.World.sample(ctx, t.Name, t.Columns[j].Name, samplesPerColumn)
+				if err != nil {
+					return nil, fmt.Errorf("sample %s.%s: %w", t.Name, t.Columns[j].Name, err)
+				}
+				p.samples = values
+			}
+			p.kind, p.layout = kindOf(p.samples, t.Columns[j].Affinity)
+		}
+	}
+	for _, pl := range r.Planted {
+		r.plant(pools, pl, 0)
+	}
+	return pools, nil
+}
+
+// plant puts a value into a column's pool, and into those of the columns that it refers to: a foreign key can only hold
+// what its target holds.
+func (r *Recipe) plant(pools [][]*pool, pl Planted, depth int) {
+	for i := range r.Schema.Tables {
+		t := &r.Schema.Tables[i]
+		if !strings.EqualFold(t.Name, pl.Table) {
+			continue
+		}
+		j := t.Column(pl.Column)
+		if j < 0 || pl.Value == nil {
+			return
+		}
+		value, ok := stored(t, j, pl.Value)
+		if !ok {
+			return
+		}
+		p := pools[i][j]
+		if !contains(p.planted, value) {
+			p.planted = append(p.planted, value)
+			for _, near := range nearMisses(pl.Value) {
+				if v, ok := stored(t, j, near); ok {
+					p.near = append(p.near, v)
+				}
+			}
+		}
+		for _, k := range t.ForeignKeys {
+			for n, column := range k.Columns {
+				target := r.Schema.Table(k.Target)
+				if column == j && depth < 4 && target != nil {
+					r.plant(pools, Planted{Table: k.Target, Column: target.Columns[k.TargetColumns[n]].Name, Value: pl.Value}, depth+1)
+				}
+			}
+		}
+	}
+}
+
+// isRowid says whether the primary key is the table's rowid: a single column that is declared INTEGER.
+func isRowid(t *schema.Table) bool {
+	return len(t.PrimaryKey) == 1 && strings.EqualFold(t.Columns[t.PrimaryKey[0]].Declared, "INTEGER")
+}
+
+func contains(list []task.Value, v task.Value) bool {
+	key := string(task.AppendValue(nil, v))
+	for _, w := range list {
+		if string(task.AppendValue(nil, w)) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// sample gives up to n different values of a column, spread over its whole range.
+func (w *World) sample(ctx context.Context, table, column string, n int) ([]task.Value, error) {
+	values, err := w.Values(ctx, table, column, 4*n*n)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) <= n {
+		return values, nil
+	}
+	out := make([]task.Value, n)
+	for i := range out {
+		out[i] = values[i*(len(values)-1)/(n-1)]
+	}
+	return out, nil
+}
+
+// Kinds of a column's values.
+const (
+	kindText    = "text"
+	kindDigits  = "digits" // numbers written as text
+	kindInteger = "integer"
+	kindNumber  = "number"
+	kindDate    = "date" // written as text
+)
+
+// kindOf says what most of a column's values are, and in which layout dates are written.
+func kindOf(samples []task.Value, a schema.Affinity) (kind, layout string) {
+	counts := map[string]int{}
+	for _, v := range samples {
+		switch v := v.(type) {
+		case int64:
+			counts[kindInteger]++
+		case float64:
+			counts[kindNumber]++
+		case string:
+			if _, l, ok := dateOf(v); ok {
+				counts[kindDate]++
+				layout = l
+			} else if _, err := strconv.ParseInt(v, 10, 64); err == nil {
+				counts[kindDigits]++
+			} else {
+				counts[kindText]++
+			}
+		}
+	}
+	for _, k := range []string{kindText, kindDigits, kindInteger, kindNumber, kindDate} {
+		if counts[k] > counts[kind] {
+			kind = k
+		}
+	}
+	switch {
+	case kind != "":
+	case a == schema.Integer:
+		kind = kindInteger
+	case a == schema.Real, a == schema.Numeric:
+		kind = kindNumber
+	default:
+		kind = kindText
+	}
+	return kind, layout
+}
+
+// small gives one of few values; n is from 0 to 5.
+func (p *pool) small(n int64) task.Value {
+	switch p.kind {
+	case kindInteger:
+		return n
+	case kindDigits:
+		return strconv.FormatInt(n, 10)
+	case kindNumber:
+		return float64(n) + 0.5
+	case kindDate:
+		return time.Date(2000+int(n), time.Month(n+1), 10+int(n), 0, 0, 0, 0, time.UTC).Format(p.layout)
+	default:
+		return []string{"alpha", "Beta", "gamma", "Delta", "épée", "alpha "}[n]
+	}
+}
+
+// fresh gives a value that differs from those of other numbers.
+func (p *pool) fresh(n int64) task.Value {
+	switch p.kind {
+	case kindInteger:
+		return n
+	case kindDigits:
+		return strconv.FormatInt(n, 10)
+	case kindNumber:
+		return float64(n)
+	case kindDate:
+		return time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(n)).Format(p.layout)
+	default:
+		return "v" + strconv.FormatInt(n, 10)
+	}
+}
+
+// dateLayouts are the forms of dates that are recognised in text.
+var dateLayouts = []string{"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006/01/02", "01/02/2006"}
+
+func dateOf(s string) (time.Time, string, bool) {
+	if len(s) < 8 || len(s) > 19 || s[0] < '0' || s[0] > '9' {
+		return time.Time{}, "", false
+	}
+	for _, layout := range dateLayouts {
+		if len(s) == len(layout) {
+			if t, err := time.Parse(layout, s); err == nil {
+				return t, layout, true
+			}
+		}
+	}
+	return time.Time{}, "", false
+}
+
+// nearMisses gives values that a sloppy comparison takes for v.
+func nearMisses(v task.Value) []task.Value {
+	switch v := v.(type) {
+	case int64:
+		if v == math.MaxInt64 || v == math.MinInt64 {
+			return nil
+		}
+		return []task.Value{v - 1, v + 1}
+	case float64:
+		return []task.Value{v - 1, v + 1, v - 0.01, v + 0.01}
+	case string:
+		if t, layout, ok := dateOf(v); ok {
+			return []task.Value{
+				t.AddDate(0, 0, -1).Format(layout), t.AddDate(0, 0, 1).Format(layout), t.AddDate(1, 0, 0).Format(layout),
+			}
+		}
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && len(v) < 10 {
+			return []task.Value{strconv.FormatInt(n-1, 10), strconv.FormatInt(n+1, 10)}
+		}
+		near := []task.Value{v + "x", "x" + v}
+		if u := strings.ToUpper(v); u != v {
+			near = append(near, u)
+		} else if l := strings.ToLower(v); l != v {
+			near = append(near, l)
+		}
+		return near
+	default:
+		return nil
+	}
+}

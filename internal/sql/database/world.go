@@ -1,0 +1,313 @@
+// Package database runs statements on databases, read-only and within limits, and makes databases: copies with shuffled
+// rows, and neighbours that share a schema but no rows. It must never know what a statement is for.
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ErrClosed says that a world was used after it was closed.
+var ErrClosed = errors.New("the database is closed")
+
+// Kinds of limits.
+const (
+	LimitRows = "rows"
+	LimitTime = "time"
+)
+
+// LimitError says that a statement ran into a limit. A time limit says nothing about the statement's meaning.
+type LimitError struct {
+	Kind  string // LimitRows or LimitTime
+	Limit string // in words
+}
+
+func (e *LimitError) Error() string {
+	if e.Kind == LimitRows {
+		return "the result has more than " + e.Limit
+	}
+	return "the statement ran into its time limit of " + e.Limit
+}
+
+// QueryError is SQLite's refusal of a statement.
+type QueryError struct {
+	Code    int // SQLite's result code, 0 where the refusal is this package's
+	Message string
+	// Running says that the statement was accepted and failed while it ran, on the values that it met.
+	Running bool
+}
+
+func (e *QueryError) Error() string { return e.Message }
+
+// Options limit a world.
+type Options struct {
+	Conns   int           // connections at the most; 0 means the number of processors
+	Timeout time.Duration // of one statement; 0 means DefaultTimeout
+	Rows    int           // of one result; 0 means DefaultRows
+}
+
+// Limits that hold where [Options] name none, so that every statement has one.
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultRows    = 1_000_000
+)
+
+// Statements that a connection to a file keeps compiled, and one to a world in memory, of which there may be thousands.
+const (
+	fileStatements   = 4096
+	memoryStatements = 256
+)
+
+// World is a database at work. It is safe for concurrent use.
+type World struct {
+	options Options
+	file    string           // "" in memory
+	schema  *schema.Database // in memory
+	pool    chan *connection
+	open    func() (*connection, error)
+	gone    chan struct{} // closed with the world
+
+	mu     sync.Mutex
+	opened int
+	closed bool
+	values map[string][]string
+}
+
+// Open opens a file read-only, as a database that nobody changes while it is open. A file that is no SQLite database
+// is a [*QueryError]; one that is not there an error of package fs.
+func Open(path string, options Options) (*World, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	w := newWorld(options)
+	w.file = path
+	w.open = func() (*connection, error) {
+		c, err := openFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.restrict(fileStatements); err != nil {
+			c.close()
+			return nil, err
+		}
+		return c, nil
+	}
+	c, err := w.take(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	w.give(c)
+	return w, nil
+}
+
+func newWorld(options Options) *World {
+	if options.Conns <= 0 {
+		options.Conns = runtime.GOMAXPROCS(0)
+	}
+	if options.Timeout <= 0 {
+		options.Timeout = DefaultTimeout
+	}
+	if options.Rows <= 0 {
+		options.Rows = DefaultRows
+	}
+	return &World{
+		options: options, pool: make(chan *connection, options.Conns), gone: make(chan struct{}),
+		values: map[string][]string{},
+	}
+}
+
+// take gives a connection to one goroutine, and waits for one where all are in use.
+func (w *World) take(ctx context.Context) (*connection, error) {
+	select {
+	case c := <-w.pool:
+		return c, nil
+	default:
+	}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil, ErrClosed
+	}
+	if w.open != nil && w.opened < w.options.Conns {
+		w.opened++
+		w.mu.Unlock()
+		c, err := w.open()
+		if err != nil {
+			w.mu.Lock()
+			w.opened--
+			w.mu.Unlock()
+		}
+		return c, err
+	}
+	w.mu.Unlock()
+	select {
+	case c := <-w.pool:
+		return c, nil
+	case <-w.gone:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (w *World) give(c *connection) {
+	w.mu.Lock()
+	closed := w.closed
+	if !closed {
+		w.pool <- c // has room for every connection
+	}
+	w.mu.Unlock()
+	if closed {
+		c.close()
+	}
+}
+
+// Close closes the connections that are not in use, and the others when they come back.
+func (w *World) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	close(w.gone)
+	for {
+		select {
+		case c := <-w.pool:
+			c.close()
+		default:
+			return nil
+		}
+	}
+}
+
+// Query runs one statement; the i-th argument is bound to ?i. Columns are named as SQLite names them, made unique.
+// Errors are [*LimitError], [*QueryError], the context's, or Seatrial's own.
+func (w *World) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
+	return w.query(ctx, statement, args, w.options.Rows)
+}
+
+// Shallow is a world seen through a lower limit of rows. It shares everything with the world that it is made of.
+type Shallow struct {
+	*World
+	rows int
+}
+
+// WithRows gives the world with another limit of rows, at which statements stop.
+func (w *World) WithRows(rows int) *Shallow { return &Shallow{World: w, rows: rows} }
+
+// Query is [World.Query] with the lower limit.
+func (s *Shallow) Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error) {
+	return s.query(ctx, statement, args, s.rows)
+}
+
+func (w *World) query(ctx context.Context, statement string, args []task.Value, rows int) (*task.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c, err := w.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.give(c)
+	return c.query(ctx, statement, args, limits{rows: rows, time: w.options.Timeout})
+}
+
+// TextValues lists the different texts of a column, sorted by their bytes; they are read once. A column or table that
+// does not exist has none.
+func (w *World) TextValues(ctx context.Context, table, column string) ([]string, error) {
+	key := table + "\x00" + column
+	w.mu.Lock()
+	list, known := w.values[key]
+	w.mu.Unlock()
+	if known {
+		return list, nil
+	}
+	r, err := w.unlimited(ctx, valuesOf(table, column, "typeof(v) = 'text'"))
+	if err != nil && !isMissing(err) {
+		return nil, fmt.Errorf("values of %s.%s: %w", table, column, err)
+	}
+	if err == nil {
+		list = make([]string, len(r.Rows))
+		for i, row := range r.Rows {
+			list[i], _ = row[0].(string) // all are texts
+		}
+	}
+	slices.Sort(list) // a database in UTF-16 sorts otherwise
+	w.mu.Lock()
+	w.values[key] = list
+	w.mu.Unlock()
+	return list, nil
+}
+
+// Values lists different values of a column that are not NULL, in SQLite's binary order, at most limit of
+// them (0: all).
+func (w *World) Values(ctx context.Context, table, column string, limit int) ([]task.Value, error) {
+	statement := valuesOf(table, column, "v IS NOT NULL")
+	if limit > 0 {
+		statement += fmt.Sprintf(" LIMIT %d", limit)
+	}
+	r, err := w.Query(ctx, statement, nil)
+	if err != nil {
+		return nil, fmt.Errorf("values of %s.%s: %w", table, column, err)
+	}
+	values := make([]task.Value, len(r.Rows))
+	for i, row := range r.Rows {
+		values[i] = row[0]
+	}
+	return values, nil
+}
+
+// valuesOf names the column through its table: SQLite takes a quoted name that it does not find for a text.
+func valuesOf(table, column, condition string) string {
+	return fmt.Sprintf("SELECT DISTINCT x.%s COLLATE BINARY AS v FROM %s AS x WHERE %s ORDER BY v",
+		quote(column), quote(table), condition)
+}
+
+// isMissing says whether a statement failed because it names what does not exist.
+func isMissing(err error) bool {
+	var refused *QueryError
+	return errors.As(err, &refused) &&
+		(strings.HasPrefix(refused.Message, "no such column") || strings.HasPrefix(refused.Message, "no such table"))
+}
+
+// TableCounts counts the rows of every table, by the table's name. Views are left out.
+func (w *World) TableCounts(ctx context.Context) (map[string]int, error) {
+	sch, err := w.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int, len(sch.Tables))
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if t.View {
+			continue
+		}
+		if counts[t.Name], err = w.TableCount(ctx, t.Name); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// TableCount counts the rows of one table.
+func (w *World) TableCount(ctx context.Context, table string) (int, error) {
+	r, err := w.Query(ctx, "SELECT count(*) FROM "+quote(table), nil)
+	if err != nil {
+		return 0, fmt.Errorf("count the rows of %s: %w", table, err)
+	}
+	n, _ := r.Rows[0][0].(int64) // what count gives
+	return int(n), nil
+}
+
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,289 @@
+package sqlast
+
+import (
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Types of expressions: what their values are documented as.
+const (
+	TypeText    = "text"
+	TypeInteger = "integer"
+	TypeNumber  = "number"
+	TypeAny     = "any"
+)
+
+// Column describes a column of a source or of a result.
+type Column struct {
+	Name      string
+	Affinity  schema.Affinity // what a comparison applies; None for expressions
+	Collation string
+	Type      string
+	Computed  bool   // a real that is computed, not stored
+	Table     string // of the schema, where it is a plain column
+	Column    string
+}
+
+// Describe gives affinity, collation, type and origin of an expression.
+func (q *Query) Describe(e ast.Expr) Column { return q.column(e) }
+
+func (q *Query) column(e ast.Expr) Column {
+	plain := Column{Affinity: schema.None, Collation: "BINARY", Type: TypeAny}
+	switch e := e.(type) {
+	case *ast.Ident, *ast.QualifiedRef:
+		if ref := q.refs[e]; ref != nil {
+			return ref.Col()
+		}
+		if c := q.aliases[e]; c != nil {
+			return q.column(c.Expr)
+		}
+		if id, ok := e.(*ast.Ident); ok && q.texts[id] {
+			plain.Type = TypeText
+		}
+	case *ast.Literal:
+		plain.Type = literalType(e)
+	case *ast.ParenExpr:
+		return q.column(e.X)
+	case *ast.CollateExpr:
+		c := q.column(e.X)
+		c.Collation = strings.ToUpper(e.Name.Name)
+		return c
+	case *ast.CastExpr:
+		plain.Affinity = schema.AffinityOf(e.Type.Name)
+		plain.Type = typeOfAffinity(plain.Affinity)
+		plain.Computed = plain.Type == TypeNumber
+	case *ast.SubqueryExpr:
+		if out := q.outputs[e.Select]; len(out) > 0 {
+			c := out[0]
+			c.Table, c.Column = "", ""
+			return c
+		}
+	case *ast.FuncCall:
+		return q.callColumn(e)
+	case *ast.BinaryExpr:
+		return q.binaryColumn(e)
+	case *ast.UnaryExpr:
+		switch e.Op {
+		case ast.OpMinus, ast.OpPlus:
+			c := q.column(e.X)
+			plain.Type, plain.Computed = c.Type, c.Type == TypeNumber
+		default:
+			plain.Type = TypeInteger
+		}
+	case *ast.LikeExpr, *ast.IsExpr, *ast.NullCheckExpr, *ast.BetweenExpr, *ast.InExpr, *ast.ExistsExpr:
+		plain.Type = TypeInteger
+	case *ast.CaseExpr:
+		var results []ast.Expr
+		for _, w := range e.Whens {
+			results = append(results, w.Then)
+		}
+		if e.Else != nil {
+			results = append(results, e.Else)
+		}
+		plain.Type, plain.Computed = q.commonType(results)
+	}
+	return plain
+}
+
+func literalType(l *ast.Literal) string {
+	switch l.Kind {
+	case ast.LitInteger:
+		return TypeInteger
+	case ast.LitFloat:
+		return TypeNumber
+	case ast.LitString, ast.LitCurrentDate, ast.LitCurrentTime, ast.LitCurrentTimestamp:
+		return TypeText
+	default:
+		return TypeAny
+	}
+}
+
+// commonType gives the type that all expressions share; integers and numbers make numbers; NULL fits everything.
+func (q *Query) commonType(list []ast.Expr) (string, bool) {
+	result, computed := "", false
+	for _, e := range list {
+		if l, ok := e.(*ast.Literal); ok && l.Kind == ast.LitNull {
+			continue
+		}
+		c := q.column(e)
+		computed = computed || c.Computed
+		switch {
+		case result == "" || result == c.Type:
+			result = c.Type
+		case numericType(result) && numericType(c.Type):
+			result = TypeNumber
+		default:
+			result = TypeAny
+		}
+	}
+	if result == "" {
+		result = TypeAny
+	}
+	return result, computed
+}
+
+func numericType(t string) bool { return t == TypeInteger || t == TypeNumber }
+
+func (q *Query) binaryColumn(e *ast.BinaryExpr) Column {
+	c := Column{Affinity: schema.None, Collation: "BINARY", Type: TypeInteger}
+	switch e.Op {
+	case ast.OpConcat, ast.OpPtr:
+		c.Type = TypeText
+	case ast.OpPtr2:
+		c.Type = TypeAny
+	case ast.OpAdd, ast.OpSub, ast.OpMul, ast.OpDiv:
+		x, y := q.column(e.X), q.column(e.Y)
+		if x.Type != TypeInteger || y.Type != TypeInteger {
+			c.Type, c.Computed = TypeNumber, true
+		}
+	case ast.OpMod:
+		c.Type, c.Computed = TypeNumber, true
+		if q.column(e.X).Type == TypeInteger && q.column(e.Y).Type == TypeInteger {
+			c.Type, c.Computed = TypeInteger, false
+		}
+	}
+	return c
+}
+
+// aggregates are SQLite's built-in aggregate functions.
+var aggregates = map[string]bool{
+	"avg": true, "count": true, "group_concat": true, "max": true, "min": true, "sum": true, "total": true,
+	"string_agg": true, "median": true, "percentile": true, "json_group_array": true, "json_group_object": true,
+}
+
+// IsAggregate says whether a call is an aggregate: min and max of one argument are, of several are not; with OVER
+// nothing is.
+func IsAggregate(f *ast.FuncCall) bool {
+	name := strings.ToLower(f.Name.Name)
+	if f.Over != nil || !aggregates[name] {
+		return false
+	}
+	return (name != "min" && name != "max") || len(f.Args) == 1
+}
+
+func (q *Query) callColumn(f *ast.FuncCall) Column {
+	c := Column{Affinity: schema.None, Collation: "BINARY", Type: TypeAny}
+	var first Column
+	if len(f.Args) > 0 {
+		first = q.column(f.Args[0])
+	}
+	switch strings.ToLower(f.Name.Name) {
+	case "count", "length", "instr", "unicode", "rank", "dense_rank", "row_number", "ntile", "sign", "changes":
+		c.Type = TypeInteger
+	case "avg", "total", "round", "julianday", "percent_rank", "cume_dist", "sqrt", "power", "pow", "exp", "ln", "log":
+		c.Type, c.Computed = TypeNumber, true
+	case "sum", "abs":
+		c.Type = first.Type
+		if first.Type != TypeInteger {
+			c.Type, c.Computed = TypeNumber, true
+		}
+	case "min", "max", "first_value", "last_value", "nth_value", "lag", "lead":
+		if len(f.Args) == 1 {
+			c.Type, c.Computed, c.Collation = first.Type, first.Computed, first.Collation
+		} else {
+			c.Type, c.Computed = q.commonType(f.Args)
+		}
+	case "coalesce", "ifnull", "nullif":
+		c.Type, c.Computed = q.commonType(f.Args)
+	case "iif", "if":
+		if len(f.Args) > 1 {
+			c.Type, c.Computed = q.commonType(f.Args[1:])
+		}
+	case "lower", "upper", "substr", "substring", "trim", "ltrim", "rtrim", "replace", "strftime", "date", "time",
+		"datetime", "group_concat", "string_agg", "printf", "format", "hex", "quote", "typeof", "char", "concat":
+		c.Type = TypeText
+	}
+	return c
+}
+
+// columnName gives the name that SQLite gives a result column: its alias, the name of a plain column, or the text of
+// its expression.
+func (q *Query) columnName(c *ast.ResultColumn) string {
+	if c.Alias != nil {
+		return c.Alias.Name
+	}
+	switch e := unparen(c.Expr).(type) {
+	case *ast.Ident, *ast.QualifiedRef:
+		if ref := q.refs[e]; ref != nil {
+			return ref.Col().Name
+		}
+	}
+	return q.Text(c.Expr)
+}
+
+func unparen(e ast.Expr) ast.Expr {
+	for {
+		p, ok := e.(*ast.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}
+
+// Unparen gives the expression inside any parentheses.
+func Unparen(e ast.Expr) ast.Expr { return unparen(e) }
+
+// Conjuncts splits an expression at its top-level ANDs, in order.
+func Conjuncts(e ast.Expr) []ast.Expr {
+	if e == nil {
+		return nil
+	}
+	if b, ok := unparen(e).(*ast.BinaryExpr); ok && b.Op == ast.OpAnd {
+		return append(Conjuncts(b.X), Conjuncts(b.Y)...)
+	}
+	return []ast.Expr{e}
+}
+
+// HasAggregate says whether an expression holds an aggregate of its own SELECT.
+func HasAggregate(n ast.Node) bool {
+	found := false
+	ast.Walk(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			return false
+		case *ast.FuncCall:
+			if IsAggregate(n) {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// IsGrouped says whether a SELECT aggregates: it groups, or its list, HAVING or ORDER BY holds an aggregate.
+func IsGrouped(s *ast.SelectQuery) bool {
+	if len(s.GroupBy) > 0 || s.Having != nil {
+		return true
+	}
+	for _, c := range s.Columns {
+		if HasAggregate(c.Expr) {
+			return true
+		}
+	}
+	for _, t := range s.OrderBy {
+		if HasAggregate(t.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+// SingleRow says whether a statement returns exactly one row by its form: one core that aggregates without GROUP BY and
+// HAVING and has no LIMIT.
+func SingleRow(s *ast.SelectStmt) bool {
+	if len(s.Cores) != 1 {
+		return false
+	}
+	sel, ok := s.Cores[0].(*ast.SelectQuery)
+	return ok && len(sel.GroupBy) == 0 && sel.Having == nil && sel.Limit == nil && IsGrouped(sel)
+}
+
+// Last gives the core on which ORDER BY and LIMIT of the whole statement hang.
+func Last(s *ast.SelectStmt) *ast.SelectQuery {
+	sel, _ := s.Cores[len(s.Cores)-1].(*ast.SelectQuery)
+	return sel
+}

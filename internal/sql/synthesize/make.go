@@ -1,0 +1,194 @@
+package synthesize
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/sql/witness"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// usualRows is the number of rows that a table has before queries ask for more: fewer where fewer are published.
+const usualRows = 80
+
+// found fills the tables with rows that nobody asked for.
+func (m *maker) found(ctx context.Context) error {
+	for _, i := range m.sketch.Tables() {
+		t := &m.sch.Tables[i]
+		if t.View {
+			continue
+		}
+		n := usualRows
+		for j := range t.Columns {
+			if p := t.Columns[j].Profile; p != nil && p.Rows > 0 && p.Rows < n {
+				n = max(p.Rows, 2)
+			}
+		}
+		for len(m.sketch.Rows(i)) < n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			before := len(m.sketch.Rows(i))
+			m.sketch.Begin()
+			ok := m.sketch.Add(i, nil)
+			if err := m.sketch.Keep(); err != nil {
+				return err
+			}
+			if !ok || len(m.sketch.Rows(i)) == before {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// literals adds a row for each literal that no row holds.
+func (m *maker) literals(ctx context.Context) error {
+	for i := range m.sch.Tables {
+		if m.sch.Tables[i].View {
+			continue
+		}
+		for j, c := range m.values.columns[i] {
+			for _, v := range c.literals {
+				if m.occurs(i, j, v, -1) {
+					continue
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := m.addLiteral(ctx, i, j, v); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// literalTries is how many rows are drawn for a literal before one is taken that costs a query its answer.
+const literalTries = 5
+
+// addLiteral adds a row with a literal, if possible one that costs no query its answer.
+func (m *maker) addLiteral(ctx context.Context, table, column int, v task.Value) error {
+	for try := range literalTries {
+		m.sketch.Begin()
+		before := m.counts()
+		if !m.sketch.Add(table, map[int]task.Value{column: v}) {
+			return m.sketch.Undo()
+		}
+		gain, news, err := m.weigh(ctx, nil, m.grown(before))
+		if err != nil {
+			return errors.Join(err, m.sketch.Undo())
+		}
+		if gain >= 0 || try == literalTries-1 {
+			for _, n := range news {
+				n.it.outcome = n.o
+			}
+			return m.sketch.Keep()
+		}
+		if err := m.sketch.Undo(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grown lists the tables that have other numbers of rows than before.
+func (m *maker) grown(before []int) []change {
+	var changes []change
+	for i, n := range m.counts() {
+		if n != before[i] {
+			changes = append(changes, change{i, -1})
+		}
+	}
+	return changes
+}
+
+// occurs says whether a row other than the one at a place holds a value.
+func (m *maker) occurs(table, column int, v task.Value, except int) bool {
+	for at, row := range m.sketch.Rows(table) {
+		if at != except && row != nil && equal(row[column], v) {
+			return true
+		}
+	}
+	return false
+}
+
+// equal compares stored values: a whole real equals its integer.
+func equal(a, b task.Value) bool {
+	x, okX := number(a)
+	y, okY := number(b)
+	if okX && okY {
+		return x == y
+	}
+	return okX == okY && a == b
+}
+
+// needed says whether the row at a place is the last one with a literal in one of some columns.
+func (m *maker) needed(table, at int, columns []int) bool {
+	row := m.sketch.Rows(table)[at]
+	for _, j := range columns {
+		holds := func(v task.Value) bool { return equal(v, row[j]) }
+		if slices.ContainsFunc(m.values.columns[table][j].literals, holds) && !m.occurs(table, j, row[j], at) {
+			return true
+		}
+	}
+	return false
+}
+
+// speak goes through the queries once and plants rows for those that have no good answer yet.
+func (m *maker) speak(ctx context.Context) error {
+	for n, it := range m.items {
+		o, err := m.look(ctx, it)
+		if err != nil {
+			return err
+		}
+		it.outcome = o
+		if o != empty && o != trivial {
+			continue
+		}
+		for _, w := range m.witnesses(it, n) {
+			m.sketch.Begin()
+			w()
+			o, err := m.look(ctx, it)
+			if err != nil {
+				return err
+			}
+			if worth[o] <= worth[it.outcome] {
+				if err := m.sketch.Undo(); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := m.sketch.Keep(); err != nil {
+				return err
+			}
+			if it.outcome = o; o == good {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// maxWitnesses bounds the witnesses that are tried for a query, each in four ways.
+const maxWitnesses = 6
+
+// witnesses lists ways to plant rows that may make a query speak; each says what it touched. Plausible values go before
+// a witness's own, and rows that are there before new ones.
+func (m *maker) witnesses(it *item, n int) []func() []change {
+	var list []func() []change
+	for i, w := range witness.Speak(it.q, n) {
+		if i == maxWitnesses {
+			break
+		}
+		w = m.unified(w)
+		list = append(list,
+			func() []change { return m.ground(m.plausible(w), true) },
+			func() []change { return m.ground(m.plausible(w), false) },
+			func() []change { p := m.plausible(w); return m.plant(&p) },
+			func() []change { return m.plant(&w) })
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+// Package synthesize makes databases that are not at hand: from a schema and the queries that are asked of it, rows
+// under which as many of the queries as possible give an answer that is worth asking for. It must never know where
+// schema and queries come from, who asks, or what becomes of the file.
+package synthesize
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// MaxRows is the number of rows up to which a result is not long.
+const MaxRows = 100
+
+// Bounds of the search. They count steps, not time, so that the same inputs give the same rows on any machine.
+const (
+	// maxRounds is how often the queries without a good answer are gone through.
+	maxRounds = 12
+	// idleRounds is after how many rounds that changed nothing the search ends: each draws other values.
+	idleRounds = 3
+	// evaluationsPerQuery bounds, together with the number of queries, how many answers are looked at in all rounds.
+	evaluationsPerQuery = 60
+)
+
+// Report says what the queries answer on a database that was made. Lists hold the indices of queries, ascending; but
+// for Trivial, whose answers are good otherwise, no query stands in two of them.
+type Report struct {
+	Queries       int
+	Failing       []int // SQLite refuses the query
+	Empty         []int // no rows
+	Long          []int // more than [MaxRows] rows
+	Indeterminate []int // the answer depends on the order in which rows are visited
+	Trivial       []int // rows that hold nothing but NULL or 0
+	Rows          int   // of all tables
+}
+
+// Good counts the queries whose answer can be published: neither failing, empty, long nor indeterminate.
+func (r *Report) Good() int {
+	return r.Queries - len(r.Failing) - len(r.Empty) - len(r.Long) - len(r.Indeterminate)
+}
+
+// Database writes a SQLite file at path with the tables and keys of sch and rows under which as many of the queries as
+// possible have an answer that is not empty, at most [MaxRows] rows long, and does not depend on the order in which
+// rows are visited. Queries must be parsed against sch. Values come from the queries' literals and from the profiles of
+// columns, where the schema has them. Primary, unique and foreign keys and NOT NULL hold, and each value that a query
+// compares a column with occurs in it. Bytes and report depend on schema, queries and seed alone. A file that was at
+// path is replaced, in one move and only where all went well. Errors name the database; a statement that runs into its
+// time limit is one, as is a context that ends.
+func Database(
+	ctx context.Context, sch *schema.Database, queries []*sqlast.Query, seed uint64, path string,
+) (*Report, error) {
+	rows, report, err := Rows(ctx, sch, queries, seed)
+	if err != nil {
+		return nil, err
+	}
+	if err := database.Write(ctx, path, sch, rows); err != nil {
+		return nil, fmt.Errorf("synthesize: %w", err)
+	}
+	return report, nil
+}
+
+// Rows is [Database] without a file: rows[i] are the rows of the i-th table.
+func Rows(
+	ctx context.Context, sch *schema.Database, queries []*sqlast.Query, seed uint64,
+) (rows [][]task.Row, report *Report, err error) {
+	m, err := newMaker(sch, queries, seed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("synthesize: %w", err)
+	}
+	defer m.sketch.Close()
+	for _, pass := range []func(context.Context) error{m.found, m.literals, m.speak, m.repair, m.literals, m.lookAll} {
+		if err := pass(ctx); err != nil {
+			return nil, nil, fmt.Errorf("synthesize database %s: %w", sch.Name, err)
+		}
+	}
+	rows = make([][]task.Row, len(sch.Tables))
+	for i := range rows {
+		for _, row := range m.sketch.Rows(i) {
+			if row != nil {
+				rows[i] = append(rows[i], row)
+			}
+		}
+	}
+	return rows, m.report(rows), nil
+}
+
+// maker is a database that is being made.
+type maker struct {
+	sch    *schema.Database
+	values *values
+	sketch *database.Sketch
+	items  []*item
+	seed   uint64
+	spent  int // answers looked at
+}
+
+func newMaker(sch *schema.Database, queries []*sqlast.Query, seed uint64) (*maker, error) {
+	m := &maker{sch: sch, seed: seed}
+	linked := linkedSchema(sch, queries)
+	m.items = make([]*item, len(queries))
+	for i, q := range queries {
+		m.items[i] = newItem(sch, q)
+	}
+	m.values = newValues(sch, m.items, seed)
+	s, err := database.NewSketch(linked, m.values, seed)
+	if err != nil {
+		return nil, err
+	}
+	m.sketch = s
+	m.values.sketch = s
+	return m, nil
+}
+
+func (m *maker) report(rows [][]task.Row) *Report {
+	r := &Report{Queries: len(m.items)}
+	for i, it := range m.items {
+		switch it.outcome {
+		case failing:
+			r.Failing = append(r.Failing, i)
+		case empty:
+			r.Empty = append(r.Empty, i)
+		case long:
+			r.Long = append(r.Long, i)
+		case indeterminate:
+			r.Indeterminate = append(r.Indeterminate, i)
+		case trivial:
+			r.Trivial = append(r.Trivial, i)
+		}
+	}
+	for _, t := range rows {
+		r.Rows += len(t)
+	}
+	return r
+}

@@ -1,0 +1,1234 @@
+package witness
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// builder makes the rows of one witness. Cells that must be equal form a class, which has a value, is NULL, or becomes
+// a variable.
+type builder struct {
+	facts
+	tables []*schema.Table // of each row
+	cells  map[[2]int]int  // by row and column
+	order  [][2]int
+	class  []int // by cell: another of its class, or itself
+	value  []task.Value
+	state  []cellState // of the class, at its head
+
+	serial      int      // of the witness among all queries' witnesses, so that its own values meet no other's
+	choice      ast.Node // the predicate of which alternative is tried in place of what satisfies it
+	alternative int
+	absent      *sqlast.Source // a source that has no row
+	spread      int            // which of several rows that must differ is being made, from 1
+	same        bool           // rows repeat each other
+	null        bool           // what is aggregated or counted is NULL, where it may be
+	also        []ast.Expr     // conditions that hold too where their SELECT's rows are made: see [Speak]
+}
+
+type cellState int
+
+const (
+	cellFree  cellState = iota
+	cellFixed           // has a value
+	cellNull
+)
+
+// env says which row stands for a source.
+type env struct {
+	outer *env
+	rows  map[*sqlast.Source]int
+	subs  map[*sqlast.Source]*env
+	core  map[*sqlast.Source]*ast.SelectQuery
+}
+
+// cell gives the cell of a column, or -1 where no row has it.
+func (b *builder) cell(e *env, ref *sqlast.Ref) int {
+	for ; e != nil; e = e.outer {
+		if row, ok := e.rows[ref.Source]; ok {
+			column := ref.Column
+			if t := ref.Source.Table; column < 0 {
+				if len(t.PrimaryKey) != 1 {
+					return -1
+				}
+				column = t.PrimaryKey[0]
+			}
+			at := [2]int{row, column}
+			c, ok := b.cells[at]
+			if !ok {
+				c = len(b.class)
+				b.cells[at] = c
+				b.order = append(b.order, at)
+				b.class, b.value, b.state = append(b.class, c), append(b.value, nil), append(b.state, cellFree)
+			}
+			return c
+		}
+		if sub, ok := e.subs[ref.Source]; ok {
+			return b.item(e.core[ref.Source], sub, ref.Column)
+		}
+	}
+	return -1
+}
+
+// item gives the cell that the i-th column of a SELECT shows, or -1.
+func (b *builder) item(core *ast.SelectQuery, e *env, i int) int {
+	items := b.q.Expand(core)
+	if e == nil || i < 0 || i >= len(items) {
+		return -1
+	}
+	ref := items[i].Ref
+	if ref == nil {
+		x := sqlast.Unparen(items[i].Expr)
+		if call, ok := x.(*ast.FuncCall); ok && len(call.Args) == 1 {
+			x = sqlast.Unparen(call.Args[0]) // an aggregate of rows that agree
+			if strings.EqualFold(call.Name.Name, "count") {
+				return -1
+			}
+		}
+		ref = b.q.Ref(x)
+	}
+	if ref == nil {
+		return -1
+	}
+	return b.cell(e, ref)
+}
+
+func (b *builder) head(c int) int {
+	for b.class[c] != c {
+		b.class[c] = b.class[b.class[c]]
+		c = b.class[c]
+	}
+	return c
+}
+
+// join makes two cells equal, unless both have values already.
+func (b *builder) join(x, y int) {
+	if x < 0 || y < 0 {
+		return
+	}
+	x, y = b.head(x), b.head(y)
+	if x == y || b.state[x] != cellFree && b.state[y] != cellFree {
+		return
+	}
+	if b.state[x] == cellFree {
+		x, y = y, x
+	}
+	b.class[y] = x
+}
+
+// assign gives a free cell a value, in the form in which its column stores it.
+func (b *builder) assign(c int, v task.Value) {
+	if c < 0 {
+		return
+	}
+	at := b.order[c]
+	v = stored(v, b.tables[at[0]].Columns[at[1]].Affinity)
+	if c = b.head(c); b.state[c] == cellFree {
+		b.value[c], b.state[c] = v, cellFixed
+		if v == nil {
+			b.state[c] = cellNull
+		}
+	}
+}
+
+// clear makes a free cell NULL where its column may hold it.
+func (b *builder) clear(c int) {
+	if c >= 0 {
+		if at := b.order[c]; !b.notNull(b.tables[at[0]], at[1]) {
+			b.assign(c, nil)
+		}
+	}
+}
+
+// stored gives a value as a column of that affinity holds it.
+func stored(v task.Value, a schema.Affinity) task.Value {
+	switch x := v.(type) {
+	case string:
+		if a.IsNumeric() {
+			if n, ok := sqlast.ParseNumber(strings.TrimSpace(x)); ok && x != "" && !strings.ContainsAny(x, "xX_nN") {
+				return stored(n, a)
+			}
+		}
+	case int64:
+		switch a {
+		case schema.Text:
+			return strconv.FormatInt(x, 10)
+		case schema.Real:
+			return float64(x)
+		}
+	case float64:
+		if a == schema.Text {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		if (a == schema.Integer || a == schema.Numeric) && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return int64(x)
+		}
+	}
+	return v
+}
+
+// finish gives the rows: those of one table with one primary key are one row.
+func (b *builder) finish() []database.WitnessRow {
+	type held struct {
+		column int
+		cell   int
+	}
+	byRow := make([][]held, len(b.tables))
+	for c, at := range b.order {
+		byRow[at[0]] = append(byRow[at[0]], held{at[1], b.head(c)})
+	}
+	variables := make([]int, len(b.class)) // by the head of a class
+	uses := make([]int, len(b.class))
+	numbered := 0
+	for _, list := range byRow {
+		for _, h := range list {
+			uses[h.cell]++
+		}
+	}
+	var rows []database.WitnessRow
+	taken := map[string]int{}
+	for i, t := range b.tables {
+		row := database.WitnessRow{Table: t.Name}
+		var key []byte
+		complete := len(t.PrimaryKey) > 0
+		for _, c := range t.PrimaryKey {
+			at := slices.IndexFunc(byRow[i], func(h held) bool { return h.column == c })
+			if at < 0 {
+				complete = false
+				break
+			}
+			key = append(strconv.AppendInt(key, int64(byRow[i][at].cell), 10), ' ')
+			if cell := byRow[i][at].cell; b.state[cell] == cellFixed {
+				key = append(task.AppendValue(key, b.value[cell]), ' ')
+			}
+		}
+		slices.SortFunc(byRow[i], func(x, y held) int { return x.column - y.column })
+		for _, h := range byRow[i] {
+			cell := database.Cell{Column: h.column}
+			switch b.state[h.cell] {
+			case cellFixed:
+				c := t.Columns[h.column]
+				cell.Value = stored(b.value[h.cell], c.Affinity)
+				if _, isInt := cell.Value.(int64); !isInt && b.rowid(t, h.column) {
+					continue // which holds integers only
+				}
+			case cellNull:
+				cell.Null = true
+			default:
+				if uses[h.cell] < 2 {
+					continue // a variable of its own is no constraint
+				}
+				if variables[h.cell] == 0 {
+					numbered++
+					variables[h.cell] = numbered
+				}
+				cell.Var = variables[h.cell]
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		if complete {
+			text := t.Name + "\x00" + string(key)
+			if first, again := taken[text]; again {
+				merge(&rows[first], row)
+				continue
+			}
+			taken[text] = len(rows)
+		}
+		if len(rows) < maxWitnessRows {
+			rows = append(rows, row)
+		} else if complete {
+			delete(taken, t.Name+"\x00"+string(key))
+		}
+	}
+	return rows
+}
+
+// rowid says whether a column is an INTEGER PRIMARY KEY.
+func (f *facts) rowid(t *schema.Table, column int) bool {
+	return len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == column && strings.EqualFold(t.Columns[column].Declared, "INTEGER")
+}
+
+// merge adds the cells of a row to the one that has its key.
+func merge(into *database.WitnessRow, row database.WitnessRow) {
+	for _, c := range row.Cells {
+		if !slices.ContainsFunc(into.Cells, func(have database.Cell) bool { return have.Column == c.Column }) {
+			into.Cells = append(into.Cells, c)
+		}
+	}
+	slices.SortFunc(into.Cells, func(x, y database.Cell) int { return x.Column - y.Column })
+}
+
+// statement makes rows for which a statement returns one, and gives the rows behind its first SELECT's.
+func (b *builder) statement(s *ast.SelectStmt, outer *env) (*ast.SelectQuery, *env) {
+	first := s.Cores[0].(*ast.SelectQuery)
+	e := b.group(first, outer, 0)
+	for i, op := range s.Ops {
+		if strings.EqualFold(op.Op, "INTERSECT") || strings.EqualFold(op.Op, "UNION") && b.within(s.Cores[i+1]) {
+			core := s.Cores[i+1].(*ast.SelectQuery)
+			f := b.group(core, outer, -1)
+			if strings.EqualFold(op.Op, "INTERSECT") {
+				b.unite(first, e, core, f)
+			}
+		} else if strings.EqualFold(op.Op, "EXCEPT") {
+			core := s.Cores[i+1].(*ast.SelectQuery)
+			if b.within(core) {
+				b.unite(first, e, core, b.group(core, outer, -1))
+			} else {
+				b.avoid(first, e, core)
+			}
+		}
+	}
+	return first, e
+}
+
+// avoid makes the rows of a SELECT fail the conditions of another one over the same single table.
+func (b *builder) avoid(one *ast.SelectQuery, e *env, two *ast.SelectQuery) {
+	x, y := b.q.Sources(one), b.q.Sources(two)
+	if len(x) != 1 || len(y) != 1 || x[0].Table == nil || x[0].Table != y[0].Table || two.Where == nil {
+		return
+	}
+	row, ok := e.rows[x[0]]
+	if !ok {
+		return
+	}
+	b.satisfy(two, &env{outer: e.outer, rows: map[*sqlast.Source]int{y[0]: row}}, sqlast.Conjuncts(two.Where)[0], false)
+}
+
+// within says whether the predicate whose alternative is tried stands in a node.
+func (b *builder) within(n ast.Node) bool {
+	return b.choice != nil && b.choice.Pos() >= n.Pos() && b.choice.End() <= n.End()
+}
+
+// unite makes two rows of results equal, as far as keys allow.
+func (b *builder) unite(one *ast.SelectQuery, x *env, two *ast.SelectQuery, y *env) {
+	for i := range b.q.Expand(one) {
+		b.join(b.item(one, x, i), b.item(two, y, i))
+	}
+}
+
+// uniteArguments makes what two rows give to aggregates equal.
+func (b *builder) uniteArguments(core *ast.SelectQuery, x, y *env) {
+	b.arguments(core, func(_ *ast.FuncCall, ref *sqlast.Ref) { b.join(b.cell(x, ref), b.cell(y, ref)) })
+}
+
+// arguments visits the plain columns that the aggregates of a SELECT read.
+func (b *builder) arguments(core *ast.SelectQuery, visit func(*ast.FuncCall, *sqlast.Ref)) {
+	look := func(n ast.Node) {
+		if n == nil {
+			return
+		}
+		ast.Walk(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectStmt:
+				return false
+			case *ast.FuncCall:
+				if sqlast.IsAggregate(n) && len(n.Args) > 0 {
+					b.references(core, n.Args[0], func(r *sqlast.Ref) { visit(n, r) })
+				}
+			}
+			return true
+		})
+	}
+	for _, c := range core.Columns {
+		look(c.Expr)
+	}
+	if core.Having != nil {
+		look(core.Having)
+	}
+	for _, t := range core.OrderBy {
+		look(t.Expr)
+	}
+}
+
+// group makes the rows of one row of a SELECT's result: one, or those of a group that HAVING lets pass. Where an
+// alternative of one of its conditions is tried, rows for it stand in a group of their own beside one that is smaller
+// without them.
+func (b *builder) group(core *ast.SelectQuery, outer *env, number int) *env {
+	if len(core.GroupBy) == 0 {
+		return b.rows(core, outer)
+	}
+	target := core.Where != nil && b.within(core.Where)
+	b.eachTable(core.From, func(t *ast.TableRef) { target = target || t.On != nil && b.within(t.On) })
+	if !target {
+		return b.grouped(core, outer, b.size(core), number)
+	}
+	choice := b.choice
+	b.choice = nil
+	n := b.size(core)
+	first := b.grouped(core, outer, n, number)
+	second := b.grouped(core, outer, max(n-1, 1), max(number, 0)+30)
+	b.choice = choice
+	for range 2 {
+		b.sameGroup(core, second, b.rows(core, outer))
+	}
+	return first
+}
+
+// size gives a number of rows with which a group passes HAVING.
+func (b *builder) size(core *ast.SelectQuery) int {
+	for _, c := range sqlast.Conjuncts(core.Having) {
+		e, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+		if !ok {
+			continue
+		}
+		call, ok := sqlast.Unparen(e.X).(*ast.FuncCall)
+		n, isInt := literalInt(e.Y)
+		if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") {
+			continue
+		}
+		at := int(n)
+		switch e.Op {
+		case ast.OpGt:
+			at++
+		case ast.OpLt:
+			at--
+		case ast.OpNe:
+			at++
+		}
+		if b.choice == ast.Node(e) {
+			at += []int{-1, 1, 0, 2}[b.alternative%4]
+		}
+		return min(max(at, 1), maxGroupRows)
+	}
+	if sqlast.Last(b.q.Stmt).Limit != nil || core.Limit != nil {
+		return 3
+	}
+	return 2
+}
+
+// grouped makes n rows of one group, the number-th of its kind, and gives the first. The key of a group with a negative
+// number is left open.
+func (b *builder) grouped(core *ast.SelectQuery, outer *env, n, number int) *env {
+	var first *env
+	spread := b.spread
+	for i := range n {
+		if spread == 0 || n > 1 {
+			b.spread = max(spread, number, 0)*3 + i + 1
+		}
+		e := b.rows(core, outer)
+		if first == nil {
+			first = e
+			for _, ref := range b.groupColumns(core, -1) {
+				if c := b.cell(e, ref); number >= 0 {
+					b.assign(c, b.distinct(b.strictest(c), number))
+				}
+			}
+			continue
+		}
+		b.sameGroup(core, first, e)
+		if b.same {
+			b.uniteArguments(core, first, e)
+		}
+	}
+	b.spread = spread
+	return first
+}
+
+// nullGroup makes the key of a group NULL, where it may be.
+func (b *builder) nullGroup(core *ast.SelectQuery, e *env) {
+	for _, ref := range b.groupColumns(core, -1) {
+		if c := b.cell(e, ref); c >= 0 {
+			at := b.order[c]
+			if h := b.head(c); !b.notNull(b.tables[at[0]], at[1]) {
+				b.value[h], b.state[h] = nil, cellNull
+			}
+		}
+	}
+}
+
+func (b *builder) sameGroup(core *ast.SelectQuery, x, y *env) {
+	for _, ref := range b.groupColumns(core, -1) {
+		b.join(b.cell(x, ref), b.cell(y, ref))
+	}
+}
+
+// strictest gives the affinity of a cell's class that fewest values suit.
+func (b *builder) strictest(c int) schema.Affinity {
+	a := schema.Text
+	if c < 0 {
+		return a
+	}
+	for other := range b.class {
+		if b.head(other) != b.head(c) {
+			continue
+		}
+		at := b.order[other]
+		switch own := b.tables[at[0]].Columns[at[1]].Affinity; own {
+		case schema.Integer:
+			return own
+		case schema.Real, schema.Numeric:
+			a = own
+		}
+	}
+	return a
+}
+
+// distinct gives a value that no other group of this witness and no other witness has.
+func (b *builder) distinct(a schema.Affinity, number int) task.Value {
+	n := 5000 + b.serial*64 + number
+	switch {
+	case a == schema.Real:
+		return float64(n) + 0.5
+	case a.IsNumeric():
+		return int64(n)
+	default:
+		return "g" + strconv.Itoa(n)
+	}
+}
+
+// rows makes one row of each source of a SELECT that together satisfy its conditions.
+func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
+	e := &env{
+		outer: outer, rows: map[*sqlast.Source]int{}, subs: map[*sqlast.Source]*env{},
+		core: map[*sqlast.Source]*ast.SelectQuery{},
+	}
+	if len(b.tables) > 4*maxWitnessRows {
+		return e
+	}
+	sources := b.q.Sources(core)
+	for _, src := range sources {
+		switch {
+		case src == b.absent || src.Nullable && !b.within(core) && b.wantsNone(core, src):
+		case src.Table != nil:
+			if !src.Table.View {
+				e.rows[src] = len(b.tables)
+				b.tables = append(b.tables, src.Table)
+			}
+		default:
+			e.core[src], e.subs[src] = b.statement(src.Select, outer)
+		}
+	}
+	b.eachTable(core.From, func(t *ast.TableRef) {
+		for _, c := range sqlast.Conjuncts(t.On) {
+			b.satisfy(core, e, c, true)
+		}
+	})
+	for i, src := range sources {
+		for _, name := range b.q.SharedColumns(core, src) {
+			x, y := columnOf(sources[:i], name), columnOf(sources[i:i+1], name)
+			if x != nil && y != nil {
+				b.join(b.cell(e, x), b.cell(e, y))
+			}
+		}
+	}
+	for _, c := range sqlast.Conjuncts(core.Where) {
+		b.satisfy(core, e, c, true)
+	}
+	for _, c := range b.also {
+		if c.Pos() >= core.Pos() && c.End() <= core.End() {
+			b.satisfy(core, e, c, true)
+		}
+	}
+	for _, c := range sqlast.Conjuncts(core.Having) {
+		b.having(core, e, c)
+	}
+	if b.null && sqlast.IsGrouped(core) {
+		ref := b.countable(core)
+		grouped := func(r *sqlast.Ref) bool { return *r == *ref }
+		if ref != nil && !b.referring(ref) && !slices.ContainsFunc(b.groupColumns(core, -1), grouped) {
+			b.clear(b.cell(e, ref))
+		}
+	}
+	b.extremes(core, e)
+	// Every row has a cell, so that it is made though nothing is asked of it.
+	for _, src := range sources {
+		if _, ok := e.rows[src]; ok && len(src.Table.PrimaryKey) == 1 {
+			b.cell(e, &sqlast.Ref{Source: src, Column: src.Table.PrimaryKey[0]})
+		}
+	}
+	return e
+}
+
+// wantsNone says whether WHERE asks for rows without a partner in an outer-joined source.
+func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
+	for _, c := range sqlast.Conjuncts(core.Where) {
+		var x ast.Expr
+		switch c := sqlast.Unparen(c).(type) {
+		case *ast.NullCheckExpr:
+			if c.Test == ast.TestIsNull {
+				x = c.X
+			}
+		case *ast.IsExpr:
+			if l, ok := sqlast.Unparen(c.Y).(*ast.Literal); ok && l.Kind == ast.LitNull && c.Not == c.Distinct {
+				x = c.X
+			}
+		}
+		if x != nil {
+			if ref := b.own(core, sqlast.Unparen(x)); ref != nil && ref.Source == src && b.notNull(src.Table, ref.Column) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// having gives aggregated columns values with which a group of equal rows passes.
+func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
+	cmp, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+	if !ok {
+		return
+	}
+	call, isCall := sqlast.Unparen(cmp.X).(*ast.FuncCall)
+	v, isLiteral := b.q.Literal(cmp.Y)
+	if !isCall || !isLiteral || len(call.Args) != 1 || strings.EqualFold(call.Name.Name, "count") {
+		return
+	}
+	v = b.aim(cmp, cmp.Op, v, true)
+	if ref := b.q.Ref(sqlast.Unparen(call.Args[0])); ref != nil {
+		b.assign(b.cell(e, ref), v)
+	}
+}
+
+// extremes puts what orders a cut, and what is aggregated, at the end of its range that counts, so that rows of the
+// witness stand before all others; rows of several spreads differ.
+func (b *builder) extremes(core *ast.SelectQuery, e *env) {
+	if core.Limit != nil {
+		for _, t := range core.OrderBy {
+			x := sqlast.Unparen(t.Expr)
+			if c := b.q.Alias(x); c != nil {
+				x = sqlast.Unparen(c.Expr)
+			}
+			if call, ok := x.(*ast.FuncCall); ok && len(call.Args) == 1 {
+				x = sqlast.Unparen(call.Args[0])
+			}
+			if ref := b.q.Ref(x); ref != nil && !b.referring(ref) {
+				b.assign(b.cell(e, ref), b.extreme(ref.Col(), t.Order == ast.SortDesc, b.spread))
+			}
+		}
+	}
+	b.arguments(core, func(call *ast.FuncCall, ref *sqlast.Ref) {
+		if b.referring(ref) {
+			return
+		}
+		c := b.cell(e, ref)
+		if b.null {
+			b.clear(c)
+			return
+		}
+		switch strings.ToLower(call.Name.Name) {
+		case "max":
+			b.assign(c, b.extreme(ref.Col(), true, b.spread))
+		case "min":
+			b.assign(c, b.extreme(ref.Col(), false, b.spread))
+		case "avg", "sum", "total":
+			if !b.same {
+				b.assign(c, int64(100+17*b.spread*b.spread))
+			}
+		}
+	})
+}
+
+// referring says whether a column is part of a key: its values are not free.
+func (b *builder) referring(ref *sqlast.Ref) bool {
+	t := ref.Source.Table
+	if t == nil || ref.Column < 0 {
+		return true
+	}
+	return slices.Contains(t.PrimaryKey, ref.Column) ||
+		slices.ContainsFunc(t.ForeignKeys, func(k schema.ForeignKey) bool { return slices.Contains(k.Columns, ref.Column) })
+}
+
+// extreme gives a value at the end of a column's range: the further the larger spread is, and such that no other
+// witness's is the same. Whose is the furthest where witnesses meet depends on a hash of the serial.
+func (b *builder) extreme(c sqlast.Column, high bool, spread int) task.Value {
+	n := int64(800000 + b.serial*7919%99991*100 + spread%100)
+	switch {
+	case c.Affinity.IsNumeric() && high:
+		return n
+	case c.Affinity.IsNumeric():
+		return -n
+	case high:
+		return "zz" + strconv.FormatInt(20000000+n, 10)
+	default:
+		return "!" + strconv.FormatInt(90000000-n, 10)
+	}
+}
+
+// satisfy makes a condition true of the rows, or false where want is not set; of the predicate that was chosen it makes
+// the alternative.
+func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) {
+	switch x := sqlast.Unparen(x).(type) {
+	case *ast.UnaryExpr:
+		if x.Op == ast.OpNot {
+			b.satisfy(core, e, x.X, !want)
+		}
+	case *ast.BinaryExpr:
+		switch {
+		case (x.Op == ast.OpAnd) == want && (x.Op == ast.OpAnd || x.Op == ast.OpOr):
+			b.satisfy(core, e, x.X, want)
+			b.satisfy(core, e, x.Y, want)
+		case x.Op == ast.OpAnd || x.Op == ast.OpOr:
+			// One side is enough: the one that was chosen, else the first.
+			if b.within(x.Y) {
+				b.satisfy(core, e, x.Y, want)
+				b.satisfy(core, e, x.X, !want)
+			} else {
+				b.satisfy(core, e, x.X, want)
+				b.satisfy(core, e, x.Y, !want)
+			}
+		case x.Op >= ast.OpEq && x.Op <= ast.OpGe:
+			b.compare(e, x, want)
+		}
+	case *ast.LikeExpr:
+		b.like(e, x, want != x.Not)
+	case *ast.BetweenExpr:
+		b.between(e, x, want != x.Not)
+	case *ast.InExpr:
+		b.in(core, e, x, want != x.Not)
+	case *ast.ExistsExpr:
+		if want != (b.choice == ast.Node(x)) {
+			b.statement(x.Select, e)
+		}
+	case *ast.NullCheckExpr:
+		null := (x.Test == ast.TestIsNull) == want
+		if b.choice == ast.Node(x) {
+			null = !null
+		}
+		b.isNull(e, x.X, null)
+	case *ast.IsExpr:
+		equal := (x.Not == x.Distinct) == want
+		if b.choice == ast.Node(x) {
+			equal = !equal
+		}
+		if l, ok := sqlast.Unparen(x.Y).(*ast.Literal); ok && l.Kind == ast.LitNull {
+			b.isNull(e, x.X, equal)
+		} else if v, ok := b.q.Literal(x.Y); ok {
+			if !equal {
+				v = step(v, 1)
+			}
+			b.set(e, x.X, v)
+		}
+	}
+}
+
+func (b *builder) isNull(e *env, x ast.Expr, null bool) {
+	if ref := b.q.Ref(sqlast.Unparen(x)); ref != nil && null {
+		b.clear(b.cell(e, ref))
+	} else if ref != nil && !b.referring(ref) {
+		b.assign(b.cell(e, ref), b.distinct(ref.Col().Affinity, 50))
+	}
+}
+
+// negation gives the operator that holds where one does not.
+var negation = map[ast.Operator]ast.Operator{
+	ast.OpEq: ast.OpNe, ast.OpNe: ast.OpEq, ast.OpLt: ast.OpGe, ast.OpGe: ast.OpLt, ast.OpGt: ast.OpLe, ast.OpLe: ast.OpGt,
+}
+
+// mirror gives the operator that holds of the operands in the other order.
+var mirror = map[ast.Operator]ast.Operator{
+	ast.OpEq: ast.OpEq, ast.OpNe: ast.OpNe, ast.OpLt: ast.OpGt, ast.OpGt: ast.OpLt, ast.OpLe: ast.OpGe, ast.OpGe: ast.OpLe,
+}
+
+// aim gives a value for what is compared with v: one that makes the comparison n hold, or the alternative that was
+// chosen: a step below, a step above, at the bound, and spelled in another case.
+func (b *builder) aim(n ast.Node, op ast.Operator, v task.Value, want bool) task.Value {
+	if b.choice == n {
+		switch b.alternative {
+		case 0:
+			if op == ast.OpEq || op == ast.OpLt {
+				return step(v, 1)
+			}
+			return step(v, -1)
+		case 1:
+			if op == ast.OpLt || op == ast.OpGt {
+				return v
+			}
+			if op == ast.OpEq {
+				return step(v, -1)
+			}
+			return step(v, 1)
+		case 2:
+			if s, ok := v.(string); ok && (op == ast.OpEq || op == ast.OpNe) {
+				return otherCase(s)
+			}
+			return v
+		default:
+			return step(v, 2)
+		}
+	}
+	if !want {
+		op = negation[op]
+	}
+	switch op {
+	case ast.OpNe, ast.OpGt:
+		return step(v, 1)
+	case ast.OpLt:
+		return step(v, -1)
+	default:
+		return v
+	}
+}
+
+func otherCase(s string) string {
+	for i, r := range s {
+		if u := unicode.ToUpper(r); u != r {
+			return s[:i] + string(u) + s[i+len(string(r)):]
+		}
+		if l := unicode.ToLower(r); l != r {
+			return s[:i] + string(l) + s[i+len(string(r)):]
+		}
+	}
+	return s + " "
+}
+
+// step gives a value some steps above or below: numbers by one, dates by a day, other text in its order.
+func step(v task.Value, by int) task.Value {
+	switch x := v.(type) {
+	case int64:
+		return x + int64(by)
+	case float64:
+		return x + float64(by)
+	case string:
+		for _, layout := range []string{"2006-01-02", "2006-01-02 15:04:05", "2006/01/02"} {
+			if t, err := time.Parse(layout, x); err == nil {
+				return t.AddDate(0, 0, by).Format(layout)
+			}
+		}
+		if n, err := strconv.ParseInt(x, 10, 64); err == nil && len(x) < 10 {
+			text := strconv.FormatInt(n+int64(by), 10)
+			for len(text) < len(x) {
+				text = "0" + text
+			}
+			return text
+		}
+		if by > 0 {
+			return x + strings.Repeat("a", by)
+		}
+		if x == "" {
+			return " "
+		}
+		last := x[len(x)-1]
+		if last <= ' ' || last >= 0x80 {
+			return "!" + x
+		}
+		return x[:len(x)-1] + string(rune(last-1))
+	}
+	return v
+}
+
+// compare makes a comparison true or false.
+func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
+	x, y, op := sqlast.Unparen(n.X), sqlast.Unparen(n.Y), n.Op
+	if _, ok := b.q.Literal(x); ok {
+		x, y, op = y, x, mirror[op]
+	}
+	if _, ok := x.(*ast.SubqueryExpr); ok {
+		x, y, op = y, x, mirror[op]
+	}
+	if v, ok := b.q.Literal(y); ok {
+		b.set(e, x, b.aim(n, op, v, want))
+		return
+	}
+	if sub, ok := y.(*ast.SubqueryExpr); ok {
+		b.compareWith(e, n, x, op, sub.Select, want)
+		return
+	}
+	rx, ry := b.q.Ref(x), b.q.Ref(y)
+	if rx == nil || ry == nil {
+		return
+	}
+	cx, cy := b.cell(e, rx), b.cell(e, ry)
+	if !want {
+		op = negation[op]
+	}
+	if b.choice == ast.Node(n) {
+		op = []ast.Operator{ast.OpNe, ast.OpLt, ast.OpEq, ast.OpGt}[b.alternative%4]
+	}
+	switch op {
+	case ast.OpEq, ast.OpGe, ast.OpLe:
+		b.join(cx, cy)
+		return
+	}
+	if cx < 0 || cy < 0 {
+		return
+	}
+	by := 1
+	if op == ast.OpLt {
+		by = -1
+	}
+	switch {
+	case b.state[b.head(cy)] == cellFixed:
+		b.assign(cx, step(b.value[b.head(cy)], by))
+	case b.state[b.head(cx)] == cellFixed:
+		b.assign(cy, step(b.value[b.head(cx)], -by))
+	case op != ast.OpNe && b.referring(rx) && b.referring(ry):
+	default:
+		low, high := task.Value(int64(41)), task.Value(int64(42))
+		if !rx.Col().Affinity.IsNumeric() {
+			low, high = "left", "right"
+		}
+		if op == ast.OpLt {
+			low, high = high, low
+		}
+		b.assign(cx, high)
+		b.assign(cy, low)
+	}
+}
+
+// compareWith makes a comparison with a sub-SELECT's value true or false.
+func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Operator, s *ast.SelectStmt, want bool) {
+	last := sqlast.Last(s)
+	ref := b.q.Ref(x)
+	if call := loneAggregate(last); call != nil && ref != nil && len(call.Args) == 1 {
+		arg := b.q.Ref(sqlast.Unparen(call.Args[0]))
+		name := strings.ToLower(call.Name.Name)
+		own := arg != nil && (name == "max" || name == "min") && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column
+		if own && op == ast.OpEq && want && b.choice != ast.Node(n) {
+			// The row is its own extreme.
+			b.assign(b.cell(e, ref), b.extreme(ref.Col(), name == "max", b.spread))
+			core, sub := b.statement(s, e)
+			b.join(b.cell(e, ref), b.item(core, sub, 0))
+			return
+		}
+		core, sub := b.statement(s, e)
+		c := b.item(core, sub, 0)
+		if c < 0 {
+			return
+		}
+		base := b.value[b.head(c)]
+		if b.state[b.head(c)] != cellFixed {
+			base = int64(50)
+			b.assign(c, base)
+		}
+		b.assign(b.cell(e, ref), b.aim(n, op, base, want))
+		return
+	}
+	core, sub := b.statement(s, e)
+	c := b.item(core, sub, 0)
+	if call, ok := sqlast.Unparen(x).(*ast.FuncCall); ok && call.Star || c < 0 {
+		return
+	}
+	if ref == nil {
+		return
+	}
+	if !want {
+		op = negation[op]
+	}
+	if b.choice == ast.Node(n) {
+		op = []ast.Operator{ast.OpNe, ast.OpGt, ast.OpEq, ast.OpLt}[b.alternative%4]
+	}
+	switch op {
+	case ast.OpEq, ast.OpGe, ast.OpLe:
+		b.join(b.cell(e, ref), c)
+	default:
+		if b.state[b.head(c)] != cellFixed && !b.referring(ref) {
+			b.assign(c, b.distinct(ref.Col().Affinity, 20))
+		}
+		if b.state[b.head(c)] == cellFixed {
+			by := 1
+			if op == ast.OpLt {
+				by = -1
+			}
+			b.assign(b.cell(e, ref), step(b.value[b.head(c)], by))
+		}
+	}
+}
+
+// loneAggregate gives the aggregate that is all a SELECT lists, if it groups nothing.
+func loneAggregate(core *ast.SelectQuery) *ast.FuncCall {
+	if len(core.Columns) != 1 || len(core.GroupBy) > 0 {
+		return nil
+	}
+	call, ok := sqlast.Unparen(core.Columns[0].Expr).(*ast.FuncCall)
+	if !ok || !sqlast.IsAggregate(call) {
+		return nil
+	}
+	return call
+}
+
+// matching gives a text that a LIKE pattern matches.
+func matching(pattern string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(pattern, "%", ""), "_", "a")
+}
+
+// unique says whether a column is a key of its own.
+func (b *builder) unique(ref *sqlast.Ref) bool {
+	alone := func(k key) bool { return len(k.columns) == 1 && k.columns[0] == ref.Column }
+	return slices.ContainsFunc(b.keys(ref.Source), alone)
+}
+
+func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
+	v, ok := b.q.Literal(n.Y)
+	pattern, isText := v.(string)
+	if !ok || !isText {
+		return
+	}
+	core, fill := matching(pattern), "q"
+	if ref := b.q.Ref(sqlast.Unparen(n.X)); ref != nil && b.unique(ref) {
+		fill += strconv.Itoa(len(b.tables)) // as no two rows are alike there
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(pattern, "%", fill), "_", "a")
+	switch {
+	case b.choice == ast.Node(n):
+		text = []string{"unlike", core, "x" + core, core + "x", "x" + core + "x"}[b.alternative%5]
+	case !want:
+		text = "unlike"
+	}
+	b.set(e, n.X, text)
+}
+
+func (b *builder) between(e *env, n *ast.BetweenExpr, want bool) {
+	lo, okLo := b.q.Literal(n.Lo)
+	hi, okHi := b.q.Literal(n.Hi)
+	if !okLo || !okHi {
+		return
+	}
+	v := lo
+	if !want {
+		v = step(lo, -1)
+	}
+	if b.choice == ast.Node(n) {
+		v = []task.Value{step(lo, -1), step(hi, 1), lo, hi, step(lo, 1)}[b.alternative%5]
+	}
+	b.set(e, n.X, v)
+}
+
+func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
+	chosen := b.choice == ast.Node(n)
+	if n.Select == nil {
+		if len(n.List) == 0 {
+			return
+		}
+		v, ok := b.q.Literal(n.List[0])
+		if !ok {
+			return
+		}
+		switch {
+		case chosen && b.alternative == 1:
+			if w, ok := b.q.Literal(n.List[len(n.List)-1]); ok {
+				v = w
+			}
+		case chosen && b.alternative == 0 && want || !chosen && !want:
+			v = step(v, 3)
+		}
+		b.set(e, n.X, v)
+		return
+	}
+	if chosen && b.alternative == 0 {
+		want = !want
+	}
+	ref := b.q.Ref(sqlast.Unparen(n.X))
+	switch {
+	case chosen && b.alternative == 1: // a NULL among the values
+		first, sub := b.statement(n.Select, e)
+		b.clear(b.item(first, sub, 0))
+	case want:
+		first, sub := b.statement(n.Select, e)
+		if ref != nil {
+			b.join(b.cell(e, ref), b.item(first, sub, 0))
+		}
+		if v, ok := n.X.(*ast.VectorExpr); ok {
+			for i, x := range v.List {
+				if r := b.q.Ref(sqlast.Unparen(x)); r != nil {
+					b.join(b.cell(e, r), b.item(first, sub, i))
+				}
+			}
+		}
+	default:
+		// Rows that the sub-SELECT returns for another value.
+		if b.within(n.Select) {
+			first, sub := b.statement(n.Select, e)
+			if ref != nil {
+				b.join(b.cell(e, ref), b.item(first, sub, 0))
+			}
+		} else if chosen {
+			b.statement(n.Select, e)
+		}
+	}
+}
+
+// set gives the column inside an expression the value for which the expression has the given one.
+func (b *builder) set(e *env, x ast.Expr, v task.Value) {
+	if parts, ok := b.concatenation(x); ok {
+		text, isText := v.(string)
+		if !isText {
+			return
+		}
+		for i, p := range parts {
+			var value string
+			if i == len(parts)-1 {
+				value = text
+			} else {
+				var found bool
+				if value, text, found = strings.Cut(text, p.separator); !found || p.separator == "" {
+					value, text = value+text, ""
+				}
+			}
+			b.assign(b.cell(e, p.ref), value)
+		}
+		return
+	}
+	if ref, value, ok := b.invert(x, v); ok {
+		b.assign(b.cell(e, ref), value)
+	}
+}
+
+type part struct {
+	ref       *sqlast.Ref
+	separator string // what follows it
+}
+
+// concatenation takes x || ' ' || y apart.
+func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
+	n, ok := sqlast.Unparen(x).(*ast.BinaryExpr)
+	if !ok || n.Op != ast.OpConcat {
+		return nil, false
+	}
+	var parts []part
+	fine := true
+	var flat func(e ast.Expr)
+	flat = func(e ast.Expr) {
+		e = sqlast.Unparen(e)
+		if n, ok := e.(*ast.BinaryExpr); ok && n.Op == ast.OpConcat {
+			flat(n.X)
+			flat(n.Y)
+			return
+		}
+		if v, ok := b.q.Literal(e); ok {
+			if s, isText := v.(string); isText && len(parts) > 0 {
+				parts[len(parts)-1].separator += s
+				return
+			}
+		}
+		if ref := b.q.Ref(e); ref != nil {
+			parts = append(parts, part{ref: ref})
+			return
+		}
+		fine = false
+	}
+	flat(n)
+	return parts, fine && len(parts) > 0
+}
+
+// invert gives the column inside an expression and the value with which the expression has the given one.
+func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, bool) {
+	x = sqlast.Unparen(x)
+	if ref := b.q.Ref(x); ref != nil {
+		return ref, v, true
+	}
+	switch x := x.(type) {
+	case *ast.Ident:
+		if c := b.q.Alias(x); c != nil {
+			return b.invert(c.Expr, v)
+		}
+	case *ast.CollateExpr:
+		return b.invert(x.X, v)
+	case *ast.CastExpr:
+		return b.invert(x.X, v)
+	case *ast.UnaryExpr:
+		if x.Op == ast.OpMinus {
+			return b.invert(x.X, arithmetic(ast.OpMul, v, int64(-1)))
+		}
+	case *ast.BinaryExpr:
+		if k, ok := b.q.Literal(x.Y); ok {
+			if back, ok := inverse[x.Op]; ok {
+				return b.invert(x.X, arithmetic(back, v, k))
+			}
+		}
+		if k, ok := b.q.Literal(x.X); ok && (x.Op == ast.OpAdd || x.Op == ast.OpMul) {
+			return b.invert(x.Y, arithmetic(inverse[x.Op], v, k))
+		}
+	case *ast.FuncCall:
+		return b.invertCall(x, v)
+	}
+	return nil, nil, false
+}
+
+// inverse gives the operation that undoes one.
+var inverse = map[ast.Operator]ast.Operator{
+	ast.OpAdd: ast.OpSub, ast.OpSub: ast.OpAdd, ast.OpMul: ast.OpDiv, ast.OpDiv: ast.OpMul,
+}
+
+func arithmetic(op ast.Operator, x, y task.Value) task.Value {
+	number := func(v task.Value) (float64, bool) {
+		switch v := v.(type) {
+		case int64:
+			return float64(v), true
+		case float64:
+			return v, true
+		case string:
+			f, err := strconv.ParseFloat(v, 64)
+			return f, err == nil
+		}
+		return 0, false
+	}
+	a, okA := number(x)
+	c, okC := number(y)
+	if !okA || !okC {
+		return x
+	}
+	switch op {
+	case ast.OpAdd:
+		a += c
+	case ast.OpSub:
+		a -= c
+	case ast.OpMul:
+		a *= c
+	case ast.OpDiv:
+		if c == 0 {
+			return x
+		}
+		a /= c
+	}
+	if a == math.Trunc(a) && math.Abs(a) < 1<<53 {
+		return int64(a)
+	}
+	return a
+}
+
+func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.Value, bool) {
+	text, isText := v.(string)
+	if n, ok := v.(int64); ok {
+		text = strconv.FormatInt(n, 10)
+	}
+	switch name := strings.ToLower(x.Name.Name); name {
+	case "lower", "upper", "trim", "ltrim", "rtrim", "round", "abs", "ifnull", "coalesce", "date", "datetime", "nullif":
+		if len(x.Args) > 0 {
+			return b.invert(x.Args[0], v)
+		}
+	case "strftime":
+		if len(x.Args) < 2 {
+			return nil, nil, false
+		}
+		format, _ := b.q.Literal(x.Args[0])
+		date := map[task.Value]string{
+			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15", "%Y-%m-%d": text,
+			"%H": "2010-06-15 " + text + ":00:00", "%m-%d": "2010-" + text,
+		}[format]
+		if date != "" {
+			return b.invert(x.Args[1], date)
+		}
+	case "substr", "substring":
+		if len(x.Args) < 2 || text == "" {
+			return nil, nil, false
+		}
+		start, ok := literalInt(x.Args[1])
+		switch {
+		case ok && start == 6 && len(text) == 2:
+			return b.invert(x.Args[0], "2010-"+text+"-15")
+		case ok && start >= 1 && start < 40:
+			text = strings.Repeat("2", int(start)-1) + text
+			if len(text) == 4 && start == 1 {
+				text += "-06-15" // a year
+			}
+			return b.invert(x.Args[0], text)
+		case ok && start < 0:
+			return b.invert(x.Args[0], "x"+text)
+		}
+	case "length":
+		if n, ok := v.(int64); ok && n >= 0 && n < 200 && len(x.Args) == 1 && !isText {
+			return b.invert(x.Args[0], strings.Repeat("a", int(n)))
+		}
+	}
+	return nil, nil, false
+}

@@ -1,0 +1,983 @@
+package witness
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Kinds of mutants: a closed list, after the clause, operator and NULL mutations of Tuya, Suárez-Cabal and de la Riva
+// ("Mutating database queries", Information and Software Technology 49(4), 2007, §3).
+const (
+	KindConjunctDropped = "conjunct_dropped"     // a condition of WHERE or HAVING left out
+	KindComparison      = "comparison_shifted"   // < for <=, = turned round or widened
+	KindLiteral         = "literal_shifted"      // a number one more or less
+	KindDistinct        = "distinct_changed"     // DISTINCT of a SELECT added or left out
+	KindCount           = "count_changed"        // count(*) for count(x), count(DISTINCT x) for count(x)
+	KindAggregate       = "aggregate_replaced"   // avg for sum, min for max
+	KindOrder           = "order_flipped"        // ascending for descending
+	KindLimit           = "limit_changed"        // one more, one less, none
+	KindSetOperator     = "set_operator_changed" // UNION, UNION ALL, INTERSECT, EXCEPT for each other
+	KindNegated         = "predicate_negated"    // IN for NOT IN; EXISTS, LIKE, IS NULL likewise
+	KindConnective      = "connective_changed"   // AND for OR
+	KindBetween         = "between_shifted"      // a bound left out of its range
+	KindPattern         = "pattern_changed"      // a wildcard of LIKE left out
+	KindColumn          = "column_replaced"      // another column of the same table and type selected
+	KindGroup           = "group_dropped"        // a term of GROUP BY left out
+	KindSubCondition    = "subquery_condition_dropped"
+	KindJoin            = "join_changed"           // an outer join for an inner one, and the reverse
+	KindJoinCondition   = "join_condition_dropped" // the equation of a join left out
+)
+
+const (
+	maxMutants           = 24
+	maxJoinMutants       = 4
+	maxEquivalentMutants = 8
+)
+
+// kindOrder is the order in which kinds take turns when there are more mutants than are kept.
+var kindOrder = []string{
+	KindConjunctDropped, KindSubCondition, KindComparison, KindDistinct, KindAggregate, KindCount, KindSetOperator,
+	KindNegated, KindOrder, KindLimit, KindLiteral, KindColumn, KindConnective, KindBetween, KindPattern, KindGroup,
+	KindJoin, KindJoinCondition,
+}
+
+// Mutant is a statement one change away from a query.
+type Mutant struct {
+	Kind string // one of the Kind constants
+	SQL  string // canonical
+	Join bool   // the change is one of joins, of which many are equivalent for reasons that no key states
+	// Equivalent says that no database on which primary, unique and foreign keys and NOT NULL hold, and no column of a
+	// primary key is NULL, tells the mutant from the query. Answers are compared as bags, or as lists of tie blocks where
+	// the outermost SELECT orders its rows, where the query is determinate. Why is the rule that proves it.
+	Equivalent bool
+	Why        string
+	// Start and End are byte offsets in the query's source, between which the mutant has Text.
+	Start, End int
+	Text       string
+}
+
+// edit is a change of the source text.
+type edit struct {
+	kind       string
+	start, end int
+	text       string
+	why        string // the proof that it changes nothing, if there is one
+}
+
+// Mutants lists statements one change away from q, in a fixed order, without duplicates and without q itself (as
+// canonical texts): at most 24, the kinds in turn. Each parses and resolves against q's schema.
+func Mutants(q *sqlast.Query) []Mutant {
+	m := &mutator{facts: facts{q: q, keysHold: true}}
+	m.statement(q.Stmt, useAnswer, false)
+	byKind := map[string][]edit{}
+	for _, e := range m.edits {
+		byKind[e.kind] = append(byKind[e.kind], e)
+	}
+	seen := map[string]bool{q.Canonical(): true}
+	var out []Mutant
+	joins, equivalent := 0, 0
+	for turn, more := 0, true; more; turn++ {
+		more = false
+		for _, kind := range kindOrder {
+			if turn >= len(byKind[kind]) || len(out) == maxMutants {
+				continue
+			}
+			more = true
+			e := byKind[kind][turn]
+			join := kind == KindJoin || kind == KindJoinCondition
+			if join && joins == maxJoinMutants || e.why != "" && equivalent == maxEquivalentMutants {
+				continue
+			}
+			mutated, err := sqlast.Parse(q.Source[:e.start]+e.text+q.Source[e.end:], q.Schema)
+			if err != nil {
+				continue // where the spelling of the source does not allow the change
+			}
+			text := mutated.Canonical()
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			if join {
+				joins++
+			}
+			if e.why != "" {
+				equivalent++
+			}
+			out = append(out, Mutant{
+				Kind: kind, SQL: text, Join: join, Equivalent: e.why != "", Why: e.why, Start: e.start, End: e.end, Text: e.text,
+			})
+		}
+	}
+	return out
+}
+
+type mutator struct {
+	facts
+	edits []edit
+}
+
+func (m *mutator) edit(kind string, start, end int, text, why string) {
+	m.edits = append(m.edits, edit{kind, start, end, text, why})
+}
+
+func (m *mutator) replace(kind string, n ast.Node, text, why string) {
+	m.edit(kind, n.Pos(), n.End(), text, why)
+}
+
+// statement lists the changes of a statement and of those inside it. set says that only the presence of a row counts:
+// after IN and EXISTS.
+func (m *mutator) statement(s *ast.SelectStmt, u use, set bool) {
+	if s.With != nil {
+		for _, cte := range s.With.CTEs {
+			m.statement(cte.Select, useRows, false)
+		}
+	}
+	for i := range s.Ops {
+		m.setOperator(s, i, set)
+	}
+	for i, c := range s.Cores {
+		core := c.(*ast.SelectQuery)
+		m.distinct(s, core, i, u, set)
+		m.core(core, u)
+	}
+	m.tail(s, u, set)
+}
+
+func (m *mutator) setOperator(s *ast.SelectStmt, i int, set bool) {
+	current := setWord(s.Ops[i])
+	for _, word := range []string{"UNION", "UNION ALL", "INTERSECT", "EXCEPT"} {
+		if word == current {
+			continue
+		}
+		why := ""
+		if strings.HasPrefix(word, "UNION") && strings.HasPrefix(current, "UNION") {
+			switch {
+			case set && sqlast.Last(s).Limit == nil:
+				why = "IN and EXISTS do not count repeated rows"
+			case slices.ContainsFunc(s.Ops[i+1:], func(op ast.CompoundOp) bool { return !op.All }):
+				why = "a later set operation leaves out repeated rows"
+			}
+		}
+		m.edit(KindSetOperator, s.Ops[i].Pos(), s.Ops[i].End(), word, why)
+	}
+}
+
+var distinctWord = regexp.MustCompile(`(?is)^SELECT\s+(DISTINCT\s|ALL\s)?`)
+
+// distinct adds or leaves out the DISTINCT of the i-th SELECT of a statement.
+func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u use, set bool) {
+	head := distinctWord.FindString(m.q.Source[core.Pos():core.End()])
+	if head == "" || core.Columns[0].Pos() < core.Pos()+len(head) {
+		return
+	}
+	has := core.Distinct == ast.DistinctDistinct
+	merged := slices.ContainsFunc(s.Ops[min(max(i-1, 0), len(s.Ops)):], func(op ast.CompoundOp) bool { return !op.All })
+	if !has && (set || merged || u != useAnswer && u != useRows) {
+		return // nobody would write it there
+	}
+	if !has && core.Limit != nil && !m.orderListed(core) {
+		return // which rows it keeps would depend on the order of the visit
+	}
+	why := ""
+	limited := sqlast.Last(s).Limit != nil
+	switch {
+	case merged:
+		why = "a set operation leaves out repeated rows"
+	case set && !limited:
+		why = "IN and EXISTS do not count repeated rows"
+	case u == useExists && m.literalLimit(core) > 0 && core.Limit.Offset == nil:
+		why = "EXISTS asks for one row"
+	case len(s.Cores) == 1 && m.literalLimit(core) == 1 && core.Limit.Offset == nil && m.orderListed(core):
+		why = "one row repeats nothing"
+	case m.uniqueOutput(core):
+		why = "the SELECT list settles a unique NOT NULL key of every joined row, or every group, or there is one row"
+	}
+	text := "SELECT DISTINCT "
+	if has {
+		text = "SELECT "
+	}
+	m.edit(KindDistinct, core.Pos(), core.Pos()+len(head), text, why)
+}
+
+// uniqueOutput says whether the rows of a SELECT differ in its list.
+func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
+	if len(core.GroupBy) == 0 && sqlast.IsGrouped(core) {
+		return true
+	}
+	items := m.q.Expand(core)
+	var given []*sqlast.Ref
+	for _, it := range items {
+		ref := it.Ref
+		if ref == nil {
+			ref = m.own(core, sqlast.Unparen(it.Expr))
+		}
+		if ref != nil && ref.Col().Collation == "BINARY" {
+			given = append(given, ref)
+		}
+	}
+	k := m.closure(core, given...)
+	if len(core.GroupBy) == 0 {
+		return m.uniqueRows(core, k)
+	}
+	for _, term := range core.GroupBy {
+		found := false
+		for _, it := range items {
+			found = found || m.same(core, term, it) && !m.loose(core, term)
+		}
+		if !found && (m.q.Ordinal(core, term) >= 0 || !m.settled(core, term, k)) {
+			return false
+		}
+	}
+	return true
+}
+
+// orderListed says whether every term of a SELECT's ORDER BY is a column of its list.
+func (m *mutator) orderListed(core *ast.SelectQuery) bool {
+	items := m.q.Expand(core)
+	for _, t := range core.OrderBy {
+		listed := slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.same(core, t.Expr, it) })
+		if !listed || m.q.Describe(t.Expr).Collation != "BINARY" {
+			return false
+		}
+	}
+	return true
+}
+
+// loose says whether a term of GROUP BY takes several spellings for one.
+func (m *mutator) loose(core *ast.SelectQuery, term ast.Expr) bool {
+	if m.q.Ordinal(core, term) >= 0 {
+		return true
+	}
+	return m.q.Describe(term).Collation != "BINARY"
+}
+
+// settled says whether an expression has one value where the known columns have one.
+func (f *facts) settled(core *ast.SelectQuery, e ast.Expr, k known) bool {
+	if sqlast.HasAggregate(e) || hasWindow(e) {
+		return false
+	}
+	open := false
+	f.references(core, e, func(r *sqlast.Ref) { open = open || !k.has(r) })
+	return !open
+}
+
+func hasWindow(n ast.Node) bool {
+	found := false
+	ast.Walk(n, func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncCall); ok && f.Over != nil {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// groupColumns gives the plain columns that a SELECT groups by.
+func (f *facts) groupColumns(core *ast.SelectQuery, except int) []*sqlast.Ref {
+	var given []*sqlast.Ref
+	for i, term := range core.GroupBy {
+		if i == except {
+			continue
+		}
+		var ref *sqlast.Ref
+		if at := f.q.Ordinal(core, term); at >= 0 {
+			it := f.q.Expand(core)[at]
+			if ref = it.Ref; ref == nil {
+				ref = f.own(core, sqlast.Unparen(it.Expr))
+			}
+		} else if c := f.q.Alias(sqlast.Unparen(term)); c != nil {
+			ref = f.own(core, sqlast.Unparen(c.Expr))
+		} else {
+			ref = f.own(core, sqlast.Unparen(term))
+		}
+		if ref != nil && !unsettled(ref.Col()) {
+			given = append(given, ref)
+		}
+	}
+	return given
+}
+
+// tail changes ORDER BY and LIMIT.
+func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
+	core := sqlast.Last(s)
+	one := m.oneRowBeforeLimit(s)
+	var before []*sqlast.Ref
+	for i, t := range core.OrderBy {
+		why := ""
+		switch {
+		case one:
+			why = "at most one row has no order"
+		case u == useExists:
+			why = "EXISTS asks for one row"
+		case core.Limit == nil && u == useRows:
+			why = "a bag of rows has no order"
+		case len(s.Cores) == 1 && m.orderSettled(core, t, before):
+			why = "the terms before settle this one"
+		}
+		direction := " DESC"
+		if t.Order == ast.SortDesc {
+			direction = " ASC"
+		}
+		switch t.Nulls {
+		case ast.NullsFirst:
+			direction += " NULLS FIRST"
+		case ast.NullsLast:
+			direction += " NULLS LAST"
+		}
+		m.edit(KindOrder, t.Pos(), t.End(), m.q.Text(t.Expr)+direction, why)
+		if ref := m.own(core, sqlast.Unparen(t.Expr)); ref != nil && len(s.Cores) == 1 && i == len(before) {
+			before = append(before, ref)
+		}
+	}
+	if core.Limit == nil {
+		return
+	}
+	why := func(count int64) string {
+		switch {
+		case core.Limit.Offset != nil || count == 0:
+			return ""
+		case one:
+			return "there is at most one row"
+		case u == useValue:
+			return "the sub-SELECT is read as one value: its first row"
+		case u == useExists:
+			return "EXISTS asks for one row"
+		}
+		return ""
+	}
+	m.edit(KindLimit, core.Limit.Pos(), core.Limit.End(), "", why(-1))
+	if n, ok := literalInt(core.Limit.Count); ok && n > 0 {
+		reason := why(n + 1)
+		m.replace(KindLimit, core.Limit.Count, fmt.Sprint(n+1), reason)
+		if n > 1 {
+			m.replace(KindLimit, core.Limit.Count, fmt.Sprint(n-1), why(n-1))
+		}
+	}
+}
+
+// orderSettled says whether a term of ORDER BY has one value where the columns of the terms before have one.
+func (m *mutator) orderSettled(core *ast.SelectQuery, t *ast.OrderingTerm, before []*sqlast.Ref) bool {
+	if m.q.Ordinal(core, t.Expr) >= 0 {
+		return false
+	}
+	for _, r := range before {
+		if unsettled(r.Col()) {
+			return false
+		}
+	}
+	k := m.closure(core, before...)
+	e := sqlast.Unparen(t.Expr)
+	if c := m.q.Alias(e); c != nil {
+		e = c.Expr
+	}
+	return !sqlast.IsGrouped(core) && (m.uniqueRows(core, k) && len(before) > 0 || m.settled(core, e, k)) ||
+		sqlast.IsGrouped(core) && m.settled(core, e, k)
+}
+
+// oneRowBeforeLimit says whether a statement without its LIMIT returns at most one row.
+func (m *mutator) oneRowBeforeLimit(s *ast.SelectStmt) bool {
+	if len(s.Cores) != 1 {
+		return false
+	}
+	core := sqlast.Last(s)
+	return len(core.GroupBy) == 0 && sqlast.IsGrouped(core) || m.uniqueRows(core, m.closure(core))
+}
+
+// core changes one SELECT apart from DISTINCT, ORDER BY and LIMIT.
+func (m *mutator) core(core *ast.SelectQuery, u use) {
+	for _, c := range core.Columns {
+		m.expression(core, c.Expr)
+		if u != useExists {
+			m.column(core, c.Expr)
+		}
+	}
+	m.eachTable(core.From, func(t *ast.TableRef) {
+		if t.Select != nil {
+			m.statement(t.Select, useRows, false)
+		}
+		m.join(core, t)
+		for _, c := range sqlast.Conjuncts(t.On) {
+			kind := KindConjunctDropped
+			if m.joins(core, c) {
+				kind = KindJoinCondition
+			}
+			m.drop(kind, "on", t.On, c, m.always(core, c))
+			m.expression(core, c)
+		}
+	})
+	kind := KindConjunctDropped
+	if u != useAnswer {
+		kind = KindSubCondition
+	}
+	for _, c := range sqlast.Conjuncts(core.Where) {
+		if m.joins(core, c) {
+			m.drop(KindJoinCondition, "where", core.Where, c, "")
+			continue
+		}
+		m.drop(kind, "where", core.Where, c, m.always(core, c))
+		m.expression(core, c)
+	}
+	m.connectives(core, core.Where)
+	m.groups(core)
+	for _, c := range sqlast.Conjuncts(core.Having) {
+		m.drop(kind, "having", core.Having, c, m.alwaysOfGroups(core, c, nil))
+		m.expression(core, c)
+	}
+	m.connectives(core, core.Having)
+	for _, t := range core.OrderBy {
+		if len(core.GroupBy) > 0 || !sqlast.IsGrouped(core) { // else there is one row
+			m.expression(core, t.Expr)
+		}
+	}
+}
+
+// joins says whether a condition equates columns of two sources of the SELECT.
+func (m *mutator) joins(core *ast.SelectQuery, c ast.Expr) bool {
+	b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+	if !ok || b.Op != ast.OpEq {
+		return false
+	}
+	x, y := m.own(core, sqlast.Unparen(b.X)), m.own(core, sqlast.Unparen(b.Y))
+	return x != nil && y != nil && x.Source != y.Source
+}
+
+// drop leaves a conjunct out of the condition root, and the keyword before it where nothing remains.
+func (m *mutator) drop(kind, keyword string, root, conjunct ast.Expr, why string) {
+	if both, other := parentOf(root, conjunct); both != nil {
+		m.replace(kind, both, m.q.Text(other), why)
+		return
+	}
+	before := m.q.Source[:root.Pos()]
+	trimmed := strings.TrimRight(before, " \t\r\n")
+	start := len(trimmed) - len(keyword)
+	if start >= 0 && strings.EqualFold(trimmed[start:], keyword) {
+		m.edit(kind, start, root.End(), "", why)
+		return
+	}
+	m.replace(kind, root, "1", why)
+}
+
+// parentOf gives the AND that a conjunct is an operand of, and its other operand.
+func parentOf(root, conjunct ast.Expr) (*ast.BinaryExpr, ast.Expr) {
+	b, ok := sqlast.Unparen(root).(*ast.BinaryExpr)
+	if !ok || b.Op != ast.OpAnd {
+		return nil, nil
+	}
+	if b.X == conjunct {
+		return b, b.Y
+	}
+	if b.Y == conjunct {
+		return b, b.X
+	}
+	if both, other := parentOf(b.X, conjunct); both != nil {
+		return both, other
+	}
+	return parentOf(b.Y, conjunct)
+}
+
+// always proves that a condition holds on every row.
+func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
+	var x ast.Expr
+	switch e := sqlast.Unparen(c).(type) {
+	case *ast.NullCheckExpr:
+		if e.Test != ast.TestIsNull {
+			x = e.X
+		}
+	case *ast.IsExpr:
+		if l, ok := sqlast.Unparen(e.Y).(*ast.Literal); ok && l.Kind == ast.LitNull && e.Not != e.Distinct {
+			x = e.X
+		}
+	}
+	if x == nil {
+		return ""
+	}
+	if ref := m.own(core, sqlast.Unparen(x)); ref != nil && m.neverNull(core, ref) {
+		return "the column is NOT NULL"
+	}
+	return ""
+}
+
+// alwaysOfGroups proves that a condition on count(*) holds of every group, which has a row. changed, if given, is the
+// condition as it would be read with another operator or number.
+func (m *mutator) alwaysOfGroups(
+	core *ast.SelectQuery, c ast.Expr, changed func(op ast.Operator, n int64) (ast.Operator, int64),
+) string {
+	if len(core.GroupBy) == 0 {
+		return ""
+	}
+	b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+	if !ok {
+		return ""
+	}
+	call, ok := sqlast.Unparen(b.X).(*ast.FuncCall)
+	n, isInt := literalInt(b.Y)
+	if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") || !call.Star || call.Filter != nil || call.Over != nil {
+		return ""
+	}
+	holds := func(op ast.Operator, n int64) bool {
+		return op == ast.OpGe && n <= 1 || op == ast.OpGt && n <= 0 || op == ast.OpNe && n <= 0
+	}
+	if !holds(b.Op, n) || changed != nil && !holds(changed(b.Op, n)) {
+		return ""
+	}
+	return "every group has a row"
+}
+
+// expression changes what stands in an expression.
+func (m *mutator) expression(core *ast.SelectQuery, root ast.Node) {
+	if root == nil {
+		return
+	}
+	ast.Walk(root, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			return false
+		case *ast.SubqueryExpr:
+			m.statement(n.Select, useValue, false)
+		case *ast.ExistsExpr:
+			m.statement(n.Select, useExists, true)
+			m.edit(KindNegated, n.Pos(), n.Pos(), "NOT ", "")
+		case *ast.InExpr:
+			if n.Select != nil {
+				m.statement(n.Select, useRows, true)
+			}
+			for _, x := range n.List {
+				m.literal(core, n, n.X, x)
+			}
+			m.negate(n.X, n.Not, "IN", "")
+		case *ast.LikeExpr:
+			m.negate(n.X, n.Not, strings.ToUpper(n.Op.Name), "")
+			m.pattern(n)
+		case *ast.NullCheckExpr:
+			word := " IS NOT NULL"
+			if n.Test != ast.TestIsNull {
+				word = " IS NULL"
+			}
+			m.edit(KindNegated, n.X.End(), n.End(), word, "")
+		case *ast.IsExpr:
+			word := " IS NOT "
+			if n.Not != n.Distinct {
+				word = " IS "
+			}
+			m.edit(KindNegated, n.X.End(), n.Y.Pos(), word, "")
+		case *ast.BetweenExpr:
+			m.between(n)
+			m.literal(core, n, n.X, n.Lo)
+			m.literal(core, n, n.X, n.Hi)
+		case *ast.BinaryExpr:
+			m.comparison(core, n)
+		case *ast.FuncCall:
+			m.call(core, n)
+		}
+		return true
+	})
+}
+
+// negate puts NOT before the keyword of a predicate, or leaves it out.
+func (m *mutator) negate(x ast.Expr, negated bool, keyword, why string) {
+	rest := m.q.Source[x.End():]
+	words := predicateWords.FindStringSubmatch(rest)
+	if words == nil || !strings.EqualFold(words[2], keyword) || (words[1] != "") != negated {
+		return
+	}
+	text := " NOT " + keyword
+	if negated {
+		text = " " + keyword
+	}
+	m.edit(KindNegated, x.End(), x.End()+len(words[0]), text, why)
+}
+
+var predicateWords = regexp.MustCompile(`(?is)^\s*(NOT\s+)?(IN|LIKE|GLOB|REGEXP|MATCH)\b`)
+
+func (m *mutator) between(n *ast.BetweenExpr) {
+	x, lo, hi := m.q.Text(n.X), m.q.Text(n.Lo), m.q.Text(n.Hi)
+	not := ""
+	if n.Not {
+		not = "NOT "
+	}
+	m.replace(KindBetween, n, fmt.Sprintf("(%s(%s > %s AND %s <= %s))", not, x, lo, x, hi), "")
+	m.replace(KindBetween, n, fmt.Sprintf("(%s(%s >= %s AND %s < %s))", not, x, lo, x, hi), "")
+}
+
+func (m *mutator) pattern(n *ast.LikeExpr) {
+	v, ok := m.q.Literal(n.Y)
+	pattern, isText := v.(string)
+	if !ok || !isText || n.Escape != nil {
+		return
+	}
+	if rest, found := strings.CutPrefix(pattern, "%"); found {
+		m.replace(KindPattern, n.Y, sqlast.QuoteText(rest), "")
+	}
+	if rest, found := strings.CutSuffix(pattern, "%"); found && len(pattern) > 1 {
+		m.replace(KindPattern, n.Y, sqlast.QuoteText(rest), "")
+	}
+}
+
+// shifts are the operators that stand in for one.
+var shifts = map[ast.Operator][]ast.Operator{
+	ast.OpLt: {ast.OpLe, ast.OpGt}, ast.OpLe: {ast.OpLt, ast.OpGe},
+	ast.OpGt: {ast.OpGe, ast.OpLt}, ast.OpGe: {ast.OpGt, ast.OpLe},
+	ast.OpEq: {ast.OpNe, ast.OpGe}, ast.OpNe: {ast.OpEq},
+}
+
+func (m *mutator) comparison(core *ast.SelectQuery, n *ast.BinaryExpr) {
+	if m.joins(core, n) {
+		return
+	}
+	for _, op := range shifts[n.Op] {
+		why := m.alwaysOfGroups(core, n, func(_ ast.Operator, v int64) (ast.Operator, int64) { return op, v })
+		if n.Op == ast.OpEq && op == ast.OpGe && (m.extremeOf(core, n.X, n.Y, "max") || m.extremeOf(core, n.Y, n.X, "min")) {
+			why = "no value of the column lies beyond its own extreme"
+		}
+		m.edit(KindComparison, n.X.End(), n.Y.Pos(), " "+op.String()+" ", why)
+	}
+	if len(shifts[n.Op]) > 0 {
+		m.literal(core, n, n.X, n.Y)
+		m.literal(core, n, n.Y, n.X)
+	}
+}
+
+// extremeOf says whether y is the extreme of the whole column that x is.
+func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) bool {
+	ref := m.own(core, sqlast.Unparen(x))
+	sub, ok := sqlast.Unparen(y).(*ast.SubqueryExpr)
+	if ref == nil || !ok || ref.Source.Table == nil || len(sub.Select.Cores) != 1 || sub.Select.With != nil {
+		return false
+	}
+	inner := sqlast.Last(sub.Select)
+	if len(m.q.Sources(inner)) != 1 || len(inner.Columns) != 1 || inner.Where != nil || len(inner.GroupBy) > 0 ||
+		inner.Having != nil || inner.Limit != nil {
+		return false
+	}
+	call, ok := sqlast.Unparen(inner.Columns[0].Expr).(*ast.FuncCall)
+	if !ok || !strings.EqualFold(call.Name.Name, name) || len(call.Args) != 1 || call.Filter != nil || call.Over != nil {
+		return false
+	}
+	arg := m.own(inner, sqlast.Unparen(call.Args[0]))
+	return arg != nil && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column && arg.Col().Collation == "BINARY"
+}
+
+// literal shifts a number that is compared with other.
+func (m *mutator) literal(core *ast.SelectQuery, n ast.Expr, other, e ast.Expr) {
+	v, ok := m.q.Literal(e)
+	if _, both := m.q.Literal(other); !ok || both {
+		return
+	}
+	for _, by := range []int64{1, -1} {
+		why := m.alwaysOfGroups(core, n, func(op ast.Operator, v int64) (ast.Operator, int64) { return op, v + by })
+		switch v := v.(type) {
+		case int64:
+			m.replace(KindLiteral, e, fmt.Sprint(v+by), why)
+		case float64:
+			m.replace(KindLiteral, e, fmt.Sprintf("%g", v+float64(by)), why)
+		case string:
+			number, numeric := sqlast.ParseNumber(v)
+			if i, isInt := number.(int64); numeric && isInt && len(v) < 10 && fmt.Sprint(i) == v {
+				m.replace(KindLiteral, e, sqlast.QuoteText(fmt.Sprint(i+by)), why)
+			}
+		}
+	}
+}
+
+var others = map[string]string{"avg": "sum", "sum": "avg", "min": "max", "max": "min"}
+
+// call changes an aggregate.
+func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
+	if !sqlast.IsAggregate(n) {
+		return
+	}
+	name := strings.ToLower(n.Name.Name)
+	if other := others[name]; other != "" {
+		why := ""
+		if (name == "min" || name == "max") && len(n.Args) == 1 {
+			if n.Distinct {
+				m.distinctCall(n, "", "an extreme does not count repeated values")
+			}
+			k := m.closure(core, m.groupColumns(core, -1)...)
+			if n.Filter == nil && (m.settled(core, n.Args[0], k) || m.uniqueRows(core, k)) {
+				why = "a group has one value of it"
+			}
+		}
+		m.replace(KindAggregate, n.Name, other, why)
+		return
+	}
+	if name != "count" {
+		return
+	}
+	if n.Star {
+		if ref := m.countable(core); ref != nil {
+			why := ""
+			if m.neverNull(core, ref) {
+				why = "the column is NOT NULL"
+			}
+			m.replace(KindCount, n, "count("+m.refText(ref)+")"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+		}
+		return
+	}
+	if len(n.Args) != 1 {
+		return
+	}
+	ref := m.own(core, sqlast.Unparen(n.Args[0]))
+	why := ""
+	if ref != nil && n.Filter == nil && ref.Col().Collation == "BINARY" &&
+		m.uniqueRows(core, m.closureOf(core, ref, m.groupColumns(core, -1)...)) {
+		why = "the column is a key of a group's rows" // of those where it is not NULL, which alone count
+	}
+	if n.Distinct {
+		m.distinctCall(n, "", why)
+		return
+	}
+	m.distinctCall(n, "DISTINCT ", why)
+	why = ""
+	if ref != nil && m.neverNull(core, ref) {
+		why = "the column is NOT NULL"
+	}
+	m.replace(KindCount, n, "count(*)"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+}
+
+// distinctCall writes count(word x) with what stands behind it.
+func (m *mutator) distinctCall(n *ast.FuncCall, word, why string) {
+	m.replace(KindCount, n, n.Name.Name+"("+word+m.q.Text(n.Args[0])+")"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+}
+
+// starEnd gives the end of the parentheses of a call, behind which FILTER and OVER stand.
+func starEnd(source string, n *ast.FuncCall) int {
+	if n.Filter == nil && n.Over == nil {
+		return n.End()
+	}
+	at := n.Name.End()
+	if len(n.Args) > 0 {
+		at = n.Args[len(n.Args)-1].End()
+	}
+	if i := strings.IndexByte(source[at:n.End()], ')'); i >= 0 {
+		return at + i + 1
+	}
+	return n.End()
+}
+
+// refText writes a column as the query's own sources name it.
+func (m *mutator) refText(r *sqlast.Ref) string {
+	name := sqlast.Quote(r.Source.Columns[r.Column].Name)
+	if r.Source.Name == "" {
+		return name
+	}
+	return sqlast.Quote(r.Source.Name) + "." + name
+}
+
+// column selects another column of the same table and type, also inside an aggregate.
+func (m *mutator) column(core *ast.SelectQuery, e ast.Expr) {
+	x := sqlast.Unparen(e)
+	if call, ok := x.(*ast.FuncCall); ok && len(call.Args) == 1 {
+		x = sqlast.Unparen(call.Args[0])
+	}
+	ref := m.own(core, x)
+	if ref == nil || ref.Column < 0 || ref.Source.Table == nil {
+		return
+	}
+	selected := known{}
+	for _, it := range m.q.Expand(core) {
+		if it.Ref != nil {
+			selected.add(*it.Ref, false)
+		} else {
+			m.references(core, it.Expr, func(r *sqlast.Ref) { selected.add(*r, false) })
+		}
+	}
+	n := len(ref.Source.Columns)
+	grouped := sqlast.IsGrouped(core)
+	k := m.closure(core, m.groupColumns(core, -1)...)
+	for i := 1; i < n; i++ {
+		other := &sqlast.Ref{Source: ref.Source, Column: (ref.Column + i) % n}
+		if other.Col().Type != ref.Col().Type || other.Col().Affinity == schema.None || selected.has(other) {
+			continue
+		}
+		if grouped && x == sqlast.Unparen(e) && !k.has(other) {
+			continue // a bare column
+		}
+		why := ""
+		if call, ok := sqlast.Unparen(e).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "count") && !call.Distinct &&
+			m.notNull(ref.Source.Table, ref.Column) && m.notNull(ref.Source.Table, other.Column) {
+			why = "both columns are NOT NULL"
+		}
+		m.replace(KindColumn, x, m.refText(other), why)
+		return
+	}
+}
+
+// connectives puts OR for AND and AND for OR.
+func (m *mutator) connectives(core *ast.SelectQuery, root ast.Expr) {
+	if root == nil {
+		return
+	}
+	ast.Walk(root, func(n ast.Node) bool {
+		if _, ok := n.(*ast.SelectStmt); ok {
+			return false
+		}
+		b, ok := n.(*ast.BinaryExpr)
+		if !ok || b.Op != ast.OpAnd && b.Op != ast.OpOr {
+			return true
+		}
+		for _, c := range sqlast.Conjuncts(b) {
+			if m.joins(core, c) {
+				return true
+			}
+		}
+		word := ") OR ("
+		if b.Op == ast.OpOr {
+			word = ") AND ("
+		}
+		m.replace(KindConnective, b, "(("+m.q.Text(b.X)+word+m.q.Text(b.Y)+"))", "")
+		return true
+	})
+}
+
+var groupWords = regexp.MustCompile(`(?is)\bGROUP\s+BY\s*$`)
+
+// groups leaves out a term of GROUP BY, unless a column of it would stand bare in the list.
+func (m *mutator) groups(core *ast.SelectQuery) {
+	for i, term := range core.GroupBy {
+		if m.q.Ordinal(core, term) >= 0 || m.q.Alias(sqlast.Unparen(term)) != nil {
+			continue
+		}
+		given := m.groupColumns(core, i)
+		k := m.closure(core, given...)
+		why, bare := "", false
+		if len(core.GroupBy) > 1 && m.settled(core, term, k) {
+			why = "the other terms settle this one"
+		}
+		for _, it := range m.q.Expand(core) {
+			switch {
+			case it.Ref != nil:
+				bare = bare || !k.has(it.Ref)
+			case !sqlast.HasAggregate(it.Expr):
+				bare = bare || !m.settled(core, it.Expr, k)
+			}
+		}
+		if bare {
+			continue
+		}
+		switch {
+		case len(core.GroupBy) == 1:
+			at := groupWords.FindStringIndex(m.q.Source[:term.Pos()])
+			if at != nil && core.Having == nil && sqlast.HasAggregate(core.Columns[0].Expr) {
+				m.edit(KindGroup, at[0], term.End(), "", "")
+			}
+		case i > 0:
+			m.edit(KindGroup, core.GroupBy[i-1].End(), term.End(), "", why)
+		default:
+			m.edit(KindGroup, term.Pos(), core.GroupBy[1].Pos(), "", why)
+		}
+	}
+}
+
+// join puts an outer join for an inner one and an inner for a left one.
+func (m *mutator) join(core *ast.SelectQuery, t *ast.TableRef) {
+	if t.Join == nil || t.Join.Type&(ast.JoinComma|ast.JoinCross|ast.JoinRight) != 0 {
+		return
+	}
+	if t.On == nil && len(t.Using) == 0 && t.Join.Type&ast.JoinNatural == 0 {
+		return
+	}
+	natural := ""
+	if t.Join.Type&ast.JoinNatural != 0 {
+		natural = "NATURAL "
+	}
+	word := natural + "LEFT JOIN"
+	if t.Join.Type&ast.JoinLeft != 0 {
+		word = natural + "JOIN"
+	}
+	m.replace(KindJoin, t.Join, word, m.joinMatches(core, t))
+}
+
+// joinMatches proves that an inner and a left join of a table give the same: every row before it has a match, or the
+// rows without one are left out later.
+func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
+	src := m.q.SourceOf(t)
+	if src == nil || src.Table == nil {
+		return ""
+	}
+	for _, other := range m.q.Sources(core) {
+		if other.Ref.Join != nil && other.Ref.Join.Type&ast.JoinRight != 0 {
+			return ""
+		}
+	}
+	for _, c := range sqlast.Conjuncts(core.Where) {
+		if ref := m.rejects(core, c); ref != nil && ref.Source == src {
+			return "WHERE leaves out the rows without a match"
+		}
+	}
+	conditions := sqlast.Conjuncts(t.On)
+	if len(conditions) == 0 || src.Table.View {
+		return ""
+	}
+	var from *sqlast.Source
+	pairs := map[int]int{}
+	for _, c := range conditions {
+		b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+		if !ok || b.Op != ast.OpEq {
+			return ""
+		}
+		x, y := m.own(core, sqlast.Unparen(b.X)), m.own(core, sqlast.Unparen(b.Y))
+		if x == nil || y == nil {
+			return ""
+		}
+		if x.Source == src {
+			x, y = y, x
+		}
+		if y.Source != src || x.Source == src || x.Source.Table == nil || x.Source.Nullable || from != nil && from != x.Source {
+			return ""
+		}
+		from = x.Source
+		if !m.notNull(from.Table, x.Column) {
+			return ""
+		}
+		pairs[x.Column] = y.Column
+	}
+	for _, key := range from.Table.ForeignKeys {
+		if !strings.EqualFold(key.Target, src.Table.Name) || len(key.Columns) != len(pairs) ||
+			len(key.TargetColumns) != len(key.Columns) {
+			continue
+		}
+		all := true
+		for i, c := range key.Columns {
+			target, ok := pairs[c]
+			all = all && ok && target == key.TargetColumns[i]
+		}
+		if all {
+			return "a NOT NULL foreign key refers to the joined key, so every row has a match"
+		}
+	}
+	return ""
+}
+
+// rejects gives the column whose NULL makes a condition of WHERE fail, or nil.
+func (m *mutator) rejects(core *ast.SelectQuery, c ast.Expr) *sqlast.Ref {
+	switch e := sqlast.Unparen(c).(type) {
+	case *ast.BinaryExpr:
+		if e.Op < ast.OpEq || e.Op > ast.OpGe {
+			return nil
+		}
+		if ref := m.own(core, sqlast.Unparen(e.X)); ref != nil {
+			return ref
+		}
+		return m.own(core, sqlast.Unparen(e.Y))
+	case *ast.LikeExpr:
+		return m.own(core, sqlast.Unparen(e.X))
+	case *ast.BetweenExpr:
+		return m.own(core, sqlast.Unparen(e.X))
+	case *ast.InExpr:
+		if len(e.List) > 0 {
+			return m.own(core, sqlast.Unparen(e.X))
+		}
+	case *ast.NullCheckExpr:
+		if e.Test != ast.TestIsNull {
+			return m.own(core, sqlast.Unparen(e.X))
+		}
+	}
+	return nil
+}

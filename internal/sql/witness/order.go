@@ -1,0 +1,171 @@
+package witness
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// KeysError says that the ORDER BY values of a result's rows cannot be had, so that nothing can be said about which
+// rows tie.
+type KeysError struct{ Message string }
+
+func (e *KeysError) Error() string { return "the ORDER BY values cannot be had: " + e.Message }
+
+// Blocks gives the sizes of the runs of rows in r, a result of q on the database behind w, whose order is free among
+// themselves because their ORDER BY values are equal; nil where the outermost SELECT orders nothing. They add up to the
+// number of rows. A [KeysError] says that DISTINCT leaves rows without one ORDER BY value, or that r is not a result of
+// q on this database.
+func Blocks(ctx context.Context, w Querier, q *sqlast.Query, r *task.Result) ([]int, error) {
+	d := newDetector(q)
+	if len(sqlast.Last(q.Stmt).OrderBy) == 0 {
+		return nil, nil
+	}
+	o := d.orderOf(site{statement: q.Stmt})
+	inResult := true
+	for _, k := range o.keys {
+		inResult = inResult && k.position >= 0
+	}
+	keys := make([]string, len(r.Rows))
+	if inResult {
+		for i, row := range r.Rows {
+			for _, k := range o.keys {
+				if k.position >= len(row) {
+					return nil, &KeysError{"the result has fewer columns than the query"}
+				}
+				keys[i] += keyText(row[k.position], k.column)
+			}
+		}
+	} else {
+		rows, err := d.keyed(ctx, w, o, d.p.Tail(q.Stmt))
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) != len(r.Rows) {
+			return nil, &KeysError{fmt.Sprintf("with them the query returns %d rows, without them %d", len(rows), len(r.Rows))}
+		}
+		for i, row := range rows {
+			keys[i] = row.key
+		}
+	}
+	blocks := []int{}
+	for i := range keys {
+		if i > 0 && keys[i] == keys[i-1] {
+			blocks[len(blocks)-1]++
+		} else {
+			blocks = append(blocks, 1)
+		}
+	}
+	return blocks, nil
+}
+
+func newDetector(q *sqlast.Query) *detector {
+	return &detector{facts: facts{q: q}, p: q.Printer(q.Stmt)}
+}
+
+// keyedRow is a row of the outermost statement with its ORDER BY values in one text that is equal where they tie.
+type keyedRow struct {
+	key string
+	row task.Row
+}
+
+// keyed runs the outermost statement, ended by tail, with its ORDER BY values beside its columns.
+func (d *detector) keyed(ctx context.Context, w Querier, o order, tail string) ([]keyedRow, error) {
+	s := d.q.Stmt
+	core := sqlast.Last(s)
+	text := d.cores(s, false)
+	if len(s.Cores) == 1 {
+		text = withColumns(d.p.Core(core, false), core.Distinct == ast.DistinctDistinct, o.columns)
+	}
+	r, err := w.Query(ctx, d.withOf(s)+text+tail, nil)
+	if err != nil {
+		return nil, fmt.Errorf("asking for ORDER BY values: %w", err)
+	}
+	rows := make([]keyedRow, len(r.Rows))
+	for i, row := range r.Rows {
+		for j, k := range o.keys {
+			at := j
+			if len(s.Cores) > 1 {
+				at = k.position
+			}
+			rows[i].key += keyText(row[at], k.column)
+		}
+		rows[i].row = row[len(o.columns):]
+	}
+	return rows, nil
+}
+
+func (d *detector) withOf(s *ast.SelectStmt) string {
+	if s.With == nil {
+		return ""
+	}
+	parts := make([]string, len(s.With.CTEs))
+	for i, cte := range s.With.CTEs {
+		parts[i] = sqlast.Quote(cte.Name.Name) + " AS (" + d.rows(cte.Select) + ")"
+	}
+	return "WITH " + strings.Join(parts, ", ") + " "
+}
+
+// keyText writes an ORDER BY value so that texts are equal where the values tie: as numbers, or under the collation. Of
+// a computed real 12 digits count.
+func keyText(v task.Value, c sqlast.Column) string {
+	switch x := v.(type) {
+	case string:
+		switch c.Collation {
+		case "NOCASE":
+			v = asciiLower(x)
+		case "RTRIM":
+			v = strings.TrimRight(x, " ")
+		}
+	case float64:
+		if c.Computed {
+			x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+			v = x
+		}
+		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			v = int64(x)
+		}
+	}
+	return string(task.AppendValue(nil, v)) + "\x1f"
+}
+
+func asciiLower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// orderTail prints the ORDER BY of a statement without its LIMIT, with a blank in front.
+func (d *detector) orderTail(s *ast.SelectStmt) string {
+	text := d.p.Tail(s)
+	if limit := sqlast.Last(s).Limit; limit != nil {
+		end := " LIMIT " + d.p.Expr(limit.Count)
+		if limit.Offset != nil {
+			end += " OFFSET " + d.p.Expr(limit.Offset)
+		}
+		text = strings.TrimSuffix(text, end)
+	}
+	return text
+}
+
+// rowText writes a row so that texts are equal where rows count as equal.
+func rowText(row task.Row, output []sqlast.Column) string {
+	var b []byte
+	for i, v := range row {
+		if x, ok := v.(float64); ok && i < len(output) && output[i].Computed {
+			v, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64)
+		}
+		b = append(task.AppendValue(b, v), 0x1f)
+	}
+	return string(b)
+}

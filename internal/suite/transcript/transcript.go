@@ -1,0 +1,240 @@
+// Package transcript is the append-only record of an episode: what the agent did, what the environment answered, what
+// it decided in secret, and how the episode ended. Grading reads nothing else of an episode. It must never know how
+// episodes are run, and it holds no clock: times stand in the run's store, outside digests.
+package transcript
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Format is the version of the encoding.
+const Format = "seatrial.transcript/1"
+
+// Header names an episode. ID is a hash of the other fields but Format.
+type Header struct {
+	Format   string `json:"format"`
+	ID       string `json:"id"`
+	Suite    string `json:"suite"` // digest of the suite
+	Instance string `json:"instance"`
+	Task     string `json:"task"`
+	Agent    string `json:"agent"` // a policy, or PROVIDER/NAME of a model
+	Protocol string `json:"protocol,omitempty"`
+	Arm      string `json:"arm,omitempty"` // what [Arm] writes
+	Trial    int    `json:"trial"`
+}
+
+// EpisodeID hashes what identifies an episode: suite, instance, agent, protocol, arm and trial.
+func EpisodeID(h Header) string {
+	return task.Hash(0, "episode", h.Suite, h.Instance, h.Agent, h.Protocol, h.Arm, fmt.Sprint(h.Trial))
+}
+
+// Kinds of events.
+const (
+	EventTurn     = "turn"     // the agent decided; carries usage and what could not be parsed
+	EventCall     = "call"     // a tool call and what came of it
+	EventAnswer   = "answer"   // the agent's answer
+	EventDecline  = "decline"  // the agent says that the request cannot be met
+	EventAsk      = "ask"      // the agent asks the user
+	EventJudge    = "judge"    // the agent says whether the request can be met at all
+	EventDecision = "decision" // what a condition did to a call; never shown to the agent
+	EventHint     = "hint"     // advice that the agent was given, in Text
+	EventBlock    = "block"    // code of the agent has ended: Block; its calls stand before
+	EventEnd      = "end"      // the last event
+)
+
+// Ends of an episode.
+const (
+	EndAnswered = "answered"
+	EndDeclined = "declined"
+	EndJudged   = "judged"
+	EndCalled   = "called"  // calls were made of tools that cannot be run: they are what is graded
+	EndSilent   = "silent"  // the agent stopped without an act
+	EndBudget   = "budget"  // a budget ran out; Event.Budget names it
+	EndCrashed  = "crashed" // the agent's own program failed
+	// The ends below make an episode invalid: it leaves the denominator and is run again on resume.
+	EndProvider    = "provider"    // the model's provider failed
+	EndInternal    = "internal"    // Seatrial failed
+	EndInterrupted = "interrupted" // the run was stopped
+)
+
+// Valid says whether an episode that ended so counts.
+func Valid(end string) bool {
+	switch end {
+	case EndAnswered, EndDeclined, EndJudged, EndCalled, EndSilent, EndBudget, EndCrashed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Event is one line of a transcript. Kind says which fields are set.
+type Event struct {
+	Seq  int    `json:"seq"`  // from 1
+	Kind string `json:"kind"` // one of the Event constants
+	Turn int    `json:"turn"` // from 1; the turn in which it happened, 0 for what was before the first
+
+	// EventTurn
+	Decision *task.Turn `json:"decision,omitempty"` // without Actions, which follow as events
+
+	// EventCall, in the order of the actions of a turn
+	Label     string          `json:"label,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Attempt   int             `json:"attempt,omitempty"` // the number of the call to this tool, from 1
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Content   json.RawMessage `json:"content,omitempty"` // what the agent saw
+	Note      string          `json:"note,omitempty"`
+	Error     *task.ToolError `json:"error,omitempty"`
+	Rows      int             `json:"rows,omitempty"`
+	Handle    string          `json:"handle,omitempty"`     // of a data handle: the hash of its statement and values
+	Digest    string          `json:"digest,omitempty"`     // of the result on the world
+	Neighbour []string        `json:"neighbours,omitempty"` // of the same call on the world's neighbours
+	// where its values are not those of a plan's call that gives the same
+	Separated []Separation `json:"separated,omitempty"`
+	Resolved  bool         `json:"resolved,omitempty"` // an argument was a reference
+	Unlisted  bool         `json:"unlisted,omitempty"` // the tool was not shown to the agent
+	// In an open world: Found lists the tools that the call showed, the best first, and Unfound says that the tool had
+	// been shown by no call of an earlier turn.
+	Found   []string `json:"found,omitempty"`
+	Unfound bool     `json:"unfound,omitempty"`
+
+	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for. EventJudge: true
+	// or false.
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Lenient bool            `json:"lenient,omitempty"`
+	Columns []string        `json:"columns,omitempty"`
+	Result  []task.Row      `json:"result,omitempty"`
+
+	// EventDecline, EventAsk, EventJudge and EventHint. Where a user answered what was asked, Note holds the reply, and
+	// Condition and Detail say what the user made of it.
+	Text string `json:"text,omitempty"`
+
+	// EventDecision
+	Condition string          `json:"condition,omitempty"`
+	Applied   bool            `json:"applied,omitempty"`
+	Detail    json.RawMessage `json:"detail,omitempty"`
+
+	// EventBlock
+	Block *task.Block `json:"block,omitempty"`
+
+	// EventEnd
+	End     string      `json:"end,omitempty"`
+	Budget  string      `json:"budget,omitempty"` // turns, calls, tokens or wall
+	Message string      `json:"message,omitempty"`
+	Usage   *task.Usage `json:"usage,omitempty"` // of the whole episode
+	Turns   int         `json:"turns,omitempty"`
+	Calls   int         `json:"calls,omitempty"`
+	Open    bool        `json:"open,omitempty"` // the agent was shown no tools but those that find tools
+	// Gold is the right answer on the world of the episode, where that is a fresh one ([Arm] says which); nil on the
+	// published one.
+	Gold *task.Gold `json:"gold,omitempty"`
+}
+
+// Separation is what a call and a call of a plan give on neighbours whose rows tell the values of the two apart:
+// digests in the order of these neighbours, those on which both give no row left out.
+type Separation struct {
+	Plan    string   `json:"plan"` // its kind
+	Call    string   `json:"call"` // its label
+	Own     []string `json:"own"`
+	Planned []string `json:"planned"`
+}
+
+// Transcript is a whole episode.
+type Transcript struct {
+	Header Header
+	Events []Event
+}
+
+// Append adds an event and numbers it.
+func (t *Transcript) Append(e Event) {
+	e.Seq = len(t.Events) + 1
+	if len(t.Events) == cap(t.Events) { // events are large: long episodes copy them less often so
+		t.Events = slices.Grow(t.Events, max(4, len(t.Events)))
+	}
+	t.Events = append(t.Events, e)
+}
+
+// End gives the last event if it is an end, else nil.
+func (t *Transcript) End() *Event {
+	if n := len(t.Events); n > 0 && t.Events[n-1].Kind == EventEnd {
+		return &t.Events[n-1]
+	}
+	return nil
+}
+
+// Encode writes the header and the events as JSON Lines.
+func (t *Transcript) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	line, err := task.Marshal(t.Header)
+	if err != nil {
+		return nil, fmt.Errorf("transcript %s: %w", t.Header.ID, err)
+	}
+	b.Write(line)
+	b.WriteByte('\n')
+	for i := range t.Events {
+		if line, err = task.Marshal(&t.Events[i]); err != nil {
+			return nil, fmt.Errorf("transcript %s, event %d: %w", t.Header.ID, i+1, err)
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+// Decode reads what Encode writes. Unknown fields and kinds, events out of their order and a last line that is cut
+// short are errors; errors name the line. That the last event is an end is not asked: see [Transcript.End].
+func Decode(data []byte) (*Transcript, error) {
+	t := &Transcript{}
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		return nil, fmt.Errorf("transcript line %d: it does not end", bytes.Count(data, []byte("\n"))+1)
+	}
+	for n, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
+		if n == 0 {
+			if err := task.DecodeStrict(line, &t.Header); err != nil {
+				return nil, fmt.Errorf("transcript line 1: %w", err)
+			}
+			if t.Header.Format != Format {
+				return nil, fmt.Errorf("transcript line 1: format %q, want %q", t.Header.Format, Format)
+			}
+			continue
+		}
+		var e Event
+		if err := task.DecodeStrict(line, &e); err != nil {
+			return nil, fmt.Errorf("transcript line %d: %w", n+1, err)
+		}
+		if e.Seq != n {
+			return nil, fmt.Errorf("transcript line %d: event number %d, want %d", n+1, e.Seq, n)
+		}
+		if !isKind(e.Kind) {
+			return nil, fmt.Errorf("transcript line %d: unknown kind of event %q", n+1, e.Kind)
+		}
+		t.Events = append(t.Events, e)
+	}
+	return t, nil
+}
+
+func isKind(kind string) bool {
+	switch kind {
+	case EventTurn, EventCall, EventAnswer, EventDecline, EventAsk, EventJudge, EventDecision, EventHint, EventBlock,
+		EventEnd:
+		return true
+	default:
+		return false
+	}
+}
+
+// Digest hashes the encoding.
+func (t *Transcript) Digest() (string, error) {
+	data, err := t.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}

@@ -1,0 +1,138 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// Canonical gives the rows that an answer stands for, each as a text, in the order of these texts. Two answers that
+// give the same list are one vote where answers are counted: it is what [Gold.Accepts] takes for equal as far as that
+// can be told without gold.
+//
+//   - The rows are a bag. A scalar is a row of one cell, a list the rows of its elements, a record one row, an object of
+//     lists of one length the rows that its columns make; a text that is a JSON list or object is that.
+//   - The cells of a row stand in the order in which they are given; names do not count.
+//   - Numbers are equal by value, texts that are numbers and true and false among them; reals are rounded to nine significant
+//     digits. Other texts are equal byte for byte.
+//   - What stands for no value, and JSON that is none, is equal to itself alone. Nothing is extracted from prose.
+func (a Answer) Canonical() []string {
+	var rows []string
+	if a.Result != nil {
+		for _, row := range cellsOf(a.Result.Rows) {
+			var key []byte
+			for i := range row {
+				key = appendCanonical(key, &row[i])
+			}
+			rows = append(rows, string(key))
+		}
+	} else {
+		rows = canonicalRows(bytes.TrimSpace(a.JSON))
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+func canonicalRows(raw json.RawMessage) []string {
+	if !json.Valid(raw) {
+		return []string{string(appendOpaque(nil, raw))}
+	}
+	var rows []string
+	switch raw[0] {
+	case '[':
+		for _, element := range elements(raw) {
+			rows = append(rows, canonicalRow(element))
+		}
+		return rows
+	case '{':
+		if columns, height := columnsOf(raw); height >= 0 {
+			for r := range height {
+				var key []byte
+				for _, column := range columns {
+					key = appendCanonicalJSON(key, column[r])
+				}
+				rows = append(rows, string(key))
+			}
+			return rows
+		}
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			break
+		}
+		if whole := jsonDocument(text); whole != nil {
+			return canonicalRows(whole)
+		}
+		c := textCell(UnescapeText(text))
+		return []string{string(appendCanonical(nil, &c))}
+	}
+	return []string{canonicalRow(raw)}
+}
+
+// columnsOf reads an object whose values are all lists, of one length; height is -1 for anything else.
+func columnsOf(raw json.RawMessage) (columns [][]json.RawMessage, height int) {
+	_, values := members(raw)
+	height = -1
+	for _, v := range values {
+		if v[0] != '[' {
+			return nil, -1
+		}
+		column := elements(v)
+		if height >= 0 && len(column) != height {
+			return nil, -1
+		}
+		columns, height = append(columns, column), len(column)
+	}
+	return columns, height
+}
+
+func canonicalRow(raw json.RawMessage) string {
+	cells := []json.RawMessage{raw}
+	switch raw[0] {
+	case '[':
+		cells = elements(raw)
+	case '{':
+		if _, blob := blobCell(raw); !blob {
+			_, cells = members(raw)
+		}
+	}
+	var key []byte
+	for _, c := range cells {
+		key = appendCanonicalJSON(key, c)
+	}
+	return string(key)
+}
+
+func appendCanonicalJSON(key []byte, raw json.RawMessage) []byte {
+	c := scalarCell(raw)
+	if c.nested {
+		return appendOpaque(key, raw)
+	}
+	return appendCanonical(key, &c)
+}
+
+// significant is how many digits of a real count.
+const significant = 9
+
+// appendCanonical appends a cell so that no cell's key begins another's.
+func appendCanonical(key []byte, c *cell) []byte {
+	switch {
+	case c.numeric && c.whole:
+		return append(strconv.AppendInt(append(key, 'n'), c.integer, 10), ';')
+	case c.numeric:
+		return append(strconv.AppendFloat(append(key, 'n'), c.real, 'g', significant, 64), ';')
+	default:
+		return appendKey(key, c, false)
+	}
+}
+
+// appendOpaque appends JSON that is no value, and what is not JSON.
+func appendOpaque(key []byte, raw []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) == nil {
+		raw = b.Bytes()
+	}
+	key = append(strconv.AppendInt(append(key, 'x'), int64(len(raw)), 10), ':')
+	return append(key, raw...)
+}

@@ -1,0 +1,300 @@
+package task
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Marshal encodes v in the one encoding of artefacts: no HTML escapes, map keys sorted, struct fields in their order.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// DecodeStrict decodes one JSON value into v; unknown fields and trailing data are errors.
+func DecodeStrict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("data after the JSON value")
+	}
+	return nil
+}
+
+// DecodeValue decodes any JSON value: numbers written as integers that fit become int64, other numbers float64;
+// objects become map[string]any, lists []any.
+func DecodeValue(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("data after the JSON value")
+	}
+	return plain(v), nil
+}
+
+// plain replaces json.Number by int64 or float64 at every depth.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return number(string(v))
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+	}
+	return v
+}
+
+func number(text string) any {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i
+	}
+	f, _ := strconv.ParseFloat(text, 64) // out of range gives ±Inf, which is what SQLite reads too
+	return f
+}
+
+// AppendValue appends the JSON of a SQLite value. Infinities, which JSON cannot write, stand as 9e999 and -9e999, as
+// SQLite's own JSON functions write them. Text is made valid UTF-8.
+func AppendValue(dst []byte, v Value) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloat(dst, v)
+	case string:
+		return appendString(dst, v)
+	case Blob:
+		dst = append(dst, `{"$blob":"`...)
+		dst = hex.AppendEncode(dst, v)
+		return append(dst, `"}`...)
+	default:
+		panic(fmt.Sprintf("universe: %T is not a SQLite value", v))
+	}
+}
+
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(dst, "9e999"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-9e999"...)
+	case math.IsNaN(f):
+		return append(dst, "null"...)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'g', -1, 64)
+	// A real that is a whole number keeps its decimal point, so that 1.0 and 1 stay apart.
+	if !bytes.ContainsAny(dst[start:], ".e") {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+func appendString(dst []byte, s string) []byte {
+	plainText := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x80 {
+			plainText = false
+			break
+		}
+	}
+	if plainText {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
+	text, err := Marshal(strings.ToValidUTF8(s, "\uFFFD"))
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return append(dst, text...)
+}
+
+// MarshalJSON writes the row as an array.
+func (r Row) MarshalJSON() ([]byte, error) {
+	dst := []byte{'['}
+	for i, v := range r {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendValue(dst, v)
+	}
+	return append(dst, ']'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Row) UnmarshalJSON(data []byte) error {
+	v, err := DecodeValue(data)
+	if err != nil {
+		return err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return errors.New("a row must be a list")
+	}
+	row := make(Row, len(list))
+	for i := range list {
+		if row[i], err = SQLiteValue(list[i]); err != nil {
+			return fmt.Errorf("column %d: %w", i+1, err)
+		}
+	}
+	*r = row
+	return nil
+}
+
+// SQLiteValue turns a decoded JSON value into a SQLite value: true and false become 1 and 0; lists and objects, other
+// than a blob's, are errors.
+func SQLiteValue(v any) (Value, error) {
+	switch v := v.(type) {
+	case nil, int64, float64, string, Blob:
+		return v, nil
+	case bool:
+		if v {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	case map[string]any:
+		if text, ok := v["$blob"].(string); ok && len(v) == 1 {
+			b, err := hex.DecodeString(text)
+			return Blob(b), err
+		}
+	}
+	return nil, fmt.Errorf("%s is not a single value", JSONType(v))
+}
+
+// JSONType names the JSON type of a decoded value, as specifications name it.
+func JSONType(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case int64:
+		return "integer"
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return "integer"
+		}
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}
+
+// appendAny appends the JSON of a decoded value; reals keep their decimal point at every depth.
+func appendAny(dst []byte, v any) ([]byte, error) {
+	var err error
+	switch v := v.(type) {
+	case float64:
+		return appendFloat(dst, v), nil
+	case []any:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = appendAny(dst, e); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case map[string]any:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		dst = append(dst, '{')
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendString(dst, name), ':')
+			if dst, err = appendAny(dst, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, '}'), nil
+	default:
+		text, err := Marshal(v)
+		return append(dst, text...), err
+	}
+}
+
+// MarshalJSON writes arguments so that they are read back as the same values: 1.0 does not become 1.
+func (c Call) MarshalJSON() ([]byte, error) {
+	arguments, err := appendAny(nil, c.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	return Marshal(struct {
+		Label     string          `json:"label"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{c.Label, c.Tool, arguments})
+}
+
+// MarshalJSON writes the value so that it is read back as the same SQLite value.
+func (l Literal) MarshalJSON() ([]byte, error) {
+	type bare Literal
+	return Marshal(struct {
+		Value json.RawMessage `json:"value"`
+		bare
+	}{AppendValue(nil, l.Value), bare(l)})
+}
+
+// UnmarshalJSON reads the arguments' numbers as int64 or float64.
+func (c *Call) UnmarshalJSON(data []byte) error {
+	type bare Call
+	if err := DecodeStrict(data, (*bare)(c)); err != nil {
+		return err
+	}
+	for name := range c.Arguments {
+		c.Arguments[name] = plain(c.Arguments[name])
+	}
+	return nil
+}
+
+// UnmarshalJSON reads the value as a SQLite value.
+func (l *Literal) UnmarshalJSON(data []byte) error {
+	type bare Literal
+	if err := DecodeStrict(data, (*bare)(l)); err != nil {
+		return err
+	}
+	v, err := SQLiteValue(plain(l.Value))
+	l.Value = v
+	return err
+}

@@ -1,0 +1,1289 @@
+package task
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The one comparison of results. internal/judge/grade/RULES.md states the same rules for readers.
+//
+// There are two questions, and both are decided cell by cell and then as bags of rows, or as lists of tie blocks:
+//
+//   - Is this result, which SQLite returned, right? [Gold.Holds] compares by SQLite's equality.
+//   - Is this answer, which an agent wrote, right? [Gold.Accepts] compares by what JSON can say.
+
+// Tolerances for computed reals ([Column].Computed): two reals are equal if they differ by at most RelativeTolerance of
+// the larger magnitude, or by at most AbsoluteTolerance.
+const (
+	RelativeTolerance = 1e-6
+	AbsoluteTolerance = 1e-12
+)
+
+// Answer is what an agent answered.
+type Answer struct {
+	// JSON is the answer as given: a scalar, a list, a record or an object of columns.
+	JSON json.RawMessage
+	// Result, where it is set, is what the answer stands for, because it was a reference; JSON is then not read.
+	Result *Result
+	// Lenient says that the protocol extracted the answer from prose. Such an answer is never strictly right.
+	Lenient bool
+}
+
+// Verdict says whether an answer is right.
+type Verdict struct {
+	Strict  bool   // right as given
+	Lenient bool   // right as given, or after extraction from prose by a stated rule
+	Rule    string // the extraction rule that made it right: one of the Rule constants; "" where Strict or wrong
+	// Difference is the first way in which the answer as given differs from gold: one of the Diff constants, "" where
+	// Strict.
+	Difference string
+}
+
+// Ways in which an answer differs from gold, in the order in which they are looked for.
+const (
+	DiffNoRows     = "no_rows_expected" // gold is not a result: no answer can be right
+	DiffNoAnswer   = "no_answer"        // nothing was given
+	DiffUnreadable = "unreadable"       // not JSON
+	DiffProse      = "prose"            // right only after extraction
+	DiffColumns    = "wrong_columns"    // cannot be read as rows of gold's width and keys
+	DiffOrder      = "wrong_order"      // the right bag of rows, in a wrong order
+	DiffDuplicates = "wrong_duplicates" // the right distinct rows, some too often or not often enough
+	DiffMissing    = "missing_rows"     // a part of gold
+	DiffExtra      = "extra_rows"       // gold and more
+	DiffValues     = "wrong_values"     // anything else
+)
+
+// Rules by which an answer is extracted from prose, in the order in which they are tried. The first that finds anything
+// decides, so extraction never depends on gold.
+const (
+	RuleProtocol = "protocol" // the protocol's own extraction
+	RuleWrapper  = "wrapper"  // an object with one key around a list or an object
+	RuleJSON     = "json"     // the rest after the marker is JSON
+	RuleFenced   = "fenced"   // the last fenced block
+	RuleEmbedded = "embedded" // the last JSON list or object inside the text
+	RuleTable    = "table"    // the last Markdown table
+	RuleBullets  = "bullets"  // bulleted or numbered lines
+	RuleQuotes   = "quotes"   // quoted spans
+	RuleText     = "text"     // the text itself, or the only number in it
+)
+
+// Answers lists the right results that gold stands for: itself, or the alternatives of GoldAnyOf; none for other kinds.
+func (g *Gold) Answers() []*Gold {
+	switch g.Kind {
+	case GoldRows:
+		return []*Gold{g}
+	case GoldAnyOf:
+		var list []*Gold
+		for i := range g.Alternatives {
+			list = append(list, g.Alternatives[i].Answers()...)
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// Longest gives the number of rows of the longest right result, 0 where there is none.
+func (g *Gold) Longest() int {
+	n := 0
+	for _, a := range g.Answers() {
+		n = max(n, len(a.Rows))
+	}
+	return n
+}
+
+// Ordered says whether the order of rows counts in a right result.
+func (g *Gold) Ordered() bool {
+	return slices.ContainsFunc(g.Answers(), func(a *Gold) bool { return a.Blocks != nil })
+}
+
+// Holds says whether a result that SQLite returned is gold: as many columns, in gold's order (names do not count), and
+// the same rows as a bag, or block by block where gold is ordered. Values are equal as in SQLite: an integer and a real
+// are equal if they are numerically equal, texts and blobs byte for byte, NULL equals NULL. Reals in computed columns
+// are equal within the tolerance. Of GoldAnyOf any alternative will do; other kinds hold no result.
+func (g *Gold) Holds(r *Result) bool {
+	switch g.Kind {
+	case GoldRows:
+	case GoldAnyOf:
+		return slices.ContainsFunc(g.Alternatives, func(a Gold) bool { return a.Holds(r) })
+	default:
+		return false
+	}
+	width := g.width()
+	if len(r.Columns) != width || len(r.Rows) != len(g.Rows) || !g.consistent() {
+		return false
+	}
+	for _, row := range r.Rows {
+		if len(row) != width {
+			return false
+		}
+	}
+	computed := g.computed()
+	if g.holdsInOrder(r, computed) {
+		return true
+	}
+	c := comparison{computed: computed, match: holdsCell}
+	return c.sameBlocks(cellsOf(g.Rows), cellsOf(r.Rows), g.Blocks)
+}
+
+// holdsInOrder is the common case, decided without building anything.
+func (g *Gold) holdsInOrder(r *Result, computed []bool) bool {
+	for i, row := range g.Rows {
+		for j, v := range row {
+			if !sqliteEqual(v, r.Rows[i][j], computed[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Accepts judges an agent's answer by the rules of internal/judge/grade/RULES.md. It never fails and never panics,
+// whatever the answer is.
+func (g *Gold) Accepts(a Answer) Verdict {
+	switch g.Kind {
+	case GoldRows:
+		return g.accepts(a)
+	case GoldAnyOf:
+		best := Verdict{Difference: DiffNoRows}
+		for i := range g.Alternatives {
+			v := g.Alternatives[i].Accepts(a)
+			if v.Strict {
+				return v
+			}
+			if i == 0 || v.Lenient && !best.Lenient {
+				best = v
+			}
+		}
+		return best
+	default:
+		return Verdict{Difference: DiffNoRows}
+	}
+}
+
+// Digests gives, for every right answer, the digests that [Result.Digest] gives of its rows as a bag and, where gold is
+// ordered, of its rows in the order in which they are listed: a call whose digest is among them returned gold. (The
+// converse does not hold: rows of one tie block may come in another order, and 1 and 1.0 have different digests.)
+func (g *Gold) Digests() []string {
+	switch g.Kind {
+	case GoldRows:
+		r := &Result{Rows: g.Rows}
+		if g.Blocks == nil {
+			return []string{r.Digest(false)}
+		}
+		return []string{r.Digest(false), r.Digest(true)}
+	case GoldAnyOf:
+		var digests []string
+		for i := range g.Alternatives {
+			digests = append(digests, g.Alternatives[i].Digests()...)
+		}
+		return digests
+	default:
+		return nil
+	}
+}
+
+func (g *Gold) accepts(a Answer) Verdict {
+	if !g.consistent() {
+		return Verdict{Difference: DiffNoRows}
+	}
+	target := newTarget(g)
+	v := target.judge(a)
+	if a.Lenient {
+		if v.Strict {
+			v = Verdict{Lenient: true, Rule: RuleProtocol, Difference: DiffProse}
+		} else if v.Lenient {
+			v.Rule = RuleProtocol
+		}
+	}
+	return v
+}
+
+// width is the number of columns; rows decide where columns are not listed.
+func (g *Gold) width() int {
+	if len(g.Columns) == 0 && len(g.Rows) > 0 {
+		return len(g.Rows[0])
+	}
+	return len(g.Columns)
+}
+
+func (g *Gold) computed() []bool {
+	computed := make([]bool, g.width())
+	for i := range g.Columns {
+		computed[i] = g.Columns[i].Computed
+	}
+	return computed
+}
+
+// consistent says whether rows and blocks fit together. A gold that does not is no gold: it accepts nothing.
+func (g *Gold) consistent() bool {
+	width := g.width()
+	for _, row := range g.Rows {
+		if len(row) != width {
+			return false
+		}
+	}
+	if g.Blocks == nil {
+		return true
+	}
+	rest := len(g.Rows)
+	for _, n := range g.Blocks {
+		if n < 0 || n > rest {
+			return false
+		}
+		rest -= n
+	}
+	return rest == 0
+}
+
+// target is a gold made ready for judging answers.
+type target struct {
+	comparison
+	rows   [][]cell
+	blocks []int
+	width  int
+	keys   map[string]int // the place of each key
+	folded bool           // keys are compared without case
+}
+
+func newTarget(g *Gold) *target {
+	t := &target{
+		comparison: comparison{computed: g.computed(), match: acceptsCell},
+		rows:       cellsOf(g.Rows),
+		blocks:     g.Blocks,
+		width:      g.width(),
+		folded:     true,
+	}
+	if !t.index(g.Columns) {
+		t.folded = false // two keys differ in case alone
+		t.index(g.Columns)
+	}
+	return t
+}
+
+func (t *target) index(columns []Column) bool {
+	t.keys = make(map[string]int, len(columns))
+	unique := true
+	for i := range columns {
+		key := t.key(columns[i].Name)
+		if _, taken := t.keys[key]; taken {
+			unique = false
+			continue
+		}
+		t.keys[key] = i
+	}
+	return unique
+}
+
+func (t *target) key(name string) string {
+	name = strings.TrimSpace(name)
+	if t.folded {
+		name = strings.ToLower(name)
+	}
+	return name
+}
+
+// judge tries the readings of an answer as given, then those of the prose in it.
+func (t *target) judge(a Answer) Verdict {
+	if a.Result != nil {
+		return t.verdict(t.readResult(a.Result))
+	}
+	raw := json.RawMessage(bytes.TrimSpace(a.JSON))
+	if len(raw) == 0 {
+		return Verdict{Difference: DiffNoAnswer}
+	}
+	if !json.Valid(raw) {
+		return Verdict{Difference: DiffUnreadable}
+	}
+	v := t.verdict(t.read(raw))
+	if v.Strict {
+		return v
+	}
+	var found []json.RawMessage
+	var rule string
+	switch raw[0] {
+	case '"':
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return v
+		}
+		// A text that is JSON as a whole, or an escaped `$`, is no prose: nothing has to be extracted from it.
+		if whole := jsonDocument(text); whole != nil {
+			if v = t.verdict(t.read(whole)); v.Strict {
+				return v
+			}
+		}
+		if plain := UnescapeText(text); plain != text {
+			if w := t.verdict([][]cell{{textCell(plain)}}, t.width == 1); w.Strict {
+				return w
+			}
+		}
+		found, rule = extract(text)
+	case '{':
+		if _, values := members(raw); len(values) == 1 && (values[0][0] == '[' || values[0][0] == '{') {
+			found, rule = values, RuleWrapper
+		}
+	}
+	for _, f := range found {
+		if t.verdict(t.read(f)).Strict {
+			return Verdict{Lenient: true, Rule: rule, Difference: DiffProse}
+		}
+	}
+	return v
+}
+
+func (t *target) verdict(rows [][]cell, readable bool) Verdict {
+	if !readable {
+		return Verdict{Difference: DiffColumns}
+	}
+	if len(rows) == len(t.rows) && t.sameBlocks(t.rows, rows, t.blocks) {
+		return Verdict{Strict: true, Lenient: true}
+	}
+	return Verdict{Difference: t.difference(t.rows, rows)}
+}
+
+// readResult reads what a reference stands for as the list of records that the agent would have had to type.
+func (t *target) readResult(r *Result) ([][]cell, bool) {
+	place, ok := t.places(r.Columns)
+	if !ok {
+		return nil, false
+	}
+	rows := make([][]cell, len(r.Rows))
+	for i, row := range r.Rows {
+		if len(row) != t.width {
+			return nil, false
+		}
+		rows[i] = make([]cell, t.width)
+		for j, v := range row {
+			rows[i][place[j]] = cellOf(v)
+		}
+	}
+	return rows, true
+}
+
+// places gives the gold column of each key: by name where the keys are exactly gold's, in gold's order otherwise. A key
+// of gold's that stands at the place of another is a contradiction.
+func (t *target) places(keys []string) ([]int, bool) {
+	if len(keys) != t.width {
+		return nil, false
+	}
+	place := make([]int, len(keys))
+	if len(keys) == 1 {
+		return place, true
+	}
+	taken := make([]bool, len(keys))
+	exact, contradiction := true, false
+	for i, k := range keys {
+		at, known := t.keys[t.key(k)]
+		switch {
+		case !known:
+			exact = false
+		case taken[at]:
+			exact, contradiction = false, true
+		default:
+			place[i], taken[at] = at, true
+			contradiction = contradiction || at != i
+		}
+	}
+	if exact {
+		return place, true
+	}
+	for i := range place {
+		place[i] = i
+	}
+	return place, !contradiction
+}
+
+// read reads JSON as rows of gold's width, cells in gold's order.
+func (t *target) read(raw json.RawMessage) ([][]cell, bool) {
+	switch raw[0] {
+	case '[':
+		return t.readList(raw)
+	case '{':
+		if b, ok := blobCell(raw); ok && t.width == 1 {
+			return [][]cell{{b}}, true
+		}
+		return t.readObject(raw)
+	default:
+		return [][]cell{{scalarCell(raw)}}, t.width == 1
+	}
+}
+
+func (t *target) readList(raw json.RawMessage) ([][]cell, bool) {
+	list := elements(raw)
+	rows := make([][]cell, len(list))
+	for i, element := range list {
+		row, ok := t.readRow(element)
+		if !ok {
+			return nil, false
+		}
+		rows[i] = row
+	}
+	return rows, true
+}
+
+// readRow reads an element of a list: a list by position, a record by key or position, a scalar where gold has one
+// column.
+func (t *target) readRow(raw json.RawMessage) ([]cell, bool) {
+	switch raw[0] {
+	case '[':
+		values := elements(raw)
+		if len(values) != t.width {
+			return nil, false
+		}
+		row := make([]cell, t.width)
+		for i, v := range values {
+			row[i] = scalarCell(v)
+		}
+		return row, true
+	case '{':
+		if b, ok := blobCell(raw); ok && t.width == 1 {
+			return []cell{b}, true
+		}
+		keys, values := members(raw)
+		place, ok := t.places(keys)
+		if !ok {
+			return nil, false
+		}
+		row := make([]cell, t.width)
+		for i, v := range values {
+			row[place[i]] = scalarCell(v)
+		}
+		return row, true
+	default:
+		return []cell{scalarCell(raw)}, t.width == 1
+	}
+}
+
+// readObject reads a single record, or an object of columns: lists of one length under exactly gold's keys (under any
+// key where gold has one column). Under other keys an object of lists could as well be one of rows, and is not read.
+func (t *target) readObject(raw json.RawMessage) ([][]cell, bool) {
+	keys, values := members(raw)
+	lists := 0
+	for _, v := range values {
+		if v[0] == '[' {
+			lists++
+		}
+	}
+	if lists == 0 {
+		row, ok := t.readRow(raw)
+		return [][]cell{row}, ok
+	}
+	if lists != len(values) || len(values) != t.width {
+		return nil, false
+	}
+	place, ok := t.places(keys)
+	if !ok {
+		return nil, false
+	}
+	var rows [][]cell
+	for i, v := range values {
+		if _, known := t.keys[t.key(keys[i])]; !known && t.width > 1 {
+			return nil, false
+		}
+		column := elements(v)
+		if i == 0 {
+			rows = make([][]cell, len(column))
+			for r := range rows {
+				rows[r] = make([]cell, t.width)
+			}
+		}
+		if len(column) != len(rows) {
+			return nil, false
+		}
+		for r, c := range column {
+			rows[r][place[i]] = scalarCell(c)
+		}
+	}
+	return rows, true
+}
+
+// elements splits a valid JSON list, without looking into its elements.
+func elements(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// members splits a valid JSON object, keeping the order of its keys and those that occur twice.
+func members(raw json.RawMessage) (keys []string, values []json.RawMessage) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil, nil
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, nil
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, nil
+		}
+		name, _ := key.(string) // the token before a value is a key
+		keys, values = append(keys, name), append(values, value)
+	}
+	return keys, values
+}
+
+// cell is a value made ready for comparison.
+type cell struct {
+	value   Value   // what it is
+	decimal string  // canonical decimal, of what is given as a number
+	real    float64 // the nearest double, where numeric
+	integer int64   // exact, where whole
+	numeric bool    // a number, a text that is one, or true or false
+	whole   bool    // a whole number in the range of int64
+	boolean bool    // true or false; value is then 1 or 0
+	nested  bool    // a list or an object: equal to nothing
+}
+
+func cellsOf(rows []Row) [][]cell {
+	cells := make([][]cell, len(rows))
+	for i, row := range rows {
+		cells[i] = make([]cell, len(row))
+		for j, v := range row {
+			cells[i][j] = cellOf(v)
+		}
+	}
+	return cells
+}
+
+func cellOf(v Value) cell {
+	switch v := v.(type) {
+	case nil, Blob:
+		return cell{value: v}
+	case int64:
+		c := cell{value: v, decimal: strconv.FormatInt(v, 10), real: float64(v), numeric: true}
+		c.integer, c.whole = v, true
+		return c
+	case float64:
+		c := cell{value: v, real: v + 0, numeric: true} // + 0 turns -0 into 0
+		if v == math.Trunc(v) && v >= -(1<<63) && v < 1<<63 {
+			c.integer, c.whole = int64(v), true
+		}
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			c.decimal, _ = canonicalDecimal(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		return c
+	case string:
+		return textCell(v)
+	default:
+		return cell{nested: true}
+	}
+}
+
+// textCell reads a text, and the number that it is, if it is one by JSON's grammar but for surrounding white space. So
+// `007`, `1,000` and `0x10` are texts alone.
+func textCell(s string) cell {
+	c := cell{value: s}
+	if number := strings.TrimSpace(s); isNumber(number) {
+		n := numberCell(number)
+		c.real, c.integer, c.numeric, c.whole = n.real, n.integer, true, n.whole
+	}
+	return c
+}
+
+func numberCell(literal string) cell {
+	c := cell{numeric: true}
+	if c.decimal, _ = canonicalDecimal(literal); c.decimal != "" {
+		if i, err := strconv.ParseInt(c.decimal, 10, 64); err == nil {
+			c.value, c.integer, c.real, c.whole = i, i, float64(i), true
+			return c
+		}
+	}
+	c.real, _ = strconv.ParseFloat(literal, 64) // out of range gives ±Inf, which is what SQLite reads too
+	c.value = c.real
+	return c
+}
+
+func scalarCell(raw json.RawMessage) cell {
+	switch raw[0] {
+	case '"':
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return cell{nested: true}
+		}
+		return textCell(s)
+	case 't':
+		return cell{value: int64(1), real: 1, integer: 1, numeric: true, whole: true, boolean: true}
+	case 'f':
+		return cell{value: int64(0), numeric: true, whole: true, boolean: true}
+	case 'n':
+		return cell{}
+	case '[':
+		return cell{nested: true}
+	case '{':
+		if b, ok := blobCell(raw); ok {
+			return b
+		}
+		return cell{nested: true}
+	default:
+		return numberCell(string(raw))
+	}
+}
+
+// blobCell reads {"$blob": "<hex>"}.
+func blobCell(raw json.RawMessage) (cell, bool) {
+	if raw[0] != '{' || !bytes.Contains(raw, []byte(`"$blob"`)) {
+		return cell{}, false
+	}
+	keys, values := members(raw)
+	if len(keys) != 1 || keys[0] != "$blob" || values[0][0] != '"' {
+		return cell{}, false
+	}
+	var text string
+	if json.Unmarshal(values[0], &text) != nil {
+		return cell{}, false
+	}
+	b, err := hex.DecodeString(text)
+	return cell{value: Blob(b)}, err == nil
+}
+
+// maxExponent bounds the length of a canonical decimal. A double's range is within it.
+const maxExponent = 400
+
+// canonicalDecimal writes a JSON number without exponent, leading or trailing zeros: 1e3 is 1000, 1.50 is 1.5, -0 is 0.
+// It reports false for numbers beyond 10^±400.
+func canonicalDecimal(literal string) (string, bool) {
+	negative := strings.HasPrefix(literal, "-")
+	mantissa := strings.TrimPrefix(literal, "-")
+	exponent := 0
+	var exponentErr error
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		exponent, exponentErr = strconv.Atoi(mantissa[i+1:])
+		mantissa = mantissa[:i]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0", true
+	}
+	if exponentErr != nil || exponent > 1<<40 || exponent < -(1<<40) {
+		return "", false
+	}
+	point := len(digits) - len(fraction) + exponent // digits before the decimal point
+	digits = strings.TrimRight(digits, "0")
+	if point > maxExponent || point < -maxExponent {
+		return "", false
+	}
+	var b strings.Builder
+	if negative {
+		b.WriteByte('-')
+	}
+	switch {
+	case point <= 0:
+		b.WriteString("0.")
+		b.WriteString(strings.Repeat("0", -point))
+		b.WriteString(digits)
+	case point >= len(digits):
+		b.WriteString(digits)
+		b.WriteString(strings.Repeat("0", point-len(digits)))
+	default:
+		b.WriteString(digits[:point])
+		b.WriteByte('.')
+		b.WriteString(digits[point:])
+	}
+	return b.String(), true
+}
+
+// isNumber says whether s is a number by JSON's grammar.
+func isNumber(s string) bool {
+	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+		return false
+	}
+	return json.Valid([]byte(s))
+}
+
+// acceptsCell says whether a cell of an answer is gold's.
+func acceptsCell(gold, got *cell, computed bool) bool {
+	if got.nested {
+		return false
+	}
+	switch v := gold.value.(type) {
+	case nil:
+		return got.value == nil && !gold.nested
+	case int64:
+		return got.whole && got.integer == v
+	case float64:
+		if !got.numeric || got.boolean {
+			return false
+		}
+		if computed {
+			return near(v, got.real)
+		}
+		return got.real == gold.real && (!got.whole || wholeEquals(got.integer, v))
+	case string:
+		if text, ok := got.value.(string); ok {
+			return text == v || validText(text) == validText(v)
+		}
+		return got.decimal != "" && got.decimal == v
+	case Blob:
+		b, ok := got.value.(Blob)
+		return ok && bytes.Equal(b, v)
+	default:
+		return false
+	}
+}
+
+func holdsCell(gold, got *cell, computed bool) bool {
+	return sqliteEqual(gold.value, got.value, computed)
+}
+
+// sqliteEqual compares two values as SQLite's IS does under the BINARY collation, and reals of computed columns within
+// the tolerance.
+func sqliteEqual(gold, got Value, computed bool) bool {
+	switch g := gold.(type) {
+	case nil:
+		return got == nil
+	case int64:
+		switch v := got.(type) {
+		case int64:
+			return g == v
+		case float64:
+			return wholeEquals(g, v)
+		}
+	case float64:
+		switch v := got.(type) {
+		case int64:
+			return wholeEquals(v, g) || computed && near(g, float64(v))
+		case float64:
+			return g == v || computed && near(g, v)
+		}
+	case string:
+		v, ok := got.(string)
+		return ok && g == v
+	case Blob:
+		v, ok := got.(Blob)
+		return ok && bytes.Equal(g, v)
+	}
+	return false
+}
+
+// wholeEquals compares an integer with a real exactly, beyond 2^53 too.
+func wholeEquals(i int64, f float64) bool {
+	return f >= -(1<<63) && f < 1<<63 && f == math.Trunc(f) && int64(f) == i
+}
+
+func near(a, b float64) bool {
+	if a == b {
+		return true
+	}
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return false
+	}
+	return math.Abs(a-b) <= max(AbsoluteTolerance, RelativeTolerance*max(math.Abs(a), math.Abs(b)))
+}
+
+// validText is what JSON can say of a text: SQLite may hold bytes that are not UTF-8.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// comparison compares bags of rows, given how two cells compare.
+type comparison struct {
+	computed []bool
+	match    func(gold, got *cell, computed bool) bool
+}
+
+func (c *comparison) sameRow(gold, got []cell) bool {
+	for i := range gold {
+		if !c.match(&gold[i], &got[i], c.computed[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameBlocks compares lists of tie blocks; a nil list of sizes means one block. Both sides have as many rows.
+func (c *comparison) sameBlocks(gold, got [][]cell, blocks []int) bool {
+	if blocks == nil {
+		return c.sameBag(gold, got)
+	}
+	for _, n := range blocks {
+		if !c.sameBag(gold[:n], got[:n]) {
+			return false
+		}
+		gold, got = gold[n:], got[n:]
+	}
+	return true
+}
+
+func (c *comparison) sameBag(gold, got [][]cell) bool {
+	inOrder := true
+	for i := range gold {
+		if !c.sameRow(gold[i], got[i]) {
+			inOrder = false
+			break
+		}
+	}
+	if inOrder {
+		return true
+	}
+	buckets := c.buckets(gold, got)
+	for _, b := range buckets {
+		if len(b.gold) != len(b.got) {
+			return false
+		}
+	}
+	for _, b := range buckets {
+		if c.pairs(b) != len(b.gold) {
+			return false
+		}
+	}
+	return true
+}
+
+// difference names how two bags differ that do not compare equal.
+func (c *comparison) difference(gold, got [][]cell) string {
+	pairs, sameRows := 0, true
+	for _, b := range c.buckets(gold, got) {
+		pairs += c.pairs(b)
+		sameRows = sameRows && c.sameDistinct(b)
+	}
+	switch {
+	case pairs == len(gold) && pairs == len(got):
+		return DiffOrder
+	case sameRows:
+		return DiffDuplicates
+	case pairs == len(got):
+		return DiffMissing
+	case pairs == len(gold):
+		return DiffExtra
+	default:
+		return DiffValues
+	}
+}
+
+// bucket holds the rows of both sides that can be equal at all, as far as all but computed cells tell.
+type bucket struct{ gold, got [][]cell }
+
+func (c *comparison) buckets(gold, got [][]cell) map[string]*bucket {
+	buckets := make(map[string]*bucket, len(gold))
+	var key []byte
+	at := func(row []cell) *bucket {
+		key = key[:0]
+		for i := range row {
+			key = appendKey(key, &row[i], c.computed[i])
+		}
+		b := buckets[string(key)]
+		if b == nil {
+			b = &bucket{}
+			buckets[string(key)] = b
+		}
+		return b
+	}
+	for _, row := range gold {
+		b := at(row)
+		b.gold = append(b.gold, row)
+	}
+	for _, row := range got {
+		b := at(row)
+		b.got = append(b.got, row)
+	}
+	return buckets
+}
+
+// appendKey appends a key that is the same for any two cells that may match: the nearest double of whatever can be read
+// as a number, nothing more than that for a computed column.
+func appendKey(key []byte, c *cell, computed bool) []byte {
+	switch {
+	case c.nested:
+		return append(key, 'x')
+	case c.numeric && computed:
+		return append(key, 'r')
+	case c.numeric:
+		key = append(key, 'n')
+		key = strconv.AppendUint(key, math.Float64bits(c.real+0), 16)
+		return append(key, ';')
+	}
+	var text string
+	switch v := c.value.(type) {
+	case nil:
+		return append(key, '0')
+	case string:
+		key, text = append(key, 't'), validText(v)
+	case Blob:
+		key, text = append(key, 'b'), string(v)
+	}
+	key = strconv.AppendInt(key, int64(len(text)), 10)
+	key = append(key, ':')
+	return append(key, text...)
+}
+
+// maxMatching bounds the rows of one bucket for which a matching is searched, should pairing them in sorted order fail;
+// beyond it the sorted order alone decides. Only rows that agree in all but computed cells share a bucket, and with one
+// computed column the sorted order is always right, because the intervals of the tolerance are ordered like their
+// centres.
+const maxMatching = 512
+
+// pairs gives how many rows of a bucket can be matched one to one.
+func (c *comparison) pairs(b *bucket) int {
+	if len(b.gold) == 0 || len(b.got) == 0 {
+		return 0
+	}
+	gold, got := slices.Clone(b.gold), slices.Clone(b.got)
+	slices.SortStableFunc(gold, compareRows)
+	slices.SortStableFunc(got, compareRows)
+	paired := c.mergePairs(gold, got)
+	if paired == min(len(gold), len(got)) || max(len(gold), len(got)) > maxMatching {
+		return paired
+	}
+	return c.maximumMatching(gold, got)
+}
+
+// mergePairs pairs rows in sorted order, passing over those that come too early to have a partner.
+func (c *comparison) mergePairs(gold, got [][]cell) int {
+	paired := 0
+	for i, j := 0, 0; i < len(gold) && j < len(got); {
+		switch {
+		case c.sameRow(gold[i], got[j]):
+			paired++
+			i, j = i+1, j+1
+		case compareRows(gold[i], got[j]) <= 0:
+			i++
+		default:
+			j++
+		}
+	}
+	return paired
+}
+
+// maximumMatching finds a maximum bipartite matching by augmenting paths (Kuhn's algorithm).
+func (c *comparison) maximumMatching(gold, got [][]cell) int {
+	edges := make([][]int, len(gold))
+	for i := range gold {
+		for j := range got {
+			if c.sameRow(gold[i], got[j]) {
+				edges[i] = append(edges[i], j)
+			}
+		}
+	}
+	partner := make([]int, len(got)) // 1 + the gold row that each is matched with
+	visited := make([]int, len(got))
+	var augment func(i, round int) bool
+	augment = func(i, round int) bool {
+		for _, j := range edges[i] {
+			if visited[j] == round {
+				continue
+			}
+			visited[j] = round
+			if partner[j] == 0 || augment(partner[j]-1, round) {
+				partner[j] = i + 1
+				return true
+			}
+		}
+		return false
+	}
+	matched := 0
+	for i := range gold {
+		if augment(i, i+1) {
+			matched++
+		}
+	}
+	return matched
+}
+
+// sameDistinct says whether every row of either side of a bucket has an equal on the other.
+func (c *comparison) sameDistinct(b *bucket) bool {
+	if len(b.gold) == 0 || len(b.got) == 0 {
+		return false
+	}
+	if len(b.gold) > maxMatching || len(b.got) > maxMatching {
+		return len(b.gold) == len(b.got)
+	}
+	reached := make([]bool, len(b.got))
+	for _, g := range b.gold {
+		found := false
+		for j, a := range b.got {
+			if c.sameRow(g, a) {
+				found, reached[j] = true, true
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return !slices.Contains(reached, false)
+}
+
+// compareRows orders rows by their numbers first, so that equal rows come to stand at equal places.
+func compareRows(a, b []cell) int {
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if c := cmp.Or(compareBool(x.numeric, y.numeric), cmp.Compare(x.real, y.real)); c != 0 {
+			return c
+		}
+	}
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if c := cmp.Or(cmp.Compare(x.class(), y.class()), cmp.Compare(x.integer, y.integer)); c != 0 {
+			return c
+		}
+		if x.class() == classText {
+			if c := cmp.Compare(x.value.(string), y.value.(string)); c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
+const classText = 3
+
+func (c *cell) class() int {
+	switch c.value.(type) {
+	case nil:
+		return 0
+	case int64:
+		return 1
+	case float64:
+		return 2
+	case string:
+		return classText
+	default:
+		return 4
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// jsonDocument gives a text as JSON if all of it is a JSON list or object.
+func jsonDocument(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '[' && text[0] != '{' || !json.Valid([]byte(text)) {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// Limits of extraction, so that its time is linear in the text: longer texts are not searched, and after so many
+// brackets that begin no JSON the search for JSON inside a text gives up.
+const (
+	maxProse    = 64 << 10
+	maxBrackets = 64
+)
+
+var (
+	proseMarker = regexp.MustCompile(`(?i)\b(?:final\s+)?(?:answer|result)s?\b[*_\s]*(?:(?:is|are)\b\s*)?[:=][*_]*|` +
+		`(?i)\b(?:final\s+)?answers?\s+(?:is|are)\b`)
+	proseFence  = regexp.MustCompile("(?s)```[a-zA-Z0-9_-]*[ \t]*\r?\n(.*?)```")
+	proseBullet = regexp.MustCompile(`(?m)^[ \t]*(?:[-*•]|\d{1,4}[.)])[ \t]+(.*\S)[ \t]*\r?$`)
+	proseQuote  = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
+	proseNumber = regexp.MustCompile(`[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
+	thousands   = regexp.MustCompile(`^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	tableRule   = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$`)
+)
+
+// extract finds the answer in prose: what stands after the last marker (`Answer:`, `Final answer:`, `Result:`,
+// `the answer is`), or the whole text where there is none; in it, the first that is found of: JSON alone, the last
+// fenced block, the last JSON list or object, the last Markdown table, bulleted or numbered lines, quoted spans, the
+// text itself. The text itself has two readings: its line stripped of quotes, emphasis and the full stop, and the only
+// number in it.
+func extract(text string) (readings []json.RawMessage, rule string) {
+	if len(text) > maxProse {
+		return nil, ""
+	}
+	marked := false
+	if places := proseMarker.FindAllStringIndex(text, -1); places != nil {
+		text, marked = text[places[len(places)-1][1]:], true
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, ""
+	}
+	if marked && json.Valid([]byte(text)) {
+		return []json.RawMessage{json.RawMessage(text)}, RuleJSON
+	}
+	if blocks := proseFence.FindAllStringSubmatch(text, -1); blocks != nil {
+		block := strings.TrimSpace(blocks[len(blocks)-1][1])
+		if json.Valid([]byte(block)) {
+			return []json.RawMessage{json.RawMessage(block)}, RuleFenced
+		}
+		return texts(false, block), RuleFenced
+	}
+	if doc := embeddedJSON(text); doc != nil {
+		return []json.RawMessage{doc}, RuleEmbedded
+	}
+	if table := markdownTable(text); table != nil {
+		return []json.RawMessage{table}, RuleTable
+	}
+	if items := submatches(proseBullet, text); items != nil {
+		for i := range items {
+			items[i] = stripText(items[i])
+		}
+		return texts(true, items...), RuleBullets
+	}
+	if spans := submatches(proseQuote, text); spans != nil {
+		return texts(true, spans...), RuleQuotes
+	}
+	line := text
+	if marked {
+		line, _, _ = strings.Cut(text, "\n")
+	}
+	readings = texts(false, stripText(line))
+	if n, ok := onlyNumber(line); ok {
+		readings = append(readings, json.RawMessage(n))
+	}
+	return readings, RuleText
+}
+
+// texts writes texts as a JSON list, or the only one of them as a JSON string.
+func texts(list bool, items ...string) []json.RawMessage {
+	var b []byte
+	if list {
+		b = append(b, '[')
+	}
+	for i, s := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	if list {
+		b = append(b, ']')
+	}
+	return []json.RawMessage{b}
+}
+
+func submatches(pattern *regexp.Regexp, text string) []string {
+	var found []string
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		for _, s := range m[1:] {
+			if s != "" {
+				found = append(found, s)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// embeddedJSON gives the last non-empty JSON list or object inside a text that is not part of another.
+func embeddedJSON(text string) json.RawMessage {
+	var last json.RawMessage
+	failures := 0
+	for i := 0; i < len(text) && failures < maxBrackets; {
+		next := strings.IndexAny(text[i:], "[{")
+		if next < 0 {
+			break
+		}
+		i += next
+		var doc json.RawMessage
+		dec := json.NewDecoder(strings.NewReader(text[i:]))
+		if err := dec.Decode(&doc); err != nil {
+			failures++
+			i++
+			continue
+		}
+		if len(bytes.Trim(doc, "[]{} \t\r\n")) > 0 {
+			last = doc
+		}
+		i += int(dec.InputOffset())
+	}
+	return last
+}
+
+// markdownTable reads the last Markdown table as a list of records, cells as texts.
+func markdownTable(text string) json.RawMessage {
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 2; i >= 1; i-- {
+		rule := strings.TrimSpace(lines[i])
+		if !strings.Contains(rule, "|") || !tableRule.MatchString(rule) || !strings.Contains(lines[i-1], "|") {
+			continue
+		}
+		header := tableCells(lines[i-1])
+		records := []byte{'['}
+		for n, line := range lines[i+1:] {
+			if !strings.Contains(line, "|") {
+				break
+			}
+			if n > 0 {
+				records = append(records, ',')
+			}
+			records = append(records, '{')
+			for j, s := range tableCells(line) {
+				if j > 0 {
+					records = append(records, ',')
+				}
+				name := ""
+				if j < len(header) {
+					name = header[j]
+				}
+				records = appendString(records, name)
+				records = append(records, ':')
+				records = appendString(records, s)
+			}
+			records = append(records, '}')
+		}
+		return append(records, ']')
+	}
+	return nil
+}
+
+func tableCells(line string) []string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	cells := strings.Split(line, "|")
+	for i := range cells {
+		cells[i] = stripText(cells[i])
+	}
+	return cells
+}
+
+// stripText takes white space, a full stop, quotes and emphasis away from both ends of a text.
+func stripText(s string) string {
+	for {
+		before := s
+		s = strings.TrimSuffix(strings.TrimSpace(s), ".")
+		for _, pair := range [][2]string{{"**", "**"}, {"__", "__"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}} {
+			if len(s) > len(pair[0])+len(pair[1]) && strings.HasPrefix(s, pair[0]) && strings.HasSuffix(s, pair[1]) {
+				s = s[len(pair[0]) : len(s)-len(pair[1])]
+			}
+		}
+		if s == before {
+			return s
+		}
+	}
+}
+
+// onlyNumber gives the number of a text that holds exactly one, not part of a word; commas may part its thousands.
+func onlyNumber(text string) (string, bool) {
+	places := proseNumber.FindAllStringIndex(text, 2)
+	if len(places) != 1 {
+		return "", false
+	}
+	from, to := places[0][0], places[0][1]
+	if from > 0 && isWord(text[from-1]) || to < len(text) && isWord(text[to]) {
+		return "", false
+	}
+	number := strings.TrimSuffix(text[from:to], ",")
+	if strings.Contains(number, ",") {
+		if !thousands.MatchString(number) {
+			return "", false
+		}
+		number = strings.ReplaceAll(number, ",", "")
+	}
+	number = strings.TrimPrefix(number, "+")
+	return number, isNumber(number)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}

@@ -1,0 +1,553 @@
+// Package task is the artefact that every stage exchanges: tools, tasks, plans, calls, results, and the actions and
+// observations of an episode, with their one encoding, their one digest and their one comparison of results. It must
+// never know where tools come from (SQL, a corpus) or how they are run.
+package task
+
+import "encoding/json"
+
+// Styles in which SQL becomes tools.
+const (
+	StyleFunc = "func" // Hell or High Water §3.2: parameterised queries and their sub-queries
+	StyleSlot = "slot" // NL2API §3.1
+	StyleSel  = "sel"  // NL2API §3.2
+	StyleRest = "rest" // NL2API §3.3
+	// StyleStatic is that of tools which a corpus specifies and nothing can run.
+	StyleStatic = "static"
+)
+
+// Tool is a specification and a body. Its name is unique in its universe.
+type Tool struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Parameters  *Schema `json:"parameters"` // an object schema; the properties stand in positional order
+	Returns     *Schema `json:"returns,omitempty"`
+	Style       string  `json:"style"`
+	Database    string  `json:"database"`
+	Path        string  `json:"path,omitempty"` // of a rest tool over HTTP: /v1/<database>/<resource>
+	Body        *Body   `json:"body,omitempty"` // nil where a tool can only be specified, not run
+	// Document is the specification as its corpus has it, byte for byte, default values and all: for exports, never for
+	// agents.
+	Document string `json:"document,omitempty"`
+}
+
+// Body is what an interpreter runs. Engines are a closed set; another engine is a new value, not a new type.
+type Body struct {
+	Engine    string    `json:"engine"`               // EngineSQLite
+	Statement string    `json:"statement"`            // the i-th binding is the placeholder ?i
+	Bindings  []Binding `json:"bindings,omitempty"`   // in the order of the placeholders
+	Columns   []Column  `json:"columns"`              // of the result, in order; names are unique
+	Ordered   bool      `json:"ordered,omitempty"`    // the statement orders its rows
+	SingleRow bool      `json:"single_row,omitempty"` // by its form it returns exactly one row
+	// what tells this tool from every other of its database: the canonical statement
+	Definition string `json:"definition,omitempty"`
+
+	// EngineRelation: the operation of package relation that the tool performs, the closed arguments that the tool's name
+	// already decides (every one of them in the sel style), and the arguments that name keys of a table.
+	Operation string         `json:"operation,omitempty"`
+	Fixed     map[string]any `json:"fixed,omitempty"`
+	Keys      []string       `json:"keys,omitempty"`
+}
+
+// Engines, a closed set.
+const (
+	EngineSQLite   = "sqlite"   // runs Statement on the episode's world
+	EngineRelation = "relation" // makes a data handle from data handles: nothing runs before the handle is read
+	EngineText     = "sql"      // runs the SQL that the agent wrote, given as its one argument, read-only
+	// EngineCompanion runs nothing: a condition of the environment answers the call.
+	EngineCompanion = "companion"
+	// EngineSearch is that of the two tools of an open world: the one that finds tools, and the one that gives their
+	// documentation.
+	EngineSearch = "search"
+)
+
+// The two tools of an open world (Hell or High Water, appendix A), with the arguments that one has to be given.
+const (
+	ToolSearch    = "search_tools"
+	ArgumentQuery = "query"
+	ToolInfo      = "get_info"
+	ArgumentTool  = "tool_name"
+)
+
+// Source is a starting table of the slot and sel styles: the join of one SELECT, done before the agent begins (NL2API
+// §3.1). Sources with one ID are equal; many tasks share one.
+type Source struct {
+	ID       string `json:"id"` // a hash of the other fields
+	Database string `json:"database"`
+	From     string `json:"from"` // what stands after FROM: tables, aliases and join conditions, in SQLite's SQL
+	Keys     []Key  `json:"keys"` // in the order of the tables and their columns; names are unique
+}
+
+// Key is a column of a starting table.
+type Key struct {
+	Name        string `json:"name"`                 // <table>_<column>, or <alias>_<column> where a table stands twice
+	Expression  string `json:"expression,omitempty"` // the column in SQL, under the alias that From gives its table
+	Table       string `json:"table"`                // in the database
+	Column      string `json:"column"`               // in the database
+	Type        string `json:"type"`                 // text, integer, number or any
+	Description string `json:"description"`          // what the schema or the corpus says of the column
+}
+
+// Start puts a starting table under a label, for one task.
+type Start struct {
+	Label  string `json:"label"`  // starting_table, starting_table_2, …
+	Source string `json:"source"` // the ID of a [Source]
+}
+
+// Ways in which an argument is bound.
+const (
+	BindValue = "value" // one SQLite value
+	BindList  = "list"  // the values of one column, as a JSON array
+	BindTable = "table" // records, as a JSON array of arrays
+)
+
+// Binding says how one argument reaches its placeholder.
+type Binding struct {
+	Argument string   `json:"argument"`
+	Kind     string   `json:"kind"`               // BindValue, BindList or BindTable
+	Type     string   `json:"type"`               // of a value or of a list's elements: text, integer, number or any
+	Nullable bool     `json:"nullable,omitempty"` // null may be given
+	Columns  []string `json:"columns,omitempty"`  // of a table: the fields of a record, in order
+	// Table and Column name what the argument is compared with, if that is a column: for hints, related values and
+	// domains.
+	Table  string `json:"table,omitempty"`
+	Column string `json:"column,omitempty"`
+	// Role says how the argument is used: equal, compare, like, limit, offset or source (a result of another tool).
+	Role string `json:"role"`
+}
+
+// Roles of bindings.
+const (
+	RoleEqual   = "equal"
+	RoleCompare = "compare"
+	RoleLike    = "like"
+	RoleLimit   = "limit"
+	RoleOffset  = "offset"
+	RoleSource  = "source"
+)
+
+// Column is a column of a result.
+type Column struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`               // text, integer, number or any
+	Computed bool   `json:"computed,omitempty"` // a real that was computed: compared within a tolerance
+	Table    string `json:"table,omitempty"`    // where it comes from, if it is a plain column
+	Column   string `json:"column,omitempty"`
+}
+
+// Value types of bindings and columns.
+const (
+	TypeText    = "text"
+	TypeInteger = "integer"
+	TypeNumber  = "number"
+	TypeAny     = "any"
+)
+
+// Value is a SQLite value: nil, int64, float64, string or Blob. No other type occurs.
+type Value = any
+
+// Blob is a SQLite blob; in JSON it stands as {"$blob": "<hex>"}.
+type Blob []byte
+
+// Message is one turn of the request: a question, or a dialogue.
+type Message struct {
+	Role    string `json:"role"` // user, assistant or system
+	Content string `json:"content"`
+}
+
+// Kinds of gold.
+const (
+	GoldRows    = "rows"
+	GoldAnyOf   = "any_of"
+	GoldCalls   = "calls"
+	GoldDecline = "decline"
+	GoldState   = "state"
+)
+
+// Gold is the right answer of a task.
+type Gold struct {
+	Kind    string   `json:"kind"`
+	Columns []Column `json:"columns,omitempty"`
+	Rows    []Row    `json:"rows,omitempty"`
+	// Blocks holds the sizes of the runs of rows whose order is free among themselves, for SQL that orders its rows;
+	// nil means that the rows are a bag.
+	Blocks []int `json:"blocks,omitempty"`
+	// Alternatives holds the right answers of GoldAnyOf, each whole, the query's own result first; Columns, Rows and
+	// Blocks are then empty. [Gold.Answers] lists right answers of either kind.
+	Alternatives []Gold `json:"alternatives,omitempty"`
+	// Expected says which calls are right of a task whose tools cannot be run.
+	Expected *Expected `json:"expected,omitempty"`
+}
+
+// Expected says which calls are right, in the form of the Berkeley Function Calling Leaderboard: see package callcheck.
+type Expected struct {
+	Category  string   `json:"category"`            // how calls are compared with the answers
+	Functions []string `json:"functions,omitempty"` // documents of the functions that are to be called, byte for byte
+	// Tools are those that serve the request, where their right arguments are not known.
+	Tools []string `json:"tools,omitempty"`
+	// Shown gives what calls mean where tools are shown under other names, by the name shown; nil where they bear their
+	// own.
+	Shown map[string]Meant `json:"shown,omitempty"`
+	// the possible answers, one for each call: a JSON list, byte for byte
+	Answers string `json:"answers,omitempty"`
+}
+
+// Meant is a tool that is shown under another name: its own name, and the own names of its arguments by the names
+// shown.
+type Meant struct {
+	Tool      string            `json:"tool"`
+	Arguments map[string]string `json:"arguments"`
+}
+
+// Row is a row of a result, encoded as a JSON array.
+type Row []Value
+
+// Kinds of plans.
+const (
+	PlanDirect   = "direct"
+	PlanComposed = "composed"
+)
+
+// Workflows, read off a plan's graph (ToolBench-X §3).
+const (
+	WorkflowSingle     = "single"
+	WorkflowSequential = "sequential"
+	WorkflowParallel   = "parallel"
+	WorkflowMixed      = "mixed"
+)
+
+// Plan is the calls that answer a question: a graph whose edges are references to earlier results.
+type Plan struct {
+	Kind     string `json:"kind"`
+	Workflow string `json:"workflow"`
+	Calls    []Call `json:"calls"`  // in an order in which they can be made
+	Answer   string `json:"answer"` // the label of the call whose result is the answer
+	// Evidence is what each call gave when the plan was proven, in the order of Calls.
+	Evidence []CallEvidence `json:"evidence,omitempty"`
+	// IntermediateValues is the number of values in the results that later calls use, on the published world.
+	IntermediateValues int `json:"intermediate_values,omitempty"`
+}
+
+// CallEvidence is what a call of a proven plan gave: arguments that differ from it mean the same exactly where they
+// give the same result, not empty, on the published world and on its neighbours.
+type CallEvidence struct {
+	// of a data handle: the hash of its statement and the values bound to it
+	Handle     string   `json:"handle,omitempty"`
+	Digest     string   `json:"digest,omitempty"`     // of the result on the published world; "" where it is too large
+	Neighbours []string `json:"neighbours,omitempty"` // of the result on the first neighbours, as many as runs use
+	Rows       int      `json:"rows,omitempty"`
+}
+
+// Call is one tool call of a plan. An argument is a JSON value or a reference (see [ParseReference]).
+type Call struct {
+	Label     string         `json:"label"`
+	Tool      string         `json:"tool"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// Proofs of a task.
+const (
+	ProofExecuted = "executed"
+	ProofStatic   = "static"
+)
+
+// Sides of the split.
+const (
+	SplitValidation = "validation"
+	SplitTest       = "test"
+)
+
+// Flags of a task.
+const (
+	FlagWeak      = "weak"      // fewer than three distinct non-empty results over the neighbours
+	FlagGuessable = "guessable" // a chance level above 10 %
+	// FlagSynthesized marks tasks whose database holds generated rows, because the corpus ships its schema alone.
+	FlagSynthesized = "synthesized"
+	// FlagFeasibility marks tasks of which nobody wrote the right calls, only that the request can be met.
+	FlagFeasibility = "feasibility"
+	// FlagUnstated marks static tasks in which a value of the right call stands nowhere in what an agent is shown.
+	FlagUnstated = "unstated"
+	// FlagRefused marks static tasks whose own right calls the official checker refuses; they are right leniently.
+	FlagRefused = "refused"
+)
+
+// Task is a question with its proven answer and the plans that reach it.
+type Task struct {
+	ID         string            `json:"id"`
+	Corpus     string            `json:"corpus"`
+	Database   string            `json:"database"`
+	Style      string            `json:"style"`
+	Source     string            `json:"source"` // the example: file and position
+	Variant    string            `json:"variant_of,omitempty"`
+	Split      string            `json:"split"`
+	Messages   []Message         `json:"messages"`
+	Evidence   string            `json:"evidence,omitempty"`
+	Difficulty string            `json:"difficulty,omitempty"`
+	SQL        string            `json:"sql,omitempty"`
+	Gold       Gold              `json:"gold"`
+	Plans      []Plan            `json:"plans"`
+	Paths      []Path            `json:"paths,omitempty"` // other ways to the right answer, where they were looked for
+	Needs      []Call            `json:"needs,omitempty"` // of static tasks; see [Task.Needed]
+	Literals   []Literal         `json:"literals,omitempty"`
+	Starts     []Start           `json:"starts,omitempty"` // of the slot and sel styles
+	Proof      string            `json:"proof"`
+	Chance     Chance            `json:"chance"`
+	Flags      []string          `json:"flags,omitempty"`
+	Facets     map[string]string `json:"facets,omitempty"`
+}
+
+// Needed lists the calls that serve the request of a task whose tools cannot be run, as far as the corpus tells, each
+// once: the task's own first, and behind it those of other things that are asked for at the same time. Of their
+// arguments those are there that are known; they are the plan's where the corpus tells no more.
+func (t *Task) Needed() []Call {
+	if len(t.Needs) > 0 {
+		return t.Needs
+	}
+	var calls []Call
+	for i := range t.Plans {
+		calls = append(calls, t.Plans[i].Calls...)
+	}
+	return calls
+}
+
+// Question gives the last user message.
+func (t *Task) Question() string {
+	for i := len(t.Messages) - 1; i >= 0; i-- {
+		if t.Messages[i].Role == "user" {
+			return t.Messages[i].Content
+		}
+	}
+	return ""
+}
+
+// Plan gives the plan of that kind, or the path, or nil.
+func (t *Task) Plan(kind string) *Plan {
+	for i := range t.Plans {
+		if t.Plans[i].Kind == kind {
+			return &t.Plans[i]
+		}
+	}
+	for i := range t.Paths {
+		if t.Paths[i].Kind == kind {
+			return &t.Paths[i].Plan
+		}
+	}
+	return nil
+}
+
+// Path is a way to the right answer beside the plans of a task, of one call or two, that was found by making all calls
+// that fit (Hell or High Water §3.1 and appendix A). Its kind is path-1, path-2, …
+type Path struct {
+	Plan
+	// Accidental says that it gives a right answer on the published database and not on all of its neighbours: an agent
+	// that goes that way is right, and nobody can be expected to know it.
+	Accidental bool `json:"accidental,omitempty"`
+}
+
+// Sound lists the ways to the right answer that can be known: the plans of the task, and the paths that hold on the
+// neighbours too.
+func (t *Task) Sound() []*Plan {
+	var plans []*Plan
+	for i := range t.Plans {
+		plans = append(plans, &t.Plans[i])
+	}
+	for i := range t.Paths {
+		if !t.Paths[i].Accidental {
+			plans = append(plans, &t.Paths[i].Plan)
+		}
+	}
+	return plans
+}
+
+// Literal is a value of the request: a literal of the SQL that is an argument of the direct plan.
+type Literal struct {
+	Value    Value  `json:"value"`
+	Argument string `json:"argument"` // of the direct plan's tool
+	Table    string `json:"table,omitempty"`
+	Column   string `json:"column,omitempty"`
+	// Start and End are byte offsets of its only token-bounded mention in the question; both 0 where there is none or
+	// more than one.
+	Start int `json:"start,omitempty"`
+	End   int `json:"end,omitempty"`
+}
+
+// Chance is the share of single calls with the request's own literals that return gold.
+type Chance struct {
+	Calls int `json:"calls"`
+	Hits  int `json:"hits"`
+}
+
+// Level gives hits over calls, 0 where there are no calls.
+func (c Chance) Level() float64 {
+	if c.Calls == 0 {
+		return 0
+	}
+	return float64(c.Hits) / float64(c.Calls)
+}
+
+// Kinds of actions.
+const (
+	ActionCall    = "call"
+	ActionAnswer  = "answer"
+	ActionDecline = "decline"
+	ActionAsk     = "ask"
+	ActionJudge   = "judge" // says whether the request can be met at all (Incomplete Conditions, "Task Formulation")
+)
+
+// Action is what an agent does in an environment.
+type Action struct {
+	Kind string `json:"kind"`
+	// of a call; the environment gives call_1, call_2, … where it is empty
+	Label     string          `json:"label,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
+	// JSON; a string of the form $label$ stands for that call's result; true or false of a judgement
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	Lenient bool            `json:"lenient,omitempty"` // the answer was extracted from prose by a stated rule
+	// the reason of a decline or of a judgement, or the question asked
+	Text string `json:"text,omitempty"`
+}
+
+// Judgement reads the answer of a judgement: whether the request can be met, and whether it says so at all.
+func Judgement(answer json.RawMessage) (feasible, ok bool) {
+	switch string(answer) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	default:
+		return false, false
+	}
+}
+
+// Judge makes the judgement that a request can be met, or that it cannot, with its explanation.
+func Judge(feasible bool, explanation string) Action {
+	answer := json.RawMessage("false")
+	if feasible {
+		answer = json.RawMessage("true")
+	}
+	return Action{Kind: ActionJudge, Answer: answer, Text: explanation}
+}
+
+// Observation is what an agent sees after an action. Exactly one of Content and Error is set for a call.
+type Observation struct {
+	Label   string          `json:"label,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"` // what the tool returned: a JSON list of records
+	// what the tool says beside its result, or the user in answer to a question
+	Note string `json:"note,omitempty"`
+	// advice on trouble with the tools, in the arms that give it when it shows
+	Hint  string     `json:"hint,omitempty"`
+	Error *ToolError `json:"error,omitempty"`
+	Done  bool       `json:"done,omitempty"` // the episode has ended
+}
+
+// ToolError is the agent's mistake or an injected fault, in the words that the agent sees. Seatrial's own failures are
+// Go errors and never take this form.
+type ToolError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error gives code and message.
+func (e *ToolError) Error() string { return e.Code + ": " + e.Message }
+
+// Codes of an agent's mistakes.
+const (
+	CodeUnknownTool     = "unknown_tool"
+	CodeUnknownArgument = "unknown_argument"
+	CodeMissingArgument = "missing_argument"
+	CodeWrongType       = "wrong_type"
+	CodeBadReference    = "bad_reference"
+	CodeBadArguments    = "bad_arguments" // not a JSON object
+	CodeDuplicateLabel  = "duplicate_label"
+	CodeTooLarge        = "result_too_large"
+	CodeTimeout         = "timeout"
+	CodeEnded           = "episode_ended"
+	CodeUnsupported     = "unsupported_action"
+)
+
+// View is what an agent is given at the start of an episode: nothing in it leads to gold.
+type View struct {
+	Messages []Message `json:"messages"`
+	Evidence string    `json:"evidence,omitempty"`
+	Hint     string    `json:"hint,omitempty"`   // advice on trouble with the tools, in the arms that give it at the start
+	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
+	// specifications; agents that are models are shown name, description and parameters alone
+	Tools  []*Tool `json:"tools"`
+	Budget Budget  `json:"budget"`
+	// Hidden finds a tool that can be called without being shown, which models are not told of; code that names one can
+	// call it. nil where there are none.
+	Hidden func(name string) *Tool `json:"-"`
+	// Questions is how many questions the user answers, 0 where nobody is there to answer.
+	Questions int `json:"questions,omitempty"`
+}
+
+// Table is a starting table as an agent sees it: a label to refer to it by, the tables of the database that it joins,
+// and its keys, of which the agent is shown name, type and description alone.
+type Table struct {
+	Label string   `json:"label"`
+	Joins []string `json:"joins"`
+	Keys  []Key    `json:"keys"`
+}
+
+// Budget limits an episode; 0 means no limit.
+type Budget struct {
+	Turns       int     `json:"turns,omitempty"`
+	Calls       int     `json:"calls,omitempty"`
+	Tokens      int     `json:"tokens,omitempty"`
+	WallSeconds float64 `json:"wall_seconds,omitempty"`
+}
+
+// Turn is one decision of an agent: its actions, and what is kept about how it came to them.
+type Turn struct {
+	Actions  []Action  `json:"actions,omitempty"`
+	Thought  string    `json:"thought,omitempty"`
+	Reply    string    `json:"reply,omitempty"`    // the model's text as it came
+	Unparsed []Unparse `json:"unparsed,omitempty"` // what could not be read in it
+	Usage    Usage     `json:"usage"`
+	Model    string    `json:"model,omitempty"` // as the provider names it
+	// Stop says that the agent ends the episode without an act: a policy or a one-answer protocol that has no more to say.
+	Stop bool `json:"stop,omitempty"`
+	// Open says that the turn is not over: the agent's next decision goes on with it, and brings no turn of its own. Code
+	// that is running makes its calls so, one after the other.
+	Open bool `json:"open,omitempty"`
+	// Block is the code that has run in this turn, with what a notebook would show; nil where none has ended.
+	Block *Block `json:"block,omitempty"`
+}
+
+// Block is a piece of code that an agent ran.
+type Block struct {
+	Code      string `json:"code"`
+	Output    string `json:"output,omitempty"`    // what it printed
+	Value     string `json:"value,omitempty"`     // how its last expression is written; "" where there is none
+	Traceback string `json:"traceback,omitempty"` // "" where nothing was raised
+	Lost      string `json:"lost,omitempty"`      // why all variables were lost; "" where they were kept
+	Cut       bool   `json:"cut,omitempty"`       // the output was longer than its limit
+	Calls     int    `json:"calls,omitempty"`     // of tools
+}
+
+// Unparse is a piece of a reply that could not be read, with the reason from a closed list of the protocol.
+type Unparse struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Usage counts what a turn cost.
+type Usage struct {
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	CachedTokens int     `json:"cached_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+	Requests     int     `json:"requests,omitempty"`
+}
+
+// Add sums two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:  u.InputTokens + v.InputTokens,
+		OutputTokens: u.OutputTokens + v.OutputTokens,
+		CachedTokens: u.CachedTokens + v.CachedTokens,
+		CostUSD:      u.CostUSD + v.CostUSD,
+		Requests:     u.Requests + v.Requests,
+	}
+}

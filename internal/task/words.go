@@ -1,0 +1,126 @@
+package task
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+var plainWord = regexp.MustCompile(`[\pL\pN]+(?:['’-][\pL\pN]+)*`)
+
+// Words lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore parts words.
+func Words(text string) []string {
+	return plainWord.FindAllString(strings.ReplaceAll(text, "_", " "), -1)
+}
+
+// ContentWords gives the words of a text that carry meaning, without case and without the ending of a plural: of at
+// least three letters, no numbers, none of those that hold sentences together and none that every request has.
+func ContentWords(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range Words(strings.ToLower(text)) {
+		w, _, _ = strings.Cut(strings.ReplaceAll(w, "’", "'"), "'")
+		if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
+			w = strings.TrimSuffix(w, "s")
+		}
+		if len(w) >= 3 && !slices.Contains(functionWords, w) && !unicode.IsDigit(rune(w[0])) {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+var functionWords = strings.Fields(`the and for are was were has have had with that this those these who what which when where
+	whose how many much all any each every not none from into than then there they them its their his her him you your our out
+	per more most less least give get list show find tell return name number value row database tool function does did can may one
+	two only also between but about over under been being other another`)
+
+// NameWords lists the words of a text or a name in lower case: at every sign that is no letter and no digit a word
+// ends, and where a capital follows a small letter another begins, as in countryCode.
+func NameWords(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(Spaced(text)), func(r rune) bool { return !isWordRune(r) })
+}
+
+// Spaced parts a name in camel case into words, by blanks.
+func Spaced(name string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+// Fold takes case and diacritics off a text, so that people who leave them out write the same.
+func Fold(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r = unicode.ToLower(r); {
+		case unicode.Is(unicode.Mn, r):
+			return -1
+		case r == 'ø':
+			return 'o'
+		case r == 'ł':
+			return 'l'
+		case r == 'ß':
+			return 's'
+		default:
+			return r
+		}
+	}, norm.NFD.String(text))
+}
+
+// FoldedWord is a run of letters and digits in a text, with the marks on them.
+type FoldedWord struct {
+	Start, End int // bytes in the text
+	Folded     string
+}
+
+// FoldedWords lists the runs of letters and digits of a text, folded.
+func FoldedWords(text string) []FoldedWord {
+	var list []FoldedWord
+	start := -1
+	end := func(at int) {
+		if start >= 0 {
+			list = append(list, FoldedWord{start, at, Fold(text[start:at])})
+			start = -1
+		}
+	}
+	for i, r := range text {
+		if !isWordRune(r) && !unicode.Is(unicode.Mn, r) {
+			end(i)
+		} else if start < 0 {
+			start = i
+		}
+	}
+	end(len(text))
+	return list
+}
+
+// HasPhrase says whether a text has a phrase, without regard to case, that no letter or digit adjoins. No text has the
+// empty phrase.
+func HasPhrase(text, phrase string) bool {
+	text, phrase = strings.ToLower(text), strings.ToLower(phrase)
+	for from := 0; phrase != ""; {
+		at := strings.Index(text[from:], phrase)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(phrase):])
+		if !isWordRune(before) && !isWordRune(after) {
+			return true
+		}
+		from = at + 1
+	}
+	return false
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -1,0 +1,210 @@
+// Package compile turns examples into tools, plans and tasks, a file a style; its passes are data. It must never know
+// how agents meet the tools, and it executes nothing: what it makes is proven elsewhere.
+package compile
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/sqlc-dev/meyer/ast"
+)
+
+// Draft is an example compiled to calls of functions that have no names yet.
+type Draft struct {
+	Query    *sqlast.Query
+	Direct   []draftCall
+	Composed []draftCall // nil where the query has no structure to take apart
+
+	parameters map[ast.Node]*parameter
+}
+
+// Func compiles a query in the func style (Hell or High Water §3.2, appendix C): one function for the whole, and one
+// for each uncorrelated sub-SELECT, each branch of a set operation, and what is left around them.
+func Func(q *sqlast.Query) *Draft {
+	params := parameters(q, q.Stmt)
+	direct := &draft{q: q, parameters: params, made: map[string]int{}}
+	direct.direct(q.Stmt)
+	out := &Draft{Query: q, Direct: direct.calls, parameters: params}
+	composed := &draft{q: q, parameters: params, made: map[string]int{}}
+	composed.composed(unit{statement: q.Stmt})
+	if len(composed.calls) > 1 {
+		out.Composed = composed.calls
+	}
+	return out
+}
+
+// Meaning tells the query as one function from every other: queries that differ in their parameters' values alone share
+// it.
+func (d *Draft) Meaning() string { return d.Direct[0].function.key }
+
+// Structured says whether a query has an uncorrelated sub-SELECT or a set operation.
+func Structured(q *sqlast.Query) bool {
+	structured := false
+	ast.Walk(q.Stmt, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectStmt); ok {
+			if len(s.Cores) > 1 || s != q.Stmt && !q.CorrelatedColumns(s) {
+				structured = true
+			}
+		}
+		return !structured
+	})
+	return structured
+}
+
+// Plans gives the plans of a draft whose functions are named.
+func (d *Draft) Plans() []task.Plan {
+	plans := []task.Plan{plan(task.PlanDirect, d.Direct)}
+	if d.Composed != nil {
+		plans = append(plans, plan(task.PlanComposed, d.Composed))
+	}
+	return plans
+}
+
+func plan(kind string, calls []draftCall) task.Plan {
+	p := task.Plan{Kind: kind}
+	for i, c := range calls {
+		call := task.Call{Label: label(i), Tool: c.function.tool.Name, Arguments: map[string]any{}}
+		for j, a := range c.arguments {
+			call.Arguments[c.function.bindings[j].Argument] = a.json()
+		}
+		p.Calls = append(p.Calls, call)
+	}
+	p.Answer = label(len(calls) - 1)
+	p.Workflow = task.WorkflowOf(p.Calls)
+	return p
+}
+
+func label(i int) string { return fmt.Sprintf("call_%d", i+1) }
+
+func (a draftArgument) json() any {
+	if a.source >= 0 {
+		return task.Reference{Label: label(a.source)}.String()
+	}
+	if s, ok := a.value.(string); ok {
+		return task.EscapeText(s)
+	}
+	return a.value
+}
+
+// Columns gives the columns of the answer, under the names that the query itself gives them.
+func (d *Draft) Columns() []task.Column {
+	columns := d.Query.Output(d.Query.Stmt)
+	unique := names(columns)
+	out := make([]task.Column, len(columns))
+	for i, c := range columns {
+		out[i] = task.Column{Name: unique[i], Type: c.Type, Computed: c.Computed, Table: c.Table, Column: c.Column}
+	}
+	return out
+}
+
+// Literals lists the values of the request: the arguments of the direct plan, with their only token-bounded mention in
+// the question.
+func (d *Draft) Literals(question string) []task.Literal {
+	var list []task.Literal
+	call := d.Direct[0]
+	for i, a := range call.arguments {
+		b := call.function.bindings[i]
+		l := task.Literal{Value: a.value, Argument: b.Argument, Table: b.Table, Column: b.Column}
+		if at := Mentions(question, a.value); len(at) == 1 {
+			l.Start, l.End = at[0], at[0]+len(spell(a.value))
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// spell writes a value as a question would.
+func spell(v task.Value) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")
+}
+
+// Mentions finds the byte offsets at which a value stands in a text as a token of its own: no letter or digit touches
+// it, nor does a decimal point with a digit behind it.
+func Mentions(text string, v task.Value) []int {
+	needle := spell(v)
+	if strings.TrimSpace(needle) == "" {
+		return nil
+	}
+	var at []int
+	for from := 0; from <= len(text)-len(needle); {
+		i := strings.Index(text[from:], needle)
+		if i < 0 {
+			break
+		}
+		start := from + i
+		end := start + len(needle)
+		if bounded(text, start, end) {
+			at = append(at, start)
+			from = end
+		} else {
+			from = start + 1
+		}
+	}
+	return at
+}
+
+func bounded(text string, start, end int) bool {
+	first, _ := utf8.DecodeRuneInString(text[start:])
+	last, _ := utf8.DecodeLastRuneInString(text[:end])
+	before, _ := utf8.DecodeLastRuneInString(text[:start])
+	after, size := utf8.DecodeRuneInString(text[end:])
+	if isWord(first) && start > 0 && isWord(before) || isWord(last) && end < len(text) && isWord(after) {
+		return false
+	}
+	if end < len(text) && after == '.' && unicode.IsDigit(last) {
+		next, _ := utf8.DecodeRuneInString(text[end+size:])
+		return !unicode.IsDigit(next)
+	}
+	if start > 1 && (before == '.' || before == '-') && unicode.IsDigit(first) {
+		prior, _ := utf8.DecodeLastRuneInString(text[:start-1])
+		return !unicode.IsDigit(prior)
+	}
+	return true
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+// Facets names what a query is made of: reports break figures down by them.
+func Facets(q *sqlast.Query) map[string]string {
+	facets := map[string]string{}
+	tables := 0
+	ast.Walk(q.Stmt, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt:
+			if n != q.Stmt {
+				facets["nested"] = "yes"
+			}
+			if len(n.Cores) > 1 {
+				facets["set_operation"] = "yes"
+			}
+		case *ast.SelectQuery:
+			if sqlast.IsGrouped(n) {
+				facets["aggregate"] = "yes"
+			}
+			if len(n.GroupBy) > 0 {
+				facets["group"] = "yes"
+			}
+			if len(n.OrderBy) > 0 {
+				facets["order"] = "yes"
+			}
+		case *ast.TableRef:
+			tables++
+		case *ast.CaseExpr:
+			facets["case"] = "yes"
+		case *ast.FuncCall:
+			if _, date := dateFunctions[strings.ToLower(n.Name.Name)]; date {
+				facets["date"] = "yes"
+			}
+		}
+		return true
+	})
+	facets["tables"] = fmt.Sprint(tables)
+	return facets
+}

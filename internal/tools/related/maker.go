@@ -1,0 +1,247 @@
+package related
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/compile"
+)
+
+// Candidate is a tool that can be made.
+type Candidate struct {
+	Change string // its kind
+	// Tool has the body that it will have. Its texts are those that it has among the candidates of one task; see
+	// [Maker.Name].
+	Tool  *task.Tool
+	style string
+	query *sqlast.Query
+	draft *compile.Draft
+}
+
+// Maker makes tools beside those of a suite. It is safe for concurrent use.
+type Maker struct {
+	seed      uint64
+	names     string
+	functions int             // of the func style
+	keys      map[string]bool // of bodies
+	texts     map[string]bool // descriptions, without the names of arguments
+	taken     map[string]bool // names, and paths of endpoints
+}
+
+// NewMaker makes a maker beside the tools of a suite. Names is the way of naming functions, as in
+// [compile.Library.Name].
+func NewMaker(tools []*task.Tool, names string, seed uint64) *Maker {
+	m := &Maker{seed: seed, names: names, keys: map[string]bool{}, texts: map[string]bool{}, taken: map[string]bool{}}
+	for _, t := range tools {
+		if t.Style == task.StyleFunc {
+			m.functions++
+		}
+		if t.Body != nil {
+			m.keys[keyOf(t)] = true
+		}
+		m.texts[textOf(t)] = true
+		m.take(t)
+	}
+	return m
+}
+
+// keyOf tells the functions of tools apart: style, database, statement, and how arguments are bound. Texts and the
+// types of arguments stand outside of it.
+func keyOf(t *task.Tool) string {
+	key := t.Style + "\n" + t.Database + "\n" + t.Body.Statement
+	for i := range t.Body.Bindings {
+		key += "\n" + t.Body.Bindings[i].Kind + " " + strconv.Itoa(len(t.Body.Bindings[i].Columns))
+	}
+	return key
+}
+
+var argumentName = regexp.MustCompile("`[^`]*`")
+
+// textOf is the description of a tool without the names of its arguments, which alone tell nobody what it does.
+func textOf(t *task.Tool) string {
+	return t.Style + "\n" + t.Database + "\n" + argumentName.ReplaceAllString(t.Description, "``")
+}
+
+// place is where a name has to be unique: functions in the suite, endpoints in their database.
+func place(t *task.Tool, name string) string {
+	if t.Style == task.StyleFunc {
+		return t.Style + "\n" + name
+	}
+	return t.Style + "\n" + t.Database + "\n" + name
+}
+
+func (m *Maker) take(t *task.Tool) {
+	m.taken[place(t, t.Name)] = true
+	if t.Path != "" {
+		m.taken[t.Path] = true
+	}
+}
+
+// draft compiles a query to one tool of the func or the rest style.
+func draft(style string, q *sqlast.Query) *compile.Draft {
+	if style == task.StyleRest {
+		return compile.Rest(q)
+	}
+	d := compile.Func(q)
+	d.Composed = nil // its parts answer other questions
+	return d
+}
+
+// Candidates lists tools that can be made for a task of the styles func and rest, in the order in which they are to be
+// tried: the kinds of changes in turn, in an order that the seed decides. What the suite has a tool for, what would be
+// documented like one of its tools, and an endpoint that would bear the name of one, is left out. The error is
+// Seatrial's own failure.
+func (m *Maker) Candidates(t *task.Task, q *sqlast.Query) ([]*Candidate, error) {
+	if t.Style != task.StyleFunc && t.Style != task.StyleRest {
+		return nil, nil
+	}
+	var list []*Candidate
+	for _, change := range Changes(q) {
+		list = append(list, &Candidate{Change: change.Kind, style: t.Style, query: change.Query})
+	}
+	if err := m.name(list); err != nil {
+		return nil, fmt.Errorf("related tools of task %s: %w", t.ID, err)
+	}
+	seen := map[string]bool{}
+	list = slices.DeleteFunc(list, func(c *Candidate) bool {
+		key := keyOf(c.Tool)
+		twice := seen[key]
+		seen[key] = true
+		named := c.Tool.Style == task.StyleRest && (m.taken[place(c.Tool, c.Tool.Name)] || m.taken[c.Tool.Path])
+		return twice || m.keys[key] || m.texts[textOf(c.Tool)] || named
+	})
+	return m.inTurn(t, list), nil
+}
+
+// name compiles candidates, names them among one another, and gives them their tools.
+func (m *Maker) name(list []*Candidate) error {
+	library := compile.NewLibrary()
+	for _, c := range list {
+		c.draft = draft(c.style, c.query)
+		library.Add(c.draft)
+	}
+	tools, err := library.Name(m.seed, cmp.Or(m.names, compile.NamesObscure))
+	if err != nil {
+		return err
+	}
+	byName := make(map[string]*task.Tool, len(tools))
+	for _, t := range tools {
+		byName[place(t, t.Name)] = t
+	}
+	for _, c := range list {
+		name := c.draft.Plans()[0].Calls[0].Tool
+		if c.Tool = byName[place(&task.Tool{Style: c.style, Database: c.query.Schema.Name}, name)]; c.Tool == nil {
+			return fmt.Errorf("there is no tool %q", name)
+		}
+	}
+	return nil
+}
+
+// inTurn puts candidates in the order in which they are tried.
+func (m *Maker) inTurn(t *task.Task, list []*Candidate) []*Candidate {
+	byKind := map[string][]*Candidate{}
+	ranks := map[*Candidate]string{}
+	for _, c := range list {
+		byKind[c.Change] = append(byKind[c.Change], c)
+		ranks[c] = task.Hash(m.seed, "related-tools", t.ID, c.query.Canonical())
+	}
+	order := slices.Sorted(maps.Keys(byKind))
+	task.Draw(m.seed, "related-kinds", t.ID).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, of := range byKind {
+		slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
+	}
+	var turns []*Candidate
+	for n := 0; len(turns) < len(list); n++ {
+		for _, kind := range order {
+			if n < len(byKind[kind]) {
+				turns = append(turns, byKind[kind][n])
+			}
+		}
+	}
+	return turns
+}
+
+// Name gives the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
+// and sets them in the candidates. Functions are numbered behind those of the suite. It lists the tools by style,
+// database and name; functions of one meaning are one tool. What it gives depends on which candidates were chosen, and
+// not on their order. It may be called once.
+func (m *Maker) Name(chosen []*Candidate) ([]*task.Tool, error) {
+	if err := m.name(chosen); err != nil {
+		return nil, fmt.Errorf("related tools: %w", err)
+	}
+	var tools []*task.Tool
+	for _, c := range chosen {
+		if !slices.Contains(tools, c.Tool) {
+			tools = append(tools, c.Tool)
+		}
+	}
+	slices.SortFunc(tools, compareTools)
+	for _, t := range tools {
+		m.rename(t)
+		m.take(t)
+	}
+	slices.SortFunc(tools, compareTools)
+	return tools, nil
+}
+
+func compareTools(a, b *task.Tool) int {
+	return cmp.Or(
+		strings.Compare(a.Style, b.Style), strings.Compare(a.Database, b.Database), cmp.Compare(number(a.Name), number(b.Name)),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+const numbered = "function_"
+
+// number gives the number of an obscurely named function, 0 for others.
+func number(name string) int {
+	digits, ok := strings.CutPrefix(name, numbered)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return 0
+	}
+	return n
+}
+
+// rename gives a tool a name that no other has.
+func (m *Maker) rename(t *task.Tool) {
+	if n := number(t.Name); t.Style == task.StyleFunc && n > 0 {
+		t.Name = numbered + strconv.Itoa(m.functions+n)
+	}
+	base, path := t.Name, t.Path
+	for n := 2; m.taken[place(t, t.Name)] || t.Path != "" && m.taken[t.Path]; n++ {
+		suffix := "_" + strconv.Itoa(n)
+		t.Name = base[:min(len(base), compile.MaxNameLength-len(suffix))] + suffix
+		if path != "" {
+			t.Path = path + suffix
+		}
+	}
+}
+
+// ChangeOf says by which kind of change a tool came of a query, "" where it did not, or where the suite has a tool of
+// that meaning or of that documentation. How the change is documented it does not look at: that depends on what people
+// wrote about the database.
+func (m *Maker) ChangeOf(q *sqlast.Query, t *task.Tool) (string, error) {
+	if t.Body == nil || t.Style != task.StyleFunc && t.Style != task.StyleRest || m.keys[keyOf(t)] || m.texts[textOf(t)] {
+		return "", nil
+	}
+	for _, change := range Changes(q) {
+		library := compile.NewLibrary()
+		library.Add(draft(t.Style, change.Query))
+		tools, err := library.Name(0, compile.NamesObscure)
+		if err != nil {
+			return "", err
+		}
+		if len(tools) == 1 && keyOf(tools[0]) == keyOf(t) {
+			return change.Kind, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,107 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// Parameters of BM25 (Robertson and Zaragoza 2009, with the customary values).
+const (
+	saturation = 1.2  // k1: how soon more of one word count for less
+	lengthBias = 0.75 // b: how much long texts are discounted
+)
+
+// lexicalIndex finds texts by their words: a list of the texts that hold it for each word, with what it is worth there.
+type lexicalIndex struct {
+	terms    map[string]int32 // the number of a word
+	postings [][]posting      // by word, in the order of the texts
+	size     int
+	scratch  sync.Pool // *tally
+}
+
+// posting says what a word is worth in a text.
+type posting struct {
+	text   int32
+	weight float32
+}
+
+// tally is the memory of one search.
+type tally struct {
+	scores  []float32 // by text; all zero between searches
+	touched []int32
+}
+
+func newLexicalIndex(texts []string) *lexicalIndex {
+	x := &lexicalIndex{terms: map[string]int32{}, size: len(texts)}
+	x.scratch.New = func() any { return &tally{scores: make([]float32, len(texts))} }
+	lengths := make([]int32, len(texts))
+	total := 0
+	for i, text := range texts {
+		each(text, func(w string) {
+			lengths[i]++
+			number, known := x.terms[w]
+			if !known {
+				number = int32(len(x.postings))
+				x.terms[w] = number
+				x.postings = append(x.postings, nil)
+			}
+			list := x.postings[number]
+			if n := len(list); n > 0 && list[n-1].text == int32(i) {
+				list[n-1].weight++ // counts, until all texts are read
+				return
+			}
+			x.postings[number] = append(list, posting{text: int32(i), weight: 1})
+		})
+		total += int(lengths[i])
+	}
+	mean := float64(max(total, 1)) / float64(max(len(texts), 1))
+	norms := make([]float64, len(texts))
+	for i, n := range lengths {
+		norms[i] = saturation * (1 - lengthBias + lengthBias*float64(n)/mean)
+	}
+	for _, list := range x.postings {
+		rarity := rarityOf(len(list), len(texts))
+		for i := range list {
+			count := float64(list[i].weight)
+			list[i].weight = float32(rarity * count * (saturation + 1) / (count + norms[list[i].text]))
+		}
+	}
+	return x
+}
+
+// rarityOf is the inverse document frequency, in the form that is never negative.
+func rarityOf(with, of int) float64 {
+	return math.Log(1 + (float64(of-with)+0.5)/(float64(with)+0.5))
+}
+
+// search gives the n best texts that share a word with the query. Words that stand in it several times count once.
+// Weights are added in the order in which the query has them, so that sums are the same whatever the machine.
+func (x *lexicalIndex) search(query string, n int) []Hit {
+	var asked []int32
+	each(query, func(w string) {
+		if number, known := x.terms[w]; known && len(asked) < maxQueryWords && !slices.Contains(asked, number) {
+			asked = append(asked, number)
+		}
+	})
+	t := x.scratch.Get().(*tally)
+	for _, number := range asked {
+		for _, p := range x.postings[number] {
+			if t.scores[p.text] == 0 {
+				t.touched = append(t.touched, p.text)
+			}
+			t.scores[p.text] += p.weight
+		}
+	}
+	kept := best{n: n}
+	for _, text := range t.touched {
+		kept.offer(Hit{Tool: int(text), Score: float64(t.scores[text])})
+		t.scores[text] = 0
+	}
+	t.touched = t.touched[:0]
+	x.scratch.Put(t)
+	return kept.sorted()
+}
+
+// maxQueryWords bounds how many different words of a query count: what comes behind them is passed over.
+const maxQueryWords = 256

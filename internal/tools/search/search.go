@@ -1,0 +1,175 @@
+// Package search finds tools: by the words of a query (BM25), by its meaning (the cosine between vectors that somebody
+// else makes), and by both fused. The tools searched and their order are all that decides ties. It must never know what
+// is gold, who searches, or where vectors come from.
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+)
+
+// Kinds of search, a closed set.
+const (
+	Lexical = "lexical" // BM25 over names, descriptions and arguments
+	Dense   = "dense"   // the cosine of vectors
+	Fused   = "fused"   // both, by reciprocal ranks
+)
+
+// Kinds lists the kinds of search.
+func Kinds() []string { return []string{Lexical, Dense, Fused} }
+
+// NeedsVectors says whether a kind of search compares vectors.
+func NeedsVectors(kind string) bool { return kind == Dense || kind == Fused }
+
+// Query is what is searched for: words, and for kinds that compare vectors the vector of these words.
+type Query struct {
+	Text   string
+	Vector embedding.Vector
+}
+
+// Hit is a tool that was found.
+type Hit struct {
+	Tool  int     // its position among the tools that are searched
+	Score float64 // greater is better; of different kinds of search not comparable
+}
+
+// Index searches a list of tools. It does not change once it is made and is safe for concurrent use.
+type Index struct {
+	size    int
+	lexical *lexicalIndex
+	dense   *denseIndex // nil where there are no vectors
+}
+
+// New makes an index of tools for search by words. Their order decides ties: of two tools that fit alike the earlier
+// one is better.
+func New(tools []*task.Tool) *Index {
+	texts := make([]string, len(tools))
+	for i, t := range tools {
+		texts[i] = Text(t)
+	}
+	return &Index{size: len(tools), lexical: newLexicalIndex(texts)}
+}
+
+// WithVectors gives an index that also searches by meaning: the i-th vector is that of the text of the i-th tool.
+// Vectors of different lengths, and too few of them, are errors. A vector that is nil or zero is similar to nothing.
+func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
+	if len(vectors) != x.size {
+		return nil, fmt.Errorf("search: %d vectors for %d tools", len(vectors), x.size)
+	}
+	dense, err := newDenseIndex(vectors)
+	if err != nil {
+		return nil, err
+	}
+	return &Index{size: x.size, lexical: x.lexical, dense: dense}, nil
+}
+
+// Search gives the n best tools, the best first. By words, tools that share none with the query are not found. The
+// error is the caller's: an unknown kind, a kind that the index has no vectors for, a query without its vector, or one
+// of another length than those of the tools.
+func (x *Index) Search(kind string, q Query, n int) ([]Hit, error) {
+	n = min(n, x.size)
+	if n <= 0 {
+		return nil, nil
+	}
+	switch kind {
+	case Lexical:
+		return x.lexical.search(q.Text, n), nil
+	case Dense, Fused:
+	default:
+		return nil, fmt.Errorf("search: unknown kind %q", kind)
+	}
+	if x.dense == nil {
+		return nil, fmt.Errorf("search: %s search needs vectors of the tools", kind)
+	}
+	if kind == Dense {
+		return x.dense.search(q.Vector, n)
+	}
+	depth := min(max(fusedDepth, n), x.size)
+	near, err := x.dense.search(q.Vector, depth)
+	if err != nil {
+		return nil, err
+	}
+	return fuse(n, x.lexical.search(q.Text, depth), near), nil
+}
+
+// Text is what is known of a tool to whoever searches: its name, its description, and the names and descriptions of its
+// arguments, a line each.
+func Text(t *task.Tool) string {
+	var b strings.Builder
+	b.WriteString(t.Name + "\n" + t.Description)
+	if t.Parameters != nil {
+		for i := range t.Parameters.Properties {
+			p := &t.Parameters.Properties[i]
+			b.WriteString("\n" + p.Name)
+			if p.Schema != nil && p.Schema.Description != "" {
+				b.WriteString(": " + p.Schema.Description)
+			}
+		}
+	}
+	return b.String()
+}
+
+// better orders hits: by score, and of equal ones the earlier tool first.
+func better(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Tool, b.Tool)) }
+
+// best keeps the n best of the hits that are offered to it. Its memory is n hits.
+type best struct {
+	n    int
+	hits []Hit // a heap whose root is the worst
+}
+
+func (b *best) offer(h Hit) {
+	switch {
+	case len(b.hits) < b.n:
+		b.hits = append(b.hits, h)
+		for at := len(b.hits) - 1; at > 0 && better(b.hits[(at-1)/2], b.hits[at]) < 0; at = (at - 1) / 2 {
+			b.hits[at], b.hits[(at-1)/2] = b.hits[(at-1)/2], b.hits[at]
+		}
+	case better(h, b.hits[0]) < 0:
+		b.hits[0] = h
+		for at := 0; ; {
+			worst := at
+			for _, child := range [2]int{2*at + 1, 2*at + 2} {
+				if child < len(b.hits) && better(b.hits[worst], b.hits[child]) < 0 {
+					worst = child
+				}
+			}
+			if worst == at {
+				return
+			}
+			b.hits[at], b.hits[worst] = b.hits[worst], b.hits[at]
+			at = worst
+		}
+	}
+}
+
+// sorted gives what was kept, the best first.
+func (b *best) sorted() []Hit {
+	slices.SortFunc(b.hits, better)
+	return b.hits
+}
+
+// Terms of the fusion of rankings (Cormack, Clarke and Büttcher 2009: a tool scores the sum of 1/(60 + rank)).
+const (
+	fusedConstant = 60
+	fusedDepth    = 100 // of each ranking that is fused
+)
+
+func fuse(n int, rankings ...[]Hit) []Hit {
+	scores := map[int]float64{}
+	for _, ranking := range rankings {
+		for i, h := range ranking {
+			scores[h.Tool] += 1 / float64(fusedConstant+i+1)
+		}
+	}
+	kept := best{n: n}
+	for tool, score := range scores { // the order of hits is total, so that of the map does not show
+		kept.offer(Hit{Tool: tool, Score: score})
+	}
+	return kept.sorted()
+}

@@ -1,0 +1,120 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// words lists the words of a text in their order, in lower case and without the endings of plurals. Identifiers are
+// split at underscores, between letters and digits, and where capitals begin a word: `getHTTPStatus_2` is get, http,
+// status, 2. Characters of scripts that set no spaces between words stand alone.
+func words(text string) []string {
+	var list []string
+	each(text, func(w string) { list = append(list, w) })
+	return list
+}
+
+// each calls f for each word.
+func each(text string, f func(word string)) {
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		switch classOf(r) {
+		case classNone:
+			at += size
+		case classAlone:
+			f(text[at : at+size])
+			at += size
+		case classDigit:
+			end := at + span(text[at:], classDigit)
+			f(text[at:end])
+			at = end
+		default:
+			end := at + span(text[at:], classLetter)
+			for at < end {
+				part := partOf(text[at:end])
+				f(singular(strings.ToLower(text[at : at+part])))
+				at += part
+			}
+		}
+	}
+}
+
+// Classes of characters.
+type class int
+
+const (
+	classNone   class = iota
+	classLetter       // and the marks on letters
+	classDigit
+	classAlone // a character that is a word by itself
+)
+
+func classOf(r rune) class {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
+		return classLetter
+	case '0' <= r && r <= '9':
+		return classDigit
+	case r < utf8.RuneSelf:
+		return classNone
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		return classAlone
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		return classLetter
+	case unicode.IsDigit(r):
+		return classDigit
+	default:
+		return classNone
+	}
+}
+
+// span gives the length in bytes of the run of one class at the beginning of a text.
+func span(text string, c class) int {
+	for i, r := range text {
+		if classOf(r) != c {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// partOf gives the length in bytes of the first part of a run of letters: a new one begins at a capital behind a small
+// letter, and at the last of several capitals that a small letter follows.
+func partOf(run string) int {
+	before, capitals := rune(0), 0
+	last := 0 // where the character before began
+	for i, r := range run {
+		switch upper := unicode.IsUpper(r); {
+		case i == 0:
+		case upper && !unicode.IsUpper(before):
+			return i
+		case !upper && capitals > 1 && unicode.IsLower(r):
+			return last
+		}
+		if unicode.IsUpper(r) {
+			capitals++
+		} else {
+			capitals = 0
+		}
+		before, last = r, i
+	}
+	return len(run)
+}
+
+// singular takes the endings of English plurals off a word in lower case, by the first that fits of the three rules of
+// Harman ("How effective is suffixing?", 1991).
+func singular(word string) string {
+	n := len(word)
+	if n < 4 || word[n-1] != 's' {
+		return word
+	}
+	switch before := word[n-4 : n-1]; {
+	case before[1:] == "ie" && before[0] != 'e' && before[0] != 'a':
+		return word[:n-3] + "y"
+	case before[2] == 'u' || before[2] == 's':
+		return word
+	default:
+		return word[:n-1]
+	}
+}
