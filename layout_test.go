@@ -70,7 +70,8 @@ const (
 
 // oversized are the packages that are not within these bounds yet.
 var oversized = []string{
-	"sql/witness", "tools/compile", "condition", "condition/request", "agent", "certify/proof", "report", "serve/proxy", "cli",
+	"sql/witness", "tools/compile", "condition", "condition/request", "agent", "certify/proof", "report", "serve/proxy",
+	"cli",
 }
 
 // apart are imports that the order would allow and an invariant does not.
@@ -223,7 +224,8 @@ func TestPublicNamesAreDocumented(t *testing.T) {
 }
 
 // conventional names mean the same everywhere.
-var conventional = map[string]bool{"Error": true, "Unwrap": true, "String": true, "MarshalJSON": true, "UnmarshalJSON": true}
+var conventional = map[string]bool{"Error": true, "Unwrap": true, "String": true, "MarshalJSON": true,
+	"UnmarshalJSON": true}
 
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {

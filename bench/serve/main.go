@@ -87,7 +87,8 @@ func run() error {
 		total += n
 	}
 	// On a machine that has nothing else to do the two are one.
-	fmt.Printf("%.0f %.0f\n", float64(total)/time.Since(began).Seconds(), float64(total)/(processor(*pid)-before).Seconds())
+	fmt.Printf("%.0f %.0f\n", float64(total)/time.Since(began).Seconds(),
+		float64(total)/(processor(*pid)-before).Seconds())
 	return errors.Join(errs...)
 }
 
@@ -120,7 +121,8 @@ func steps(dir, address string, size, pid int, long time.Duration) error {
 	var made struct {
 		URL string `json:"url"`
 	}
-	if err := post(address, "/v1/batches", map[string]any{"instances": instances[:size], "auto_reset": true}, &made); err != nil {
+	if err := post(address, "/v1/batches", map[string]any{"instances": instances[:size], "auto_reset": true},
+		&made); err != nil {
 		return err
 	}
 	if err := post(address, made.URL+"/reset", struct{}{}, nil); err != nil {
@@ -149,7 +151,8 @@ func steps(dir, address string, size, pid int, long time.Duration) error {
 	}
 	began, before := time.Now(), processor(pid)
 	n, err := took(0, began.Add(long))
-	fmt.Printf("%.0f %.0f\n", float64(n*size)/time.Since(began).Seconds(), float64(n*size)/(processor(pid)-before).Seconds())
+	fmt.Printf("%.0f %.0f\n", float64(n*size)/time.Since(began).Seconds(),
+		float64(n*size)/(processor(pid)-before).Seconds())
 	return err
 }
 
@@ -294,7 +297,8 @@ func client(address string, requests [][]byte, first int, until time.Time) (n in
 				return n, err
 			}
 			if line == 0 && !bytes.Contains(text, []byte(" 200 ")) {
-				return n, fmt.Errorf("%s answered %s", bytes.SplitN(requests[at%len(requests)], []byte("\r"), 2)[0], bytes.TrimSpace(text))
+				return n, fmt.Errorf("%s answered %s", bytes.SplitN(requests[at%len(requests)], []byte("\r"), 2)[0],
+					bytes.TrimSpace(text))
 			}
 			if len(text) <= 2 {
 				break

@@ -90,7 +90,8 @@ func TestCodeAct(t *testing.T) {
 	for i, w := range want {
 		turn := h.turns[i]
 		ended := i == 1 || i == 3 || i == 4
-		if turn.Open != w.open || len(turn.Actions) != w.actions || turn.Thought != w.reply || len(turn.Unparsed) != w.unparsed ||
+		if turn.Open != w.open || len(turn.Actions) != w.actions || turn.Thought != w.reply ||
+			len(turn.Unparsed) != w.unparsed ||
 			(turn.Block != nil) != ended {
 			t.Errorf("turn %d: %+v", i, turn)
 		} else if ended && (turn.Block.Output != w.output || turn.Block.Value != w.value) {
@@ -170,31 +171,42 @@ func TestCodeActReads(t *testing.T) {
 		solution             bool
 		unparsed             []string
 	}{
-		"tags":           {reply: "<thought>a</thought><execute>\nx\n</execute>", code: "x", thought: "a"},
-		"open at end":    {reply: "<execute>x", code: "x"},
-		"solution":       {reply: "<solution>solution = 1</solution>", code: "solution = 1", solution: true},
-		"fence in tags":  {reply: "<execute>\n```python\nx\ny\n```\n</execute>", code: "x\ny\n"},
-		"only fence":     {reply: "I run\n```python\nx\ny\n```", code: "x\ny", thought: "I run\n```python\nx\ny\n```"},
-		"text in front":  {reply: "I think.\n<execute>x</execute>", code: "x", thought: "I think."},
-		"second block":   {reply: "<execute>x</execute>\n<execute>y</execute>", code: "x", unparsed: []string{ReasonAfterAct}},
-		"thought behind": {reply: "<execute>x</execute><thought>b</thought> c", code: "x", thought: "b", unparsed: []string{ReasonAfterAct}},
-		"in a thought":   {reply: "<thought>or <execute>z</execute>?</thought><execute>x</execute>", code: "x", thought: "or <execute>z</execute>?"},
-		"two fences":     {reply: "```python\nx\n```\n```python\ny\n```", unparsed: []string{ReasonNoAct}, thought: "```python\nx\n```\n```python\ny\n```"},
-		"prose":          {reply: "It is 3.", unparsed: []string{ReasonNoAct}, thought: "It is 3."},
-		"nothing":        {reply: ""},
-		"both":           {reply: "<execute>\nx\n</execute>\n<solution>\nsolution = x\n</solution>", code: "x", unparsed: []string{ReasonAfterAct}},
-		"solution first": {reply: "<solution>solution = 1</solution><execute>x</execute>", code: "solution = 1", solution: true, unparsed: []string{ReasonAfterAct}},
-		"nested":         {reply: "<execute>\nx\n<execute>\ny\n</execute>\n</execute>", code: "x", unparsed: []string{ReasonAfterAct}},
-		"never closed":   {reply: "<execute>\nx\n<solution>\nsolution = x\n</solution>", code: "x", unparsed: []string{ReasonAfterAct}},
-		"open thought":   {reply: "<thought>a\n<execute>\nx\n</execute>", code: "x", thought: "a"},
-		"two thoughts":   {reply: "<thought>a\n<execute>x</execute>\n<thought>b</thought>", code: "x", thought: "a\nb"},
-		"wrong end":      {reply: "<thought>a</thought><execute>x</thought>", code: "x", thought: "a"},
-		"template":       {reply: "should I <execute>no</execute>?</think><execute>x</execute>", code: "x", thought: "should I <execute>no</execute>?"},
-		"tags in code":   {reply: "<execute>print('<thought>', '</think>', '<solution>')</execute>", code: "print('<thought>', '</think>', '<solution>')"},
+		"tags":          {reply: "<thought>a</thought><execute>\nx\n</execute>", code: "x", thought: "a"},
+		"open at end":   {reply: "<execute>x", code: "x"},
+		"solution":      {reply: "<solution>solution = 1</solution>", code: "solution = 1", solution: true},
+		"fence in tags": {reply: "<execute>\n```python\nx\ny\n```\n</execute>", code: "x\ny\n"},
+		"only fence":    {reply: "I run\n```python\nx\ny\n```", code: "x\ny", thought: "I run\n```python\nx\ny\n```"},
+		"text in front": {reply: "I think.\n<execute>x</execute>", code: "x", thought: "I think."},
+		"second block": {reply: "<execute>x</execute>\n<execute>y</execute>", code: "x",
+			unparsed: []string{ReasonAfterAct}},
+		"thought behind": {reply: "<execute>x</execute><thought>b</thought> c", code: "x", thought: "b",
+			unparsed: []string{ReasonAfterAct}},
+		"in a thought": {reply: "<thought>or <execute>z</execute>?</thought><execute>x</execute>", code: "x",
+			thought: "or <execute>z</execute>?"},
+		"two fences": {reply: "```python\nx\n```\n```python\ny\n```", unparsed: []string{ReasonNoAct},
+			thought: "```python\nx\n```\n```python\ny\n```"},
+		"prose":   {reply: "It is 3.", unparsed: []string{ReasonNoAct}, thought: "It is 3."},
+		"nothing": {reply: ""},
+		"both": {reply: "<execute>\nx\n</execute>\n<solution>\nsolution = x\n</solution>", code: "x",
+			unparsed: []string{ReasonAfterAct}},
+		"solution first": {reply: "<solution>solution = 1</solution><execute>x</execute>", code: "solution = 1",
+			solution: true, unparsed: []string{ReasonAfterAct}},
+		"nested": {reply: "<execute>\nx\n<execute>\ny\n</execute>\n</execute>", code: "x",
+			unparsed: []string{ReasonAfterAct}},
+		"never closed": {reply: "<execute>\nx\n<solution>\nsolution = x\n</solution>", code: "x",
+			unparsed: []string{ReasonAfterAct}},
+		"open thought": {reply: "<thought>a\n<execute>\nx\n</execute>", code: "x", thought: "a"},
+		"two thoughts": {reply: "<thought>a\n<execute>x</execute>\n<thought>b</thought>", code: "x", thought: "a\nb"},
+		"wrong end":    {reply: "<thought>a</thought><execute>x</thought>", code: "x", thought: "a"},
+		"template": {reply: "should I <execute>no</execute>?</think><execute>x</execute>", code: "x",
+			thought: "should I <execute>no</execute>?"},
+		"tags in code": {reply: "<execute>print('<thought>', '</think>', '<solution>')</execute>",
+			code: "print('<thought>', '</think>', '<solution>')"},
 		"attributes":     {reply: "<execute lang=\"python\" >x</execute >", code: "x"},
 		"several fences": {reply: "<execute>\n```python\nx\n```\nand\n```python\ny\n```\n</execute>", code: "x\ny"},
 		"half a fence":   {reply: "<execute>\n```python\nx\n</execute>", code: "x"},
-		"fence around":   {reply: "```python\n<execute>\nx\n</execute>\n```", code: "x", thought: "```python", unparsed: []string{ReasonAfterAct}},
+		"fence around": {reply: "```python\n<execute>\nx\n</execute>\n```", code: "x", thought: "```python",
+			unparsed: []string{ReasonAfterAct}},
 	} {
 		d := (&codeAct{}).read(&model.Reply{Message: model.Message{Content: c.reply}}, nil)
 		var reasons []string
@@ -205,7 +217,8 @@ func TestCodeActReads(t *testing.T) {
 		if d.block != nil {
 			got = *d.block
 		}
-		if got.code != c.code || got.solution != c.solution || d.thought != c.thought || !reflect.DeepEqual(reasons, c.unparsed) {
+		if got.code != c.code || got.solution != c.solution || d.thought != c.thought || !reflect.DeepEqual(reasons,
+			c.unparsed) {
 			t.Errorf("%s: code %q, solution %v, thought %q, unparsed %v", name, got.code, got.solution, d.thought, reasons)
 		}
 		if (d.block == nil) != (c.code == "") || d.silent != (c.reply == "") {
@@ -215,7 +228,8 @@ func TestCodeActReads(t *testing.T) {
 }
 
 func FuzzCodeActReads(f *testing.F) {
-	for _, s := range []string{"<execute>x</execute>", "<thought><execute>", "</solution><solution>y", "```python\nx\n```", "<EXECUTE>\x00"} {
+	for _, s := range []string{"<execute>x</execute>", "<thought><execute>", "</solution><solution>y", "```python\nx\n```",
+		"<EXECUTE>\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, reply string) {
@@ -285,7 +299,8 @@ func runPython(t *testing.T, code string) *python.Outcome {
 // TestLiteral: what is written as Python is the same value there.
 func TestLiteral(t *testing.T) {
 	for _, text := range []string{
-		`null`, `true`, `-17`, `1.5e300`, `"a\"b\\c\n\u0001é😀$x$"`, `[1,[null,false]]`, `{"from":{"b":[]},"a b":"'"}`, `9007199254740993`,
+		`null`, `true`, `-17`, `1.5e300`, `"a\"b\\c\n\u0001é😀$x$"`, `[1,[null,false]]`, `{"from":{"b":[]},"a b":"'"}`,
+		`9007199254740993`,
 	} {
 		v, err := task.DecodeValue([]byte(text))
 		if err != nil {
@@ -302,7 +317,8 @@ func TestLiteral(t *testing.T) {
 // TestAnswersKeepTheOrderOfFields: cells of records count by place where their keys are not the right answer's.
 func TestAnswersKeepTheOrderOfFields(t *testing.T) {
 	for _, text := range []string{
-		`[{"name":"Alpine House","accession_count":9},{"name":null,"accession_count":1.50}]`, `{"b":{"z":[true,{}],"a":"'"},"a":[]}`, `-17`, `9007199254740993`, `[]`,
+		`[{"name":"Alpine House","accession_count":9},{"name":null,"accession_count":1.50}]`,
+		`{"b":{"z":[true,{}],"a":"'"},"a":[]}`, `-17`, `9007199254740993`, `[]`,
 	} {
 		code, ok := inOrder(json.RawMessage(text))
 		if !ok {

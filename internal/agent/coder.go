@@ -71,7 +71,8 @@ var errOver = errors.New("the episode is over")
 // newCoder makes the coder of an episode.
 func newCoder(engine python.Engine, limits python.Limits, view *task.View) *coder {
 	tools := view.Tools
-	c := &coder{engine: engine, names: newPythonNames(tools, codeAnswer, codeDecline, codeAsk), handles: map[string]bool{}, hidden: view.Hidden}
+	c := &coder{engine: engine, names: newPythonNames(tools, codeAnswer, codeDecline, codeAsk), handles: map[string]bool{},
+		hidden: view.Hidden}
 	for i := range view.Starts {
 		c.handles[view.Starts[i].Label] = true
 	}
@@ -124,7 +125,8 @@ func (c *coder) start(ctx context.Context, code string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	b := &running{
-		code: code, requests: make(chan codeRequest), replies: make(chan codeReply), ended: make(chan codeEnd, 1), cancel: cancel,
+		code: code, requests: make(chan codeRequest), replies: make(chan codeReply), ended: make(chan codeEnd, 1),
+		cancel: cancel,
 	}
 	c.block, c.calls, c.notices, c.seen = b, 0, nil, nil
 	go func() {

@@ -42,7 +42,8 @@ func (w *codeWriter) learn(seen []task.Observation) {
 		}
 		var lists []string
 		for _, name := range slices.Sorted(maps.Keys(record)) {
-			if list, ok := record[name].([]any); ok && !slices.ContainsFunc(list, func(v any) bool { _, is := v.(map[string]any); return !is }) {
+			if list, ok := record[name].([]any); ok && !slices.ContainsFunc(list,
+				func(v any) bool { _, is := v.(map[string]any); return !is }) {
 				lists = append(lists, name)
 			}
 		}

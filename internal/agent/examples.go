@@ -37,7 +37,8 @@ var examples = []example{
 		},
 		request: "Whose repairs brought in the most money in total?",
 		slot: []task.Call{
-			made("group_data_by", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender", "aggregation_type", "sum"),
+			made("group_data_by", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender",
+				"aggregation_type", "sum"),
 			made("sort_data", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price", "ascending", false),
 			made("retrieve_data", "first", "data_source", "$ranked$", "key_name", "repairs_mender", "limit", int64(1)),
 		},
@@ -96,7 +97,8 @@ var examples = []example{
 				"aggregation_type", "count"),
 		},
 		sel: []task.Call{
-			made("select_data_equal_to", "northern", "data_source", "$starting_table$", "key_name", "lights_coast", "value", "north"),
+			made("select_data_equal_to", "northern", "data_source", "$starting_table$", "key_name", "lights_coast", "value",
+				"north"),
 			made("select_data_greater_than", "recent", "data_source", "$northern$", "key_name", "light_keepers_since",
 				"value", int64(1990)),
 			made("aggregate_data_count", "number", "data_source", "$recent$", "key_name", "light_keepers_surname"),
@@ -207,7 +209,8 @@ func worked(view *task.View, native bool) (string, error) {
 }
 
 func (e *example) write(b *strings.Builder, number int, calls []task.Call) error {
-	fmt.Fprintf(b, "\n\nExample %d, of the database %q. \"$starting_table$\" is %s. Its keys:", number, e.database, joined(e.joins))
+	fmt.Fprintf(b, "\n\nExample %d, of the database %q. \"$starting_table$\" is %s. Its keys:", number, e.database,
+		joined(e.joins))
 	for _, k := range e.keys {
 		fmt.Fprintf(b, "\n* `%s` - %s", k[0], k[1])
 	}

@@ -208,7 +208,8 @@ func TestExamplesAreTrue(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					replies.Message.ToolCalls = append(replies.Message.ToolCalls, model.ToolCall{Name: c.Tool, Arguments: string(arguments)})
+					replies.Message.ToolCalls = append(replies.Message.ToolCalls, model.ToolCall{Name: c.Tool,
+						Arguments: string(arguments)})
 				}
 				for protocol, client := range map[string]*scripted{
 					OneShot: says("[" + strings.Join(written, ",\n") + "]"), OneShotNative: {replies: []model.Reply{replies}},
@@ -302,7 +303,8 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 				t.Errorf("%s: obfuscated: %v", style, names)
 			}
 		}
-		other := &task.View{Tools: relation.Tools(style, relation.ProfilePaper), Starts: []task.Table{{Joins: []string{"race"}}}}
+		other := &task.View{Tools: relation.Tools(style, relation.ProfilePaper),
+			Starts: []task.Table{{Joins: []string{"race"}}}}
 		want := []string{"clock_workshop", "glacier_survey", "lighthouse_register"}
 		if names := shown(other, true); !reflect.DeepEqual(names, want) {
 			t.Errorf("%s: %v, want %v", style, names, want)
@@ -317,7 +319,8 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 // there are none.
 func TestStartsAreTold(t *testing.T) {
 	for _, protocol := range []string{OneShot, OneShotNative, "tools", "react"} {
-		for _, starts := range [][]task.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}}, {Label: "starting_table_2"}}} {
+		for _, starts := range [][]task.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}},
+			{Label: "starting_table_2"}}} {
 			view := testView(t)
 			view.Starts = starts
 			s := says("")
@@ -327,7 +330,8 @@ func TestStartsAreTold(t *testing.T) {
 				"- \"$starting_table$\" is made of the database's tables \"race\" and \"my \\\"own\\\" car\", joined\n"+
 				"- \"$starting_table_2$\" is a single row without keys")
 			if told != (starts != nil) || strings.Contains(system, promptTableReferences) != (starts != nil) ||
-				strings.Contains(system, promptReferences) == (starts != nil) || starts == nil && strings.Contains(system, "starting") {
+				strings.Contains(system, promptReferences) == (starts != nil) || starts == nil && strings.Contains(system,
+				"starting") {
 				t.Errorf("%s with %d starting tables:\n%s", protocol, len(starts), system)
 			}
 		}

@@ -63,7 +63,8 @@ const (
 
 	wordCorrect = "Correct"
 	wordWrong   = "Wrong"
-	formJudge   = `Reply with one word: "` + wordCorrect + `" if the explanation is right, "` + wordWrong + `" if it is not.`
+	formJudge   = `Reply with one word: "` + wordCorrect + `" if the explanation is right, "` + wordWrong +
+		`" if it is not.`
 
 	headExplanation = "The explanation:"
 )

@@ -80,7 +80,8 @@ func (f *feasible) open(view *task.View) (model.Request, error) {
 			model.Message{Role: model.RoleAssistant, Content: verdict})
 	}
 	asked, err := situation(view, f.config.Specs)
-	request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Content: paragraphs(asked, askFeasible)})
+	request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Content: paragraphs(asked,
+		askFeasible)})
 	return request, err
 }
 
@@ -130,4 +131,5 @@ func situation(view *task.View, specs *Specs) (string, error) {
 }
 
 // speakers say who speaks, by the role.
-var speakers = map[string]string{model.RoleUser: "User: ", model.RoleAssistant: "Assistant: ", "system": "Instructions: "}
+var speakers = map[string]string{model.RoleUser: "User: ", model.RoleAssistant: "Assistant: ",
+	"system": "Instructions: "}

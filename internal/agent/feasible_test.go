@@ -65,7 +65,8 @@ func FuzzVerdict(f *testing.F) {
 		}) {
 			t.Fatalf("a verdict that cannot be read: %+v", r)
 		}
-		if strings.HasPrefix(strings.TrimSpace(text), "{") || strings.Contains(text, "\"") || strings.Contains(text, "`") || strings.Contains(text, "<") {
+		if strings.HasPrefix(strings.TrimSpace(text), "{") || strings.Contains(text, "\"") || strings.Contains(text, "`") ||
+			strings.Contains(text, "<") {
 			return // fields of JSON that mean nothing, tags and escapes are left out
 		}
 		kept := strings.ToLower(r.thought + " " + r.explanation)
@@ -82,7 +83,8 @@ func FuzzVerdict(f *testing.F) {
 }
 
 // oneJudgement plays one reply under a protocol, over the wire, and gives the action and the request that was sent.
-func oneJudgement(t *testing.T, protocol, reply string, config ProtocolConfig, view *task.View) (task.Turn, modeltest.Chat) {
+func oneJudgement(t *testing.T, protocol, reply string, config ProtocolConfig, view *task.View) (task.Turn,
+	modeltest.Chat) {
 	t.Helper()
 	var asked modeltest.Chat
 	server := modeltest.NewServer(func(c modeltest.Chat) modeltest.Response {
@@ -137,7 +139,8 @@ func judged(t *testing.T, turn *task.Turn) string {
 func TestJudgingProtocols(t *testing.T) {
 	view := testView(t)
 	view.Messages = []task.Message{
-		{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Which homes?"}, {Role: "assistant", Content: "Where?"},
+		{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Which homes?"},
+		{Role: "assistant", Content: "Where?"},
 		{Role: "user", Content: "In Bergen, since 1999."},
 	}
 	for _, c := range []struct {
@@ -203,7 +206,8 @@ func TestExamplesStandBeforeTheQuestion(t *testing.T) {
 	missingTool, missingDetail := example("How old are they?", false), example("How many in that year?", false)
 	missingTool.Tools = []*task.Tool{{Name: "ages", Description: "Get the age of owner from owner. Database: homes."}}
 	missingDetail.Details = []string{"year"}
-	examples := []Example{example("Which are in Bergen?", true), missingTool, missingDetail, example("Who owns them?", true)}
+	examples := []Example{example("Which are in Bergen?", true), missingTool, missingDetail, example("Who owns them?",
+		true)}
 	for _, protocol := range Protocols() {
 		if !protocol.Examples {
 			continue
@@ -224,7 +228,8 @@ func TestExamplesStandBeforeTheQuestion(t *testing.T) {
 			if protocol.Name == Feasible {
 				continue
 			}
-			for _, want := range map[int][]string{0: {"function_1", "Bergen"}, 1: {"get the age of owner"}, 2: {"year"}, 3: {"function_2"}}[i] {
+			for _, want := range map[int][]string{0: {"function_1", "Bergen"}, 1: {"get the age of owner"}, 2: {"year"},
+				3: {"function_2"}}[i] {
 				if !strings.Contains(told.Content, want) {
 					t.Errorf("%s, example %d does not say %q: %s", protocol.Name, i+1, want, told.Content)
 				}
@@ -255,7 +260,8 @@ func feedbackTool() *task.Tool {
 			Properties: []task.Property{{Name: "city", Schema: text}, {Name: "year", Schema: whole}},
 		},
 		Returns: &task.Schema{Types: []string{"array"}, Items: &task.Schema{
-			Types: []string{"object"}, Properties: []task.Property{{Name: "street", Schema: text}, {Name: "rooms", Schema: whole}},
+			Types: []string{"object"}, Properties: []task.Property{{Name: "street", Schema: text},
+				{Name: "rooms", Schema: whole}},
 		}},
 	}
 }
@@ -270,8 +276,10 @@ func TestFeedbackScenarios(t *testing.T) {
 		left          string // out by the error
 	}{
 		{"complete", "Which homes of Bergen were built in the year 1999?", []*task.Tool{other, feedbackTool()}, "one"},
-		{"without a year", "Which homes of Bergen were built in a certain year?", []*task.Tool{other, feedbackTool()}, "year"},
-		{"without both", "Which homes of that city were built in a certain year?", []*task.Tool{other, feedbackTool()}, "both"},
+		{"without a year", "Which homes of Bergen were built in a certain year?", []*task.Tool{other, feedbackTool()},
+			"year"},
+		{"without both", "Which homes of that city were built in a certain year?", []*task.Tool{other, feedbackTool()},
+			"both"},
 		{"without a tool for it", "Which tides are there?", []*task.Tool{other}, "nothing"},
 		{"without any tool", "Which tides are there?", nil, "none"},
 	} {
@@ -294,7 +302,8 @@ func TestFeedbackScenarios(t *testing.T) {
 		left := map[string]bool{}
 		for _, name := range []string{"city", "year"} {
 			left[name] = call.Arguments[name] == nil
-			if left[name] != strings.Contains(strings.SplitN(observed.Error.Message, ".", 2)[0], "`"+name+"`") && c.left != "nothing" && c.left != "none" {
+			if left[name] != strings.Contains(strings.SplitN(observed.Error.Message, ".", 2)[0], "`"+name+"`") &&
+				c.left != "nothing" && c.left != "none" {
 				t.Errorf("%s: called %v, and told %q", c.name, call, observed.Error.Message)
 			}
 		}
@@ -316,7 +325,8 @@ func TestFeedbackScenarios(t *testing.T) {
 				t.Errorf("%s: %s is %v in the made-up call", c.name, name, v)
 			}
 		}
-		if c.left == "one" && (len(call.Arguments) != 2 || result.Result[0]["street"] == nil || result.Result[0]["rooms"] == nil) {
+		if c.left == "one" && (len(call.Arguments) != 2 || result.Result[0]["street"] == nil ||
+			result.Result[0]["rooms"] == nil) {
 			t.Errorf("%s: called %v, made up %s", c.name, call, came)
 		}
 	}
@@ -353,9 +363,11 @@ func attemptIn(t *testing.T, prompt string) (call toldAttempt, came string) {
 
 func TestJudgesOfExplanations(t *testing.T) {
 	for reply, want := range map[string]string{
-		"Correct": "right", "**Wrong**": "wrong", "correct.": "right", "Incorrect": "wrong", "Not correct, the year is given.": "wrong",
+		"Correct": "right", "**Wrong**": "wrong", "correct.": "right", "Incorrect": "wrong",
+		"Not correct, the year is given.":              "wrong",
 		"The year is missing, which they say. Correct": "right", "<think>Wrong? No.</think>Correct": "right",
-		"It is wrong to call it correct.": "none", "Maybe": "none", "": "none", "Wrong. A correct one would name the year.": "wrong",
+		"It is wrong to call it correct.": "none", "Maybe": "none", "": "none",
+		"Wrong. A correct one would name the year.": "wrong",
 	} {
 		client := says(reply)
 		judge := ExplanationJudge{Client: client, Specs: new(Specs), Model: "m", MaxTokens: 9}
@@ -391,7 +403,8 @@ func TestJudgesOfExplanations(t *testing.T) {
 			t.Errorf("the examples are %v in %d messages", verdicts, len(r.Messages))
 		}
 	}
-	if _, err := (&ExplanationJudge{Client: &scripted{err: errAtSea}, Specs: new(Specs)}).Assess(t.Context(), testView(t), ""); err == nil {
+	if _, err := (&ExplanationJudge{Client: &scripted{err: errAtSea}, Specs: new(Specs)}).Assess(t.Context(), testView(t),
+		""); err == nil {
 		t.Error("a failure of the provider is an opinion")
 	}
 }
@@ -400,7 +413,8 @@ var errAtSea = fmt.Errorf("nobody answers")
 
 func TestJudgingPolicies(t *testing.T) {
 	tool := feedbackTool()
-	free := &task.Tool{Name: "list_homes", Description: "Lists all homes of the harbour with their owners.", Parameters: &task.Schema{Types: []string{"object"}}}
+	free := &task.Tool{Name: "list_homes", Description: "Lists all homes of the harbour with their owners.",
+		Parameters: &task.Schema{Types: []string{"object"}}}
 	for _, c := range []struct {
 		policy, request string
 		tools           []*task.Tool
@@ -413,7 +427,8 @@ func TestJudgingPolicies(t *testing.T) {
 		{"schema-check", "Which homes of the city were built in the year 1999?", []*task.Tool{tool}, "no"},
 		{"schema-check", "Which homes of the city 'bergen' were built in the year 1999?", []*task.Tool{tool}, "yes"},
 		{"schema-check", "Which ships of Bergen sank in the year 1999?", []*task.Tool{tool}, "no"},
-		{"schema-check", "List all homes, and who their owners are: the list of every owner.", []*task.Tool{tool, free}, "no"},
+		{"schema-check", "List all homes, and who their owners are: the list of every owner.", []*task.Tool{tool, free},
+			"no"},
 		{"schema-check", "Which homes of the harbour have owners?", []*task.Tool{tool, free}, "yes"},
 		{"schema-check", "Which homes are there?", nil, "no"},
 		{"phrase-check", "Which homes of Bergen were built in A certain year?", nil, "no"},
@@ -444,7 +459,8 @@ func TestMentions(t *testing.T) {
 	if want := []string{"1200", "3.50", "-4"}; !slices.Equal(m.numbers, want) {
 		t.Errorf("numbers %q, want %q", m.numbers, want)
 	}
-	if want := []string{"2020-01-05", "3/4/2021", "two crowns", "New Bergen", "Ann's", "Di", "Old Town"}; !slices.Equal(m.texts, want) {
+	if want := []string{"2020-01-05", "3/4/2021", "two crowns", "New Bergen", "Ann's", "Di",
+		"Old Town"}; !slices.Equal(m.texts, want) {
 		t.Errorf("texts %q, want %q", m.texts, want)
 	}
 }

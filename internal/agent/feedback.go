@@ -208,7 +208,8 @@ func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 
 // inventedNames are texts that no request is likely to say.
 var inventedNames = []string{
-	"Marlowe", "Teskin", "Orvanne", "Halbrook", "Quillan", "Sombra Bay", "Verity Lund", "Old Pemberton", "Castor", "Ilmari Dahl",
+	"Marlowe", "Teskin", "Orvanne", "Halbrook", "Quillan", "Sombra Bay", "Verity Lund", "Old Pemberton", "Castor",
+	"Ilmari Dahl",
 }
 
 // invented draws a value of a type that the request does not say.

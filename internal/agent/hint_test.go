@@ -14,7 +14,8 @@ import (
 func TestAdviceIsShown(t *testing.T) {
 	const start, later = "Check `complete` first.\nThen go on.", "Renew the session."
 	replies := map[string]*scripted{
-		"tools":       {replies: []model.Reply{native("get_all", `{}`, "function_1", `{"city": "Atlantis"}`), native("get_all", `{}`)}},
+		"tools": {replies: []model.Reply{native("get_all", `{}`, "function_1", `{"city": "Atlantis"}`),
+			native("get_all", `{}`)}},
 		"tools/text":  says(`{"name": "get_all", "arguments": {}}`, `{"name": "get_all", "arguments": {}}`),
 		"react":       says("Action: get_all\nAction Input: {}"),
 		OneShot:       says(`[{"name": "get_all", "arguments": {}}]`),
@@ -25,7 +26,8 @@ func TestAdviceIsShown(t *testing.T) {
 		view := testView(t)
 		view.Evidence = "homes means houses"
 		view.Tools = append(view.Tools, sqlTool())
-		view.Messages = append(view.Messages, task.Message{Role: "assistant", Content: "Where?"}, task.Message{Role: "user", Content: "There."})
+		view.Messages = append(view.Messages, task.Message{Role: "assistant", Content: "Where?"}, task.Message{Role: "user",
+			Content: "There."})
 		if atStart {
 			view.Hint = start
 		}
@@ -87,7 +89,8 @@ func TestAdviceIsShown(t *testing.T) {
 				t.Errorf("%s: with advice\n%q\nwithout\n%q", name, texts(given), texts(plain))
 			}
 			if startGiven != len(plain) || laterGiven != len(plain)-1 {
-				t.Errorf("%s: %d requests with advice at the start, %d with later one, of %d", name, startGiven, laterGiven, len(plain))
+				t.Errorf("%s: %d requests with advice at the start, %d with later one, of %d", name, startGiven, laterGiven,
+					len(plain))
 			}
 		}
 		loop := !strings.HasPrefix(name, OneShot) && name != SQL

@@ -29,20 +29,23 @@ func (d *desk) Line(ctx context.Context) (string, error) {
 
 func TestHumansAct(t *testing.T) {
 	for line, want := range map[string]task.Action{
-		"yes":                                 task.Judge(true, ""),
-		"Yes, there is one.":                  task.Judge(true, "there is one."),
-		"no  the year is missing":             task.Judge(false, "the year is missing"),
-		"N":                                   task.Judge(false, ""),
-		"decline no tool":                     {Kind: task.ActionDecline, Text: "no tool"},
-		"answer 42":                           {Kind: task.ActionAnswer, Answer: []byte("42")},
-		"answer John Doe":                     {Kind: task.ActionAnswer, Answer: []byte(`"John Doe"`)},
-		"answer $call_1$":                     {Kind: task.ActionAnswer, Answer: []byte(`"$call_1$"`)},
-		`call function_1 {"city": "Bergen"}`:  {Kind: task.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
-		`call function_1({"city": "Bergen"})`: {Kind: task.ActionCall, Tool: "function_1", Arguments: []byte(`{"city": "Bergen"}`)},
-		"call get_all":                        {Kind: task.ActionCall, Tool: "get_all", Arguments: []byte("{}")},
-		"ask which year?":                     {Kind: task.ActionAsk, Text: "which year?"},
+		"yes":                     task.Judge(true, ""),
+		"Yes, there is one.":      task.Judge(true, "there is one."),
+		"no  the year is missing": task.Judge(false, "the year is missing"),
+		"N":                       task.Judge(false, ""),
+		"decline no tool":         {Kind: task.ActionDecline, Text: "no tool"},
+		"answer 42":               {Kind: task.ActionAnswer, Answer: []byte("42")},
+		"answer John Doe":         {Kind: task.ActionAnswer, Answer: []byte(`"John Doe"`)},
+		"answer $call_1$":         {Kind: task.ActionAnswer, Answer: []byte(`"$call_1$"`)},
+		`call function_1 {"city": "Bergen"}`: {Kind: task.ActionCall, Tool: "function_1",
+			Arguments: []byte(`{"city": "Bergen"}`)},
+		`call function_1({"city": "Bergen"})`: {Kind: task.ActionCall, Tool: "function_1",
+			Arguments: []byte(`{"city": "Bergen"}`)},
+		"call get_all":    {Kind: task.ActionCall, Tool: "get_all", Arguments: []byte("{}")},
+		"ask which year?": {Kind: task.ActionAsk, Text: "which year?"},
 	} {
-		d := &desk{lines: []string{"what?", "help", "", "call", "call x [1]", "answer", "ask", "tools", "tool function_1", "tool none", line}}
+		d := &desk{lines: []string{"what?", "help", "", "call", "call x [1]", "answer", "ask", "tools", "tool function_1",
+			"tool none", line}}
 		turn, err := NewHuman(d, "1 of 3").Next(t.Context(), testView(t), nil)
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -51,13 +54,15 @@ func TestHumansAct(t *testing.T) {
 			t.Fatalf("%q: %+v", line, turn)
 		}
 		got := turn.Actions[0]
-		if got.Kind != want.Kind || got.Tool != want.Tool || got.Text != want.Text || string(got.Answer) != string(want.Answer) ||
+		if got.Kind != want.Kind || got.Tool != want.Tool || got.Text != want.Text ||
+			string(got.Answer) != string(want.Answer) ||
 			string(got.Arguments) != string(want.Arguments) {
 			t.Errorf("%q is %+v, want %+v", line, got, want)
 		}
 		said := d.said.String()
 		for _, part := range []string{
-			"1 of 3", "User: Which homes?", "function_1(city, year)", `"what?" is none of these`, "must be a JSON object", "Answer what?", "Ask what?",
+			"1 of 3", "User: Which homes?", "function_1(city, year)", `"what?" is none of these`, "must be a JSON object",
+			"Answer what?", "Ask what?",
 			"Call which tool?", `{"name":"function_1"`, `no tool "none"`,
 		} {
 			if !strings.Contains(said, part) {
@@ -77,7 +82,8 @@ func TestHumansSeeWhatComesBack(t *testing.T) {
 	if err := harbour.play(t, h, testView(t)); err != nil {
 		t.Fatal(err)
 	}
-	if harbour.answer == nil || !strings.Contains(d.said.String(), `"label":"call_1"`) || strings.Count(d.said.String(), "1 of 1") != 1 {
+	if harbour.answer == nil || !strings.Contains(d.said.String(), `"label":"call_1"`) || strings.Count(d.said.String(),
+		"1 of 1") != 1 {
 		t.Errorf("answered %v after\n%s", harbour.answer, d.said.String())
 	}
 	for _, lines := range [][]string{{"quit"}, {"help"}, nil} {

@@ -60,8 +60,9 @@ func TestAccountOfAFailure(t *testing.T) {
 			called("call_1", `{"city":"Tromsø","least":1204,"not":"Bergen"}`, `[{"city":"Bergen","homes":7}]`),
 			transcript.Event{Kind: transcript.EventDecision, Condition: "exec.secret", Applied: true}).
 		turn("So Bergen it is. Hm. Or call_1 gives it.", transcript.Event{
-			Kind: transcript.EventCall, Label: "tromso_or_tromsø", Tool: "function_9", Arguments: json.RawMessage(`{"of":"$call_1.city$"}`),
-			Error: &task.ToolError{Code: "server_error", Message: "The server is away."},
+			Kind: transcript.EventCall, Label: "tromso_or_tromsø", Tool: "function_9",
+			Arguments: json.RawMessage(`{"of":"$call_1.city$"}`),
+			Error:     &task.ToolError{Code: "server_error", Message: "The server is away."},
 		}).
 		turn("The answer is Bergen.", called("call_3", `{}`, `[]`), answered(`[{"city":"Bergen"},{"city":"Tromsø"},1204]`)).
 		end(transcript.EndAnswered)
@@ -108,9 +109,11 @@ func TestAccountDoesNotTellDecliningFromAnswering(t *testing.T) {
 		t.Errorf("%d different accounts", len(told))
 	}
 	for how, want := range map[string]string{
-		transcript.EndBudget: "Then its budget was spent", transcript.EndSilent: "Then it stopped", transcript.EndCrashed: "Then it broke off",
+		transcript.EndBudget: "Then its budget was spent", transcript.EndSilent: "Then it stopped",
+		transcript.EndCrashed: "Then it broke off",
 	} {
-		if text := account(view, new(tried).turn("Hm").end(how)); !strings.Contains(text, want) || !strings.Contains(text, accountNoCall) {
+		if text := account(view, new(tried).turn("Hm").end(how)); !strings.Contains(text, want) || !strings.Contains(text,
+			accountNoCall) {
 			t.Errorf("%s: %s", how, text)
 		}
 	}
@@ -118,7 +121,8 @@ func TestAccountDoesNotTellDecliningFromAnswering(t *testing.T) {
 
 // pool is what cells, thoughts and arguments are made of.
 var pool = []string{
-	"Tromsø", "Bergen", "Porto Santo", "Ålesund", "1204", "1,204", "42.5", "42,5", "7", "0.25", "1204000", "1,204,000", "true",
+	"Tromsø", "Bergen", "Porto Santo", "Ålesund", "1204", "1,204", "42.5", "42,5", "7", "0.25", "1204000", "1,204,000",
+	"true",
 	"Ana", "ana", "New York", "O'Neill", "2024-05-17", "12abc", "pier\nquay", "1.204", "“q”", "東京", "nan",
 }
 
@@ -151,8 +155,10 @@ func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, sh
 		return w
 	}
 	for range 1 + draw.IntN(4) {
-		thought := fmt.Sprintf("I think of %s. Perhaps %s, or\n%s?! It could be [%s,%s]; on I go", said(), said(), said(), said(), said())
-		arguments := fmt.Sprintf(`{"a":%s,%s:[%s,{"b":%s}]}`, quote(said()), quote(said()), quote(said()), quote(said()+" "+said()))
+		thought := fmt.Sprintf("I think of %s. Perhaps %s, or\n%s?! It could be [%s,%s]; on I go", said(), said(), said(),
+			said(), said())
+		arguments := fmt.Sprintf(`{"a":%s,%s:[%s,{"b":%s}]}`, quote(said()), quote(said()), quote(said()),
+			quote(said()+" "+said()))
 		if draw.IntN(4) == 0 {
 			arguments = "not JSON: " + said()
 		}
@@ -209,7 +215,8 @@ func TestNoAccountTellsTheAnswer(t *testing.T) {
 		if text != account(view, failed) {
 			t.Fatal("two accounts of one attempt differ")
 		}
-		frame := accountHead + accountTail + " -> then it gave its final word which is not shown turn thought note call function json not " +
+		frame := accountHead + accountTail +
+			" -> then it gave its final word which is not shown turn thought note call function json not " +
 			"1 2 3 4 5 6 function_1 a b l make of or on go i could be perhaps think"
 		seen := question + " " + withBreaks(shown) + " " + frame
 		allowed, said := lettersAndDigits(seen), lettersAndDigits(text)
@@ -275,7 +282,8 @@ func withBreaks(text string) string { return text + " " + strings.ReplaceAll(tex
 
 // TestSentencesWithAnswersAreLeftOut: a thought that says the answer is left out though the value had been shown.
 func TestSentencesWithAnswersAreLeftOut(t *testing.T) {
-	view := &task.View{Messages: []task.Message{{Role: "user", Content: "How many ships lie in Porto Santo, and where else?"}}}
+	view := &task.View{Messages: []task.Message{{Role: "user",
+		Content: "How many ships lie in Porto Santo, and where else?"}}}
 	for _, c := range []struct{ answer, thought, want string }{
 		{`"Porto Santo"`, "It is porto  santo. Porto is far. Santo Porto too.", "Porto is far. Santo Porto too."},
 		{`[1204]`, "There are 1,204. Or 1.204. Or 1’204. Or 1205. Or 204.", "Or 1205. Or 204."},
@@ -402,7 +410,8 @@ func FuzzAccount(f *testing.F) {
 	f.Add("", "", "not JSON \xff", "", "{")
 	f.Fuzz(func(t *testing.T, question, thought, arguments, content, answer string) {
 		view := &task.View{Messages: []task.Message{{Role: "user", Content: question}}}
-		failed := new(tried).turn(thought, called("call_1", arguments, content)).turn(thought, answered(answer)).end(transcript.EndAnswered)
+		failed := new(tried).turn(thought, called("call_1", arguments, content)).turn(thought,
+			answered(answer)).end(transcript.EndAnswered)
 		text := account(view, failed)
 		if text != account(view, failed) {
 			t.Error("two accounts of one attempt differ")

@@ -65,7 +65,8 @@ func judgedMessages(specs *Specs) ([]model.Message, error) {
 		if e.right {
 			verdict = wordCorrect
 		}
-		messages = append(messages, model.Message{Role: model.RoleUser, Content: asked}, model.Message{Role: model.RoleAssistant, Content: verdict})
+		messages = append(messages, model.Message{Role: model.RoleUser, Content: asked},
+			model.Message{Role: model.RoleAssistant, Content: verdict})
 	}
 	return messages, nil
 }

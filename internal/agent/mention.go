@@ -149,7 +149,8 @@ const dataSource = "data_source"
 
 // takes says whether a schema allows a type, also as one of several forms.
 func takes(s *task.Schema, kind string) bool {
-	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf, func(a *task.Schema) bool { return takes(a, kind) })
+	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf,
+		func(a *task.Schema) bool { return takes(a, kind) })
 }
 
 // listed gives the first of some values that the request mentions as words, nil where it mentions none.

@@ -42,10 +42,14 @@ var policies = []struct {
 	PolicyInfo
 	make func(PolicyInput) (script, error)
 }{
-	{PolicyInfo{Name: "gold", Description: "plays the instance's primary plan, calls that wait for nothing side by side"}, searchingFirst(of(newGold))},
-	{PolicyInfo{Name: "gold-direct", Description: "plays the direct plan; stops at once where a task has none"}, searchingFirst(of(newGoldDirect))},
-	{PolicyInfo{Name: "gold-composed", Description: "plays the composed plan, the direct one where a task has no other"}, searchingFirst(of(newGoldComposed))},
-	{PolicyInfo{Name: "gold-unfound", Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
+	{PolicyInfo{Name: "gold", Description: "plays the instance's primary plan, calls that wait for nothing side by side"},
+		searchingFirst(of(newGold))},
+	{PolicyInfo{Name: "gold-direct", Description: "plays the direct plan; stops at once where a task has none"},
+		searchingFirst(of(newGoldDirect))},
+	{PolicyInfo{Name: "gold-composed", Description: "plays the composed plan, the direct one where a task has no other"},
+		searchingFirst(of(newGoldComposed))},
+	{PolicyInfo{Name: "gold-unfound",
+		Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
 	{PolicyInfo{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
 	{PolicyInfo{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
 	{PolicyInfo{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
@@ -54,8 +58,11 @@ var policies = []struct {
 	{PolicyInfo{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
 	{PolicyInfo{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
 	{PolicyInfo{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
-	{PolicyInfo{Name: "phrase-check", Description: "judges that no request can be met that says \"a certain\""}, of(newPhraseCheck)},
-	{PolicyInfo{Name: "schema-check", Description: "judges by whether the request has values for what a tool that shares its words requires"}, of(newSchemaCheck)},
+	{PolicyInfo{Name: "phrase-check", Description: "judges that no request can be met that says \"a certain\""},
+		of(newPhraseCheck)},
+	{PolicyInfo{Name: "schema-check",
+		Description: "judges by whether the request has values for what a tool that shares its words requires"},
+		of(newSchemaCheck)},
 }
 
 // codePolicies is the table of the policies that write Python.
@@ -63,8 +70,10 @@ var codePolicies = []struct {
 	PolicyInfo
 	make func(PolicyInput) (*codePolicy, error)
 }{
-	{PolicyInfo{Name: "gold-code", Description: "writes the primary plan as one block of Python, then the solution"}, newGoldCode},
-	{PolicyInfo{Name: "gold-code-slip", Description: "the same after a first attempt that raises an exception"}, newGoldCodeSlip},
+	{PolicyInfo{Name: "gold-code", Description: "writes the primary plan as one block of Python, then the solution"},
+		newGoldCode},
+	{PolicyInfo{Name: "gold-code-slip", Description: "the same after a first attempt that raises an exception"},
+		newGoldCodeSlip},
 	{PolicyInfo{Name: "blind-code", Description: "writes what blind does as Python, a block a turn"},
 		transcribe(searchingFirst(of(newBlind)))},
 	{PolicyInfo{Name: "recover-code", Description: "writes what recover does as Python, a block a turn"},

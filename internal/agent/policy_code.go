@@ -109,7 +109,8 @@ func (g *goldCode) write(
 		if shown == nil || !strings.Contains(shown.Traceback, "KeyError") && !strings.Contains(shown.Traceback, "TypeError") {
 			return codeText{stop: true, thought: "the wrong field raised nothing"}, nil
 		}
-		return codeText{codeBlock: codeBlock{code: fmt.Sprintf("print(%s)", g.plan.Calls[0].Label)}, thought: "I look at what is there."}, nil
+		return codeText{codeBlock: codeBlock{code: fmt.Sprintf("print(%s)", g.plan.Calls[0].Label)},
+			thought: "I look at what is there."}, nil
 	case g.stage == 1 || g.stage == 3 && g.slip:
 		calls := g.plan.Calls
 		if g.slip {
@@ -120,12 +121,14 @@ func (g *goldCode) write(
 			return codeText{}, err
 		}
 		lines = append(lines, g.plan.Answer)
-		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, labels: labelsOf(calls), thought: "I follow the plan."}, nil
+		return codeText{codeBlock: codeBlock{code: strings.Join(lines, "\n")}, labels: labelsOf(calls),
+			thought: "I follow the plan."}, nil
 	default:
 		if shown == nil || shown.Traceback != "" || shown.Lost != "" {
 			return codeText{stop: true, thought: "the plan raised an error, and there is no other way"}, nil
 		}
-		return codeText{codeBlock: codeBlock{code: "solution = " + g.plan.Answer, solution: true}, thought: "This is what was asked for."}, nil
+		return codeText{codeBlock: codeBlock{code: "solution = " + g.plan.Answer, solution: true},
+			thought: "This is what was asked for."}, nil
 	}
 }
 

@@ -156,5 +156,6 @@ func (p *recovery) source(j *job, tool string) *job {
 	if own == nil || other == nil || !slices.Equal(parameterNames(own), parameterNames(other)) {
 		return nil
 	}
-	return &job{run: j.run, aside: true, call: &task.Call{Label: j.call.Label + "_other", Tool: tool, Arguments: j.call.Arguments}}
+	return &job{run: j.run, aside: true, call: &task.Call{Label: j.call.Label + "_other", Tool: tool,
+		Arguments: j.call.Arguments}}
 }

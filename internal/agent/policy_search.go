@@ -73,7 +73,8 @@ func (s *searching) turn(view *task.View, seen []task.Observation) (task.Turn, e
 		for _, name := range s.wanted {
 			if !shows(view, name) {
 				calls = append(calls, task.Call{
-					Label: "found_" + strconv.Itoa(len(calls)+1), Tool: task.ToolInfo, Arguments: map[string]any{task.ArgumentTool: name},
+					Label: "found_" + strconv.Itoa(len(calls)+1), Tool: task.ToolInfo,
+					Arguments: map[string]any{task.ArgumentTool: name},
 				})
 			}
 		}

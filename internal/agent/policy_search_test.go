@@ -34,7 +34,8 @@ func TestWantedTools(t *testing.T) {
 			t.Errorf("primary %q: %s, want %s", primary, got, want)
 		}
 	}
-	tk.Plans, tk.Paths = tk.Plans[1:], []task.Path{{Plan: planOf("path-1", "z", "y")}, {Plan: planOf("path-3", "z", "u")}, {Plan: planOf("path-4", "u")}}
+	tk.Plans, tk.Paths = tk.Plans[1:], []task.Path{{Plan: planOf("path-1", "z", "y")}, {Plan: planOf("path-3", "z", "u")},
+		{Plan: planOf("path-4", "u")}}
 	if got := strings.Join(wantedTools(PolicyInput{Task: tk}), " "); got != "y z u" {
 		t.Errorf("%s", got)
 	}
@@ -53,7 +54,8 @@ func openView(names ...string) *task.View {
 // TestPolicySearches finds its tools where it has to, and nowhere else.
 func TestPolicySearches(t *testing.T) {
 	tk := &task.Task{
-		Messages: []task.Message{{Role: "user", Content: "How many $?"}}, Plans: []task.Plan{planOf(task.PlanDirect, "x", "y")},
+		Messages: []task.Message{{Role: "user", Content: "How many $?"}}, Plans: []task.Plan{planOf(task.PlanDirect, "x",
+			"y")},
 	}
 	calls := func(p *Policy, view *task.View) string {
 		t.Helper()
@@ -75,7 +77,8 @@ func TestPolicySearches(t *testing.T) {
 		{"gold", []*task.View{openView(), openView("x"), openView("x", "y")}, []string{
 			`search_tools {"query":"How many $?"}`, `get_info {"tool_name":"y"}`, `x {}; y {}`,
 		}},
-		{"recover", []*task.View{openView(), openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`, `x {}; y {}`}},
+		{"recover", []*task.View{openView(), openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`,
+			`x {}; y {}`}},
 		{"blind", []*task.View{openView("x", "y")}, []string{`search_tools {"query":"How many $?"}`}},
 		{"gold-unfound", []*task.View{openView()}, []string{`x {}; y {}`}},
 		{"gold", []*task.View{{Tools: openView("x", "y").Tools[2:]}}, []string{`x {}; y {}`}},
@@ -113,7 +116,8 @@ func TestNativeToolsGrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, view := range []*task.View{openView(), openView("found/first", "found_later"), openView("found/first", "found_later")} {
+	for _, view := range []*task.View{openView(), openView("found/first", "found_later"), openView("found/first",
+		"found_later")} {
 		turn, err := c.Next(t.Context(), view, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +133,8 @@ func TestNativeToolsGrow(t *testing.T) {
 		return names
 	}
 	first, second, third := count(0), count(1), count(2)
-	if len(first) != 4 || len(second) != 6 || !slices.Equal(second[:4], first) || !slices.Equal(second, third) || second[5] != "found_later" {
+	if len(first) != 4 || len(second) != 6 || !slices.Equal(second[:4], first) || !slices.Equal(second, third) ||
+		second[5] != "found_later" {
 		t.Errorf("offered are %v, then %v, then %v", first, second, third)
 	}
 }
@@ -143,13 +148,15 @@ func TestReactReadsGrownTools(t *testing.T) {
 	if _, err := r.open(view); err != nil {
 		t.Fatal(err)
 	}
-	reply := &model.Reply{Message: model.Message{Role: model.RoleAssistant, Content: "Thought: so\nAction: found later\nAction Input: {}"}}
+	reply := &model.Reply{Message: model.Message{Role: model.RoleAssistant,
+		Content: "Thought: so\nAction: found later\nAction Input: {}"}}
 	if d := r.read(reply, nil); len(d.actions) != 0 {
 		t.Errorf("a name that nobody knows is read as %+v", d.actions)
 	}
 	view.Tools = append(view.Tools, tool)
 	r.grow(view)
-	if d := r.read(reply, nil); len(d.actions) != 1 || d.actions[0].Tool != tool.Name || !json.Valid(d.actions[0].Arguments) {
+	if d := r.read(reply, nil); len(d.actions) != 1 || d.actions[0].Tool != tool.Name ||
+		!json.Valid(d.actions[0].Arguments) {
 		t.Errorf("it is read as %+v, %+v", d.actions, d.unparsed)
 	}
 }

@@ -135,7 +135,8 @@ func TestTurns(t *testing.T) {
 		if info.OpenLoops > 0 {
 			want = info.OpenLoops
 		}
-		if p, err = NewProtocol(info.Name, ProtocolConfig{Client: says(""), Python: echo{}, Open: true}); err != nil || p.Turns() != want {
+		if p, err = NewProtocol(info.Name, ProtocolConfig{Client: says(""), Python: echo{}, Open: true}); err != nil ||
+			p.Turns() != want {
 			t.Errorf("%s has %d turns where tools have to be found: %v", info.Name, p.Turns(), err)
 		}
 	}

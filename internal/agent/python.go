@@ -13,8 +13,10 @@ import (
 
 // pythonWords cannot name a function: the keywords of Python, and the names that the session itself needs.
 var pythonWords = []string{
-	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-	"except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
+	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
+	"else",
+	"except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
+	"raise",
 	"return", "try", "while", "with", "yield",
 }
 
@@ -79,7 +81,8 @@ func (n *pythonNames) stub(t *task.Tool) string {
 	if t.Parameters != nil && len(t.Parameters.Properties) > 0 {
 		b.WriteString("\n\n    Args:")
 		for _, p := range t.Parameters.Properties {
-			fmt.Fprintf(&b, "\n        %s: %s", p.Name, docText(describe(p.Schema, slices.Contains(t.Parameters.Required, p.Name)), "        "))
+			fmt.Fprintf(&b, "\n        %s: %s", p.Name,
+				docText(describe(p.Schema, slices.Contains(t.Parameters.Required, p.Name)), "        "))
 		}
 	}
 	b.WriteString("\n    \"\"\"")

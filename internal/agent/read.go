@@ -141,7 +141,8 @@ func (r *Reader) Read(m *model.Message, existing []string) Reading {
 // unwrapped gives a reply that is nothing but one text in quotes, with its escapes, as that text.
 func unwrapped(text string) string {
 	inner := ""
-	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed), &inner) == nil {
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
+		&inner) == nil {
 		return inner
 	}
 	return text

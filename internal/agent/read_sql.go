@@ -207,7 +207,8 @@ func findTaggedSQL(s *sqlSearch) {
 
 // findCalledSQL reads a call of the tool that runs SQL, though none was asked for, or an object that holds the query.
 func findCalledSQL(s *sqlSearch) {
-	for _, m := range slices.Concat([][]int{{0, len(s.text), -1, -1, -1, -1, 0, len(s.text)}}, fence.FindAllStringSubmatchIndex(s.text, -1)) {
+	for _, m := range slices.Concat([][]int{{0, len(s.text), -1, -1, -1, -1, 0, len(s.text)}},
+		fence.FindAllStringSubmatchIndex(s.text, -1)) {
 		v := newValueReader(s.text[m[6]:m[7]], false)
 		n, err := v.value()
 		v.space()
@@ -251,7 +252,8 @@ func findCalledSQL(s *sqlSearch) {
 var (
 	// sqlStart is where a query may begin in prose: a line, perhaps behind a list mark, what follows a colon, or code
 	// between backticks.
-	sqlStart = regexp.MustCompile("(?im)(?:^[ \t>*-]*(?:[0-9]+[.)][ \t]+)?|:[ \t]*|(`))" + `(\(*\s*(?:` + sqlSelect + `|` + sqlWith + `))`)
+	sqlStart = regexp.MustCompile("(?im)(?:^[ \t>*-]*(?:[0-9]+[.)][ \t]+)?|:[ \t]*|(`))" + `(\(*\s*(?:` + sqlSelect + `|` +
+		sqlWith + `))`)
 	// sqlQuery is how a query begins.
 	sqlQuery = regexp.MustCompile(`^(?i)(?:[\s(]|--[^\n]*\n|/\*(?s:.*?)\*/)*(?:` + sqlSelect + `|` + sqlWith + `)`)
 	sqlFrom  = regexp.MustCompile(`(?i)\bfrom\b`)

@@ -46,15 +46,18 @@ var (
 		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
 	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
 	trailingVerdict = regexp.MustCompile(
-		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" + `>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
+		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
+			`>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
 	// verdictGoesOn is what may stand behind the word: anything but a word of the same sentence that makes it another
 	// thing ("no tool", "yes or no").
 	verdictGoesOn = regexp.MustCompile(
 		`(?i)^(?:["'*_})>\]` + "`" + `]|\s)*(?:$|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
 	hasWord          = regexp.MustCompile(`[\pL\pN]`)
-	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*(?:explanation|reason(?:ing)?|thoughts?|why)["'*_\s` + "`" + `]*:["'*_\s` + "`" + `]*`)
-	verdictLabel     = regexp.MustCompile(
-		`(?i)(^|[^\pL\pN])(?:final\s+)?(?:answer|decision|verdict|judge?ment|response|conclusion)["'*_)\s` + "`" + `]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
+	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*(?:explanation|reason(?:ing)?|thoughts?|why)["'*_\s` +
+		"`" + `]*:["'*_\s` + "`" + `]*`)
+	verdictLabel = regexp.MustCompile(
+		`(?i)(^|[^\pL\pN])(?:final\s+)?(?:answer|decision|verdict|judge?ment|response|conclusion)["'*_)\s` + "`" +
+			`]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
 )
 
 // readVerdict reads a reply. It never fails: what it cannot read it names.

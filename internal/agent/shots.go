@@ -91,7 +91,8 @@ func (e *Example) steps() string {
 		verdict = "No, a tool is missing."
 	}
 	return strings.Join([]string{
-		"", "1. Goal: " + e.goal(), "2. Needs: " + needs, "3. Tools: " + tools, "4. Details: " + details, "5. Verdict: " + verdict,
+		"", "1. Goal: " + e.goal(), "2. Needs: " + needs, "3. Tools: " + tools, "4. Details: " + details, "5. Verdict: " +
+			verdict,
 	}, "\n")
 }
 

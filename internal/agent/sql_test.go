@@ -110,11 +110,13 @@ func TestSQLGoldens(t *testing.T) {
 // TestSQLReadsBack: whatever query is written, in whatever frame, is read as it was.
 func TestSQLReadsBack(t *testing.T) {
 	pieces := []string{
-		"SELECT", " a", " 'it''s; -- no'", ` "x;y"`, " [b c]", " `d`", "\nFROM t", " WHERE (a > 1)", " -- why;\n", " /* x; */",
+		"SELECT", " a", " 'it''s; -- no'", ` "x;y"`, " [b c]", " `d`", "\nFROM t", " WHERE (a > 1)", " -- why;\n",
+		" /* x; */",
 		"\n\nORDER BY a", " LIMIT 1", ", (SELECT max(b) FROM u)", " UNION ALL SELECT 2",
 	}
 	frames := []struct{ before, after string }{
-		{"```sql\n", "\n```"}, {"Thus:\n```\n", ";\n```\nDone."}, {"<sql>", "</sql>"}, {"Sure.\n\n", ";\n\nThat is it."}, {"", ";"},
+		{"```sql\n", "\n```"}, {"Thus:\n```\n", ";\n```\nDone."}, {"<sql>", "</sql>"}, {"Sure.\n\n", ";\n\nThat is it."},
+		{"", ";"},
 		{"Query: ", "\n\nIt returns the rows."},
 	}
 	reader := newSQLReader(sqlTool(), "sql")
@@ -166,7 +168,8 @@ func TestSQLProtocol(t *testing.T) {
 	}
 	s := says("I think.\n```sql\nSELECT id FROM home;\n```")
 	h := playProtocol(t, SQL, ProtocolConfig{Client: s}, view)
-	if !reflect.DeepEqual(h.answer, records(t, `[{"id": 7}]`)) || len(s.requests) != 1 || h.turns[0].Thought != "I think." {
+	if !reflect.DeepEqual(h.answer, records(t, `[{"id": 7}]`)) || len(s.requests) != 1 ||
+		h.turns[0].Thought != "I think." {
 		t.Errorf("answer %v after %d requests: %+v", h.answer, len(s.requests), h.turns)
 	}
 	request := &s.requests[0]

@@ -8,7 +8,8 @@ import (
 )
 
 var argumentAddedTactic = &tactic{
-	TacticInfo: TacticInfo{"argument-added", "an error asks for one more argument and says which value answers as before: gives it"},
+	TacticInfo: TacticInfo{"argument-added",
+		"an error asks for one more argument and says which value answers as before: gives it"},
 	heal: func(s *sign) (remedy, bool) {
 		if s.err.Code != task.CodeMissingArgument && !s.says("missing", "required") {
 			return remedy{}, false

@@ -8,7 +8,8 @@ import (
 )
 
 var argumentNameTactic = &tactic{
-	TacticInfo: TacticInfo{"argument-name", "an error lists the arguments that a tool accepts now: gives them under these names"},
+	TacticInfo: TacticInfo{"argument-name",
+		"an error lists the arguments that a tool accepts now: gives them under these names"},
 	heal: func(s *sign) (remedy, bool) {
 		unknown, accepted := namesIn(s.err.Message)
 		if len(accepted) == 0 {
@@ -47,7 +48,8 @@ func renamedTo(old string, sent map[string]any, accepted, documented []string) (
 	if len(free) == 1 {
 		return free[0], true
 	}
-	if at := slices.Index(documented, old); at >= 0 && len(accepted) == len(documented) && slices.Contains(free, accepted[at]) {
+	if at := slices.Index(documented, old); at >= 0 && len(accepted) == len(documented) &&
+		slices.Contains(free, accepted[at]) {
 		return accepted[at], true
 	}
 	for _, name := range free {

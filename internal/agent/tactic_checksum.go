@@ -3,7 +3,8 @@ package agent
 import "math"
 
 var checksumTactic = &tactic{
-	TacticInfo: TacticInfo{"checksum", "a count or a sum stands beside the rows: counts and adds up, and takes another source where they do not fit"},
+	TacticInfo: TacticInfo{"checksum",
+		"a count or a sum stands beside the rows: counts and adds up, and takes another source where they do not fit"},
 	judge: func(s *sign) (verdict, bool) {
 		fits, stated := s.f.addsUp()
 		if !stated {

@@ -1,7 +1,8 @@
 package agent
 
 var fieldNameTactic = &tactic{
-	TacticInfo: TacticInfo{"field-name", "fields have other names than documented: reads each under the name that it has now"},
+	TacticInfo: TacticInfo{"field-name",
+		"fields have other names than documented: reads each under the name that it has now"},
 	undo: func(f *finding) bool {
 		if len(f.doc.fields) != len(f.names) {
 			return false

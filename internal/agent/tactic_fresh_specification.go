@@ -8,7 +8,8 @@ import (
 )
 
 var freshSpecificationTactic = &tactic{
-	TacticInfo: TacticInfo{"fresh-specification", "a tool refuses its arguments: asks for its specification as it stands now, and follows what has changed"},
+	TacticInfo: TacticInfo{"fresh-specification",
+		"a tool refuses its arguments: asks for its specification as it stands now, and follows what has changed"},
 	heal: func(s *sign) (remedy, bool) {
 		switch s.err.Code {
 		case task.CodeUnknownArgument, task.CodeMissingArgument, task.CodeWrongType, task.CodeBadArguments:

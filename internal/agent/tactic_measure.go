@@ -65,7 +65,8 @@ func isShort(word string) bool {
 // units are those that are known without documentation.
 var units = []string{
 	"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "$", "€", "£", "¥", "%",
-	"mg", "g", "kg", "t", "lb", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "ms", "s", "min", "h", "d", "ml", "l", "kWh", "°C", "°F", "K",
+	"mg", "g", "kg", "t", "lb", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "ms", "s", "min", "h", "d", "ml", "l",
+	"kWh", "°C", "°F", "K",
 }
 
 func isUnit(word string) bool { return slices.Contains(units, word) }

@@ -3,7 +3,8 @@ package agent
 import "regexp"
 
 var newestTactic = &tactic{
-	TacticInfo: TacticInfo{"newest", "a date stands beside the rows, and another source is named: asks it too, and trusts the newer where they differ"},
+	TacticInfo: TacticInfo{"newest",
+		"a date stands beside the rows, and another source is named: asks it too, and trusts the newer where they differ"},
 	judge: func(s *sign) (verdict, bool) {
 		mine, dated := s.f.date()
 		if !dated || len(s.f.sources()) == 0 {

@@ -8,7 +8,8 @@ import (
 )
 
 var nextPageTactic = &tactic{
-	TacticInfo: TacticInfo{"next-page", "a cursor stands beside the rows: asks for page after page, and puts them together"},
+	TacticInfo: TacticInfo{"next-page",
+		"a cursor stands beside the rows: asks for page after page, and puts them together"},
 	complete: func(s *sign) (remedy, bool) {
 		cursor := s.f.cursor
 		if cursor == nil || !s.f.table || !s.p.readsRows(s.j) {

@@ -46,7 +46,8 @@ var numberFormatTactic = &tactic{
 }
 
 // commaLanguages write a comma before the fraction.
-var commaLanguages = []string{"de", "fr", "pt", "es", "it", "nl", "ru", "pl", "sv", "da", "nb", "no", "fi", "cs", "tr", "id", "uk", "el"}
+var commaLanguages = []string{"de", "fr", "pt", "es", "it", "nl", "ru", "pl", "sv", "da", "nb", "no", "fi", "cs", "tr",
+	"id", "uk", "el"}
 
 // separators gives what a locale may put between groups of digits, and what it puts before the fraction.
 func separators(locale string) (groups []string, point string, ok bool) {

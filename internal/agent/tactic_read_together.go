@@ -1,7 +1,8 @@
 package agent
 
 var readTogetherTactic = &tactic{
-	TacticInfo: TacticInfo{"read-together", "fields come from separate lists: checks with a source that reads them together, and trusts that"},
+	TacticInfo: TacticInfo{"read-together",
+		"fields come from separate lists: checks with a source that reads them together, and trusts that"},
 	judge: func(s *sign) (verdict, bool) {
 		from, ok := s.f.text("fields_from", "assembl", "joined_by", "put_together")
 		if !ok {

@@ -9,7 +9,8 @@ import (
 )
 
 var strictFormTactic = &tactic{
-	TacticInfo: TacticInfo{"strict-form", "other arguments are echoed than were given, or right ones refused as bad: calls the strict form of the tool"},
+	TacticInfo: TacticInfo{"strict-form",
+		"other arguments are echoed than were given, or right ones refused as bad: calls the strict form of the tool"},
 	heal: func(s *sign) (remedy, bool) {
 		name, ok := "", s.err.Code == task.CodeBadArguments
 		if ok {
@@ -65,7 +66,8 @@ func (p *recovery) strictForm(name string) (string, bool) {
 	}
 	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
 		return t.Name != name && strings.Contains(t.Description, "`"+name+"`") &&
-			holds(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t), parameterNames(own))
+			holds(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t),
+			parameterNames(own))
 	})
 	if at < 0 {
 		return "", false

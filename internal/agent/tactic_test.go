@@ -140,7 +140,10 @@ func drifts() []drift {
 		each("unit behind", 2, numbers(func(v any) any { return jsonOf(v) + " km" }), ""),
 		each("label of texts", 0, known(func(v any) any { return "Result: " + plain(v) }), ""),
 		each("label of numbers", 1, known(func(v any) any { return "Answer: " + plain(v) }), ""),
-		each("sentence of texts", 0, known(func(v any) any { return "The value of ship in this record is " + jsonOf(v) + "." }), ""),
+		each("sentence of texts", 0, known(func(v any) any {
+			return "The value of ship in this record is " + jsonOf(v) +
+				"."
+		}), ""),
 		each("sentence of numbers", 2, known(func(v any) any { return "For length the answer is " + jsonOf(v) + "." }), ""),
 		each("German", 1, numbers(func(v any) any { return grouped(v, ".", ",") }), `"locale":"de-DE"`),
 		each("French", 2, numbers(func(v any) any { return grouped(v, " ", ",") }), `"locale":"fr-FR"`),
@@ -179,7 +182,10 @@ func drifts() []drift {
 				return codes[v]
 			})), `"legend":{"ship":{` + strings.Join(legend, ",") + `}}`
 		}},
-		{name: "envelope", shape: func(text string, _ []string, _ [][]any) string { return `{"data":{"items":` + text + `}}` }},
+		{name: "envelope", shape: func(text string, _ []string, _ [][]any) string {
+			return `{"data":{"items":` + text +
+				`}}`
+		}},
 		{name: "deep envelope", shape: func(text string, _ []string, _ [][]any) string {
 			return `{"status":"ok","response":{"page":1,"body":{"rows":` + text + `}}}`
 		}},
@@ -239,7 +245,8 @@ func checkDrifts(t *testing.T, rows [][]any) int {
 // TestReadingBack is the property: what a payload says of a change undoes it, whatever the values.
 func TestReadingBack(t *testing.T) {
 	checked := 0
-	words := []string{"Ada", "", "Brise: 2", "N/A", "EUR 5", "is 5.", `say "so" \`, "1.234", "$call_1$", "-", "Ä 1", "Answer", "K1"}
+	words := []string{"Ada", "", "Brise: 2", "N/A", "EUR 5", "is 5.", `say "so" \`, "1.234", "$call_1$", "-", "Ä 1",
+		"Answer", "K1"}
 	for n := range 60 {
 		r := task.Draw(4, "drift", strconv.Itoa(n))
 		rows := make([][]any, 1+r.IntN(6))
@@ -263,7 +270,8 @@ func FuzzReadingBack(f *testing.F) {
 	f.Add("in this record is .", "Answer: x", int64(0), int64(999), 1e20)
 	f.Fuzz(func(t *testing.T, a, b string, m, n int64, x float64) {
 		small := func(n int64) bool { return n > -(1<<40) && n < 1<<40 }
-		if !utf8.ValidString(a) || !utf8.ValidString(b) || !small(m) || !small(n) || math.IsNaN(x) || math.IsInf(x, 0) || x == 0 {
+		if !utf8.ValidString(a) || !utf8.ValidString(b) || !small(m) || !small(n) || math.IsNaN(x) || math.IsInf(x, 0) ||
+			x == 0 {
 			t.Skip("JSON does not carry these unchanged")
 		}
 		_, _, sentence := valueInSentence(a)
@@ -277,11 +285,13 @@ func FuzzReadingBack(f *testing.F) {
 // TestLookalikesAreRead: what only looks like a change changes nothing, and the result goes on by reference.
 func TestLookalikesAreRead(t *testing.T) {
 	names := []string{"ship", "crew", "length"}
-	rows := [][]any{{"Mission: Impossible", int64(120), 7.5}, {"Value of life", nil, 31.0}, {nil, int64(-1), 1234.5}, {"1.234", int64(3), nil}}
+	rows := [][]any{{"Mission: Impossible", int64(120), 7.5}, {"Value of life", nil, 31.0}, {nil, int64(-1), 1234.5},
+		{"1.234", int64(3), nil}}
 	for _, beside := range []string{
 		"", `"units":{"crew":"ones"}`, `"unit":{"crew":"EUR"}`, `"label":"Answer"`, `"explanation":"The value of crew is 5."`,
 		`"locale":"en-US; numbers are given as JSON numbers"`, `"locale":"de-DE"`, `"missing_values":{"crew":null}`,
-		`"missing_values":{"crew":-7}`, `"legend":{"ship":{"K-0":"not yet assigned"}}`, `"sort_keys":[1,2,3,4]`, `"sort_keys":[1,1,1,1]`,
+		`"missing_values":{"crew":-7}`, `"legend":{"ship":{"K-0":"not yet assigned"}}`, `"sort_keys":[1,2,3,4]`,
+		`"sort_keys":[1,1,1,1]`,
 		`"format_version":2`, `"complete":true,"warning":"A worker crashed"`, `"page":1,"next_cursor":null`,
 		`"applied_arguments":{"crew":5}`, `"row_count":4,"other_sources":["b"]`,
 	} {
@@ -353,7 +363,8 @@ func TestErrorsAreRead(t *testing.T) {
 		{"b", []string{"a_x", "b_x"}, []string{"a", "b"}, "b_x"},
 		{"b", []string{"zz", "yy", "b_new"}, []string{"b"}, "b_new"}, {"b", []string{"x", "y", "z"}, []string{"b"}, ""},
 	} {
-		if got, ok := renamedTo(c.old, map[string]any{c.old: 1}, c.accepted, c.documented); got != c.want || ok != (c.want != "") {
+		if got, ok := renamedTo(c.old, map[string]any{c.old: 1}, c.accepted, c.documented); got != c.want ||
+			ok != (c.want != "") {
 			t.Errorf("%+v: %q, %t", c, got, ok)
 		}
 	}
@@ -373,7 +384,8 @@ func TestErrorsAreRead(t *testing.T) {
 		{"Expected integer but got string for `x`.", []any{"12", "b", nil}, []any{int64(12), "b", nil}},
 	} {
 		argument, wanted, ok := typeIn(c.message)
-		if convert := converter(wanted); !ok || argument != "x" || convert == nil || !reflect.DeepEqual(convert(c.given), c.want) {
+		if convert := converter(wanted); !ok || argument != "x" || convert == nil || !reflect.DeepEqual(convert(c.given),
+			c.want) {
 			t.Errorf("%q: %q, %q, %t", c.message, argument, wanted, ok)
 		}
 	}
@@ -384,7 +396,8 @@ func TestSpelling(t *testing.T) {
 	list := func(v any) any { return []any{v} }
 	given := map[string]any{"country": "Norway", "year": int64(5)}
 	got := spell(given, []fix{
-		{argument: "country", name: "land"}, {argument: "country", convert: list}, {argument: "scope", add: "all"}, {argument: "absent", name: "x"},
+		{argument: "country", name: "land"}, {argument: "country", convert: list}, {argument: "scope", add: "all"},
+		{argument: "absent", name: "x"},
 	})
 	want := map[string]any{"land": []any{"Norway"}, "year": int64(5), "scope": "all"}
 	if !reflect.DeepEqual(got, want) || len(given) != 2 {
@@ -396,7 +409,8 @@ func TestSpelling(t *testing.T) {
 // alone.
 func TestFreshSpecificationIsFollowed(t *testing.T) {
 	before := &task.Schema{Types: []string{"object"}, Properties: []task.Property{
-		{Name: "country", Schema: &task.Schema{Types: []string{"string"}}}, {Name: "year", Schema: &task.Schema{Types: []string{"integer"}}},
+		{Name: "country", Schema: &task.Schema{Types: []string{"string"}}},
+		{Name: "year", Schema: &task.Schema{Types: []string{"integer"}}},
 	}}
 	now, ok := parametersIn([]byte(`{"name":"f","description":"","parameters":{"type":"object","properties":{"land":{"type":"string"},
 		"year":{"type":"string","pattern":"^[0-9]{4}-01-01$"},
@@ -457,9 +471,11 @@ func TestEvidence(t *testing.T) {
 
 // TestWrittenOut: what stands for a reference whose result had to be read back.
 func TestWrittenOut(t *testing.T) {
-	f := &finding{doc: &documentation{}, names: []string{"ship", "crew"}, rows: [][]any{{"$Ada$", int64(1)}, {nil, int64(2)}}}
+	f := &finding{doc: &documentation{}, names: []string{"ship", "crew"}, rows: [][]any{{"$Ada$", int64(1)},
+		{nil, int64(2)}}}
 	list := &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"string", "null"}}}
-	table := &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}, Properties: []task.Property{{Name: "a"}, {Name: "b"}}}}
+	table := &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"},
+		Properties: []task.Property{{Name: "a"}, {Name: "b"}}}}
 	one := &finding{doc: f.doc, names: f.names[1:], rows: [][]any{{int64(1)}}}
 	none := &finding{doc: f.doc, names: f.names[1:]}
 	for i, c := range []struct {
@@ -469,9 +485,11 @@ func TestWrittenOut(t *testing.T) {
 		want   any
 		ok     bool
 	}{
-		{f, "ship", list, []any{"$$Ada$", nil}, true}, {f, "SHIP", list, []any{"$$Ada$", nil}, true}, {f, "", list, nil, false},
+		{f, "ship", list, []any{"$$Ada$", nil}, true}, {f, "SHIP", list, []any{"$$Ada$", nil}, true},
+		{f, "", list, nil, false},
 		{f, "", table, []any{map[string]any{"a": "$$Ada$", "b": int64(1)}, map[string]any{"a": nil, "b": int64(2)}}, true},
-		{one, "", table, nil, false}, {one, "", nil, int64(1), true}, {none, "", nil, nil, true}, {none, "", list, []any{}, true},
+		{one, "", table, nil, false}, {one, "", nil, int64(1), true}, {none, "", nil, nil, true}, {none, "", list, []any{},
+			true},
 		{f, "crew", nil, nil, false}, {f, "mast", list, nil, false},
 	} {
 		got, ok := c.f.written(c.column, c.wants)
@@ -523,7 +541,8 @@ func TestPayloadsAreReadAsJSON(t *testing.T) {
 	if blob, ok := scalar(o[1].value); !ok || !reflect.DeepEqual(blob, task.Blob{0, 0xff}) {
 		t.Errorf("%#v", blob)
 	}
-	for _, text := range []string{"", "{", "[1", `{"a"}`, `{"a":1`, `{"a":1,}`, "tru", "1 2", `"x`, "+1", "01", "-", "nan", strings.Repeat("[", 99)} {
+	for _, text := range []string{"", "{", "[1", `{"a"}`, `{"a":1`, `{"a":1,}`, "tru", "1 2", `"x`, "+1", "01", "-", "nan",
+		strings.Repeat("[", 99)} {
 		if v, ok := readPayload([]byte(text)); ok {
 			t.Errorf("%q is read as %#v", text, v)
 		}
@@ -623,7 +642,8 @@ func FuzzErrors(f *testing.F) {
 				if !json.Valid(a.Arguments) && len(a.Arguments) > 0 {
 					t.Fatalf("arguments %s", a.Arguments)
 				}
-				seen = append(seen, task.Observation{Label: a.Label, Tool: a.Tool, Error: &task.ToolError{Code: code, Message: message}})
+				seen = append(seen, task.Observation{Label: a.Label, Tool: a.Tool, Error: &task.ToolError{Code: code,
+					Message: message}})
 			}
 		}
 	})
@@ -633,7 +653,8 @@ func FuzzErrors(f *testing.F) {
 func TestRecoveryIsBounded(t *testing.T) {
 	for _, message := range []string{
 		"It may succeed when it is tried again.", "Call it again in 3 turns.", "Call `get_all`, then make this call again.",
-		"The tool is unavailable, and trying again will not help.", "Wrong type string for `city`: expected an array of one value.",
+		"The tool is unavailable, and trying again will not help.",
+		"Wrong type string for `city`: expected an array of one value.",
 	} {
 		policy, err := NewPolicy("recover", PolicyInput{Task: testTask("Bergen"), Primary: task.PlanComposed})
 		if err != nil {

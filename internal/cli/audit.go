@@ -67,13 +67,16 @@ func (a *app) auditCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
-	f.StringVar(&failOn, "fail-on", failOn, "severity from which findings make the exit code 1: error, warning, note, or never")
+	f.StringVar(&failOn, "fail-on", failOn,
+		"severity from which findings make the exit code 1: error, warning, note, or never")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
-	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
+	f.BoolVar(&o.Synthesize, "synthesize", false,
+		"make databases of which the corpus has the schema alone, with generated rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is no finding, in rows")
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which the SQL is held against its mutants")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
-	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the audit")
+	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
+		"a statement that takes longer ends the audit")
 	workersFlag(cmd, &o.Workers)
 	return cmd
 }

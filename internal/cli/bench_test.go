@@ -35,7 +35,8 @@ func BenchmarkConcurrentEpisodes(b *testing.B) {
 	dir := b.TempDir()
 	suite := filepath.Join(dir, "suite")
 	var out bytes.Buffer
-	if code := Do([]string{"build", "--corpus", "demo", "--limit", "100", "--out", suite}, quiet(nil, &out)); code != diag.ExitOK {
+	if code := Do([]string{"build", "--corpus", "demo", "--limit", "100", "--out", suite},
+		quiet(nil, &out)); code != diag.ExitOK {
 		b.Fatalf("build: exit code %d\n%s", code, out.String())
 	}
 	n := 0
@@ -43,7 +44,8 @@ func BenchmarkConcurrentEpisodes(b *testing.B) {
 		n++
 		args := []string{
 			"run", suite, "--model", "openai/slow", "--protocol", "react", "--base-url", server.URL(modeltest.FormatOpenAI),
-			"--trials", "20", "--concurrency", strconv.Itoa(episodes), "--neighbours", "0", "--out", filepath.Join(dir, "run"+strconv.Itoa(n)),
+			"--trials", "20", "--concurrency", strconv.Itoa(episodes), "--neighbours", "0", "--out",
+			filepath.Join(dir, "run"+strconv.Itoa(n)),
 		}
 		if code := Do(args, quiet(nil, &out)); code != diag.ExitOK {
 			b.Fatalf("run: exit code %d\n%s", code, out.String())

@@ -34,9 +34,11 @@ func (a *app) buildCommand() *cobra.Command {
 		Short: "Compile question sets into a suite of proven tasks",
 		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
-			"Corpora whose tools are specified and cannot be run: " + staticCorpora() + "; their tasks are checked, never proven.\n" +
+			"Corpora whose tools are specified and cannot be run: " + staticCorpora() +
+			"; their tasks are checked, never proven.\n" +
 			"Conditions:\n" + conditionHelp() +
-			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" + reasonHelp(),
+			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" +
+			reasonHelp(),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if len(o.Corpora) == 0 {
@@ -60,22 +62,31 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
-	f.StringVar(&o.Names, "names", o.Names, "names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
-	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile, "operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
-	f.StringArrayVar(&o.Conditions, "condition", nil, "put every task under a condition too, as NAME[:NUMBER], several joined by +; may be given several times")
-	f.StringArrayVar(&o.Faults, "fault", nil, "put every task under a fault too, as KIND[:POINTS], several joined by +, or `all` for each kind; may be given several times")
-	f.IntVar(&o.FaultLimit, "fault-limit", 0, "tasks put under one fault, drawn by the seed; 0 is all on which it makes sense")
-	f.BoolVar(&o.Synthesize, "synthesize", false, "make databases of which the corpus has the schema alone, with generated rows")
+	f.StringVar(&o.Names, "names", o.Names,
+		"names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
+	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile,
+		"operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
+	f.StringArrayVar(&o.Conditions, "condition", nil,
+		"put every task under a condition too, as NAME[:NUMBER], several joined by +; may be given several times")
+	f.StringArrayVar(&o.Faults, "fault", nil,
+		"put every task under a fault too, as KIND[:POINTS], several joined by +, or `all` for each kind; may be given several times")
+	f.IntVar(&o.FaultLimit, "fault-limit", 0,
+		"tasks put under one fault, drawn by the seed; 0 is all on which it makes sense")
+	f.BoolVar(&o.Synthesize, "synthesize", false,
+		"make databases of which the corpus has the schema alone, with generated rows")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
 	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")
-	f.IntVar(&o.Augment, "augment", 0, "variants of each example, with a literal exchanged for another value of its column")
+	f.IntVar(&o.Augment, "augment", 0,
+		"variants of each example, with a literal exchanged for another value of its column")
 	f.Lookup("augment").NoOptDefVal = "4"
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
 	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
-	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout, "a statement that takes longer ends the build")
-	f.StringVar(&o.Verdicts, "verdicts", "", "file of reviewers' verdicts, as JSON Lines, on changed tasks whose tools cannot be run: what they drop is refused")
+	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
+		"a statement that takes longer ends the build")
+	f.StringVar(&o.Verdicts, "verdicts", "",
+		"file of reviewers' verdicts, as JSON Lines, on changed tasks whose tools cannot be run: what they drop is refused")
 	w.flags(cmd)
 	workersFlag(cmd, &o.Workers)
 	return cmd
@@ -142,7 +153,8 @@ func checkBuild(o pipeline.Options) error {
 		{o.FaultLimit < 0, fmt.Sprintf("--fault-limit %d is negative", o.FaultLimit)},
 		{o.Limit < 0, fmt.Sprintf("--limit %d is negative", o.Limit)},
 		{o.Neighbours < 1 || o.Neighbours > 1000, fmt.Sprintf("--neighbours %d: from 1 to 1000", o.Neighbours)},
-		{!(o.ValidationShare >= 0 && o.ValidationShare <= 1), fmt.Sprintf("--validation-share %g: from 0 to 1", o.ValidationShare)},
+		{!(o.ValidationShare >= 0 && o.ValidationShare <= 1), fmt.Sprintf("--validation-share %g: from 0 to 1",
+			o.ValidationShare)},
 		{o.StatementTimeout <= 0, fmt.Sprintf("--statement-timeout %s: must be above 0", o.StatementTimeout)},
 	} {
 		if c.bad {
@@ -160,7 +172,8 @@ func (a *app) build(ctx context.Context, o pipeline.Options, out string) error {
 	}
 	m := &built.Manifest
 	r := buildResult{
-		Suite: out, Counts: m.Counts, Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(), PeakMiB: peakMiB(), Digest: m.Digest,
+		Suite: out, Counts: m.Counts, Seconds: a.Now().Sub(began).Round(time.Millisecond).Seconds(), PeakMiB: peakMiB(),
+		Digest: m.Digest,
 	}
 	if a.asJSON {
 		if err := a.printJSON(r); err != nil {
@@ -250,7 +263,8 @@ func existing(err error) error {
 func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceCounts) {
 	for _, specification := range slices.Sorted(maps.Keys(counts)) {
 		variant, fault, _ := strings.Cut(specification, ":")
-		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 && slices.Contains(faults, fault) {
+		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 &&
+			slices.Contains(faults, fault) {
 			_, _ = fmt.Fprintf(a.Err, "seatrial: warning: no instance is under %s: %s\n", fault, countList(c.Reasons))
 		}
 	}
@@ -290,7 +304,8 @@ func (a *app) printBuild(r *buildResult) {
 	if len(r.Styles) > 1 {
 		for _, style := range slices.Sorted(maps.Keys(r.Styles)) {
 			c := r.Styles[style]
-			a.printf("  %-10s %d of %d published (%s), %d proven, %d tools", style, c.Published, c.Read, percent(c.Published, c.Read), c.Proven, c.Tools)
+			a.printf("  %-10s %d of %d published (%s), %d proven, %d tools", style, c.Published, c.Read,
+				percent(c.Published, c.Read), c.Proven, c.Tools)
 			if c.Published < c.Read {
 				a.printf("; rejected: %s", countList(c.RejectedByReason))
 			}
@@ -326,8 +341,10 @@ func (a *app) printProof(r *buildResult) {
 	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
 	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
 	a.printf("  workflows  %s\n", countList(r.Workflows))
-	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told, r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
-		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told, r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
+	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
+		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
+		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told,
+		r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
 	a.printf("  flagged    %d weak, %d guessable\n", r.Weak, r.Guessable)
 }
 

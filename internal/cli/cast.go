@@ -118,7 +118,8 @@ func (a *app) conversations(o *runOptions, spec string, providers model.Options)
 	if o.temperature != "default" {
 		t, err := strconv.ParseFloat(o.temperature, 64)
 		if err != nil || !(t >= 0) {
-			return config, diag.Usagef("--temperature %q is no temperature", o.temperature).WithHint("a number from 0, or `default`")
+			return config, diag.Usagef("--temperature %q is no temperature",
+				o.temperature).WithHint("a number from 0, or `default`")
 		}
 		config.Temperature = &t
 	}
@@ -167,7 +168,8 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 
 // conversing makes a participant of a model under a protocol in an arm.
 func (c *cast) conversing(config agent.ProtocolConfig, spec, protocol string, arm transcript.Arm) episode.Participant {
-	converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent, error) {
+	converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent,
+		error) {
 		own := config
 		own.Client = model.Scoped(config.Client, exchange(in, protocol, trial, arm))
 		own.Failed, own.Scenario = failed, arm.Scenario

@@ -36,7 +36,8 @@ type Process struct {
 
 // System is the process itself.
 func System() *Process {
-	return &Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now, Width: terminalWidth}
+	return &Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now,
+		Width: terminalWidth}
 }
 
 func terminalWidth(w io.Writer) (int, bool) {
@@ -138,8 +139,10 @@ func (a *app) root() *cobra.Command {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(), a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
-		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
+	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
+		a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
+		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean",
+			Long: exitCodes})
 	root.AddCommand(a.proxyCommand())
 	return root
 }
@@ -215,7 +218,8 @@ func tooMany(cmd *cobra.Command, arg string) error {
 }
 
 func workersFlag(cmd *cobra.Command, workers *int) {
-	cmd.Flags().IntVar(workers, "workers", runtime.GOMAXPROCS(0), "how much is done side by side; never changes the result")
+	cmd.Flags().IntVar(workers, "workers", runtime.GOMAXPROCS(0),
+		"how much is done side by side; never changes the result")
 }
 
 func checkWorkers(n int) error {

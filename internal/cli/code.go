@@ -27,9 +27,12 @@ type codeOptions struct {
 }
 
 func (o *codeOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.engine, "interpreter", "", "what runs the Python of agents that write code: native (the system's, in a sandbox) or wasi; empty takes the first that works")
-	f.BoolVar(&o.bare, "python-without-any-sandbox", false, "run the code of agents with your own rights: it can read, change and send whatever you can")
-	f.StringToStringVar(&o.limits, "python-limits", nil, "what the code of an agent may use, as block-time=20s,memory=256MiB: "+strings.Join(codeLimits(), ", "))
+	f.StringVar(&o.engine, "interpreter", "",
+		"what runs the Python of agents that write code: native (the system's, in a sandbox) or wasi; empty takes the first that works")
+	f.BoolVar(&o.bare, "python-without-any-sandbox", false,
+		"run the code of agents with your own rights: it can read, change and send whatever you can")
+	f.StringToStringVar(&o.limits, "python-limits", nil,
+		"what the code of an agent may use, as block-time=20s,memory=256MiB: "+strings.Join(codeLimits(), ", "))
 	o.python.register(f)
 }
 
@@ -150,7 +153,8 @@ func (o *codeOptions) open(ctx context.Context, writes bool) (python.Engine, err
 	engine, err := python.Open(ctx, choice)
 	var lacks *python.NoSandboxError
 	if errors.As(err, &lacks) {
-		return nil, &diag.Error{Exit: diag.ExitFailed, Message: "the agents' code cannot be run here: " + lacks.Error(), Hint: lacks.Hint()}
+		return nil, &diag.Error{Exit: diag.ExitFailed, Message: "the agents' code cannot be run here: " + lacks.Error(),
+			Hint: lacks.Hint()}
 	}
 	if err != nil || len(o.limits) == 0 {
 		return engine, err
@@ -162,8 +166,9 @@ func (o *codeOptions) open(ctx context.Context, writes bool) (python.Engine, err
 	}
 	if err != nil && ctx.Err() == nil {
 		err = &diag.Error{
-			Exit: diag.ExitUsage, Message: fmt.Sprintf("the interpreter %s cannot keep to --python-limits", engine.Name()), Cause: err,
-			Hint: "more memory",
+			Exit: diag.ExitUsage, Message: fmt.Sprintf("the interpreter %s cannot keep to --python-limits", engine.Name()),
+			Cause: err,
+			Hint:  "more memory",
 		}
 	}
 	if err != nil {

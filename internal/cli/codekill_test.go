@@ -116,7 +116,8 @@ func TestNoEpisodeIsLostWithItsInterpreter(t *testing.T) {
 		}
 	})
 	const trials = 15
-	do(t, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(trials), "--interpreter", "native", "--workers", "4", "--out", run},
+	do(t, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(trials), "--interpreter", "native",
+		"--workers", "4", "--out", run},
 		diag.ExitInternal)
 	close(done)
 	killer.Wait()
@@ -189,7 +190,8 @@ func BenchmarkCodeActEpisodes(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		do(b, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(episodes / 100), "--interpreter", "native",
+		do(b, []string{"run", suite, "--agent", "gold-code", "--trials", strconv.Itoa(episodes / 100), "--interpreter",
+			"native",
 			"--out", filepath.Join(dir, "run"+strconv.Itoa(n))})
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(n), "s/2000-episodes")

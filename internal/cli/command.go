@@ -57,7 +57,8 @@ type commandOptions struct {
 }
 
 func (o *commandOptions) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.hide, "hide", nil, "file or folder that commands may not read or change, beside the suite and the run; may be given several times")
+	f.StringArrayVar(&o.hide, "hide", nil,
+		"file or folder that commands may not read or change, beside the suite and the run; may be given several times")
 	f.BoolVar(&o.open, "open-files", false, "let commands read all that you can, the suite too; the run is labelled so")
 }
 
@@ -157,7 +158,8 @@ type bench struct {
 }
 
 // openBench makes a bench where a run has commands; nil where it has none.
-func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worlds *proof.Worlds) (b *bench, err error) {
+func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worlds *proof.Worlds) (b *bench,
+	err error) {
 	if _, commands := commandsOf(o.agents); len(commands) == 0 {
 		return nil, nil
 	}
@@ -177,7 +179,8 @@ func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worl
 	if err != nil {
 		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
 	}
-	b = &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.out + stderrSuffix, served: make(chan error, 1)}
+	b = &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.out + stderrSuffix,
+		served: make(chan error, 1)}
 	if b.folder, err = command.NewScratch(); err != nil {
 		return nil, errors.Join(fmt.Errorf("commands: %w", err), listener.Close())
 	}
@@ -198,7 +201,8 @@ func (a *app) openBench(ctx context.Context, o *runOptions, s *suite.Suite, worl
 		a.warnOfCorpora(s, o.command.hide)
 	}
 	// Nobody has the operator's token: whoever acts in an episode has that episode's own, and reaches no other.
-	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(), MaxDelay: time.Second})
+	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(),
+		MaxDelay: time.Second})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
 	go func() { b.served <- server.Serve(serving, listener, core, handler, server.DefaultConnections) }()
@@ -255,7 +259,8 @@ func (c *cast) commander(name string, arms []transcript.Arm) ([]episode.Particip
 	}
 	program, err := line.Find()
 	if err != nil {
-		return nil, diag.Usagef("--agent %q: there is no program %s that can be started: %v", name, line[0], errors.Unwrap(err)).
+		return nil, diag.Usagef("--agent %q: there is no program %s that can be started: %v", name, line[0],
+			errors.Unwrap(err)).
 			WithHint("give its path, or put its folder into PATH")
 	}
 	if program, err = filepath.Abs(program); err != nil {
@@ -265,9 +270,11 @@ func (c *cast) commander(name string, arms []transcript.Arm) ([]episode.Particip
 	for _, arm := range arms {
 		list = append(list, episode.Participant{
 			Agent: name, Protocol: protocol, Arm: arm.String(), Model: true, Scale: arm.Budget,
-			Budget: episode.TighterBudget(c.o.budget, task.Budget{Turns: commandTurns, Calls: commandCalls, WallSeconds: usual(c.o.budget.WallSeconds)}),
+			Budget: episode.TighterBudget(c.o.budget, task.Budget{Turns: commandTurns, Calls: commandCalls,
+				WallSeconds: usual(c.o.budget.WallSeconds)}),
 			Drive: func(in *suite.Instance, h transcript.Header) episode.Drive {
-				r := &rider{bench: c.bench, stop: c.stop, name: name, line: line, program: program, mcp: protocol == "mcp", instance: in, header: h}
+				r := &rider{bench: c.bench, stop: c.stop, name: name, line: line, program: program, mcp: protocol == "mcp",
+					instance: in, header: h}
 				return r.drive
 			},
 		})
@@ -322,7 +329,8 @@ func (r *rider) drive(ctx context.Context, env *environment.Environment) ([]time
 	decisions := leave()
 	var notStarted *command.NotStartedError
 	if errors.As(err, &notStarted) { // nor will it be in any other episode
-		r.stop(diag.Usagef("--agent %q: %v", r.name, notStarted).WithHint("is it a program, and what its first line names there?"))
+		r.stop(diag.Usagef("--agent %q: %v", r.name,
+			notStarted).WithHint("is it a program, and what its first line names there?"))
 	}
 	if err != nil {
 		return decisions, err

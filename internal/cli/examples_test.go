@@ -30,7 +30,8 @@ func pairedSuite(n int) *suite.Suite {
 				s.Tasks = append(s.Tasks, t)
 				s.Instances = append(s.Instances,
 					&suite.Instance{ID: t.ID + "/clean", Task: t.ID, Role: condition.RoleClean},
-					&suite.Instance{ID: t.ID + "/no", Task: t.ID, Role: condition.RoleHopeless, Conditions: []condition.Condition{{Name: "x"}}})
+					&suite.Instance{ID: t.ID + "/no", Task: t.ID, Role: condition.RoleHopeless,
+						Conditions: []condition.Condition{{Name: "x"}}})
 			}
 		}
 	}
@@ -92,7 +93,8 @@ func TestExamplesAreOfOthers(t *testing.T) {
 		t.Errorf("%d different lists of examples", len(orders))
 	}
 	var mistake *diag.Error
-	if _, err := newExamples(s, &runOptions{}, s.Instances, 14); !errors.As(err, &mistake) || mistake.Exit != diag.ExitUsage {
+	if _, err := newExamples(s, &runOptions{}, s.Instances, 14); !errors.As(err, &mistake) ||
+		mistake.Exit != diag.ExitUsage {
 		t.Errorf("too few tasks: %v", err)
 	}
 }
@@ -100,7 +102,8 @@ func TestExamplesAreOfOthers(t *testing.T) {
 // TestTakes: a made-up result is told of incomplete requests alone, and what is in no pair is not judged.
 func TestTakes(t *testing.T) {
 	s := pairedSuite(1)
-	s.Instances = append(s.Instances, &suite.Instance{ID: "func-0/size", Task: "func-0", Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
+	s.Instances = append(s.Instances, &suite.Instance{ID: "func-0/size", Task: "func-0",
+		Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
 	for _, p := range agent.Protocols() {
 		for _, scenario := range append(agent.FeedbackScenarios(), "") {
 			only := takes(s, &p, transcript.Arm{Scenario: scenario})

@@ -101,7 +101,8 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 				switch {
 				case err == nil || ctx.Err() != nil:
 				case errors.As(err, &spending):
-					stop(&diag.Error{Exit: diag.ExitFailed, Message: spending.Error(), Hint: a.resumeHint + " with a higher --max-cost"})
+					stop(&diag.Error{Exit: diag.ExitFailed, Message: spending.Error(), Hint: a.resumeHint +
+						" with a higher --max-cost"})
 				default:
 					if failures++; failed == nil {
 						failed = err
@@ -128,7 +129,8 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return context.Cause(ctx)
 	case failures > 0:
 		return &diag.Error{
-			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures, len(open), failed),
+			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures,
+				len(open), failed),
 			Hint: "seatrial grade " + x.store.Path() + " --judge " + x.o.judging.judge,
 		}
 	}
@@ -156,13 +158,15 @@ func (a *app) judgeRun(ctx context.Context, o *runOptions, s *suite.Suite, store
 }
 
 // assess asks about one explanation and keeps what is said.
-func (x *explanations) assess(ctx context.Context, config agent.ProtocolConfig, in *suite.Instance, id, explanation string) error {
+func (x *explanations) assess(ctx context.Context, config agent.ProtocolConfig, in *suite.Instance, id,
+	explanation string) error {
 	env, err := x.stage.Environment(ctx, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
 	if err != nil {
 		return err
 	}
 	judge := agent.ExplanationJudge{
-		Client: model.Scoped(config.Client, "judge "+id), Temperature: config.Temperature, MaxTokens: config.MaxTokens, Specs: config.Specs,
+		Client: model.Scoped(config.Client, "judge "+id), Temperature: config.Temperature, MaxTokens: config.MaxTokens,
+		Specs: config.Specs,
 	}
 	said, err := judge.Assess(ctx, env.View(), explanation)
 	if err != nil {

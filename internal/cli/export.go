@@ -45,7 +45,8 @@ func (a *app) exportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must not exist")
-	cmd.Flags().StringVar(&under, "condition", condition.RoleClean, "the `CONDITION` whose instances are written, as surface:3")
+	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
+		"the `CONDITION` whose instances are written, as surface:3")
 	return cmd
 }
 
@@ -81,7 +82,8 @@ func (a *app) exportSuite(dir, out, under string) error {
 			return err
 		}
 		if shown.Gold.Expected != nil && shown.Gold.Expected.Shown != nil {
-			return diag.Usagef("under %s tools bear other names than their own", under).WithHint("export the instances of another condition")
+			return diag.Usagef("under %s tools bear other names than their own",
+				under).WithHint("export the instances of another condition")
 		}
 		questions = append(questions, toolsets.Shown{Task: shown, Tools: s.Toolkit(in, t)})
 	}
@@ -89,7 +91,8 @@ func (a *app) exportSuite(dir, out, under string) error {
 		if !slices.Contains(known, under) {
 			return diag.Unknown("condition", under, known)
 		}
-		return diag.Usagef("%s has no tasks whose tools cannot be run", dir).WithHint("build from bfcl:, api-bank: or toolbench:")
+		return diag.Usagef("%s has no tasks whose tools cannot be run",
+			dir).WithHint("build from bfcl:, api-bank: or toolbench:")
 	}
 	files, err := toolsets.Export(questions, s.Tools[task.StyleStatic])
 	if err != nil {

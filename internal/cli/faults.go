@@ -85,7 +85,8 @@ func (a *app) printFaults(list []faultInfo) {
 		a.printf("%s\n", strings.ToUpper(hazard[:1])+hazard[1:])
 		for j := range list {
 			if f := &list[j]; f.Hazard == hazard {
-				a.printf("  %-24s %s\n  %-24s visible: %s\n  %-24s survived by: %s\n", f.Kind, f.Summary, "", f.Visible, "", f.SurvivedBy)
+				a.printf("  %-24s %s\n  %-24s visible: %s\n  %-24s survived by: %s\n", f.Kind, f.Summary, "", f.Visible, "",
+					f.SurvivedBy)
 			}
 		}
 	}

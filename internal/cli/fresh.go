@@ -29,7 +29,8 @@ func labelsOf(list []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range list {
 		if !labelForm.MatchString(text) {
-			return nil, diag.Usagef("--label %q is not KEY=VALUE", text).WithHint("a key of small letters, and a value without a comma: --label size=7B")
+			return nil, diag.Usagef("--label %q is not KEY=VALUE",
+				text).WithHint("a key of small letters, and a value without a comma: --label size=7B")
 		}
 		key, value, _ := strings.Cut(text, "=")
 		if _, taken := labels[key]; taken {
@@ -53,7 +54,8 @@ func (a *app) openFresh(
 	}
 	fresh, err := proof.NewFresh(s, world)
 	if err != nil {
-		return nil, nil, nil, diag.Usagef("--world %d: %v", world, err).WithHint("a smaller number, or a suite that is built with more --neighbours")
+		return nil, nil, nil, diag.Usagef("--world %d: %v", world,
+			err).WithHint("a smaller number, or a suite that is built with more --neighbours")
 	}
 	tasks := s.Index()
 	m := a.meter()
@@ -79,10 +81,12 @@ func (a *app) openFresh(
 		}
 	}
 	m.clear()
-	_, _ = fmt.Fprintf(a.Err, "seatrial: world %d: %d of %d instances; left out: %s\n", world, len(fitting), len(instances), reasonsOf(left))
+	_, _ = fmt.Fprintf(a.Err, "seatrial: world %d: %d of %d instances; left out: %s\n", world, len(fitting),
+		len(instances), reasonsOf(left))
 	if len(fitting) == 0 {
 		fresh.Close()
-		return nil, nil, nil, diag.Usagef("no instance can be played on world %d", world).WithHint("another --world, or other instances")
+		return nil, nil, nil, diag.Usagef("no instance can be played on world %d",
+			world).WithHint("another --world, or other instances")
 	}
 	return &freshRun{fresh}, fitting, left, nil
 }

@@ -54,12 +54,14 @@ func (c *console) Line(ctx context.Context) (string, error) {
 }
 
 // human makes the person at the terminal a participant, one episode at a time.
-func (a *app) human(o *runOptions, arms []transcript.Arm, instances int, stop context.CancelCauseFunc) []episode.Participant {
+func (a *app) human(o *runOptions, arms []transcript.Arm, instances int,
+	stop context.CancelCauseFunc) []episode.Participant {
 	terminal := newConsole(a.In, a.Err)
 	var mu sync.Mutex
 	begun := 0
 	leave := func() {
-		stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the terminal was left; what was finished is kept", Hint: a.resumeHint})
+		stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the terminal was left; what was finished is kept",
+			Hint: a.resumeHint})
 	}
 	var list []episode.Participant
 	for _, arm := range arms {

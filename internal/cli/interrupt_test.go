@@ -24,7 +24,8 @@ func TestNoCommandOutlivesARun(t *testing.T) {
 	p := cli.System()
 	var errs bytes.Buffer
 	p.Out, p.Err, p.Getenv = io.Discard, &errs, func(string) string { return "" }
-	args := []string{"build", "--corpus", "demo", "--limit", "4", "--neighbours", "2", "--out", filepath.Join(dir, "suite")}
+	args := []string{"build", "--corpus", "demo", "--limit", "4", "--neighbours", "2", "--out",
+		filepath.Join(dir, "suite")}
 	if code := cli.DoContext(context.Background(), args, p); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
@@ -43,7 +44,8 @@ func TestNoCommandOutlivesARun(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = listener.Close() }()
-			cmd := exec.Command(self, "run", filepath.Join(dir, "suite"), "--agent", "cmd: "+program+" wait "+listener.Addr().String(),
+			cmd := exec.Command(self, "run", filepath.Join(dir, "suite"), "--agent",
+				"cmd: "+program+" wait "+listener.Addr().String(),
 				"--limit", "1", "--out", filepath.Join(dir, name))
 			cmd.Args[0] = "seatrial" // by this name the test's binary knows what to be
 			cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())

@@ -31,15 +31,17 @@ const maxShots = 32
 
 func (j *judging) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&j.pairs, "pairs", false, "only instances whose request cannot be met, and exactly one complete instance for each; --condition chooses "+
-		"among the former, and --limit counts pairs")
+	f.BoolVar(&j.pairs, "pairs", false,
+		"only instances whose request cannot be met, and exactly one complete instance for each; --condition chooses "+
+			"among the former, and --limit counts pairs")
 	f.StringSliceVar(&j.shots, "shots", nil,
 		"run once with each number of examples before the question, as arms, half of them incomplete: 0,4; drawn by seed from the validation split")
 }
 
 // judgeFlag is one of those that do not decide what is run.
 func (j *judging) judgeFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&j.judge, "judge", "", "model that assesses explanations of the protocol explain, as PROVIDER/NAME")
+	cmd.Flags().StringVar(&j.judge, "judge", "",
+		"model that assesses explanations of the protocol explain, as PROVIDER/NAME")
 }
 
 // settings adds what decides the content of a run, where it is not as it is without these flags.
@@ -67,7 +69,8 @@ func (j *judging) check(o *runOptions) error {
 	}
 	if len(j.shots) > 0 {
 		if len(o.models) == 0 {
-			return diag.Usagef("--shots: policies take no examples").WithHint("--model PROVIDER/NAME --protocol %s", agent.Feasible)
+			return diag.Usagef("--shots: policies take no examples").WithHint("--model PROVIDER/NAME --protocol %s",
+				agent.Feasible)
 		}
 		for _, p := range agent.Protocols() {
 			if slices.Contains(o.protocols, p.Name) && !p.Examples && !slices.Contains(numbers, 0) {
@@ -82,7 +85,8 @@ func (j *judging) check(o *runOptions) error {
 		}
 	}
 	if slices.Contains(o.agents, agent.HumanName) && len(o.agents)+len(o.models) > 1 {
-		return diag.Usagef("--agent %s takes the terminal for itself", agent.HumanName).WithHint("give each other agent a run of its own")
+		return diag.Usagef("--agent %s takes the terminal for itself",
+			agent.HumanName).WithHint("give each other agent a run of its own")
 	}
 	return nil
 }
@@ -209,7 +213,8 @@ type examples struct {
 // asks.
 func newExamples(s *suite.Suite, o *runOptions, instances []*suite.Instance, most int) (*examples, error) {
 	e := &examples{
-		suite: s, seed: o.seed, tasks: s.Index(), byStyle: map[string][]suite.Pair{}, made: map[*suite.Instance]agent.Example{},
+		suite: s, seed: o.seed, tasks: s.Index(), byStyle: map[string][]suite.Pair{},
+		made:   map[*suite.Instance]agent.Example{},
 		worlds: proof.NewWorlds(s, 0),
 	}
 	e.stage = episode.NewStage(s, e.worlds, environment.Limits{})
@@ -259,7 +264,8 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 		}
 	}
 	if len(distinct) < n/2 {
-		return nil, diag.Usagef("--shots %d: the validation split has pairs of %d other tasks for %s, and %d are needed", n, len(distinct), in.ID, n/2).
+		return nil, diag.Usagef("--shots %d: the validation split has pairs of %d other tasks for %s, and %d are needed", n,
+			len(distinct), in.ID, n/2).
 			WithHint("build a larger suite, or ask for fewer examples")
 	}
 	var chosen []*suite.Instance

@@ -122,7 +122,8 @@ func (a *app) openSearchVectors(s *suite.Suite, o *runOptions) (*searchVectors, 
 	for n := 1; scan.Scan(); n++ {
 		var r embedding.Record
 		if err := task.DecodeStrict(scan.Bytes(), &r); err != nil {
-			return nil, diag.Usagef("it holds no vector: %v", err).At(path, n, 0).WithHint("remove the file: its vectors are made again")
+			return nil, diag.Usagef("it holds no vector: %v", err).At(path, n,
+				0).WithHint("remove the file: its vectors are made again")
 		}
 		kept = append(kept, r)
 	}

@@ -23,7 +23,8 @@ import (
 
 // graded reads the episodes of a run and grades them.
 func graded(
-	ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance, *transcript.Transcript) error,
+	ctx context.Context, s *suite.Suite, store *episode.Store, visit func(grade.Grade, *suite.Instance,
+		*transcript.Transcript) error,
 ) error {
 	stage := episode.NewStage(s, nil, environment.Limits{})
 	instances := make(map[string]*suite.Instance, len(s.Instances))
@@ -140,12 +141,14 @@ func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.S
 	planned := len(instances) * o.trials * len(arms) * (len(o.agents) + len(o.models)*len(o.protocols))
 	done := 0
 	for i := range rows {
-		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed && rows[i].Grade.Invalid != transcript.EndInterrupted {
+		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed &&
+			rows[i].Grade.Invalid != transcript.EndInterrupted {
 			done++
 		}
 	}
 	if done < planned {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s is not finished: %d of %d episodes; seatrial resume %s\n", path, done, planned, path)
+		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s is not finished: %d of %d episodes; seatrial resume %s\n", path,
+			done, planned, path)
 	}
 }
 
@@ -241,7 +244,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report RUN...",
 		Short: "Say what runs show; several runs are paired by task",
 		Long: "Says what runs show. Several runs are paired by task. --table prints a table of a paper instead, made of all the runs\n" +
-			"that are given: one may hold the episodes of one protocol, and another those of the next.\n\nTables:\n" + tableHelp(),
+			"that are given: one may hold the episodes of one protocol, and another those of the next.\n\nTables:\n" +
+			tableHelp(),
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
@@ -291,8 +295,10 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
-	cmd.Flags().StringSliceVar(&tables, "table", nil, "print that table in place of the report; may be given several times")
-	cmd.Flags().BoolVar(&vote, "vote", false, "print what votes over repeated trials and informed retries are worth: --table "+tableVotes)
+	cmd.Flags().StringSliceVar(&tables, "table", nil,
+		"print that table in place of the report; may be given several times")
+	cmd.Flags().BoolVar(&vote, "vote", false,
+		"print what votes over repeated trials and informed retries are worth: --table "+tableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")

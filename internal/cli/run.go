@@ -96,12 +96,14 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "file of the run")
-	f.StringArrayVar(&o.agents, "agent", nil, "reference policy (`NAME`), or a command as 'cmd: python my_agent.py' or 'mcp: CLIENT {config} {request}'; may be given several times")
+	f.StringArrayVar(&o.agents, "agent", nil,
+		"reference policy (`NAME`), or a command as 'cmd: python my_agent.py' or 'mcp: CLIENT {config} {request}'; may be given several times")
 	f.StringArrayVar(&o.models, "model", nil, "model as PROVIDER/NAME (openai, anthropic); may be given several times")
 	f.StringSliceVar(&o.protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&o.style, "style", "", "only tasks of that style")
 	f.StringVar(&o.split, "split", "", "only tasks of that side: validation or test")
-	f.StringArrayVar(&o.conditions, "condition", nil, "only instances under the condition or fault `NAME`: clean, obfuscate, fault:exec.timeout, fault:*; may be given several times")
+	f.StringArrayVar(&o.conditions, "condition", nil,
+		"only instances under the condition or fault `NAME`: clean, obfuscate, fault:exec.timeout, fault:*; may be given several times")
 	f.IntVar(&o.limit, "limit", 0, "only the first instances; 0 runs all")
 	f.IntVar(&o.trials, "trials", 1, "episodes of each instance and agent")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the policies' draws and of sampling, where the provider takes one")
@@ -111,14 +113,19 @@ func (a *app) runCommand() *cobra.Command {
 	f.IntVar(&o.budget.Turns, "max-turns", 0, "budget of turns of an episode; 0 is none")
 	f.IntVar(&o.budget.Calls, "max-calls", 0, "budget of tool calls of an episode; 0 is none")
 	f.IntVar(&o.budget.Tokens, "token-budget", 0, "budget of tokens of an episode, in and out; 0 is none")
-	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "budget of seconds of an episode; 0 is none, and ten minutes for commands")
-	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
-	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
-	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
-		", or "+environment.HandlesPreview+" for keys, row count and first rows")
+	f.Float64Var(&o.budget.WallSeconds, "wall", 0,
+		"budget of seconds of an episode; 0 is none, and ten minutes for commands")
+	f.IntVar(&o.neighbours, "neighbours", 2,
+		"neighbours on which each call is repeated, so that grading can tell arguments apart")
+	f.StringVar(&o.evidence, "evidence", evidenceShown,
+		"what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
+	f.StringVar(&o.handles, "handles", environment.HandlesReference,
+		"what agents see of a data handle: "+environment.HandlesReference+
+			", or "+environment.HandlesPreview+" for keys, row count and first rows")
 	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
 	f.StringArrayVar(&o.extra, "extra", nil, "FIELD=JSON to set in every request, in the provider's own form")
-	f.StringArrayVar(&o.labels, "label", nil, "KEY=VALUE that tables name the run by, as size=7B; may be given several times")
+	f.StringArrayVar(&o.labels, "label", nil,
+		"KEY=VALUE that tables name the run by, as size=7B; may be given several times")
 	o.scaling.flags(cmd)
 	o.judging.flags(cmd)
 	o.command.flags(f)
@@ -130,7 +137,8 @@ func (a *app) runCommand() *cobra.Command {
 func (a *app) howFlags(cmd *cobra.Command, o *runOptions) {
 	workersFlag(cmd, &o.workers)
 	o.judging.judgeFlag(cmd)
-	cmd.Flags().StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that makes vectors of what agents search for, where tools are found by their meaning")
+	cmd.Flags().StringVar(&o.embeddingsURL, "embeddings-url", "",
+		"address of the server that makes vectors of what agents search for, where tools are found by their meaning")
 	o.code.flags(cmd.Flags())
 	o.providerFlags(cmd.Flags())
 }
@@ -146,7 +154,8 @@ func (o *runOptions) providerFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.replay, "replay", "", "file of recorded exchanges to answer from, offline")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest wait for one reply")
 	f.IntVar(&o.attempts, "attempts", 0, "tries of one request; 0 takes the default")
-	f.BoolVar(&o.plainHistory, "plain-history", false, "send earlier replies as text and calls alone, for servers that refuse more")
+	f.BoolVar(&o.plainHistory, "plain-history", false,
+		"send earlier replies as text and calls alone, for servers that refuse more")
 }
 
 func policyHelp() string {
@@ -154,7 +163,8 @@ func policyHelp() string {
 	for _, p := range agent.Policies() {
 		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
 	}
-	fmt.Fprintf(&b, "  %-15s %s\n", agent.HumanName, "a person at the terminal: judges (yes, no), calls, answers or declines, one episode at a time")
+	fmt.Fprintf(&b, "  %-15s %s\n", agent.HumanName,
+		"a person at the terminal: judges (yes, no), calls, answers or declines, one episode at a time")
 	return b.String()
 }
 
@@ -172,12 +182,14 @@ func (o *runOptions) settings() map[string]string {
 	policies, commands := commandsOf(o.agents)
 	settings := map[string]string{
 		"suite": o.suite, "agent": list(policies), "model": list(o.models), "protocol": list(o.protocols), "style": o.style,
-		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed, 10),
+		"split": o.split, "limit": strconv.Itoa(o.limit), "trials": strconv.Itoa(o.trials), "seed": strconv.FormatUint(o.seed,
+			10),
 		"temperature": o.temperature, "max_tokens": strconv.Itoa(o.maxTokens), "loops": strconv.Itoa(o.loops),
 		"max_turns": strconv.Itoa(o.budget.Turns),
 		"max_calls": strconv.Itoa(o.budget.Calls), "token_budget": strconv.Itoa(o.budget.Tokens),
 		"wall": strconv.FormatFloat(o.budget.WallSeconds, 'g', -1, 64), "neighbours": strconv.Itoa(o.neighbours),
-		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL, "extra": strings.Join(o.extra, "\n"),
+		"condition": list(o.conditions), "evidence": o.evidence, "handles": o.handles, "base_url": o.baseURL,
+		"extra": strings.Join(o.extra, "\n"),
 	}
 	o.scaling.settings(settings)
 	o.judging.settings(settings)
@@ -250,7 +262,8 @@ func (o *runOptions) check() error {
 	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
 		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
 	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
-		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference, environment.HandlesPreview})
+		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference,
+			environment.HandlesPreview})
 	case o.split != "" && o.split != task.SplitValidation && o.split != task.SplitTest:
 		return diag.Unknown("split", o.split, []string{task.SplitValidation, task.SplitTest})
 	}
@@ -315,7 +328,8 @@ func loadSuite(dir string) (*suite.Suite, error) {
 	var unreadable *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Usagef("%s is not a suite: it has no %s", dir, suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
+		return nil, diag.Usagef("%s is not a suite: it has no %s", dir,
+			suite.FileManifest).WithHint("seatrial build --corpus demo --out %s", dir)
 	case errors.As(err, &unreadable):
 		return nil, diag.Usagef("the suite cannot be read: %v", unreadable)
 	case errors.As(err, &corrupt):
@@ -402,7 +416,8 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	if slices.Contains(o.protocols, agent.SQL) && len(o.models) > 0 {
 		for _, in := range list {
 			if in.Role == condition.RoleHopeless || slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
-				return nil, diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", agent.SQL, in.ID).
+				return nil, diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", agent.SQL,
+					in.ID).
 					WithHint("--condition clean, or another protocol")
 			}
 		}
@@ -453,7 +468,8 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	if err != nil {
 		return err
 	}
-	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop, python: python, limits: limits}
+	cast := &cast{app: a, o: o, suite: s, instances: instances, providers: providers, stop: stop, python: python,
+		limits: limits}
 	defer cast.close()
 	participants, err := cast.participants()
 	if err != nil {
@@ -515,7 +531,8 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 	var spending *model.SpendingError
 	if errors.As(err, &spending) {
 		return &diag.Error{
-			Exit: diag.ExitFailed, Message: fmt.Sprintf("%s; %d of %d episodes are done", spending, progress.Skipped+progress.Done-progress.Failed(), progress.Total),
+			Exit: diag.ExitFailed, Message: fmt.Sprintf("%s; %d of %d episodes are done", spending,
+				progress.Skipped+progress.Done-progress.Failed(), progress.Total),
 			Hint: a.resumeHint + " with a higher --max-cost",
 		}
 	}
@@ -526,9 +543,11 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 		return err
 	}
 	if progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
-		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes", progress.Done), Hint: a.resumeHint}
+		return &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes",
+			progress.Done), Hint: a.resumeHint}
 	}
-	if err := a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, o: o, providers: providers}); err != nil {
+	if err := a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, o: o,
+		providers: providers}); err != nil {
 		return err
 	}
 	if len(o.tables) > 0 {

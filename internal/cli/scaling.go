@@ -91,7 +91,8 @@ func (s *scaling) check(policies []string) error {
 		}
 	}
 	if s.informed && len(policies) > 0 {
-		return diag.Usagef("--informed-retry makes no sense for the policy %s: a script does not read what went wrong", policies[0]).
+		return diag.Usagef("--informed-retry makes no sense for the policy %s: a script does not read what went wrong",
+			policies[0]).
 			WithHint("give models alone: --model PROVIDER/NAME")
 	}
 	return nil

@@ -364,7 +364,8 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(self, args[1:]...)
 	cmd.Args[0] = "seatrial" // by this name the test's binary knows what to be
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+ts.Getenv("OPENAI_BASE_URL"), "OPENAI_API_KEY="+ts.Getenv("OPENAI_API_KEY"))
+	cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+ts.Getenv("OPENAI_BASE_URL"),
+		"OPENAI_API_KEY="+ts.Getenv("OPENAI_API_KEY"))
 	errs, err := os.Create(ts.MkAbs(args[0]))
 	check(ts, err)
 	cmd.Stderr = errs

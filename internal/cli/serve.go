@@ -64,7 +64,8 @@ func (a *app) serveCommand() *cobra.Command {
 			"An episode that has ended is in the file of --out before its client is told, as if `seatrial run` had played it: `seatrial\n" +
 			"report` and `seatrial grade` read it. A file that is there already is gone on with. An interrupt lets what is under way\n" +
 			"come to its end and keeps open episodes as interrupted.\n\n" +
-			"A token, from --token-file or " + tokenVariable + ", is needed to make, list and grade episodes; in its episode an agent gets by with\n" +
+			"A token, from --token-file or " + tokenVariable +
+			", is needed to make, list and grade episodes; in its episode an agent gets by with\n" +
 			"the token that the making of it gave. On a loopback address the server does without one, where none is given: then\n" +
 			"whoever reaches it can do all of that.",
 		Args: oneArgument("SUITE"),
@@ -81,23 +82,30 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, over --mcp "+mcpStdio)
 	f.StringVar(&o.out, "out", "", "file of the run; without one, nothing is kept of episodes")
 	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the bearer token which clients need")
-	f.StringSliceVar(&o.hosts, "host", nil, "name under which clients may speak to the server, beside those of its loopback address; may be given several times")
+	f.StringSliceVar(&o.hosts, "host", nil,
+		"name under which clients may speak to the server, beside those of its loopback address; may be given several times")
 	f.BoolVar(&o.grades, "show-grades", false, "let the grades of ended episodes be read, and rewards")
-	f.StringVar(&o.evidence, "evidence", evidenceShown, "what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
-	f.StringVar(&o.handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+environment.HandlesReference+
-		", or "+environment.HandlesPreview+" for keys, row count and first rows")
-	f.StringVar(&o.embeddings, "embeddings-url", "", "address of the server that makes vectors of what agents search for, where tools are found by their meaning")
-	f.IntVar(&o.neighbours, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
+	f.StringVar(&o.evidence, "evidence", evidenceShown,
+		"what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
+	f.StringVar(&o.handles, "handles", environment.HandlesReference,
+		"what agents see of a data handle: "+environment.HandlesReference+
+			", or "+environment.HandlesPreview+" for keys, row count and first rows")
+	f.StringVar(&o.embeddings, "embeddings-url", "",
+		"address of the server that makes vectors of what agents search for, where tools are found by their meaning")
+	f.IntVar(&o.neighbours, "neighbours", 2,
+		"neighbours on which each call is repeated, so that grading can tell arguments apart")
 	f.IntVar(&o.budget.Turns, "max-turns", 1000, "longest budget of turns of an episode")
 	f.IntVar(&o.budget.Calls, "max-calls", 1000, "longest budget of tool calls of an episode")
-	f.IntVar(&o.budget.Tokens, "token-budget", 0, "longest budget of tokens of an episode, as clients report them; 0 is none")
+	f.IntVar(&o.budget.Tokens, "token-budget", 0,
+		"longest budget of tokens of an episode, as clients report them; 0 is none")
 	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "longest budget of seconds of an episode; 0 is none")
 	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "episodes open at a time")
 	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "after which an episode in which nothing was done ends as silent")
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "for which an ended episode can still be read")
 	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections held at a time")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
-	f.DurationVar(&o.maxDelay, "max-delay", time.Second, "longest time for which a fault that is about time holds an answer back; 0 holds none")
+	f.DurationVar(&o.maxDelay, "max-delay", time.Second,
+		"longest time for which a fault that is about time holds an answer back; 0 holds none")
 	return cmd
 }
 
@@ -119,7 +127,8 @@ func (o *serveOptions) check() error {
 	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
 		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
 	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
-		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference, environment.HandlesPreview})
+		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference,
+			environment.HandlesPreview})
 	case o.neighbours < 0:
 		return diag.Usagef("--neighbours %d is negative", o.neighbours)
 	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || !(o.budget.WallSeconds >= 0):
@@ -148,7 +157,8 @@ func (o *serveOptions) settings() map[string]string {
 		folder = absolute
 	}
 	return map[string]string{
-		settingCommand: "serve", "suite": folder, "evidence": o.evidence, "handles": o.handles, "neighbours": strconv.Itoa(o.neighbours),
+		settingCommand: "serve", "suite": folder, "evidence": o.evidence, "handles": o.handles,
+		"neighbours": strconv.Itoa(o.neighbours),
 	}
 }
 
@@ -177,7 +187,8 @@ func (a *app) token(o *serveOptions) (string, error) {
 	case text == "" && o.tokenFile == "":
 		return "", nil
 	case len(text) < minToken:
-		return "", diag.Usagef("the token in %s has fewer than %d characters", from, minToken).WithHint("openssl rand -hex 32 >%s", "FILE")
+		return "", diag.Usagef("the token in %s has fewer than %d characters", from,
+			minToken).WithHint("openssl rand -hex 32 >%s", "FILE")
 	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return "", diag.Usagef("the token in %s has characters that a header cannot hold", from)
 	}
@@ -274,7 +285,8 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 	case loopback(addr):
 		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
 	case token == "":
-		return options, diag.Usagef("%s can be reached from elsewhere, and no token is given", addr).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
+		return options, diag.Usagef("%s can be reached from elsewhere, and no token is given",
+			addr).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
 	case len(o.hosts) > 0:
 		options.Hosts = o.hosts
 	}
@@ -282,7 +294,8 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 }
 
 // serveStdio lets the MCP client at standard input and output play one episode. Nothing else may be written there.
-func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store, s *suite.Suite) error {
+func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store,
+	s *suite.Suite) error {
 	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp"})
 	var refusal *server.Refusal
 	if errors.As(err, &refusal) {

@@ -39,7 +39,8 @@ type modelServer struct {
 //	             right that names a tool
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg || len(args) == 0, "modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
+	usage(ts, neg || len(args) == 0,
+		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -227,7 +228,8 @@ func rewrite(c modeltest.Chat) modeltest.Response {
 		parameters[p.Name] = "What the rows are asked by."
 	}
 	text, err := task.Marshal(map[string]any{
-		"name": "find_" + endpoint.Name[:min(len(endpoint.Name), 50)], "summary": "Finds what the name says.", "parameters": parameters,
+		"name": "find_" + endpoint.Name[:min(len(endpoint.Name), 50)], "summary": "Finds what the name says.",
+		"parameters": parameters,
 	})
 	if err != nil {
 		return modeltest.Fail(500, "server_error", err.Error())
@@ -326,7 +328,8 @@ func fly(s *suite.Suite, c modeltest.Chat) modeltest.Response {
 		case submits && c.Turn() < len(calls):
 			return modeltest.Use(calls[c.Turn()])
 		case submits:
-			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: fmt.Sprintf(`{"answer": "$%s$"}`, plan.Answer)})
+			return modeltest.Use(modeltest.Call{Name: "submit_answer", Arguments: fmt.Sprintf(`{"answer": "$%s$"}`,
+				plan.Answer)})
 		case len(c.Tools) > 0:
 			return modeltest.Use(calls...)
 		}

@@ -61,7 +61,8 @@ func TestSpider(t *testing.T) {
 	if outcome.Certificates != account.Tasks || len(outcome.Drift) != 0 {
 		t.Errorf("%d certificates for %d tasks, of which %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
 	}
-	checkPolicies(t, s, do(t, "run", one, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed", "--agent", "mute",
+	checkPolicies(t, s, do(t, "run", one, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
+		"--agent", "mute",
 		"--agent", "random", "--seed", "7", "--out", filepath.Join(dir, "run"), "--json"))
 }
 

@@ -105,7 +105,8 @@ func standInAs(how, knows string) error {
 			}
 		}
 		root, _, _ := strings.Cut(os.Getenv("SEATRIAL_URL"), "/v1/")
-		for _, path := range []string{"/v1/instances", "/v1/episodes", "/v1/episodes/" + os.Getenv("SEATRIAL_EPISODE") + "/grade"} {
+		for _, path := range []string{"/v1/instances", "/v1/episodes", "/v1/episodes/" + os.Getenv("SEATRIAL_EPISODE") +
+			"/grade"} {
 			status, body, err := request0(http.MethodGet, root+path, "", nil)
 			if err != nil {
 				return err

@@ -22,7 +22,8 @@ func TestStyles(t *testing.T) {
 	dir := t.TempDir()
 	both := filepath.Join(dir, "both")
 	make := func(out string, args ...string) (account suite.Counts) {
-		decode(t, do(t, append([]string{"build", "--split", "dev", "--synthesize", "--seed", "7", "--out", out, "--json"}, args...)...), &account)
+		decode(t, do(t, append([]string{"build", "--split", "dev", "--synthesize", "--seed", "7", "--out", out, "--json"},
+			args...)...), &account)
 		return account
 	}
 	bird, spider := "bird:"+filepath.Join(shared, "data", "bird"), "spider:"+filepath.Join(shared, "data", "spider")
@@ -77,6 +78,7 @@ func TestStyles(t *testing.T) {
 	if outcome.Certificates != account.Tasks || len(outcome.Drift) != 0 {
 		t.Errorf("%d certificates for %d tasks, of which %d drift", outcome.Certificates, account.Tasks, len(outcome.Drift))
 	}
-	checkPolicies(t, s, do(t, "run", both, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed", "--agent", "mute",
+	checkPolicies(t, s, do(t, "run", both, "--agent", "gold", "--agent", "gold-direct", "--agent", "gold-composed",
+		"--agent", "mute",
 		"--agent", "random", "--seed", "11", "--out", filepath.Join(dir, "run"), "--json"))
 }

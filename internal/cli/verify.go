@@ -42,7 +42,8 @@ func (a *app) verifyCommand() *cobra.Command {
 				for _, d := range outcome.Drift {
 					a.printf("%s: %s\n", d.Instance, d.Message)
 				}
-				a.printf("%s: %d of %d certificates hold, %.1f s\n", args[0], outcome.Certificates-len(outcome.Drift), outcome.Certificates, outcome.Seconds)
+				a.printf("%s: %d of %d certificates hold, %.1f s\n", args[0], outcome.Certificates-len(outcome.Drift),
+					outcome.Certificates, outcome.Seconds)
 			}
 			if len(outcome.Drift) > 0 {
 				return &diag.Error{Exit: diag.ExitFailed, Message: fmt.Sprintf("%d certificates do not hold", len(outcome.Drift))}
@@ -51,6 +52,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		},
 	}
 	workersFlag(cmd, &o.Workers)
-	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", proof.DefaultTimeout, "a statement that takes longer ends the command")
+	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", proof.DefaultTimeout,
+		"a statement that takes longer ends the command")
 	return cmd
 }

@@ -33,13 +33,18 @@ type writerOptions struct {
 
 func (o *writerOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.spec, "writer", "", "model as PROVIDER/NAME that improves names and descriptions of the rest style and words requests under paraphrase, drop-detail and clarify; what it writes is checked and kept in the suite")
-	f.StringVar(&o.embeddings, "embeddings", "", "model as openai/NAME, or the address of a /v1/embeddings endpoint: compares tools, and requests that a writer worded, by meaning")
-	f.StringVar(&o.embeddingsURL, "embeddings-url", "", "address of an OpenAI-compatible server, for the embeddings; by default that of --base-url")
+	f.StringVar(&o.spec, "writer", "",
+		"model as PROVIDER/NAME that improves names and descriptions of the rest style and words requests under paraphrase, drop-detail and clarify; what it writes is checked and kept in the suite")
+	f.StringVar(&o.embeddings, "embeddings", "",
+		"model as openai/NAME, or the address of a /v1/embeddings endpoint: compares tools, and requests that a writer worded, by meaning")
+	f.StringVar(&o.embeddingsURL, "embeddings-url", "",
+		"address of an OpenAI-compatible server, for the embeddings; by default that of --base-url")
 	f.StringVar(&o.written, "written", "", "written.jsonl of an earlier suite: what stands there is not asked for again")
-	f.StringVar(&o.baseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server, for the writer and the embeddings")
+	f.StringVar(&o.baseURL, "base-url", "",
+		"address of an OpenAI- or Anthropic-compatible server, for the writer and the embeddings")
 	f.StringVar(&o.record, "record", "", "file in which every exchange with writer and embeddings is recorded")
-	f.StringVar(&o.replay, "replay", "", "file of recorded exchanges to answer what writer and embeddings are asked from, offline")
+	f.StringVar(&o.replay, "replay", "",
+		"file of recorded exchanges to answer what writer and embeddings are asked from, offline")
 }
 
 // writer is a chat model that writes texts.
@@ -109,7 +114,8 @@ func (a *app) openEmbeddings(o *writerOptions, options model.Options) (*embeddin
 		options.BaseURL = o.embeddingsURL
 	}
 	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
-		options.BaseURL, spec = strings.TrimSuffix(strings.TrimSuffix(spec, "/"), "/embeddings"), model.ProviderOpenAI+"/default"
+		options.BaseURL, spec = strings.TrimSuffix(strings.TrimSuffix(spec, "/"), "/embeddings"),
+			model.ProviderOpenAI+"/default"
 	}
 	options = a.withProvider(spec, options, model.Rates{})
 	embedder, err := model.OpenEmbedder(spec, options)

@@ -176,7 +176,8 @@ func (c Condition) decode() (*entry, int, error) {
 	}
 	value := fields[e.Parameter.Name]
 	if want := string(e.Parameter.encode(value)); string(c.Parameters) != want {
-		return nil, 0, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters, want)
+		return nil, 0, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters,
+			want)
 	}
 	if err := e.inRange(value); err != nil {
 		return nil, 0, err

@@ -359,7 +359,8 @@ func (e *entry) decodeFault(c Condition) (fault, error) {
 		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 	}
 	if !bytes.Equal(written, c.Parameters) {
-		return nil, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters, written)
+		return nil, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters,
+			written)
 	}
 	if variant := f.common().Variant; !slices.Contains(Variants(c.Name), variant) {
 		return nil, fmt.Errorf("condition %s has no variant %q", c.Name, variant)

@@ -78,7 +78,8 @@ func (f *meddling) arrange(in FaultInput, m *made, steps ...Step) error {
 	if t == nil {
 		return errNoTool(f.Tool)
 	}
-	m.companion(replica(t, f.Strict, "The strict form of `"+f.Tool+"`: arguments reach it exactly as they are given. "+t.Description))
+	m.companion(replica(t, f.Strict,
+		"The strict form of `"+f.Tool+"`: arguments reach it exactly as they are given. "+t.Description))
 	switch f.Variant {
 	case VariantLookalike:
 		m.step(&echo{target: &f.target})

@@ -55,7 +55,8 @@ func (f *rateLimit) Refuse(c *Call) (*task.ToolError, *Decision) {
 		turns = "turn"
 	}
 	return &task.ToolError{
-		Code:    CodeRateLimit,
-		Message: fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", left, turns),
+		Code: CodeRateLimit,
+		Message: fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", left,
+			turns),
 	}, applied(Field{"wait", number(left)})
 }

@@ -28,7 +28,8 @@ func (f *session) place(p *placement) *Refusal {
 func (f *session) again() { f.Renewals++ }
 
 func (f *session) make(in FaultInput, m *made) error {
-	if m.companion(companionTool(in, toolRenew, "Renews the session. Calls that were refused because the session had expired can then be made again.")) {
+	if m.companion(companionTool(in, toolRenew,
+		"Renews the session. Calls that were refused because the session had expired can then be made again.")) {
 		m.step(&renewal{target: &f.target})
 	}
 	switch f.Variant {

@@ -116,7 +116,8 @@ func planTools(plan *task.Plan) []string {
 }
 
 func (f *conflict) inBounds() bool {
-	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0 && (f.Wrong == "" || slices.Contains(f.Others, f.Wrong))
+	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0 &&
+		(f.Wrong == "" || slices.Contains(f.Others, f.Wrong))
 }
 
 // sources adds the replicas.
@@ -290,7 +291,8 @@ func (f *corrupted) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	}
 	p = p.with(fieldRowCount, number(len(before.Result.Rows)))
 	name := c.Tool.Name
-	if at := f.Change.Column; at >= 0 && at < len(p.Result.Columns) && (name == f.Tool || f.Replicas || name == f.Others[len(f.Others)-1]) {
+	if at := f.Change.Column; at >= 0 && at < len(p.Result.Columns) && (name == f.Tool || f.Replicas ||
+		name == f.Others[len(f.Others)-1]) {
 		if total := sum(before.Result, at); total != nil {
 			p = p.with(fieldSum, detail(Field{p.Result.Columns[at], task.AppendValue(nil, total)}))
 		}

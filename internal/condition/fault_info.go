@@ -22,7 +22,8 @@ func (m *made) addInfo(in FaultInput) {
 			step.specific = append(step.specific, specific)
 		}
 	}
-	m.companion(companionTool(in, toolInfo, "Gives the specification of a tool as it stands now: its description and its arguments.",
+	m.companion(companionTool(in, toolInfo,
+		"Gives the specification of a tool as it stands now: its description and its arguments.",
 		[2]string{"tool", "The name of the tool."}))
 	step.tools = append(append(step.tools, in.Tools...), m.tools...)
 	m.step(step)

@@ -75,7 +75,8 @@ func (f *truncated) Divide(c *Call, whole Payload) (Payload, *Decision) {
 	if len(whole.Result.Rows) <= f.Size {
 		return whole, &Decision{}
 	}
-	return f.page(c.Label, whole, 0), applied(Field{"delivered", number(f.Size)}, Field{"of", number(len(whole.Result.Rows))})
+	return f.page(c.Label, whole, 0), applied(Field{"delivered", number(f.Size)},
+		Field{"of", number(len(whole.Result.Rows))})
 }
 
 // page gives a page, from 0, of the result of a call.

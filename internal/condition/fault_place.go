@@ -72,7 +72,8 @@ func Place(f Fault, variant string, in PlaceInput) ([]Condition, *Refusal, error
 	}
 	e := &catalogue[at]
 	refuse := func(reason string) ([]Condition, *Refusal, error) {
-		return nil, &Refusal{Condition: Condition{Name: f.Kind}, Reason: reason, Message: f.String() + ": " + faultReasons[reason]}, nil
+		return nil, &Refusal{Condition: Condition{Name: f.Kind}, Reason: reason, Message: f.String() + ": " +
+			faultReasons[reason]}, nil
 	}
 	switch {
 	case !slices.Contains(Variants(f.Kind), variant):

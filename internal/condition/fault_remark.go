@@ -50,7 +50,8 @@ func companionArguments(c *Call, names ...string) ([]string, *task.ToolError) {
 		v, ok := c.Arguments[name]
 		if !ok {
 			return nil, &task.ToolError{
-				Code: task.CodeMissingArgument, Message: "Missing argument `" + name + "`. This tool accepts " + quoted(names) + ".",
+				Code: task.CodeMissingArgument, Message: "Missing argument `" + name + "`. This tool accepts " + quoted(names) +
+					".",
 			}
 		}
 		text, isText := v.(string)

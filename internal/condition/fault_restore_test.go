@@ -201,19 +201,21 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 func restorable(column int, seed uint8) map[string][]fault {
 	t := func(name string) target { return target{Tool: "sea", name: name} }
 	kinds := map[string][]fault{
-		"spec.result-renamed":  {&resultRenamed{target: t("spec.result-renamed"), Column: column, NewName: "other name"}},
-		"spec.result-retyped":  {&resultRetyped{target: t("spec.result-retyped"), Column: column}},
-		"spec.result-reshaped": {&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeEnvelope}, &resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeColumns}},
-		"out.alias":            {&alias{target: t("out.alias"), Column: column, Prefix: "K"}},
-		"out.null-sentinel":    {&nullSentinel{target: t("out.null-sentinel"), Column: column, Text: "N/A"}},
-		"out.reordered":        {&reordered{target: t("out.reordered")}},
-		kindWrapped:            {&form{target: t(kindWrapped), Column: column, With: "USD"}},
-		kindLabelled:           {&form{target: t(kindLabelled), Column: column, With: "Answer"}},
-		kindExplained:          {&form{target: t(kindExplained), Column: column}},
+		"spec.result-renamed": {&resultRenamed{target: t("spec.result-renamed"), Column: column, NewName: "other name"}},
+		"spec.result-retyped": {&resultRetyped{target: t("spec.result-retyped"), Column: column}},
+		"spec.result-reshaped": {&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeEnvelope},
+			&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeColumns}},
+		"out.alias":         {&alias{target: t("out.alias"), Column: column, Prefix: "K"}},
+		"out.null-sentinel": {&nullSentinel{target: t("out.null-sentinel"), Column: column, Text: "N/A"}},
+		"out.reordered":     {&reordered{target: t("out.reordered")}},
+		kindWrapped:         {&form{target: t(kindWrapped), Column: column, With: "USD"}},
+		kindLabelled:        {&form{target: t(kindLabelled), Column: column, With: "Answer"}},
+		kindExplained:       {&form{target: t(kindExplained), Column: column}},
 	}
 	for i, factor := range []int{10, 100, 1000} {
 		sign := []string{signName, signField}[(int(seed)+i)%2]
-		kinds["spec.unit"] = append(kinds["spec.unit"], &unit{target: t("spec.unit"), Column: column, Factor: factor, Sign: sign})
+		kinds["spec.unit"] = append(kinds["spec.unit"], &unit{target: t("spec.unit"), Column: column, Factor: factor,
+			Sign: sign})
 	}
 	for _, locale := range sortedLocales() {
 		kinds[kindNumber] = append(kinds[kindNumber], &form{target: t(kindNumber), Column: column, With: locale})
@@ -343,7 +345,10 @@ func TestPages(t *testing.T) {
 				}
 				var mistake *task.ToolError
 				call := &Call{Tool: tools[0], Label: "next", Arguments: map[string]any{"cursor": cursor}}
-				p, mistake, _ = companion.Answer(call, func(label string) (string, Payload, bool) { return "ships", whole, label == "call_1" })
+				p, mistake, _ = companion.Answer(call, func(label string) (string, Payload, bool) {
+					return "ships", whole,
+						label == "call_1"
+				})
 				if mistake != nil {
 					t.Fatal(mistake)
 				}
@@ -360,7 +365,8 @@ func TestPages(t *testing.T) {
 func TestConflictEvidence(t *testing.T) {
 	right := Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
 		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
-	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
+		{Name: "crew", Type: "integer"}}}
 	choose := map[string]func(sources []read) int{
 		"conflict.stale": func(sources []read) int {
 			if sources[0].whole[fieldAsOf].(string) > sources[1].whole[fieldAsOf].(string) {

@@ -54,7 +54,8 @@ func (f *paramAdded) make(_ FaultInput, m *made) error {
 }
 
 func (f *paramAdded) describe() string {
-	return "`" + f.Argument + "` is one of " + string(jsonList(f.Values)) + "; \"" + f.AsBefore + "\" answers as the tool did before."
+	return "`" + f.Argument + "` is one of " + string(jsonList(f.Values)) + "; \"" + f.AsBefore +
+		"\" answers as the tool did before."
 }
 
 // ChangeArguments is that of [ArgumentStep].
@@ -65,7 +66,8 @@ func (f *paramAdded) ChangeArguments(
 		return arguments, nil, nil
 	}
 	refuse := func(code, message string) (map[string]any, *task.ToolError, *Decision) {
-		return nil, &task.ToolError{Code: code, Message: message + " " + f.describe()}, applied(Field{"refused", jsonText(code)})
+		return nil, &task.ToolError{Code: code, Message: message + " " + f.describe()},
+			applied(Field{"refused", jsonText(code)})
 	}
 	given, ok := arguments[f.Argument]
 	text, isText := given.(string)

@@ -44,7 +44,8 @@ func (f *paramRenamed) make(_ FaultInput, m *made) error {
 	m.asked = true
 	switch f.Variant {
 	case VariantLookalike:
-		m.step(&remark{target: &f.target, note: "In the next version the argument `" + f.Argument + "` will be called `" + f.NewName +
+		m.step(&remark{target: &f.target, note: "In the next version the argument `" + f.Argument + "` will be called `" +
+			f.NewName +
 			"`. Until then it bears its old name."})
 	case VariantFault:
 		m.step(f)

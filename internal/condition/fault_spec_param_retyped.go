@@ -47,7 +47,10 @@ func (f *paramRetyped) chooseArgument(p *placement, s *site) bool {
 		} else if _, isText := given.value.(string); !isText {
 			f.Wants = p.pick("type", retypedText, retypedList)
 		}
-		if !slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool { return c.Tool == s.tool.Name && !f.convertible(c.Arguments) }) {
+		if !slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool {
+			return c.Tool == s.tool.Name &&
+				!f.convertible(c.Arguments)
+		}) {
 			return true
 		}
 	}
@@ -78,7 +81,8 @@ func (f *paramRetyped) make(_ FaultInput, m *made) error {
 	m.asked = true
 	switch f.Variant {
 	case VariantLookalike:
-		m.step(&remark{target: &f.target, note: "In the next version the argument `" + f.Argument + "` will be " + f.expected() +
+		m.step(&remark{target: &f.target, note: "In the next version the argument `" + f.Argument + "` will be " +
+			f.expected() +
 			". Until then it is taken as it was."})
 	case VariantFault:
 		m.step(f)

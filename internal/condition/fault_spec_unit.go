@@ -105,5 +105,6 @@ func (f *unit) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
 	} else {
 		p = p.with(fieldUnits, detail(Field{name, jsonText(word)}))
 	}
-	return p, applied(Field{"field", jsonText(f.Field)}, Field{"factor", number(f.Factor)}, Field{"values", number(changed)})
+	return p, applied(Field{"field", jsonText(f.Field)}, Field{"factor", number(f.Factor)},
+		Field{"values", number(changed)})
 }

@@ -64,7 +64,8 @@ func seaTask() PlaceInput {
 		Gold: task.Gold{
 			Kind: task.GoldRows,
 			Columns: []task.Column{
-				{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber}, {Name: "crew", Type: task.TypeInteger},
+				{Name: "name", Type: task.TypeText}, {Name: "length", Type: task.TypeNumber},
+				{Name: "crew", Type: task.TypeInteger},
 			},
 			Rows: []task.Row{
 				{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)},
@@ -131,7 +132,8 @@ func TestPlace(t *testing.T) {
 				}
 			}
 			info := catalogue[find(kind)].Info
-			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict && !info.Survival.Hopeless {
+			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict &&
+				!info.Survival.Hopeless {
 				t.Errorf("%s: the control adds no tool", kind)
 			}
 			if len(tools) > 0 && info.Survival.Companions == "" {
@@ -205,7 +207,8 @@ func TestPoints(t *testing.T) {
 	if !seen["1"] || !seen["2"] || len(seen) != 2 {
 		t.Errorf("times that were drawn: %v", seen)
 	}
-	if _, refused, _ := Place(Fault{"spec.param-added", 3}, VariantFault, in); refused == nil || refused.Reason != reasonFewCalls {
+	if _, refused, _ := Place(Fault{"spec.param-added", 3}, VariantFault, in); refused == nil ||
+		refused.Reason != reasonFewCalls {
 		t.Errorf("three failpoints in two calls: %v", refused)
 	}
 }
@@ -223,7 +226,8 @@ func TestPlaceRefuses(t *testing.T) {
 		{"exec.first-tried", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSel }},
 		{"exec.all-unavailable", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSlot }},
 		{"spec.param-renamed", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
-		{"call.coerced-argument", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
+		{"call.coerced-argument", reasonNoArgument,
+			func(in *PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
 		{"spec.result-reshaped", reasonNoRows, func(in *PlaceInput) { in.Plan.Answer = "call_9" }},
 		{"exec.crash", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
 		{"out.truncated", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
@@ -231,7 +235,8 @@ func TestPlaceRefuses(t *testing.T) {
 		{"out.null-sentinel", reasonNoMissing, func(in *PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
 		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
 		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(0)}} }},
-		{"out.number-format", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
+		{"out.number-format", reasonNoNumber,
+			func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
 		{"out.alias", reasonNoColumn, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},
 		{"spec.result-renamed", reasonNoReference, func(*PlaceInput) {}},
 		{"spec.result-retyped", reasonNoReference, func(*PlaceInput) {}},
@@ -256,7 +261,8 @@ func TestPlaceRefuses(t *testing.T) {
 			t.Errorf("%s: the reason %q is not listed", c.kind, reason)
 		}
 	}
-	if _, refused, _ := Place(Fault{Kind: "exec.timeout"}, VariantMirror, seaTask()); refused == nil || refused.Reason != reasonNoVariant {
+	if _, refused, _ := Place(Fault{Kind: "exec.timeout"}, VariantMirror, seaTask()); refused == nil ||
+		refused.Reason != reasonNoVariant {
 		t.Errorf("a mirror of a timeout: %v", refused)
 	}
 }
@@ -319,7 +325,8 @@ func TestParseFaults(t *testing.T) {
 	if _, err := ParseFaults([]string{"all", "exec.timeout"}); err == nil {
 		t.Error("all and one of it are not the same")
 	}
-	if _, err := ParseCombination("exec.timeout"); err == nil || !strings.Contains(diag.Render(err), "--fault exec.timeout") {
+	if _, err := ParseCombination("exec.timeout"); err == nil || !strings.Contains(diag.Render(err),
+		"--fault exec.timeout") {
 		t.Errorf("a fault as a condition: %v", err)
 	}
 }
@@ -331,7 +338,8 @@ func TestFaultCatalogue(t *testing.T) {
 		e := &catalogue[find(kind)]
 		s := e.Survival
 		hazards[s.Hazard]++
-		if s.Visible == "" || s.By == "" || s.Parameters == "" || (s.Lookalike == "") != (s.Hazard == HazardMissing) || e.points < 1 || e.points > maxPoints {
+		if s.Visible == "" || s.By == "" || s.Parameters == "" || (s.Lookalike == "") != (s.Hazard == HazardMissing) ||
+			e.points < 1 || e.points > maxPoints {
 			t.Errorf("%s: %+v", kind, s)
 		}
 		if (s.Hazard == HazardConflict) != (s.Mirror != "") {
@@ -369,7 +377,8 @@ func TestFaultCatalogue(t *testing.T) {
 func TestFaultsOrder(t *testing.T) {
 	var conditions []Condition
 	in := seaTask()
-	for _, kind := range []string{"exec.timeout", "spec.param-renamed", "call.coerced-argument", "conflict.stale", "spec.unit", "out.truncated", "exec.slow"} {
+	for _, kind := range []string{"exec.timeout", "spec.param-renamed", "call.coerced-argument", "conflict.stale",
+		"spec.unit", "out.truncated", "exec.slow"} {
 		variant := VariantFault
 		if kind == "exec.slow" {
 			variant = VariantLookalike
@@ -477,7 +486,8 @@ func act(s Step, c *Call) string {
 	whole := Payload{Result: &task.Result{
 		Columns: []string{"name", "length", "crew"},
 		Rows:    []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
-	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"}, {Name: "crew", Type: "integer"}}}
+	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
+		{Name: "crew", Type: "integer"}}}
 	if x, ok := s.(ResultStep); ok {
 		p, d := x.ChangeResult(c, whole)
 		fmt.Fprintf(&b, "result %s", p.AppendContent(nil))
@@ -600,7 +610,8 @@ func TestPassingTogether(t *testing.T) {
 // FuzzParseFaults holds whatever is read to be written and read again as the same.
 func FuzzParseFaults(f *testing.F) {
 	for _, text := range []string{
-		"exec.timeout", "exec.timeout:2", "exec.timeout+spec.result-renamed", "all", "", "+", ":", "exec.timeout:02", "out.alias:8+exec.slow",
+		"exec.timeout", "exec.timeout:2", "exec.timeout+spec.result-renamed", "all", "", "+", ":", "exec.timeout:02",
+		"out.alias:8+exec.slow",
 		"conflict.stale+conflict.pair", "obfuscate", "exec.io:\xff",
 	} {
 		f.Add(text)

@@ -15,8 +15,10 @@ func (f *unavailable) hint(a *adviser) (string, error) {
 	if at < 0 {
 		return "", fmt.Errorf("no way does without %q", f.Tool)
 	}
-	return code(f.Tool) + " may fail with the error " + code(CodeUnavailable) + ". That does not pass: do not call it again, " +
-		"whatever the arguments. The same can be had in another way: " + way(all[at]) + ". Switch at the first such error, and " +
+	return code(f.Tool) + " may fail with the error " + code(CodeUnavailable) +
+		". That does not pass: do not call it again, " +
+		"whatever the arguments. The same can be had in another way: " + way(all[at]) +
+		". Switch at the first such error, and " +
 		"check by the specifications of the tools you turn to that your calls cover every condition of the request. Where " +
 		code(f.Tool) + " answers" + hintRetiring, nil
 }
@@ -26,8 +28,10 @@ func (f *firstTried) hint(a *adviser) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "The first tool that you turn to may fail with the error " + code(CodeUnavailable) + ", and goes on failing whatever " +
-		"the arguments. Another whole way stays up. Ways that serve the request are: " + ways(list) + ". At the first such error " +
+	return "The first tool that you turn to may fail with the error " + code(CodeUnavailable) +
+		", and goes on failing whatever " +
+		"the arguments. Another whole way stays up. Ways that serve the request are: " + ways(list) +
+		". At the first such error " +
 		"switch to one that does without the tool that failed, and check by the specifications that your calls cover every " +
 		"condition of the request. Where a tool answers" + hintRetiring, nil
 }
@@ -40,7 +44,8 @@ func (f *allUnavailable) hint(a *adviser) (string, error) {
 	if len(list) == 0 {
 		return "", errNoTool(f.Tool)
 	}
-	return "Tools may fail with the error " + code(CodeUnavailable) + ", which does not pass: calling again does not help. Ways " +
+	return "Tools may fail with the error " + code(CodeUnavailable) +
+		", which does not pass: calling again does not help. Ways " +
 		"that could serve the request are: " + ways(list[:min(len(list), maxHintWays)]) + ". When a tool of one fails so, " +
 		"switch to another way, and check by the specifications whether any other tool covers the request. Once every way has " +
 		"a tool that failed so, nothing remains: decline. Where a tool answers" + hintRetiring, nil
@@ -71,7 +76,8 @@ func (f *transient) hint(*adviser) (string, error) {
 }
 
 func (f *crash) hint(*adviser) (string, error) {
-	return "Calls to " + code(f.Tool) + " may break off half-way and return the records they had by then. Check the field " +
+	return "Calls to " + code(f.Tool) +
+		" may break off half-way and return the records they had by then. Check the field " +
 		code("complete") + " beside the records: where it is false, some are missing. Do not use them; make the same call " +
 		"again, a few times if need be, until the records come without that mark, and work with the last result. Where the " +
 		"field says true or is not there, all records are, whatever a warning says, and nothing is wrong.", nil

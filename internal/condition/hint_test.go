@@ -51,10 +51,14 @@ func TestHints(t *testing.T) {
 		"exec.unavailable": "another way: `", "exec.first-tried": "switch to one that does without",
 		"spec.param-renamed": "`get_info`", "spec.param-retyped": "`get_info`", "spec.param-added": "`get_info`",
 		"spec.result-renamed": "`get_info`", "spec.result-retyped": "`get_info`", "spec.result-reshaped": "read the values",
-		"spec.unit": "Convert back", "call.dropped-argument": "_strict`", "call.coerced-argument": "_strict`", "call.default-argument": "_strict`",
-		"conflict.stale": "`as_of`", "conflict.corrupted": "`row_count`", "conflict.minority": "agree", "conflict.pair": "`fields_from`",
-		"out.alias": "`legend`", "out.null-sentinel": "`missing_values`", "out.reordered": "`sort_keys`", "out.truncated": "`next_page`",
-		kindNumber: "`locale`", kindWrapped: "number alone", kindLabelled: "behind the label", kindExplained: "out of it",
+		"spec.unit": "Convert back", "call.dropped-argument": "_strict`", "call.coerced-argument": "_strict`",
+		"call.default-argument": "_strict`",
+		"conflict.stale":        "`as_of`", "conflict.corrupted": "`row_count`", "conflict.minority": "agree",
+		"conflict.pair": "`fields_from`",
+		"out.alias":     "`legend`", "out.null-sentinel": "`missing_values`", "out.reordered": "`sort_keys`",
+		"out.truncated": "`next_page`",
+		kindNumber:      "`locale`", kindWrapped: "number alone", kindLabelled: "behind the label",
+		kindExplained: "out of it",
 	}
 	longest := 0
 	for _, kind := range faultKinds() {
@@ -122,9 +126,12 @@ func TestHints(t *testing.T) {
 func TestHintsTellNoValues(t *testing.T) {
 	// parameters that are values or numbers, by their JSON name, and what stands in their place
 	values := map[string]string{
-		"times": "7", "from": "5", "wait": "6", "renewals": "4", "as_before": `"zzz"`, "values": `["zzz","yyy"]`, "default": `"zzz"`,
-		"how": `"one"`, "factor": "1000", "prefix": `"ZZ"`, "text": `"ZZ"`, "with": `"ZZ"`, "size": "77", "milliseconds": "7",
-		"deadline_milliseconds": "8", "mine_as_of": `"1900-01-01"`, "others_as_of": `"1900-01-01"`, "change": `{"column":0,"less":77}`,
+		"times": "7", "from": "5", "wait": "6", "renewals": "4", "as_before": `"zzz"`, "values": `["zzz","yyy"]`,
+		"default": `"zzz"`,
+		"how":     `"one"`, "factor": "1000", "prefix": `"ZZ"`, "text": `"ZZ"`, "with": `"ZZ"`, "size": "77",
+		"milliseconds":          "7",
+		"deadline_milliseconds": "8", "mine_as_of": `"1900-01-01"`, "others_as_of": `"1900-01-01"`,
+		"change": `{"column":0,"less":77}`,
 		"column": "0", "moved": "0",
 	}
 	hidden := seaTask()
@@ -210,7 +217,8 @@ func TestHintsInOrder(t *testing.T) {
 	in := seaTask()
 	var conditions []Condition
 	// As they apply; undone is the order in which their hints are to stand.
-	for _, kind := range []string{"call.session", "call.rejected", "call.dropped-argument", "conflict.stale", "spec.unit", "out.truncated"} {
+	for _, kind := range []string{"call.session", "call.rejected", "call.dropped-argument", "conflict.stale", "spec.unit",
+		"out.truncated"} {
 		more, refused, err := Place(Fault{Kind: kind}, VariantFault, in)
 		if err != nil || refused != nil {
 			t.Fatal(kind, refused, err)
@@ -218,7 +226,8 @@ func TestHintsInOrder(t *testing.T) {
 		conditions = append(conditions, more...)
 	}
 	signs := []string{"`renew_session`", "`rejected`", "`applied_arguments`", "`next_page`", "Convert back", "`as_of`"}
-	for _, list := range [][]Condition{conditions, {conditions[5], conditions[3], conditions[1], conditions[0], conditions[4], conditions[2]}} {
+	for _, list := range [][]Condition{conditions, {conditions[5], conditions[3], conditions[1], conditions[0],
+		conditions[4], conditions[2]}} {
 		hint := advised(t, list, in)
 		lines := strings.Split(hint.Text, "\n")
 		if len(lines) != len(signs)+1 || !strings.Contains(lines[0], "order") {
@@ -237,7 +246,8 @@ func TestHintsInOrder(t *testing.T) {
 		}
 	}
 	// Failpoints of one kind need no order, and what is said of them twice is said once.
-	two, refused, err := Place(Fault{"exec.io", 2}, VariantFault, PlaceInput{Task: in.Task, Plan: &in.Task.Plans[1], Tools: in.Tools, Seed: 7})
+	two, refused, err := Place(Fault{"exec.io", 2}, VariantFault, PlaceInput{Task: in.Task, Plan: &in.Task.Plans[1],
+		Tools: in.Tools, Seed: 7})
 	if err != nil || refused != nil || len(two) != 2 {
 		t.Fatal(two, refused, err)
 	}
@@ -294,7 +304,8 @@ func TestHintWays(t *testing.T) {
 	path(false, "storms", "ids")   // the one that is left without ships and by_ids
 	path(false, "ids", "by_ids")   // the composed plan again
 	path(false, "storms", "by_ids", "ids")
-	if got := text(unavailable("by_ids"), unavailable("ships")); strings.Count(got, "another way: `storms`, then `ids`.") != 2 {
+	if got := text(unavailable("by_ids"), unavailable("ships")); strings.Count(got,
+		"another way: `storms`, then `ids`.") != 2 {
 		t.Errorf("two tools that fail: %s", got)
 	}
 	in.Task.Plans = in.Task.Plans[1:]

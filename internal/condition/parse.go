@@ -20,7 +20,8 @@ func Parse(text string) (Condition, error) {
 	e := &catalogue[at]
 	switch {
 	case e.Kind == KindEnvironment:
-		return Condition{}, diag.Usagef("%s is a fault, not a condition of request or toolkit", e.Name).WithHint("ask for it with --fault %s", text)
+		return Condition{}, diag.Usagef("%s is a fault, not a condition of request or toolkit",
+			e.Name).WithHint("ask for it with --fault %s", text)
 	case e.Parameter == nil && given:
 		return Condition{}, diag.Usagef("condition %s takes no parameter", e.Name).WithHint("%s", e.Usage())
 	case e.Parameter == nil:
@@ -32,7 +33,8 @@ func Parse(text string) (Condition, error) {
 	}
 	value, err := strconv.Atoi(parameter)
 	if err != nil || strconv.Itoa(value) != parameter {
-		return Condition{}, diag.Usagef("condition %s: %q is not a whole number", e.Name, parameter).WithHint("%s", e.usageInRange())
+		return Condition{}, diag.Usagef("condition %s: %q is not a whole number", e.Name, parameter).WithHint("%s",
+			e.usageInRange())
 	}
 	if err := e.inRange(value); err != nil {
 		return Condition{}, err

@@ -83,7 +83,8 @@ func TestParseMistakes(t *testing.T) {
 }
 
 func TestParseCombinations(t *testing.T) {
-	list, err := ParseCombinations([]string{"obfuscate", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "universe-size:25"})
+	list, err := ParseCombinations([]string{"obfuscate", "obfuscate+universe-size:25", "closed-world:3+obfuscate",
+		"universe-size:25"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +92,13 @@ func TestParseCombinations(t *testing.T) {
 	for _, combination := range list {
 		got = append(got, Specification(combination))
 	}
-	if want := "obfuscate universe-size:25+obfuscate closed-world:3+obfuscate universe-size:25"; strings.Join(got, " ") != want {
+	if want := "obfuscate universe-size:25+obfuscate closed-world:3+obfuscate universe-size:25"; strings.Join(got,
+		" ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
 	}
 	// What stands in other words within a world is made of both alone, which stand behind.
-	if list, err = ParseCombinations([]string{"open-world+disambiguate", "closed-world:9+disambiguate", "open-world"}); err != nil {
+	if list, err = ParseCombinations([]string{"open-world+disambiguate", "closed-world:9+disambiguate",
+		"open-world"}); err != nil {
 		t.Fatal(err)
 	}
 	got = nil
@@ -112,7 +115,8 @@ func TestParseCombinations(t *testing.T) {
 		{[]string{"open-world+disambiguate", "disambiguate+open-world"}, "are the same"},
 		{[]string{"surface+disambiguate"}, "conditions surface and disambiguate exclude each other"},
 		{[]string{"open-world+drop-detail"}, "condition drop-detail stands alone"},
-		{[]string{"universe-size:25+obfuscate", "obfuscate+universe-size:25"}, `conditions "universe-size:25+obfuscate" and "obfuscate+universe-size:25" are the same`},
+		{[]string{"universe-size:25+obfuscate", "obfuscate+universe-size:25"},
+			`conditions "universe-size:25+obfuscate" and "obfuscate+universe-size:25" are the same`},
 		{[]string{"obfuscate+obfuscate"}, "names condition obfuscate twice"},
 		{[]string{"universe-size:25+universe-size:50"}, "names condition universe-size twice"},
 		{[]string{"universe-size:25+closed-world:9"}, "conditions universe-size and closed-world exclude each other"},
@@ -182,7 +186,8 @@ func TestCatalogue(t *testing.T) {
 		if e.Summary == "" || e.Source == "" || strings.HasSuffix(e.Summary, ".") {
 			t.Errorf("%s: summary %q, source %q", e.Name, e.Summary, e.Source)
 		}
-		if (e.Kind == KindToolkit) != (e.toolkit != nil) || (e.Kind == KindEnvironment) != (e.fault != nil && e.Survival != nil) {
+		if (e.Kind == KindToolkit) != (e.toolkit != nil) || (e.Kind == KindEnvironment) != (e.fault != nil &&
+			e.Survival != nil) {
 			t.Errorf("%s is of kind %s", e.Name, e.Kind)
 		}
 		for _, other := range e.excludes {
@@ -205,8 +210,10 @@ func TestCatalogue(t *testing.T) {
 // FuzzParse holds whatever is read to be written and read again as the same.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"obfuscate", "universe-size:25", "closed-world:9", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "", "+", ":", "universe-size:+5",
-		"universe-size:0025", "closed-world:1000001", "obfuscate:\xff", "replace-tool", "related-tools:3", "gold-tools+obfuscate", "exec.timeout+spec.result-renamed",
+		"obfuscate", "universe-size:25", "closed-world:9", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "", "+",
+		":", "universe-size:+5",
+		"universe-size:0025", "closed-world:1000001", "obfuscate:\xff", "replace-tool", "related-tools:3",
+		"gold-tools+obfuscate", "exec.timeout+spec.result-renamed",
 	} {
 		f.Add(text)
 	}
@@ -242,7 +249,8 @@ func FuzzParse(f *testing.F) {
 
 // FuzzDecode holds parameters that are taken to be those that Parse writes.
 func FuzzDecode(f *testing.F) {
-	for _, parameters := range []string{`{"percent":25}`, `{"tools":9}`, `{}`, `null`, `{"percent":1e1}`, `{"percent":25,"percent":25}`, `[`, `{"percent":-0}`} {
+	for _, parameters := range []string{`{"percent":25}`, `{"tools":9}`, `{}`, `null`, `{"percent":1e1}`,
+		`{"percent":25,"percent":25}`, `[`, `{"percent":-0}`} {
 		f.Add("universe-size", parameters)
 		f.Add("closed-world", parameters)
 		f.Add("obfuscate", parameters)

@@ -74,7 +74,8 @@ func demoTasks(t *testing.T) []demoTask {
 			}
 			for n, draft := range drafts {
 				tasks = append(tasks, demoTask{tools: tools, task: &task.Task{
-					ID: fmt.Sprintf("%s.%s.%d.%s", d.Name, way.names, n, way.style), Database: d.Name, Style: way.style, Plans: draft.Plans(),
+					ID: fmt.Sprintf("%s.%s.%d.%s", d.Name, way.names, n, way.style), Database: d.Name, Style: way.style,
+					Plans: draft.Plans(),
 				}})
 			}
 		}
@@ -99,14 +100,16 @@ func slotTools() []*task.Tool {
 				Properties: []task.Property{
 					{Name: "data_source", Schema: text("`$label$` of a table, such as `$starting_table$`.")},
 					{Name: "key_name", Schema: text("The key to look at."+list, keys...)},
-					{Name: "value", Schema: &task.Schema{AnyOf: []*task.Schema{text("A text, see `condition`."), {Types: []string{"number"}}}}},
+					{Name: "value", Schema: &task.Schema{AnyOf: []*task.Schema{text("A text, see `condition`."),
+						{Types: []string{"number"}}}}},
 					{Name: "condition", Schema: text("How `value` is compared with key_name.", "equal_to", "greater_than", "like")},
 				},
 			},
 			Body: &task.Body{Engine: task.EngineRelation, Operation: "filter", Keys: []string{"key_name"}},
 		},
 		{
-			Name: "retrieve_data", Style: task.StyleSlot, Description: "Gives rows, at most `limit` of them; filter_data_twice is no tool.",
+			Name: "retrieve_data", Style: task.StyleSlot,
+			Description: "Gives rows, at most `limit` of them; filter_data_twice is no tool.",
 			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{"data_source"},
 				Properties: []task.Property{
@@ -117,7 +120,8 @@ func slotTools() []*task.Tool {
 			},
 		},
 		{
-			Name: "transform_data", Style: task.StyleSlot, Description: "Changes values; operation_args.format says how, `operation_args` the rest.",
+			Name: "transform_data", Style: task.StyleSlot,
+			Description: "Changes values; operation_args.format says how, `operation_args` the rest.",
 			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{"operation_args"},
 				Properties: []task.Property{
@@ -321,7 +325,8 @@ func TestRenamedOperations(t *testing.T) {
 		{transform.Description, "Changes values; ARG_1.format says how, `ARG_1` the rest."},
 		// A field of an argument keeps its name, and so does the argument of that name where texts speak of it.
 		{transform.Parameters.Properties[0].Schema.Properties[0].Name, "start_index"},
-		{transform.Parameters.Properties[0].Schema.Properties[0].Schema.Description, "From `start_index` on, in the sense of ARG_1."},
+		{transform.Parameters.Properties[0].Schema.Properties[0].Schema.Description,
+			"From `start_index` on, in the sense of ARG_1."},
 		{transform.Parameters.Properties[1].Name, "ARG_2"},
 	} {
 		if test.got != test.want {
@@ -353,8 +358,10 @@ func TestRenamedOperations(t *testing.T) {
 // an old name, except that a field or a closed value bears it too, and an operation's mistakes are told in shown names.
 func TestRenamedStyles(t *testing.T) {
 	source := &task.Source{ID: "s", Database: "d", From: "schools AS T1", Keys: []task.Key{
-		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: task.TypeText, Description: "County name."},
-		{Name: "schools_limit", Expression: "T1.\"limit\"", Table: "schools", Column: "limit", Type: task.TypeInteger, Description: "The limit, a value."},
+		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: task.TypeText,
+			Description: "County name."},
+		{Name: "schools_limit", Expression: "T1.\"limit\"", Table: "schools", Column: "limit", Type: task.TypeInteger,
+			Description: "The limit, a value."},
 	}}
 	marked, word := regexp.MustCompile("`([^`]*)`"), regexp.MustCompile(`[$\pL\p{Nd}_]+`)
 	tools, mistakes := 0, 0
@@ -453,7 +460,8 @@ func TestCallMistakes(t *testing.T) {
 			"unknown_argument: Unknown arguments `data_source`, `value`. This tool accepts `ARG_1`, `ARG_2`, `ARG_3`, `ARG_4`."},
 		{shown[1].Name, `{"ARG_4":1}`, "retrieve_data",
 			"unknown_argument: Unknown argument `ARG_4`. This tool accepts `ARG_1`, `ARG_2`, `ARG_3`."},
-		{shown[3].Name, `{"ARG_1":1}`, "undescribed", "unknown_argument: Unknown argument `ARG_1`. This tool takes no arguments."},
+		{shown[3].Name, `{"ARG_1":1}`, "undescribed",
+			"unknown_argument: Unknown argument `ARG_1`. This tool takes no arguments."},
 		{shown[0].Name, `{"ARG_1":"$a$","ARG_3":{"ARG_2":1}}`, "filter_data", `map[data_source:$a$ value:map[ARG_2:1]]`},
 	} {
 		var arguments map[string]any
@@ -480,16 +488,20 @@ func TestMessage(t *testing.T) {
 	}
 	filter, retrieve := shown[0].Name, shown[1].Name
 	for _, test := range []struct{ tool, text, want string }{
-		{filter, "Missing argument `value`. This tool accepts `data_source`, `value`.", "Missing argument `ARG_3`. This tool accepts `ARG_1`, `ARG_3`."},
+		{filter, "Missing argument `value`. This tool accepts `data_source`, `value`.",
+			"Missing argument `ARG_3`. This tool accepts `ARG_1`, `ARG_3`."},
 		{filter, "The value of key_name is unknown.", "The value of ARG_2 is unknown."},
-		{filter, "Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\".", "Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\"."},
+		{filter, "Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\".",
+			"Expected one of [\"key_name\",\"filter_data\"] but got \"value \\\" key_name\"."},
 		{filter, "An open \" and `value`", "An open \" and `ARG_3`"},
 		{filter, "`$key_name$`: no result is labelled `key_name_1`.", "`$key_name$`: no result is labelled `key_name_1`."},
-		{filter, "`value.format` and `value[2]` of filter_data, not of filter_data_2.", "`ARG_3.format` and `ARG_3[2]` of " + filter + ", not of filter_data_2."},
+		{filter, "`value.format` and `value[2]` of filter_data, not of filter_data_2.", "`ARG_3.format` and `ARG_3[2]` of " +
+			filter + ", not of filter_data_2."},
 		{filter, "`row_limit` is of `retrieve_data`.", "`row_limit` is of `" + retrieve + "`."},
 		{retrieve, "`row_limit` is of `retrieve_data`.", "`ARG_3` is of `" + retrieve + "`."},
 		{"", "`row_limit` is of `retrieve_data`.", "`row_limit` is of `" + retrieve + "`."},
-		{"nothing", "Undescribed is not `undescribed`; é_filter_data is not filter_data.", "Undescribed is not `" + shown[3].Name + "`; é_filter_data is not " + filter + "."},
+		{"nothing", "Undescribed is not `undescribed`; é_filter_data is not filter_data.", "Undescribed is not `" +
+			shown[3].Name + "`; é_filter_data is not " + filter + "."},
 		{filter, "`value - key_name` is data.", "`value - key_name` is data."},
 		{filter, "One backquote ` and no other, key_name", "One backquote ` and no other, ARG_2"},
 		{filter, "", ""},
@@ -503,7 +515,8 @@ func TestMessage(t *testing.T) {
 // TestRewrite covers names that hold more than letters, digits and underscores, of which one may begin another.
 func TestRewrite(t *testing.T) {
 	own := newVocabulary(map[string]string{
-		"page": "ARG_1", "page-size": "ARG_2", "page-size-limit": "ARG_3", "filter[name]": "ARG_4", "%": "ARG_5", "fromDate": "ARG_6",
+		"page": "ARG_1", "page-size": "ARG_2", "page-size-limit": "ARG_3", "filter[name]": "ARG_4", "%": "ARG_5",
+		"fromDate": "ARG_6",
 	}, nil)
 	tools := newVocabulary(map[string]string{"math.add": "FUNC_0", "math": "FUNC_1", "page-size": "FUNC_2"}, nil)
 	for _, test := range []struct{ text, want string }{
@@ -511,7 +524,8 @@ func TestRewrite(t *testing.T) {
 		{"`page`, `page-size` and `page + math.add`", "`ARG_1`, `ARG_2` and `ARG_1 + FUNC_0`"},
 		{"math.add is math, fromDate on; FromDate, fromDates", "FUNC_0 is math, ARG_6 on; FromDate, fromDates"},
 		{"filter[name] in %, `%` and `filter[name]`", "ARG_4 in %, `ARG_5` and `ARG_4`"},
-		{"$page-size$ and page-size$, $page-size and `$page-size$`", "$page-size$ and page-size$, $page-size and `$page-size$`"},
+		{"$page-size$ and page-size$, $page-size and `$page-size$`",
+			"$page-size$ and page-size$, $page-size and `$page-size$`"},
 	} {
 		if got := rewrite(test.text, false, own, tools); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
@@ -591,13 +605,16 @@ func TestNumbersDoNotKnowGold(t *testing.T) {
 // backquotes.
 func FuzzMessage(f *testing.F) {
 	for _, text := range []string{
-		"Missing argument `value`. This tool accepts `data_source`, `value`.", "`$value$` `value.x` `value[0]`", "\"key_name\\\"", "``", "`", "key_name",
-		"$key_name$ key_name$ $key_name", "é_key_name key_nameé", "\xffkey_name\xff", "ARG_1 FUNC_2 `ARG_3`", "a`value`b`value`", "`\"`value`\"`",
+		"Missing argument `value`. This tool accepts `data_source`, `value`.", "`$value$` `value.x` `value[0]`",
+		"\"key_name\\\"", "``", "`", "key_name",
+		"$key_name$ key_name$ $key_name", "é_key_name key_nameé", "\xffkey_name\xff", "ARG_1 FUNC_2 `ARG_3`",
+		"a`value`b`value`", "`\"`value`\"`",
 	} {
 		f.Add(text, true)
 		f.Add(text, false)
 	}
-	names := map[string]string{"value": "ARG_1", "key_name": "ARG_2", "key_name_list": "ARG_3", "filter-data": "FUNC_1", "q1": "ARG_4"}
+	names := map[string]string{"value": "ARG_1", "key_name": "ARG_2", "key_name_list": "ARG_3", "filter-data": "FUNC_1",
+		"q1": "ARG_4"}
 	v := newVocabulary(names, nil)
 	word := regexp.MustCompile(`[\pL\p{Nd}_]+`)
 	f.Fuzz(func(t *testing.T, text string, spoken bool) {

@@ -38,7 +38,8 @@ var requestConditions = []entry{
 	}, role: RoleClean, excludes: []string{NameSurface, NameDisambiguate}},
 	{Info: Info{
 		Name: NameDisambiguate, Kind: KindRequest,
-		Summary: "adds what the schema knows: which table, which of two columns", Source: sourceRFC + "discussion of mismatched values",
+		Summary: "adds what the schema knows: which table, which of two columns", Source: sourceRFC +
+			"discussion of mismatched values",
 	}, role: RoleClean, excludes: []string{NameSurface, NameParaphrase}},
 	{Info: Info{
 		Name: NameDropDetail, Kind: KindRequest,
@@ -47,7 +48,8 @@ var requestConditions = []entry{
 	}, role: RoleHopeless},
 	{Info: Info{
 		Name: NameClarify, Kind: KindRequest,
-		Summary: "leaves out a value, and a simulated user answers one question", Source: sourceICT + "partial removal of user utterance",
+		Summary: "leaves out a value, and a simulated user answers one question", Source: sourceICT +
+			"partial removal of user utterance",
 	}, role: RoleFault},
 }
 
@@ -175,7 +177,8 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 		}
 	}
 	if (r.User != nil) != (e.Name == NameClarify && !r.empty()) || r.User != nil && r.Dropped == nil {
-		return nil, fmt.Errorf("condition %s: its parameters are %s, in which somebody to ask is missing or too many", c.Name, c.Parameters)
+		return nil, fmt.Errorf("condition %s: its parameters are %s, in which somebody to ask is missing or too many", c.Name,
+			c.Parameters)
 	}
 	return r, nil
 }

@@ -24,8 +24,9 @@ func requestOf(t testing.TB, asked string, r *Request) Condition {
 
 func TestParseRequests(t *testing.T) {
 	for text, want := range map[string]string{
-		"surface": "surface:3", "surface:1": "surface:1", "surface:5": "surface:5", "paraphrase": "paraphrase", "disambiguate": "disambiguate",
-		"drop-detail": "drop-detail", "clarify": "clarify",
+		"surface": "surface:3", "surface:1": "surface:1", "surface:5": "surface:5", "paraphrase": "paraphrase",
+		"disambiguate": "disambiguate",
+		"drop-detail":  "drop-detail", "clarify": "clarify",
 	} {
 		c, err := Parse(text)
 		if err != nil || c.String() != want || !c.OfRequest() || check(c) != nil {
@@ -37,14 +38,17 @@ func TestParseRequests(t *testing.T) {
 			t.Errorf("%s is taken", text)
 		}
 	}
-	for _, texts := range [][]string{{"surface", "surface:3"}, {"surface+paraphrase"}, {"disambiguate+open-world+surface"}, {"drop-detail+clarify"},
-		{"drop-detail+disambiguate"}, {"open-world+drop-detail"}, {"clarify+closed-world:9"}, {"disambiguate+related-tools:3"}} {
+	for _, texts := range [][]string{{"surface", "surface:3"}, {"surface+paraphrase"}, {"disambiguate+open-world+surface"},
+		{"drop-detail+clarify"},
+		{"drop-detail+disambiguate"}, {"open-world+drop-detail"}, {"clarify+closed-world:9"},
+		{"disambiguate+related-tools:3"}} {
 		if _, err := ParseCombinations(texts); err == nil {
 			t.Errorf("%q are taken", texts)
 		}
 	}
 	roles := map[string]string{
-		"surface:2": RoleClean, "paraphrase": RoleClean, "disambiguate": RoleClean, "drop-detail": RoleHopeless, "clarify": RoleFault,
+		"surface:2": RoleClean, "paraphrase": RoleClean, "disambiguate": RoleClean, "drop-detail": RoleHopeless,
+		"clarify": RoleFault,
 	}
 	for text, want := range roles {
 		if c, err := Parse(text); err != nil || c.Role() != want {
@@ -55,7 +59,8 @@ func TestParseRequests(t *testing.T) {
 
 // TestChangeRequest changes messages and evidence, and nothing that it is given.
 func TestChangeRequest(t *testing.T) {
-	messages := []task.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}, {Role: "user", Content: "c"}}
+	messages := []task.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"},
+		{Role: "user", Content: "c"}}
 	evidence := "it means d"
 	c := requestOf(t, "surface:2", &Request{Texts: []Text{{Message: 2, Content: "C"}}, Evidence: new(string)})
 	if c.String() != "surface:2" {
@@ -83,10 +88,14 @@ func TestChangeRequest(t *testing.T) {
 // TestDecodeRequest refuses parameters that nobody writes.
 func TestDecodeRequest(t *testing.T) {
 	for _, test := range []struct{ name, parameters string }{
-		{"surface", ``}, {"surface", `{}`}, {"surface", `{"strength":0}`}, {"surface", `{"strength":6}`}, {"surface", `{"strength": 3}`},
-		{"surface", `{"strength":3,"texts":[]}`}, {"surface", `{"strength":3,"shift":1}`}, {"surface", `{"strength":3,"user":{"reply":"x"}}`},
-		{"paraphrase", `{}`}, {"paraphrase", `{"strength":3}`}, {"paraphrase", `{"strength":3,"texts":[{"message":0,"content":"x"}]}`},
-		{"clarify", `{"texts":[{"message":0,"content":"x"}]}`}, {"clarify", `{"user":{"reply":"x"}}`}, {"drop-detail", `null`},
+		{"surface", ``}, {"surface", `{}`}, {"surface", `{"strength":0}`}, {"surface", `{"strength":6}`},
+		{"surface", `{"strength": 3}`},
+		{"surface", `{"strength":3,"texts":[]}`}, {"surface", `{"strength":3,"shift":1}`},
+		{"surface", `{"strength":3,"user":{"reply":"x"}}`},
+		{"paraphrase", `{}`}, {"paraphrase", `{"strength":3}`},
+		{"paraphrase", `{"strength":3,"texts":[{"message":0,"content":"x"}]}`},
+		{"clarify", `{"texts":[{"message":0,"content":"x"}]}`}, {"clarify", `{"user":{"reply":"x"}}`},
+		{"drop-detail", `null`},
 	} {
 		c := Condition{Name: test.name}
 		if test.parameters != "" {
@@ -102,9 +111,11 @@ func TestDecodeRequest(t *testing.T) {
 func clarification(t testing.TB) *User {
 	t.Helper()
 	c := requestOf(t, "clarify", &Request{
-		Texts:   []Text{{Content: "Which books are from a certain country?"}},
-		Dropped: &Dropped{Value: json.RawMessage(`"France"`), Form: "France", Phrase: "a certain country", Names: []string{"country", "country_code", "nation"}},
-		User:    &User{Reply: "The country is France.", Others: []string{"title", "price", "year of birth", "full name", "id"}},
+		Texts: []Text{{Content: "Which books are from a certain country?"}},
+		Dropped: &Dropped{Value: json.RawMessage(`"France"`), Form: "France", Phrase: "a certain country",
+			Names: []string{"country", "country_code", "nation"}},
+		User: &User{Reply: "The country is France.", Others: []string{"title", "price", "year of birth", "full name",
+			"id"}},
 	})
 	u, err := UserOf([]Condition{{Name: "obfuscate"}, c})
 	if err != nil || u == nil {
@@ -149,7 +160,8 @@ func TestUser(t *testing.T) {
 			t.Errorf("%q after %q: %q", test.question, test.earlier, reply)
 		}
 	}
-	if none, err := UserOf([]Condition{{Name: "obfuscate"}, requestOf(t, "drop-detail", &Request{Evidence: new(string)})}); none != nil || err != nil {
+	if none, err := UserOf([]Condition{{Name: "obfuscate"}, requestOf(t, "drop-detail",
+		&Request{Evidence: new(string)})}); none != nil || err != nil {
 		t.Errorf("%v, %v", none, err)
 	}
 }

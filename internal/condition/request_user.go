@@ -42,7 +42,8 @@ const mostNames = 2
 // sweeping are phrases of questions that ask for everything.
 var sweeping = [][]string{
 	{"everything"}, {"anything", "else"}, {"all", "details"}, {"all", "the", "details"}, {"all", "detail"},
-	{"all", "information"}, {"all", "the", "information"}, {"more", "details"}, {"more", "detail"}, {"more", "information"},
+	{"all", "information"}, {"all", "the", "information"}, {"more", "details"}, {"more", "detail"},
+	{"more", "information"},
 	{"more", "context"}, {"be", "more", "specific"}, {"please", "clarify"}, {"please", "specify"}, {"please", "elaborate"},
 	{"full", "request"}, {"complete", "request"}, {"what", "is", "missing"}, {"missing", "detail"}, {"missing", "details"},
 	{"missing", "information"}, {"missing", "value"}, {"missing", "values"}, {"all", "values"}, {"all", "the", "values"},

@@ -64,7 +64,8 @@ func longest(text string, plain bool, vocabularies []*vocabulary) (name, other s
 			if len(candidate) <= len(name) {
 				break
 			}
-			if strings.HasPrefix(text, candidate) && endsWord(candidate, text[len(candidate):]) && (plain || !isPlain(candidate)) {
+			if strings.HasPrefix(text, candidate) && endsWord(candidate, text[len(candidate):]) &&
+				(plain || !isPlain(candidate)) {
 				name, other = candidate, v.exact[candidate]
 				break
 			}

@@ -126,7 +126,10 @@ func (in *ToolkitInput) shuffled(stream string, names []string) []string {
 	for i, name := range names {
 		order[i] = ranked{task.Hash(in.Seed, stream, in.Task.Database, in.Task.Style, name), name}
 	}
-	slices.SortFunc(order, func(a, b ranked) int { return cmp.Or(strings.Compare(a.rank, b.rank), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(order, func(a, b ranked) int {
+		return cmp.Or(strings.Compare(a.rank, b.rank), strings.Compare(a.name,
+			b.name))
+	})
 	shuffled := make([]string, len(order))
 	for i := range order {
 		shuffled[i] = order[i].name
@@ -155,7 +158,8 @@ func (s closedWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 		}
 	case len(kit.Names)+len(in.Elsewhere) < s.tools:
 		return Toolkit{}, &Refusal{
-			Reason: reasonFewTools, Message: fmt.Sprintf("there are %d tools, and %d are to be shown", len(kit.Names)+len(in.Elsewhere), s.tools),
+			Reason: reasonFewTools, Message: fmt.Sprintf("there are %d tools, and %d are to be shown",
+				len(kit.Names)+len(in.Elsewhere), s.tools),
 		}
 	case len(kit.Names) < s.tools:
 		// One order for all of them: what came last would be known to be a distractor.

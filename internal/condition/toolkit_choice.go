@@ -34,9 +34,10 @@ var choiceConditions = []entry{
 	{
 		Info: Info{
 			Name: NameReplaceTool, Kind: KindToolkit,
-			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: MinimumReplaced, Maximum: maxTools, Default: defaultReplaced},
-			Summary:   "shows N tools in which the most similar wrong tools stand for the right ones, and beside it the complete N",
-			Source:    sourceICT + "replacement of relevant API",
+			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: MinimumReplaced, Maximum: maxTools,
+				Default: defaultReplaced},
+			Summary: "shows N tools in which the most similar wrong tools stand for the right ones, and beside it the complete N",
+			Source:  sourceICT + "replacement of relevant API",
 		},
 		toolkit: chosen, choice: true, role: RoleHopeless,
 	},
@@ -159,7 +160,8 @@ func (e *entry) decodeChoice(c Condition) (*Choice, error) {
 		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
 	}
 	replaces := e.Name == NameReplaceTool
-	if !bytes.Equal(written, c.Parameters) || !made.ordered() || replaces && made.Added != nil || !replaces && made.Replaced != nil ||
+	if !bytes.Equal(written, c.Parameters) || !made.ordered() || replaces && made.Added != nil || !replaces &&
+		made.Replaced != nil ||
 		made.Variant != "" && (!replaces || made.Variant != VariantComplete || made.Replaced == nil) {
 		return nil, fmt.Errorf("condition %s: its parameters are %s, which nobody would write", c.Name, c.Parameters)
 	}

@@ -68,7 +68,8 @@ func TestChoice(t *testing.T) {
 		t.Errorf("roles %s and %s", incomplete.Role(), complete.Role())
 	}
 	other := Condition{Name: NameReplaceTool, Parameters: []byte(`{"tools":5}`)}
-	if !SameAsked(incomplete, complete) || SameAsked(incomplete, other) || SameAsked(Condition{Name: NameGoldTools}, other) {
+	if !SameAsked(incomplete, complete) || SameAsked(incomplete, other) || SameAsked(Condition{Name: NameGoldTools},
+		other) {
 		t.Error("what was asked for is not told apart")
 	}
 	for _, c := range []Condition{incomplete, complete} {

@@ -44,7 +44,8 @@ func (openWorld) Change(in ToolkitInput, kit Toolkit) (Toolkit, *Refusal) {
 	case task.StyleFunc, task.StyleRest:
 		return kit, nil
 	default:
-		return Toolkit{}, &Refusal{Reason: reasonNothingToFind, Message: "the tools of the style " + in.Task.Style + " are of no database, or belong to one question"}
+		return Toolkit{}, &Refusal{Reason: reasonNothingToFind, Message: "the tools of the style " + in.Task.Style +
+			" are of no database, or belong to one question"}
 	}
 }
 

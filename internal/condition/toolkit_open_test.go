@@ -11,7 +11,8 @@ import (
 
 // TestOpenWorlds changes no toolkit, names the kind of search, and takes tasks whose tools belong to a database alone.
 func TestOpenWorlds(t *testing.T) {
-	kinds := map[string]string{NameOpenWorld: search.Lexical, NameOpenWorldDense: search.Dense, NameOpenWorldFused: search.Fused}
+	kinds := map[string]string{NameOpenWorld: search.Lexical, NameOpenWorldDense: search.Dense,
+		NameOpenWorldFused: search.Fused}
 	for name, kind := range kinds {
 		list, err := ParseCombination(name)
 		if err != nil {
@@ -25,14 +26,16 @@ func TestOpenWorlds(t *testing.T) {
 			in.Task.Style = style
 			kit, refusal := change(t, in, name)
 			open := style == task.StyleFunc || style == task.StyleRest
-			if open && (refusal != nil || len(kit.Names) != 12 || kit.Renaming != nil) || !open && (refusal == nil || refusal.Reason != reasonNothingToFind) {
+			if open && (refusal != nil || len(kit.Names) != 12 || kit.Renaming != nil) || !open &&
+				(refusal == nil || refusal.Reason != reasonNothingToFind) {
 				t.Errorf("%s in the style %s: %v, %+v", name, style, kit, refusal)
 			}
 		}
 	}
 	for text, takes := range map[string]bool{
-		"closed-world:9": true, "closed-world:9+obfuscate": false, "universe-size:50": false, "gold-tools": false, "obfuscate": false,
-		"surface": true, "disambiguate+closed-world:3": true, "disambiguate+obfuscate": false, "drop-detail": false,
+		"closed-world:9": true, "closed-world:9+obfuscate": false, "universe-size:50": false, "gold-tools": false,
+		"obfuscate": false,
+		"surface":   true, "disambiguate+closed-world:3": true, "disambiguate+obfuscate": false, "drop-detail": false,
 	} {
 		list, err := ParseCombination(text)
 		if err != nil {
@@ -84,7 +87,8 @@ func TestPathsThatAreShown(t *testing.T) {
 		p := placement{PlaceInput: PlaceInput{Task: in.Task, Plan: &in.Task.Plans[0], Tools: shown}}
 		return len(p.paths(true))
 	}
-	if all, some := count(in.Universe), count(tools("tool_0", "tool_1", "tool_2")); all != len(in.Task.Plans)+1 || some != len(in.Task.Plans) {
+	if all, some := count(in.Universe), count(tools("tool_0", "tool_1", "tool_2")); all != len(in.Task.Plans)+1 ||
+		some != len(in.Task.Plans) {
 		t.Errorf("%d ways with all tools and %d with some, of %d plans and a path", all, some, len(in.Task.Plans))
 	}
 }

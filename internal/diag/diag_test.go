@@ -11,7 +11,8 @@ import (
 
 func TestPosition(t *testing.T) {
 	for want, p := range map[string]Position{
-		"": {}, "f": {File: "f"}, "f:3": {File: "f", Line: 3}, "f:3:7": {"f", 3, 7}, "g": {File: "g", Column: 7}, ":2": {Line: 2},
+		"": {}, "f": {File: "f"}, "f:3": {File: "f", Line: 3}, "f:3:7": {"f", 3, 7}, "g": {File: "g", Column: 7},
+		":2": {Line: 2},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%+v prints %q, want %q", p, got, want)
@@ -42,8 +43,10 @@ func TestRender(t *testing.T) {
 		{full, "seatrial: f.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
 		{fmt.Errorf("load x: %w", full), "seatrial: load x: f.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
 		{errors.Join(errors.New("a"), full), "seatrial: a\nf.yaml:2:3: no ship: unexpected EOF\n  try: build 1\n"},
-		{&Error{Message: "outer", Cause: Usagef("inner").WithHint("look inside")}, "seatrial: outer: inner\n  try: look inside\n"},
-		{&Error{Message: "outer", Hint: "first", Cause: Usagef("inner").WithHint("second")}, "seatrial: outer: inner\n  try: first\n"},
+		{&Error{Message: "outer", Cause: Usagef("inner").WithHint("look inside")},
+			"seatrial: outer: inner\n  try: look inside\n"},
+		{&Error{Message: "outer", Hint: "first", Cause: Usagef("inner").WithHint("second")},
+			"seatrial: outer: inner\n  try: first\n"},
 	} {
 		if got := Render(c.err); got != c.want {
 			t.Errorf("%v renders %q, want %q", c.err, got, c.want)
@@ -80,8 +83,9 @@ func TestExitCode(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"singer", "concert", "stadium", "année"}
 	for name, want := range map[string]string{
-		"singers": "singer", "SINGER": "singer", "snger": "singer", "sangir": "singer", "cnocert": "concert", "x": "", "": "", "pebble": "",
-		"stad": "", "annee": "année",
+		"singers": "singer", "SINGER": "singer", "snger": "singer", "sangir": "singer", "cnocert": "concert", "x": "", "": "",
+		"pebble": "",
+		"stad":   "", "annee": "année",
 	} {
 		if got := Nearest(name, known); got != want {
 			t.Errorf("%q is nearest to %q, want %q", name, got, want)

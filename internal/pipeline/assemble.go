@@ -223,7 +223,8 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 		Source: it.example.Position.String(), Variant: it.variantOf, Split: task.SplitTest,
 		Messages: []task.Message{{Role: "user", Content: it.example.Question}}, Evidence: it.example.Evidence,
 		Difficulty: it.example.Difficulty, SQL: it.example.SQL, Gold: f.proof.Gold, Plans: plans,
-		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Proof: task.ProofExecuted, Chance: f.proof.Chance,
+		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Proof: task.ProofExecuted,
+		Chance: f.proof.Chance,
 		Facets: compile.Facets(it.query),
 	}
 	if f.found != nil {
@@ -299,7 +300,8 @@ func (b *builder) recipes() []*suite.Recipe {
 	var list []*suite.Recipe
 	for _, src := range b.sources {
 		if len(src.recipeSQL) > 0 {
-			list = append(list, &suite.Recipe{Database: src.name, Seed: b.opts.Seed, Neighbours: b.opts.Neighbours, SQL: src.recipeSQL})
+			list = append(list, &suite.Recipe{Database: src.name, Seed: b.opts.Seed, Neighbours: b.opts.Neighbours,
+				SQL: src.recipeSQL})
 		}
 	}
 	slices.SortFunc(list, func(x, y *suite.Recipe) int { return strings.Compare(x.Database, y.Database) })
@@ -331,7 +333,8 @@ func (b *builder) settings() map[string]string {
 		"max_rows": fmt.Sprint(b.opts.MaxRows), "keep_empty": fmt.Sprint(b.opts.KeepEmpty),
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
-		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize), proof.SettingWriter: b.opts.WriterName,
+		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize),
+		proof.SettingWriter:    b.opts.WriterName,
 		proof.SettingCondition: strings.Join(b.opts.Conditions, ","), proof.SettingFault: strings.Join(b.opts.Faults, ","),
 		proof.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
@@ -348,7 +351,8 @@ func (b *builder) settings() map[string]string {
 // rejected if it is in none.
 func (b *builder) count(s *suite.Suite, published []*item, style string) suite.Counts {
 	c := suite.Counts{
-		Read: b.read, RejectedByReason: map[string]int{}, Workflows: map[string]int{}, Instances: map[string]suite.InstanceCounts{},
+		Read: b.read, RejectedByReason: map[string]int{}, Workflows: map[string]int{},
+		Instances: map[string]suite.InstanceCounts{},
 	}
 	of := func(f *form) bool { return style == "" || f.style == style }
 	for _, known := range b.opts.Styles {

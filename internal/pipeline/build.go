@@ -79,7 +79,8 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Styles: []string{task.StyleFunc}, Name: "suite", Names: compile.NamesObscure, MaxRows: 100, Neighbours: 24,
-		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute, Workers: runtime.GOMAXPROCS(0),
+		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute,
+		Workers: runtime.GOMAXPROCS(0),
 	}
 }
 
@@ -300,7 +301,8 @@ func (b *builder) addDatabases(c *questions.Corpus) map[string]*source {
 				name += "_" + strconv.Itoa(n)
 			}
 		}
-		s := &source{name: name, file: d.File, notes: d.Notes, schema: d.Schema, made: made, starts: map[string]*task.Source{}}
+		s := &source{name: name, file: d.File, notes: d.Notes, schema: d.Schema, made: made,
+			starts: map[string]*task.Source{}}
 		b.byName[name] = s
 		b.sources = append(b.sources, s)
 		names[d.Name] = s

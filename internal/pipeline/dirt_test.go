@@ -44,7 +44,8 @@ func TestDirt(t *testing.T) {
 		{pair("SELECT colour FROM tree"), "unknown_name", "colour"},
 		{pair("SELECT kind\nFROM bush"), "unknown_name", "line 2, column 6"},
 		{pair("VALUES (1), (2)"), "unsupported_sql", "VALUES"},
-		{pair("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"), "unsupported_sql", "recursive"},
+		{pair("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"), "unsupported_sql",
+			"recursive"},
 		{pair("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM m"), "failing_sql", "m"},
 		{pair("SELECT kind FROM tree WHERE id = ?1"), "failing_sql", "parameter"},
 		{pair("SELECT abs(-9223372036854775807 - id) FROM tree"), "failing_sql", "overflow"},
@@ -64,7 +65,8 @@ func TestDirt(t *testing.T) {
 		{`{"question": "  ", "sql": "SELECT id FROM tree"}`, "empty_question", ""},
 		{`{"question": "Which?", "sql": ""}`, "empty_sql", ""},
 		{`{"question": "Which kinds?", "sql": "SELECT DISTINCT kind FROM tree", "id": "kinds"}`, "", ""},
-		{`{"question": "Which kinds again?", "sql": "SELECT DISTINCT kind FROM tree", "id": "kinds"}`, "duplicate_id", "kinds"},
+		{`{"question": "Which kinds again?", "sql": "SELECT DISTINCT kind FROM tree", "id": "kinds"}`, "duplicate_id",
+			"kinds"},
 		{pair("SELECT count(*) FROM picking WHERE kilos > (SELECT avg(kilos) FROM picking)"), "", ""},
 	}
 	var lines []string
@@ -98,7 +100,8 @@ func TestDirt(t *testing.T) {
 	o := ownOptions(t, "sql:"+file+","+examples)
 	o.KeepEmpty, o.RequireAlternative = true, true
 	strict := run(t, o).Manifest.Counts
-	if strict.RejectedByReason["empty_result"] != 0 || strict.RejectedByReason["no_alternative"] == 0 || strict.Published != 1 {
+	if strict.RejectedByReason["empty_result"] != 0 || strict.RejectedByReason["no_alternative"] == 0 ||
+		strict.Published != 1 {
 		t.Errorf("with --keep-empty and --require-alternative: %+v", strict)
 	}
 	o.RequireAlternative = false
@@ -244,7 +247,8 @@ func TestSeveralCorpora(t *testing.T) {
 	}
 	for i, tk := range s.Tasks {
 		kit := s.Toolkit(s.Instances[i], tk)
-		if len(kit) == 0 || !slices.ContainsFunc(kit, func(tool *task.Tool) bool { return tool.Name == tk.Plans[0].Calls[0].Tool }) {
+		if len(kit) == 0 || !slices.ContainsFunc(kit,
+			func(tool *task.Tool) bool { return tool.Name == tk.Plans[0].Calls[0].Tool }) {
 			t.Errorf("%s: its tool is not among the %d of %s", tk.ID, len(kit), tk.Database)
 		}
 	}

@@ -29,7 +29,8 @@ func checkEmbedder(o Options, combinations [][]condition.Condition) error {
 // embed makes the vectors of all tools that can be found, and of all requests, where tools are found by their meaning:
 // who searches with the words of a request then needs no network.
 func (b *builder) embed(ctx context.Context, s *suite.Suite, combinations [][]condition.Condition) error {
-	if !slices.ContainsFunc(combinations, func(c []condition.Condition) bool { return search.NeedsVectors(condition.SearchKind(c)) }) {
+	if !slices.ContainsFunc(combinations,
+		func(c []condition.Condition) bool { return search.NeedsVectors(condition.SearchKind(c)) }) {
 		return nil
 	}
 	b.done.pass = "embed"

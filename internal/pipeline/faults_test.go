@@ -94,7 +94,8 @@ func TestFaultsSameBytes(t *testing.T) {
 // TestFaultDrift changes what a suite says of its faulted instances in one place at a time: verify finds each.
 func TestFaultDrift(t *testing.T) {
 	o := faultOptions(t.TempDir(), 2)
-	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled", "distractors-only"}
+	o.Styles, o.Limit, o.Faults = []string{"func"}, 6, []string{"exec.timeout", "exec.first-tried", "out.labelled",
+		"distractors-only"}
 	built, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,8 @@ func TestFaultDrift(t *testing.T) {
 		{"nothing", func(*suite.Suite) {}, ""},
 		{"a parameter", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/fault:exec.timeout")]
-			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"times":`, `"times":4`, 1))
+			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"times":`, `"times":4`,
+				1))
 		}, "the instance is another one when it is derived again"},
 		{"what landed", func(s *suite.Suite) { s.Certificates[of(s, "/fault:exec.timeout")].Fault.Landed = "wrong_answer" },
 			"the certificate was"},
@@ -153,16 +155,19 @@ func TestFaultDrift(t *testing.T) {
 		}, "is not the one that the certificate speaks of"},
 		{"an instance refused", func(s *suite.Suite) {
 			at := of(s, "/fault:exec.timeout")
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[at].ID, Reason: proof.ReasonNotLanded})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[at].ID,
+				Reason: proof.ReasonNotLanded})
 			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
 		}, "refuses the instance as not_landed, and its certificate holds"},
 		{"a refusal of nothing", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.func/fault:exec.timeout", Reason: proof.ReasonNotLanded})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.func/fault:exec.timeout",
+				Reason: proof.ReasonNotLanded})
 		}, "none.func/fault:exec.timeout: nothing that the suite was built with gives the instance that is refused"},
 		{"a count", func(s *suite.Suite) {
 			s.Manifest.Counts.Instances["fault:exec.timeout"] = suite.InstanceCounts{Made: 4000, Certified: 4000}
 		}, "under fault:exec.timeout, 4000 instances are counted"},
-		{"a twin", func(s *suite.Suite) { s.Twins[0].Statements = nil }, "its twin worlds are not those that are found again"},
+		{"a twin", func(s *suite.Suite) { s.Twins[0].Statements = nil },
+			"its twin worlds are not those that are found again"},
 		{"a tool in a hopeless toolkit", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/hopeless:distractors-only")]
 			in.Toolkit = append(in.Toolkit, s.Instances[of(s, "/control:distractors-only")].Toolkit...)

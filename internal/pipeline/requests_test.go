@@ -175,7 +175,8 @@ func dropAgain(
 	t.Helper()
 	own, about := strings.Trim(literalOf(t, r.Dropped.Value), "'"), strings.Trim(literalOf(t, value), "'")
 	question := tk.Messages[0].Content
-	if r.Dropped.Form != own || strings.Count(question, own) != 1 || strings.Contains(about, "''") || strings.Contains(question, "a "+own) ||
+	if r.Dropped.Form != own || strings.Count(question, own) != 1 || strings.Contains(about, "''") ||
+		strings.Contains(question, "a "+own) ||
 		strings.Contains(question, "an "+own) {
 		return false
 	}
@@ -189,7 +190,8 @@ func dropAgain(
 		t.Fatal(err)
 	}
 	complete := &request.Task{
-		Messages: []task.Message{{Role: "user", Content: strings.Replace(question, own, about, 1)}}, Evidence: tk.Evidence, Query: query,
+		Messages: []task.Message{{Role: "user", Content: strings.Replace(question, own, about, 1)}}, Evidence: tk.Evidence,
+		Query: query,
 	}
 	for _, v := range request.Values(complete) {
 		if v.Value != about || v.Column != r.Dropped.Column {
@@ -326,9 +328,11 @@ func TestRequestDrift(t *testing.T) {
 		}, "instance and certificate were"},
 		{"the one asked", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/clarify")]
-			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"reply":"The`, `"reply":"My`, 1))
+			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"reply":"The`,
+				`"reply":"My`, 1))
 		}, "instance and certificate were"},
-		{"a role", func(s *suite.Suite) { s.Instances[of(s, "/drop-detail")].Role = condition.RoleClean }, "instance and certificate were"},
+		{"a role", func(s *suite.Suite) { s.Instances[of(s, "/drop-detail")].Role = condition.RoleClean },
+			"instance and certificate were"},
 		{"a missing instance", func(s *suite.Suite) {
 			at := of(s, "/surface:3")
 			s.Instances = slices.Delete(s.Instances, at, at+1)
@@ -336,7 +340,8 @@ func TestRequestDrift(t *testing.T) {
 		}, "the instance is not in the suite"},
 		{"a strength", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/surface:3")]
-			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"strength":3`, `"strength":4`, 1))
+			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"strength":3`,
+				`"strength":4`, 1))
 		}, "instance and certificate were"},
 		{"the words of the schema", func(s *suite.Suite) {
 			for _, schema := range s.Schemas {
@@ -385,7 +390,8 @@ func TestRequestNumbers(t *testing.T) {
 	}
 	for _, c := range corpora {
 		o := Defaults()
-		o.Corpora, o.Seed, o.WorkDir, o.Neighbours, o.Conditions, o.Styles = []string{c.spec}, 7, t.TempDir(), 3, []string{"drop-detail"}, c.styles
+		o.Corpora, o.Seed, o.WorkDir, o.Neighbours, o.Conditions, o.Styles = []string{c.spec}, 7, t.TempDir(), 3,
+			[]string{"drop-detail"}, c.styles
 		if c.name != "demo" {
 			o.Corpora, o.Split = []string{c.spec + ":" + filepath.Join(shared, "data", c.spec)}, "dev"
 		}
@@ -414,8 +420,10 @@ func TestRequestNumbers(t *testing.T) {
 			}
 		}
 		for _, style := range c.styles {
-			t.Logf("%s, %s: of %d tasks %d have a value with four others that are usable; details are dropped of %d (%.1f %%)", c.name, style,
-				s.Manifest.Counts.Styles[style].Tasks, able[style], dropped[style], 100*float64(dropped[style])/float64(able[style]))
+			t.Logf("%s, %s: of %d tasks %d have a value with four others that are usable; details are dropped of %d (%.1f %%)",
+				c.name, style,
+				s.Manifest.Counts.Styles[style].Tasks, able[style], dropped[style],
+				100*float64(dropped[style])/float64(able[style]))
 			if float64(dropped[style]) < c.least*float64(able[style]) || able[style] < c.able {
 				t.Errorf("%s, %s: details are dropped of %d of %d", c.name, style, dropped[style], able[style])
 			}

@@ -155,7 +155,8 @@ func TestOtherSpellingsAreHeldApart(t *testing.T) {
 			}
 			g := spelled(t, s, stage, separator, in, test.of, test.to)
 			if g.AST == nil || g.Success != test.same || g.AST.Strict || g.AST.Matched || g.AST.Lenient != test.proven {
-				t.Errorf("%s: %s %v for %v: right answer %t (want %t), calls %+v (want %t)", style, test.question, test.to, test.of, g.Success, test.same, g.AST, test.proven)
+				t.Errorf("%s: %s %v for %v: right answer %t (want %t), calls %+v (want %t)", style, test.question, test.to, test.of,
+					g.Success, test.same, g.AST, test.proven)
 			}
 			if got := g.Calling.ProvenSlots.Right == g.Calling.ProvenSlots.Gold; got != test.proven {
 				t.Errorf("%s: %s %v for %v: slots by proof %+v", style, test.question, test.to, test.of, g.Calling.ProvenSlots)

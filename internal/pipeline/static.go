@@ -120,7 +120,8 @@ func (b *builder) checkStatic() error {
 	}
 	for _, combination := range combinations {
 		if len(combination) > 1 && combination[0].OfRequest() {
-			return diag.Usagef("%s: tasks whose tools cannot be run are put under %s alone", condition.Specification(combination), combination[0]).
+			return diag.Usagef("%s: tasks whose tools cannot be run are put under %s alone",
+				condition.Specification(combination), combination[0]).
 				WithHint("give each a --condition of its own")
 		}
 		for _, c := range combination {
@@ -306,7 +307,8 @@ func (b *builder) certifyStatic(ctx context.Context, s *suite.Suite) error {
 // countStatic accounts for the tasks. None is proven.
 func (b *builder) countStatic(s *suite.Suite) suite.Counts {
 	c := suite.Counts{
-		Read: b.read, Published: len(s.Tasks), Static: len(s.Tasks), Tasks: len(s.Tasks), Tools: len(s.Tools[task.StyleStatic]),
+		Read: b.read, Published: len(s.Tasks), Static: len(s.Tasks), Tasks: len(s.Tasks),
+		Tools:            len(s.Tools[task.StyleStatic]),
 		RejectedByReason: map[string]int{}, Workflows: map[string]int{}, Instances: map[string]suite.InstanceCounts{},
 		MutationScore: suite.MutantCounts{}.Score(),
 	}

@@ -24,7 +24,8 @@ import (
 )
 
 // staticConditions are all that make sense of tasks whose tools cannot be run.
-var staticConditions = []string{"surface", "paraphrase", "drop-detail", "replace-tool", "related-tools:3", "unrelated-tools:3"}
+var staticConditions = []string{"surface", "paraphrase", "drop-detail", "replace-tool", "related-tools:3",
+	"unrelated-tools:3"}
 
 func changedStatic(t *testing.T, limit, workers int, corpora ...string) Options {
 	t.Helper()
@@ -41,7 +42,8 @@ func publishedStatic(t *testing.T) []string {
 	}
 	data := filepath.Join(shared, "data")
 	return []string{
-		"bfcl:" + filepath.Join(data, "bfcl"), "api-bank:" + filepath.Join(data, "api-bank"), "toolbench:" + filepath.Join(data, "stabletoolbench"),
+		"bfcl:" + filepath.Join(data, "bfcl"), "api-bank:" + filepath.Join(data, "api-bank"), "toolbench:" +
+			filepath.Join(data, "stabletoolbench"),
 	}
 }
 
@@ -66,7 +68,8 @@ func checkStaticAccount(t *testing.T, s *suite.Suite) {
 		if name == condition.RoleClean || strings.HasPrefix(name, "complete:") {
 			continue
 		}
-		if c.Made != c.Certified || c.Certified+c.Refused != len(s.Tasks) || !maps.Equal(c.Reasons, refused[name]) && c.Refused > 0 {
+		if c.Made != c.Certified || c.Certified+c.Refused != len(s.Tasks) || !maps.Equal(c.Reasons, refused[name]) &&
+			c.Refused > 0 {
 			t.Errorf("%s: %+v of %d tasks; refused are %v", name, c, len(s.Tasks), refused[name])
 		}
 	}
@@ -77,7 +80,10 @@ func checkStaticAccount(t *testing.T, s *suite.Suite) {
 
 // plain writes a text with a blank for each run of signs that are no letters and no digits, in small letters.
 func plain(s string) string {
-	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ") + " "
+	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}), " ") + " "
 }
 
 // checkDropped is an oracle that knows nothing of how values are left out: the value, each other that the corpus lists
@@ -107,7 +113,8 @@ func checkDropped(t *testing.T, s *suite.Suite, in *suite.Instance, tk *task.Tas
 	value := fmt.Sprint(v)
 	secrets := []string{value, r.Dropped.Form}
 	for _, word := range strings.Fields(plain(value)) {
-		if len(word) > 3 && !strings.Contains(names, " "+word) && strings.IndexFunc(word, unicode.IsLetter) >= 0 && !slices.Contains(common, word) {
+		if len(word) > 3 && !strings.Contains(names, " "+word) && strings.IndexFunc(word, unicode.IsLetter) >= 0 &&
+			!slices.Contains(common, word) {
 			secrets = append(secrets, word)
 		}
 	}
@@ -252,7 +259,8 @@ func checkReworded(t *testing.T, in *suite.Instance, task *task.Task) {
 	}
 	for _, c := range task.Needed() {
 		for name, given := range c.Arguments {
-			if text, isText := given.(string); isText && strings.Contains(plain(was), plain(text)) && !strings.Contains(plain(is), plain(text)) {
+			if text, isText := given.(string); isText && strings.Contains(plain(was), plain(text)) &&
+				!strings.Contains(plain(is), plain(text)) {
 				t.Errorf("%s does not say %s, %q, any more: %q", in.ID, name, text, is)
 			}
 		}
@@ -282,12 +290,14 @@ func checkChanged(t *testing.T, s *suite.Suite) {
 		default:
 			checkReworded(t, in, tk)
 		}
-		env, err := stage.Environment(context.Background(), in, episode.Seat{Header: transcript.Header{Task: in.Task, Instance: in.ID}})
+		env, err := stage.Environment(context.Background(), in, episode.Seat{Header: transcript.Header{Task: in.Task,
+			Instance: in.ID}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, tool := range env.View().Tools {
-			if text, err := task.Marshal(tool); err != nil || tool.Document != "" || strings.Contains(string(text), `"default":`) {
+			if text, err := task.Marshal(tool); err != nil || tool.Document != "" || strings.Contains(string(text),
+				`"default":`) {
 				t.Errorf("%s shows the defaults of %s (%v)", in.ID, tool.Name, err)
 			}
 		}
@@ -347,7 +357,10 @@ func TestStaticConditionsRepeat(t *testing.T) {
 		t.Fatal(said)
 	}
 	find := func(name string) *suite.Instance {
-		at := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool { return len(in.Conditions) > 0 && in.Conditions[0].Name == name })
+		at := slices.IndexFunc(s.Instances, func(in *suite.Instance) bool {
+			return len(in.Conditions) > 0 &&
+				in.Conditions[0].Name == name
+		})
 		return s.Instances[at]
 	}
 	for _, name := range []string{condition.NameDropDetail, condition.NameSurface} {
@@ -365,7 +378,8 @@ func TestStaticConditionsRepeat(t *testing.T) {
 		t.Errorf("another description of %s is not found: %s", made.Name, said)
 	}
 	*s.Made[0] = made
-	s.Verdicts = []*suite.Verdict{{Instance: find(condition.NameDropDetail).ID, Verdict: suite.VerdictDrop, Reviewer: "A", Reason: "unnatural"}}
+	s.Verdicts = []*suite.Verdict{{Instance: find(condition.NameDropDetail).ID, Verdict: suite.VerdictDrop, Reviewer: "A",
+		Reason: "unnatural"}}
 	if said := drift(); !strings.Contains(said, s.Verdicts[0].Instance) {
 		t.Errorf("a verdict that was not heeded is not found: %s", said)
 	}
@@ -397,11 +411,13 @@ func TestVerdicts(t *testing.T) {
 	}
 	line := func(instance, rest string) string { return fmt.Sprintf(`{"instance":%q,%s}`, instance, rest) }
 	write(line(replaced, `"verdict":"drop","reviewer":"Ada","reason":"alternative_tool"`), "",
-		line(dropped, `"verdict":"keep","reviewer":"Ada"`), line(dropped, `"verdict":"drop","reviewer":"Bo","reason":"other","note":"It reads oddly."`))
+		line(dropped, `"verdict":"keep","reviewer":"Ada"`),
+		line(dropped, `"verdict":"drop","reviewer":"Bo","reason":"other","note":"It reads oddly."`))
 	judged := buildWith(t, o)
 	checkStaticAccount(t, judged)
 	was, is := s.Manifest.Counts.Instances, judged.Manifest.Counts.Instances
-	for name, reason := range map[string]string{"replace-tool:5": "reviewer_alternative_tool", "drop-detail": "reviewer_other"} {
+	for name, reason := range map[string]string{"replace-tool:5": "reviewer_alternative_tool",
+		"drop-detail": "reviewer_other"} {
 		if is[name].Certified != was[name].Certified-1 || is[name].Reasons[reason] != 1 {
 			t.Errorf("%s: %+v, and was %+v", name, is[name], was[name])
 		}
@@ -413,13 +429,15 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("drift %v (%v)", found, err)
 	}
 	for want, lines := range map[string][]string{
-		"no instance that a verdict can be on": {line(dropped, `"verdict":"keep","reviewer":"A"`), line("nobody", `"verdict":"keep","reviewer":"A"`)},
-		"has to be keep or drop":               {"", line(dropped, `"verdict":"maybe","reviewer":"A"`)},
-		"is none of":                           {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"ugly"`)},
-		"unknown field":                        {"", line(dropped, `"verdict":"keep","reviewer":"A","mood":"fine"`)},
-		"no reviewer":                          {"", line(dropped, `"verdict":"keep","reviewer":" "`)},
-		"needs a note":                         {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"other"`)},
-		"already":                              {line(dropped, `"verdict":"keep","reviewer":"A"`), line(dropped, `"verdict":"keep","reviewer":"A"`)},
+		"no instance that a verdict can be on": {line(dropped, `"verdict":"keep","reviewer":"A"`),
+			line("nobody", `"verdict":"keep","reviewer":"A"`)},
+		"has to be keep or drop": {"", line(dropped, `"verdict":"maybe","reviewer":"A"`)},
+		"is none of":             {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"ugly"`)},
+		"unknown field":          {"", line(dropped, `"verdict":"keep","reviewer":"A","mood":"fine"`)},
+		"no reviewer":            {"", line(dropped, `"verdict":"keep","reviewer":" "`)},
+		"needs a note":           {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"other"`)},
+		"already": {line(dropped, `"verdict":"keep","reviewer":"A"`),
+			line(dropped, `"verdict":"keep","reviewer":"A"`)},
 	} {
 		write(lines...)
 		_, err := Run(context.Background(), o)

@@ -61,7 +61,8 @@ func playPolicy(t *testing.T, s *suite.Suite, policy string) map[string]grade.Gr
 		if err != nil {
 			t.Fatal(err)
 		}
-		env, err := stage.Environment(context.Background(), in, episode.Seat{Header: transcript.Header{Task: in.Task, Instance: in.ID}})
+		env, err := stage.Environment(context.Background(), in, episode.Seat{Header: transcript.Header{Task: in.Task,
+			Instance: in.ID}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +84,10 @@ func playPolicy(t *testing.T, s *suite.Suite, policy string) map[string]grade.Gr
 func TestStaticSuites(t *testing.T) {
 	s := allStatic(t)
 	c := s.Manifest.Counts
-	if c.Read != 10+6+4 || c.Published != 8 || c.Rejected != c.Read-c.Published || c.Proven != 0 || c.Static != 8 || len(s.Rejected) != c.Rejected {
-		t.Errorf("%d read, %d published, %d rejected (%d listed), %d proven, %d static", c.Read, c.Published, c.Rejected, len(s.Rejected), c.Proven, c.Static)
+	if c.Read != 10+6+4 || c.Published != 8 || c.Rejected != c.Read-c.Published || c.Proven != 0 || c.Static != 8 ||
+		len(s.Rejected) != c.Rejected {
+		t.Errorf("%d read, %d published, %d rejected (%d listed), %d proven, %d static", c.Read, c.Published, c.Rejected,
+			len(s.Rejected), c.Proven, c.Static)
 	}
 	found, err := proof.Suite(context.Background(), s, proof.Options{Workers: 2})
 	if err != nil || len(found.Drift) > 0 {
@@ -148,12 +151,14 @@ func TestStaticViews(t *testing.T) {
 // TestStaticConditions puts static tasks under conditions: other names hold, and faults need tools that run.
 func TestStaticConditions(t *testing.T) {
 	o := Defaults()
-	o.Corpora, o.Conditions, o.Faults = []string{"bfcl:" + catalogues + "bfcl"}, []string{"obfuscate"}, []string{"exec.timeout"}
+	o.Corpora, o.Conditions, o.Faults = []string{"bfcl:" + catalogues + "bfcl"}, []string{"obfuscate"},
+		[]string{"exec.timeout"}
 	s := buildWith(t, o)
 	if c := s.Manifest.Counts.Instances["obfuscate"]; c.Made != 4 || c.Certified != 4 {
 		t.Errorf("under other names: %+v, want 4 certified", c)
 	}
-	if c := s.Manifest.Counts.Instances["fault:exec.timeout"]; c.Made != 0 || c.Refused != 4 || c.Reasons["not_executed"] != 4 {
+	if c := s.Manifest.Counts.Instances["fault:exec.timeout"]; c.Made != 0 || c.Refused != 4 ||
+		c.Reasons["not_executed"] != 4 {
 		t.Errorf("under a fault: %+v, want 4 refused", c)
 	}
 	found, err := proof.Suite(context.Background(), s, proof.Options{})
@@ -274,7 +279,8 @@ func TestPublishedStaticSuites(t *testing.T) {
 		t.Skip("SEATRIAL_SHARED does not say where the published data sets are")
 	}
 	data := filepath.Join(shared, "data")
-	s := buildStatic(t, "bfcl:"+filepath.Join(data, "bfcl"), "api-bank:"+filepath.Join(data, "api-bank"), "toolbench:"+filepath.Join(data, "stabletoolbench"))
+	s := buildStatic(t, "bfcl:"+filepath.Join(data, "bfcl"), "api-bank:"+filepath.Join(data, "api-bank"),
+		"toolbench:"+filepath.Join(data, "stabletoolbench"))
 	if len(s.Tasks) != 1098+388+535 {
 		t.Errorf("%d tasks", len(s.Tasks))
 	}

@@ -52,7 +52,8 @@ func (s *scribbler) Write(_ context.Context, prompt string) (string, error) {
 		if strings.Contains(prompt, "number 2") {
 			number = "second"
 		}
-		return "Before anything else, please bring me the " + number + " list of everything that has ever been done with all of this, by whom and when.", nil
+		return "Before anything else, please bring me the " + number +
+			" list of everything that has ever been done with all of this, by whom and when.", nil
 	case strings.HasPrefix(prompt, "Write the specification"):
 		kind := "first"
 		if strings.Contains(prompt, "the second list") {
@@ -138,7 +139,8 @@ func TestStaticWritten(t *testing.T) {
 				o.WrittenRequests = append(o.WrittenRequests, written)
 			}
 			if again := buildWith(t, o); again.Manifest.Digest != s.Manifest.Digest || o.Writer.(*scribbler).asked > 0 {
-				t.Errorf("what was written gives %s, and gave %s; asked %d times", again.Manifest.Digest, s.Manifest.Digest, o.Writer.(*scribbler).asked)
+				t.Errorf("what was written gives %s, and gave %s; asked %d times", again.Manifest.Digest, s.Manifest.Digest,
+					o.Writer.(*scribbler).asked)
 			}
 			if len(s.Written) > 0 {
 				s.Written = s.Written[1:]

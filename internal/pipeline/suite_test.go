@@ -460,7 +460,8 @@ func TestAugment(t *testing.T) {
 			t.Errorf("%s repeats its source: %s, %s", tk.ID, tk.Question(), tk.SQL)
 		case tk.Gold.Longest() == 0:
 			t.Errorf("%s has an empty answer", tk.ID)
-		case certificate.Neighbours != o.Neighbours || len(certificate.Plans) != len(tk.Plans) || len(certificate.Checks) < 4 ||
+		case certificate.Neighbours != o.Neighbours || len(certificate.Plans) != len(tk.Plans) ||
+			len(certificate.Checks) < 4 ||
 			len(tk.Plans) != len(source.Plans) || tk.Proof != task.ProofExecuted:
 			t.Errorf("%s is not proven as its source is: %+v", tk.ID, certificate)
 		}
@@ -474,7 +475,8 @@ func TestAugment(t *testing.T) {
 			t.Errorf("%s has %d variants, want at most %d", id, n, o.Augment)
 		}
 	}
-	t.Logf("%d variants of %d sources, %d with their source's answer; refused %v", c.Variants, len(perSource), sameAnswer, c.VariantsRefused)
+	t.Logf("%d variants of %d sources, %d with their source's answer; refused %v", c.Variants, len(perSource), sameAnswer,
+		c.VariantsRefused)
 	if 4*sameAnswer > c.Variants {
 		t.Errorf("%d of %d variants have their source's answer", sameAnswer, c.Variants)
 	}
@@ -550,6 +552,7 @@ func writeLines(t *testing.T, path string, lines ...string) string {
 func ownOptions(t *testing.T, corpora ...string) Options {
 	t.Helper()
 	o := Defaults()
-	o.Corpora, o.Seed, o.WorkDir, o.Workers, o.Neighbours, o.StatementTimeout = corpora, 3, t.TempDir(), 2, 3, 30*time.Second
+	o.Corpora, o.Seed, o.WorkDir, o.Workers, o.Neighbours, o.StatementTimeout = corpora, 3, t.TempDir(), 2, 3,
+		30*time.Second
 	return o
 }

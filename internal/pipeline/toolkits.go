@@ -114,7 +114,8 @@ func (c *toolkitChoices) choose(ctx context.Context, src *source) error {
 		return nil
 	}
 	chooser, err := proof.NewToolkitChooser(ctx, proof.ToolkitConfig{
-		Database: src.name, World: src.world, Tools: c.tools, Seed: c.opts.Seed, Measure: c.measure(), Asked: c.asked, Makes: c.makes,
+		Database: src.name, World: src.world, Tools: c.tools, Seed: c.opts.Seed, Measure: c.measure(), Asked: c.asked,
+		Makes: c.makes,
 	})
 	if err != nil {
 		return err

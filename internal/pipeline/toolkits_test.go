@@ -27,7 +27,8 @@ func toolkitOptions(dir string, workers int) Options {
 	if underRace {
 		o.Limit = 10
 	}
-	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3", "related-tools:6")
+	o.Styles, o.Conditions = []string{task.StyleFunc, task.StyleRest}, append(slices.Clone(chosen), "replace-tool:3",
+		"related-tools:6")
 	return o
 }
 
@@ -119,11 +120,16 @@ func checkToolkits(t *testing.T, s *suite.Suite) {
 			}
 		case name != condition.NameReplaceTool:
 			thin := byID[tk.ID+"/"+condition.NameGoldTools]
-			if len(others) != choice.Tools || len(gold) != len(thin.Toolkit) || len(choice.Added) != choice.Tools || in.Role != condition.RoleClean {
-				t.Errorf("%s shows %d of the plans' tools and %d others: %s", in.ID, len(gold), len(others), in.Conditions[0].Parameters)
+			if len(others) != choice.Tools || len(gold) != len(thin.Toolkit) || len(choice.Added) != choice.Tools ||
+				in.Role != condition.RoleClean {
+				t.Errorf("%s shows %d of the plans' tools and %d others: %s", in.ID, len(gold), len(others),
+					in.Conditions[0].Parameters)
 			}
 			for _, a := range choice.Added {
-				isMade := slices.ContainsFunc(s.Made, func(m *task.Tool) bool { return m.Name == a.Tool && m.Database == tk.Database })
+				isMade := slices.ContainsFunc(s.Made, func(m *task.Tool) bool {
+					return m.Name == a.Tool &&
+						m.Database == tk.Database
+				})
 				if !slices.Contains(in.Toolkit, a.Tool) || isMade != (a.Change != "") {
 					t.Errorf("%s: %+v, shown %q", in.ID, a, in.Toolkit)
 				}
@@ -143,7 +149,10 @@ func checkToolkits(t *testing.T, s *suite.Suite) {
 			for i, tool := range in.Toolkit {
 				if right := complete.Toolkit[i]; right != tool {
 					differ++
-					if !slices.ContainsFunc(choice.Replaced, func(r condition.Replaced) bool { return r.Tool == right && r.By == tool }) {
+					if !slices.ContainsFunc(choice.Replaced, func(r condition.Replaced) bool {
+						return r.Tool == right &&
+							r.By == tool
+					}) {
 						t.Errorf("%s: %s stands for %s", in.ID, tool, right)
 					}
 				}
@@ -232,9 +241,11 @@ func TestToolkitDrift(t *testing.T) {
 			}
 			other := another(s, in)
 			in.Toolkit[slices.Index(in.Toolkit, choice.Added[0].Tool)] = other
-			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"`+choice.Added[0].Tool+`"`, `"`+other+`"`, 1))
+			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters),
+				`"`+choice.Added[0].Tool+`"`, `"`+other+`"`, 1))
 		}, "/unrelated-tools:3: instance and certificate were"},
-		{"another order", func(s *suite.Suite) { slices.Reverse(of(s, "/replace-tool:5").Toolkit) }, "/replace-tool:5: instance and certificate were"},
+		{"another order", func(s *suite.Suite) { slices.Reverse(of(s, "/replace-tool:5").Toolkit) },
+			"/replace-tool:5: instance and certificate were"},
 		{"a right tool among the wrong", func(s *suite.Suite) {
 			in := of(s, "/replace-tool:5")
 			in.Toolkit[0] = of(s, "/gold-tools").Toolkit[0]
@@ -269,9 +280,11 @@ func TestToolkitDrift(t *testing.T) {
 		}, "suite: no instance names the made tool get_nothing"},
 		{"no made tools", func(s *suite.Suite) { s.Made = nil }, "-tools:"},
 		{"a refusal of nothing", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.rest/related-tools:3", Reason: "too_few_related_tools"})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.rest/related-tools:3",
+				Reason: "too_few_related_tools"})
 		}, "none.rest/related-tools:3: nothing that the suite was built with refuses the instance"},
-		{"another measure", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingSimilarity] = "taste" }, `nothing measures similarity as "taste"`},
+		{"another measure", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingSimilarity] = "taste" },
+			`nothing measures similarity as "taste"`},
 		{"other conditions", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingCondition] = "gold-tools" },
 			"nothing that the suite was built with gives the instance"},
 	} {
@@ -364,9 +377,11 @@ func TestToolkitNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		tasks := len(built.Suite.Tasks)
-		for _, specification := range []string{"replace-tool:5", "complete:replace-tool:5", "related-tools:3", "unrelated-tools:3", "gold-tools"} {
+		for _, specification := range []string{"replace-tool:5", "complete:replace-tool:5", "related-tools:3",
+			"unrelated-tools:3", "gold-tools"} {
 			c := built.Suite.Manifest.Counts.Instances[specification]
-			t.Logf("%s, %s: %d of %d tasks certified, %d of them bounded; refused %v", name, specification, c.Certified, tasks, c.Bounded, c.Reasons)
+			t.Logf("%s, %s: %d of %d tasks certified, %d of them bounded; refused %v", name, specification, c.Certified, tasks,
+				c.Bounded, c.Reasons)
 			if 100*c.Certified < 95*tasks || 100*(c.Certified-c.Bounded) < 80*tasks {
 				t.Errorf("%s, %s: %+v of %d tasks", name, specification, c, tasks)
 			}

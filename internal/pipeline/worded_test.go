@@ -82,7 +82,8 @@ func TestWordedWorlds(t *testing.T) {
 		c.Instance, c.Transcript = d.Instance, d.Transcript
 		if c.Fault != nil && condition.SearchKind(in.Conditions) != "" {
 			bare := *c.Fault
-			bare.Turns, bare.Calls, bare.CleanTurns, bare.CleanCalls = d.Fault.Turns, d.Fault.Calls, d.Fault.CleanTurns, d.Fault.CleanCalls
+			bare.Turns, bare.Calls, bare.CleanTurns, bare.CleanCalls = d.Fault.Turns, d.Fault.Calls, d.Fault.CleanTurns,
+				d.Fault.CleanCalls
 			c.Fault = &bare
 		}
 		if got, want := marshalled(t, &c), marshalled(t, &d); got != want {
@@ -96,8 +97,10 @@ func TestWordedWorlds(t *testing.T) {
 		compared[strings.TrimPrefix(in.ID, in.Task+"/")]++
 	}
 	for _, specification := range []string{
-		"disambiguate+open-world-dense", "fault:disambiguate+open-world-dense+exec.first-tried", "fault:disambiguate+exec.first-tried",
-		"surface:3+closed-world:9", "fault:surface:3+closed-world:9+exec.first-tried", "lookalike:surface:3+closed-world:9+exec.first-tried",
+		"disambiguate+open-world-dense", "fault:disambiguate+open-world-dense+exec.first-tried",
+		"fault:disambiguate+exec.first-tried",
+		"surface:3+closed-world:9", "fault:surface:3+closed-world:9+exec.first-tried",
+		"lookalike:surface:3+closed-world:9+exec.first-tried",
 	} {
 		c := s.Manifest.Counts.Instances[specification]
 		if compared[specification] == 0 || c.Certified != compared[specification] || c.Made+c.Refused != len(s.Tasks) {
@@ -159,7 +162,8 @@ func TestWordedDrift(t *testing.T) {
 		return s.Instances[at]
 	}
 	reword := func(in *suite.Instance) {
-		in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"content":"`, `"content":"Please: `, 1))
+		in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"content":"`,
+			`"content":"Please: `, 1))
 	}
 	const world, fault = "/disambiguate+open-world-dense", "/fault:disambiguate+open-world-dense+exec.first-tried"
 	for _, c := range []struct {
@@ -168,8 +172,10 @@ func TestWordedDrift(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*suite.Suite) {}, ""},
-		{"a wording", func(s *suite.Suite) { reword(instance(s, world)) }, world + ": the instance is another one when it is derived again"},
-		{"a wording under a fault", func(s *suite.Suite) { reword(instance(s, fault)) }, fault + ": the instance is another one when it is derived again"},
+		{"a wording", func(s *suite.Suite) { reword(instance(s, world)) },
+			world + ": the instance is another one when it is derived again"},
+		{"a wording under a fault", func(s *suite.Suite) { reword(instance(s, fault)) },
+			fault + ": the instance is another one when it is derived again"},
 		{"every wording", func(s *suite.Suite) {
 			for _, in := range s.Instances {
 				if len(in.Conditions) > 0 && in.Conditions[0].Name == condition.NameDisambiguate {

@@ -102,12 +102,17 @@ func TestWritten(t *testing.T) {
 		{"forgetful", func(_ string, drop bool) string {
 			return "Which of all of these records are there in the books of the house?"
 		}, false},
-		{"inventive", func(asked string, drop bool) string { return politely(asked, drop) + " Only those of 1987 count." }, false},
-		{"well travelled", func(asked string, drop bool) string { return politely(asked, drop) + " Only those in Timbuktu count." }, false},
+		{"inventive", func(asked string, drop bool) string { return politely(asked, drop) + " Only those of 1987 count." },
+			false},
+		{"well travelled", func(asked string, drop bool) string {
+			return politely(asked, drop) +
+				" Only those in Timbuktu count."
+		}, false},
 		{"contrary", func(asked string, drop bool) string {
-			if slices.ContainsFunc([]string{" not ", " no ", "never", "none", "without", "other than", "unknown"}, func(w string) bool {
-				return strings.Contains(asked, w)
-			}) {
+			if slices.ContainsFunc([]string{" not ", " no ", "never", "none", "without", "other than", "unknown"},
+				func(w string) bool {
+					return strings.Contains(asked, w)
+				}) {
 				return ""
 			}
 			return politely(asked, drop) + " That must never be told, though."
@@ -296,7 +301,10 @@ func TestWrittenFar(t *testing.T) {
 	if a.Fallback == a.Certified || b.Fallback != b.Certified {
 		t.Errorf("without vectors %+v, with them %+v", a, b)
 	}
-	if !slices.ContainsFunc(far.Written, func(line *json.RawMessage) bool { return strings.Contains(string(*line), request.ComplainFar) }) {
+	if !slices.ContainsFunc(far.Written, func(line *json.RawMessage) bool {
+		return strings.Contains(string(*line),
+			request.ComplainFar)
+	}) {
 		t.Error("nothing is refused for what it means")
 	}
 }
@@ -322,13 +330,18 @@ func TestWrittenDrift(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*suite.Suite) {}, ""},
-		{"a wording", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), "very kind", "very very kind") }, "there is no vector"},
-		{"a lie", func(s *suite.Suite) { change(s, at(s, `"drop-detail"`), "Be so kind", "Be so kind in 1987") }, "it is not known what the writer wrote"},
+		{"a wording", func(s *suite.Suite) { change(s, at(s, `"paraphrase"`), "very kind", "very very kind") },
+			"there is no vector"},
+		{"a lie", func(s *suite.Suite) { change(s, at(s, `"drop-detail"`), "Be so kind", "Be so kind in 1987") },
+			"it is not known what the writer wrote"},
 		{"a line less", func(s *suite.Suite) { s.Written = s.Written[1:] }, "it is not known what the writer wrote"},
-		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) }, "is not what they are worded by"},
-		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingWriter] = "test/other" }, "instance and certificate were"},
+		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) },
+			"is not what they are worded by"},
+		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingWriter] = "test/other" },
+			"instance and certificate were"},
 		{"no vectors", func(s *suite.Suite) { s.Vectors = nil }, "there is no vector"},
-		{"another measure", func(s *suite.Suite) { delete(s.Manifest.Settings, proof.SettingEmbeddings) }, "nothing measures similarity as"},
+		{"another measure", func(s *suite.Suite) { delete(s.Manifest.Settings, proof.SettingEmbeddings) },
+			"nothing measures similarity as"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := suite.Load(dir)

@@ -33,7 +33,8 @@ func TestFaultsApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Agents[0].Episodes != c.counted || r.Workflows[0].Episodes != c.counted || r.FaultsApart != c.apart {
-			t.Errorf("%+v: %d episodes by agent, %d by workflow, apart %t", c, r.Agents[0].Episodes, r.Workflows[0].Episodes, r.FaultsApart)
+			t.Errorf("%+v: %d episodes by agent, %d by workflow, apart %t", c, r.Agents[0].Episodes, r.Workflows[0].Episodes,
+				r.FaultsApart)
 		}
 		if said := strings.Contains(r.Text(Terminal{Width: 200}), "do not count here"); said != c.apart {
 			t.Errorf("%+v: the table says so: %t", c, said)

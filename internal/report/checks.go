@@ -92,7 +92,8 @@ func (r *Report) checkTables() []Table {
 	rates := Table{
 		Title: "Calls compared with right ones",
 		Columns: append(subjectColumns(), Column{Name: "part"}, Column{Name: "episodes", Right: true, Rank: 1},
-			Column{Name: "strict", Right: true}, Column{Name: "matched", Right: true, Rank: 3}, Column{Name: "lenient", Right: true}),
+			Column{Name: "strict", Right: true}, Column{Name: "matched", Right: true, Rank: 3}, Column{Name: "lenient",
+				Right: true}),
 		Notes: []string{"strict: by the leaderboard's rules. matched: with the best assignment of parallel calls. lenient: with other " +
 			"spellings of a value. Then mistakes by class, and in brackets how many of them lenient matching forgives."},
 	}

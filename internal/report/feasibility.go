@@ -26,7 +26,8 @@ const (
 
 // ExplainedOf assesses an explanation by what is known to be missing. shown are the tools and the task as the agent met
 // them.
-func ExplainedOf(lack *suite.Lack, tools []*task.Tool, shown *task.Task, explanation string, opinions map[string]bool) *Explained {
+func ExplainedOf(lack *suite.Lack, tools []*task.Tool, shown *task.Task, explanation string,
+	opinions map[string]bool) *Explained {
 	known := grade.Lack{Request: shown.Question(), Shown: tools, Tools: lack.Tools}
 	var kinds []string
 	if len(lack.Tools) > 0 {
@@ -235,7 +236,8 @@ func (m *material) judgedBeside(g *styled, protocol string) (*styled, string) {
 	var others []*styled
 	for i := range m.groups {
 		o := &m.groups[i]
-		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Protocol != protocol || o.subject.Arm != g.subject.Arm {
+		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Protocol != protocol ||
+			o.subject.Arm != g.subject.Arm {
 			continue
 		}
 		if o.run == g.run {

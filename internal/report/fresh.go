@@ -11,9 +11,12 @@ import (
 // freshTable holds success on fresh worlds against success on the published databases, paired by task: an agent that
 // read the published answers somewhere is better there, one that finds them out is not.
 func (m *material) freshTable() *Table {
-	t := &Table{Columns: append(groupColumns(), nameColumn("labels", "labels"), column("world", 0, "world"), nameColumn("condition", "condition"),
-		column("tasks", 0, "tasks"), column("published", 0, "published"), column("fresh", 0, "fresh"), column("gap", 0, "gap"),
-		column("95 % interval", 1, intervalKeys("gap_ci95")...), column("lost", 2, "lost"), column("gained", 2, "gained"), column("McNemar p", 3, "mcnemar_p"))}
+	t := &Table{Columns: append(groupColumns(), nameColumn("labels", "labels"), column("world", 0, "world"),
+		nameColumn("condition", "condition"),
+		column("tasks", 0, "tasks"), column("published", 0, "published"), column("fresh", 0, "fresh"),
+		column("gap", 0, "gap"),
+		column("95 % interval", 1, intervalKeys("gap_ci95")...), column("lost", 2, "lost"), column("gained", 2, "gained"),
+		column("McNemar p", 3, "mcnemar_p"))}
 	t.Notes = []string{
 		"gap: success on the published databases less success on the fresh world, in percentage points, over the tasks that have both, a task counting once. What is not " +
 			"explained by chance was remembered, not found out. lost: right in most episodes on the published database and not on the fresh world; " +
@@ -95,7 +98,8 @@ func (m *material) publishedOf(g *styled) map[[2]string][]Row {
 	rows := map[[2]string][]Row{}
 	for i := range m.groups {
 		o := &m.groups[i]
-		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Protocol != g.subject.Protocol || o.subject.Arm != arm.String() ||
+		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Protocol != g.subject.Protocol ||
+			o.subject.Arm != arm.String() ||
 			m.sets[o.run].Suite.Manifest.Digest != m.sets[g.run].Suite.Manifest.Digest || m.labels(o) != m.labels(g) {
 			continue
 		}

@@ -52,7 +52,8 @@ type setting struct {
 func settingOf(r *Row) (world, request string, struck, ok bool) {
 	specification := r.Condition
 	if struck = r.Strike != nil; struck {
-		if r.Strike.Variant != condition.VariantFault || len(r.Strike.Kinds) != 1 || r.Strike.Kinds[0] != conditionFirstTried {
+		if r.Strike.Variant != condition.VariantFault || len(r.Strike.Kinds) != 1 ||
+			r.Strike.Kinds[0] != conditionFirstTried {
 			return "", "", true, false
 		}
 		specification = r.Strike.Beside
@@ -227,26 +228,31 @@ func (m *material) ratesOf(t *Table, wanted func(*styled, *setting) bool, more f
 // openTable is Hell or High Water's table 1.
 func (m *material) openTable() *Table {
 	t := &Table{Columns: append(settingColumns(), errorColumns()...), Notes: []string{rateNote}}
-	return m.ratesOf(t, func(_ *styled, s *setting) bool { return isOpen(s.world) && s.request == "" }, nil).orNone("it takes " + needsOpen)
+	return m.ratesOf(t, func(_ *styled, s *setting) bool { return isOpen(s.world) && s.request == "" },
+		nil).orNone("it takes " + needsOpen)
 }
 
 // closedFigure is the data of figure 3: a line for each number of tools shown.
 func (m *material) closedFigure() *Table {
-	t := &Table{Columns: append(append(settingColumns(), column("tools", 0, "tools")), errorColumns()...), Notes: []string{rateNote}}
+	t := &Table{Columns: append(append(settingColumns(), column("tools", 0, "tools")), errorColumns()...),
+		Notes: []string{rateNote}}
 	more := func(l *line, _ *styled, s *setting) { l.count("tools", s.tools()) }
-	return m.ratesOf(t, func(_ *styled, s *setting) bool { return s.tools() > 0 && s.request == "" }, more).orNone("it takes " + needsClosed)
+	return m.ratesOf(t, func(_ *styled, s *setting) bool { return s.tools() > 0 && s.request == "" },
+		more).orNone("it takes " + needsClosed)
 }
 
 // sizeFigure is the data of figure 4: a line for each size of a model.
 func (m *material) sizeFigure() *Table {
-	t := &Table{Columns: append(append(settingColumns(), nameColumn("size", "size"), column("parameters", 2, "parameters")), errorColumns()...), Notes: []string{rateNote}}
+	t := &Table{Columns: append(append(settingColumns(), nameColumn("size", "size"), column("parameters", 2,
+		"parameters")), errorColumns()...), Notes: []string{rateNote}}
 	sized := func(g *styled, s *setting) bool {
 		return s.world != "" && s.request == "" && m.sets[g.run].Labels[labelSize] != ""
 	}
 	m.ratesOf(t, sized, func(l *line, g *styled, _ *setting) {
 		size := m.sets[g.run].Labels[labelSize]
 		l.text("size", size)
-		l.value("parameters", parameters(size), func(v *float64) string { return strconv.FormatFloat(*v, 'g', 4, 64) }, "the size is no number")
+		l.value("parameters", parameters(size), func(v *float64) string { return strconv.FormatFloat(*v, 'g', 4, 64) },
+			"the size is no number")
 	})
 	t.sortBy(func(a, b map[string]any) int {
 		text := func(r map[string]any, key string) string { s, _ := r[key].(string); return s }
@@ -301,11 +307,12 @@ func parameters(size string) *float64 {
 // requestTable is table 4: success with the request as it is and with more or less said, without and with errors, and
 // beside each success on the same tasks, in the same world, with the request as it is.
 func (m *material) requestTable() *Table {
-	t := &Table{Columns: append(append(settingColumns(), nameColumn("request", "request")), errorColumns()...), Notes: []string{
-		rateNote, "request: how it was changed. as asked: success on the same tasks, in the same world, with the request as it is, over the tasks that have " +
-			"both; gain: what the change adds to it, in percentage points; p is McNemar's exact test on these pairs. Where a detail is missing and " +
-			"nobody can be asked, declining is right.",
-	}}
+	t := &Table{Columns: append(append(settingColumns(), nameColumn("request", "request")), errorColumns()...),
+		Notes: []string{
+			rateNote, "request: how it was changed. as asked: success on the same tasks, in the same world, with the request as it is, over the tasks that have " +
+				"both; gain: what the change adds to it, in percentage points; p is McNemar's exact test on these pairs. Where a detail is missing and " +
+				"nobody can be asked, declining is right.",
+		}}
 	for _, side := range []struct{ name, key string }{{"N", "plain"}, {"Y", "plain_struck"}} {
 		t.Columns = append(t.Columns, column("as asked "+side.name, 1, side.key), column("gain", 1, side.key+"_gain"),
 			column("McNemar p", 2, side.key+"_p"))
@@ -414,11 +421,13 @@ func failures(rows []Row) (counts map[string]int, n int) {
 
 // openFailureTable is table 2, closedFailureTable table 3, where no tool has to be found.
 func (m *material) openFailureTable() *Table {
-	return m.failureTable(func(s *setting) bool { return isOpen(s.world) }, grade.FailureClasses()).orNone("it takes " + needsOpen)
+	return m.failureTable(func(s *setting) bool { return isOpen(s.world) }, grade.FailureClasses()).orNone("it takes " +
+		needsOpen)
 }
 
 func (m *material) closedFailureTable() *Table {
-	return m.failureTable(func(s *setting) bool { return s.tools() > 0 }, grade.FailureClasses()[1:]).orNone("it takes " + needsClosed)
+	return m.failureTable(func(s *setting) bool { return s.tools() > 0 }, grade.FailureClasses()[1:]).orNone("it takes " +
+		needsClosed)
 }
 
 // backupTable is table 5: success by the number of calls of the backup plan.
@@ -512,12 +521,16 @@ func (g *styled) stays() []*stay {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(known), func(a, b *stay) int { return cmp.Or(compareWorlds(a.world, b.world), cmp.Compare(a.side, b.side)) })
+	return slices.SortedFunc(maps.Values(known), func(a, b *stay) int {
+		return cmp.Or(compareWorlds(a.world, b.world),
+			cmp.Compare(a.side, b.side))
+	})
 }
 
 // turnsFigure is the data of figure 5: how many episodes took how many turns.
 func (m *material) turnsFigure() *Table {
-	t := &Table{Columns: append(settingColumns(), nameColumn("episodes", "side"), column("turns", 0, "turns"), column("number", 0, "episodes"), column("share", 0, "share"))}
+	t := &Table{Columns: append(settingColumns(), nameColumn("episodes", "side"), column("turns", 0, "turns"),
+		column("number", 0, "episodes"), column("share", 0, "share"))}
 	for i := range m.groups {
 		g := &m.groups[i]
 		for _, s := range g.stays() {
@@ -540,12 +553,14 @@ func (m *material) turnsFigure() *Table {
 
 // staysTable sums figure 5 up: the distribution of turns, and how episodes ended.
 func (m *material) staysTable() *Table {
-	t := &Table{Columns: append(settingColumns(), nameColumn("episodes", "side"), column("valid", 0, "valid"), column("mean turns", 0, "turns"))}
+	t := &Table{Columns: append(settingColumns(), nameColumn("episodes", "side"), column("valid", 0, "valid"),
+		column("mean turns", 0, "turns"))}
 	quantiles := []int{5, 25, 50, 75, 95}
 	for _, q := range quantiles {
 		t.Columns = append(t.Columns, column(fmt.Sprintf("p%d", q), 1, fmt.Sprintf("turns_p%d", q)))
 	}
-	t.Columns = append(t.Columns, column("gave up", 0, "gave_up"), column("answered", 0, "answered"), column("out of budget", 0, "out_of_budget"))
+	t.Columns = append(t.Columns, column("gave up", 0, "gave_up"), column("answered", 0, "answered"),
+		column("out of budget", 0, "out_of_budget"))
 	t.Notes = []string{
 		"gave up: declined, or stopped without an act, before the budget was spent; out of budget: it was spent; answered: all others. Quantiles are " +
 			"the least number of turns that so many per cent of the episodes do not exceed.",

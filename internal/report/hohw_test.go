@@ -19,7 +19,8 @@ import (
 // plan of one call, else of two. The n-th takes n turns.
 func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 	classes := map[string]string{
-		"s": grade.FailureSearch, "i": grade.FailureIdentification, "c": grade.FailureChaining, "t": grade.FailureToolUse, "r": grade.FailureReporting,
+		"s": grade.FailureSearch, "i": grade.FailureIdentification, "c": grade.FailureChaining, "t": grade.FailureToolUse,
+		"r": grade.FailureReporting,
 	}
 	specification := world
 	if strike != nil {
@@ -33,7 +34,8 @@ func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 		}
 		task := fmt.Sprintf("t-%d", i)
 		g := grade.Grade{
-			Episode: strings.Join([]string{task, agent, arm, specification}, " "), Task: task, Instance: task + "/" + specification, Agent: agent, Arm: arm,
+			Episode: strings.Join([]string{task, agent, arm, specification}, " "), Task: task, Instance: task + "/" +
+				specification, Agent: agent, Arm: arm,
 			Valid: letter != "x", Success: letter == "S", Outcome: grade.OutcomeWrong, Turns: i + 1,
 		}
 		switch {
@@ -106,26 +108,32 @@ func TestHellOrHighWater(t *testing.T) {
 	holds(t, one("hohw-2", map[string]string{"errors": "N"}), map[string]any{
 		"failures": 3, "search": 1. / 3, "identification": 1. / 3, "chaining": 0.0, "tool_use": 0.0, "reporting": 1. / 3,
 	})
-	holds(t, one("hohw-2", map[string]string{"errors": "Y"}), map[string]any{"failures": 3, "search": 1. / 3, "identification": 1. / 3, "chaining": 1. / 3})
+	holds(t, one("hohw-2", map[string]string{"errors": "Y"}), map[string]any{"failures": 3, "search": 1. / 3,
+		"identification": 1. / 3, "chaining": 1. / 3})
 	holds(t, one("hohw-3", map[string]string{"world": "closed-world:9"}), map[string]any{
 		"failures": 4, "identification": 0.25, "chaining": 0.25, "tool_use": 0.25, "reporting": 0.25,
 	})
-	holds(t, one("hohw-4", map[string]string{"request": "drop-detail"}), map[string]any{"clean": 1. / 3, "clean_valid": 3, "plain": 1.0})
+	holds(t, one("hohw-4", map[string]string{"request": "drop-detail"}), map[string]any{"clean": 1. / 3, "clean_valid": 3,
+		"plain": 1.0})
 	// Of the tasks 0, 1, 2 and 4: without errors 3 are right as asked, and 2 of these are lost; with errors 2, one lost
 	// and one gained.
 	holds(t, one("hohw-4", map[string]string{"request": "disambiguate", "world": "open-world"}), map[string]any{
 		"clean": 0.25, "clean_valid": 4, "struck": 0.5, "struck_valid": 4, "decrease": -1.0, "tasks": 4,
-		"plain": 0.75, "plain_gain": -0.5, "plain_p": 0.5, "plain_struck": 0.5, "plain_struck_gain": 0.0, "plain_struck_p": 1.0,
+		"plain": 0.75, "plain_gain": -0.5, "plain_p": 0.5, "plain_struck": 0.5, "plain_struck_gain": 0.0,
+		"plain_struck_p": 1.0,
 	})
-	holds(t, one("hohw-5", nil), map[string]any{"single_valid": 2, "multi_valid": 4, "single": 0.0, "multi": 0.75, "unstruck_valid": 0})
-	if figure := named(t, "hohw-fig-3", set); len(figure.Records) != 2 || figure.Records[0]["tools"] != 9 || figure.Records[1]["tools"] != 81 {
+	holds(t, one("hohw-5", nil), map[string]any{"single_valid": 2, "multi_valid": 4, "single": 0.0, "multi": 0.75,
+		"unstruck_valid": 0})
+	if figure := named(t, "hohw-fig-3", set); len(figure.Records) != 2 || figure.Records[0]["tools"] != 9 ||
+		figure.Records[1]["tools"] != 81 {
 		t.Errorf("figure 3 has not 9 and 81 tools in their order: %v", figure.Records)
 	}
 	// Turns of the right ones in the open world: 1, 2, 3; of the wrong ones 4, 5, 7.
 	holds(t, one("hohw-turns", map[string]string{"world": "open-world", "side": sideWrong}), map[string]any{
 		"valid": 3, "turns": 16. / 3, "turns_p5": 4, "turns_p50": 5, "turns_p95": 7, "gave_up": 0.0, "answered": 1.0,
 	})
-	holds(t, one("hohw-fig-5", map[string]string{"world": "open-world", "side": sideWrong, "turns": "5"}), map[string]any{"episodes": 1, "share": 1. / 3})
+	holds(t, one("hohw-fig-5", map[string]string{"world": "open-world", "side": sideWrong, "turns": "5"}),
+		map[string]any{"episodes": 1, "share": 1. / 3})
 }
 
 func TestGivingUpWithDistractorsOnly(t *testing.T) {
@@ -138,8 +146,10 @@ func TestGivingUpWithDistractorsOnly(t *testing.T) {
 	}
 	control[4].Grade.Outcome = grade.OutcomeDeclined
 	table := named(t, "hohw-turns", experiment("run", nil, hopeless, control))
-	holds(t, only(t, table, map[string]string{"side": sideDistractors}), map[string]any{"gave_up": 0.6, "answered": 0.2, "out_of_budget": 0.2})
-	holds(t, only(t, table, map[string]string{"side": sideControl}), map[string]any{"gave_up": 0.2, "answered": 0.8, "out_of_budget": 0.0})
+	holds(t, only(t, table, map[string]string{"side": sideDistractors}), map[string]any{"gave_up": 0.6, "answered": 0.2,
+		"out_of_budget": 0.2})
+	holds(t, only(t, table, map[string]string{"side": sideControl}), map[string]any{"gave_up": 0.2, "answered": 0.8,
+		"out_of_budget": 0.0})
 }
 
 func TestSizesStandInTheirOrder(t *testing.T) {
@@ -230,7 +240,8 @@ func TestFleissAgreesWithCountingPairs(t *testing.T) {
 }
 
 func TestKappaTakesWhatAllAgentsDid(t *testing.T) {
-	set := experiment("run", nil, outcomes("a", "open-world", "", nil, "SSssx"), outcomes("b", "open-world", "", nil, "SsSsSS"))
+	set := experiment("run", nil, outcomes("a", "open-world", "", nil, "SSssx"), outcomes("b", "open-world", "", nil,
+		"SsSsSS"))
 	holds(t, only(t, named(t, "hohw-kappa", set), nil), map[string]any{
 		"agents": 2, "instances": 4, "all_right": 1, "none_right": 1, "agreement": 0.5, "kappa": 0.0, "raters": "a, b",
 	})
@@ -248,7 +259,8 @@ func TestFreshWorldsArePairedByTask(t *testing.T) {
 	if r := only(t, table, map[string]string{"agent": "c"}); r["gap"] != nil || r["tasks"] != 0 {
 		t.Errorf("an agent that was never run on the published databases has a gap: %v", r)
 	}
-	if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes, "after does without 3 instances on its fresh worlds: empty 2, same 1.") {
+	if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes,
+		"after does without 3 instances on its fresh worlds: empty 2, same 1.") {
 		t.Errorf("what was left out is not told: %s", notes)
 	}
 }

@@ -95,8 +95,10 @@ func (g *styled) shotLine(at facet) *line {
 
 func shotColumns() []Column {
 	return []Column{
-		nameColumn("condition", "condition"), nameColumn("corpus", "corpus"), nameColumn("style", "style"), nameColumn("run", "run"),
-		nameColumn("agent", "agent"), nameColumn("protocol", "protocol"), column("shots", 0, "shots"), nameColumn("hints", "arm"),
+		nameColumn("condition", "condition"), nameColumn("corpus", "corpus"), nameColumn("style", "style"),
+		nameColumn("run", "run"),
+		nameColumn("agent", "agent"), nameColumn("protocol", "protocol"), column("shots", 0, "shots"),
+		nameColumn("hints", "arm"),
 	}
 }
 
@@ -156,13 +158,17 @@ func isPolicy(g *styled) bool {
 
 // feasibleTable is table 2: by condition, examples and agent. Policies stand beside models, to calibrate them.
 func (m *material) feasibleTable() *Table {
-	return m.judgedTable(needsFeasible, func(g *styled) bool { return isPolicy(g) || g.subject.Protocol == protocolFeasible })
+	return m.judgedTable(needsFeasible, func(g *styled) bool {
+		return isPolicy(g) ||
+			g.subject.Protocol == protocolFeasible
+	})
 }
 
 // promptingTable is table 7 and figure 5: at once, after reasoning, after Structured Verification; without examples.
 func (m *material) promptingTable() *Table {
 	return m.judgedTable(needsPrompting, func(g *styled) bool {
-		return slices.Contains([]string{protocolFeasible, protocolFeasibleThought, protocolFeasibleVerify}, g.subject.Protocol) &&
+		return slices.Contains([]string{protocolFeasible, protocolFeasibleThought, protocolFeasibleVerify},
+			g.subject.Protocol) &&
 			armOf(g.subject.Arm).Shots == 0
 	})
 }
@@ -170,8 +176,9 @@ func (m *material) promptingTable() *Table {
 // humanTable is table 3: a person, by condition and over all of them.
 func (m *material) humanTable() *Table {
 	t := &Table{
-		Columns: append([]Column{nameColumn("condition", "condition"), nameColumn("run", "run"), nameColumn("agent", "agent")}, verdictColumns()...),
-		Notes:   []string{verdictNote},
+		Columns: append([]Column{nameColumn("condition", "condition"), nameColumn("run", "run"),
+			nameColumn("agent", "agent")}, verdictColumns()...),
+		Notes: []string{verdictNote},
 	}
 	m.overCorpora(t, true, func(g *styled) bool { return g.subject.Agent == agentHuman })
 	return t.orNone("it takes " + needsHuman)
@@ -180,8 +187,9 @@ func (m *material) humanTable() *Table {
 // familyTable is table 8, where models of one family stand side by side: by condition, all corpora and styles together.
 func (m *material) familyTable() *Table {
 	t := &Table{
-		Columns: append([]Column{nameColumn("condition", "condition"), nameColumn("run", "run"), nameColumn("agent", "agent")}, verdictColumns()...),
-		Notes:   []string{verdictNote},
+		Columns: append([]Column{nameColumn("condition", "condition"), nameColumn("run", "run"),
+			nameColumn("agent", "agent")}, verdictColumns()...),
+		Notes: []string{verdictNote},
 	}
 	m.overCorpora(t, false, func(g *styled) bool {
 		return isPolicy(g) || g.subject.Protocol == protocolFeasible && armOf(g.subject.Arm).Shots == 0
@@ -212,7 +220,8 @@ func (m *material) overCorpora(t *Table, overall bool, which func(*styled) bool)
 		t.left(&j)
 	}
 	keys := slices.SortedFunc(maps.Keys(sums), func(a, b key) int {
-		return cmp.Or(cmp.Compare(one(a.condition == conditionAll), one(b.condition == conditionAll)), cmp.Compare(a.condition, b.condition),
+		return cmp.Or(cmp.Compare(one(a.condition == conditionAll), one(b.condition == conditionAll)),
+			cmp.Compare(a.condition, b.condition),
 			cmp.Compare(a.agent, b.agent), cmp.Compare(a.run, b.run), cmp.Compare(a.arm, b.arm))
 	})
 	starred := false
@@ -231,7 +240,8 @@ func (m *material) overCorpora(t *Table, overall bool, which func(*styled) bool)
 func (m *material) implicitTable() *Table {
 	t := &Table{
 		Columns: slices.Concat(shotColumns(), verdictColumns(), []Column{
-			column("agreement", 0, "agreement"), column("95 % interval", 4, intervalKeys("agreement_ci95")...), column("judged twice", 7, "agreement_instances"),
+			column("agreement", 0, "agreement"), column("95 % interval", 4, intervalKeys("agreement_ci95")...),
+			column("judged twice", 7, "agreement_instances"),
 		}),
 		Notes: []string{verdictNote, "agreement: the share of instances on which a free reply shows what the same agent says under " +
 			protocolFeasible + " without examples (the paper's Corr.)."},
@@ -254,7 +264,8 @@ func (m *material) implicitTable() *Table {
 }
 
 // agreement adds a share of clusters with its interval, and over how much it is.
-func (t *Table) agreement(l *line, key, count string, of map[string]cluster, o Options, names []string, why string, starred *bool) {
+func (t *Table) agreement(l *line, key, count string, of map[string]cluster, o Options, names []string, why string,
+	starred *bool) {
 	l.share(key, ratio(of), why)
 	ci, method := interval(of, 0, o, names)
 	l.interval(key+"_ci95", ci, method, plain)
@@ -303,7 +314,8 @@ func (m *material) feedbackTable() *Table {
 		arm.Scenario = ""
 		byTrial, trials := g.byTrial()
 		for _, p := range m.pairings(g.run)[g.style] {
-			k := key{facet{p.condition, p.corpus}, g.style, m.sets[g.run].Suite.Manifest.Digest, g.subject.Run, g.subject.Agent, arm.String()}
+			k := key{facet{p.condition, p.corpus}, g.style, m.sets[g.run].Suite.Manifest.Digest, g.subject.Run, g.subject.Agent,
+				arm.String()}
 			for at, s := range scenarios {
 				instance := p.complete
 				if s.incomplete {
@@ -436,14 +448,17 @@ func (t *Table) explained(l *line, rows []*Row, judge string, o Options, names [
 	l.share("not_named", share(float64(unnamed), assessed), why)
 	l.text("judge", judge)
 	t.agreement(l, "judge_explained", "judge_opinions", judged, o, append(slices.Clone(names), "judge"), whyJudge, starred)
-	t.agreement(l, "judge_agreement", "judge_compared", agreed, o, append(slices.Clone(names), "agreement"), whyJudge, starred)
+	t.agreement(l, "judge_agreement", "judge_compared", agreed, o, append(slices.Clone(names), "agreement"), whyJudge,
+		starred)
 }
 
 // incompleteTable is table 1: what the incomplete instances are, as agents are shown them.
 func (m *material) incompleteTable() *Table {
 	t := &Table{
-		Columns: append([]Column{nameColumn("suite", "suite"), nameColumn("condition", "condition"), nameColumn("corpus", "corpus"), nameColumn("style", "style")},
-			column("instances", 0, "instances"), column("paired", 0, "paired"), column("turns", 0, "average_turns"), column("tools", 0, "average_tools"),
+		Columns: append([]Column{nameColumn("suite", "suite"), nameColumn("condition", "condition"),
+			nameColumn("corpus", "corpus"), nameColumn("style", "style")},
+			column("instances", 0, "instances"), column("paired", 0, "paired"), column("turns", 0, "average_turns"),
+			column("tools", 0, "average_tools"),
 			column("words an utterance", 0, "average_words"), column("characters a tool", 0, "average_characters")),
 		Notes: []string{"turns, tools: means over the instances. words an utterance: over the messages of their conversations. characters a tool: " +
 			"of its specification as models are shown it, over the tools of all instances."},
@@ -495,7 +510,8 @@ func (m *material) incompleteTable() *Table {
 			add(in, 0)
 		}
 		keys := slices.SortedFunc(maps.Keys(counts), func(a, b key) int {
-			return cmp.Or(cmp.Compare(a.condition, b.condition), cmp.Compare(a.corpus, b.corpus), compareStyles(a.style, b.style))
+			return cmp.Or(cmp.Compare(a.condition, b.condition), cmp.Compare(a.corpus, b.corpus), compareStyles(a.style,
+				b.style))
 		})
 		for _, k := range keys {
 			c := counts[k]
@@ -546,7 +562,8 @@ func specificationOf(t *task.Tool) string {
 // breadthTable is table 4: how broad the incomplete instances of each suite are.
 func (m *material) breadthTable() *Table {
 	t := &Table{
-		Columns: []Column{nameColumn("suite", "suite"), column("domains", 0, "domains"), column("tools", 0, "tools"), column("examples", 0, "examples")},
+		Columns: []Column{nameColumn("suite", "suite"), column("domains", 0, "domains"), column("tools", 0, "tools"),
+			column("examples", 0, "examples")},
 		Notes: []string{"domains: databases with an incomplete instance; of tools that cannot be run, the categories that their corpus gives " +
 			"them, or its parts. tools: different ones that are shown there. examples: incomplete instances."},
 	}
@@ -614,9 +631,11 @@ func identityOf(t *task.Tool) string {
 // What single tables take.
 const (
 	needsFeasible  = needsPairs + ": policies, or the protocol " + protocolFeasible
-	needsPrompting = needsPairs + ": the protocols " + protocolFeasible + ", " + protocolFeasibleThought + " and " + protocolFeasibleVerify
-	needsHuman     = needsPairs + ": --agent " + agentHuman
-	needsImplicit  = needsPairs + ": the protocol " + protocolFreeForm + "; for the agreement, the same agent under " + protocolFeasible
-	needsFeedback  = needsPairs + ": the protocol " + protocolFeedback
-	needsExplain   = needsPairs + ": the protocol " + protocolExplain + "; for judges, --judge PROVIDER/NAME"
+	needsPrompting = needsPairs + ": the protocols " + protocolFeasible + ", " + protocolFeasibleThought + " and " +
+		protocolFeasibleVerify
+	needsHuman    = needsPairs + ": --agent " + agentHuman
+	needsImplicit = needsPairs + ": the protocol " + protocolFreeForm + "; for the agreement, the same agent under " +
+		protocolFeasible
+	needsFeedback = needsPairs + ": the protocol " + protocolFeedback
+	needsExplain  = needsPairs + ": the protocol " + protocolExplain + "; for judges, --judge PROVIDER/NAME"
 )

@@ -23,7 +23,8 @@ func incomplete(n int) *suite.Suite {
 	for _, style := range []string{"func", "rest"} {
 		for _, name := range []string{"one", "two", "three"} {
 			s.Tools[style] = append(s.Tools[style], &task.Tool{
-				Name: name, Style: style, Database: "harbour", Description: "Does " + name + ".", Parameters: &task.Schema{Types: []string{"object"}},
+				Name: name, Style: style, Database: "harbour", Description: "Does " + name + ".",
+				Parameters: &task.Schema{Types: []string{"object"}},
 			})
 		}
 		for i := range n {
@@ -31,7 +32,8 @@ func incomplete(n int) *suite.Suite {
 			id := fmt.Sprintf("%s-%02d", style, i)
 			s.Tasks = append(s.Tasks, &task.Task{
 				ID: id, Style: style, Corpus: corpus, Database: "harbour",
-				Messages: []task.Message{{Role: "user", Content: "How many ships?"}, {Role: "assistant", Content: "Where?"}, {Role: "user", Content: "In Oslo."}},
+				Messages: []task.Message{{Role: "user", Content: "How many ships?"}, {Role: "assistant", Content: "Where?"},
+					{Role: "user", Content: "In Oslo."}},
 			})
 			add := func(kind, role string, kit []string, conditions ...condition.Condition) {
 				s.Instances = append(s.Instances, &suite.Instance{
@@ -39,7 +41,8 @@ func incomplete(n int) *suite.Suite {
 				})
 			}
 			add("clean", condition.RoleClean, nil)
-			add("few", condition.RoleHopeless, []string{"two"}, condition.Condition{Name: "few", Parameters: json.RawMessage(`{"tool":"one"}`)})
+			add("few", condition.RoleHopeless, []string{"two"}, condition.Condition{Name: "few",
+				Parameters: json.RawMessage(`{"tool":"one"}`)})
 			add("control", condition.RoleClean, []string{"one", "two"},
 				condition.Condition{Name: "few", Parameters: json.RawMessage(`{"tool":"one","variant":"control"}`)})
 			if i%3 != 0 {
@@ -52,7 +55,8 @@ func incomplete(n int) *suite.Suite {
 
 // asked gives the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no,
 // "" for no judgement, or invalid.
-func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(in *suite.Instance, trial int) string) []Row {
+func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(in *suite.Instance,
+	trial int) string) []Row {
 	var rows []Row
 	for _, in := range s.Instances {
 		for trial := range trials {
@@ -280,11 +284,14 @@ func TestIncompleteConditions(t *testing.T) {
 	set := Set{Name: "run", Suite: s, Rows: append(rows, explained...)}
 
 	t1 := ictTable(t, "ict-1", set)
-	if r := recordOf(t, t1, map[string]any{"condition": "few", "corpus": "near", "style": "rest"}); r["instances"] != 3 || r["paired"] != 3 ||
-		r["average_turns"] != 3.0 || r["average_tools"] != 1.0 || r["average_words"] != 2.0 || r["average_characters"].(float64) < 40 {
+	if r := recordOf(t, t1, map[string]any{"condition": "few", "corpus": "near", "style": "rest"}); r["instances"] != 3 ||
+		r["paired"] != 3 ||
+		r["average_turns"] != 3.0 || r["average_tools"] != 1.0 || r["average_words"] != 2.0 ||
+		r["average_characters"].(float64) < 40 {
 		t.Errorf("ict-1: %v", r)
 	}
-	if r := recordOf(t, ictTable(t, "ict-4", set), map[string]any{"suite": "harbours"}); r["domains"] != 1 || r["tools"] != 6 || r["examples"] != 12+8 {
+	if r := recordOf(t, ictTable(t, "ict-4", set), map[string]any{"suite": "harbours"}); r["domains"] != 1 ||
+		r["tools"] != 6 || r["examples"] != 12+8 {
 		t.Errorf("ict-4: %v", r)
 	}
 	t2 := ictTable(t, "ict-2", set)
@@ -306,18 +313,21 @@ func TestIncompleteConditions(t *testing.T) {
 		t.Errorf("ict-2: %v", r)
 	}
 	t3 := ictTable(t, "ict-3", set)
-	if r := recordOf(t, t3, map[string]any{"condition": conditionAll}); r["pairs"] != 20 || r["no_to_incomplete"] != 1.0 || r["no_to_complete"] != 2.0/20 {
+	if r := recordOf(t, t3, map[string]any{"condition": conditionAll}); r["pairs"] != 20 || r["no_to_incomplete"] != 1.0 ||
+		r["no_to_complete"] != 2.0/20 {
 		t.Errorf("ict-3: %v", r)
 	}
 	t5 := ictTable(t, "ict-5", set)
-	if r := recordOf(t, t5, few); r["accuracy"].(float64) != 5.0/6 || r["agreement"].(float64) != 5.0/6 || r["agreement_instances"] != 6 {
+	if r := recordOf(t, t5, few); r["accuracy"].(float64) != 5.0/6 || r["agreement"].(float64) != 5.0/6 ||
+		r["agreement_instances"] != 6 {
 		t.Errorf("ict-5: %v", r)
 	}
 	lonely := recordOf(t, t5, with(few, "agent", "lonely"))
 	if why := lonely[missingKey].(map[string]string)["agreement"]; lonely["agreement"] != nil || why != "no feasible run" {
 		t.Errorf("ict-5: %v", lonely)
 	}
-	if r := recordOf(t, ictTable(t, "ict-6", set), few); r["incomplete_error"] != 1.0 || r["incomplete_invented"] != 0.0 || r["complete_error"] != 0.0 ||
+	if r := recordOf(t, ictTable(t, "ict-6", set), few); r["incomplete_error"] != 1.0 || r["incomplete_invented"] != 0.0 ||
+		r["complete_error"] != 0.0 ||
 		r["incomplete_invented_episodes"] != 3 {
 		t.Errorf("ict-6: %v", r)
 	}
@@ -328,11 +338,13 @@ func TestIncompleteConditions(t *testing.T) {
 	if len(t7.Records) != 3*2*2*2 {
 		t.Errorf("ict-7 has %d lines:\n%s", len(t7.Records), t7.Text(Terminal{}))
 	}
-	if r := recordOf(t, ictTable(t, "ict-8", set), map[string]any{"condition": "few", "agent": "m"}); r["pairs"] != 12 || r["accuracy"] != 1.0 {
+	if r := recordOf(t, ictTable(t, "ict-8", set), map[string]any{"condition": "few", "agent": "m"}); r["pairs"] != 12 ||
+		r["accuracy"] != 1.0 {
 		t.Errorf("ict-8: %v", r)
 	}
 	t9 := ictTable(t, "ict-9", set)
-	if r := recordOf(t, t9, with(few, "judge", "p/judge")); r["detected"] != 3 || r["explained"].(float64) != 2.0/3 || r["something_else"] != 1.0/3 ||
+	if r := recordOf(t, t9, with(few, "judge", "p/judge")); r["detected"] != 3 || r["explained"].(float64) != 2.0/3 ||
+		r["something_else"] != 1.0/3 ||
 		r["judge_explained"].(float64) != 2.0/3 || r["judge_agreement"].(float64) != 1.0/3 || r["judge_compared"] != 3 {
 		t.Errorf("ict-9: %v", r)
 	}
@@ -350,7 +362,8 @@ func TestIncompleteConditions(t *testing.T) {
 		if one, many := ictTable(t, name, set).Text(Terminal{}), ictTable(t, name, spread...).Text(Terminal{}); one != many {
 			t.Errorf("%s: one run gives\n%s\nand many give\n%s", name, one, many)
 		}
-		if empty := ictTable(t, name, Set{Name: "x", Suite: &suite.Suite{}}); len(empty.Records) != 0 || !strings.Contains(empty.Notes[0], "Nothing to show") {
+		if empty := ictTable(t, name, Set{Name: "x", Suite: &suite.Suite{}}); len(empty.Records) != 0 ||
+			!strings.Contains(empty.Notes[0], "Nothing to show") {
 			t.Errorf("%s of nothing: %v", name, empty.Notes)
 		}
 	}
@@ -361,15 +374,18 @@ func TestIncompleteConditions(t *testing.T) {
 func TestBreadthOfToolsThatCannotBeRun(t *testing.T) {
 	s := &suite.Suite{Tools: map[string][]*task.Tool{}}
 	for i, document := range []string{
-		`{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Tides"}`, `description = "x"`, ``,
+		`{"category_name":"Ports","api_name":"depth"}`, `{"category_name":"Ports","api_name":"depth"}`,
+		`{"category_name":"Tides"}`, `description = "x"`, ``,
 	} {
 		id := fmt.Sprintf("q%d", i)
 		s.Tasks = append(s.Tasks, &task.Task{
-			ID: id, Style: task.StyleStatic, Corpus: "bench", Database: "bench." + id, Facets: map[string]string{"category": "G1"},
+			ID: id, Style: task.StyleStatic, Corpus: "bench", Database: "bench." + id,
+			Facets: map[string]string{"category": "G1"},
 		})
 		s.Instances = append(s.Instances, &suite.Instance{ID: id, Task: id, Role: condition.RoleHopeless})
 		s.Tools[task.StyleStatic] = append(s.Tools[task.StyleStatic], &task.Tool{
-			Name: []string{"depth", "depth", "tide", "x", "y"}[i], Style: task.StyleStatic, Database: "bench." + id, Document: document,
+			Name: []string{"depth", "depth", "tide", "x", "y"}[i], Style: task.StyleStatic, Database: "bench." + id,
+			Document: document,
 		})
 	}
 	r := ictTable(t, "ict-4", Set{Name: "x", Suite: s}).Records[0]
@@ -384,16 +400,19 @@ func TestExplainedOf(t *testing.T) {
 		Missing: []suite.Detail{{Argument: "harbour", Names: []string{"harbour", "port"}}},
 		Present: []suite.Detail{{Argument: "flag", Names: []string{"flag"}}},
 	}
-	shown := &task.Task{Messages: []task.Message{{Role: "user", Content: "Which ships in a certain harbour fly the flag of Panama?"}}}
+	shown := &task.Task{Messages: []task.Message{{Role: "user",
+		Content: "Which ships in a certain harbour fly the flag of Panama?"}}}
 	for explanation, want := range map[string]string{
-		"The port is not specified.": grade.ExplainedRight, "The flag is not specified.": grade.ExplainedOther, "No.": grade.ExplainedUnnamed,
+		"The port is not specified.": grade.ExplainedRight, "The flag is not specified.": grade.ExplainedOther,
+		"No.": grade.ExplainedUnnamed,
 	} {
 		if e := ExplainedOf(lack, nil, shown, explanation, nil); e.Known != want || e.Lack != LackDetail {
 			t.Errorf("%q: %+v", explanation, e)
 		}
 	}
 	lack.Tools = []*task.Tool{{Name: "tides", Description: "Lists tides."}}
-	if e := ExplainedOf(lack, nil, shown, "No tool lists tides, and the port is not given.", map[string]bool{"j": true}); e.Known != grade.ExplainedRight ||
+	if e := ExplainedOf(lack, nil, shown, "No tool lists tides, and the port is not given.",
+		map[string]bool{"j": true}); e.Known != grade.ExplainedRight ||
 		e.Lack != LackTool+"+"+LackDetail || !e.Opinions["j"] {
 		t.Errorf("%+v", e)
 	}

@@ -35,8 +35,10 @@ func fleiss(yes []int, raters int) (kappa, agreement *float64) {
 
 // kappaTable says whether agents fail on the same instances.
 func (m *material) kappaTable() *Table {
-	t := &Table{Columns: []Column{nameColumn("style", "style"), nameColumn("world", "world"), nameColumn("errors", "errors"),
-		column("agents", 0, "agents"), column("instances", 0, "instances"), column("all right", 2, "all_right"), column("none right", 2, "none_right"),
+	t := &Table{Columns: []Column{nameColumn("style", "style"), nameColumn("world", "world"),
+		nameColumn("errors", "errors"),
+		column("agents", 0, "agents"), column("instances", 0, "instances"), column("all right", 2, "all_right"),
+		column("none right", 2, "none_right"),
 		column("agreement", 1, "agreement"), column("Fleiss' kappa", 0, "kappa"), nameColumn("of", "raters")}}
 	t.Notes = []string{
 		"Over the instances of which every agent has a valid first trial, right or wrong. agreement: the share of pairs of agents that agree. 1: they " +
@@ -46,7 +48,8 @@ func (m *material) kappaTable() *Table {
 	verdicts := map[key]map[string]map[string]bool{} // by rater and instance
 	for i := range m.groups {
 		g := &m.groups[i]
-		rater := strings.Join(slices.DeleteFunc([]string{g.subject.Run, g.subject.Agent, g.subject.Protocol, g.subject.Arm}, func(s string) bool { return s == "" }), " ")
+		rater := strings.Join(slices.DeleteFunc([]string{g.subject.Run, g.subject.Agent, g.subject.Protocol, g.subject.Arm},
+			func(s string) bool { return s == "" }), " ")
 		for _, s := range g.settings() {
 			if s.world == "" || s.request != "" {
 				continue

@@ -122,12 +122,14 @@ func checkTable(t *testing.T, table *Table) {
 				t.Errorf("%s: %s is %v, missing because %q", table.Name, key, v, reason)
 			}
 			f, isShare := v.(float64)
-			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && !strings.HasPrefix(key, "extra_") && !strings.HasPrefix(key, "average_") && !strings.HasSuffix(key, "change") &&
+			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && !strings.HasPrefix(key, "extra_") &&
+				!strings.HasPrefix(key, "average_") && !strings.HasSuffix(key, "change") &&
 				!slices.Contains([]string{
 					"loops", "sequence_length", "slots_per_call", "budget", "turns", "calls", "tokens", "cost_usd",
 					"retries", "adaptations", "switches", "probes", "waits",
 				}, key) {
-				if strings.HasPrefix(key, "paired_difference") || strings.HasPrefix(key, "difference") || strings.HasPrefix(key, "gain") {
+				if strings.HasPrefix(key, "paired_difference") || strings.HasPrefix(key, "difference") || strings.HasPrefix(key,
+					"gain") {
 					low = -1
 				}
 				if f < low || f > 1 || math.IsNaN(f) {
@@ -176,14 +178,16 @@ func suiteOf(text string) *suite.Suite {
 		for i := range number("n") {
 			switch kind {
 			case "tools":
-				tool := &task.Tool{Name: fmt.Sprint(values["database"], "_", values["key"], "_", i), Style: values["style"], Database: values["database"]}
+				tool := &task.Tool{Name: fmt.Sprint(values["database"], "_", values["key"], "_", i), Style: values["style"],
+					Database: values["database"]}
 				if key := values["key"]; key != "" {
 					tool.Body = &task.Body{Fixed: map[string]any{"key_name": key}}
 				}
 				s.Tools[tool.Style] = append(s.Tools[tool.Style], tool)
 			case "task":
 				t := &task.Task{
-					ID: fmt.Sprint(values["style"], "-t", number("from")+i+1), Style: values["style"], Database: values["database"], Variant: values["variant"],
+					ID: fmt.Sprint(values["style"], "-t", number("from")+i+1), Style: values["style"], Database: values["database"],
+					Variant: values["variant"],
 				}
 				plan := task.Plan{}
 				for c := range number("calls") {
@@ -262,7 +266,8 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 			for i, protocol := range []string{"one-shot", "react", "sql", "tools"} {
 				line := fmt.Sprintf("%s style=%s protocol=%s n=12 right=%d intent=1/2/3 slots=1/3/3 proven=2/3/3 class=value_error stuck=2 same=1 budget=1",
 					agent, style, protocol, 3+i)
-				lines = append(lines, line, line+" condition=obfuscate", line+" condition=universe-size:25", line+" condition=universe-size:50",
+				lines = append(lines, line, line+" condition=obfuscate", line+" condition=universe-size:25",
+					line+" condition=universe-size:50",
 					line+" condition=surface:2", line+" condition=related-tools:3",
 					line+" arm=budget=0.5", line+" arm=start", line+" arm=start trial=1")
 			}
@@ -316,7 +321,8 @@ func TestNamedTableErrors(t *testing.T) {
 	s := suiteOf("task style=slot database=a n=1 calls=1 slots=1")
 	rows := callingRows(t, "m style=slot n=1")
 	_, err := BuildTable("nl2api-9", Input{})
-	if err == nil || !strings.Contains(diag.Render(err), `did you mean "nl2api-1"?`) || diag.ExitCode(err) != diag.ExitUsage {
+	if err == nil || !strings.Contains(diag.Render(err), `did you mean "nl2api-1"?`) ||
+		diag.ExitCode(err) != diag.ExitUsage {
 		t.Errorf("an unknown table: %s", diag.Render(err))
 	}
 	var duplicate *DuplicateError

@@ -77,7 +77,8 @@ func (m *material) beside(g *styled, protocol string) (*styled, string) {
 	var anywhere, nearer []*styled
 	for i := range m.groups {
 		o := &m.groups[i]
-		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Arm != g.subject.Arm || o.subject.Protocol != protocol {
+		if o.style != g.style || o.subject.Agent != g.subject.Agent || o.subject.Arm != g.subject.Arm ||
+			o.subject.Protocol != protocol {
 			continue
 		}
 		rows := o.under("")

@@ -87,7 +87,8 @@ func (m *material) scored() []*scored {
 			corpus := tasks[r.Grade.Task].Corpus
 			s := byCorpus[corpus]
 			if s == nil {
-				s = &scored{g: g, corpus: corpus, clean: map[trialKey]*grade.AST{}, thin: map[trialKey]*grade.AST{}, under: map[string][]*grade.Grade{}}
+				s = &scored{g: g, corpus: corpus, clean: map[trialKey]*grade.AST{}, thin: map[trialKey]*grade.AST{},
+					under: map[string][]*grade.Grade{}}
 				byCorpus[corpus] = s
 			}
 			switch {
@@ -219,7 +220,8 @@ func relative(v *float64) string {
 func (m *material) callRobustnessTable() *Table {
 	t := &Table{Columns: append(scoreColumns(), column("original", 0, "original"), column("entries", 4, "entries"))}
 	for _, side := range []string{"rephrased", "expanded"} {
-		t.Columns = append(t.Columns, nameColumn(side+" by", side+"_by"), column("before", 3, side+"_before"), column(side, 0, side),
+		t.Columns = append(t.Columns, nameColumn(side+" by", side+"_by"), column("before", 3, side+"_before"),
+			column(side, 0, side),
 			column("change", 0, side+"_change"), column("pairs", 5, side+"_pairs"))
 	}
 	for _, class := range mistakeClasses {
@@ -228,7 +230,8 @@ func (m *material) callRobustnessTable() *Table {
 	t.Columns = append(t.Columns, column("broken", 1, "expanded_broken"), column("repaired", 1, "expanded_repaired"))
 	t.Notes = []string{
 		measureNote, "before: the score of the same tasks without the condition; of an expanded toolkit that with the tools of the plans alone, where the " +
-			"suite has it (" + condition.NameGoldTools + "). change: relative to it. wrong …: shares of the entries that were right with the " +
+			"suite has it (" + condition.NameGoldTools +
+			"). change: relative to it. wrong …: shares of the entries that were right with the " +
 			"thin toolkit and are wrong with the expanded one (broken), by kind of mistake; repaired counts the other way.",
 	}
 	for _, s := range m.scored() {
@@ -283,7 +286,8 @@ func (m *material) brokenTable() *Table {
 	for _, class := range mistakeClasses {
 		t.Columns = append(t.Columns, column(class, 0, "broken_"+class))
 	}
-	t.Columns = append(t.Columns, column("value alone", 1, "broken_value"), column("repaired", 0, "repaired"), column("McNemar p", 5, "mcnemar_p"))
+	t.Columns = append(t.Columns, column("value alone", 1, "broken_value"), column("repaired", 0, "repaired"),
+		column("McNemar p", 5, "mcnemar_p"))
 	t.Notes = []string{
 		measureNote, "broken: right before and wrong after, by kind of mistake; value alone: those in which nothing is wrong but the value of " +
 			"an argument. repaired: the other way. difference: in the score, a task counting once; p is McNemar's exact test on broken and repaired.",

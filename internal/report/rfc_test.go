@@ -15,7 +15,8 @@ import (
 // matching alone, L leniently alone; y, f, c, p and v are wrong in syntax, function, count, parameter and value; i is
 // invalid, - there is no episode.
 func scores(corpus, agent, condition, letters string) []Row {
-	classes := map[rune]string{'M': "parameter", 'L': "parameter", 'y': "syntax", 'f': "function", 'c': "count", 'p': "parameter", 'v': "parameter"}
+	classes := map[rune]string{'M': "parameter", 'L': "parameter", 'y': "syntax", 'f': "function", 'c': "count",
+		'p': "parameter", 'v': "parameter"}
 	var rows []Row
 	for i, letter := range letters {
 		if letter == '-' {
@@ -23,7 +24,8 @@ func scores(corpus, agent, condition, letters string) []Row {
 		}
 		task := fmt.Sprintf("%s-%d", corpus, i)
 		g := grade.Grade{
-			Episode: strings.Join([]string{task, agent, condition}, " "), Task: task, Instance: task + "/" + condition, Agent: agent,
+			Episode: strings.Join([]string{task, agent, condition}, " "), Task: task, Instance: task + "/" + condition,
+			Agent:    agent,
 			Protocol: "one-shot-native", Valid: letter != 'i',
 		}
 		if g.Valid {
@@ -95,10 +97,13 @@ func TestRephrasedAndExpanded(t *testing.T) {
 	}
 	holds(t, only(t, table, map[string]string{"measure": "strict"}), map[string]any{
 		"original": 0.8, "entries": 10,
-		"rephrased_by": "surface:3", "rephrased_pairs": 9, "rephrased_before": 8.0 / 9, "rephrased": 5.0 / 9, "rephrased_change": -3.0 / 8,
-		"expanded_by": "related-tools:3", "expanded_pairs": 10, "expanded_before": 0.8, "expanded": 0.5, "expanded_change": -3.0 / 8,
+		"rephrased_by": "surface:3", "rephrased_pairs": 9, "rephrased_before": 8.0 / 9, "rephrased": 5.0 / 9,
+		"rephrased_change": -3.0 / 8,
+		"expanded_by":      "related-tools:3", "expanded_pairs": 10, "expanded_before": 0.8, "expanded": 0.5,
+		"expanded_change": -3.0 / 8,
 		"expanded_broken": 4, "expanded_repaired": 1,
-		"expanded_wrong_syntax": 0.25, "expanded_wrong_function": 0.25, "expanded_wrong_count": 0.25, "expanded_wrong_parameter": 0.25,
+		"expanded_wrong_syntax": 0.25, "expanded_wrong_function": 0.25, "expanded_wrong_count": 0.25,
+		"expanded_wrong_parameter": 0.25,
 	})
 	holds(t, only(t, table, map[string]string{"measure": "matched"}), map[string]any{
 		"original": 0.8, "rephrased": 6.0 / 9, "rephrased_change": -2.0 / 8, "expanded": 0.5,
@@ -113,7 +118,8 @@ func TestRephrasedAndExpanded(t *testing.T) {
 	}
 	checkTable(t, table)
 	holds(t, only(t, table, map[string]string{"measure": "strict", "condition": "surface:3"}), map[string]any{
-		"pairs": 9, "before": 8.0 / 9, "after": 5.0 / 9, "broken": 4, "repaired": 1, "broken_syntax": 0, "broken_function": 0, "broken_count": 0,
+		"pairs": 9, "before": 8.0 / 9, "after": 5.0 / 9, "broken": 4, "repaired": 1, "broken_syntax": 0, "broken_function": 0,
+		"broken_count":     0,
 		"broken_parameter": 4, "broken_value": 2, "difference": -3.0 / 9, "mcnemar_p": mcnemar(4, 1),
 	})
 	if text := table.Text(Terminal{}); !strings.Contains(text, "-38 %") {
@@ -140,22 +146,27 @@ func TestExpandedToolkitsAreComparedWithThinOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "related-tools:3"}), map[string]any{
-		"original": 0.2, "rephrased_by": "paraphrase", "rephrased_before": 0.2, "rephrased": 1.0, "rephrased_change": 4.0,
-		"expanded_pairs": 5, "expanded_before": 0.8, "expanded": 0.8, "expanded_change": 0.0, "expanded_broken": 1, "expanded_repaired": 1,
-		"expanded_wrong_function": 1.0,
-	})
-	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "unrelated-tools:3"}), map[string]any{
-		"rephrased_by": "", "rephrased": nil, "rephrased_change": nil, "expanded_pairs": 4, "expanded": 1.0, "expanded_broken": 0,
-		"expanded_wrong_function": nil,
-	})
+	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "related-tools:3"}),
+		map[string]any{
+			"original": 0.2, "rephrased_by": "paraphrase", "rephrased_before": 0.2, "rephrased": 1.0, "rephrased_change": 4.0,
+			"expanded_pairs": 5, "expanded_before": 0.8, "expanded": 0.8, "expanded_change": 0.0, "expanded_broken": 1,
+			"expanded_repaired":       1,
+			"expanded_wrong_function": 1.0,
+		})
+	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "unrelated-tools:3"}),
+		map[string]any{
+			"rephrased_by": "", "rephrased": nil, "rephrased_change": nil, "expanded_pairs": 4, "expanded": 1.0,
+			"expanded_broken":         0,
+			"expanded_wrong_function": nil,
+		})
 	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "other"}), map[string]any{
 		"original": 1.0, "expanded": 0.5, "expanded_change": -0.5,
 	})
 	if table, err = BuildTable("rfc-errors", Input{Sets: []Set{set}}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, only(t, table, map[string]string{"measure": "strict", "condition": "related-tools:3+surface:1"}), map[string]any{
-		"pairs": 5, "broken": 1, "repaired": 0,
-	})
+	holds(t, only(t, table, map[string]string{"measure": "strict", "condition": "related-tools:3+surface:1"}),
+		map[string]any{
+			"pairs": 5, "broken": 1, "repaired": 0,
+		})
 }

@@ -225,7 +225,8 @@ type bench struct {
 
 func newBench(style, run string, g group, o Options) *bench {
 	o.exact = true
-	b := &bench{style: style, run: run, subject: g.subject, rows: g.rows, options: o, parts: map[string][]Row{}, base: map[string][]Row{}}
+	b := &bench{style: style, run: run, subject: g.subject, rows: g.rows, options: o, parts: map[string][]Row{},
+		base: map[string][]Row{}}
 	for i := range g.rows {
 		r := &g.rows[i]
 		part := r.part()
@@ -374,7 +375,8 @@ func aspects(by string, r *Row) []Aspect {
 		return []Aspect{{By: by, Backup: s.Proof.Backup}}
 	case byHazardWorkflow:
 		return []Aspect{
-			{By: by}, {By: by, Hazard: s.hazard()}, {By: by, Workflow: r.Workflow}, {By: by, Hazard: s.hazard(), Workflow: r.Workflow},
+			{By: by}, {By: by, Hazard: s.hazard()}, {By: by, Workflow: r.Workflow}, {By: by, Hazard: s.hazard(),
+				Workflow: r.Workflow},
 		}
 	default:
 		return []Aspect{{By: by}}
@@ -389,7 +391,8 @@ func (a Aspect) compare(c Aspect) int {
 		return workflowOrder(w)
 	}
 	return cmp.Or(cmp.Compare(hazardOrder(a.Hazard), hazardOrder(c.Hazard)), compareKinds(a.Kind, c.Kind),
-		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow), cmp.Compare(c.Backup, a.Backup),
+		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow),
+		cmp.Compare(c.Backup, a.Backup),
 		compareWorlds(a.Within, c.Within))
 }
 
@@ -457,7 +460,8 @@ func (b *bench) faultedOf(a Aspect, rows []Row) Faulted {
 	}
 	f.LandedRate, f.RecoveryRate = share(float64(f.Landed), f.Valid), share(float64(f.Recovered), f.Landed)
 	f.RecoveryCI95, f.RecoveryMethod = interval(byTask, 0, b.options, names("recovery"))
-	f.Retries, f.Adapted, f.Switches = share(float64(retries), f.Landed), share(float64(adapted), f.Landed), share(float64(switches), f.Landed)
+	f.Retries, f.Adapted, f.Switches = share(float64(retries), f.Landed), share(float64(adapted), f.Landed),
+		share(float64(switches), f.Landed)
 	f.Probes, f.Waits = share(float64(probes), f.Landed), share(float64(waits), f.Landed)
 	f.ExtraTurns, f.ExtraCalls = share(float64(turns), known), share(float64(calls), known)
 	return f
@@ -567,7 +571,8 @@ func (b *bench) hopeless() []Hopeless {
 
 func (b *bench) hopelessOf(kind, proof string, rows []Row) Hopeless {
 	names := b.names(PartHopeless, kind, proof)
-	h := Hopeless{Subject: b.subject, Style: b.style, Kind: kind, Proof: proof, Summary: summarise(rows, b.options, append(names, "rate"))}
+	h := Hopeless{Subject: b.subject, Style: b.style, Kind: kind, Proof: proof, Summary: summarise(rows, b.options,
+		append(names, "rate"))}
 	for i := range rows {
 		switch g := &rows[i].Grade; {
 		case !g.Valid || g.Success:
@@ -603,7 +608,8 @@ func (b *bench) hopelessOf(kind, proof string, rows []Row) Hopeless {
 func (b *bench) beside(benches []*bench, agent, arm string) *bench {
 	var others []*bench
 	for _, o := range benches {
-		if o.style != b.style || o.subject.Protocol != b.subject.Protocol || o.subject.Agent != agent || o.subject.Arm != arm {
+		if o.style != b.style || o.subject.Protocol != b.subject.Protocol || o.subject.Agent != agent ||
+			o.subject.Arm != arm {
 			continue
 		}
 		if o.run == b.run {
@@ -627,7 +633,8 @@ func plainArms(arm string) []string {
 		return nil
 	}
 	return []string{
-		transcript.Arm{Budget: a.Budget, World: a.World}.String(), transcript.Arm{Hint: armNone, Budget: a.Budget, World: a.World}.String(),
+		transcript.Arm{Budget: a.Budget, World: a.World}.String(), transcript.Arm{Hint: armNone, Budget: a.Budget,
+			World: a.World}.String(),
 	}
 }
 
@@ -664,9 +671,11 @@ func (b *bench) hints(benches []*bench) []HintGain {
 
 func (b *bench) hintGain(base *bench, part, hazard string, rows []Row) HintGain {
 	_, byInstance := partition(base.rows, func(r *Row) string { return r.Grade.Instance })
-	c := compare(unitsOf(rows, func(r *Row) []Row { return byInstance[r.Grade.Instance] }), b.options, b.names("hint", part, hazard))
+	c := compare(unitsOf(rows, func(r *Row) []Row { return byInstance[r.Grade.Instance] }), b.options,
+		b.names("hint", part, hazard))
 	h := HintGain{
-		Subject: b.subject, Style: b.style, Base: base.subject.Arm, Part: part, Hazard: hazard, Instances: len(c.units), Tasks: c.tasks,
+		Subject: b.subject, Style: b.style, Base: base.subject.Arm, Part: part, Hazard: hazard, Instances: len(c.units),
+		Tasks:    c.tasks,
 		BaseRate: c.base, Rate: c.rate, Gain: c.difference, CI95: c.ci, Method: c.method, Won: c.won, Regressions: c.lost,
 		Test: c.discordants, ExtraCost: c.extraCost,
 	}
@@ -686,7 +695,8 @@ func (b *bench) volume() []Volume {
 	groups := map[key][]Row{}
 	for i := range b.parts[PartFault] {
 		r := &b.parts[PartFault][i]
-		for _, k := range []key{{AgainstCalls, bits.Len(uint(max(r.Grade.Calls-1, 0))) + one(r.Grade.Calls > 0)}, {AgainstFailpoints, r.Strike.Points}} {
+		for _, k := range []key{{AgainstCalls, bits.Len(uint(max(r.Grade.Calls-1, 0))) + one(r.Grade.Calls > 0)},
+			{AgainstFailpoints, r.Strike.Points}} {
 			groups[k] = append(groups[k], *r)
 		}
 	}

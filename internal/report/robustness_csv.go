@@ -39,7 +39,8 @@ func (r *Robustness) csvLines() (lines []map[string]string, columns []string) {
 		}
 	}
 	none := func(int) *Summary { return nil }
-	add("faults", faultedTable("", r.Faults, ByHazard, ByKind, ByWorkflow, ByBackup), func(i int) *Summary { return &r.Faults[i].Summary })
+	add("faults", faultedTable("", r.Faults, ByHazard, ByKind, ByWorkflow, ByBackup),
+		func(i int) *Summary { return &r.Faults[i].Summary })
 	for i := range r.Faults {
 		lines[i][csvAspect] = r.Faults[i].By
 	}
@@ -53,7 +54,8 @@ func (r *Robustness) csvLines() (lines []map[string]string, columns []string) {
 		}
 	}
 	lines = lines[:len(r.Faults)]
-	add("harmless", harmlessTable("", r.Harmless, ByHazard, ByKind), func(i int) *Summary { return &r.Harmless[i].Summary })
+	add("harmless", harmlessTable("", r.Harmless, ByHazard, ByKind),
+		func(i int) *Summary { return &r.Harmless[i].Summary })
 	add("hopeless", hopelessTable("", r.Hopeless), func(i int) *Summary { return &r.Hopeless[i].Summary })
 	add("hints", hintTable("", r.Hints), none)
 	add("volume", volumeTable("", r.Volume), none)

@@ -159,7 +159,8 @@ func (l *line) aspect(by []string, values map[string]string) {
 const columnWithin = "within"
 
 func (a Aspect) values() map[string]string {
-	return map[string]string{ByHazard: a.Hazard, ByKind: a.Kind, ByWorkflow: a.Workflow, ByBackup: a.Backup, columnWithin: cmp.Or(a.Within, "alone")}
+	return map[string]string{ByHazard: a.Hazard, ByKind: a.Kind, ByWorkflow: a.Workflow, ByBackup: a.Backup,
+		columnWithin: cmp.Or(a.Within, "alone")}
 }
 
 // parted adds to what lines are of the other conditions of their instances, where there are any.
@@ -297,11 +298,14 @@ func harmlessTable(title string, list []Harmless, by ...string) Table {
 func hopelessTable(title string, list []Hopeless) Table {
 	t := Table{
 		Title: title,
-		Columns: slices.Concat(groupColumns(), aspectColumns(ByKind), []Column{nameColumn("proof", "proof")}, countedColumns(),
+		Columns: slices.Concat(groupColumns(), aspectColumns(ByKind), []Column{nameColumn("proof", "proof")},
+			countedColumns(),
 			ratedColumns("declined"), []Column{
-				partColumn("answered", 0, "answered"), partColumn("out of budget", 0, "out_of_budget"), partColumn("other", 3, "other"),
+				partColumn("answered", 0, "answered"), partColumn("out of budget", 0, "out_of_budget"), partColumn("other", 3,
+					"other"),
 				column("turns", 4, "turns"), column("calls", 4, "calls"), column("pairs", 5, "paired_instances"),
-				column("clean right", 1, "clean_rate"), column("clean declined", 2, "clean_declined_rate"), column("both right", 1, "both_rate"),
+				column("clean right", 1, "clean_rate"), column("clean declined", 2, "clean_declined_rate"), column("both right", 1,
+					"both_rate"),
 			}),
 		Notes: []string{
 			"Declining is right. clean: the same tools with the right ones among them; both right: pairs of which one was declined and the " +
@@ -337,10 +341,12 @@ func hintTable(title string, list []HintGain) Table {
 	t := Table{
 		Title: title,
 		Columns: slices.Concat(groupColumns(), []Column{nameColumn("part", "part")}, aspectColumns(ByHazard), []Column{
-			column("instances", 0, "instances"), column("tasks", 7, "tasks"), partColumn("hinted", 5, "hinted"), column("without", 1, "base_rate"),
+			column("instances", 0, "instances"), column("tasks", 7, "tasks"), partColumn("hinted", 5, "hinted"),
+			column("without", 1, "base_rate"),
 			column("with", 1, "rate"), column("gain", 0, "gain"), column("95 % interval", 2, intervalKeys("gain_ci95")...),
 			column("won", 3, "won"), column("regressions", 0, "regressions"),
-		}, testColumns("without alone", "base_only", "with alone", "with_only"), []Column{column("+ cost $", 6, "extra_cost_usd")}),
+		}, testColumns("without alone", "base_only", "with alone", "with_only"),
+			[]Column{column("+ cost $", 6, "extra_cost_usd")}),
 		Notes: []string{
 			"gain: the mean paired difference to the same instances without hints, in percentage points. won: wrong without and right " +
 				"with the hint; regressions: the other way round. McNemar's exact test takes one instance of each task, drawn by the seed: " +
@@ -375,8 +381,10 @@ func volumeTable(title string, list []Volume) Table {
 	t := Table{
 		Title: title,
 		Columns: slices.Concat(groupColumns(), []Column{
-			nameColumn("against", "against"), column("value", 0, "value"), column("valid", 0, "valid"), column("success", 0, "rate"),
-			column("95 % interval", 2, intervalKeys("rate_ci95")...), column("landed", 4, "landed"), column("recovered", 1, "recovery_rate"),
+			nameColumn("against", "against"), column("value", 0, "value"), column("valid", 0, "valid"),
+			column("success", 0, "rate"),
+			column("95 % interval", 2, intervalKeys("rate_ci95")...), column("landed", 4, "landed"), column("recovered", 1,
+				"recovery_rate"),
 			column("acted", 1, "acted"), column("success, acted", 0, "acted_rate"), column("passive", 1, "passive"),
 			column("success, passive", 0, "passive_rate"), column("out of budget", 3, "out_of_budget"),
 		}),
@@ -412,8 +420,10 @@ func tacticTable(title string, list []Tactic) Table {
 	t := Table{
 		Title: title,
 		Columns: slices.Concat(groupColumns(), []Column{nameColumn("left out", "tactic")}, aspectColumns(ByKind), []Column{
-			column("instances", 0, "instances"), column("landed", 3, "landed"), column("whole", 0, "whole_rate"), column("without", 0, "rate"),
-			column("lost", 1, "lost"), column("won", 2, "won"), column("kinds changed", 2, "kinds"), column("kinds alike", 3, "kinds_alike"),
+			column("instances", 0, "instances"), column("landed", 3, "landed"), column("whole", 0, "whole_rate"),
+			column("without", 0, "rate"),
+			column("lost", 1, "lost"), column("won", 2, "won"), column("kinds changed", 2, "kinds"), column("kinds alike", 3,
+				"kinds_alike"),
 		}),
 		Notes: []string{
 			"Recovered of what landed, by the whole policy and without the tactic. Only kinds are listed of which some instance came out " +
@@ -464,15 +474,19 @@ func (r *Robustness) robustTables() []Table {
 		tacticTable("One tactic left out", r.Tactics),
 	}
 	if slices.ContainsFunc(r.Faults, func(f Faulted) bool { return !plainArm(&f) }) {
-		tables[0].Notes = append(tables[0].Notes, "Below, parts are listed for arms with the budget as it is and, but for hazards, without hints; "+
-			"tbx-1, tbx-3 and tbx-5 have all.")
+		tables[0].Notes = append(tables[0].Notes,
+			"Below, parts are listed for arms with the budget as it is and, but for hazards, without hints; "+
+				"tbx-1, tbx-3 and tbx-5 have all.")
 	}
 	if len(r.Tactics) > 0 {
 		tables[0].Notes = append(tables[0].Notes, recoverWithout+"TACTIC stands in the table of tactics left out alone.")
 	}
 	for i := range tables[:6] {
 		if i > 0 {
-			tables[i].Notes = slices.DeleteFunc(tables[i].Notes, func(n string) bool { return n == pairNote || n == landedNote || n == extraNote })
+			tables[i].Notes = slices.DeleteFunc(tables[i].Notes, func(n string) bool {
+				return n == pairNote || n == landedNote ||
+					n == extraNote
+			})
 		}
 	}
 	return slices.DeleteFunc(tables, func(t Table) bool { return len(t.Cells) == 0 })

@@ -27,7 +27,8 @@ import (
 func seaTask() condition.PlaceInput {
 	tool := func(name string, columns []task.Column, arguments ...task.Binding) *task.Tool {
 		t := &task.Tool{
-			Name: name, Style: task.StyleFunc, Database: "sea", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns, Bindings: arguments},
+			Name: name, Style: task.StyleFunc, Database: "sea", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns,
+				Bindings: arguments},
 			Parameters: &task.Schema{Types: []string{"object"}, Closed: true},
 			Returns:    &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}}},
 		}
@@ -51,7 +52,8 @@ func seaTask() condition.PlaceInput {
 		ID: "sea-1", Database: "sea", Style: task.StyleFunc, Proof: task.ProofExecuted,
 		Gold: task.Gold{
 			Kind: task.GoldRows, Columns: ships, Blocks: []int{1, 1, 1, 1},
-			Rows: []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}, {"Dione", 9.0, int64(3)}},
+			Rows: []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)},
+				{"Dione", 9.0, int64(3)}},
 		},
 		Plans: []task.Plan{
 			{Kind: task.PlanDirect, Answer: "call_1", Calls: []task.Call{
@@ -117,11 +119,12 @@ func TestPointsAreThoseAskedFor(t *testing.T) {
 			fault := fmt.Sprintf("%s:%d", info.Name, points)
 			if combinations, err := condition.ParseFaults([]string{fault}); err != nil {
 				break // it strikes at fewer points
-			} else if _, refused, err := condition.Place(combinations[0][0], condition.Variants(info.Name)[0], func() condition.PlaceInput {
-				in := seaTask()
-				in.Plan = &in.Task.Plans[1]
-				return in
-			}()); err != nil || refused != nil {
+			} else if _, refused, err := condition.Place(combinations[0][0], condition.Variants(info.Name)[0],
+				func() condition.PlaceInput {
+					in := seaTask()
+					in.Plan = &in.Task.Plans[1]
+					return in
+				}()); err != nil || refused != nil {
 				break // the plan is too short for them
 			} else {
 				in := seaTask()
@@ -153,20 +156,28 @@ func TestStrikes(t *testing.T) {
 	}{
 		{"exec.timeout", condition.VariantFault, "exec.timeout", condition.HazardExecution, "", PartFault},
 		{"exec.timeout", condition.VariantLookalike, "exec.timeout", condition.HazardExecution, "", PartLookalike},
-		{"spec.param-renamed", condition.VariantControl, "spec.param-renamed", condition.HazardSpecification, "spec.param-renamed", PartControl},
+		{"spec.param-renamed", condition.VariantControl, "spec.param-renamed", condition.HazardSpecification,
+			"spec.param-renamed", PartControl},
 		{"conflict.stale", condition.VariantMirror, "conflict.stale", condition.HazardConflict, "conflict.stale", PartMirror},
-		{"exec.timeout+call.session", condition.VariantFault, "call.session+exec.timeout", hazardSeveral, "call.session", PartFault},
+		{"exec.timeout+call.session", condition.VariantFault, "call.session+exec.timeout", hazardSeveral, "call.session",
+			PartFault},
 		{"exec.timeout+exec.io", condition.VariantFault, "exec.timeout+exec.io", condition.HazardExecution, "", PartFault},
-		{"exec.timeout+conflict.stale", condition.VariantMirror, "exec.timeout+conflict.stale", hazardSeveral, "conflict.stale", PartMirror},
-		{"exec.all-unavailable", condition.VariantFault, "exec.all-unavailable", condition.HazardExecution, "exec.all-unavailable", PartHopeless},
+		{"exec.timeout+conflict.stale", condition.VariantMirror, "exec.timeout+conflict.stale", hazardSeveral,
+			"conflict.stale", PartMirror},
+		{"exec.all-unavailable", condition.VariantFault, "exec.all-unavailable", condition.HazardExecution,
+			"exec.all-unavailable", PartHopeless},
 		{"exec.slow", condition.VariantLookalike, "exec.slow", condition.HazardExecution, "", PartLookalike},
-		{"spec.param-renamed:2", condition.VariantFault, "spec.param-renamed", condition.HazardSpecification, "spec.param-renamed+spec.param-renamed", PartFault},
+		{"spec.param-renamed:2", condition.VariantFault, "spec.param-renamed", condition.HazardSpecification,
+			"spec.param-renamed+spec.param-renamed", PartFault},
 	} {
 		conditions := place(t, test.faults, test.variant)
-		row := RowOf(grade.Grade{}, &suite.Instance{Role: roleOf(test.faults, test.variant), Conditions: append(conditions, condition.Condition{Name: "obfuscate"})}, nil)
+		row := RowOf(grade.Grade{}, &suite.Instance{Role: roleOf(test.faults, test.variant), Conditions: append(conditions,
+			condition.Condition{Name: "obfuscate"})}, nil)
 		s := row.Strike
-		if s.kind() != test.kind || s.hazard() != test.hazard || s.control() != test.control || row.part() != test.state || s.Beside != "obfuscate" {
-			t.Errorf("%s~%s: %+v is a %s of %s (%s), its control %s", test.faults, test.variant, s, row.part(), s.kind(), s.hazard(), s.control())
+		if s.kind() != test.kind || s.hazard() != test.hazard || s.control() != test.control || row.part() != test.state ||
+			s.Beside != "obfuscate" {
+			t.Errorf("%s~%s: %+v is a %s of %s (%s), its control %s", test.faults, test.variant, s, row.part(), s.kind(),
+				s.hazard(), s.control())
 		}
 	}
 }
@@ -411,7 +422,8 @@ func TestDiscordantTakesOnePairOfEachTask(t *testing.T) {
 				least[side] += one(outcomes[o] && len(outcomes) == 1)
 			}
 		}
-		if d.Pairs != len(possible) || d.BaseOnly < least[0] || d.BaseOnly > most[0] || d.Only < least[1] || d.Only > most[1] ||
+		if d.Pairs != len(possible) || d.BaseOnly < least[0] || d.BaseOnly > most[0] || d.Only < least[1] ||
+			d.Only > most[1] ||
 			d.P != mcnemar(d.BaseOnly, d.Only) {
 			t.Fatalf("seed %d: %+v of %v", seed, d, possible)
 		}
@@ -473,9 +485,11 @@ func TestPairsShowTheSameTools(t *testing.T) {
 // randomStruck draws episodes of several agents and arms on clean, faulted, harmless and hopeless instances.
 func randomStruck(t *testing.T, r *rand.Rand) []Row {
 	sorts := []string{
-		"", "kind=exec.timeout backup=single", "kind=exec.timeout:3 backup=single", "kind=spec.unit backup=single", "kind=conflict.stale backup=multi",
+		"", "kind=exec.timeout backup=single", "kind=exec.timeout:3 backup=single", "kind=spec.unit backup=single",
+		"kind=conflict.stale backup=multi",
 		"kind=spec.param-renamed", "kind=spec.param-renamed variant=control", "kind=conflict.stale variant=mirror",
-		"kind=exec.timeout variant=lookalike", "kind=exec.all-unavailable twin=w1", "kind=exec.all-unavailable variant=control",
+		"kind=exec.timeout variant=lookalike", "kind=exec.all-unavailable twin=w1",
+		"kind=exec.all-unavailable variant=control",
 		"kind=exec.timeout+spec.unit",
 	}
 	agents := []string{"a", "b", "recover", "recover-without:repeat"}
@@ -484,7 +498,8 @@ func randomStruck(t *testing.T, r *rand.Rand) []Row {
 		for _, arm := range []string{"", "start", "budget=2", "start,budget=2"}[:1+r.IntN(4)] {
 			for _, sort := range sorts {
 				for trial := range 1 + r.IntN(2) {
-					line := fmt.Sprintf("%s protocol=react arm=%s trial=%d n=%d calls=%d workflow=%s acts=%d %s", agent, arm, trial, 1+r.IntN(6),
+					line := fmt.Sprintf("%s protocol=react arm=%s trial=%d n=%d calls=%d workflow=%s acts=%d %s", agent, arm, trial,
+						1+r.IntN(6),
 						r.IntN(12), []string{"single", "mixed"}[r.IntN(2)], r.IntN(2), sort)
 					rows = append(rows, struckRows(t, line)...)
 				}
@@ -538,21 +553,27 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 		sums := map[string][4]int{}
 		for _, f := range x.Faults {
 			in := func(row *Row) bool {
-				return row.part() == PartFault && (f.Hazard == "" || row.Strike.hazard() == f.Hazard) && (f.Kind == "" || row.Strike.kind() == f.Kind) &&
-					(f.Workflow == "" || row.Workflow == f.Workflow) && (f.Backup == "" || row.Strike.Proof != nil && row.Strike.Proof.Backup == f.Backup)
+				return row.part() == PartFault && (f.Hazard == "" || row.Strike.hazard() == f.Hazard) &&
+					(f.Kind == "" || row.Strike.kind() == f.Kind) &&
+					(f.Workflow == "" || row.Workflow == f.Workflow) && (f.Backup == "" || row.Strike.Proof != nil &&
+					row.Strike.Proof.Backup == f.Backup)
 			}
 			valid := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid })
 			landed := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Valid && row.Grade.Landed })
 			recovered := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success && row.Grade.Landed })
 			right := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Success })
-			if f.Valid != valid || f.Landed != landed || f.Recovered != recovered || f.Successes != right || f.UnlandedSuccesses != right-recovered ||
+			if f.Valid != valid || f.Landed != landed || f.Recovered != recovered || f.Successes != right ||
+				f.UnlandedSuccesses != right-recovered ||
 				f.Episodes != count(f.Subject, in) {
 				fail(fmt.Sprintf("want %d valid, %d landed, %d recovered, %d right", valid, landed, recovered, right), f)
 			}
 			classes, ends := 0, 0
 			for class, n := range f.Reactions {
 				classes += n
-				if want := count(f.Subject, func(row *Row) bool { return in(row) && row.Grade.Reaction != nil && row.Grade.Reaction.Class == class }); n != want {
+				if want := count(f.Subject, func(row *Row) bool {
+					return in(row) && row.Grade.Reaction != nil &&
+						row.Grade.Reaction.Class == class
+				}); n != want {
 					fail(fmt.Sprintf("want %d of the class %s", want, class), f)
 				}
 			}
@@ -562,7 +583,8 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 			if classes != landed-recovered || ends != classes {
 				fail("every landed failure has one class and one outcome", f)
 			}
-			if f.PairedInstances > 0 && math.Abs(*f.PairedRate-*f.CleanRate-*f.Difference) > 1e-9 || f.Test.Pairs > f.PairedTasks {
+			if f.PairedInstances > 0 && math.Abs(*f.PairedRate-*f.CleanRate-*f.Difference) > 1e-9 ||
+				f.Test.Pairs > f.PairedTasks {
 				fail("the difference is not that of the rates", f.Contrast)
 			}
 			if f.By != ByBackup {
@@ -632,7 +654,8 @@ func TestRobustnessAgreesWithPlainCounts(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		ByAll, ByHazard, ByKind, ByWorkflow, ByBackup, PartClean, PartControl, PartMirror, PartLookalike, "hopeless", "hints", "tactics",
+		ByAll, ByHazard, ByKind, ByWorkflow, ByBackup, PartClean, PartControl, PartMirror, PartLookalike, "hopeless", "hints",
+		"tactics",
 		AgainstCalls, AgainstFailpoints, AgainstBudget,
 	} {
 		if checked[what] < 10 {
@@ -647,7 +670,8 @@ func plainHint(rows []Row, h *HintGain) (won, lost int) {
 	for i := range rows {
 		for j := range rows {
 			x, y := &rows[i].Grade, &rows[j].Grade
-			if x.Instance != y.Instance || x.Agent != h.Agent || y.Agent != h.Agent || x.Arm != h.Base || y.Arm != h.Arm || x.Trial != y.Trial ||
+			if x.Instance != y.Instance || x.Agent != h.Agent || y.Agent != h.Agent || x.Arm != h.Base || y.Arm != h.Arm ||
+				x.Trial != y.Trial ||
 				!x.Valid || !y.Valid || rows[i].part() != h.Part || h.Hazard != "" && rows[i].Strike.hazard() != h.Hazard {
 				continue
 			}
@@ -666,8 +690,12 @@ func plainHint(rows []Row, h *HintGain) (won, lost int) {
 // Named tables do not depend on how subjects are spread over runs, and every one has rows.
 func TestRobustTablesDoNotDependOnRuns(t *testing.T) {
 	var rows []Row
-	for seed := uint64(0); len(rows) == 0 || !slices.ContainsFunc(rows, func(r Row) bool { return strings.HasPrefix(r.Grade.Agent, recoverWithout) }) ||
-		!slices.ContainsFunc(rows, func(r Row) bool { return r.Grade.Arm == "start,budget=2" && r.Grade.Agent == "a" }); seed++ {
+	for seed := uint64(0); len(rows) == 0 || !slices.ContainsFunc(rows,
+		func(r Row) bool { return strings.HasPrefix(r.Grade.Agent, recoverWithout) }) ||
+		!slices.ContainsFunc(rows, func(r Row) bool {
+			return r.Grade.Arm == "start,budget=2" &&
+				r.Grade.Agent == "a"
+		}); seed++ {
 		rows = randomStruck(t, task.Draw(seed, "spread"))
 	}
 	s := tasksOf(rows)
@@ -734,7 +762,8 @@ func TestCSVHoldsTheTablesAboutFaults(t *testing.T) {
 	}
 	if byTable["faults"] != len(r.Robustness.Faults) || byTable["harmless"] != len(r.Robustness.Harmless) ||
 		byTable["hopeless"] != len(r.Robustness.Hopeless) || byTable["hints"] != len(r.Robustness.Hints) ||
-		byTable["volume"] != len(r.Robustness.Volume) || byTable["tactics"] != len(r.Robustness.Tactics) || byTable["faults"] == 0 {
+		byTable["volume"] != len(r.Robustness.Volume) || byTable["tactics"] != len(r.Robustness.Tactics) ||
+		byTable["faults"] == 0 {
 		t.Errorf("lines by table: %v", byTable)
 	}
 	plain, err := build(t, Run{Rows: rowsOf(t, "a n=3 right=1")}).CSV()
@@ -751,8 +780,9 @@ func BenchmarkRobustness(b *testing.B) {
 			r := task.Draw(uint64(t), "bench", agent)
 			add := func(role string, s *Strike) {
 				g := grade.Grade{
-					Agent: agent, Task: fmt.Sprint(t), Instance: fmt.Sprint(t, role, s), Valid: true, Success: r.IntN(3) > 0, Landed: s != nil,
-					Calls: r.IntN(9),
+					Agent: agent, Task: fmt.Sprint(t), Instance: fmt.Sprint(t, role, s), Valid: true, Success: r.IntN(3) > 0,
+					Landed: s != nil,
+					Calls:  r.IntN(9),
 				}
 				g.Episode = agent + g.Instance
 				if s != nil {

@@ -83,7 +83,8 @@ func (t *tally) write(l *line, o Options, names []string) {
 // scalingTable shows what several tries of an instance are worth together.
 func (m *material) scalingTable() *Table {
 	t := &Table{
-		Columns: append(append(groupColumns(), nameColumn("tries used by", "method"), column("n", 0, "n")), tallyColumns("units")...),
+		Columns: append(append(groupColumns(), nameColumn("tries used by", "method"), column("n", 0, "n")),
+			tallyColumns("units")...),
 	}
 	starred := false
 	informed := m.informedGroups()

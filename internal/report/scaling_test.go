@@ -70,7 +70,8 @@ func TestSampleOf(t *testing.T) {
 			t.Errorf("%s: %+v; the list is %+v", name, s, list)
 		}
 	}
-	empty, declined := SampleOf(ended(transcript.EndAnswered, answer(`[]`))), SampleOf(ended(transcript.EndDeclined, decline))
+	empty, declined := SampleOf(ended(transcript.EndAnswered, answer(`[]`))),
+		SampleOf(ended(transcript.EndDeclined, decline))
 	if slices.Equal(empty.Rows, declined.Rows) {
 		t.Error("declining is the same word as an answer without rows")
 	}
@@ -192,7 +193,8 @@ func TestSelfConsistency(t *testing.T) {
 				list[i].SetInt64(0)
 				for j := range samples {
 					if i != j && samples[j].Votes {
-						sum := new(big.Rat).Add(exactJaccard(samples[i].Rows, samples[j].Rows), exactJaccard(samples[i].Seen, samples[j].Seen))
+						sum := new(big.Rat).Add(exactJaccard(samples[i].Rows, samples[j].Rows), exactJaccard(samples[i].Seen,
+							samples[j].Seen))
 						list[i].Add(list[i], sum)
 					}
 				}
@@ -230,7 +232,8 @@ func TestSelfConsistency(t *testing.T) {
 func TestAgreement(t *testing.T) {
 	for n := range 2000 {
 		draw := task.Draw(6, "agreement", fmt.Sprint(n))
-		samples := append(randomSamples(draw), Sample{Votes: true}, Sample{Votes: true, Rows: []uint64{1, 1}, Seen: []uint64{3}})
+		samples := append(randomSamples(draw), Sample{Votes: true}, Sample{Votes: true, Rows: []uint64{1, 1},
+			Seen: []uint64{3}})
 		a, b := &samples[draw.IntN(len(samples))], &samples[draw.IntN(len(samples))]
 		ab := agreement(a, b)
 		if ab != agreement(b, a) || ab < 0 || ab > 1 {
@@ -244,7 +247,8 @@ func TestAgreement(t *testing.T) {
 }
 
 func TestSampleSizes(t *testing.T) {
-	for n, want := range map[int]string{0: "[]", 1: "[1]", 2: "[1 2]", 3: "[1 2 3]", 4: "[1 2 4]", 7: "[1 2 4 7]", 8: "[1 2 4 8]"} {
+	for n, want := range map[int]string{0: "[]", 1: "[1]", 2: "[1 2]", 3: "[1 2 3]", 4: "[1 2 4]", 7: "[1 2 4 7]",
+		8: "[1 2 4 8]"} {
 		if got := fmt.Sprint(sampleSizes(n)); got != want {
 			t.Errorf("of %d samples %s are voted on, want %s", n, got, want)
 		}
@@ -254,8 +258,9 @@ func TestSampleSizes(t *testing.T) {
 // tries are rows of one agent; each has a word, whether it is right, and its cost.
 func tryOf(instance string, trial int, arm, word string, right bool) Row {
 	g := grade.Grade{
-		Episode: fmt.Sprintf("%s/%d/%s", instance, trial, arm), Instance: instance, Task: "t-" + instance, Agent: "m", Protocol: "tools",
-		Arm: arm, Trial: trial, Valid: word != "invalid", Success: right, Outcome: grade.OutcomeWrong,
+		Episode: fmt.Sprintf("%s/%d/%s", instance, trial, arm), Instance: instance, Task: "t-" + instance, Agent: "m",
+		Protocol: "tools",
+		Arm:      arm, Trial: trial, Valid: word != "invalid", Success: right, Outcome: grade.OutcomeWrong,
 		Turns: 2, Calls: 3, Tokens: 100, CostUSD: 0.5,
 	}
 	r := Row{Grade: g, Role: "clean"}
@@ -317,14 +322,19 @@ func lineOf(t *testing.T, table *Table, keys map[string]any) map[string]any {
 func TestVotesInATable(t *testing.T) {
 	rows := []Row{
 		// The majority is right, the first is not.
-		tryOf("a", 0, "", "x", false), tryOf("a", 1, "", "y", true), tryOf("a", 2, "", "y", true), tryOf("a", 3, "", "y", true),
+		tryOf("a", 0, "", "x", false), tryOf("a", 1, "", "y", true), tryOf("a", 2, "", "y", true), tryOf("a", 3, "", "y",
+			true),
 		// The majority is wrong, one is right.
-		tryOf("b", 0, "", "x", false), tryOf("b", 1, "", "x", false), tryOf("b", 2, "", "y", true), tryOf("b", 3, "", "invalid", false),
+		tryOf("b", 0, "", "x", false), tryOf("b", 1, "", "x", false), tryOf("b", 2, "", "y", true),
+		tryOf("b", 3, "", "invalid", false),
 		// One is silent; the tie goes to the earliest.
-		tryOf("c", 0, "", "silent", false), tryOf("c", 1, "", "y", true), tryOf("c", 2, "", "x", false), tryOf("c", 3, "", "silent", false),
+		tryOf("c", 0, "", "silent", false), tryOf("c", 1, "", "y", true), tryOf("c", 2, "", "x", false),
+		tryOf("c", 3, "", "silent", false),
 		// Nobody answers, and of d2 nothing is valid.
-		tryOf("d", 0, "", "silent", false), tryOf("d", 1, "", "silent", false), tryOf("d", 2, "", "silent", false), tryOf("d", 3, "", "silent", false),
-		tryOf("d2", 0, "", "invalid", false), tryOf("d2", 1, "", "invalid", false), tryOf("d2", 2, "", "invalid", false), tryOf("d2", 3, "", "invalid", false),
+		tryOf("d", 0, "", "silent", false), tryOf("d", 1, "", "silent", false), tryOf("d", 2, "", "silent", false),
+		tryOf("d", 3, "", "silent", false),
+		tryOf("d2", 0, "", "invalid", false), tryOf("d2", 1, "", "invalid", false), tryOf("d2", 2, "", "invalid", false),
+		tryOf("d2", 3, "", "invalid", false),
 		// It has two trials alone.
 		tryOf("e", 0, "", "y", true), tryOf("e", 1, "", "x", false),
 		// Episodes of another arm vote for themselves.
@@ -346,7 +356,8 @@ func TestVotesInATable(t *testing.T) {
 	} {
 		l := lineOf(t, table, map[string]any{"method": c.method, "n": c.n, "arm": ""})
 		if l["units"] != c.units || l["left_out"] != c.left || math.Abs(l["success"].(float64)-c.success) > 1e-12 {
-			t.Errorf("%s of %d: %v of %v units, %v left out; want %v of %d, %d", c.method, c.n, l["success"], l["units"], l["left_out"], c.success, c.units, c.left)
+			t.Errorf("%s of %d: %v of %v units, %v left out; want %v of %d, %d", c.method, c.n, l["success"], l["units"],
+				l["left_out"], c.success, c.units, c.left)
 		}
 		// Each unit cost its n tries.
 		n := float64(c.n)
@@ -366,7 +377,8 @@ func TestVotesInATable(t *testing.T) {
 			t.Fatalf("in another order the table is\n%s\nand not\n%s", other, text)
 		}
 	}
-	if none := tableOf(t, "tts", rows[:1]); len(none.Cells) != 0 || !strings.Contains(none.Notes[0], "no repeated trials") {
+	if none := tableOf(t, "tts", rows[:1]); len(none.Cells) != 0 || !strings.Contains(none.Notes[0],
+		"no repeated trials") {
 		t.Errorf("a single episode gives\n%s", none.Text(Terminal{}))
 	}
 }
@@ -389,7 +401,8 @@ func TestInformedRetriesInATable(t *testing.T) {
 	if one["units"] != 3 || one["left_out"] != 3 || one["success"] != 1./3 || one["cost_usd"] != 0.5 {
 		t.Errorf("first tries: %v", one)
 	}
-	if two["units"] != 3 || two["left_out"] != 3 || two["success"] != 2./3 || math.Abs(two["cost_usd"].(float64)-5*0.5/3) > 1e-12 {
+	if two["units"] != 3 || two["left_out"] != 3 || two["success"] != 2./3 ||
+		math.Abs(two["cost_usd"].(float64)-5*0.5/3) > 1e-12 {
 		t.Errorf("with retries: %v", two)
 	}
 	if text := table.Text(Terminal{}); !strings.Contains(text, "uses the verdict of the grader") {
@@ -439,7 +452,8 @@ func TestBudgetsInATable(t *testing.T) {
 	if half["units"] != 3 || half["left_out"] != 1 || half["success"] != 1./3 || half["out_of_budget"] != 2./3 {
 		t.Errorf("at half the budget: %v", half)
 	}
-	if one := lineOf(t, table, map[string]any{"budget": 1.}); one["units"] != 4 || one["success"] != 0.5 || one["out_of_budget"] != 0.5 {
+	if one := lineOf(t, table, map[string]any{"budget": 1.}); one["units"] != 4 || one["success"] != 0.5 ||
+		one["out_of_budget"] != 0.5 {
 		t.Errorf("at the budget: %v", one)
 	}
 	if none := tableOf(t, "budgets", rows[len(rows)-1:]); len(none.Cells) != 0 {

@@ -189,7 +189,8 @@ func (s *Suite) Lacking(in *Instance, shown *task.Task) (Lack, error) {
 		if 0 <= l.Start && l.Start < l.End && l.End <= len(question) {
 			mention = question[l.Start:l.End]
 		}
-		d := Detail{Argument: l.Argument, Names: slices.DeleteFunc([]string{l.Argument, l.Column}, func(n string) bool { return n == "" })}
+		d := Detail{Argument: l.Argument, Names: slices.DeleteFunc([]string{l.Argument, l.Column},
+			func(n string) bool { return n == "" })}
 		switch {
 		case task.HasPhrase(after, mention):
 			lack.Present = append(lack.Present, d)

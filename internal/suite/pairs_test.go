@@ -84,7 +84,8 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 	s := &Suite{Manifest: Manifest{Seed: 5}}
 	add := func(id, corpus, split, gold string, n int) {
 		for i := range n {
-			task := &task.Task{ID: fmt.Sprint(id, i), Corpus: corpus, Split: split, Style: task.StyleStatic, Gold: task.Gold{Kind: gold}}
+			task := &task.Task{ID: fmt.Sprint(id, i), Corpus: corpus, Split: split, Style: task.StyleStatic,
+				Gold: task.Gold{Kind: gold}}
 			s.Tasks = append(s.Tasks, task)
 			s.Instances = append(s.Instances, &Instance{ID: task.ID + "/clean", Task: task.ID, Role: condition.RoleClean})
 		}
@@ -94,7 +95,8 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 	add("few", "a", task.SplitValidation, task.GoldDecline, 5)
 	add("one", "a", task.SplitValidation, task.GoldCalls, 2)
 	add("none", "b", task.SplitTest, task.GoldDecline, 3)
-	s.Instances = append(s.Instances, &Instance{ID: "no0/size", Task: "no0", Role: condition.RoleClean, Conditions: under("size")})
+	s.Instances = append(s.Instances, &Instance{ID: "no0/size", Task: "no0", Role: condition.RoleClean,
+		Conditions: under("size")})
 	pairs, alone := s.Pairs()
 	if len(pairs) != 10 || len(alone) != 3 {
 		t.Fatalf("%d pairs, %d alone", len(pairs), len(alone))
@@ -102,7 +104,8 @@ func TestPairsOfUnrelatedTasks(t *testing.T) {
 	tasks, times := s.Index(), map[string]int{}
 	for _, p := range pairs {
 		no, yes := tasks[p.Incomplete.Task], tasks[p.Complete.Task]
-		if no.Gold.Kind != task.GoldDecline || yes.Gold.Kind == task.GoldDecline || no.Corpus != yes.Corpus || no.Split != yes.Split {
+		if no.Gold.Kind != task.GoldDecline || yes.Gold.Kind == task.GoldDecline || no.Corpus != yes.Corpus ||
+			no.Split != yes.Split {
 			t.Errorf("%s is scored with %s", no.ID, yes.ID)
 		}
 		times[yes.ID]++
@@ -145,7 +148,8 @@ func TestLacking(t *testing.T) {
 		{[]string{"other", "rest"}, tk.Question(), "whole part", "", "street count flower"},
 		{nil, "How many beds of roses are there in a certain street, and who has 12?", "", "street", "count flower"},
 		{nil, "How many beds of roses are there in Rose Lane, and who has 120?", "", "count", "street flower"},
-		{[]string{"part", "rest"}, "How many beds are there in ROSE LANE, and who has 12?", "whole", "flower", "street count"},
+		{[]string{"part", "rest"}, "How many beds are there in ROSE LANE, and who has 12?", "whole", "flower",
+			"street count"},
 	} {
 		shown := *tk
 		shown.Messages = []task.Message{{Role: "user", Content: test.request}}
@@ -168,9 +172,11 @@ func TestLacking(t *testing.T) {
 		}
 	}
 	dropped, err := (condition.Condition{Name: condition.NameDropDetail}).WithRequest(&condition.Request{
-		Texts: []condition.Text{{Message: 0, Content: "How many beds of roses are there in a certain avenue, and who has 12?"}},
-		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "Rose Lane", Phrase: "a certain avenue",
-			Names: []string{"street", "road"}},
+		Texts: []condition.Text{{Message: 0,
+			Content: "How many beds of roses are there in a certain avenue, and who has 12?"}},
+		Dropped: &condition.Dropped{Argument: "street", Value: json.RawMessage(`"Rose Lane"`), Form: "Rose Lane",
+			Phrase: "a certain avenue",
+			Names:  []string{"street", "road"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +186,8 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	lack, err := s.Lacking(&Instance{Task: "1", Conditions: []condition.Condition{dropped}}, &shown)
-	if err != nil || argumentsOf(lack.Missing) != "street" || !slices.Equal(lack.Missing[0].Names, []string{"street", "road", "avenue"}) ||
+	if err != nil || argumentsOf(lack.Missing) != "street" || !slices.Equal(lack.Missing[0].Names,
+		[]string{"street", "road", "avenue"}) ||
 		argumentsOf(lack.Present) != "count flower" {
 		t.Errorf("a condition that says what it dropped: %+v, %v", lack, err)
 	}

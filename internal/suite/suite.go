@@ -301,7 +301,10 @@ type Suite struct {
 
 // Source gives the starting table of that id, or nil.
 func (s *Suite) Source(id string) *task.Source {
-	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *task.Source, id string) int { return strings.Compare(x.ID, id) })
+	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *task.Source, id string) int {
+		return strings.Compare(x.ID,
+			id)
+	})
 	if !found {
 		return nil
 	}
@@ -616,7 +619,8 @@ func Load(dir string) (*Suite, error) {
 		return nil, &CorruptError{File: path, Message: err.Error()}
 	}
 	if s.Manifest.Format != Format {
-		return nil, &CorruptError{File: path, Message: fmt.Sprintf("format %q, this version reads %q", s.Manifest.Format, Format)}
+		return nil, &CorruptError{File: path, Message: fmt.Sprintf("format %q, this version reads %q", s.Manifest.Format,
+			Format)}
 	}
 	digest, err := s.Manifest.computeDigest()
 	if err != nil {

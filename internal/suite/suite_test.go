@@ -34,25 +34,33 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 		Manifest: Manifest{
 			Name: "n", Seed: 1<<64 - 1, Corpora: []Corpus{{Name: "c", Kind: "k", Licence: "l", Digest: "d", Examples: 2}},
 			Settings: map[string]string{"z": "1", "a": "<2>"}, Neighbours: 3, Generator: "g",
-			Counts:    Counts{Read: 2, RejectedByReason: map[string]int{"r": 1}, MutationScore: 0.5, Styles: map[string]*Counts{"func": {Read: 2}}},
-			Databases: []DatabaseFile{{Name: "a", File: DirDatabases + "/a.sqlite"}, {Name: "b", File: DirDatabases + "/b.sqlite"}},
+			Counts: Counts{Read: 2, RejectedByReason: map[string]int{"r": 1}, MutationScore: 0.5,
+				Styles: map[string]*Counts{"func": {Read: 2}}},
+			Databases: []DatabaseFile{{Name: "a", File: DirDatabases + "/a.sqlite"}, {Name: "b", File: DirDatabases +
+				"/b.sqlite"}},
 		},
 		Tools: map[string][]*task.Tool{
-			"func": {tool("f1", "func", "a"), tool("f2", "func", "b"), tool("f3", "func", "a")}, "rest": {tool("r1", "rest", "a")},
+			"func": {tool("f1", "func", "a"), tool("f2", "func", "b"), tool("f3", "func", "a")},
+			"rest": {tool("r1", "rest", "a")},
 		},
 		Tasks: []*task.Task{
-			{ID: "t1", Style: "func", Database: "a", Gold: task.Gold{Kind: task.GoldRows, Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
-			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ", 50_000)}}},
+			{ID: "t1", Style: "func", Database: "a", Gold: task.Gold{Kind: task.GoldRows,
+				Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
+			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ",
+				50_000)}}},
 		},
 		Instances: []*Instance{
 			{ID: "i1", Task: "t1", Role: condition.RoleClean},
-			{ID: "i2", Task: "t1", Conditions: []condition.Condition{{Name: "c", Parameters: json.RawMessage(`{"p":1}`)}}, Toolkit: []string{"f2", "f3"}},
+			{ID: "i2", Task: "t1", Conditions: []condition.Condition{{Name: "c", Parameters: json.RawMessage(`{"p":1}`)}},
+				Toolkit: []string{"f2", "f3"}},
 		},
-		Certificates: []*Certificate{{Instance: "i1", Plans: []PlanProof{{Plan: "direct", Digest: "d", Worlds: 3}}, Transcript: map[string]string{"b": "2", "a": "1"}}},
-		Rejected:     []*Rejection{{What: "example", ID: "x", Reason: "r", Line: 3, Message: "m"}},
-		Recipes:      []*Recipe{{Database: "a", Seed: 5, Neighbours: 3, SQL: []string{"SELECT 1"}}},
+		Certificates: []*Certificate{{Instance: "i1", Plans: []PlanProof{{Plan: "direct", Digest: "d", Worlds: 3}},
+			Transcript: map[string]string{"b": "2", "a": "1"}}},
+		Rejected: []*Rejection{{What: "example", ID: "x", Reason: "r", Line: 3, Message: "m"}},
+		Recipes:  []*Recipe{{Database: "a", Seed: 5, Neighbours: 3, SQL: []string{"SELECT 1"}}},
 		Sources: []*task.Source{
-			{ID: "s1", Database: "a", From: "t", Keys: []task.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}}, {ID: "s2", Database: "a"},
+			{ID: "s1", Database: "a", From: "t", Keys: []task.Key{{Name: "t_c", Expression: "t.c", Type: "text"}}},
+			{ID: "s2", Database: "a"},
 		},
 		Schemas:   []*Schema{{Database: "a", Text: "CREATE TABLE t (c);"}},
 		Documents: map[string][]byte{"a": []byte("{}\n")},
@@ -109,7 +117,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	slices.Sort(names)
 	if want := []string{
-		"certificates.jsonl", "databases/a.sqlite", "databases/b.sqlite", "instances.jsonl", "openapi/a.json", "rejected.jsonl",
+		"certificates.jsonl", "databases/a.sqlite", "databases/b.sqlite", "instances.jsonl", "openapi/a.json",
+		"rejected.jsonl",
 		"suite.json", "tasks.jsonl", "tools/func.jsonl", "tools/rest.jsonl", "worlds/recipes.jsonl", "worlds/schemas.jsonl",
 		"worlds/sources.jsonl",
 	}; !slices.Equal(names, want) {
@@ -119,7 +128,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("manifest: %d files, digest %q", len(s.Manifest.Files), s.Manifest.Digest)
 	}
 	again := filepath.Join(t.TempDir(), "again")
-	if err := Write(again, back, map[string]string{"a": dir + "/databases/a.sqlite", "b": dir + "/databases/b.sqlite"}); err != nil {
+	if err := Write(again, back, map[string]string{"a": dir + "/databases/a.sqlite", "b": dir +
+		"/databases/b.sqlite"}); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(tree(t, dir), tree(t, again)) {
@@ -211,7 +221,8 @@ func TestCorruption(t *testing.T) {
 		}
 		_, err := Load(dir)
 		var c *CorruptError
-		if missing := errors.Is(err, fs.ErrNotExist); name == FileManifest && !missing || name != FileManifest && !errors.As(err, &c) {
+		if missing := errors.Is(err, fs.ErrNotExist); name == FileManifest && !missing || name != FileManifest &&
+			!errors.As(err, &c) {
 			t.Errorf("%s is gone: %v", name, err)
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -266,7 +277,8 @@ func TestForgedManifest(t *testing.T) {
 		"another format":                  func(m *Manifest) { m.Format = "seatrial.suite/2" },
 	} {
 		dir, _ := written(t)
-		if data, err := os.ReadFile(filepath.Join(dir, FileTasks)); err != nil || os.WriteFile(filepath.Join(dir, "..", "x"), data, 0o600) != nil {
+		if data, err := os.ReadFile(filepath.Join(dir, FileTasks)); err != nil || os.WriteFile(filepath.Join(dir, "..", "x"),
+			data, 0o600) != nil {
 			t.Fatal("cannot write beside the suite")
 		}
 		forge(t, dir, change)
@@ -327,13 +339,19 @@ func TestWriteLeavesNothing(t *testing.T) {
 	for name, spoil := range map[string]func(s *Suite, files map[string]string){
 		"a missing database file":   func(_ *Suite, files map[string]string) { files["b"] += ".gone" },
 		"a database without a file": func(_ *Suite, files map[string]string) { delete(files, "b") },
-		"a database outside":        func(s *Suite, _ map[string]string) { s.Manifest.Databases[1].File = "../../out.sqlite" },
-		"a style outside":           func(s *Suite, _ map[string]string) { s.Tools["../../out"] = s.Tools["func"] },
+		"a database outside": func(s *Suite,
+			_ map[string]string) {
+			s.Manifest.Databases[1].File = "../../out.sqlite"
+		},
+		"a style outside": func(s *Suite, _ map[string]string) { s.Tools["../../out"] = s.Tools["func"] },
 		"an argument without JSON": func(s *Suite, _ map[string]string) {
 			s.Instances[1].Conditions[0].Parameters = json.RawMessage("{")
 		},
-		"two databases in one file": func(s *Suite, _ map[string]string) { s.Manifest.Databases[1].File = s.Manifest.Databases[0].File },
-		"a database as tasks":       func(s *Suite, _ map[string]string) { s.Manifest.Databases[1].File = FileTasks },
+		"two databases in one file": func(s *Suite,
+			_ map[string]string) {
+			s.Manifest.Databases[1].File = s.Manifest.Databases[0].File
+		},
+		"a database as tasks": func(s *Suite, _ map[string]string) { s.Manifest.Databases[1].File = FileTasks },
 	} {
 		s, files := sample(t)
 		spoil(s, files)
@@ -353,7 +371,8 @@ func TestWriteLeavesNothing(t *testing.T) {
 func TestToolkit(t *testing.T) {
 	s, _ := sample(t)
 	s.Made = []*task.Tool{
-		{Name: "m1", Style: s.Tasks[0].Style, Database: s.Tasks[0].Database}, {Name: "m2", Style: "rest", Database: s.Tasks[0].Database},
+		{Name: "m1", Style: s.Tasks[0].Style, Database: s.Tasks[0].Database}, {Name: "m2", Style: "rest",
+			Database: s.Tasks[0].Database},
 		{Name: "m3", Style: s.Tasks[0].Style, Database: "elsewhere"},
 	}
 	for _, c := range []struct {
@@ -361,8 +380,10 @@ func TestToolkit(t *testing.T) {
 		toolkit []string
 		want    string
 	}{
-		{0, nil, "f1 f3"}, {1, nil, "f2"}, {0, []string{"f3", "f1"}, "f3 f1"}, {0, []string{"f2", "r1", "none"}, "f2"}, {0, []string{}, ""},
-		{0, []string{"f3", "m1", "m2", "m3", "f1", "f1"}, "f3 m1 f1"}, {0, []string{"m1"}, "m1"}, {1, []string{"m1", "f2"}, "f2"},
+		{0, nil, "f1 f3"}, {1, nil, "f2"}, {0, []string{"f3", "f1"}, "f3 f1"}, {0, []string{"f2", "r1", "none"}, "f2"},
+		{0, []string{}, ""},
+		{0, []string{"f3", "m1", "m2", "m3", "f1", "f1"}, "f3 m1 f1"}, {0, []string{"m1"}, "m1"}, {1, []string{"m1", "f2"},
+			"f2"},
 	} {
 		var names []string
 		for _, tool := range s.Toolkit(&Instance{Toolkit: c.toolkit}, s.Tasks[c.task]) {
@@ -400,7 +421,8 @@ func TestToolkitReadsBack(t *testing.T) {
 
 func TestMutantCounts(t *testing.T) {
 	a := MutantCounts{Made: 10, Told: 3, Equivalent: 2, Failed: 2}
-	if a.Score() != 0.5 || (MutantCounts{}).Score() != 1 || (MutantCounts{Made: 2, Equivalent: 1, Failed: 1}).Score() != 1 {
+	if a.Score() != 0.5 || (MutantCounts{}).Score() != 1 ||
+		(MutantCounts{Made: 2, Equivalent: 1, Failed: 1}).Score() != 1 {
 		t.Error("scores")
 	}
 	if got := a.Add(MutantCounts{1, 2, 3, 4}); got != (MutantCounts{11, 5, 5, 6}) {
@@ -418,7 +440,8 @@ func TestToolkitOfKeys(t *testing.T) {
 	}
 	s := &Suite{
 		Tools: map[string][]*task.Tool{"sel": {
-			{Name: "sort_data_ascending", Style: "sel", Body: &task.Body{Engine: task.EngineRelation, Fixed: map[string]any{"ascending": true}}},
+			{Name: "sort_data_ascending", Style: "sel", Body: &task.Body{Engine: task.EngineRelation,
+				Fixed: map[string]any{"ascending": true}}},
 			getter("a", "t_c"), getter("a", "t_d"), getter("a", "u_c"), getter("b", "t_c"),
 		}},
 		Sources: []*task.Source{{ID: "s1", Keys: []task.Key{{Name: "t_c"}, {Name: "t_d"}}}},

@@ -115,7 +115,8 @@ func written(draw *rand.Rand, rows []Row) Answer {
 }
 
 func FuzzCanonical(f *testing.F) {
-	for _, text := range []string{`5`, `[{"a":1},{"a":2}]`, `{"a":[1],"b":[2]}`, `"[1]"`, `{`, ``, `"\"[1]\""`, `[[1,[2]],{"$blob":"00"}]`} {
+	for _, text := range []string{`5`, `[{"a":1},{"a":2}]`, `{"a":[1],"b":[2]}`, `"[1]"`, `{`, ``, `"\"[1]\""`,
+		`[[1,[2]],{"$blob":"00"}]`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -128,7 +128,8 @@ func TestSingleCallsOnTablesKnowNoNames(t *testing.T) {
 // TestSingleCallsOnTablesAreBounded: a tool is listed at most so often, its first keys first, and tables without keys
 // have no calls.
 func TestSingleCallsOnTablesAreBounded(t *testing.T) {
-	tools, starts := handleTools(task.StyleSlot, relation.ProfilePaper, tableOf("one", "lamp", 100), tableOf("other", "mast", 100))
+	tools, starts := handleTools(task.StyleSlot, relation.ProfilePaper, tableOf("one", "lamp", 100),
+		tableOf("other", "mast", 100))
 	counted, first := map[string]int{}, map[string]task.Call{}
 	for _, c := range task.SingleCalls(tools, starts, nil) {
 		if counted[c.Tool] == 0 {
@@ -136,11 +137,13 @@ func TestSingleCallsOnTablesAreBounded(t *testing.T) {
 		}
 		counted[c.Tool]++
 	}
-	want := map[string]int{relation.Retrieve: task.MaxCallsPerTool, relation.Unique: 200, relation.Aggregate: task.MaxCallsPerTool}
+	want := map[string]int{relation.Retrieve: task.MaxCallsPerTool, relation.Unique: 200,
+		relation.Aggregate: task.MaxCallsPerTool}
 	if !reflect.DeepEqual(counted, want) {
 		t.Errorf("%v, want %v", counted, want)
 	}
-	wantFirst := map[string]any{"data_source": "$starting_table$", "key_name": "lamp_0", "distinct": false, "limit": int64(-1)}
+	wantFirst := map[string]any{"data_source": "$starting_table$", "key_name": "lamp_0", "distinct": false,
+		"limit": int64(-1)}
 	if got := first[relation.Retrieve].Arguments; !reflect.DeepEqual(got, wantFirst) {
 		t.Errorf("the first is %v", got)
 	}

@@ -13,8 +13,10 @@ import (
 // awkwardValues are SQLite values that encodings tend to lose.
 var awkwardValues = []Value{
 	nil, int64(0), int64(1), float64(1), int64(math.MaxInt64), int64(math.MinInt64), float64(1 << 53), 1e300, -1e-300,
-	math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, 1e21, 123456789012345680000.0,
-	"", "a", "1", "null", `"\`, "a\tb\x00\x7f", "<&>", "naïve", "\u2028", "日本", "$call_1$", Blob{}, Blob("a"), Blob{0, 255},
+	math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, 1e21,
+	123456789012345680000.0,
+	"", "a", "1", "null", `"\`, "a\tb\x00\x7f", "<&>", "naïve", "\u2028", "日本", "$call_1$", Blob{}, Blob("a"),
+	Blob{0, 255},
 }
 
 func TestRowRoundTrip(t *testing.T) {
@@ -67,7 +69,8 @@ func TestValueEncoding(t *testing.T) {
 func TestDecodeValue(t *testing.T) {
 	for text, want := range map[string]any{
 		"9223372036854775807": int64(math.MaxInt64), "9223372036854775808": float64(1 << 63), "1.0": 1.0, "1e2": 100.0,
-		"-0": int64(0), "9e999": math.Inf(1), `{"a":[1,{"b":2.5}]}`: map[string]any{"a": []any{int64(1), map[string]any{"b": 2.5}}},
+		"-0": int64(0), "9e999": math.Inf(1), `{"a":[1,{"b":2.5}]}`: map[string]any{"a": []any{int64(1),
+			map[string]any{"b": 2.5}}},
 		" true ": true, "null": nil,
 	} {
 		if got, err := DecodeValue([]byte(text)); err != nil || !reflect.DeepEqual(got, want) {
@@ -83,7 +86,8 @@ func TestDecodeValue(t *testing.T) {
 
 func TestSQLiteValue(t *testing.T) {
 	for text, want := range map[string]Value{
-		"true": int64(1), "false": int64(0), "null": nil, `{"$blob":"4142"}`: Blob("AB"), `"x"`: "x", "2": int64(2), "2.0": 2.0,
+		"true": int64(1), "false": int64(0), "null": nil, `{"$blob":"4142"}`: Blob("AB"), `"x"`: "x", "2": int64(2),
+		"2.0": 2.0,
 	} {
 		v, err := DecodeValue([]byte(text))
 		if err != nil {
@@ -114,7 +118,8 @@ func sampleTool() *Tool {
 		Name: "get_x", Description: "gets", Parameters: object, Returns: &Schema{Types: []string{"array"}, Items: object},
 		Style: StyleFunc, Database: "d",
 		Body: &Body{
-			Engine: EngineSQLite, Statement: "SELECT ?1", Bindings: []Binding{{Argument: "zeta", Kind: BindValue, Type: TypeText, Role: RoleEqual}},
+			Engine: EngineSQLite, Statement: "SELECT ?1", Bindings: []Binding{{Argument: "zeta", Kind: BindValue, Type: TypeText,
+				Role: RoleEqual}},
 			Columns: []Column{{Name: "a", Type: TypeAny, Computed: true}}, Ordered: true,
 		},
 	}
@@ -122,15 +127,20 @@ func sampleTool() *Tool {
 
 func sampleTask() *Task {
 	return &Task{
-		ID: "t", Corpus: "c", Database: "d", Style: StyleFunc, Source: "f:1", Split: SplitTest, Messages: []Message{{"user", "what?"}},
+		ID: "t", Corpus: "c", Database: "d", Style: StyleFunc, Source: "f:1", Split: SplitTest,
+		Messages: []Message{{"user", "what?"}},
 		Gold: Gold{Kind: GoldAnyOf, Alternatives: []Gold{{
-			Kind: GoldRows, Columns: []Column{{Name: "a", Type: TypeAny}}, Rows: []Row{Row(awkwardValues), {}}, Blocks: []int{1, 1},
+			Kind: GoldRows, Columns: []Column{{Name: "a", Type: TypeAny}}, Rows: []Row{Row(awkwardValues), {}},
+			Blocks: []int{1, 1},
 		}}},
-		Plans: []Plan{{Kind: PlanDirect, Workflow: WorkflowSingle, Answer: "call_1", Calls: []Call{{Label: "call_1", Tool: "x", Arguments: map[string]any{
-			"i": int64(math.MaxInt64), "f": 2.5, "list": []any{int64(1), "$a.b$", []any{nil, true}}, "o": map[string]any{"k": int64(1)},
-		}}}}},
+		Plans: []Plan{{Kind: PlanDirect, Workflow: WorkflowSingle, Answer: "call_1",
+			Calls: []Call{{Label: "call_1", Tool: "x", Arguments: map[string]any{
+				"i": int64(math.MaxInt64), "f": 2.5, "list": []any{int64(1), "$a.b$", []any{nil, true}},
+				"o": map[string]any{"k": int64(1)},
+			}}}}},
 		Literals: []Literal{{Value: int64(3), Argument: "i"}, {Value: Blob("b")}, {Value: nil}, {Value: 1.0}},
-		Proof:    ProofExecuted, Chance: Chance{2, 1}, Flags: []string{FlagWeak}, Facets: map[string]string{"z": "1", "a": "2"},
+		Proof:    ProofExecuted, Chance: Chance{2, 1}, Flags: []string{FlagWeak}, Facets: map[string]string{"z": "1",
+			"a": "2"},
 	}
 }
 
@@ -162,7 +172,8 @@ func TestArtefactRoundTrip(t *testing.T) {
 	if err := DecodeStrict(data, &task); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := task.Plans[0].Calls[0].Arguments, sampleTask().Plans[0].Calls[0].Arguments; !reflect.DeepEqual(got, want) {
+	if got, want := task.Plans[0].Calls[0].Arguments, sampleTask().Plans[0].Calls[0].Arguments; !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("arguments come back as %#v, not %#v", got, want)
 	}
 	if !reflect.DeepEqual(task.Literals, sampleTask().Literals) {
@@ -177,7 +188,8 @@ func TestDecodeStrict(t *testing.T) {
 	}{
 		{`{"name":"x","colour":1}`, &Tool{}}, {`{"id":"x"} {}`, &Task{}}, {`{"id":"x"}]`, &Task{}}, {`{"id":"x"`, &Task{}},
 		{`{"plans":[{"calls":[{"label":"a","tools":"b"}]}]}`, &Task{}}, {`{"literals":[{"value":1,"valve":2}]}`, &Task{}},
-		{`{"literals":[{"value":[1]}]}`, &Task{}}, {`{"gold":{"rows":[[[1]]]}}`, &Task{}}, {`{"gold":{"rows":[{"a":1}]}}`, &Task{}},
+		{`{"literals":[{"value":[1]}]}`, &Task{}}, {`{"gold":{"rows":[[[1]]]}}`, &Task{}}, {`{"gold":{"rows":[{"a":1}]}}`,
+			&Task{}},
 		{`{"parameters":{"format":"x"}}`, &Tool{}}, {`{"parameters":[]}`, &Tool{}}, {``, &Tool{}},
 	} {
 		if err := DecodeStrict([]byte(c.text), c.into); err == nil {
@@ -252,8 +264,10 @@ func TestSchema(t *testing.T) {
 		t.Error("Property does not find alpha alone")
 	}
 	for _, text := range []string{
-		`{"type":1}`, `{"type":["a",1]}`, `{"enum":{}}`, `{"enum":1}`, `{"items":[]}`, `{"properties":[]}`, `{"properties":{"a":1}}`,
-		`{"required":"a"}`, `{"additionalProperties":{}}`, `{"minimum":1}`, `{"description":1}`, `null`, `1`, `{"type":null}`, `{"enum":null}`,
+		`{"type":1}`, `{"type":["a",1]}`, `{"enum":{}}`, `{"enum":1}`, `{"items":[]}`, `{"properties":[]}`,
+		`{"properties":{"a":1}}`,
+		`{"required":"a"}`, `{"additionalProperties":{}}`, `{"minimum":1}`, `{"description":1}`, `null`, `1`, `{"type":null}`,
+		`{"enum":null}`,
 		`{"properties":{"a":{},"a":{}}}`, `{"type":"string","type":"object"}`,
 	} {
 		if err := DecodeStrict([]byte(text), new(Schema)); err == nil {

@@ -8,14 +8,16 @@ import (
 
 func TestParseReference(t *testing.T) {
 	for text, want := range map[string]Reference{
-		"$a$": {Label: "a"}, "$call_1$": {Label: "call_1"}, "$_x.b c$": {"_x", "b c"}, "$a.b.c$": {"a", "b.c"}, "$a.1$": {"a", "1"},
+		"$a$": {Label: "a"}, "$call_1$": {Label: "call_1"}, "$_x.b c$": {"_x", "b c"}, "$a.b.c$": {"a", "b.c"},
+		"$a.1$": {"a", "1"},
 		"$A.é$": {"A", "é"}, "$a. $": {"a", " "},
 	} {
 		if got, ok := ParseReference(text); !ok || got != want || got.String() != text {
 			t.Errorf("%s is read as %+v, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "$", "$$", "$$$", "a", "$a", "a$", "$1$", "$a.$", "$.b$", "$a b$", "$$a$", "$a$$", "$a.b$c$", " $a$", "$a$ ", "$é$", "$5"} {
+	for _, text := range []string{"", "$", "$$", "$$$", "a", "$a", "a$", "$1$", "$a.$", "$.b$", "$a b$", "$$a$", "$a$$",
+		"$a.b$c$", " $a$", "$a$ ", "$é$", "$5"} {
 		if got, ok := ParseReference(text); ok {
 			t.Errorf("%q is read as %+v", text, got)
 		}
@@ -44,7 +46,8 @@ func FuzzReference(f *testing.F) {
 
 func TestReferences(t *testing.T) {
 	c := Call{Arguments: map[string]any{
-		"z": "$last$", "a": []any{"$first.x$", "$$not$", map[string]any{"k": "$second$", "b": "$inner$"}, int64(1)}, "m": "plain",
+		"z": "$last$", "a": []any{"$first.x$", "$$not$", map[string]any{"k": "$second$", "b": "$inner$"}, int64(1)},
+		"m": "plain",
 	}}
 	want := []Reference{{"first", "x"}, {"inner", ""}, {"second", ""}, {"last", ""}}
 	if got := c.References(); !reflect.DeepEqual(got, want) {

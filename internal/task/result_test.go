@@ -53,9 +53,12 @@ func TestDigest(t *testing.T) {
 
 func TestDigestTellsApart(t *testing.T) {
 	results := map[string][]Row{
-		"no rows": nil, "an empty row": {{}}, "two empty rows": {{}, {}}, "1": {{int64(1)}}, "1.0": {{1.0}}, "text 1": {{"1"}}, "null": {{nil}},
-		"text null": {{"null"}}, "blob": {{Blob("1")}}, "blob's text": {{`{"$blob":"31"}`}}, "a row of two": {{int64(1), int64(2)}},
-		"two rows": {{int64(1)}, {int64(2)}}, "separators": {{"1\x1f2"}}, "a,b c": {{"a", "b c"}}, "a b,c": {{"a b", "c"}},
+		"no rows": nil, "an empty row": {{}}, "two empty rows": {{}, {}}, "1": {{int64(1)}}, "1.0": {{1.0}},
+		"text 1": {{"1"}}, "null": {{nil}},
+		"text null": {{"null"}}, "blob": {{Blob("1")}}, "blob's text": {{`{"$blob":"31"}`}},
+		"a row of two": {{int64(1), int64(2)}},
+		"two rows":     {{int64(1)}, {int64(2)}}, "separators": {{"1\x1f2"}}, "a,b c": {{"a", "b c"}},
+		"a b,c": {{"a b", "c"}},
 	}
 	seen := map[string]string{}
 	for name, rows := range results {
@@ -71,14 +74,16 @@ func TestDigestTellsApart(t *testing.T) {
 		}
 	}
 	// Transcripts and suites carry digests: a change of the hash makes old ones worthless.
-	if got, want := (&Result{Rows: []Row{{int64(1), "a"}, {nil, 2.5}}}).Digest(false), "6fcbf9220b57800c18a59156047b4fc2"; got != want {
+	if got, want := (&Result{Rows: []Row{{int64(1), "a"}, {nil, 2.5}}}).Digest(false),
+		"6fcbf9220b57800c18a59156047b4fc2"; got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 }
 
 func TestUniqueNames(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"a,b", "a,b"}, {"a,a,a", "a,a_2,a_3"}, {"a,a_2,a", "a,a_2,a_3"}, {"a,a,a_2", "a,a_3,a_2"}, {",,", "column,column_2,column_3"},
+		{"a,b", "a,b"}, {"a,a,a", "a,a_2,a_3"}, {"a,a_2,a", "a,a_2,a_3"}, {"a,a,a_2", "a,a_3,a_2"},
+		{",,", "column,column_2,column_3"},
 		{",column", "column_2,column"}, {"a,A", "a,A"}, {"a_2,a,a,a_2", "a_2,a,a_3,a_2_2"},
 	} {
 		if got := strings.Join(UniqueNames(strings.Split(c.in, ",")), ","); got != c.want {

@@ -12,11 +12,14 @@ func TestDrawIsStable(t *testing.T) {
 		name []string
 		want string
 	}{
-		{0, nil, "466 6696512952807151072 0.680194 af5570f5a1810b7a"}, {1, []string{"fault", "task"}, "338 18256420516011898739 0.167255 dc2b04edad0b8963"}, {1, []string{"faulttask"}, "277 7745839186364490395 0.760896 eda508d8209ffded"},
+		{0, nil, "466 6696512952807151072 0.680194 af5570f5a1810b7a"}, {1, []string{"fault", "task"},
+			"338 18256420516011898739 0.167255 dc2b04edad0b8963"}, {1, []string{"faulttask"},
+			"277 7745839186364490395 0.760896 eda508d8209ffded"},
 		{1 << 63, []string{""}, "940 8556160178443343841 0.123937 a44f869b720be79d"},
 	} {
 		r := Draw(c.seed, c.name...)
-		if got := fmt.Sprintf("%d %d %.6f %s", r.IntN(1000), r.Uint64(), r.Float64(), Hash(c.seed, c.name...)); got != c.want {
+		if got := fmt.Sprintf("%d %d %.6f %s", r.IntN(1000), r.Uint64(), r.Float64(),
+			Hash(c.seed, c.name...)); got != c.want {
 			t.Errorf("Draw(%d, %q) gives %s, want %s", c.seed, c.name, got, c.want)
 		}
 	}
@@ -27,7 +30,8 @@ func TestDrawIsStable(t *testing.T) {
 func TestDrawsAreApart(t *testing.T) {
 	seen := map[string]string{}
 	for seed := range uint64(3) {
-		for _, name := range [][]string{nil, {""}, {"", ""}, {"a"}, {"a", ""}, {"", "a"}, {"ab"}, {"a", "b"}, {"b", "a"}, {"a\x01", "b"}} {
+		for _, name := range [][]string{nil, {""}, {"", ""}, {"a"}, {"a", ""}, {"", "a"}, {"ab"}, {"a", "b"}, {"b", "a"},
+			{"a\x01", "b"}} {
 			what := fmt.Sprintf("%d %q", seed, name)
 			for _, got := range []string{fmt.Sprint(Draw(seed, name...).Uint64()), Hash(seed, name...)} {
 				if other, ok := seen[got]; ok {

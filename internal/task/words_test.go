@@ -28,7 +28,8 @@ func TestHasPhrase(t *testing.T) {
 		text, phrase string
 		want         bool
 	}{
-		{"Beds in Rose Lane", "rose lane", true}, {"Beds in Rose Lanes", "Rose Lane", false}, {"120 beds, 12 roses", "12", true},
+		{"Beds in Rose Lane", "rose lane", true}, {"Beds in Rose Lanes", "Rose Lane", false}, {"120 beds, 12 roses", "12",
+			true},
 		{"120 beds", "12", false}, {"été", "t", false}, {"anything", "", false}, {"", "x", false}, {"xx x", "x", true},
 	} {
 		if task.HasPhrase(c.text, c.phrase) != c.want {
@@ -39,7 +40,8 @@ func TestHasPhrase(t *testing.T) {
 
 func TestNameWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"countryCode": "country code", "ship_name 2": "ship name 2", "HTTPStatus": "httpstatus", "": "", "Åre-östra": "åre östra",
+		"countryCode": "country code", "ship_name 2": "ship name 2", "HTTPStatus": "httpstatus", "": "",
+		"Åre-östra": "åre östra",
 	} {
 		if got := strings.Join(task.NameWords(text), " "); got != want {
 			t.Errorf("%q has the words %q, want %q", text, got, want)

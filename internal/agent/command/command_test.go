@@ -178,7 +178,8 @@ func TestOutcomes(t *testing.T) {
 	if out = run(t.Context(), t, command.Start{}, "die"); out.Signal != "SIGTERM" {
 		t.Errorf("a program that killed itself ended by %q with status %d", out.Signal, out.Exit)
 	}
-	_, err := command.Run(t.Context(), &command.Start{Path: filepath.Join(t.TempDir(), "nothing"), Args: []string{"nothing"}})
+	_, err := command.Run(t.Context(), &command.Start{Path: filepath.Join(t.TempDir(), "nothing"),
+		Args: []string{"nothing"}})
 	var notStarted *command.NotStartedError
 	if !errors.As(err, &notStarted) {
 		t.Errorf("what is not there was started: %v", err)
@@ -275,20 +276,23 @@ func TestHiddenFiles(t *testing.T) {
 		}
 		return path
 	}
-	gold, runFile, aside, own := write("out/suite/tools/gold"), write("out/run"), write("aside/more/notes"), write("out/scratch/own/mine")
+	gold, runFile, aside, own := write("out/suite/tools/gold"), write("out/run"), write("aside/more/notes"),
+		write("out/scratch/own/mine")
 	others := write("out/scratch/other/token")
 	if err := os.Symlink(filepath.Join(dir, "out", "suite"), filepath.Join(dir, "aside", "way")); err != nil {
 		t.Fatal(err)
 	}
 	paths := []string{
-		gold, runFile, others, filepath.Join(dir, "aside/way/tools/gold"), "/proc/self/root" + gold, "/proc/self/cwd/out/suite/tools/gold",
+		gold, runFile, others, filepath.Join(dir, "aside/way/tools/gold"), "/proc/self/root" + gold,
+		"/proc/self/cwd/out/suite/tools/gold",
 		fmt.Sprintf("/proc/%d/root%s", os.Getpid(), gold), filepath.Join(dir, "out/run-wal"),
 	}
 	environment := fmt.Sprintf("/proc/%d/environ", os.Getpid())
 	t.Chdir(dir)
 	scratch := filepath.Dir(own)
 	start := command.Start{
-		Hide: []string{"out/suite", filepath.Join(dir, "aside/way"), runFile, runFile + "-wal", filepath.Join(dir, "out/scratch")},
+		Hide: []string{"out/suite", filepath.Join(dir, "aside/way"), runFile, runFile + "-wal",
+			filepath.Join(dir, "out/scratch")},
 		Show: []string{scratch}, Env: []string{"SCRATCH=" + scratch}, Stderr: 1000,
 	}
 	out := run(t.Context(), t, start, append([]string{"touch", own, aside, environment}, paths...)...)
@@ -347,7 +351,8 @@ func quote(words []string, r *rand.Rand) string {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`python my_agent.py`, `sh -c 'echo "$1"' {request}`, `a\ b "c\"d" ''`, `"open`, `x\`, "a\nb", "  ", `"\q"`, "\x00"} {
+	for _, seed := range []string{`python my_agent.py`, `sh -c 'echo "$1"' {request}`, `a\ b "c\"d" ''`, `"open`, `x\`,
+		"a\nb", "  ", `"\q"`, "\x00"} {
 		f.Add(seed, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
@@ -372,7 +377,8 @@ func TestParse(t *testing.T) {
 		t.Error("placeholders are not found, or found where there are none")
 	}
 	filled := line.Fill("what of {config}; rm", "C", "A")
-	if want := []string{"python", "my agent.py", `--x=a  bc"\n`, "what of {config}; rm", "-cC:A"}; !slices.Equal(filled, want) {
+	if want := []string{"python", "my agent.py", `--x=a  bc"\n`, "what of {config}; rm", "-cC:A"}; !slices.Equal(filled,
+		want) {
 		t.Errorf("%q", filled)
 	}
 	for _, bad := range []string{"", " ", "''", `a "b`, `a 'b`, `a \`, "a\nb"} {
@@ -384,15 +390,18 @@ func TestParse(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"answer": [1, 2]}`: `[1, 2]`, `{"answer":null}`: `null`, `{"answer":1,"why":2}`: `{"answer":1,"why":2}`, ` 42 `: `42`,
-		`forty "two"`: `"forty \"two\""`, `{"decline":1}`: `{"decline":1}`, `{"decline":null}`: `{"decline":null}`, `"$call_1$"`: `"$call_1$"`,
-		`[{"a":1}]`: `[{"a":1}]`, `{"Answer":1}`: `{"Answer":1}`,
+		`{"answer": [1, 2]}`: `[1, 2]`, `{"answer":null}`: `null`, `{"answer":1,"why":2}`: `{"answer":1,"why":2}`,
+		` 42 `:        `42`,
+		`forty "two"`: `"forty \"two\""`, `{"decline":1}`: `{"decline":1}`, `{"decline":null}`: `{"decline":null}`,
+		`"$call_1$"`: `"$call_1$"`,
+		`[{"a":1}]`:  `[{"a":1}]`, `{"Answer":1}`: `{"Answer":1}`,
 	} {
 		if w, ok := command.Read(text); !ok || w.Declines || string(w.Answer) != want {
 			t.Errorf("%s reads as %s, %v; want %s", text, w.Answer, w.Declines, want)
 		}
 	}
-	if w, ok := command.Read(`{"decline": "no \"way\""}`); !ok || !w.Declines || w.Reason != `no "way"` || w.Answer != nil {
+	if w, ok := command.Read(`{"decline": "no \"way\""}`); !ok || !w.Declines || w.Reason != `no "way"` ||
+		w.Answer != nil {
 		t.Errorf("declining reads as %+v", w)
 	}
 	if w, ok := command.Read(" \n"); ok {
@@ -401,7 +410,8 @@ func TestRead(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{`{"answer": 1}`, `{"decline":"x"}`, `4`, "text", "\xff", `{"answer":1}{`, `{"answer":1,"answer":2}`} {
+	for _, seed := range []string{`{"answer": 1}`, `{"decline":"x"}`, `4`, "text", "\xff", `{"answer":1}{`,
+		`{"answer":1,"answer":2}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -450,7 +460,8 @@ func TestScratch(t *testing.T) {
 	// A folder as a killed run leaves it: its lock is there, and nobody holds it.
 	left := filepath.Join(os.TempDir(), "seatrial-run-left")
 	foreign := filepath.Join(os.TempDir(), "seatrial-run-foreign")
-	err = errors.Join(os.MkdirAll(filepath.Join(left, "episode"), 0o700), os.WriteFile(filepath.Join(left, "lock"), nil, 0o600), os.Mkdir(foreign, 0o700))
+	err = errors.Join(os.MkdirAll(filepath.Join(left, "episode"), 0o700), os.WriteFile(filepath.Join(left, "lock"), nil,
+		0o600), os.Mkdir(foreign, 0o700))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := model.OpenEmbedder("openai/words", model.Options{APIKey: "sesame", BaseURL: server.URL(modeltest.FormatOpenAI), Record: record})
+	e, err := model.OpenEmbedder("openai/words", model.Options{APIKey: "sesame",
+		BaseURL: server.URL(modeltest.FormatOpenAI), Record: record})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,26 +61,32 @@ func TestEmbed(t *testing.T) {
 // TestEmbedRefuses takes no vectors that are not one for each text.
 func TestEmbedRefuses(t *testing.T) {
 	for _, body := range []string{
-		`{}`, `{"data":[]}`, `{"data":[{"index":0,"embedding":[1]}]}`, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`,
-		`{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[]}]}`,
-		`{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`, `{"data":[{"embedding":"AAAA"},{"embedding":"AAAA"}]}`, `no`,
+		`{}`, `{"data":[]}`, `{"data":[{"index":0,"embedding":[1]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[]}]}`,
+		`{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`,
+		`{"data":[{"embedding":"AAAA"},{"embedding":"AAAA"}]}`, `no`,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprint(w, body)
 		}))
-		e, err := model.OpenEmbedder("openai/words", model.Options{BaseURL: server.URL + "/v1", Retry: model.Retry{Attempts: 1}})
+		e, err := model.OpenEmbedder("openai/words", model.Options{BaseURL: server.URL + "/v1",
+			Retry: model.Retry{Attempts: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var failed *model.ProviderError
-		if got, err := e.Embed(t.Context(), []string{"a", "b"}); !errors.As(err, &failed) || failed.Kind != model.KindBadReply {
+		if got, err := e.Embed(t.Context(), []string{"a", "b"}); !errors.As(err, &failed) ||
+			failed.Kind != model.KindBadReply {
 			t.Errorf("%s: %v, %v", body, got, err)
 		}
 		server.Close()
 	}
 	var usage *diag.Error
-	if _, err := model.OpenEmbedder("anthropic/words", model.Options{APIKey: "sesame"}); !errors.As(err, &usage) || usage.Exit != diag.ExitUsage {
+	if _, err := model.OpenEmbedder("anthropic/words", model.Options{APIKey: "sesame"}); !errors.As(err, &usage) ||
+		usage.Exit != diag.ExitUsage {
 		t.Errorf("anthropic: %v", err)
 	}
 	if _, err := model.OpenEmbedder("words", model.Options{}); err == nil {

@@ -42,7 +42,8 @@ func FuzzSessionIsNotBelieved(f *testing.F) {
 		frameOf('c', `{"function": "echo", "arguments": {"value": 1}}`) + frameOf('d', done),
 		frameOf('c', `{"function": "other", "arguments": {}}`), frameOf('c', `{"function": "echo", "arguments": []}`),
 		frameOf('c', `{"function": "fail", "arguments": {`), frameOf('d', `{"id": 2}`), frameOf('y', ""), frameOf('v', "1"),
-		frameOf('o', strings.Repeat("é", 3000)) + frameOf('d', done), "o\xff\xff\xff\xff", "c\x00\x00\x00\x05{", frameOf('d', "\xff"),
+		frameOf('o', strings.Repeat("é", 3000)) + frameOf('d', done), "o\xff\xff\xff\xff", "c\x00\x00\x00\x05{",
+		frameOf('d', "\xff"),
 		strings.Repeat(frameOf('c', `{"function": "echo", "arguments": {}}`), 9) + frameOf('d', done),
 		frameOf('d', `{"id": 1, "lost": "memory"}`), frameOf('d', `{"id": 1, "lost": "everything"}`),
 	} {
@@ -74,7 +75,8 @@ func FuzzSessionIsNotBelieved(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(o.Output) > limits.Output || !utf8.ValidString(o.Output) || len(o.Value) > limits.Output || len(o.Traceback) > limits.Output {
+		if len(o.Output) > limits.Output || !utf8.ValidString(o.Output) || len(o.Value) > limits.Output ||
+			len(o.Traceback) > limits.Output {
 			t.Errorf("an outcome over its limits: %s", brief(o))
 		}
 		if o.Calls != calls || calls > limits.BlockCalls {
@@ -115,7 +117,8 @@ func TestFunctionsAreToldWhenTheyAreNamed(t *testing.T) {
 	done := func(id string) string { return frameOf('d', `{"id": `+id+`}`) }
 	// The second end must not be there to be read before the second block is.
 	p := &scripted{Reader: io.MultiReader(
-		strings.NewReader(frameOf('y', "")+frameOf('c', `{"function": "echo", "arguments": {}}`)+done("1")), strings.NewReader(done("2")),
+		strings.NewReader(frameOf('y', "")+frameOf('c', `{"function": "echo", "arguments": {}}`)+done("1")),
+		strings.NewReader(done("2")),
 	)}
 	s, err := newBridge(t.Context(), &Setup{
 		Functions: hostileFunctions,

@@ -306,7 +306,8 @@ func tryForkServer(ctx context.Context, p python, way isolation) (*forkServer, *
 		_ = ours.Close()
 		return nil, nil, err
 	}
-	s := &forkServer{control: ours, waiting: map[int64]chan ending{}, ended: make(chan struct{}), over: make(chan struct{})}
+	s := &forkServer{control: ours, waiting: map[int64]chan ending{}, ended: make(chan struct{}),
+		over: make(chan struct{})}
 	s.kill = func() { _ = cmd.Process.Kill() }
 	go func() {
 		_ = cmd.Wait()

@@ -19,7 +19,8 @@ func world(n int) []Function {
 	functions := make([]Function, n)
 	for i := range functions {
 		functions[i] = Function{
-			Name: fmt.Sprintf("table_%d_by_key", i), Parameters: []string{"key", "limit"}, Document: "Rows of a table by their key.",
+			Name: fmt.Sprintf("table_%d_by_key", i), Parameters: []string{"key", "limit"},
+			Document: "Rows of a table by their key.",
 		}
 	}
 	return functions
@@ -77,7 +78,8 @@ func BenchmarkNativeLive(b *testing.B) {
 	live := make([]Session, 200)
 	for i := range live {
 		live[i] = started(b, e, setup)
-		if o := ran(b, live[i], fmt.Sprintf("rows = [r for _ in range(%d) for r in table_%d_by_key(1)]\nlen(rows)", 20, i)); o.Value != "20" {
+		if o := ran(b, live[i], fmt.Sprintf("rows = [r for _ in range(%d) for r in table_%d_by_key(1)]\nlen(rows)", 20,
+			i)); o.Value != "20" {
 			b.Fatal(brief(o))
 		}
 	}

@@ -9,5 +9,6 @@ import (
 
 // NewNative says that the native engine needs Linux.
 func NewNative(context.Context, NativeOptions) (Engine, error) {
-	return nil, &NoSandboxError{What: "the engine native needs Linux on amd64 or arm64, and this is " + runtime.GOOS + " on " + runtime.GOARCH}
+	return nil, &NoSandboxError{What: "the engine native needs Linux on amd64 or arm64, and this is " + runtime.GOOS +
+		" on " + runtime.GOARCH}
 }

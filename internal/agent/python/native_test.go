@@ -37,8 +37,9 @@ func nativeEngine(tb testing.TB) Engine {
 
 // hostileLimits are small, so that what runs into them does soon.
 var hostileLimits = Limits{
-	BlockTime: 1200 * time.Millisecond, BlockCPU: time.Second, SessionTime: time.Minute, Memory: 256 << 20, Output: 4 << 10,
-	Value: 64 << 10, BlockCalls: 50, SessionCalls: 200,
+	BlockTime: 1200 * time.Millisecond, BlockCPU: time.Second, SessionTime: time.Minute, Memory: 256 << 20,
+	Output: 4 << 10,
+	Value:  64 << 10, BlockCalls: 50, SessionCalls: 200,
 }
 
 func TestNativeOutlivesHostilePrograms(t *testing.T) {
@@ -395,7 +396,8 @@ func TestNativeWithoutASandboxIsAskedForByName(t *testing.T) {
 func TestNativeSaysWhatIsMissing(t *testing.T) {
 	_, err := NewNative(t.Context(), NativeOptions{Python: filepath.Join(t.TempDir(), "python3")})
 	var none *NoSandboxError
-	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "--python-wasi") || !strings.Contains(err.Error(), "python3") {
+	if !errors.As(err, &none) || !strings.Contains(none.Hint(), "--python-wasi") || !strings.Contains(err.Error(),
+		"python3") {
 		t.Errorf("got %v", err)
 	}
 }

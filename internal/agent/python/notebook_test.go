@@ -32,11 +32,13 @@ func testNotebook(t *testing.T, e Engine) {
 		{"f(3)", Outcome{Traceback: "Traceback (most recent call last):\n  File \"<block 12>\", line 1, in <module>\n    f(3)\n" +
 			"  File \"<block 11>\", line 2, in f\n    return g(n)\n" +
 			"  File \"<block 11>\", line 4, in g\n    raise ValueError('bad %d' % n)\nValueError: bad 3\n"}},
-		{"import json\njson.loads('{')", Outcome{Traceback: "Traceback (most recent call last):\n  File \"<block 13>\", line 2, in <module>\n" +
-			"    json.loads('{')\njson.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)\n"}},
-		{"try:\n    fail()\nexcept ToolError as e:\n    raise KeyError('k') from e", Outcome{Calls: 1, Traceback: "ToolError: it fails {}\n\n" +
-			"The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n" +
-			"  File \"<block 14>\", line 4, in <module>\n    raise KeyError('k') from e\nKeyError: 'k'\n"}},
+		{"import json\njson.loads('{')",
+			Outcome{Traceback: "Traceback (most recent call last):\n  File \"<block 13>\", line 2, in <module>\n" +
+				"    json.loads('{')\njson.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)\n"}},
+		{"try:\n    fail()\nexcept ToolError as e:\n    raise KeyError('k') from e",
+			Outcome{Calls: 1, Traceback: "ToolError: it fails {}\n\n" +
+				"The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n" +
+				"  File \"<block 14>\", line 4, in <module>\n    raise KeyError('k') from e\nKeyError: 'k'\n"}},
 		{"y = 1\nx +", Outcome{Traceback: "  File \"<block 15>\", line 2\n    x +\nSyntaxError: invalid syntax\n"}},
 		{"y", Outcome{Traceback: "NameError: name 'y' is not defined\n"}},
 		{"return 5", Outcome{Traceback: "    return 5\nSyntaxError: 'return' outside function\n"}},
@@ -47,19 +49,22 @@ func testNotebook(t *testing.T, e Engine) {
 		{"fail()", Outcome{Traceback: "ToolError: it fails {}\n", Calls: 1}},
 		{"async def double(n):\n    import asyncio\n    await asyncio.sleep(0)\n    return 2 * n\nd = await double(2)\nawait double(d)",
 			Outcome{Value: "8"}},
-		{"import asyncio\nasync def both():\n    return await asyncio.gather(double(1), double(2))\nasyncio.run(both())", Outcome{Value: "[2, 4]"}},
+		{"import asyncio\nasync def both():\n    return await asyncio.gather(double(1), double(2))\nasyncio.run(both())",
+			Outcome{Value: "[2, 4]"}},
 		{"await echo(1)", Outcome{Calls: 1, Traceback: "TypeError: object list can't be used in 'await' expression\n"}},
 		{"help(many)", Outcome{Output: "Python Library Documentation: function many\n\nmany(n)\n    Answer n rows.\n\n"}},
 		{"exit()", Outcome{Traceback: "SystemExit: None\n"}},
 		{"print('é' * 600)", Outcome{Output: strings.Repeat("é", 500), Cut: true}},
-		{"sorted({'b', 'a'}), list({'p', 'q', 'r', 's'}) == list({'p', 'q', 'r', 's'})", Outcome{Value: "(['a', 'b'], True)"}},
+		{"sorted({'b', 'a'}), list({'p', 'q', 'r', 's'}) == list({'p', 'q', 'r', 's'})",
+			Outcome{Value: "(['a', 'b'], True)"}},
 	} {
 		o, err := s.Run(t.Context(), c.code)
 		if err != nil {
 			t.Fatal(err)
 		}
 		traceback := withoutCarets(o.Traceback)
-		if o.Fresh || o.Value != c.want.Value || o.Output != c.want.Output || o.Calls != c.want.Calls || o.Cut != c.want.Cut ||
+		if o.Fresh || o.Value != c.want.Value || o.Output != c.want.Output || o.Calls != c.want.Calls ||
+			o.Cut != c.want.Cut ||
 			!strings.HasSuffix(traceback, c.want.Traceback) || c.want.Traceback == "" && traceback != "" {
 			t.Errorf("%s\ngives %s", c.code, brief(o))
 		}

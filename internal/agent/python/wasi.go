@@ -81,9 +81,10 @@ func (e *wasi) prepare(ctx context.Context, module []byte) (err error) {
 	config := moduleConfig().WithArgs("python", "-s", "-P", "-S", "-B", "-X", "utf8", "-c", wasiProgram).
 		WithEnv("PYTHONHASHSEED", "0").WithStartFunctions("_start")
 	ctx = context.WithValue(ctx, portKey{}, port(starter))
-	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		return &linearMemory{limit: DefaultLimits().Memory}
-	}))
+	ctx = experimental.WithMemoryAllocator(ctx,
+		experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+			return &linearMemory{limit: DefaultLimits().Memory}
+		}))
 	mod, err := e.runtime.InstantiateModule(ctx, e.compiled, config)
 	if mod != nil {
 		defer func() { err = errors.Join(err, mod.Close(ctx)) }()
@@ -174,9 +175,10 @@ func (i *image) entry(mod api.Module) (f api.Function, err error) {
 
 // instance makes a new instance of the image.
 func (e *wasi) instance(ctx context.Context, memory *linearMemory) (api.Module, api.Function, error) {
-	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		return memory
-	}))
+	ctx = experimental.WithMemoryAllocator(ctx,
+		experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+			return memory
+		}))
 	mod, err := e.runtime.InstantiateModule(ctx, e.compiled, moduleConfig().WithArgs("").WithStartFunctions())
 	if err != nil {
 		return nil, nil, err

@@ -49,7 +49,8 @@ func hostModule(ctx context.Context, rt wazero.Runtime) error {
 	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostRead), four, result).Export("fd_read")
 	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostWrite), four, result).Export("fd_write")
 	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostPoll), four, result).Export("poll_oneoff")
-	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostResolution), []api.ValueType{i32, i32}, result).Export("clock_res_get")
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(hostResolution), []api.ValueType{i32, i32},
+		result).Export("clock_res_get")
 	_, err := b.Instantiate(ctx)
 	return err
 }

@@ -168,7 +168,8 @@ open(os.__file__, "w").close()  # the files inside the module are memory as well
 	if sha256.Sum256(e.image.memory) != before {
 		t.Error("a session has changed the image")
 	}
-	if o := mustRun(t, begin(t, &Setup{}), "import sys, gc\n'spoilt' in globals() or any('spoilt' in o for o in gc.get_objects() if type(o) is dict), sys.path == ['spoilt'], len('abc'), len(open(__import__('os').__file__).read()) > 1000"); o.Value != "(False, False, 3, True)" {
+	if o := mustRun(t, begin(t, &Setup{}),
+		"import sys, gc\n'spoilt' in globals() or any('spoilt' in o for o in gc.get_objects() if type(o) is dict), sys.path == ['spoilt'], len('abc'), len(open(__import__('os').__file__).read()) > 1000"); o.Value != "(False, False, 3, True)" {
 		t.Errorf("the next session finds %+v", o)
 	}
 }
@@ -385,14 +386,16 @@ func TestWASIMemory(t *testing.T) {
 	limits := wasiLimits
 	limits.Memory = 48 << 20
 	s := begin(t, &Setup{Limits: limits})
-	if o := mustRun(t, s, "x = []\nwhile True: x.append(bytearray(1 << 20))"); !strings.Contains(o.Traceback, "MemoryError") && o.Reason != ReasonMemory {
+	if o := mustRun(t, s, "x = []\nwhile True: x.append(bytearray(1 << 20))"); !strings.Contains(o.Traceback,
+		"MemoryError") && o.Reason != ReasonMemory {
 		t.Errorf("%+v", o)
 	}
 	if o := mustRun(t, s, "x = None\nlen(bytearray(20 << 20))"); o.Value != "20971520" && !o.Fresh {
 		t.Errorf("afterwards: %+v", o)
 	}
 	limits.Memory = 8 << 20
-	if _, err := wasiEngine(t).Start(t.Context(), &Setup{Limits: limits}); err == nil || !strings.Contains(err.Error(), "MiB of memory") {
+	if _, err := wasiEngine(t).Start(t.Context(), &Setup{Limits: limits}); err == nil || !strings.Contains(err.Error(),
+		"MiB of memory") {
 		t.Errorf("a session in 8 MiB gives %v", err)
 	}
 }
@@ -408,9 +411,10 @@ func TestWASIRefusesOtherPrograms(t *testing.T) {
 		"text":       {[]byte("#!/bin/sh\n"), "no WebAssembly module"},
 		"empty":      {nil, "no WebAssembly module"},
 		"no exports": {slices.Concat(magic, memory, global), "exports nothing"},
-		"two stacks": {slices.Concat(magic, memory, []byte("\x06\x0b\x02\x7f\x01\x41\x00\x0b\x7f\x01\x41\x00\x0b"), export), "2 globals"},
-		"cut short":  {slices.Concat(magic, memory, global[:4]), "cut short"},
-		"no Python":  {slices.Concat(magic, memory, global, export), "before it had started"},
+		"two stacks": {slices.Concat(magic, memory, []byte("\x06\x0b\x02\x7f\x01\x41\x00\x0b\x7f\x01\x41\x00\x0b"), export),
+			"2 globals"},
+		"cut short": {slices.Concat(magic, memory, global[:4]), "cut short"},
+		"no Python": {slices.Concat(magic, memory, global, export), "before it had started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x.wasm")
@@ -426,7 +430,8 @@ func TestWASIRefusesOtherPrograms(t *testing.T) {
 	}
 	_, err := NewWASI(t.Context(), WASIOptions{})
 	var lacks *NoSandboxError
-	if !errors.As(err, &lacks) || !strings.Contains(lacks.Hint(), "--python-wasi") || !strings.Contains(lacks.Hint(), "native") {
+	if !errors.As(err, &lacks) || !strings.Contains(lacks.Hint(), "--python-wasi") || !strings.Contains(lacks.Hint(),
+		"native") {
 		t.Errorf("without a file: %v", err)
 	}
 }
@@ -630,7 +635,8 @@ func BenchmarkWASISession(b *testing.B) {
 
 // BenchmarkWASIBlock runs a block with one call.
 func BenchmarkWASIBlock(b *testing.B) {
-	s := begin(b, &Setup{Functions: manyFunctions(5000), Call: answerRow, Limits: Limits{SessionTime: time.Hour, SessionCalls: 1 << 30}})
+	s := begin(b, &Setup{Functions: manyFunctions(5000), Call: answerRow, Limits: Limits{SessionTime: time.Hour,
+		SessionCalls: 1 << 30}})
 	for b.Loop() {
 		o, err := s.Run(b.Context(), "rows = f0(key=1)\nrows[0]['age']")
 		if err != nil || o.Value != "36" {

@@ -52,12 +52,18 @@ func ofPlace(combinations [][]condition.Condition) [][]condition.Condition {
 // Worded lists the combinations in which a condition of the request stands with others: [Instances] can make theirs
 // once there are those under the condition of the request alone.
 func Worded(combinations [][]condition.Condition) [][]condition.Condition {
-	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool { return len(c) == 1 || !OfRequest(c[0]) })
+	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool {
+		return len(c) == 1 ||
+			!OfRequest(c[0])
+	})
 }
 
 // Unworded lists the others.
 func Unworded(combinations [][]condition.Condition) [][]condition.Condition {
-	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool { return len(c) > 1 && OfRequest(c[0]) })
+	return slices.DeleteFunc(slices.Clone(combinations), func(c []condition.Condition) bool {
+		return len(c) > 1 &&
+			OfRequest(c[0])
+	})
 }
 
 // wordings gives the conditions of the request that the instances of a suite are under, with what was made of each, by

@@ -91,7 +91,8 @@ func instance(
 	id := task.ID + "/" + condition.Specification(combination)
 	refuse := func(reason, message string) (*suite.Instance, *suite.Rejection, error) {
 		return nil, &suite.Rejection{
-			What: whatInstance, ID: id, Corpus: task.Corpus, Database: task.Database, Style: task.Style, Reason: reason, Message: message,
+			What: whatInstance, ID: id, Corpus: task.Corpus, Database: task.Database, Style: task.Style, Reason: reason,
+			Message: message,
 		}, nil
 	}
 	conditions := slices.Clone(combination)

@@ -29,7 +29,8 @@ func small() *suite.Suite {
 			}
 			t := &task.Task{
 				ID: "task." + name, Corpus: "c", Database: d.name, Style: task.StyleRest,
-				Plans: []task.Plan{{Kind: task.PlanDirect, Workflow: task.WorkflowSingle, Calls: []task.Call{{Label: "x", Tool: name}}}},
+				Plans: []task.Plan{{Kind: task.PlanDirect, Workflow: task.WorkflowSingle,
+					Calls: []task.Call{{Label: "x", Tool: name}}}},
 			}
 			s.Tasks = append(s.Tasks, t)
 			s.Instances = append(s.Instances, &suite.Instance{
@@ -68,7 +69,8 @@ func TestInstances(t *testing.T) {
 	}
 	var want []string
 	for _, task := range s.Tasks {
-		for _, specification := range []string{"obfuscate", "closed-world:5+obfuscate", "universe-size:50", "universe-size:100"} {
+		for _, specification := range []string{"obfuscate", "closed-world:5+obfuscate", "universe-size:50",
+			"universe-size:100"} {
 			if task.Database == "a" || specification != "closed-world:5+obfuscate" {
 				want = append(want, task.ID+"/"+specification)
 			}
@@ -78,7 +80,8 @@ func TestInstances(t *testing.T) {
 		t.Errorf("%q, want %q", ids, want)
 	}
 	for _, in := range d.Instances {
-		tools := map[string]int{"obfuscate": -1, "closed-world:5+obfuscate": 5, "universe-size:50": 5, "universe-size:100": -1}
+		tools := map[string]int{"obfuscate": -1, "closed-world:5+obfuscate": 5, "universe-size:50": 5,
+			"universe-size:100": -1}
 		specification := condition.Specification(in.Conditions)
 		n := tools[specification]
 		if strings.HasPrefix(in.Task, "task.b") && specification == "universe-size:50" {
@@ -102,7 +105,8 @@ func TestInstances(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for specification, want := range map[string]suite.InstanceCounts{
-		"obfuscate": {Made: 7}, "closed-world:5+obfuscate": {Made: 5, Refused: 2, Reasons: map[string]int{"too_few_tools": 2}}, "universe-size:50": {Made: 7}, "universe-size:100": {Made: 7},
+		"obfuscate": {Made: 7}, "closed-world:5+obfuscate": {Made: 5, Refused: 2,
+			Reasons: map[string]int{"too_few_tools": 2}}, "universe-size:50": {Made: 7}, "universe-size:100": {Made: 7},
 	} {
 		if got := d.Counts[specification]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", specification, got, want)
@@ -135,7 +139,8 @@ func TestInstancesFail(t *testing.T) {
 		if _, err := Instances(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if _, _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -170,7 +175,8 @@ func TestCompare(t *testing.T) {
 		{"another refusal", func(s *suite.Suite) { s.Rejected[0].Reason = "more_gold_tools" },
 			"task.b_0/closed-world:5+obfuscate: the instance is refused for another reason: closed-world:5: there are 4 tools, and 5 are to be shown"},
 		{"one refusal more", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "task.a_0/closed-world:5+obfuscate", Reason: "too_few_tools"})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "task.a_0/closed-world:5+obfuscate",
+				Reason: "too_few_tools"})
 		}, "task.a_0/closed-world:5+obfuscate: nothing that the suite was built with refuses the instance"},
 		{"dropped", func(s *suite.Suite) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
@@ -180,7 +186,8 @@ func TestCompare(t *testing.T) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
 		}, "task.a_0/universe-size:50: the instance stands in the suite and is refused"},
 		{"an example refused", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "example", ID: "task.a_0/closed-world:5+obfuscate", Reason: "too_few_tools"})
+			s.Rejected = append(s.Rejected, &suite.Rejection{What: "example", ID: "task.a_0/closed-world:5+obfuscate",
+				Reason: "too_few_tools"})
 		}, ""},
 	} {
 		s := small()

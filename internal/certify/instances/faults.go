@@ -203,7 +203,10 @@ func placeFault(
 		}
 		base, within = shown, shown.Conditions
 		if shown.Toolkit != nil {
-			tools = slices.DeleteFunc(slices.Clone(tools), func(t *task.Tool) bool { return !slices.Contains(shown.Toolkit, t.Name) })
+			tools = slices.DeleteFunc(slices.Clone(tools), func(t *task.Tool) bool {
+				return !slices.Contains(shown.Toolkit,
+					t.Name)
+			})
 		}
 	}
 	for n, variant := range variants {

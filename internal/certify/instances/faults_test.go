@@ -53,7 +53,8 @@ func TestFaulted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two, err := task.Marshal(faulted(t, s, instances.FaultOptions{Workers: 16}, texts...)); err != nil || string(one) != string(two) {
+	if two, err := task.Marshal(faulted(t, s, instances.FaultOptions{Workers: 16}, texts...)); err != nil ||
+		string(one) != string(two) {
 		t.Errorf("with 16 workers something else is derived: %v", err)
 	}
 	made := map[string]*suite.Instance{}
@@ -104,7 +105,8 @@ func TestFaulted(t *testing.T) {
 			t.Errorf("%s has the role %s, want %s", id, in.Role, want)
 		}
 		task := s.Index()[in.Task]
-		if _, _, err := condition.Faults(in.Conditions, condition.FaultInput{Task: task, Tools: s.Toolkit(in, task)}); err != nil {
+		if _, _, err := condition.Faults(in.Conditions, condition.FaultInput{Task: task,
+			Tools: s.Toolkit(in, task)}); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

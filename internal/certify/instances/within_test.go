@@ -28,7 +28,8 @@ func withinSuite() *suite.Suite {
 		Plans: []task.Plan{plan(task.PlanDirect, "tool_1"), plan(task.PlanComposed, "tool_2")},
 		Gold:  task.Gold{Kind: task.GoldRows, Columns: column, Rows: []task.Row{{int64(1)}}},
 	}}
-	s.Instances = []*suite.Instance{{ID: "t/clean", Task: "t", Role: condition.RoleClean, Primary: task.PlanDirect, Seed: 7}}
+	s.Instances = []*suite.Instance{{ID: "t/clean", Task: "t", Role: condition.RoleClean, Primary: task.PlanDirect,
+		Seed: 7}}
 	return s
 }
 
@@ -51,7 +52,8 @@ func TestFaultsWithinWorlds(t *testing.T) {
 	var got []string
 	for _, in := range derived.Instances {
 		got = append(got, in.ID+" beside "+Base(in))
-		if shown := len(s.Toolkit(in, s.Tasks[0])); shown != map[bool]int{true: 3, false: 10}[strings.Contains(in.ID, "closed-world:3")] {
+		if shown := len(s.Toolkit(in, s.Tasks[0])); shown != map[bool]int{true: 3, false: 10}[strings.Contains(in.ID,
+			"closed-world:3")] {
 			t.Errorf("%s shows %d tools", in.ID, shown)
 		}
 		if FaultOf(in) != strings.Replace(in.ID, "lookalike:", "fault:", 1) {
@@ -60,8 +62,10 @@ func TestFaultsWithinWorlds(t *testing.T) {
 	}
 	want := []string{
 		"t/fault:exec.first-tried beside t/clean", "t/lookalike:exec.first-tried beside t/clean",
-		"t/fault:open-world+exec.first-tried beside t/open-world", "t/lookalike:open-world+exec.first-tried beside t/open-world",
-		"t/fault:closed-world:3+exec.first-tried beside t/closed-world:3", "t/lookalike:closed-world:3+exec.first-tried beside t/closed-world:3",
+		"t/fault:open-world+exec.first-tried beside t/open-world",
+		"t/lookalike:open-world+exec.first-tried beside t/open-world",
+		"t/fault:closed-world:3+exec.first-tried beside t/closed-world:3",
+		"t/lookalike:closed-world:3+exec.first-tried beside t/closed-world:3",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("derived are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -71,7 +71,8 @@ func TestAnyOfEndToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := pipeline.Defaults()
-	o.Corpora, o.Seed, o.WorkDir, o.Augment = []string{"sql:" + makeFile(t, "harbour", harbour) + "," + file}, seed, filepath.Join(dir, "work"), 0
+	o.Corpora, o.Seed, o.WorkDir, o.Augment = []string{"sql:" + makeFile(t, "harbour", harbour) + "," + file}, seed,
+		filepath.Join(dir, "work"), 0
 	built, err := pipeline.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -138,10 +139,14 @@ func TestPlansOfSeveralRightAnswers(t *testing.T) {
 	other := 0
 	for _, c := range []struct{ text, plan, reason string }{
 		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth DESC, id LIMIT 1", ""},
-		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth DESC, id DESC LIMIT 1", ""},
-		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth LIMIT 1", proof.ReasonPlanDisagrees},
-		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth DESC LIMIT 2", proof.ReasonPlanDisagrees},
-		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay WHERE name = 'East'", proof.ReasonPlanDisagrees},
+		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth DESC, id DESC LIMIT 1",
+			""},
+		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth LIMIT 1",
+			proof.ReasonPlanDisagrees},
+		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay ORDER BY depth DESC LIMIT 2",
+			proof.ReasonPlanDisagrees},
+		{"SELECT name FROM quay ORDER BY depth DESC LIMIT 1", "SELECT name FROM quay WHERE name = 'East'",
+			proof.ReasonPlanDisagrees},
 		{
 			"SELECT flag FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1",
 			"SELECT flag FROM ship GROUP BY flag ORDER BY count(*) DESC, flag DESC LIMIT 1", "",
@@ -159,7 +164,8 @@ func TestPlansOfSeveralRightAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := proof.NewProver(t.Context(), proof.ProverConfig{
-			Database: "small", World: w, Schema: sch, Tools: tools, Recipe: []*sqlast.Query{q}, Seed: seed, Neighbours: neighbours,
+			Database: "small", World: w, Schema: sch, Tools: tools, Recipe: []*sqlast.Query{q}, Seed: seed,
+			Neighbours: neighbours,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +181,8 @@ func TestPlansOfSeveralRightAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if proven.Reason != c.reason || c.reason == "" && !slices.Contains(proven.Certificate.Checks, proof.CheckOneOf) {
-			t.Errorf("%s as the plan of %s: %q (%s), checks %v", c.plan, c.text, proven.Reason, proven.Message, proven.Certificate.Checks)
+			t.Errorf("%s as the plan of %s: %q (%s), checks %v", c.plan, c.text, proven.Reason, proven.Message,
+				proven.Certificate.Checks)
 		}
 		if c.reason == "" && proven.Certificate.Plans[0].Digest != found.Result.Digest(true) {
 			other++

@@ -101,7 +101,10 @@ func (p *Prover) hits(
 	if t.Body.Engine == task.EngineRelation {
 		single = t.Body.Operation == relation.Aggregate
 		// One call returns one key.
-		if !slices.ContainsFunc(answers, func(a *task.Gold) bool { return len(a.Columns) == 1 && (!single || len(a.Rows) == 1) }) {
+		if !slices.ContainsFunc(answers, func(a *task.Gold) bool {
+			return len(a.Columns) == 1 &&
+				(!single || len(a.Rows) == 1)
+		}) {
 			return false, nil
 		}
 		var mistake *task.ToolError
@@ -136,7 +139,8 @@ func (p *Prover) hits(
 	} else {
 		r, err = p.single(ctx, u, call)
 	}
-	if err != nil || r == nil || !slices.ContainsFunc(answers, func(a *task.Gold) bool { return len(a.Rows) == len(r.Rows) }) {
+	if err != nil || r == nil || !slices.ContainsFunc(answers,
+		func(a *task.Gold) bool { return len(a.Rows) == len(r.Rows) }) {
 		return false, err
 	}
 	return gold.Accepts(task.Answer{Result: r}).Strict, nil

@@ -20,7 +20,8 @@ const CheckShown = "gold_agrees_as_shown"
 // wants gold; in an open world, once with a search before and once without. Of a task whose tools cannot be run it
 // checks what can be checked: see [CheckStatic]. A reason says why it does not hold; the error is Seatrial's own
 // failure.
-func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cert *suite.Certificate, reason string, err error) {
+func Certify(ctx context.Context, stage *episode.Stage, in *suite.Instance) (cert *suite.Certificate, reason string,
+	err error) {
 	t, err := stage.Shown(in)
 	if err != nil {
 		return nil, "", err

@@ -114,11 +114,14 @@ func TestAlternatives(t *testing.T) {
 		{"SELECT flag, count(*) FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1", 2, task.GoldAnyOf},
 		{"SELECT DISTINCT depth, length(name) FROM quay ORDER BY depth DESC LIMIT 1", 2, task.GoldAnyOf},
 		// What a nested SELECT gives decides the result, or does not.
-		{"SELECT count(*) FROM ship WHERE tonnage < (SELECT tonnage FROM ship ORDER BY flag IS NULL LIMIT 1)", 4, task.GoldAnyOf},
-		{"SELECT name FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1) ORDER BY flag LIMIT 9", 2, task.GoldAnyOf},
+		{"SELECT count(*) FROM ship WHERE tonnage < (SELECT tonnage FROM ship ORDER BY flag IS NULL LIMIT 1)", 4,
+			task.GoldAnyOf},
+		{"SELECT name FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1) ORDER BY flag LIMIT 9", 2,
+			task.GoldAnyOf},
 		{"SELECT count(*) FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1)", 1, task.GoldRows},
 		// Two groups tie whose averages differ by less than counts.
-		{"SELECT avg(tonnage / 3.0 + id * 1e-9) FROM ship WHERE id IN (2, 3) GROUP BY id ORDER BY count(*) LIMIT 1", 1, task.GoldRows},
+		{"SELECT avg(tonnage / 3.0 + id * 1e-9) FROM ship WHERE id IN (2, 3) GROUP BY id ORDER BY count(*) LIMIT 1", 1,
+			task.GoldRows},
 	} {
 		q := parse(t, c.text, sch)
 		columns := compile.Func(q).Columns()
@@ -130,9 +133,11 @@ func TestAlternatives(t *testing.T) {
 		gold := found.Gold(columns)
 		answers := gold.Answers()
 		if gold.Kind != c.gold || len(answers) != c.right {
-			t.Errorf("%s: gold of the kind %s with %d answers, want %s with %d", c.text, gold.Kind, len(answers), c.gold, c.right)
+			t.Errorf("%s: gold of the kind %s with %d answers, want %s with %d", c.text, gold.Kind, len(answers), c.gold,
+				c.right)
 		}
-		if !answers[0].Holds(found.Result) || gold.Longest() != len(found.Result.Rows) || gold.Ordered() != (found.Blocks != nil) {
+		if !answers[0].Holds(found.Result) || gold.Longest() != len(found.Result.Rows) ||
+			gold.Ordered() != (found.Blocks != nil) {
 			t.Errorf("%s: the query's own result is not the first of %v", c.text, answers)
 		}
 		for i, one := range answers {
@@ -257,7 +262,8 @@ func TestGoldRejectsOthers(t *testing.T) {
 	}
 	t.Logf("%d results of others and %d changed ones were held against golds", others, mutants)
 	if !underRace && (others < 8000 || mutants < 2000 || reordered < 20) {
-		t.Errorf("only %d results of others, %d changed and %d reordered ones were held against golds", others, mutants, reordered)
+		t.Errorf("only %d results of others, %d changed and %d reordered ones were held against golds", others, mutants,
+			reordered)
 	}
 }
 

@@ -141,7 +141,8 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 	switch {
 	case c.in.Role == condition.RoleFault && !mirrored:
 		if blind.Success || !blind.Landed {
-			return c.refuse(ReasonNotLanded, "the policy that does not look ends with %s, and %d decisions were applied", outcome(&blind),
+			return c.refuse(ReasonNotLanded, "the policy that does not look ends with %s, and %d decisions were applied",
+				outcome(&blind),
 				applied(record)), nil
 		}
 		cert.Fault.Landed = landed(record)
@@ -202,9 +203,11 @@ func (c *certification) anyFirst(ctx context.Context) (*Certified, error) {
 			return nil, err
 		}
 		if !g.Success {
-			return c.refuse(ReasonNotSurvived, "after a first call to %s the recovery policy ends with %s", tool, outcome(&g)), nil
+			return c.refuse(ReasonNotSurvived, "after a first call to %s the recovery policy ends with %s", tool, outcome(&g)),
+				nil
 		}
-		if at := slices.IndexFunc(record.Events, func(e transcript.Event) bool { return e.Kind == transcript.EventCall }); at < 0 ||
+		if at := slices.IndexFunc(record.Events,
+			func(e transcript.Event) bool { return e.Kind == transcript.EventCall }); at < 0 ||
 			record.Events[at].Error == nil {
 			return c.refuse(ReasonNotLanded, "a first call to %s goes through", tool), nil
 		}

@@ -37,7 +37,8 @@ const longestAnswer = 100
 // anywhere lists the conditions of the environment that refuse calls without a look at any row: they are the same on
 // every world.
 var anywhere = []string{
-	"exec.unavailable", "exec.first-tried", "exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected",
+	"exec.unavailable", "exec.first-tried", "exec.timeout", "exec.connection", "exec.server-error", "exec.io",
+	"call.rejected",
 	"call.session", "call.rate-limit",
 }
 
@@ -73,7 +74,8 @@ type freshGold struct {
 // NewFresh takes the k-th neighbour of every database of a suite, from 1. Close frees what is opened. The error is that
 // of a suite whose databases have fewer neighbours.
 func NewFresh(s *suite.Suite, k int) (*Fresh, error) {
-	f := &Fresh{suite: s, tasks: s.Index(), number: k, longest: longestAnswer, worlds: NewWorlds(s, 0), databases: map[string]*freshDatabase{}}
+	f := &Fresh{suite: s, tasks: s.Index(), number: k, longest: longestAnswer, worlds: NewWorlds(s, 0),
+		databases: map[string]*freshDatabase{}}
 	if most, err := strconv.Atoi(s.Manifest.Settings["max_rows"]); err == nil && most > 0 {
 		f.longest = most
 	}
@@ -101,7 +103,8 @@ func (f *Fresh) Close() {
 }
 
 // Worlds gives the fresh world of an instance. It has no neighbours.
-func (f *Fresh) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (environment.World, []environment.World, error) {
+func (f *Fresh) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (environment.World,
+	[]environment.World, error) {
 	d, err := f.database(ctx, task.Database)
 	if err == nil && d.world == nil {
 		err = errors.New("the suite does not say what its neighbours are grown from")

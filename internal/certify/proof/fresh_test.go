@@ -144,7 +144,8 @@ func TestFreshWorldsAskForNewAnswers(t *testing.T) {
 			}
 		}
 		for reason := range left {
-			if !slices.Contains([]string{proof.ReasonEmpty, proof.ReasonSame, proof.ReasonTooLong, proof.ReasonIndeterminate, proof.ReasonFailing, proof.ReasonTooMany}, reason) {
+			if !slices.Contains([]string{proof.ReasonEmpty, proof.ReasonSame, proof.ReasonTooLong, proof.ReasonIndeterminate,
+				proof.ReasonFailing, proof.ReasonTooMany}, reason) {
 				t.Errorf("left out as %q", reason)
 			}
 		}
@@ -204,7 +205,8 @@ func dump(t *testing.T, s *suite.Suite, w environment.World) string {
 }
 
 func TestLeftOutReadsBack(t *testing.T) {
-	list := []proof.LeftOut{{Instance: "a/clean", Reason: "empty"}, {Instance: "b/fault:open-world+exec.first-tried", Reason: "same"}}
+	list := []proof.LeftOut{{Instance: "a/clean", Reason: "empty"}, {Instance: "b/fault:open-world+exec.first-tried",
+		Reason: "same"}}
 	if back := proof.ReadLeftOut(proof.WriteLeftOut(list)); !slices.Equal(back, list) {
 		t.Errorf("reads as %v", back)
 	}

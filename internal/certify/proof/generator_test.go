@@ -11,7 +11,8 @@ import (
 // TestAnotherGeneratorIsNamed: drift on a suite that another generator made says so.
 func TestAnotherGeneratorIsNamed(t *testing.T) {
 	for generator, want := range map[string]int{suite.Generator: 0, "seatrial.build/0": 1} {
-		out, err := Suite(context.Background(), &suite.Suite{Manifest: suite.Manifest{Generator: generator}}, Options{Workers: 1})
+		out, err := Suite(context.Background(), &suite.Suite{Manifest: suite.Manifest{Generator: generator}},
+			Options{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

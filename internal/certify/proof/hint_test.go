@@ -341,7 +341,8 @@ func TestHintsTellNothing(t *testing.T) {
 				if text, known := texts[parameters]; known {
 					same++
 					if text != hint.Text {
-						t.Errorf("%s on %s: for %q the hint is\n%s\nand for another variant\n%s", info.Name, task.ID, variant, hint.Text, text)
+						t.Errorf("%s on %s: for %q the hint is\n%s\nand for another variant\n%s", info.Name, task.ID, variant, hint.Text,
+							text)
 					}
 				}
 				texts[parameters] = hint.Text
@@ -359,8 +360,10 @@ func TestHintsTellNothing(t *testing.T) {
 	for _, l := range leaks(hints, hintForms) {
 		t.Errorf("%s tells %s: %s", l.kind, l.what, l.form)
 	}
-	if len(oracles) != len(condition.Hazards()) || len(hints) < 30 || !underRace && (len(hints) < 35 || made < 50_000 || secrets < 500_000 || same < 10_000) {
-		t.Errorf("%d hazards, %d kinds: %d hints, %d values to keep, %d pairs of variants", len(oracles), len(hints), made, secrets, same)
+	if len(oracles) != len(condition.Hazards()) || len(hints) < 30 || !underRace && (len(hints) < 35 || made < 50_000 ||
+		secrets < 500_000 || same < 10_000) {
+		t.Errorf("%d hazards, %d kinds: %d hints, %d values to keep, %d pairs of variants", len(oracles), len(hints), made,
+			secrets, same)
 	}
 	t.Logf("%d kinds: %d hints, %d values to keep, %d pairs of variants", len(hints), made, secrets, same)
 }
@@ -420,7 +423,8 @@ func TestLeaksAreFound(t *testing.T) {
 func TestArmsPlayAlike(t *testing.T) {
 	tr := demoTrial(t)
 	instances := tr.faulted(t, 4, "all")
-	instances = append(instances, tr.faulted(t, 4, "call.session+spec.param-added+out.alias", "conflict.stale+spec.unit+out.truncated")...)
+	instances = append(instances, tr.faulted(t, 4, "call.session+spec.param-added+out.alias",
+		"conflict.stale+spec.unit+out.truncated")...)
 	play := func(in *suite.Instance, policy, arm string) *transcript.Transcript {
 		task, err := tr.stage.Shown(in)
 		if err != nil {

@@ -121,7 +121,8 @@ func (h *HopelessMaker) Make(
 func (m *HopelessMade) refuse(task *task.Task, kinds []string, reason, message string) {
 	for _, kind := range kinds {
 		m.Refused = append(m.Refused, &suite.Rejection{
-			What: "instance", ID: instances.HopelessID(task, kind), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+			What: "instance", ID: instances.HopelessID(task, kind), Corpus: task.Corpus, Database: task.Database,
+			Style:  task.Style,
 			Reason: reason, Message: message,
 		})
 	}
@@ -133,7 +134,8 @@ func (h *HopelessMaker) makeKind(
 	ctx context.Context, made *HopelessMade, task *task.Task, clean *suite.Instance, tools []*task.Tool, kind string,
 	choice *twin.Choice,
 ) error {
-	itsInstances, refused, err := instances.HopelessInstances(clean, task, tools, kind, instances.WrongTools{Wrong: choice.Toolkit, Gold: choice.Gold})
+	itsInstances, refused, err := instances.HopelessInstances(clean, task, tools, kind,
+		instances.WrongTools{Wrong: choice.Toolkit, Gold: choice.Gold})
 	if err != nil {
 		return err
 	}
@@ -182,7 +184,8 @@ func AccountHopeless(clean []*suite.Instance, made []*HopelessMade, kinds []stri
 	for _, kind := range kinds {
 		var able []*suite.Instance
 		for i, in := range clean {
-			if made[i] != nil && slices.ContainsFunc(made[i].Instances, func(h *suite.Instance) bool { return h.Conditions[0].Name == kind }) {
+			if made[i] != nil && slices.ContainsFunc(made[i].Instances,
+				func(h *suite.Instance) bool { return h.Conditions[0].Name == kind }) {
 				able = append(able, in)
 			}
 		}

@@ -63,7 +63,8 @@ func (p *Prover) Paths(ctx context.Context, c *Claim, proof *Proof) (*FoundPaths
 	}
 	styled := *c
 	styled.Style, styled.Plans = style, proof.Plans
-	s := &pathSearch{prover: p, kit: kit, claim: &styled, gold: &proof.Gold, values: kit.valuesOf(&styled), found: &FoundPaths{}}
+	s := &pathSearch{prover: p, kit: kit, claim: &styled, gold: &proof.Gold, values: kit.valuesOf(&styled),
+		found: &FoundPaths{}}
 	if err := s.search(ctx); err != nil {
 		return nil, err
 	}
@@ -110,7 +111,8 @@ func (p *Prover) pathKit(style string) (*pathKit, error) {
 		return nil, fmt.Errorf("there are no tools of the style %q", style)
 	}
 	k := &pathKit{
-		byName: map[string]*pathTool{}, toolkit: u.toolkit, domains: newColumnDomains(p.config.Schema), offers: map[string][]offer{},
+		byName: map[string]*pathTool{}, toolkit: u.toolkit, domains: newColumnDomains(p.config.Schema),
+		offers:  map[string][]offer{},
 		numbers: map[[32]byte]int{}, seconds: map[string]*task.Result{}, found: map[string]*FoundPaths{},
 	}
 	k.published = &pathWorld{kit: k, world: p.config.World, firsts: map[string]*task.Result{}}

@@ -51,7 +51,8 @@ func (o *waysOracle) linked(a, b somewhere) bool {
 		}
 		for _, next := range o.references() {
 			for j := range next {
-				if same(next[j], reached[i]) && !slices.ContainsFunc(reached, func(r somewhere) bool { return same(r, next[1-j]) }) {
+				if same(next[j], reached[i]) && !slices.ContainsFunc(reached,
+					func(r somewhere) bool { return same(r, next[1-j]) }) {
 					reached = append(reached, next[1-j])
 				}
 			}
@@ -68,7 +69,8 @@ func (o *waysOracle) references() [][2]somewhere {
 			for i := range f.Columns {
 				target := o.schema.Table(f.Target)
 				list = append(list, [2]somewhere{
-					{table: t.Name, column: t.Columns[f.Columns[i]].Name}, {table: target.Name, column: target.Columns[f.TargetColumns[i]].Name},
+					{table: t.Name, column: t.Columns[f.Columns[i]].Name},
+					{table: target.Name, column: target.Columns[f.TargetColumns[i]].Name},
 				})
 			}
 		}
@@ -204,7 +206,8 @@ func (o *waysOracle) fills(t *task.Tool, argument string, l task.Literal) bool {
 			continue
 		}
 		wanted := somewhere{table: b.Table, column: b.Column}
-		if b.Kind == task.BindTable || limits(b.Role) != limit || !o.goes(somewhere{table: l.Table, column: l.Column}, wanted) ||
+		if b.Kind == task.BindTable || limits(b.Role) != limit || !o.goes(somewhere{table: l.Table, column: l.Column},
+			wanted) ||
 			b.Kind == task.BindList && b.Role == task.RoleSource && b.Column == "" {
 			return false
 		}
@@ -363,7 +366,10 @@ func (o *waysOracle) check(t *testing.T, proof *proof.Proof, found *proof.FoundP
 	if !o.decides() {
 		// The oracle does not know which are sound: each right way has to hold the tools of one that is known.
 		for _, set := range order {
-			known := slices.ContainsFunc(found.Paths, func(p task.Path) bool { return contains(strings.Fields(set), toolSet(p.Calls)) })
+			known := slices.ContainsFunc(found.Paths, func(p task.Path) bool {
+				return contains(strings.Fields(set),
+					toolSet(p.Calls))
+			})
 			for i := range proof.Plans {
 				known = known || contains(strings.Fields(set), toolSet(proof.Plans[i].Calls))
 			}
@@ -449,7 +455,8 @@ func crowded(n uint64) string {
 	script, _, _ := strings.Cut(bay, "INSERT")
 	of := func(list string) string { return strings.Fields(list)[r.IntN(len(strings.Fields(list)))] }
 	for i := range 5 {
-		script += fmt.Sprintf("INSERT INTO port VALUES (%d, '%s', '%s');\n", i+1, of("Bergen Porto Lima Oslo Faro"), of("NO PT PE"))
+		script += fmt.Sprintf("INSERT INTO port VALUES (%d, '%s', '%s');\n", i+1, of("Bergen Porto Lima Oslo Faro"),
+			of("NO PT PE"))
 	}
 	for i := range 8 {
 		script += fmt.Sprintf("INSERT INTO ship VALUES (%d, '%s', %d, %s, '%s');\n",
@@ -514,7 +521,8 @@ func TestDemoPathsAgainstAllCalls(t *testing.T) {
 		o := newOracle(t, s.world, s.schema, tools, p)
 		for i, q := range s.questions {
 			claim := &proof.Claim{
-				Query: q.query, Columns: drafts[i].Columns(), Plans: drafts[i].Plans(), Literals: drafts[i].Literals(q.text), Finding: q.finding,
+				Query: q.query, Columns: drafts[i].Columns(), Plans: drafts[i].Plans(), Literals: drafts[i].Literals(q.text),
+				Finding: q.finding,
 			}
 			proof := &proof.Proof{Gold: q.proof.Gold, Plans: claim.Plans}
 			found, err := p.Paths(t.Context(), claim, proof)

@@ -71,7 +71,8 @@ func (w *pathWorld) run(
 		return nil, fmt.Errorf("call of %s: %w", call.Tool, err)
 	}
 	if len(r.Columns) != len(t.names) {
-		return nil, fmt.Errorf("the statement of %s returns %d columns where the tool declares %d", call.Tool, len(r.Columns), len(t.names))
+		return nil, fmt.Errorf("the statement of %s returns %d columns where the tool declares %d", call.Tool, len(r.Columns),
+			len(t.names))
 	}
 	return &task.Result{Columns: t.names, Rows: r.Rows}, nil
 }

@@ -58,8 +58,10 @@ const (
 )
 
 var bayQueries = []string{
-	shipsOfCountry, shipsNested, portsOfCountry, countPorts, countFlag, countryOfPort, flagOfShip, shipsAtHome, shipsJoined,
-	nameTonnage, tonnageName, shipOfNumber, shipOfTonnage, heaviest, threeHeaviest, longCalls, portsCalled, firstPorts, eitherFlag, oneFlag,
+	shipsOfCountry, shipsNested, portsOfCountry, countPorts, countFlag, countryOfPort, flagOfShip, shipsAtHome,
+	shipsJoined,
+	nameTonnage, tonnageName, shipOfNumber, shipOfTonnage, heaviest, threeHeaviest, longCalls, portsCalled, firstPorts,
+	eitherFlag, oneFlag,
 }
 
 // searched is a database with proven queries and what was found beside their plans.
@@ -173,7 +175,8 @@ func TestPlantedPaths(t *testing.T) {
 		{"a ship's name given as a port's", flagOfShip, []string{s.direct(countryOfPort)}, "none"},
 		{"a port's name given as a ship's", countryOfPort, []string{s.direct(flagOfShip)}, "none"},
 		{"a count given as a key", shipOfTonnage, []string{s.direct(countPorts), s.direct(shipOfNumber)}, "none"},
-		{"the greatest tonnage given as a tonnage", shipOfNumber, []string{s.direct(heaviest), s.direct(shipOfTonnage)}, "accidental"},
+		{"the greatest tonnage given as a tonnage", shipOfNumber, []string{s.direct(heaviest), s.direct(shipOfTonnage)},
+			"accidental"},
 		{"a number of days given as a number of rows", portsCalled, []string{s.direct(firstPorts)}, "none"},
 	} {
 		got := "none"
@@ -315,7 +318,8 @@ func searchValues(
 // TestDeclaredTypesDecide: a column declared with the argument's type may be given whatever it holds, another with the
 // same values may not.
 func TestDeclaredTypesDecide(t *testing.T) {
-	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x TEXT); INSERT INTO t VALUES ('a'), ('b'), ('c');"), database.Options{})
+	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x TEXT); INSERT INTO t VALUES ('a'), ('b'), ('c');"),
+		database.Options{})
 	column := func(declared string) task.Column {
 		return task.Column{Name: "x", Type: declared, Table: "t", Column: "x"}
 	}
@@ -333,7 +337,8 @@ func TestDeclaredTypesDecide(t *testing.T) {
 
 // TestRowsFromArguments: what an argument brought need not stand in the column that a tool names.
 func TestRowsFromArguments(t *testing.T) {
-	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER, y INTEGER); INSERT INTO t VALUES (1, 5);"), database.Options{})
+	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER, y INTEGER); INSERT INTO t VALUES (1, 5);"),
+		database.Options{})
 	x := task.Column{Name: "x", Type: task.TypeInteger, Table: "t", Column: "x"}
 	y := task.Column{Name: "y", Type: task.TypeInteger, Table: "t", Column: "y"}
 	found := searchTools(t, w, sch, "SELECT max(y) FROM t", int64(5),
@@ -349,12 +354,14 @@ func TestRowsFromArguments(t *testing.T) {
 func TestLargeResultsFeedNothing(t *testing.T) {
 	for rows, want := range map[int]int{environment.DefaultRows: 1, environment.DefaultRows + 1: 0} {
 		w, sch := openFile(t, makeFile(t, "small", fmt.Sprintf("CREATE TABLE t(x INTEGER, y TEXT);"+
-			"INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 'y' FROM n;", rows)),
+			"INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 'y' FROM n;",
+			rows)),
 			database.Options{})
 		count := task.Column{Name: "n", Type: task.TypeInteger}
 		tools := []*task.Tool{
 			tool("direct", "SELECT count(t1.x) FROM t AS t1", false, count),
-			tool("all", "SELECT t1.x FROM t AS t1", false, task.Column{Name: "x", Type: task.TypeInteger, Table: "t", Column: "x"}),
+			tool("all", "SELECT t1.x FROM t AS t1", false, task.Column{Name: "x", Type: task.TypeInteger, Table: "t",
+				Column: "x"}),
 			tool("how_many", "SELECT count(t1.c1) FROM (SELECT value AS c1 FROM json_each(?1)) AS t1", true, count),
 		}
 		found := searchTools(t, w, sch, "SELECT count(x) FROM t", int64(rows), tools...)
@@ -382,7 +389,8 @@ func TestBoundsAreCounted(t *testing.T) {
 	found := searchValues(t, w, sch, "SELECT max(x) FROM t", int64(1), literals, []*task.Tool{direct, three})
 	// One call and 10·10·10 of three arguments, of which 256 are made; each of the 257 is given to each argument beside
 	// 10·10 values.
-	if tried, want := found.Tried+found.Omitted, 1+1000+257*3*100; tried != want || found.Tried < 20_000 || found.Omitted < 744 {
+	if tried, want := found.Tried+found.Omitted, 1+1000+257*3*100; tried != want || found.Tried < 20_000 ||
+		found.Omitted < 744 {
 		t.Errorf("%d were tried and %d left out, of %d", found.Tried, found.Omitted, want)
 	}
 }
@@ -445,7 +453,8 @@ func BenchmarkPaths(b *testing.B) {
 
 func benchmarkPaths(b *testing.B, corpus, split string) {
 	o := pipeline.Defaults()
-	o.Corpora, o.Split, o.Seed, o.WorkDir, o.Styles = []string{corpus}, split, seed, b.TempDir(), []string{task.StyleFunc, task.StyleRest}
+	o.Corpora, o.Split, o.Seed, o.WorkDir, o.Styles = []string{corpus}, split, seed, b.TempDir(), []string{task.StyleFunc,
+		task.StyleRest}
 	built, err := pipeline.Run(b.Context(), o)
 	if err != nil {
 		b.Fatal(err)
@@ -497,7 +506,8 @@ func searchRecipe(b *testing.B, s *suite.Suite, r *suite.Recipe, style string, c
 		}
 		return q
 	}
-	c := proof.ProverConfig{Database: r.Database, World: w, Schema: sch, Seed: r.Seed, Neighbours: r.Neighbours, LongestGold: 100}
+	c := proof.ProverConfig{Database: r.Database, World: w, Schema: sch, Seed: r.Seed, Neighbours: r.Neighbours,
+		LongestGold: 100}
 	for _, text := range r.SQL {
 		c.Recipe = append(c.Recipe, read(text))
 	}
@@ -560,7 +570,10 @@ func avoidable(t *task.Task) bool {
 	}
 	for _, w := range ways {
 		for i := range w.Calls {
-			if !slices.ContainsFunc(t.Sound(), func(p *task.Plan) bool { return !slices.Contains(toolSet(p.Calls), w.Calls[i].Tool) }) {
+			if !slices.ContainsFunc(t.Sound(), func(p *task.Plan) bool {
+				return !slices.Contains(toolSet(p.Calls),
+					w.Calls[i].Tool)
+			}) {
 				return false
 			}
 		}

@@ -118,7 +118,8 @@ func NewProver(ctx context.Context, c ProverConfig) (*Prover, error) {
 		c.LongestGold = environment.DefaultRows
 	}
 	p := &Prover{
-		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{}, handles: map[string]*task.Result{},
+		config: c, universes: map[string]*toolset{}, sources: map[string]*relation.Handle{},
+		handles: map[string]*task.Result{},
 		domains: map[string]map[string]bool{}, proofs: map[[2]string]*Proof{}, paths: map[string]*pathKit{},
 	}
 	for _, t := range c.Tools {
@@ -401,7 +402,8 @@ func (p *Prover) provePlan(
 		return drop(ReasonPlanFails, "on the published database: %s", trouble)
 	}
 	if !proof.Gold.Holds(result) {
-		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL", len(result.Rows), len(c.Finding.Result.Rows))
+		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL",
+			len(result.Rows), len(c.Finding.Result.Rows))
 	}
 	plan.Evidence = evidenceOf(record, plan)
 	plan.IntermediateValues = p.intermediateValues(c, record, plan)
@@ -452,7 +454,8 @@ func (p *Prover) play(
 	id := task.Hash(0, "claim", p.config.Database, c.Query.Source)
 	config := environment.Config{
 		Header:  transcript.Header{ID: id, Instance: id, Task: id, Agent: "gold-" + plan.Kind},
-		Toolkit: p.universes[c.Style].toolkit, World: w, Parallelism: 1, Limits: environment.Limits{Rows: environment.DefaultRows},
+		Toolkit: p.universes[c.Style].toolkit, World: w, Parallelism: 1,
+		Limits: environment.Limits{Rows: environment.DefaultRows},
 	}
 	for _, n := range neighbours {
 		config.Neighbours = append(config.Neighbours, n)

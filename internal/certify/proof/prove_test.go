@@ -48,7 +48,8 @@ func TestRightPlansAreProven(t *testing.T) {
 	if share := float64(undecided) / float64(plans*neighbours); share > 0.02 {
 		t.Errorf("%.2f %% of the plays of plans on neighbours decide nothing", 100*share)
 	} else {
-		t.Logf("%d plans, %d composed; %d of %d plays on neighbours decide nothing", plans, composed, undecided, plans*neighbours)
+		t.Logf("%d plans, %d composed; %d of %d plays on neighbours decide nothing", plans, composed, undecided,
+			plans*neighbours)
 	}
 }
 
@@ -178,7 +179,8 @@ func TestTimeLimitsDecideNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := proof.NewProver(ctx, proof.ProverConfig{Database: "small", World: slow, Schema: sch, Tools: tools, Seed: seed, Neighbours: 1})
+	p, err := proof.NewProver(ctx, proof.ProverConfig{Database: "small", World: slow, Schema: sch, Tools: tools,
+		Seed: seed, Neighbours: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,8 @@ func TestCancellationDecidesNothing(t *testing.T) {
 
 // TestNeighboursThatShowNothing proves a query that gives too many rows, or fails, on other databases than its own.
 func TestNeighboursThatShowNothing(t *testing.T) {
-	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER, y TEXT); INSERT INTO t VALUES(1, 'a'), (2, 'b');"),
+	w, sch := openFile(t, makeFile(t, "small",
+		"CREATE TABLE t(x INTEGER, y TEXT); INSERT INTO t VALUES(1, 'a'), (2, 'b');"),
 		database.Options{Rows: 5})
 	ctx := t.Context()
 	x, err := proof.NewExaminer(ctx, w, seed)

@@ -187,7 +187,10 @@ func (t *trial) faulted(tb testing.TB, limit int, texts ...string) []*suite.Inst
 func (t *trial) keep(styles ...string) *trial {
 	kept := *t
 	s := *t.suite
-	s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(task *task.Task) bool { return !slices.Contains(styles, task.Style) })
+	s.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(task *task.Task) bool {
+		return !slices.Contains(styles,
+			task.Style)
+	})
 	kept.suite = &s
 	return &kept
 }
@@ -249,11 +252,14 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 	tr.scale = 2
 	landed := 0
 	for _, c := range tr.tally(t, tr.faulted(t, 8,
-		"exec.timeout+spec.result-renamed", "conflict.stale+spec.unit+out.truncated", "call.session+spec.param-added+out.alias",
+		"exec.timeout+spec.result-renamed", "conflict.stale+spec.unit+out.truncated",
+		"call.session+spec.param-added+out.alias",
 		"spec.param-renamed+spec.param-retyped+call.coerced-argument", "call.rate-limit+exec.io+exec.crash",
 		"spec.result-reshaped+spec.unit+out.alias+out.null-sentinel+out.labelled+out.truncated",
-		"spec.result-renamed+spec.result-retyped", "conflict.minority+out.explained", "conflict.corrupted+spec.unit+exec.crash",
-		"conflict.pair+out.reordered+spec.result-reshaped", "exec.unavailable+exec.server-error", "exec.first-tried+out.number-format",
+		"spec.result-renamed+spec.result-retyped", "conflict.minority+out.explained",
+		"conflict.corrupted+spec.unit+exec.crash",
+		"conflict.pair+out.reordered+spec.result-reshaped", "exec.unavailable+exec.server-error",
+		"exec.first-tried+out.number-format",
 		"out.null-sentinel+out.wrapped-unit", "call.default-argument+conflict.stale",
 		"exec.timeout:8", "call.session:4", "spec.param-renamed:3", "out.labelled:2", "spec.unit:2", "out.truncated:2",
 	), "recover") {
@@ -301,7 +307,8 @@ func TestPoliciesDiffer(t *testing.T) {
 		gold := all.play(t, in, "gold")
 		for _, policy := range []string{"blind", "retry", "fallback", "recover"} {
 			if p := all.play(t, in, policy); !gold.right || !p.right || p.calls != gold.calls || p.errors > 0 {
-				t.Errorf("%s of %s: right %t with %d calls, gold %t with %d", policy, in.ID, p.right, p.calls, gold.right, gold.calls)
+				t.Errorf("%s of %s: right %t with %d calls, gold %t with %d", policy, in.ID, p.right, p.calls, gold.right,
+					gold.calls)
 			}
 		}
 		clean++
@@ -361,15 +368,20 @@ func TestTacticsMatter(t *testing.T) {
 		t.Skip("some kinds land on none of the few tasks")
 	}
 	hurts := map[string]string{
-		"wait": "call.rate-limit", "renew": "call.session", "repeat": "exec.connection", "strict-form": "call.coerced-argument",
-		"next-page": "out.truncated", "envelope": "spec.result-reshaped", "sentence": "out.explained", "label": "out.labelled",
-		"measure": "out.wrapped-unit", "number-format": "out.number-format", "sort": "out.reordered", "missing": "out.null-sentinel",
-		"legend": "out.alias", "unit": "spec.unit", "read-together": "conflict.pair", "checksum": "conflict.corrupted",
+		"wait": "call.rate-limit", "renew": "call.session", "repeat": "exec.connection",
+		"strict-form": "call.coerced-argument",
+		"next-page":   "out.truncated", "envelope": "spec.result-reshaped", "sentence": "out.explained",
+		"label":   "out.labelled",
+		"measure": "out.wrapped-unit", "number-format": "out.number-format", "sort": "out.reordered",
+		"missing": "out.null-sentinel",
+		"legend":  "out.alias", "unit": "spec.unit", "read-together": "conflict.pair", "checksum": "conflict.corrupted",
 		"newest": "conflict.stale", "majority": "conflict.minority", "other-plan": "exec.unavailable",
 		// Covered by others: a fresh specification, or an error that names the type.
-		"argument-name": "", "argument-type": "", "argument-added": "", "fresh-specification": "", "number-text": "", "field-name": "",
+		"argument-name": "", "argument-type": "", "argument-added": "", "fresh-specification": "", "number-text": "",
+		"field-name": "",
 	}
-	covered := tr.faulted(t, 15, "spec.param-renamed", "spec.param-retyped", "spec.param-added", "spec.result-retyped", "spec.result-renamed")
+	covered := tr.faulted(t, 15, "spec.param-renamed", "spec.param-retyped", "spec.param-added", "spec.result-retyped",
+		"spec.result-renamed")
 	for _, tactic := range agent.Tactics() {
 		kind, known := hurts[tactic.Name]
 		if !known {
@@ -415,7 +427,8 @@ func TestRecoveryIsRepeatable(t *testing.T) {
 func BenchmarkRecover(b *testing.B) {
 	tr := demoTrial(b).keep(task.StyleFunc)
 	for _, kind := range []string{"exec.timeout", "out.alias", "out.truncated", "conflict.stale"} {
-		instances := slices.DeleteFunc(tr.faulted(b, 40, kind), func(in *suite.Instance) bool { return in.Role != condition.RoleFault })
+		instances := slices.DeleteFunc(tr.faulted(b, 40, kind),
+			func(in *suite.Instance) bool { return in.Role != condition.RoleFault })
 		for _, policy := range []string{"blind", "recover"} {
 			b.Run(kind+"/"+policy, func(b *testing.B) {
 				for i := range b.N {

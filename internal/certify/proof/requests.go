@@ -152,7 +152,8 @@ func (m *RequestMaker) Make(ctx context.Context, task *task.Task, clean *suite.I
 		}
 		if reason != "" {
 			made.Refused = append(made.Refused, &suite.Rejection{
-				What: "instance", ID: instances.AskedID(task, asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+				What: "instance", ID: instances.AskedID(task, asked), Corpus: task.Corpus, Database: task.Database,
+				Style:  task.Style,
 				Reason: reason, Message: cmp.Or(message, RequestReasons()[reason]),
 			})
 			continue
@@ -172,14 +173,16 @@ func (m *RequestMaker) Make(ctx context.Context, task *task.Task, clean *suite.I
 }
 
 // worded are the conditions under which a writer words requests.
-var worded = map[string]bool{condition.NameParaphrase: true, condition.NameDropDetail: true, condition.NameClarify: true}
+var worded = map[string]bool{condition.NameParaphrase: true, condition.NameDropDetail: true,
+	condition.NameClarify: true}
 
 func (m *RequestMaker) taskOf(task *task.Task) (*request.Task, error) {
 	query, err := sqlast.Parse(task.SQL, m.config.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("task %s: %w", task.ID, err)
 	}
-	return &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query, Literals: task.Literals}, nil
+	return &request.Task{ID: task.ID, Messages: task.Messages, Evidence: task.Evidence, Query: query,
+		Literals: task.Literals}, nil
 }
 
 func (m *RequestMaker) makeOne(
@@ -215,7 +218,8 @@ func (m *RequestMaker) makeOne(
 }
 
 // written gives the wording that a writer found for a request, nil where it found none.
-func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording, string, error) {
+func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording,
+	string, error) {
 	if m.config.Scribe == nil || asked.Name != condition.NameParaphrase {
 		return nil, "", nil
 	}
@@ -331,7 +335,8 @@ func (m *RequestMaker) incomplete(
 	changed := &condition.Request{
 		Texts: changedTexts(tk.Messages, messages), Writer: writer,
 		Dropped: &condition.Dropped{
-			Argument: argumentOf(tk, d.value), Table: d.value.Table, Column: d.value.Column, Value: task.AppendValue(nil, d.value.Value),
+			Argument: argumentOf(tk, d.value), Table: d.value.Table, Column: d.value.Column, Value: task.AppendValue(nil,
+				d.value.Value),
 			Form: d.made.Form, Phrase: d.made.Phrase, Names: slices.Clone(d.made.Names),
 		},
 	}
@@ -399,12 +404,14 @@ func (m *RequestMaker) drop(ctx context.Context, t *request.Task) (*dropped, err
 	if len(values) == 0 {
 		return &dropped{reason: request.ReasonNoValue}, nil
 	}
-	draw := task.Draw(m.config.Seed, "drop-detail", m.config.Schema.Name, t.Query.Source, t.Messages[len(t.Messages)-1].Content)
+	draw := task.Draw(m.config.Seed, "drop-detail", m.config.Schema.Name, t.Query.Source,
+		t.Messages[len(t.Messages)-1].Content)
 	draw.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	slices.SortStableFunc(values, func(a, b *request.Value) int { return cmp.Compare(a.Rank(), b.Rank()) })
 	// Of the reasons for which values cannot be left out, the one that came closest to a proof is told.
 	order := []string{
-		request.ReasonNotSaid, request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, ReasonFewValues, ReasonFewAlike,
+		request.ReasonNotSaid, request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, ReasonFewValues,
+		ReasonFewAlike,
 		ReasonFewAnswers,
 	}
 	reason := request.ReasonNotSaid

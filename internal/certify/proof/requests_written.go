@@ -43,7 +43,8 @@ type Scribe struct {
 // NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where nobody is to be
 // asked. Where there are vectors, a text has to be near to the request that it words, and nearer than to any other.
 func NewScribe(name string, before []request.Written, writer compile.Writer, vectors *embedding.Vectors) *Scribe {
-	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{}, settled: map[string]request.Written{}}
+	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{},
+		settled: map[string]request.Written{}}
 	for _, w := range before {
 		if w.Writer == name {
 			s.known[w.Key] = w
@@ -146,7 +147,8 @@ func (s *Scribe) complaint(ctx context.Context, p *page, text string) (string, e
 		vectors[i] = list[0]
 	}
 	near := embedding.Cosine(vectors[0], vectors[1])
-	if near < leastNear || slices.ContainsFunc(vectors[2:], func(v embedding.Vector) bool { return embedding.Cosine(vectors[0], v) >= near }) {
+	if near < leastNear || slices.ContainsFunc(vectors[2:],
+		func(v embedding.Vector) bool { return embedding.Cosine(vectors[0], v) >= near }) {
 		return request.ComplainFar, nil
 	}
 	s.vectors.Keep(texts...)

@@ -55,7 +55,8 @@ func NewSeparator(s *suite.Suite) *Separator {
 func (x *Separator) Close() { x.worlds.Close() }
 
 // Worlds gives the neighbour that an instance of Separate names.
-func (x *Separator) Worlds(_ context.Context, in *suite.Instance, _ *task.Task) (environment.World, []environment.World, error) {
+func (x *Separator) Worlds(_ context.Context, in *suite.Instance, _ *task.Task) (environment.World, []environment.World,
+	error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := x.apart[in.World]
@@ -191,7 +192,8 @@ type gave struct {
 }
 
 // play makes calls on a world and says what the one at that place gave; an error of a call is a digest too.
-func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.World, calls []task.Action, at int) (gave, error) {
+func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.World, calls []task.Action, at int) (gave,
+	error) {
 	x.mu.Lock()
 	x.names++
 	there := *in
@@ -204,7 +206,8 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 		x.mu.Unlock()
 	}()
 	id := task.Hash(0, "apart", in.ID)
-	env, err := x.stage.Environment(ctx, &there, episode.Seat{Header: transcript.Header{ID: id, Instance: in.ID, Task: in.Task}})
+	env, err := x.stage.Environment(ctx, &there, episode.Seat{Header: transcript.Header{ID: id, Instance: in.ID,
+		Task: in.Task}})
 	if err != nil {
 		return gave{}, err
 	}
@@ -238,7 +241,8 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 }
 
 // grow grows neighbours for the task's query and for the same query with the values that stand in place of its own.
-func (x *Separator) grow(ctx context.Context, in *suite.Instance, t *task.Task, s *grade.Spelling) ([]*database.World, error) {
+func (x *Separator) grow(ctx context.Context, in *suite.Instance, t *task.Task, s *grade.Spelling) ([]*database.World,
+	error) {
 	published, _, err := x.worlds.Worlds(ctx, &suite.Instance{ID: in.ID, Task: in.Task}, t)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,8 @@ func certifyStatic(
 	ctx context.Context, stage *episode.Stage, in *suite.Instance, tk *task.Task,
 ) (cert *suite.Certificate, reason string, err error) {
 	const policy = "gold"
-	header := transcript.Header{ID: task.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task, Agent: policy}
+	header := transcript.Header{ID: task.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task,
+		Agent: policy}
 	env, err := stage.Environment(ctx, in, episode.Seat{Header: header})
 	if err != nil {
 		return nil, "", err
@@ -47,7 +48,8 @@ func certifyStatic(
 	if tk.Gold.Expected == nil {
 		return nil, "nothing is said of the right calls", nil
 	}
-	if unwritten := tk.Gold.Expected.Category == string(callcheck.Relevance); unwritten != slices.Contains(tk.Flags, task.FlagFeasibility) {
+	if unwritten := tk.Gold.Expected.Category == string(callcheck.Relevance); unwritten != slices.Contains(tk.Flags,
+		task.FlagFeasibility) {
 		return nil, "its flag and its gold contradict each other on whether the right calls are known", nil
 	}
 	player, err := agent.NewPolicy(policy, agent.PolicyInput{Task: tk, Primary: in.Primary, Seed: in.Seed})

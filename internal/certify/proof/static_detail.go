@@ -129,15 +129,20 @@ func required(t *task.Tool, argument string) bool {
 // the first words of its description say that it gets such a thing.
 func gives(t *task.Tool, argument string) bool {
 	want := strings.Join(task.NameWords(argument), " ")
-	if slices.ContainsFunc(results(t.Document), func(name string) bool { return strings.Join(task.NameWords(name), " ") == want }) {
+	if slices.ContainsFunc(results(t.Document), func(name string) bool {
+		return strings.Join(task.NameWords(name),
+			" ") == want
+	}) {
 		return true
 	}
 	what := strings.ToLower(t.Description)
-	for _, end := range []string{". ", " given ", " by ", " based ", " using ", " with ", " from ", " for ", " of ", " in ", " that "} {
+	for _, end := range []string{". ", " given ", " by ", " based ", " using ", " with ", " from ", " for ", " of ",
+		" in ", " that "} {
 		what, _, _ = strings.Cut(what, end)
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(what), " ")
-	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(task.NameWords(rest), " ")+" ", " "+want+" ")
+	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(task.NameWords(rest),
+		" ")+" ", " "+want+" ")
 }
 
 // getting are verbs of descriptions that say what a tool returns.

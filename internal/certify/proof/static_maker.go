@@ -84,10 +84,12 @@ type staticDraft struct {
 // NewStaticMaker makes a maker of the conditions that need to know requests and toolkits, among combinations. The
 // scribe words what it can; nil leaves all to rules.
 func NewStaticMaker(
-	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition, measure twin.Measure, scribe *Scribe, workers int,
+	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition, measure twin.Measure, scribe *Scribe,
+	workers int,
 ) (*StaticMaker, error) {
 	m := &StaticMaker{
-		suite: s, seed: s.Manifest.Seed, workers: max(workers, 1), shelves: map[string]*twin.Shelf{}, shown: map[string][]*task.Tool{},
+		suite: s, seed: s.Manifest.Seed, workers: max(workers, 1), shelves: map[string]*twin.Shelf{},
+		shown: map[string][]*task.Tool{},
 		clean: map[string]*suite.Instance{}, made: make([][]*staticDraft, len(s.Tasks)), scribe: scribe,
 	}
 	for _, c := range slices.Concat(instances.OfRequest.Alone(combinations), instances.OfChoice.Alone(combinations)) {
@@ -143,8 +145,10 @@ func (m *StaticMaker) Judged() map[string]bool {
 // drops counts.
 func (m *StaticMaker) judge(task *task.Task, d *staticDraft) {
 	for _, v := range m.suite.Verdicts {
-		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances, func(in *suite.Instance) bool { return in.ID == v.Instance }) {
-			d.refuse(task, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+cmp.Or(v.Note, suite.VerdictReasons()[v.Reason]), ": "))
+		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,
+			func(in *suite.Instance) bool { return in.ID == v.Instance }) {
+			d.refuse(task, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+cmp.Or(v.Note,
+				suite.VerdictReasons()[v.Reason]), ": "))
 			return
 		}
 	}
@@ -200,7 +204,8 @@ func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*task.Tool, er
 
 // Certify checks what was made as it is shown, and accounts for it by task. The stage's suite has to hold the tools
 // that [StaticMaker.Choose] gave. The error is Seatrial's own failure.
-func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step func()) ([]*RequestMade, []*ToolkitsMade, error) {
+func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step func()) ([]*RequestMade, []*ToolkitsMade,
+	error) {
 	requests, toolkits := make([]*RequestMade, len(m.made)), make([]*ToolkitsMade, len(m.made))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(m.workers)
@@ -224,7 +229,8 @@ func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step fu
 						requests[i] = &RequestMade{}
 					}
 					r := requests[i]
-					r.Instances, r.Certified, r.Refused = append(r.Instances, instances...), append(r.Certified, certified...), append(r.Refused, refused...)
+					r.Instances, r.Certified, r.Refused = append(r.Instances, instances...), append(r.Certified, certified...),
+						append(r.Refused, refused...)
 					for _, in := range instances {
 						if d.fallback {
 							r.Fallback = append(r.Fallback, in.ID)
@@ -275,7 +281,8 @@ func (m *StaticMaker) certify(
 func (d *staticDraft) refuse(task *task.Task, reason, message string) {
 	d.instances, d.checks, d.added = nil, nil, nil
 	d.refused = &suite.Rejection{
-		What: "instance", ID: task.ID + "/" + d.asked.String(), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+		What: "instance", ID: task.ID + "/" + d.asked.String(), Corpus: task.Corpus, Database: task.Database,
+		Style:  task.Style,
 		Reason: reason, Message: cmp.Or(message, request.Reasons()[reason], StaticReasons()[reason], twin.Refusals()[reason]),
 	}
 }
@@ -389,7 +396,8 @@ func (m *StaticMaker) droppable(tk *task.Task, t *request.Task) (values []*reque
 
 // dropReasons are in the order in which they come closer to leaving a value out.
 var dropReasons = []string{
-	request.ReasonNotSaid, ReasonNotRequired, ReasonOthersServe, ReasonDocumented, ReasonObtainable, request.ReasonReturned,
+	request.ReasonNotSaid, ReasonNotRequired, ReasonOthersServe, ReasonDocumented, ReasonObtainable,
+	request.ReasonReturned,
 	request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, request.ReasonNotAsked,
 }
 
@@ -501,7 +509,8 @@ func documents(shown []*task.Tool, argument string, v task.Value) bool {
 			continue
 		}
 		copied, parameters := *t, *t.Parameters
-		parameters.Properties = slices.DeleteFunc(slices.Clone(parameters.Properties), func(p task.Property) bool { return p.Name == argument })
+		parameters.Properties = slices.DeleteFunc(slices.Clone(parameters.Properties),
+			func(p task.Property) bool { return p.Name == argument })
 		copied.Parameters, bare[i] = &parameters, &copied
 	}
 	return task.HasPhrase(told(bare), value)
@@ -512,7 +521,8 @@ func (m *StaticMaker) needsOf(task *task.Task) []twin.Need {
 	var needs []twin.Need
 	shown := m.shown[task.Database]
 	for _, c := range task.Needed() {
-		if t := toolNamed(shown, c.Tool); t != nil && !slices.ContainsFunc(needs, func(n twin.Need) bool { return n.Tool == t }) {
+		if t := toolNamed(shown, c.Tool); t != nil && !slices.ContainsFunc(needs,
+			func(n twin.Need) bool { return n.Tool == t }) {
 			needs = append(needs, twin.Need{Tool: t, Arguments: slices.Sorted(maps.Keys(c.Arguments))})
 		}
 	}

@@ -147,7 +147,8 @@ func (m *StaticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 // readTool reads a specification and says what is wrong with it, "" for nothing.
 func (m *StaticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*task.Tool, string) {
 	var w writtenTool
-	if err := task.DecodeStrict([]byte(text), &w); err != nil || strings.TrimSpace(w.Description) == "" || w.Parameters == nil {
+	if err := task.DecodeStrict([]byte(text), &w); err != nil || strings.TrimSpace(w.Description) == "" ||
+		w.Parameters == nil {
 		return nil, complainSpecification
 	}
 	t := &task.Tool{
@@ -158,7 +159,8 @@ func (m *StaticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*
 	}
 	shelf, shown := m.shelves[tk.Corpus], m.shown[tk.Database]
 	switch {
-	case !writtenToolName.MatchString(t.Name) || slices.ContainsFunc(shown, func(o *task.Tool) bool { return twin.SameName(o.Name, t.Name) }):
+	case !writtenToolName.MatchString(t.Name) || slices.ContainsFunc(shown,
+		func(o *task.Tool) bool { return twin.SameName(o.Name, t.Name) }):
 		return nil, complainToolName
 	case slices.ContainsFunc(needs, func(n twin.Need) bool { return shelf.Serves(t, &n) }):
 		return nil, complainServes

@@ -241,7 +241,8 @@ func (v *suiteVerifier) accountStyle(style string, c *suite.Counts, read int) {
 		}
 	}
 	if published+rejected != read {
-		v.report("suite", "in the style %s, %d examples were read, %d published and %d rejected", style, read, published, rejected)
+		v.report("suite", "in the style %s, %d examples were read, %d published and %d rejected", style, read, published,
+			rejected)
 	}
 	if published != c.Published || variants != c.Variants || published+variants != c.Tasks {
 		v.report("suite", "in the style %s, %d tasks (%d of them variants) are counted and %d (%d) stand in it",
@@ -298,7 +299,8 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 			return nil // which is reported: nothing can be derived from it
 		}
 	}
-	differences, dropped, err := instances.Compare(v.suite, v.combinations, v.faults, instances.FaultOptions{Limit: v.limit, Workers: v.options.Workers})
+	differences, dropped, err := instances.Compare(v.suite, v.combinations, v.faults,
+		instances.FaultOptions{Limit: v.limit, Workers: v.options.Workers})
 	if err != nil {
 		v.report("suite", "its instances cannot be derived again: %v", err)
 		return nil
@@ -314,7 +316,8 @@ func (v *suiteVerifier) conditions(ctx context.Context) error {
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, in := range v.suite.Instances {
 		was := v.certificates[in.ID]
-		if isClean(in) || was == nil || instances.OfHopeless(in) || instances.OfRequest.Holds(in) || instances.OfChoice.Holds(in) {
+		if isClean(in) || was == nil || instances.OfHopeless(in) || instances.OfRequest.Holds(in) ||
+			instances.OfChoice.Holds(in) {
 			continue
 		}
 		group.Go(func() error {
@@ -563,7 +566,8 @@ func (v *suiteVerifier) database(ctx context.Context, name string, tasks []int) 
 		}
 	}
 	prover, err := NewProver(ctx, ProverConfig{
-		Database: name, World: w, Schema: sch, Tools: tools, Sources: sources, Recipe: queries, Seed: recipe.Seed, Neighbours: recipe.Neighbours,
+		Database: name, World: w, Schema: sch, Tools: tools, Sources: sources, Recipe: queries, Seed: recipe.Seed,
+		Neighbours:  recipe.Neighbours,
 		LongestGold: v.longest(tasks),
 	})
 	if err != nil {

@@ -25,7 +25,8 @@ func (v *suiteVerifier) makeRequests(ctx context.Context, w *database.World, nam
 	if err != nil {
 		return err
 	}
-	maker, err := NewRequestMaker(ctx, RequestConfig{World: w, Schema: sch, Seed: v.suite.Manifest.Seed, Asked: asked, Stage: v.stage, Scribe: v.scribe})
+	maker, err := NewRequestMaker(ctx, RequestConfig{World: w, Schema: sch, Seed: v.suite.Manifest.Seed, Asked: asked,
+		Stage: v.stage, Scribe: v.scribe})
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,8 @@ func someTasks(t *testing.T, n int) *suite.Suite {
 	var instances []*suite.Instance
 	var certificates []*suite.Certificate
 	for _, i := range keep {
-		tasks, instances, certificates = append(tasks, s.Tasks[i]), append(instances, s.Instances[i]), append(certificates, s.Certificates[i])
+		tasks, instances, certificates = append(tasks, s.Tasks[i]), append(instances, s.Instances[i]),
+			append(certificates, s.Certificates[i])
 	}
 	s.Tasks, s.Instances, s.Certificates, s.Rejected = tasks, instances, certificates, nil
 	s.Manifest.Counts.Read, s.Manifest.Counts.Published, s.Manifest.Counts.Tasks = len(keep), len(keep), len(keep)
@@ -145,7 +146,8 @@ func TestTampering(t *testing.T) {
 		{"survivors", func(s *suite.Suite, i int) {
 			s.Certificates[i].Survivors = append(s.Certificates[i].Survivors, suite.Mutant{Kind: "x", SQL: "y"})
 		}, "the certificate was"},
-		{"a transcript's digest", func(s *suite.Suite, i int) { s.Certificates[i].Transcript["gold-direct"] = "00" }, "the certificate was"},
+		{"a transcript's digest", func(s *suite.Suite, i int) { s.Certificates[i].Transcript["gold-direct"] = "00" },
+			"the certificate was"},
 		{"the chance level", func(s *suite.Suite, i int) { s.Tasks[i].Chance.Hits++ }, "the chance level was"},
 		{"the number of calls", func(s *suite.Suite, i int) { s.Tasks[i].Chance.Calls-- }, "the chance level was"},
 		{"an instance's task", func(s *suite.Suite, i int) { s.Instances[i].Task = "no-such-task.func" }, "no task"},

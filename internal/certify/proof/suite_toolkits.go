@@ -82,7 +82,10 @@ func (v *suiteVerifier) madeFor(
 	maker *related.Maker, tk *task.Task, query *sqlast.Query, asked condition.Condition,
 ) ([]MadeTool, error) {
 	id := instances.AskedID(tk, asked)
-	at := slices.IndexFunc(v.suite.Instances, func(in *suite.Instance) bool { return in.ID == id && instances.OfChoice.Holds(in) })
+	at := slices.IndexFunc(v.suite.Instances, func(in *suite.Instance) bool {
+		return in.ID == id &&
+			instances.OfChoice.Holds(in)
+	})
 	if at < 0 {
 		return nil, nil
 	}

@@ -95,7 +95,8 @@ func (t *ToolkitChooser) Choose(
 		var refusal *twin.Refusal
 		switch asked.Name {
 		case condition.NameReplaceTool:
-			if c.Choice, refusal, err = t.finder.Replace(ctx, task, query, pathTools(task), made.Tools); err == nil && refusal == nil {
+			if c.Choice, refusal, err = t.finder.Replace(ctx, task, query, pathTools(task), made.Tools); err == nil &&
+				refusal == nil {
 				refusal, err = t.check(ctx, task, query, c.Choice)
 			}
 		case condition.NameRelatedTools:
@@ -119,7 +120,8 @@ func (t *ToolkitChooser) Choose(
 func (c *ChosenToolkit) refuse(task *task.Task, reason, message string) {
 	c.Choice, c.Rivals = nil, nil
 	c.Refused = &suite.Rejection{
-		What: "instance", ID: instances.AskedID(task, c.Asked), Corpus: task.Corpus, Database: task.Database, Style: task.Style,
+		What: "instance", ID: instances.AskedID(task, c.Asked), Corpus: task.Corpus, Database: task.Database,
+		Style:  task.Style,
 		Reason: reason, Message: message,
 	}
 }

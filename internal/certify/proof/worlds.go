@@ -103,7 +103,8 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 	if err != nil {
 		return err
 	}
-	o.neighbours, err = grow(ctx, o.world, sch, name, queries, recipe.Seed, recipe.Neighbours, min(w.neighbours, recipe.Neighbours))
+	o.neighbours, err = grow(ctx, o.world, sch, name, queries, recipe.Seed, recipe.Neighbours,
+		min(w.neighbours, recipe.Neighbours))
 	for _, n := range o.neighbours {
 		o.shown = append(o.shown, n)
 	}
@@ -146,7 +147,8 @@ func parseAll(list []string, sch *schema.Database) ([]*sqlast.Query, error) {
 
 // grow grows the first keep of n neighbours for the given queries.
 func grow(
-	ctx context.Context, w *database.World, sch *schema.Database, name string, queries []*sqlast.Query, seed uint64, n, keep int,
+	ctx context.Context, w *database.World, sch *schema.Database, name string, queries []*sqlast.Query, seed uint64, n,
+	keep int,
 ) ([]*database.World, error) {
 	recipe := &database.Recipe{Schema: sch, World: w}
 	for i, q := range queries {

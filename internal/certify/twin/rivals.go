@@ -57,7 +57,8 @@ func (f *Finder) Related(
 		}
 	}
 	if len(r.Added) < n {
-		return r, &Refusal{reasonFewRelated, fmt.Sprintf("%d tools are related, and %d were made", n-r.Needed, len(r.Added)-n+r.Needed)}, nil
+		return r, &Refusal{reasonFewRelated, fmt.Sprintf("%d tools are related, and %d were made", n-r.Needed,
+			len(r.Added)-n+r.Needed)}, nil
 	}
 	return r, nil, nil
 }

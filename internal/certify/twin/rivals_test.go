@@ -62,7 +62,8 @@ func TestRelated(t *testing.T) {
 	plain := newFixture(t, garden, nil)
 	same := like(plain, "origin_of", "same_origin", "SELECT max(origin) AS origin FROM plant WHERE name = ?1")
 	near := map[string]float64{
-		"origin_of same_origin": 1, "origin_of heights": 0.7, "origin_of plants_of_origin": 0.9, "origin_of houses": 0.5, "origin_of area_of": 0.49,
+		"origin_of same_origin": 1, "origin_of heights": 0.7, "origin_of plants_of_origin": 0.9, "origin_of houses": 0.5,
+		"origin_of area_of": 0.49,
 	}
 	x := measured(t, near, same)
 	tk, _ := x.task(t, origins, "Rose", "origin_of")
@@ -81,7 +82,8 @@ func TestRelated(t *testing.T) {
 		want  string
 		made  int
 	}{
-		{1, true, "plants_of_origin", 0}, {2, true, "plants_of_origin heights", 0}, {3, true, "plants_of_origin heights houses", 0},
+		{1, true, "plants_of_origin", 0}, {2, true, "plants_of_origin heights", 0},
+		{3, true, "plants_of_origin heights houses", 0},
 		{4, true, "plants_of_origin heights houses made_colour", 1},
 		{6, true, "plants_of_origin heights houses made_colour made_other made_height", 3},
 		{4, false, "", 1}, {7, true, "", 4},
@@ -116,7 +118,10 @@ func TestRelated(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := x.Related(t.Context(), tk, 9, func() ([]*task.Tool, error) { return nil, fmt.Errorf("no pen") }); err == nil {
+	if _, _, err := x.Related(t.Context(), tk, 9, func() ([]*task.Tool, error) {
+		return nil,
+			fmt.Errorf("no pen")
+	}); err == nil {
 		t.Error("a failure to make tools is lost")
 	}
 }
@@ -125,10 +130,12 @@ func TestRelated(t *testing.T) {
 // answer.
 func TestUnrelated(t *testing.T) {
 	near := map[string]float64{
-		"origin_of heights": 0.7, "origin_of plants_of_origin": 0.9, "origin_of plants_of_colour": 0.6, "origin_of colours": 0.3,
+		"origin_of heights": 0.7, "origin_of plants_of_origin": 0.9, "origin_of plants_of_colour": 0.6,
+		"origin_of colours":   0.3,
 		"origin_of same_name": 0.2,
 	}
-	planted := like(newFixture(t, garden, nil), "origin_of", "same_origin", "SELECT max(origin) AS origin FROM plant WHERE name = ?1")
+	planted := like(newFixture(t, garden, nil), "origin_of", "same_origin",
+		"SELECT max(origin) AS origin FROM plant WHERE name = ?1")
 	x := measured(t, near, planted)
 	tk, _ := x.task(t, origins, "Rose", "origin_of")
 	seen := map[string]bool{}
@@ -147,7 +154,8 @@ func TestUnrelated(t *testing.T) {
 			seen[a.Tool.Name] = true
 		}
 	}
-	for _, name := range []string{"origin_of", "same_origin", "heights", "plants_of_origin", "plants_of_colour", "colours", "same_name"} {
+	for _, name := range []string{"origin_of", "same_origin", "heights", "plants_of_origin", "plants_of_colour", "colours",
+		"same_name"} {
 		if seen[name] {
 			t.Errorf("%s is drawn", name)
 		}
@@ -155,15 +163,18 @@ func TestUnrelated(t *testing.T) {
 	if len(seen) < 3 {
 		t.Errorf("only %v are drawn", seen)
 	}
-	if _, refusal, err := x.Unrelated(t.Context(), tk, 8); err != nil || refusal == nil || refusal.Reason != reasonFewUnrelated {
+	if _, refusal, err := x.Unrelated(t.Context(), tk, 8); err != nil || refusal == nil ||
+		refusal.Reason != reasonFewUnrelated {
 		t.Errorf("8 unrelated tools: %+v, %v", refusal, err)
 	}
 	handles := *tk
 	handles.Style = task.StyleSlot
-	if _, refusal, err := x.Unrelated(t.Context(), &handles, 1); err != nil || refusal == nil || refusal.Reason != reasonStyle {
+	if _, refusal, err := x.Unrelated(t.Context(), &handles, 1); err != nil || refusal == nil ||
+		refusal.Reason != reasonStyle {
 		t.Errorf("the slot style: %+v, %v", refusal, err)
 	}
-	if _, refusal, err := x.Related(t.Context(), &handles, 1, nil); err != nil || refusal == nil || refusal.Reason != reasonStyle {
+	if _, refusal, err := x.Related(t.Context(), &handles, 1, nil); err != nil || refusal == nil ||
+		refusal.Reason != reasonStyle {
 		t.Errorf("the slot style: %+v, %v", refusal, err)
 	}
 }
@@ -177,7 +188,8 @@ func TestReplace(t *testing.T) {
 		"origin_of heights":          0.7, "origin_of houses": 0.6,
 		"area_of heights": 0.8, "area_of colours": 0.5,
 	}
-	planted := like(newFixture(t, garden, nil), "origin_of", "same_origin", "SELECT max(origin) AS origin FROM plant WHERE name = ?1")
+	planted := like(newFixture(t, garden, nil), "origin_of", "same_origin",
+		"SELECT max(origin) AS origin FROM plant WHERE name = ?1")
 	x := measured(t, near, planted)
 	for _, test := range []struct {
 		gold []string
@@ -219,7 +231,8 @@ func TestReplace(t *testing.T) {
 		}
 	}
 	task, q := x.task(t, origins, "Rose", "origin_of")
-	if c, refusal, err := x.Replace(t.Context(), task, q, []string{"heights"}, 3); err != nil || refusal != nil || c.Replaced[0].By != "houses" {
+	if c, refusal, err := x.Replace(t.Context(), task, q, []string{"heights"}, 3); err != nil || refusal != nil ||
+		c.Replaced[0].By != "houses" {
 		t.Errorf("heights are to be avoided: %+v, %+v, %v", c, refusal, err)
 	}
 }

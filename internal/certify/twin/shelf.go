@@ -158,7 +158,8 @@ func parted(name string) string {
 // Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same
 // thing, or one that can be called as it is.
 func (s *Shelf) Serves(t *task.Tool, n *Need) bool {
-	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) || s.Similarity(t, n.Tool) >= Equivalent
+	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) ||
+		s.Similarity(t, n.Tool) >= Equivalent
 }
 
 // SameName compares names without case and signs.
@@ -219,7 +220,8 @@ func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Ref
 		made.Toolkit = append(made.Toolkit, t.Name)
 		for i := range needs {
 			near := s.Similarity(t, needs[i].Tool)
-			if near >= Equivalent || near >= s.measure.Related && (needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
+			if near >= Equivalent || near >= s.measure.Related &&
+				(needs[i].Takes(t) || about(s.subjectOf(t), s.subjectOf(needs[i].Tool))) {
 				return nil, &Refusal{reasonOtherServes, t.Name + " would stay and may do what " + needs[i].Tool.Name + " does"}
 			}
 		}

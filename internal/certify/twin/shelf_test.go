@@ -8,9 +8,11 @@ import (
 )
 
 func shelved(name, description string, required ...string) *task.Tool {
-	t := &task.Tool{Name: name, Description: description, Parameters: &task.Schema{Types: []string{"object"}, Required: required}}
+	t := &task.Tool{Name: name, Description: description, Parameters: &task.Schema{Types: []string{"object"},
+		Required: required}}
 	for _, p := range required {
-		t.Parameters.Properties = append(t.Parameters.Properties, task.Property{Name: p, Schema: &task.Schema{Types: []string{"string"}}})
+		t.Parameters.Properties = append(t.Parameters.Properties, task.Property{Name: p,
+			Schema: &task.Schema{Types: []string{"string"}}})
 	}
 	return t
 }
@@ -38,7 +40,8 @@ func TestShelf(t *testing.T) {
 	if refusal != nil || made.Replaced[0].By != "berth_price" || !slices.Equal(made.Toolkit, []string{"berth_price"}) {
 		t.Errorf("%+v, %v, want berth_price", made, refusal)
 	}
-	if _, refusal := s.Substitute([]*task.Tool{needed, tools[3]}, needs); refusal == nil || refusal.Reason != reasonOtherServes {
+	if _, refusal := s.Substitute([]*task.Tool{needed, tools[3]}, needs); refusal == nil ||
+		refusal.Reason != reasonOtherServes {
 		t.Errorf("a tool about the same thing may stay: %v", refusal)
 	}
 	if _, refusal := s.Substitute(tools[:1], nil); refusal == nil || refusal.Reason != ReasonNothingNeeded {
@@ -49,7 +52,8 @@ func TestShelf(t *testing.T) {
 		far  bool
 		n    int
 		want []string
-	}{{false, 2, []string{"berth_price", "harbour_pilot"}}, {true, 2, []string{"bake_bread", "harbour_pilot"}}, {false, 9, nil}} {
+	}{{false, 2, []string{"berth_price", "harbour_pilot"}}, {true, 2, []string{"bake_bread", "harbour_pilot"}},
+		{false, 9, nil}} {
 		added, refusal := s.Beside(tools[:1], needs, test.n, test.far, order)
 		var names []string
 		for _, r := range added {

@@ -116,7 +116,8 @@ type lexicon struct {
 }
 
 func newLexicon(tools []*task.Tool) *lexicon {
-	l := &lexicon{tools: len(tools), having: map[string]int{}, numbers: map[string]int{}, documents: map[*task.Tool]document{}}
+	l := &lexicon{tools: len(tools), having: map[string]int{}, numbers: map[string]int{},
+		documents: map[*task.Tool]document{}}
 	counts := make([]map[string]int, len(tools))
 	for i, t := range tools {
 		counts[i] = wordsOf(t)

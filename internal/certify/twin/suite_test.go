@@ -269,7 +269,8 @@ func TestSpider(t *testing.T) {
 		}
 	}
 	for style, o := range found {
-		t.Logf("%s: %d tasks, %d twins (%d with fewer than %d tools), %d bounded", style, o.tasks, o.twins, o.small, size, o.bounded)
+		t.Logf("%s: %d tasks, %d twins (%d with fewer than %d tools), %d bounded", style, o.tasks, o.twins, o.small, size,
+			o.bounded)
 		if o.tasks < 800 || o.twins*100 < o.tasks*80 || (o.twins+o.bounded)*100 < o.tasks*95 {
 			t.Errorf("%s: %+v", style, *o)
 		}
@@ -375,7 +376,8 @@ func compare(t *testing.T, b *shelf, tk *task.Task, c *twin.Choice) int {
 			answered++
 		}
 		if !bytes.Equal(here[i], other[i]) {
-			t.Errorf("%s: %s %s tells %s apart:\n%s\n%s", tk.ID, turn.Actions[i].Tool, turn.Actions[i].Arguments, c.Twin.Statements,
+			t.Errorf("%s: %s %s tells %s apart:\n%s\n%s", tk.ID, turn.Actions[i].Tool, turn.Actions[i].Arguments,
+				c.Twin.Statements,
 				here[i], other[i])
 		}
 	}
@@ -529,7 +531,8 @@ func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
 		for _, d := range list {
 			for _, task := range d.tasks {
-				if reason, err := d.finder.Check(b.Context(), task, d.query(b, task), choices[task.ID]); reason != "" || err != nil {
+				if reason, err := d.finder.Check(b.Context(), task, d.query(b, task), choices[task.ID]); reason != "" ||
+					err != nil {
 					b.Fatal(reason, err)
 				}
 			}

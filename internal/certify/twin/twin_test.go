@@ -36,7 +36,8 @@ var statements = []struct{ name, description, statement string }{
 	{"houses", "the names of houses that are heated or not", "SELECT name FROM house WHERE heated = ?1"},
 	{"area_of", "the area of the house with a name", "SELECT area FROM house WHERE name = ?1"},
 	{"count_plants", "how many plants there are", "SELECT count(*) AS n FROM plant"},
-	{"count_in_house", "how many plants a house has", "SELECT count(*) AS n FROM plant JOIN house ON house.id = plant.house WHERE house.name = ?1"},
+	{"count_in_house", "how many plants a house has",
+		"SELECT count(*) AS n FROM plant JOIN house ON house.id = plant.house WHERE house.name = ?1"},
 	{"first_rows", "the rowids of some plants", "SELECT rowid AS id FROM plant LIMIT 3"},
 	{"colours", "the colours of all plants", "SELECT DISTINCT colour FROM plant"},
 	{"same_name", "houses and plants of one name", "SELECT house.area FROM house JOIN plant USING (name)"},
@@ -85,7 +86,8 @@ func newFixture(t *testing.T, script string, search Search) *fixture {
 			parameters.Required = []string{"value"}
 		}
 		x.tools = append(x.tools, &task.Tool{
-			Name: s.name, Description: s.description, Style: task.StyleFunc, Database: "garden", Parameters: parameters, Body: body,
+			Name: s.name, Description: s.description, Style: task.StyleFunc, Database: "garden", Parameters: parameters,
+			Body: body,
 		})
 	}
 	x.Finder, err = NewFinder(t.Context(), Config{Database: "garden", World: w, Tools: x.tools, Seed: 7, Search: search})
@@ -142,7 +144,8 @@ func TestChoiceLeavesOneColumnUnread(t *testing.T) {
 	}
 	_, name, _ := strings.Cut(c.Twin.Column, ".")
 	for _, tool := range c.Toolkit {
-		at := slices.IndexFunc(statements, func(s struct{ name, description, statement string }) bool { return s.name == tool })
+		at := slices.IndexFunc(statements,
+			func(s struct{ name, description, statement string }) bool { return s.name == tool })
 		if text := statements[at].statement; strings.Contains(text, name) && strings.Contains(text, "plant") {
 			t.Errorf("%s may read %s: %s", tool, c.Twin.Column, text)
 		}
@@ -270,7 +273,8 @@ func TestSearchBounds(t *testing.T) {
 	if reason, err := x.Check(t.Context(), task, q, c); !strings.Contains(reason, "reaches") || err != nil {
 		t.Errorf("a search that reaches the answer: %q (%v)", reason, err)
 	}
-	if _, r, err := x.Find(t.Context(), task, q, nil, 3); err != nil || r == nil || r.Reason != reasonReached && r.Reason != reasonFew {
+	if _, r, err := x.Find(t.Context(), task, q, nil, 3); err != nil || r == nil || r.Reason != reasonReached &&
+		r.Reason != reasonFew {
 		t.Errorf("a search that always reaches the answer: %+v, %v", r, err)
 	}
 }
@@ -334,8 +338,10 @@ func TestCheckFindsWhatIsPlanted(t *testing.T) {
 		}, "both worlds"},
 	} {
 		c := &Choice{
-			Toolkit: []string{"plants_of_colour", "heights", "houses", "count_plants", "first_rows"}, Gold: []string{"origin_of"},
-			Twin: &suite.Twin{Database: "garden", Task: "task", Column: "plant.origin", Statements: []string{swap}, Gold: gold},
+			Toolkit: []string{"plants_of_colour", "heights", "houses", "count_plants", "first_rows"},
+			Gold:    []string{"origin_of"},
+			Twin: &suite.Twin{Database: "garden", Task: "task", Column: "plant.origin", Statements: []string{swap},
+				Gold: gold},
 		}
 		c.Twin.ID = identify(c.Twin)
 		plant.change(c)
@@ -351,7 +357,8 @@ func TestPlayTells(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	k := x.kits[task.StyleFunc]
 	task, _ := x.task(t, origins, "Rose", "origin_of")
-	if err := x.copy.Change(t.Context(), "plant", "origin", []string{"UPDATE plant SET origin = 'Mars' WHERE id = 1"}); err != nil {
+	if err := x.copy.Change(t.Context(), "plant", "origin",
+		[]string{"UPDATE plant SET origin = 'Mars' WHERE id = 1"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range k.tools {
@@ -393,7 +400,8 @@ func TestNotesCountAsReads(t *testing.T) {
 func TestLiteralsRead(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	for _, v := range []task.Value{
-		nil, int64(0), int64(-7), int64(math.MaxInt64), 0.1, 3.0, -1e300, 5e-324, "", "it's", "a\nb", "Zoë", task.Blob{0, 255},
+		nil, int64(0), int64(-7), int64(math.MaxInt64), 0.1, 3.0, -1e300, 5e-324, "", "it's", "a\nb", "Zoë",
+		task.Blob{0, 255},
 	} {
 		text, ok := literal(v)
 		if !ok {

@@ -14,7 +14,8 @@ type date struct{ year, month, day int }
 var (
 	isoDate    = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
 	monthNames = []string{
-		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+		"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+		"December",
 	}
 	monthText = `(Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)`
 	// Each form has the groups that order names: y, m (digits or a name) and d.

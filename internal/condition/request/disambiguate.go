@@ -60,7 +60,10 @@ func columnsUsed(q *sqlast.Query) []*sqlast.Ref {
 		if r == nil || r.Source.Table == nil || r.Column < 0 {
 			return
 		}
-		if !slices.ContainsFunc(list, func(o *sqlast.Ref) bool { return o.Source.Table == r.Source.Table && o.Column == r.Column }) {
+		if !slices.ContainsFunc(list, func(o *sqlast.Ref) bool {
+			return o.Source.Table == r.Source.Table &&
+				o.Column == r.Column
+		}) {
 			list = append(list, r)
 		}
 	}

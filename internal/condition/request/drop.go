@@ -103,7 +103,8 @@ func apply(s string, edits []edit) string {
 		}
 		b.WriteString(s[at:e.start])
 		text := e.text
-		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") && !abbreviates(before) ||
+		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") &&
+			!abbreviates(before) ||
 			strings.HasSuffix(before, "?") || strings.HasSuffix(before, "!") {
 			text = capitalised(text)
 		}
@@ -151,7 +152,8 @@ func (v *Value) encoded(clause string) bool {
 			continue
 		}
 		name := strings.FieldsFunc(strings.ToLower(m[1]), func(r rune) bool { return r == '.' || r == '_' })
-		if strings.EqualFold(m[1], v.Column) || slices.Contains(compile.SingularOf(name), table) || slices.Contains(name, table) {
+		if strings.EqualFold(m[1], v.Column) || slices.Contains(compile.SingularOf(name), table) ||
+			slices.Contains(name, table) {
 			return true
 		}
 	}
@@ -224,7 +226,8 @@ var peoples = set("", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i",
 
 // stem cuts the ending of a word.
 func stem(w string) string {
-	for _, ending := range []string{"ations", "ation", "ings", "ing", "ions", "ion", "ors", "or", "ers", "er", "ists", "ist", "ed", "es", "s", "e"} {
+	for _, ending := range []string{"ations", "ation", "ings", "ing", "ions", "ion", "ors", "or", "ers", "er", "ists",
+		"ist", "ed", "es", "s", "e"} {
 		if rest, ok := strings.CutSuffix(w, ending); ok && len(rest) >= 4 {
 			return rest
 		}
@@ -522,9 +525,11 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 			return edit{}, false
 		}
 		end, things := p.things()
-		if second := strings.ToLower(p.r(2)); p.knownNoun(next) && singularNoun(next) && (p.knownNoun(second) || plainPlural(second)) && !singularNoun(second) {
+		if second := strings.ToLower(p.r(2)); p.knownNoun(next) && singularNoun(next) && (p.knownNoun(second) ||
+			plainPlural(second)) && !singularNoun(second) {
 			// the 4 cylinder cars
-			return p.edit(p.start, p.right[1].end, p.r(2)+" with "+certain("number", again)+" of "+compile.PluralOf([]string{p.r(1)})[0])
+			return p.edit(p.start, p.right[1].end, p.r(2)+" with "+certain("number",
+				again)+" of "+compile.PluralOf([]string{p.r(1)})[0])
 		}
 		if p.l(1) == "the" || p.l(1) == "all" {
 			return p.edit(p.from(1), end, certain("number", again)+" of the"+things)
@@ -567,7 +572,8 @@ func (p *place) things() (end int, text string) {
 	end = p.end
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
 		w := strings.ToLower(p.r(k))
-		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !functionWords[w] && singularNoun(w) && p.knownNoun(strings.ToLower(p.r(k+1))) {
+		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !functionWords[w] && singularNoun(w) &&
+			p.knownNoun(strings.ToLower(p.r(k+1))) {
 			continue // a car maker
 		}
 		if !p.knownNoun(w) || unitWords[w] {
@@ -654,7 +660,8 @@ func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
 }
 
 // persons are what people are called in general, in front of their names.
-var persons = set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player", "singer", "driver",
+var persons = set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player",
+	"singer", "driver",
 	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
 
 // personNamed finds what stands in front of somebody's name: the high school student Kyle.
@@ -702,7 +709,8 @@ func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
 }
 
 // quantifiers stand where no article can.
-var quantifiers = set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many", "only", "my", "our",
+var quantifiers = set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many",
+	"only", "my", "our",
 	"your", "their", "his", "her", "its")
 
 // noun leaves out a value that is said as a noun or beside one.
@@ -738,7 +746,8 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			return p.edit(p.determined(), p.right[1].end, certain(p.text[p.right[0].start:p.right[1].end], again))
 		}
 		plural := p.knownNoun(next) && !singularNoun(next)
-		described := !n.proper && n.owner != "" && n.noun != n.owner && next == n.owner[strings.LastIndexByte(n.owner, ' ')+1:]
+		described := !n.proper && n.owner != "" && n.noun != n.owner && next == n.owner[strings.LastIndexByte(n.owner,
+			' ')+1:]
 		if !described && slices.Contains(n.beside, next) && !plural { // an Asian country is no value of a country
 			end, noun := p.right[0].end, p.r(1)
 			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !functionWords[second] { // the PPT template type
@@ -760,7 +769,8 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			return edit{}, false
 		}
 		thing := n.owner
-		if p.l(1) == "all" || p.l(1) == "some" || p.l(1) == "no" || p.l(1) == "many" || p.l(1) == "only" || p.l(1) == "these" || p.l(1) == "those" {
+		if p.l(1) == "all" || p.l(1) == "some" || p.l(1) == "no" || p.l(1) == "many" || p.l(1) == "only" ||
+			p.l(1) == "these" || p.l(1) == "those" {
 			thing = strings.Join(compile.PluralOf(strings.Fields(thing)), " ")
 		}
 		return p.edit(p.start, p.end, thing+" of "+certain(n.noun, again))
@@ -769,7 +779,8 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 		return p.edit(p.start, p.end, "a particular one")
 	} else if is > 0 && n.proper && p.near("name") {
 		return p.edit(p.start, p.end, certain("name", again))
-	} else if w := p.l(is + 1); is > 0 && !n.proper && n.kind == kindText && (w == "who" || w == "that" || w == "which") && n.noun != "value" {
+	} else if w := p.l(is + 1); is > 0 && !n.proper && n.kind == kindText && (w == "who" || w == "that" || w == "which") &&
+		n.noun != "value" {
 		return p.edit(p.determined(), p.end, "of "+certain(p.shortened(n.noun), again)) // who are of a certain race
 	}
 	if head := n.noun[strings.LastIndexByte(n.noun, ' ')+1:]; p.l(1) == "as" && trades[head] {
@@ -859,15 +870,18 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 
 // plainPlural says whether a word that no schema knows looks like the plural of a noun.
 func plainPlural(w string) bool {
-	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is") {
+	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") ||
+		strings.HasSuffix(w, "is") {
 		return w == "people" || w == "women" || w == "children"
 	}
 	return !verbs[w]
 }
 
 // verbs look like plurals of nouns.
-var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds", "stands", "starts", "contains",
-	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps", "does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
+var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds",
+	"stands", "starts", "contains",
+	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps",
+	"does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
 	"eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone", "hits", "adds", "asks", "puts", "ends")
 
 // knownNoun says whether a word is a noun of the schema.

@@ -23,14 +23,18 @@ func harbour() *schema.Database {
 			if declared == "" {
 				declared = "TEXT"
 			}
-			list = append(list, schema.Column{Name: name, Title: title, Declared: declared, Affinity: schema.AffinityOf(declared), Collation: "BINARY"})
+			list = append(list, schema.Column{Name: name, Title: title, Declared: declared,
+				Affinity: schema.AffinityOf(declared), Collation: "BINARY"})
 		}
 		return list
 	}
 	return &schema.Database{Name: "harbour", Tables: []schema.Table{
-		{Name: "ship", Columns: text("imo:INTEGER", "name", "flag=flag of the ship", "kind=type of ship", "built=year built:INTEGER",
-			"length_m=length m:REAL", "crew=number of sailors:INTEGER", "captain_id:INTEGER", "registered_on"), PrimaryKey: []int{0}},
-		{Name: "captain", Columns: text("captain_id:INTEGER", "full_name=captain's full name", "nationality", "sex", "age:INTEGER", "trained_by"), PrimaryKey: []int{0}},
+		{Name: "ship", Columns: text("imo:INTEGER", "name", "flag=flag of the ship", "kind=type of ship",
+			"built=year built:INTEGER",
+			"length_m=length m:REAL", "crew=number of sailors:INTEGER", "captain_id:INTEGER", "registered_on"),
+			PrimaryKey: []int{0}},
+		{Name: "captain", Columns: text("captain_id:INTEGER", "full_name=captain's full name", "nationality", "sex",
+			"age:INTEGER", "trained_by"), PrimaryKey: []int{0}},
 	}}
 }
 
@@ -100,7 +104,8 @@ func TestDroppedIsGone(t *testing.T) {
 					t.Errorf("%s: nobody can ask for %v: %q", e.task.ID, v.Value, made.Names)
 				}
 				clumsy := []string{" a a certain", " an a certain", " the a certain", "  a certain"}
-				if slices.ContainsFunc(clumsy, func(s string) bool { return strings.Contains(is, s) }) && !strings.Contains(was, "the the ") && !strings.Contains(was, "  ") {
+				if slices.ContainsFunc(clumsy, func(s string) bool { return strings.Contains(is, s) }) && !strings.Contains(was,
+					"the the ") && !strings.Contains(was, "  ") {
 					t.Errorf("%s: %q", e.task.ID, is)
 				}
 			}
@@ -189,9 +194,12 @@ func TestDroppedAlike(t *testing.T) {
 // FuzzDrop leaves a value out of any question: what comes out never says it, and the same comes out every time.
 func FuzzDrop(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"Which ships sail under the flag of Malta?", "", "Malta"}, {"Name the Maltese ships built after 2001.", "Maltese is flag = 'Malta'", "Malta"},
-		{"\"Malta\" Malta's 'Malta", "Malta;Malta.", "Malta"}, {"female captains who are female", "", "F"}, {"№ 7 or 7 %", "7", "7"}, {"", "", ""},
-		{"the x called called Pearl", "", "Pearl"}, {"half a dozen twenty-one ships", "", "21"}, {"1 March 2020, 2020-03-01", "", "2020-03-01"},
+		{"Which ships sail under the flag of Malta?", "", "Malta"}, {"Name the Maltese ships built after 2001.",
+			"Maltese is flag = 'Malta'", "Malta"},
+		{"\"Malta\" Malta's 'Malta", "Malta;Malta.", "Malta"}, {"female captains who are female", "", "F"},
+		{"№ 7 or 7 %", "7", "7"}, {"", "", ""},
+		{"the x called called Pearl", "", "Pearl"}, {"half a dozen twenty-one ships", "", "21"}, {"1 March 2020, 2020-03-01",
+			"", "2020-03-01"},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
@@ -204,7 +212,8 @@ func FuzzDrop(f *testing.F) {
 		if err != nil {
 			return
 		}
-		task := &request.Task{ID: "t", Messages: []task.Message{{Role: "user", Content: question}}, Evidence: evidence, Query: q}
+		task := &request.Task{ID: "t", Messages: []task.Message{{Role: "user", Content: question}}, Evidence: evidence,
+			Query: q}
 		for _, v := range request.Values(task) {
 			made, reason := v.Drop()
 			again, same := v.Drop()
@@ -228,5 +237,8 @@ func FuzzDrop(f *testing.F) {
 
 // isPlain says whether a text is made of small letters and digits of ASCII.
 func isPlain(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') }) < 0
+	return strings.IndexFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') &&
+			(r < '0' || r > '9')
+	}) < 0
 }

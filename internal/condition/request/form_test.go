@@ -36,7 +36,8 @@ func TestNumbersAreReadBack(t *testing.T) {
 		form string
 		want float64
 	}{
-		{"half a dozen", 6}, {"twice", 2}, {"two hundred", 200}, {"three thousand", 3000}, {"2 million", 2e6}, {"ninety-nine", 99}, {"0.25", 0.25},
+		{"half a dozen", 6}, {"twice", 2}, {"two hundred", 200}, {"three thousand", 3000}, {"2 million", 2e6},
+		{"ninety-nine", 99}, {"0.25", 0.25},
 	} {
 		read(test.form, test.want)
 	}
@@ -57,7 +58,8 @@ func TestDatesAreReadBack(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no date", iso)
 		}
-		for _, form := range []string{iso, d.long(), d.american(), d.slashed(), day.Format("Jan 2nd, 2006"), day.Format("02.01.2006")} {
+		for _, form := range []string{iso, d.long(), d.american(), d.slashed(), day.Format("Jan 2nd, 2006"),
+			day.Format("02.01.2006")} {
 			found := false
 			for _, got := range dates("From " + form + " on.") {
 				found = found || got.date == d
@@ -82,12 +84,17 @@ func TestReads(t *testing.T) {
 		other []any
 		want  bool
 	}{
-		{"12,000", int64(12000), nil, true}, {"twelve", int64(12), nil, true}, {"12", int64(12), []any{int64(13)}, true}, {"13", int64(12), nil, false},
+		{"12,000", int64(12000), nil, true}, {"twelve", int64(12), nil, true}, {"12", int64(12), []any{int64(13)}, true},
+		{"13", int64(12), nil, false},
 		{"palm house", "Palm House", []any{"Rose House"}, true}, {"palm house", "Palm House", []any{"PALM HOUSE"}, false},
-		{"Palm House", "Palm House", []any{"PALM HOUSE"}, true}, {`"Palm House"`, "Palm House", nil, true}, {"Sorensen", "Sørensen", []any{"Sorensen"}, false},
-		{"Sorensen", "Sørensen", nil, true}, {"Kafka and Co", "Kafka & Co", nil, true}, {"Kafka Co", "Kafka & Co", nil, false},
-		{"7 March 2020", "2020-03-07", nil, true}, {"March 7, 2020", "2020-03-07", nil, true}, {"7 March 2021", "2020-03-07", nil, false},
-		{"2020-03-07 or so", "2020-03-07", nil, false}, {"007", "7", nil, true}, {"7", "007", nil, false}, {"", "", nil, true},
+		{"Palm House", "Palm House", []any{"PALM HOUSE"}, true}, {`"Palm House"`, "Palm House", nil, true},
+		{"Sorensen", "Sørensen", []any{"Sorensen"}, false},
+		{"Sorensen", "Sørensen", nil, true}, {"Kafka and Co", "Kafka & Co", nil, true}, {"Kafka Co", "Kafka & Co", nil,
+			false},
+		{"7 March 2020", "2020-03-07", nil, true}, {"March 7, 2020", "2020-03-07", nil, true}, {"7 March 2021", "2020-03-07",
+			nil, false},
+		{"2020-03-07 or so", "2020-03-07", nil, false}, {"007", "7", nil, true}, {"7", "007", nil, false},
+		{"", "", nil, true},
 	} {
 		v := &Value{}
 		v.Given.Value = test.value
@@ -104,7 +111,8 @@ func TestUnlike(t *testing.T) {
 		a, b string
 		want float64
 	}{
-		{"Which ship is Pearl?", "Which ship is Pearl?", 0}, {"Which ship is Pearl?", "which SHIP is pearl", 0.25}, {"one two three", "four five six", 1},
+		{"Which ship is Pearl?", "Which ship is Pearl?", 0}, {"Which ship is Pearl?", "which SHIP is pearl", 0.25},
+		{"one two three", "four five six", 1},
 		{"one two three four", "one two four", 0.25}, {"", "", 0}, {"Pearl", "Pearl Pearl", 0}, {"a b", "b a", 1},
 	} {
 		if got := Unlike(test.a, test.b, pearl); got != test.want {
@@ -121,7 +129,8 @@ func TestUnlike(t *testing.T) {
 	}
 	for range 2000 {
 		x, y, z := sentence(), sentence(), sentence()
-		if distance(x, y) != slowDistance(x, y) || distance(x, y) != distance(y, x) || distance(x, z) > distance(x, y)+distance(y, z) {
+		if distance(x, y) != slowDistance(x, y) || distance(x, y) != distance(y, x) || distance(x, z) > distance(x,
+			y)+distance(y, z) {
 			t.Fatalf("%q %q %q: %d", x, y, z, distance(x, y))
 		}
 	}
@@ -143,7 +152,8 @@ func slowDistance(x, y []string) int {
 
 // FuzzForms reads numbers and days out of any text: they stand where they are said to stand, in order, within the text.
 func FuzzForms(f *testing.F) {
-	for _, text := range []string{"half a dozen", "twenty-one 21 2,100", "1 March 2020 or 3/4/2021", "half a dozen eggs in 2001-02-03T04", "one hundred thousand and 5%"} {
+	for _, text := range []string{"half a dozen", "twenty-one 21 2,100", "1 March 2020 or 3/4/2021",
+		"half a dozen eggs in 2001-02-03T04", "one hundred thousand and 5%"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

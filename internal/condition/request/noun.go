@@ -38,21 +38,27 @@ type naming struct {
 
 // besideAll are nouns that stand beside values of any column.
 var besideAll = []string{
-	"substring", "string", "word", "phrase", "text", "keyword", "letter", "letters", "characters", "character", "name", "title", "code", "number", "value",
-	"id", "type", "kind", "category", "year", "month", "date", "day", "city", "town", "country", "region", "state", "status", "language",
+	"substring", "string", "word", "phrase", "text", "keyword", "letter", "letters", "characters", "character", "name",
+	"title", "code", "number", "value",
+	"id", "type", "kind", "category", "year", "month", "date", "day", "city", "town", "country", "region", "state",
+	"status", "language",
 	"genre", "label", "colour", "color", "prefix", "suffix", "department", "district", "continent",
 }
 
 // unitWords are units behind the name of a measure: height cm.
-var unitWords = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "minutes", "sec", "seconds",
-	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions", "euros", "dollars",
+var unitWords = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "minutes",
+	"sec", "seconds",
+	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions",
+	"euros", "dollars",
 	"kilograms", "centimetres", "grams", "t", "mw", "kw")
 
 // shortUnits are those that nobody says as a word.
-var shortUnits = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h", "pct", "kw", "mw")
+var shortUnits = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h",
+	"pct", "kw", "mw")
 
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
-var keptNames = set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long", "official", "scientific",
+var keptNames = set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long",
+	"official", "scientific",
 	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
 
 // prepositions end what a column is called, before what it is called after: the year of birth.
@@ -60,7 +66,8 @@ var prepositions = set("of", "to", "from", "in", "at", "by", "for", "with", "on"
 
 // participle says whether a word says what was done to a thing: received, built.
 func participle(w string) bool {
-	return len(w) > 4 && strings.HasSuffix(w, "ed") && !slices.Contains([]string{"speed", "breed", "need", "seed", "feed", "shed"}, w) ||
+	return len(w) > 4 && strings.HasSuffix(w, "ed") && !slices.Contains([]string{"speed", "breed", "need", "seed", "feed",
+		"shed"}, w) ||
 		w == "built" || w == "made" || w == "held" || w == "sold" || w == "won" || w == "lost"
 }
 
@@ -124,7 +131,8 @@ func (v *Value) named() naming {
 		return naming{kind: kindText, noun: "value", proper: true}
 	}
 	n := naming{kind: kindNumber, noun: "number", counts: true}
-	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && len(call.Args) == 1 && !strings.EqualFold(call.Name.Name, "count") {
+	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && len(call.Args) == 1 &&
+		!strings.EqualFold(call.Name.Name, "count") {
 		if ref := v.task.Query.Ref(sqlast.Unparen(call.Args[0])); ref != nil && ref.Source.Table != nil && ref.Column >= 0 {
 			c := v.columnNaming(ref.Source.Table.Name, ref.Col().Name)
 			n.noun, n.beside, n.counts = c.noun, c.beside, c.counts
@@ -169,11 +177,14 @@ func (v *Value) columnNaming(table, column string) naming {
 	switch {
 	case participle(last) && len(tokens) == 1 && v.numeric && v.number >= 1500 && v.number < 2100:
 		n.noun = "year"
-	case v.numeric && last != "series" && compile.SingularOf([]string{last})[0] != last && compile.PluralOf([]string{last})[0] == last:
+	case v.numeric && last != "series" && compile.SingularOf([]string{last})[0] != last &&
+		compile.PluralOf([]string{last})[0] == last:
 		n.noun, n.counts = "number", true // seats
-	case slices.Contains([]string{"number", "num", "count", "total", "no", "quantity", "amount"}, tokens[0]) && len(tokens) > 1:
+	case slices.Contains([]string{"number", "num", "count", "total", "no", "quantity", "amount"}, tokens[0]) &&
+		len(tokens) > 1:
 		n.noun, n.counts = "number", true
-	case last == "name" || last == "title" || last == "surname" || last == "forename" || last == "nickname" || last == "fullname":
+	case last == "name" || last == "title" || last == "surname" || last == "forename" || last == "nickname" ||
+		last == "fullname":
 		n.proper = true
 		n.beside = append(n.beside, owner, one[len(one)-1])
 		switch before := tokens[:len(tokens)-1]; {
@@ -225,7 +236,8 @@ func columnTokens(t *schema.Table, column int) []string {
 		return w != thing && (w == thing+"s" || w == compile.PluralOf([]string{thing})[0])
 	}
 	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool {
-		return plural(tokens[0], thing) || len(thing) > 5 && strings.HasSuffix(thing, strings.TrimSuffix(tokens[0], "s")) && len(tokens[0]) > 3 &&
+		return plural(tokens[0], thing) || len(thing) > 5 && strings.HasSuffix(thing, strings.TrimSuffix(tokens[0], "s")) &&
+			len(tokens[0]) > 3 &&
 			strings.HasSuffix(tokens[0], "s") // the shop's country, of a bookshop
 	}) {
 		tokens = tokens[1:]

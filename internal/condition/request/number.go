@@ -52,7 +52,8 @@ func indexed(list []string) map[string]int {
 func numerals(text string) []numeral {
 	var list []numeral
 	for _, at := range digitsText.FindAllStringIndex(text, -1) {
-		if !bounded(text, at[0], at[1]) || at[0] > 0 && strings.ContainsRune("-._:/", rune(text[at[0]-1])) && hyphened(text, at[0]) ||
+		if !bounded(text, at[0], at[1]) || at[0] > 0 && strings.ContainsRune("-._:/", rune(text[at[0]-1])) &&
+			hyphened(text, at[0]) ||
 			at[1]+1 < len(text) && strings.ContainsRune("-:/", rune(text[at[1]])) && isDigit(text[at[1]+1]) {
 			continue
 		}

@@ -59,9 +59,10 @@ func implied(v *Value) bool { return v.numeric && (v.number == 0 || v.number == 
 
 var (
 	considers = []string{"Consider", "Take", "Look at"}
-	keeps     = []string{"Keep only those for which", "Leave out all but those for which", "Restrict yourself to those for which"}
-	reports   = []string{"Report", "Tell me", "I would like to see"}
-	sorts     = []string{"Sort the result in", "The result should be in", "Put the result in"}
+	keeps     = []string{"Keep only those for which", "Leave out all but those for which",
+		"Restrict yourself to those for which"}
+	reports = []string{"Report", "Tell me", "I would like to see"}
+	sorts   = []string{"Sort the result in", "The result should be in", "Put the result in"}
 )
 
 func one(draw *rand.Rand, list []string) string { return list[draw.IntN(len(list))] }
@@ -104,7 +105,10 @@ func (sp *speaker) selection(sel *ast.SelectQuery, draw *rand.Rand) string {
 // report says what is to be reported.
 func (p *phrases) report(q *sqlast.Query, sel *ast.SelectQuery) string {
 	items := listed(p.items)
-	aggregate := slices.ContainsFunc(q.Expand(sel), func(it sqlast.Item) bool { return it.Expr != nil && sqlast.HasAggregate(it.Expr) })
+	aggregate := slices.ContainsFunc(q.Expand(sel), func(it sqlast.Item) bool {
+		return it.Expr != nil &&
+			sqlast.HasAggregate(it.Expr)
+	})
 	switch {
 	case len(p.groups) > 0:
 		text := items + " for each " + listed(p.groups)

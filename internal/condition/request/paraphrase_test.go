@@ -58,7 +58,8 @@ func TestParaphrase(t *testing.T) {
 			if unlike := request.Unlike(e.task.Messages[0].Content, is, r.Kept); unlike < request.LeastUnlike {
 				t.Errorf("%s: it is unlike by %v alone: %q", e.task.ID, unlike, is)
 			}
-			if !strings.HasSuffix(is, ".") || strings.Contains(is, "  ") || strings.Contains(is, " .") || strings.Contains(is, "the the ") {
+			if !strings.HasSuffix(is, ".") || strings.Contains(is, "  ") || strings.Contains(is, " .") ||
+				strings.Contains(is, "the the ") {
 				t.Errorf("%s: %q", e.task.ID, is)
 			}
 			if e.task.Messages[0].Content == is {
@@ -124,7 +125,8 @@ func TestDisambiguate(t *testing.T) {
 
 // TestDialogue leaves a value out of an earlier turn, and rephrases the last one alone.
 func TestDialogue(t *testing.T) {
-	tk := ask(t, "And which of them have more than 20 sailors?", "", "SELECT name FROM ship WHERE flag = 'Malta' AND crew > 20")
+	tk := ask(t, "And which of them have more than 20 sailors?", "",
+		"SELECT name FROM ship WHERE flag = 'Malta' AND crew > 20")
 	tk.Messages = append([]task.Message{
 		{Role: "user", Content: "Show me the ships of Malta."}, {Role: "assistant", Content: "Here are the ships of Malta."},
 	}, tk.Messages...)
@@ -133,7 +135,8 @@ func TestDialogue(t *testing.T) {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	want := []string{"Show me the ships of a certain flag.", "Here are the ships of that flag.", "And which of them have more than 20 sailors?"}
+	want := []string{"Show me the ships of a certain flag.", "Here are the ships of that flag.",
+		"And which of them have more than 20 sailors?"}
 	for i, m := range made.Messages {
 		if m.Content != want[i] {
 			t.Errorf("message %d reads %q, want %q", i, m.Content, want[i])

@@ -130,7 +130,8 @@ func hasSelect(e ast.Expr) bool {
 func (sc *scope) groups(s *ast.SelectQuery) []string {
 	whole := map[*sqlast.Source]bool{}
 	for _, e := range s.GroupBy {
-		if r := sc.q.Ref(sqlast.Unparen(e)); r != nil && r.Source.Table != nil && slices.Equal(r.Source.Table.PrimaryKey, []int{r.Column}) {
+		if r := sc.q.Ref(sqlast.Unparen(e)); r != nil && r.Source.Table != nil && slices.Equal(r.Source.Table.PrimaryKey,
+			[]int{r.Column}) {
 			whole[r.Source] = true
 		}
 	}
@@ -179,7 +180,8 @@ func (sp *speaker) scope(s *ast.SelectQuery, sources []*sqlast.Source) *scope {
 		sc.names[src] = name
 	}
 	for i, t := range s.From {
-		if t.List != nil || t.Select != nil || t.HasArgs || t.Join != nil && t.Join.Type&(ast.JoinRight|ast.JoinNatural) != 0 {
+		if t.List != nil || t.Select != nil || t.HasArgs || t.Join != nil &&
+			t.Join.Type&(ast.JoinRight|ast.JoinNatural) != 0 {
 			sp.fail()
 			return sc
 		}
@@ -200,7 +202,8 @@ func (sp *speaker) scope(s *ast.SelectQuery, sources []*sqlast.Source) *scope {
 		for _, c := range sqlast.Conjuncts(s.Where) {
 			if b, ok := sqlast.Unparen(c).(*ast.BinaryExpr); ok && b.Op == ast.OpEq {
 				x, y := sp.q.Ref(sqlast.Unparen(b.X)), sp.q.Ref(sqlast.Unparen(b.Y))
-				if x != nil && y != nil && slices.Contains(sources, x.Source) && slices.Contains(sources, y.Source) && sc.keyed(x, y) {
+				if x != nil && y != nil && slices.Contains(sources, x.Source) && slices.Contains(sources, y.Source) &&
+					sc.keyed(x, y) {
 					sc.joined[c] = true
 				}
 			}
@@ -307,7 +310,8 @@ func (sc *scope) things() string {
 	case outer:
 		text += ", each with " + listed(others) + " that belongs to it, also if there is none"
 	default:
-		text += ", each together with " + listed(others) + " that belong" + map[bool]string{true: "s", false: ""}[len(others) == 1] + " to it"
+		text += ", each together with " + listed(others) + " that belong" + map[bool]string{true: "s",
+			false: ""}[len(others) == 1] + " to it"
 	}
 	return text
 }
@@ -338,7 +342,8 @@ func (sc *scope) column(r *sqlast.Ref) string {
 	case !own:
 		one, _ := tableNoun(r.Source.Table)
 		return "the " + name + " of the " + strings.Join(one, " ") + " in question"
-	case len(sc.sources) == 1 || name == owner.one && !sc.twice(r.Source) || strings.HasPrefix(name, owner.one+" ") && !sc.twice(r.Source):
+	case len(sc.sources) == 1 || name == owner.one && !sc.twice(r.Source) || strings.HasPrefix(name, owner.one+" ") &&
+		!sc.twice(r.Source):
 		return "the " + name
 	default:
 		return "the " + name + " of the " + owner.one
@@ -390,7 +395,8 @@ func (sc *scope) literal(e ast.Expr) any {
 }
 
 var comparisonWords = map[ast.Operator]string{
-	ast.OpEq: " is ", ast.OpNe: " is not ", ast.OpLt: " is below ", ast.OpLe: " is at most ", ast.OpGt: " is above ", ast.OpGe: " is at least ",
+	ast.OpEq: " is ", ast.OpNe: " is not ", ast.OpLt: " is below ", ast.OpLe: " is at most ", ast.OpGt: " is above ",
+	ast.OpGe: " is at least ",
 }
 
 // shiftedWords say comparisons with the whole number beside the one in the SQL.
@@ -437,7 +443,8 @@ func (sc *scope) clause(e ast.Expr) string {
 	case *ast.NullCheckExpr:
 		return sc.known(e.X, e.Test != ast.TestIsNull)
 	case *ast.BetweenExpr:
-		return sc.expr(e.X) + map[bool]string{true: " does not lie from ", false: " lies from "}[e.Not] + sc.expr(e.Lo) + " to " + sc.expr(e.Hi)
+		return sc.expr(e.X) + map[bool]string{true: " does not lie from ", false: " lies from "}[e.Not] + sc.expr(e.Lo) +
+			" to " + sc.expr(e.Hi)
 	case *ast.LikeExpr:
 		return sc.like(e)
 	case *ast.InExpr:
@@ -457,7 +464,8 @@ func (sc *scope) dated(e ast.Expr) bool {
 		return false
 	}
 	name := strings.ToLower(ref.Col().Name)
-	return strings.Contains(name, "date") || strings.HasSuffix(name, "_on") || strings.HasSuffix(name, "year") || strings.HasPrefix(name, "year")
+	return strings.Contains(name, "date") || strings.HasSuffix(name, "_on") || strings.HasSuffix(name, "year") ||
+		strings.HasPrefix(name, "year")
 }
 
 func (sc *scope) known(e ast.Expr, known bool) string {
@@ -491,8 +499,9 @@ func (sc *scope) like(e *ast.LikeExpr) string {
 	}
 	if e.Not {
 		word = map[string]string{
-			" has in it ": " does not have in it ", " starts with ": " does not start with ", " ends with ": " does not end with ",
-			" reads ": " does not read ",
+			" has in it ": " does not have in it ", " starts with ": " does not start with ",
+			" ends with ": " does not end with ",
+			" reads ":     " does not read ",
 		}[word]
 	}
 	return sc.expr(e.X) + word + `"` + form + `"`
@@ -530,7 +539,8 @@ func (sc *scope) nested(s *ast.SelectStmt, rows, plural bool) string {
 		if !ok || !also || sqlast.Last(s).Limit != nil {
 			return sc.fail()
 		}
-		word := map[string]string{"UNION": " or ", "EXCEPT": " but not ", "INTERSECT": " and also "}[strings.ToUpper(s.Ops[0].Op)]
+		word := map[string]string{"UNION": " or ", "EXCEPT": " but not ",
+			"INTERSECT": " and also "}[strings.ToUpper(s.Ops[0].Op)]
 		return sc.innerCore(first, false, plural) + word + sc.innerCore(second, false, plural)
 	}
 	if len(s.Cores) != 1 {
@@ -631,9 +641,12 @@ func (sc *scope) order(s *ast.SelectQuery, terms []*ast.OrderingTerm) string {
 }
 
 var (
-	aggregates = map[string]string{"avg": "the average of ", "sum": "the sum of ", "total": "the sum of ", "max": "the highest value of ", "min": "the lowest value of "}
-	arithmetic = map[ast.Operator]string{ast.OpAdd: " plus ", ast.OpSub: " minus ", ast.OpMul: " multiplied by ", ast.OpDiv: " divided by "}
-	dateParts  = map[string]string{"%Y": "the year of ", "%m": "the month of ", "%d": "the day of the month of ", "%Y-%m": "the year and month of ", "%H": "the hour of "}
+	aggregates = map[string]string{"avg": "the average of ", "sum": "the sum of ", "total": "the sum of ",
+		"max": "the highest value of ", "min": "the lowest value of "}
+	arithmetic = map[ast.Operator]string{ast.OpAdd: " plus ", ast.OpSub: " minus ", ast.OpMul: " multiplied by ",
+		ast.OpDiv: " divided by "}
+	dateParts = map[string]string{"%Y": "the year of ", "%m": "the month of ", "%d": "the day of the month of ",
+		"%Y-%m": "the year and month of ", "%H": "the hour of "}
 )
 
 // expr says an expression.
@@ -693,7 +706,8 @@ func (sc *scope) days(e *ast.BinaryExpr) (string, bool) {
 		return "", false
 	}
 	day := func(x ast.Expr) ast.Expr {
-		if call, ok := sqlast.Unparen(x).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "julianday") && len(call.Args) == 1 {
+		if call, ok := sqlast.Unparen(x).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "julianday") &&
+			len(call.Args) == 1 {
 			return call.Args[0]
 		}
 		return nil
@@ -711,7 +725,8 @@ func (sc *scope) call(e *ast.FuncCall) string {
 	case e.Over != nil || e.Filter != nil || len(e.OrderBy) > 0:
 	case name == "count" && (e.Star || len(e.Args) == 1 && !e.Distinct):
 		if !e.Star {
-			if ref := sc.q.Ref(sqlast.Unparen(e.Args[0])); ref != nil && sc.names[ref.Source].many != "" && slices.Contains(ref.Source.Table.PrimaryKey, ref.Column) {
+			if ref := sc.q.Ref(sqlast.Unparen(e.Args[0])); ref != nil && sc.names[ref.Source].many != "" &&
+				slices.Contains(ref.Source.Table.PrimaryKey, ref.Column) {
 				return "the number of " + sc.names[ref.Source].many
 			}
 			return "the number of times that " + sc.expr(e.Args[0]) + " is on record"
@@ -722,7 +737,8 @@ func (sc *scope) call(e *ast.FuncCall) string {
 	case name == "sum" && len(e.Args) == 1 && sc.counted(e.Args[0]) != "":
 		return "the number of those for which " + sc.counted(e.Args[0])
 	case aggregates[name] != "" && len(e.Args) == 1 && !e.Distinct:
-		if said := sc.expr(e.Args[0]); name != "sum" && name != "total" && sc.q.Ref(sqlast.Unparen(e.Args[0])) != nil && strings.HasPrefix(said, "the ") {
+		if said := sc.expr(e.Args[0]); name != "sum" && name != "total" && sc.q.Ref(sqlast.Unparen(e.Args[0])) != nil &&
+			strings.HasPrefix(said, "the ") {
 			word := map[string]string{"avg": "average", "max": "highest", "min": "lowest"}[name]
 			if sc.dated(e.Args[0]) && name != "avg" {
 				word = map[string]string{"max": "latest", "min": "earliest"}[name]

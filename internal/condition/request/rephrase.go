@@ -63,7 +63,8 @@ func sentences(s string, guarded []span) []clause {
 		from = to
 	}
 	for i := 0; i < len(s); i++ {
-		if (s[i] == '.' || s[i] == '?' || s[i] == '!') && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') && !guards(guarded, i, i+1) &&
+		if (s[i] == '.' || s[i] == '?' || s[i] == '!') && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') &&
+			!guards(guarded, i, i+1) &&
 			!abbreviates(s[from:i]) {
 			cut(i + 1)
 		}
@@ -84,15 +85,22 @@ var openings = []struct {
 	instead []string
 	thing   bool // what follows is a thing
 }{
-	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:tell me|let me know)) (?:about )?(.+)$`), []string{"I need to know %s", "I should like to hear %s"}, false},
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:tell me|let me know)) (?:about )?(.+)$`),
+		[]string{"I need to know %s", "I should like to hear %s"}, false},
 	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?(?:help me )?(?:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate))(?: me)? (.+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
 	{regexp.MustCompile(`^(?i:please )?(?i:find(?: out)?|get|give me|provide(?: me)?(?: with)?|show me|fetch|retrieve|calculate|compute|determine|estimate|tell me) ((?i:the|a|an|all|some) .+)$`), []string{"I am looking for %s", "What I need here is %s"}, true},
-	{regexp.MustCompile(`^(?i:what(?:'s| is| are| was| were)) ((?i:the|a|an|my|some) .+)$`), []string{"I am looking for %s", "Please work out for me %s"}, true},
-	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (?i:know|find(?: out)?|get|see) (.+)$`), []string{"Please tell me %s", "Be so kind as to let me have %s"}, true},
-	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?)([a-z].+)$`), []string{"My request to you is this: %s", "Here is what I want you to do: %s"}, false},
-	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (.+)$`), []string{"Here is what I mean to do: %s", "Help me to do the following: %s"}, false},
-	{regexp.MustCompile(`^((?i:how|who|when|where|which|why|what|is|are|does|do|did|will|was|were) .+)$`), []string{"There is something I wonder about: %s", "This is what I want to find out: %s"}, false},
-	{regexp.MustCompile(`^(?i:please )?(` + imperatives + ` .+)$`), []string{"Here is something for you to do: %s", "I have a job for you: %s"}, false},
+	{regexp.MustCompile(`^(?i:what(?:'s| is| are| was| were)) ((?i:the|a|an|my|some) .+)$`),
+		[]string{"I am looking for %s", "Please work out for me %s"}, true},
+	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (?i:know|find(?: out)?|get|see) (.+)$`),
+		[]string{"Please tell me %s", "Be so kind as to let me have %s"}, true},
+	{regexp.MustCompile(`^(?i:(?:please )?(?:can|could|would) you (?:please )?)([a-z].+)$`),
+		[]string{"My request to you is this: %s", "Here is what I want you to do: %s"}, false},
+	{regexp.MustCompile(`^(?i:i (?:want|need|would like|'d like|wish)|i'd like) to (.+)$`),
+		[]string{"Here is what I mean to do: %s", "Help me to do the following: %s"}, false},
+	{regexp.MustCompile(`^((?i:how|who|when|where|which|why|what|is|are|does|do|did|will|was|were) .+)$`),
+		[]string{"There is something I wonder about: %s", "This is what I want to find out: %s"}, false},
+	{regexp.MustCompile(`^(?i:please )?(` + imperatives + ` .+)$`), []string{"Here is something for you to do: %s",
+		"I have a job for you: %s"}, false},
 }
 
 // fronted are words with which that begins which can go to the front of a sentence.
@@ -155,7 +163,8 @@ func part(c clause) (head, tail clause) {
 		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))
 		start := at[0] + lead
 		if guards(c.guarded, at[0], at[1]) || len(words(c.text[:at[0]])) < 2 || len(words(c.text[start:])) < 3 ||
-			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") || strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
+			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") ||
+			strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
 			dangles(c.text[:at[0]]) || demands.MatchString(c.text[start:]) {
 			continue
 		}

@@ -62,7 +62,8 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 			t.said[at].part = t.said[at].part || s.Part
 			continue
 		}
-		v := &Value{Given: compile.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t, asRight: s.Forms, part: s.Part}
+		v := &Value{Given: compile.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t,
+			asRight: s.Forms, part: s.Part}
 		v.number, v.numeric = numberOf(s.Value)
 		t.said = append(t.said, v)
 	}
@@ -126,7 +127,8 @@ func labelled(s string) []span {
 	var list []span
 	for i := 1; i < len(all); i++ {
 		before := all[i-1].folded
-		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].end:all[i].start], ":=@_/#") {
+		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].end:all[i].start],
+			":=@_/#") {
 			list = append(list, span{all[i].start, all[i].end})
 		}
 	}
@@ -144,7 +146,10 @@ func nameWords(name string) []string {
 		b.WriteRune(r)
 		before = r
 	}
-	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	})
 }
 
 // argumentNaming names a value by the argument that it is given to.
@@ -158,7 +163,10 @@ func (v *Value) argumentNaming() naming {
 		n.beside = append(n.beside, strings.Join(tokens, " "))
 		tokens = tokens[:len(tokens)-1]
 	}
-	tokens = slices.DeleteFunc(slices.Clone(tokens), func(w string) bool { return len(w) < 2 || functionWords[w] || strings.ContainsAny(w, "0123456789") })
+	tokens = slices.DeleteFunc(slices.Clone(tokens), func(w string) bool {
+		return len(w) < 2 || functionWords[w] ||
+			strings.ContainsAny(w, "0123456789")
+	})
 	n.noun = strings.Join(compile.SingularOf(tokens), " ")
 	if len(tokens) > 3 {
 		n.noun = strings.Join(compile.SingularOf(tokens[len(tokens)-2:]), " ")
@@ -171,7 +179,8 @@ func (v *Value) argumentNaming() naming {
 		n.kind, n.noun = kindYear, "year"
 	case v.numeric:
 		n.kind = kindNumber
-		n.counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"}, tokens[0])
+		n.counts = len(tokens) > 0 && slices.Contains([]string{"number", "num", "count", "total", "quantity", "amount"},
+			tokens[0])
 	}
 	if !v.spokenOf(n.noun) {
 		if fields := strings.Fields(n.noun); len(fields) > 1 && v.spokenOf(fields[len(fields)-1]) {
@@ -283,10 +292,12 @@ func clumsy(t *Task, d *Dropped) bool {
 		all := words(m.Content)
 		for i := 1; i < len(all); i++ {
 			gap := m.Content[all[i-1].end:all[i].start]
-			if all[i].folded == all[i-1].folded && gap == " " && !strings.Contains(t.Messages[at].Content, all[i].text+" "+all[i].text) {
+			if all[i].folded == all[i-1].folded && gap == " " && !strings.Contains(t.Messages[at].Content,
+				all[i].text+" "+all[i].text) {
 				return true // a certain content content
 			}
-			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) || strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
+			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) ||
+				strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
 			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].end:all[i-1].start], ".?!")
 			if gap == " " && named && !begins && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
 				return true // the userId a certain id
@@ -345,12 +356,18 @@ func abbreviated(s, form string) bool {
 	}
 	initials := ""
 	for _, w := range words(form) {
-		if isName(w.text) && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && shortFor(o.folded, w.folded) }) {
+		if isName(w.text) && slices.ContainsFunc(all, func(o word) bool {
+			return isCode(o.text) &&
+				shortFor(o.folded, w.folded)
+		}) {
 			return true
 		}
 		initials += w.folded[:1]
 	}
-	return len(initials) > 1 && slices.ContainsFunc(all, func(o word) bool { return isCode(o.text) && o.folded == initials })
+	return len(initials) > 1 && slices.ContainsFunc(all, func(o word) bool {
+		return isCode(o.text) &&
+			o.folded == initials
+	})
 }
 
 // shortFor says whether the letters of a code, each run of one letter once, stand in a name in their order, from its
@@ -402,7 +419,8 @@ func (v *Value) kept() *Dropped {
 }
 
 // bareWords may stand beside a value that is all that a turn says.
-var bareWords = set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks", "thank", "you", "just", "that", "would",
+var bareWords = set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks",
+	"thank", "you", "just", "that", "would",
 	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
 
 // bare says whether a turn says the value alone.
@@ -446,7 +464,8 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 		if beside == "" {
 			continue
 		}
-		labelled := regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?` + regexp.QuoteMeta(beside) + `(?: number| address)? (?:is|are|was)$`)
+		labelled := regexp.MustCompile(`(?i)^(?:(?:my|the|his|her|our|their|its) )?(?:[\pL-]+ )?` + regexp.QuoteMeta(beside) +
+			`(?: number| address)? (?:is|are|was)$`)
 		if labelled.MatchString(label) {
 			noun = beside
 			break
@@ -492,14 +511,16 @@ func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
 	name := p.quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
 	for k := 1; k <= 2 && name; k++ {
 		noun := p.l(k)
-		if noun == "" || functionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") || callings[noun] {
+		if noun == "" || functionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") ||
+			callings[noun] {
 			break
 		}
 		if determiners[p.l(k+1)] {
 			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].end], again)}, true, true
 		}
 	}
-	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && !possessive(p.after) && !slices.Contains(n.beside, next) && !p.quoted {
+	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && !possessive(p.after) &&
+		!slices.Contains(n.beside, next) && !p.quoted {
 		return edit{}, false, true
 	}
 	if n.noun == "" || n.noun == "value" {

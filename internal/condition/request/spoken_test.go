@@ -20,8 +20,10 @@ func dialogue(turns ...string) []task.Message {
 var spokenTool = []*task.Tool{{
 	Name: "hotel.book", Description: "Books a room in a hotel for a guest, with the username and the password of an account.",
 	Parameters: &task.Schema{Types: []string{"object"}, Properties: []task.Property{
-		{Name: "hotel_name", Schema: &task.Schema{Types: []string{"string"}}}, {Name: "nights", Schema: &task.Schema{Types: []string{"integer"}}},
-		{Name: "username", Schema: &task.Schema{Types: []string{"string"}}}, {Name: "ticker_symbol", Schema: &task.Schema{Types: []string{"string"}, Description: "A ticker symbol."}},
+		{Name: "hotel_name", Schema: &task.Schema{Types: []string{"string"}}},
+		{Name: "nights", Schema: &task.Schema{Types: []string{"integer"}}},
+		{Name: "username", Schema: &task.Schema{Types: []string{"string"}}}, {Name: "ticker_symbol",
+			Schema: &task.Schema{Types: []string{"string"}, Description: "A ticker symbol."}},
 	}},
 }}
 
@@ -34,18 +36,27 @@ func TestMissing(t *testing.T) {
 		at       int
 		want     string // the turn without the value, or the reason
 	}{
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "My username is JaneSmith and my password is sesame."}, 2, "My password is sesame."},
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "My username is JaneSmith, my email is j@x.org, and my city is Ely."}, 2, "My email is j@x.org, and my city is Ely."},
-		{"username", "JaneSmith", []string{"Book a room. My username is JaneSmith.", "For when?", "For tonight."}, 0, "Book a room. I do not have the username at hand."},
-		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "JaneSmith, please."}, 2, "I would rather not say."},
-		{"hotel_name", "Grand Ely", []string{"Book a room in the hotel 'Grand Ely' for me."}, 0, "Book a room in a certain hotel for me."},
-		{"nights", int64(3), []string{"I want to stay at the Ritz for 3 nights."}, 0, "I want to stay at the Ritz for a certain number of nights."},
-		{"username", "JaneSmith", []string{"I am JaneSmith.", "[login was called with {\"username\":\"JaneSmith\"} and returned \"ok\"]", "Go on."}, 0, request.ReasonReturned},
+		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
+			"My username is JaneSmith and my password is sesame."}, 2, "My password is sesame."},
+		{"username", "JaneSmith", []string{"Book a room.", "Who are you?",
+			"My username is JaneSmith, my email is j@x.org, and my city is Ely."}, 2,
+			"My email is j@x.org, and my city is Ely."},
+		{"username", "JaneSmith", []string{"Book a room. My username is JaneSmith.", "For when?", "For tonight."}, 0,
+			"Book a room. I do not have the username at hand."},
+		{"username", "JaneSmith", []string{"Book a room.", "Who are you?", "JaneSmith, please."}, 2,
+			"I would rather not say."},
+		{"hotel_name", "Grand Ely", []string{"Book a room in the hotel 'Grand Ely' for me."}, 0,
+			"Book a room in a certain hotel for me."},
+		{"nights", int64(3), []string{"I want to stay at the Ritz for 3 nights."}, 0,
+			"I want to stay at the Ritz for a certain number of nights."},
+		{"username", "JaneSmith", []string{"I am JaneSmith.",
+			"[login was called with {\"username\":\"JaneSmith\"} and returned \"ok\"]", "Go on."}, 0, request.ReasonReturned},
 		{"ticker_symbol", "AAPL", []string{"How does Apple do? I mean the ticker symbol AAPL."}, 0, request.ReasonRemains},
 		{"hotel_name", "Grand Ely", []string{"Book any room."}, 0, request.ReasonNotSaid},
 		{"nights", int64(2), []string{"Stay for 2 nights.", "With whom?", "With 2 guests."}, 0, request.ReasonAmbiguous},
 	} {
-		task := request.Spoken("t", dialogue(test.turns...), []request.Said{{Argument: test.argument, Value: test.value}}, spokenTool)
+		task := request.Spoken("t", dialogue(test.turns...), []request.Said{{Argument: test.argument, Value: test.value}},
+			spokenTool)
 		made, reason := request.Values(task)[0].Missing()
 		got := reason
 		if reason == "" {
@@ -102,11 +113,13 @@ func TestRephrase(t *testing.T) {
 		{"My username is bo.", ""},
 		{"JaneSmith", ""},
 	} {
-		made, reason := request.Rephrase(request.Spoken("t", dialogue(test.was), []request.Said{{Argument: "radius", Value: int64(10)}}, spokenTool), 0)
+		made, reason := request.Rephrase(request.Spoken("t", dialogue(test.was),
+			[]request.Said{{Argument: "radius", Value: int64(10)}}, spokenTool), 0)
 		switch {
 		case test.want == "" && reason == "":
 			t.Errorf("%q becomes %q", test.was, made.Messages[0].Content)
-		case test.want != "" && (reason != "" || !strings.Contains(made.Messages[0].Content, "a radius of 10") || made.Messages[0].Content == test.was):
+		case test.want != "" && (reason != "" || !strings.Contains(made.Messages[0].Content, "a radius of 10") ||
+			made.Messages[0].Content == test.was):
 			t.Errorf("%q: %v, %s", test.was, made, reason)
 		}
 	}

@@ -18,7 +18,8 @@ func SpokenParaphrase(t *Task) *Page {
 	}
 	var stay []string
 	for _, s := range protected(t, p.Own, p.Message, Values(t)) {
-		if form := strings.TrimSpace(p.Own[s.start:s.end]); form != "" && form != p.Own && stands(p.Own, form) && !slices.Contains(stay, form) {
+		if form := strings.TrimSpace(p.Own[s.start:s.end]); form != "" && form != p.Own && stands(p.Own, form) &&
+			!slices.Contains(stay, form) {
 			stay = append(stay, form)
 		}
 	}
@@ -30,7 +31,8 @@ func SpokenParaphrase(t *Task) *Page {
 		}
 	}
 	if len(stay) > 0 {
-		p.prompt += "\nThese parts may be values; they have to stand in it exactly so, too:\n- " + strings.Join(stay, "\n- ") + "\n"
+		p.prompt += "\nThese parts may be values; they have to stand in it exactly so, too:\n- " + strings.Join(stay,
+			"\n- ") + "\n"
 	}
 	p.Key = task.Hash(0, "written", "spoken paraphrase", p.prompt)
 	judge := p.judge
@@ -76,13 +78,15 @@ func (v *Value) WrittenMissing() *Page {
 	var stay []string
 	for _, other := range t.said {
 		for _, o := range other.mentions {
-			if said := own; other != v && o.text == at && stands(said, said[o.start:o.end]) && !strings.Contains(form, said[o.start:o.end]) {
+			if said := own; other != v && o.text == at && stands(said, said[o.start:o.end]) && !strings.Contains(form,
+				said[o.start:o.end]) {
 				stay = append(stay, said[o.start:o.end])
 			}
 		}
 	}
 	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "spoken drop-detail", prompt, text(v.Value)}, stay...)...),
+		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "spoken drop-detail", prompt, text(v.Value)},
+			stay...)...),
 		prompt: prompt,
 		judge: func(said string) string {
 			switch {

@@ -102,7 +102,10 @@ func surfaceEdits(
 	guarded := protected(t, s, message, values)
 	var chosen []surfaceEdit
 	taken := func(e edit) bool {
-		return slices.ContainsFunc(chosen, func(c surfaceEdit) bool { return c.start < e.end && e.start < c.end || c.start == e.start })
+		return slices.ContainsFunc(chosen, func(c surfaceEdit) bool {
+			return c.start < e.end && e.start < c.end ||
+				c.start == e.start
+		})
 	}
 	add := func(e surfaceEdit) {
 		if e.text != s[e.start:e.end] && !taken(e.edit) && e.level <= strength {
@@ -171,12 +174,18 @@ func guards(list []span, start, end int) bool {
 }
 
 // hinges are words on which the meaning of a request hangs.
-var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest", "latest", "earliest",
-	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending", "average", "mean",
-	"maximum", "minimum", "total", "count", "distinct", "different", "unique", "greater", "smaller", "larger", "higher", "lower", "longer",
-	"shorter", "older", "younger", "later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither", "percent",
-	"percentage", "ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above", "fewer", "common",
-	"every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom", "increasing", "decreasing")
+var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest",
+	"latest", "earliest",
+	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending",
+	"average", "mean",
+	"maximum", "minimum", "total", "count", "distinct", "different", "unique", "greater", "smaller", "larger", "higher",
+	"lower", "longer",
+	"shorter", "older", "younger", "later", "earlier", "exactly", "except", "excluding", "including", "unless", "neither",
+	"percent",
+	"percentage", "ratio", "difference", "alphabetical", "alphabetically", "order", "exceeds", "exceed", "below", "above",
+	"fewer", "common",
+	"every", "never", "always", "either", "whether", "without", "within", "missing", "unknown", "bottom", "increasing",
+	"decreasing")
 
 // keyRows are the letters as they lie on a keyboard.
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
@@ -192,13 +201,15 @@ func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 	for _, w := range all {
 		first, _ := utf8.DecodeRuneInString(w.text)
 		begins := unicode.IsUpper(first) && w.start == 0 && isLower(w.text[1:])
-		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
+		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text,
+			func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
 			t.guarded[w.folded] || guards(guarded, w.start, w.end) {
 			continue
 		}
 		for range 16 {
 			slip := slipOf(w.text, draw)
-			if slip != w.text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] && !functionWords[slip] && !hinges[slip] {
+			if slip != w.text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] &&
+				!functionWords[slip] && !hinges[slip] {
 				list = append(list, surfaceEdit{edit: edit{w.start, w.end, slip}, level: levelSlip})
 				break
 			}
@@ -211,9 +222,12 @@ func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 // followers lists, for each letter, those that follow it in English words (in two different ones at least of those that
 // the questions of Spider, BIRD and the bundled corpus hold three times).
 var followers = [26]string{
-	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy", "aeghilnorstuy",
-	"adeilnorstuy", "abcdefgklmnoprstuvz", "eou", "aeins", "abdeiklmopstuvy", "abeimopsu", "acdefgijklmnorstuvyz", "abcdefgijklmnoprstuvwxy",
-	"aehiloprstu", "u", "acdefghiklmnoprstuvwy", "acehiklmnoprstuwy", "abcefhilmorstuwy", "abcdefgilmnprst", "aeio", "aehinors", "acehipt",
+	"bcdfgijklmnprstuvwxy", "abeilmorsu", "acehiklorstuy", "adegilmoqrsuvy", "abcdefghiklmnopqrstuvwxy", "aefilortuy",
+	"aeghilnorstuy",
+	"adeilnorstuy", "abcdefgklmnoprstuvz", "eou", "aeins", "abdeiklmopstuvy", "abeimopsu", "acdefgijklmnorstuvyz",
+	"abcdefgijklmnoprstuvwxy",
+	"aehiloprstu", "u", "acdefghiklmnoprstuvwy", "acehiklmnoprstuwy", "abcefhilmorstuwy", "abcdefgilmnprst", "aeio",
+	"aehinors", "acehipt",
 	"deilmops", "aey",
 }
 
@@ -254,7 +268,8 @@ func slipOf(w string, draw *rand.Rand) string {
 // endEdits lists what happens to the first letter, to the sign at the end and to white space.
 func endEdits(s string, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	var list []surfaceEdit
-	if len(all) > 0 && all[0].start == 0 && !guards(guarded, 0, all[0].end) && isLower(strings.ToLower(all[0].text)) && all[0].text != "I" {
+	if len(all) > 0 && all[0].start == 0 && !guards(guarded, 0, all[0].end) && isLower(strings.ToLower(all[0].text)) &&
+		all[0].text != "I" {
 		r, size := utf8.DecodeRuneInString(s)
 		if next := string(unicode.ToLower(r)); draw.IntN(2) == 0 && len(next) == size {
 			list = append(list, surfaceEdit{edit: edit{0, size, next}, level: levelSlip})
@@ -280,7 +295,8 @@ func endEdits(s string, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 }
 
 // formEdits writes values in other forms that mean the same.
-func formEdits(message int, s string, values []*Value, draw *rand.Rand, others func(*Value) []task.Value) []surfaceEdit {
+func formEdits(message int, s string, values []*Value, draw *rand.Rand,
+	others func(*Value) []task.Value) []surfaceEdit {
 	var list []surfaceEdit
 	for _, v := range values {
 		forms := v.forms()

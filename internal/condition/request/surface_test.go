@@ -43,7 +43,8 @@ func TestSurface(t *testing.T) {
 				before = d
 				strengths[strength] += d
 				checkKept(t, e, is, r.Kept)
-				for _, word := range []string{"not", "never", "no", "before", "after", "most", "least", "without", "average", "total", "or", "and"} {
+				for _, word := range []string{"not", "never", "no", "before", "after", "most", "least", "without", "average",
+					"total", "or", "and"} {
 					if counted(was, word) != counted(is, word) && !strings.ContainsAny(was, "&0123456789") {
 						t.Errorf("%s: %q lost or gained %q: %q", e.task.ID, was, word, is)
 					}
@@ -101,7 +102,8 @@ func TestSurfaceForms(t *testing.T) {
 			rules[k.Rule] = true
 		}
 	}
-	for _, rule := range []string{request.RuleGrouped, request.RuleSpelled, request.RuleDate, request.RuleCase, request.RuleAnd, request.RuleDiacritic, request.RuleQuoted} {
+	for _, rule := range []string{request.RuleGrouped, request.RuleSpelled, request.RuleDate, request.RuleCase,
+		request.RuleAnd, request.RuleDiacritic, request.RuleQuoted} {
 		if !rules[rule] {
 			t.Errorf("no value is written with the rule %q", rule)
 		}
@@ -113,7 +115,8 @@ func TestSurfaceLeavesDoubtfulFormsAlone(t *testing.T) {
 	tk := ask(t, "Which ships are of Palm House?", "", "SELECT imo FROM ship WHERE kind = 'Palm House'")
 	others := func(*request.Value) []task.Value { return []task.Value{"PALM HOUSE", "Palm House"} }
 	for seed := range uint64(40) {
-		if r, reason := request.Surface(tk, 5, seed, others); reason == "" && !strings.Contains(r.Messages[0].Content, "Palm House") {
+		if r, reason := request.Surface(tk, 5, seed, others); reason == "" && !strings.Contains(r.Messages[0].Content,
+			"Palm House") {
 			t.Errorf("%q", r.Messages[0].Content)
 		}
 	}
@@ -121,7 +124,8 @@ func TestSurfaceLeavesDoubtfulFormsAlone(t *testing.T) {
 
 // FuzzSurface writes any question with slips: its value stands there, and nothing changes at strength 0.
 func FuzzSurface(f *testing.F) {
-	for _, s := range []string{"Which ships sail under the flag of Malta?", "ÅÅÅ  Malta\t\"Malta\"", "", "?", "aaaaa bbbbb Malta.", "Malta and seventeen 17 2020-01-02"} {
+	for _, s := range []string{"Which ships sail under the flag of Malta?", "ÅÅÅ  Malta\t\"Malta\"", "", "?",
+		"aaaaa bbbbb Malta.", "Malta and seventeen 17 2020-01-02"} {
 		f.Add(s, uint64(1), 3)
 	}
 	f.Fuzz(func(t *testing.T, question string, seed uint64, strength int) {

@@ -119,7 +119,8 @@ func numberOf(v task.Value) (float64, bool) {
 
 // comparisons gives the operator with which each literal is compared, seen from the other side.
 func comparisons(q *sqlast.Query) map[ast.Expr]ast.Operator {
-	flipped := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt, ast.OpGe: ast.OpLe}
+	flipped := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt,
+		ast.OpGe: ast.OpLe}
 	found := map[ast.Expr]ast.Operator{}
 	ast.Walk(q.Stmt, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BinaryExpr); ok {
@@ -176,7 +177,10 @@ func locate(t *Task, list []*Value) {
 	for i, v := range list {
 		for _, w := range list[:i] {
 			if slices.ContainsFunc(v.mentions, func(m mention) bool {
-				return slices.ContainsFunc(w.mentions, func(o mention) bool { return o.text == m.text && o.start < m.end && m.start < o.end })
+				return slices.ContainsFunc(w.mentions, func(o mention) bool {
+					return o.text == m.text && o.start < m.end &&
+						m.start < o.end
+				})
 			}) {
 				v.unclear, w.unclear = true, true
 			}
@@ -295,16 +299,21 @@ func akin(a, b string) bool {
 // kin are words that stand for each other in questions: a country and its people, codes and what they are short for.
 var kin = [][]string{
 	{"france", "french"}, {"germany", "german"}, {"italy", "italian"}, {"spain", "spanish"}, {"ireland", "irish"},
-	{"netherlands", "dutch"}, {"belgium", "belgian"}, {"sweden", "swedish"}, {"norway", "norwegian"}, {"denmark", "danish"},
+	{"netherlands", "dutch"}, {"belgium", "belgian"}, {"sweden", "swedish"}, {"norway", "norwegian"},
+	{"denmark", "danish"},
 	{"finland", "finnish"}, {"poland", "polish"}, {"portugal", "portuguese"}, {"greece", "greek"}, {"turkey", "turkish"},
-	{"russia", "russian"}, {"ukraine", "ukrainian"}, {"austria", "austrian"}, {"switzerland", "swiss"}, {"hungary", "hungarian"},
+	{"russia", "russian"}, {"ukraine", "ukrainian"}, {"austria", "austrian"}, {"switzerland", "swiss"},
+	{"hungary", "hungarian"},
 	{"japan", "japanese"}, {"china", "chinese"}, {"india", "indian"}, {"korea", "korean"}, {"brazil", "brazilian"},
-	{"mexico", "mexican"}, {"canada", "canadian"}, {"australia", "australian"}, {"egypt", "egyptian"}, {"thailand", "thai"},
-	{"usa", "us", "u.s.", "u.s.a.", "united states", "america", "american"}, {"uk", "united kingdom", "britain", "british", "great britain"},
+	{"mexico", "mexican"}, {"canada", "canadian"}, {"australia", "australian"}, {"egypt", "egyptian"},
+	{"thailand", "thai"},
+	{"usa", "us", "u.s.", "u.s.a.", "united states", "america", "american"}, {"uk", "united kingdom", "britain", "british",
+		"great britain"},
 	{"england", "english"}, {"scotland", "scottish"}, {"wales", "welsh"}, {"iceland", "icelandic"}, {"israel", "israeli"},
 	{"asia", "asian"}, {"europe", "european"}, {"africa", "african"}, {"argentina", "argentinian", "argentine"},
 	{"chile", "chilean"}, {"peru", "peruvian"}, {"colombia", "colombian"}, {"cuba", "cuban"}, {"vietnam", "vietnamese"},
-	{"malaysia", "malaysian"}, {"croatia", "croatian"}, {"serbia", "serbian"}, {"romania", "romanian"}, {"bulgaria", "bulgarian"},
+	{"malaysia", "malaysian"}, {"croatia", "croatian"}, {"serbia", "serbian"}, {"romania", "romanian"},
+	{"bulgaria", "bulgarian"},
 	{"m", "male", "man", "men", "boy", "boys", "males"}, {"f", "female", "woman", "women", "girl", "girls", "females"},
 	{"man", "men"}, {"woman", "women"}, {"child", "children"}, {"person", "people"},
 	{"l", "left", "left handed", "left-handed"}, {"r", "right", "right handed", "right-handed"},
@@ -332,7 +341,8 @@ func (v *Value) month() bool { return v.dateFormat() == "%m" }
 
 // dateFormat gives the format of the strftime that a value is compared with, "" for none.
 func (v *Value) dateFormat() string {
-	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "strftime") && len(call.Args) > 0 {
+	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "strftime") &&
+		len(call.Args) > 0 {
 		format, _ := v.task.Query.Literal(call.Args[0])
 		s, _ := format.(string)
 		return s

@@ -100,10 +100,12 @@ func article(s string) string {
 	switch {
 	case s == "":
 		return "a"
-	case strings.HasPrefix(s, "hour"), strings.HasPrefix(s, "honest"), strings.HasPrefix(s, "honour"), strings.HasPrefix(s, "heir"),
+	case strings.HasPrefix(s, "hour"), strings.HasPrefix(s, "honest"), strings.HasPrefix(s, "honour"),
+		strings.HasPrefix(s, "heir"),
 		s[0] == '8', strings.HasPrefix(s, "11"), strings.HasPrefix(s, "18"):
 		return "an"
-	case strings.HasPrefix(s, "uni"), strings.HasPrefix(s, "use"), strings.HasPrefix(s, "eu"), strings.HasPrefix(s, "one"), strings.HasPrefix(s, "usu"):
+	case strings.HasPrefix(s, "uni"), strings.HasPrefix(s, "use"), strings.HasPrefix(s, "eu"), strings.HasPrefix(s, "one"),
+		strings.HasPrefix(s, "usu"):
 		return "a"
 	case strings.ContainsRune("aeiou", rune(s[0])):
 		return "an"
@@ -122,14 +124,24 @@ func set(list ...string) map[string]bool {
 
 // functionWords hold sentences together: none of them is what a value describes.
 var functionWords = set(
-	"a", "an", "the", "and", "or", "but", "nor", "not", "no", "in", "on", "at", "by", "for", "from", "to", "of", "with", "without",
-	"as", "than", "then", "that", "which", "who", "whom", "whose", "what", "where", "when", "how", "is", "are", "was", "were", "be",
-	"been", "being", "has", "have", "had", "having", "do", "does", "did", "will", "would", "can", "could", "should", "may", "might",
-	"must", "it", "its", "they", "their", "them", "he", "she", "his", "her", "we", "our", "us", "i", "my", "me", "you", "your", "this",
-	"these", "those", "there", "here", "if", "also", "only", "ever", "never", "yet", "still", "both", "either", "neither", "each",
-	"every", "all", "any", "some", "more", "less", "most", "least", "fewer", "between", "within", "into", "onto", "over", "under",
-	"above", "below", "before", "after", "since", "until", "till", "during", "while", "per", "via", "about", "through", "across",
-	"against", "among", "along", "around", "behind", "beside", "besides", "beyond", "except", "including", "near", "off", "out", "up",
-	"down", "upon", "so", "such", "please", "respectively", "together", "instead", "too", "well", "ordered", "sorted", "born", "based",
-	"located", "used", "made", "called", "named", "produced", "released", "listed", "given", "using", "show", "give", "list", "return",
+	"a", "an", "the", "and", "or", "but", "nor", "not", "no", "in", "on", "at", "by", "for", "from", "to", "of", "with",
+	"without",
+	"as", "than", "then", "that", "which", "who", "whom", "whose", "what", "where", "when", "how", "is", "are", "was",
+	"were", "be",
+	"been", "being", "has", "have", "had", "having", "do", "does", "did", "will", "would", "can", "could", "should", "may",
+	"might",
+	"must", "it", "its", "they", "their", "them", "he", "she", "his", "her", "we", "our", "us", "i", "my", "me", "you",
+	"your", "this",
+	"these", "those", "there", "here", "if", "also", "only", "ever", "never", "yet", "still", "both", "either", "neither",
+	"each",
+	"every", "all", "any", "some", "more", "less", "most", "least", "fewer", "between", "within", "into", "onto", "over",
+	"under",
+	"above", "below", "before", "after", "since", "until", "till", "during", "while", "per", "via", "about", "through",
+	"across",
+	"against", "among", "along", "around", "behind", "beside", "besides", "beyond", "except", "including", "near", "off",
+	"out", "up",
+	"down", "upon", "so", "such", "please", "respectively", "together", "instead", "too", "well", "ordered", "sorted",
+	"born", "based",
+	"located", "used", "made", "called", "named", "produced", "released", "listed", "given", "using", "show", "give",
+	"list", "return",
 )

@@ -186,7 +186,8 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 	}
 	slices.Sort(forms)
 	return &Page{
-		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...), prompt: prompt,
+		Message: at, Own: own, Key: task.Hash(0, append([]string{"written", "drop-detail", prompt}, forms...)...),
+		prompt: prompt,
 		judge: func(text string) string {
 			if slices.ContainsFunc(stay, func(form string) bool { return !stands(text, form) }) {
 				return complainValue
@@ -216,7 +217,8 @@ func fills(own, said string, column []task.Value) bool {
 	return slices.ContainsFunc(column, func(v task.Value) bool {
 		s, isText := v.(string)
 		s = task.Fold(s)
-		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) && !stands(own, s)
+		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) &&
+			!stands(own, s)
 	})
 }
 
@@ -299,7 +301,10 @@ func (t *Task) namesMore(own, text string) bool {
 		if r, _ := utf8.DecodeRuneInString(w.text); first || !unicode.IsUpper(r) || w.text == "I" {
 			continue
 		}
-		if t.vocabulary().words[w.folded] || slices.ContainsFunc(said, func(o word) bool { return related(o.folded, w.folded) }) {
+		if t.vocabulary().words[w.folded] || slices.ContainsFunc(said, func(o word) bool {
+			return related(o.folded,
+				w.folded)
+		}) {
 			continue
 		}
 		return true
@@ -308,8 +313,10 @@ func (t *Task) namesMore(own, text string) bool {
 }
 
 // negations say that something is not so.
-var negations = set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes", "exclude", "lack", "lacks",
-	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing", "nobody")
+var negations = set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes",
+	"exclude", "lack", "lacks",
+	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing",
+	"nobody")
 
 // denies says whether a text holds a negation.
 func denies(s string) bool {

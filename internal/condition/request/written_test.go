@@ -16,7 +16,8 @@ func TestWrittenParaphrase(t *testing.T) {
 	task := ask(t, `Which ships from Malta that were built before 1990 do not have a captain? Show the 3 longest.`, "",
 		`SELECT name FROM ship WHERE flag = 'Malta' AND built < 1990 AND captain_id IS NULL ORDER BY length_m DESC LIMIT 3`)
 	p := request.WrittenParaphrase(task)
-	if p == nil || !strings.Contains(p.Prompt(""), "- Malta\n") || !strings.Contains(p.Prompt(""), "- 1990\n") || strings.Contains(p.Prompt(""), "SELECT") {
+	if p == nil || !strings.Contains(p.Prompt(""), "- Malta\n") || !strings.Contains(p.Prompt(""), "- 1990\n") ||
+		strings.Contains(p.Prompt(""), "SELECT") {
 		t.Fatalf("%+v", p)
 	}
 	if again := p.Prompt("it is bad"); !strings.HasPrefix(again, p.Prompt("")) || !strings.Contains(again, "it is bad") {
@@ -76,7 +77,8 @@ func TestWrittenDrop(t *testing.T) {
 		if reason != "" {
 			t.Fatalf("%s: %s", value, reason)
 		}
-		all, open, column = append(all, made{task, d}), append(open, request.Told{Value: v, Form: d.Form}), append(column, value)
+		all, open, column = append(all, made{task, d}), append(open, request.Told{Value: v, Form: d.Form}),
+			append(column, value)
 	}
 	column = append(column, "Upper Volta")
 	const good = "For ships of one particular flag, count those whose sailors number more than 20."
@@ -119,13 +121,20 @@ func TestWrittenDrop(t *testing.T) {
 // TestReadWritten tells lines about requests from others, strictly.
 func TestReadWritten(t *testing.T) {
 	for line, want := range map[string]struct{ ofRequest, fails bool }{
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x"}`:                  {true, false},
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":3,"accepted":false,"complaint":"x"}`:            {true, false},
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true}`:                             {true, true},
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":false,"text":"x"}`:                 {true, true},
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x","complaint":"x"}`:  {true, true},
-		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x","name":"unknown"}`: {true, true},
-		`{"key":"a","writer":"w","attempts":1,"accepted":true,"name":"get_x"}`:                                       {false, false},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x"}`: {true,
+			false},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":3,"accepted":false,"complaint":"x"}`: {true,
+			false},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true}`: {true,
+			true},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":false,"text":"x"}`: {true,
+			true},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x","complaint":"x"}`: {true,
+			true},
+		`{"key":"a","condition":"paraphrase","writer":"w","attempts":1,"accepted":true,"text":"x","name":"unknown"}`: {true,
+			true},
+		`{"key":"a","writer":"w","attempts":1,"accepted":true,"name":"get_x"}`: {false,
+			false},
 		`nothing`: {false, false},
 	} {
 		w, ofRequest, err := request.ReadWritten([]byte(line))
@@ -164,7 +173,8 @@ func FuzzReadWritten(f *testing.F) {
 func FuzzComplaint(f *testing.F) {
 	f.Add("For ships of one particular flag, count those whose sailors number more than 20.")
 	f.Add("“Malta” ”20“ n’t 1,000 a\u0301 \"")
-	task := ask(f, "How many ships under the flag of Malta have more than 20 sailors?", "", "SELECT count(*) FROM ship WHERE flag = 'Malta' AND crew > 20")
+	task := ask(f, "How many ships under the flag of Malta have more than 20 sailors?", "",
+		"SELECT count(*) FROM ship WHERE flag = 'Malta' AND crew > 20")
 	v := request.Values(task)[0]
 	d, reason := v.Drop()
 	if reason != "" {

@@ -191,7 +191,10 @@ func standalone(notes *schema.Database) *schema.Database {
 		}
 	}
 	// SQLite keeps such names to itself; some tables files list what it had made.
-	d.Tables = slices.DeleteFunc(d.Tables, func(t schema.Table) bool { return strings.HasPrefix(strings.ToLower(t.Name), "sqlite_") })
+	d.Tables = slices.DeleteFunc(d.Tables, func(t schema.Table) bool {
+		return strings.HasPrefix(strings.ToLower(t.Name),
+			"sqlite_")
+	})
 	return d
 }
 

@@ -27,7 +27,8 @@ const (
 
 // bankTypes gives the type names of API-Bank in the leaderboard's dialect.
 var bankTypes = map[string]string{
-	"str": "string", "int": "integer", "float": "float", "bool": "boolean", "datetime": "string", "object": "dict", "dict": "dict",
+	"str": "string", "int": "integer", "float": "float", "bool": "boolean", "datetime": "string", "object": "dict",
+	"dict": "dict",
 	"list": "array", "List[str]": "array",
 }
 
@@ -278,7 +279,10 @@ func feeds(from, to *turn) bool {
 	for _, raw := range to.Given {
 		var text string
 		if json.Unmarshal(raw, &text) == nil && len(text) > 2 && bytes.Contains(from.Result, []byte(text)) &&
-			!slices.ContainsFunc(slices.Collect(maps.Values(from.Given)), func(v json.RawMessage) bool { return bytes.Equal(v, raw) }) {
+			!slices.ContainsFunc(slices.Collect(maps.Values(from.Given)), func(v json.RawMessage) bool {
+				return bytes.Equal(v,
+					raw)
+			}) {
 			return true
 		}
 	}

@@ -88,7 +88,8 @@ func (l *loader) queries(name string, data []byte) error {
 
 func positionOf(name string, data []byte, offset int64) diag.Position {
 	read := data[:min(int(offset), len(data))]
-	return diag.Position{File: name, Line: 1 + bytes.Count(read, []byte("\n")), Column: len(read) - bytes.LastIndexByte(read, '\n')}
+	return diag.Position{File: name, Line: 1 + bytes.Count(read, []byte("\n")),
+		Column: len(read) - bytes.LastIndexByte(read, '\n')}
 }
 
 func (l *loader) query(place, name string, raw []byte, at diag.Position) {
@@ -124,7 +125,10 @@ func (l *loader) query(place, name string, raw []byte, at diag.Position) {
 		}
 		taken[tool.Name] = true
 		q.Tools = append(q.Tools, tool)
-		if slices.ContainsFunc(read.Relevant, func(r []string) bool { return len(r) == 2 && r[0] == t.Tool && r[1] == t.Name }) {
+		if slices.ContainsFunc(read.Relevant, func(r []string) bool {
+			return len(r) == 2 && r[0] == t.Tool &&
+				r[1] == t.Name
+		}) {
 			q.Expected.Tools = append(q.Expected.Tools, tool.Name)
 			q.Needs = append(q.Needs, task.Call{
 				Label: fmt.Sprintf("call_%d", len(q.Needs)+1), Tool: tool.Name, Arguments: t.said(read.Query),
@@ -158,7 +162,8 @@ func (t *benchTool) tool(document string) (*task.Tool, error) {
 			kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(p.Type)), " ")
 			own, known := benchTypes[kind]
 			if !known {
-				return nil, diag.Unknown("type", p.Type, []string{"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "OBJECT", "DATE", "TIME"})
+				return nil, diag.Unknown("type", p.Type, []string{"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "OBJECT", "DATE",
+					"TIME"})
 			}
 			description := p.Description
 			if strings.Contains(p.Type, "(") { // a form: DATE (YYYY-MM-DD)
@@ -175,7 +180,8 @@ func (t *benchTool) tool(document string) (*task.Tool, error) {
 		}
 	}
 	f := &callcheck.Function{
-		Name: benchName(t.Name) + "_for_" + benchName(t.Tool), Description: strings.TrimSpace(t.Description), Parameters: parameters,
+		Name: benchName(t.Name) + "_for_" + benchName(t.Tool), Description: strings.TrimSpace(t.Description),
+		Parameters: parameters,
 	}
 	return toolOf(f, document), nil
 }
@@ -197,7 +203,8 @@ func (t *benchTool) said(query string) map[string]any {
 		if json.Unmarshal(p.Default, &text) != nil {
 			text = string(bytes.Trim(p.Default, "\""))
 		}
-		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && task.HasPhrase(query, text) && strings.Contains(query, text) &&
+		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && task.HasPhrase(query, text) &&
+			strings.Contains(query, text) &&
 			!strings.EqualFold(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(p.Name, "_", "")) {
 			values[p.Name] = text
 			continue

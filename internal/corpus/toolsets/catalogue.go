@@ -91,7 +91,8 @@ var kinds = []struct {
 }{
 	{"bfcl", "Berkeley Function Calling Leaderboard (Patil et al.), Apache-2.0", (*loader).leaderboard},
 	{"api-bank", "API-Bank (Li et al., EMNLP 2023), Apache-2.0", (*loader).bank},
-	{"toolbench", "ToolBench (Qin et al., ICLR 2024) as filtered by StableToolBench (Guo et al., 2024), Apache-2.0", (*loader).bench},
+	{"toolbench", "ToolBench (Qin et al., ICLR 2024) as filtered by StableToolBench (Guo et al., 2024), Apache-2.0",
+		(*loader).bench},
 }
 
 // Kinds lists the names of the kinds.
@@ -199,7 +200,8 @@ func (l *loader) reject(id, reason string, at diag.Position, message string) {
 }
 
 // expect fills in which calls are right. Functions are the documents of those that are called.
-func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function, answers []callcheck.Answer, text string) error {
+func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function, answers []callcheck.Answer,
+	text string) error {
 	entry, err := callcheck.Prepare(c, functions, answers, false)
 	if err != nil {
 		return err
@@ -207,7 +209,8 @@ func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function,
 	q.Expected = task.Expected{Category: string(c), Answers: text}
 	for i, f := range functions {
 		// In the simple category the first function is asked for, whatever the answer calls it.
-		named := c == callcheck.Simple && i == 0 || slices.ContainsFunc(answers, func(a callcheck.Answer) bool { return a.Function == f.Name })
+		named := c == callcheck.Simple && i == 0 || slices.ContainsFunc(answers,
+			func(a callcheck.Answer) bool { return a.Function == f.Name })
 		if named && len(answers) > 0 {
 			q.Expected.Functions = append(q.Expected.Functions, string(f.Original))
 		}

@@ -58,7 +58,8 @@ func toolNames(q *Question) []string {
 
 func TestLeaderboard(t *testing.T) {
 	c := open(t, "bfcl:testdata/bfcl")
-	if got, want := ids(c), []string{"irrelevance_0", "parallel_multiple_0", "simple_python_0", "simple_python_1"}; !slices.Equal(got, want) {
+	if got, want := ids(c), []string{"irrelevance_0", "parallel_multiple_0", "simple_python_0",
+		"simple_python_1"}; !slices.Equal(got, want) {
 		t.Errorf("the questions are %v, want %v", got, want)
 	}
 	want := map[string]string{
@@ -81,7 +82,8 @@ func TestLeaderboard(t *testing.T) {
 	if err != nil || strings.Contains(string(text), "default") || !strings.Contains(string(text), `"type":"object"`) {
 		t.Errorf("the parameters are %s (%v): want JSON Schema without default values", text, err)
 	}
-	if whole := c.Questions[0]; whole.Expected.Category != string(callcheck.Irrelevance) || len(whole.Gold) != 0 || whole.Unwritten {
+	if whole := c.Questions[0]; whole.Expected.Category != string(callcheck.Irrelevance) || len(whole.Gold) != 0 ||
+		whole.Unwritten {
 		t.Errorf("the irrelevant question was read as %+v", whole)
 	}
 }
@@ -89,7 +91,8 @@ func TestLeaderboard(t *testing.T) {
 // TestDocumentsStay checks that what an export would write is what the corpus has.
 func TestDocumentsStay(t *testing.T) {
 	for _, kind := range []struct{ spec, glob string }{
-		{"bfcl:testdata/bfcl", "testdata/bfcl/*.json"}, {"toolbench:testdata/bench", "testdata/bench/test_instruction/*.json"},
+		{"bfcl:testdata/bfcl", "testdata/bfcl/*.json"}, {"toolbench:testdata/bench",
+			"testdata/bench/test_instruction/*.json"},
 	} {
 		var all strings.Builder
 		files, err := filepath.Glob(kind.glob)
@@ -152,7 +155,8 @@ func TestBank(t *testing.T) {
 		t.Errorf("the document of the tool is %q", lock.Document)
 	}
 	third := &c.Questions[2]
-	if !third.Unwritten || third.Expected.Category != string(callcheck.Relevance) || !slices.Equal(third.Expected.Tools, []string{"OpenLock"}) {
+	if !third.Unwritten || third.Expected.Category != string(callcheck.Relevance) || !slices.Equal(third.Expected.Tools,
+		[]string{"OpenLock"}) {
 		t.Errorf("a call with an argument that nobody describes was read as %+v", third)
 	}
 }
@@ -182,7 +186,8 @@ func TestBench(t *testing.T) {
 }
 
 func TestWrongFolders(t *testing.T) {
-	for _, spec := range []string{"bfcl:", "bfcl", "bfcl:testdata", "api-bank:testdata", "toolbench:nowhere", "spider:testdata"} {
+	for _, spec := range []string{"bfcl:", "bfcl", "bfcl:testdata", "api-bank:testdata", "toolbench:nowhere",
+		"spider:testdata"} {
 		var d *diag.Error
 		if _, err := Open(spec); !errors.As(err, &d) || d.Exit != diag.ExitUsage {
 			t.Errorf("%s: %v, want a usage error", spec, err)
@@ -221,7 +226,8 @@ func TestPublished(t *testing.T) {
 				t.Errorf("%s: %d right calls, and unwritten is %t", q.ID, len(q.Gold), q.Unwritten)
 			}
 		}
-		if len(read.Questions) != c.questions || len(read.Rejected) != c.rejected || written != c.written || irrelevant != c.irrelevant {
+		if len(read.Questions) != c.questions || len(read.Rejected) != c.rejected || written != c.written ||
+			irrelevant != c.irrelevant {
 			t.Errorf("%s: %d questions, %d rejected, %d with right calls, %d irrelevant; want %+v", c.kind, len(read.Questions),
 				len(read.Rejected), written, irrelevant, c)
 		}
@@ -237,7 +243,8 @@ func TestAssignments(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("read %v (%v), want %v", got, err, want)
 	}
-	for _, bad := range []string{".", "a", "a =", "a = b", "a = 'x", "a = 'x\n'", "a = {1: 2}", "a = [1 2]", "a = 1 2", "a = {'x' 'y': }", "a = 1e", "a = '\\u12'", "a = " + strings.Repeat("[", 100)} {
+	for _, bad := range []string{".", "a", "a =", "a = b", "a = 'x", "a = 'x\n'", "a = {1: 2}", "a = [1 2]", "a = 1 2",
+		"a = {'x' 'y': }", "a = 1e", "a = '\\u12'", "a = " + strings.Repeat("[", 100)} {
 		if v, err := readAssignments(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, v)
 		}
@@ -250,7 +257,8 @@ func FuzzAssignments(f *testing.F) {
 	f.Add("a = '''x\\x41'''")
 	f.Fuzz(func(t *testing.T, source string) {
 		list, err := readAssignments(source)
-		if err == nil && strings.TrimSpace(source) != "" && len(list) == 0 && !strings.Contains(source, "#") && strings.Contains(source, "=") {
+		if err == nil && strings.TrimSpace(source) != "" && len(list) == 0 && !strings.Contains(source, "#") &&
+			strings.Contains(source, "=") {
 			t.Errorf("%q was read as nothing", source)
 		}
 	})

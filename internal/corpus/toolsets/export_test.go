@@ -89,7 +89,8 @@ func TestExportsAreReadAgain(t *testing.T) {
 	}
 	shown := shownOf(c)
 	for i, text := range []string{"plain", "Où? \"here\" \\ and\nthere\t", "𝄞 \x00\x7f\u2028", "</script> & more"} {
-		shown[i%len(shown)].Task.Messages = []task.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: text}}
+		shown[i%len(shown)].Task.Messages = []task.Message{{Role: "system", Content: "Be brief."},
+			{Role: "user", Content: text}}
 		files, err := Export(shown, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +202,8 @@ func TestToolsWithoutDocuments(t *testing.T) {
 
 func TestExportErrors(t *testing.T) {
 	task := func(id, part string) *task.Task {
-		return &task.Task{ID: id + ".static", Style: task.StyleStatic, Corpus: "bfcl", Facets: map[string]string{"category": part}}
+		return &task.Task{ID: id + ".static", Style: task.StyleStatic, Corpus: "bfcl",
+			Facets: map[string]string{"category": part}}
 	}
 	for want, list := range map[string][]Shown{
 		"of no part": {{Task: task("a", "")}},

@@ -39,7 +39,8 @@ func (l *loader) leaderboard() error {
 // category loads one file with its answers.
 func (l *loader) category(name, category string, data, answerData []byte) {
 	questions, found := callcheck.ReadQuestions(name, data)
-	l.unread(category, data, lineNumbers(questions, func(q *callcheck.Question) diag.Position { return q.Position }), found)
+	l.unread(category, data, lineNumbers(questions, func(q *callcheck.Question) diag.Position { return q.Position }),
+		found)
 	answerName := path.Join("possible_answer", path.Base(name))
 	entries, badAnswers := callcheck.ReadAnswers(answerName, answerData)
 	answers := make(map[string]*callcheck.Answers, len(entries))
@@ -53,7 +54,8 @@ func (l *loader) category(name, category string, data, answerData []byte) {
 }
 
 func (l *loader) entry(
-	category string, comparison callcheck.Category, read *callcheck.Question, answers *callcheck.Answers, bad []diag.Diagnosis,
+	category string, comparison callcheck.Category, read *callcheck.Question, answers *callcheck.Answers,
+	bad []diag.Diagnosis,
 ) {
 	if len(read.Turns) != 1 {
 		l.reject(read.ID, ReasonTurns, read.Position, fmt.Sprintf("the question has %d turns", len(read.Turns)))

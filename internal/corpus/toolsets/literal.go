@@ -84,7 +84,8 @@ func (p *literalParser) take(text string) bool {
 
 func (p *literalParser) word() string {
 	n := 0
-	for n < len(p.rest) && (p.rest[n] == '_' || p.rest[n]|0x20 >= 'a' && p.rest[n]|0x20 <= 'z' || n > 0 && p.rest[n] >= '0' && p.rest[n] <= '9') {
+	for n < len(p.rest) && (p.rest[n] == '_' || p.rest[n]|0x20 >= 'a' && p.rest[n]|0x20 <= 'z' || n > 0 &&
+		p.rest[n] >= '0' && p.rest[n] <= '9') {
 		n++
 	}
 	name := p.rest[:n]
@@ -202,7 +203,8 @@ func (p *literalParser) sequence(depth int, from, to string) (any, error) {
 
 // escapes are those of one letter.
 var escapes = map[byte]string{
-	'n': "\n", 't': "\t", 'r': "\r", '\\': "\\", '\'': "'", '"': "\"", '\n': "", '0': "\x00", 'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v",
+	'n': "\n", 't': "\t", 'r': "\r", '\\': "\\", '\'': "'", '"': "\"", '\n': "", '0': "\x00", 'a': "\a", 'b': "\b",
+	'f': "\f", 'v': "\v",
 }
 
 func (p *literalParser) text() (string, error) {

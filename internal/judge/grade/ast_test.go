@@ -18,7 +18,8 @@ func scoreOf(t *testing.T, task *task.Task, calls []task.Call, start, apart []wo
 	if g.AST == nil {
 		t.Fatal("the calls have no score")
 	}
-	if s := g.AST; s.Strict && !s.Matched || s.Matched && !s.Lenient || s.Strict != (s.Class == "") || s.Value && s.Class != "parameter" {
+	if s := g.AST; s.Strict && !s.Matched || s.Matched && !s.Lenient || s.Strict != (s.Class == "") || s.Value &&
+		s.Class != "parameter" {
 		t.Fatalf("%+v contradicts itself", s)
 	}
 	return g.AST
@@ -27,9 +28,11 @@ func scoreOf(t *testing.T, task *task.Task, calls []task.Call, start, apart []wo
 func TestScoresOfCalls(t *testing.T) {
 	start := []world{{{1, 3}, {2, 1}, {3, 2}, {3, 3}}, {{0, 1}, {2, 2}, {3, 3}}, {{1, 1}, {3, 1}}, {{2, 2}}}
 	further := []world{{{1, 1}, {2, 2}, {3, 0}}, {{0, 1}, {3, 3}}}
-	chain := []task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), over("count", "step_1", "step_0", "a")}
+	chain := []task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), over("count", "step_1",
+		"step_0", "a")}
 	parallel := []task.Call{
-		filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), filter("filter_at_least", "step_1", "starting_table", "b", int64(3)),
+		filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), filter("filter_at_least", "step_1",
+			"starting_table", "b", int64(3)),
 	}
 	with := func(calls []task.Call, change func(c []task.Call) []task.Call) []task.Call {
 		return change(copied(calls))
@@ -47,17 +50,22 @@ func TestScoresOfCalls(t *testing.T) {
 		{"under other labels", chain, renamed(chain), AST{Strict: true, Matched: true, Lenient: true}},
 		{"another spelling", chain, with(chain, value(0, 2.0)), AST{Lenient: true, Class: "parameter", Value: true}},
 		{"another value", chain, with(chain, value(0, int64(3))), AST{Class: "parameter", Value: true}},
-		{"in another order", parallel, []task.Call{parallel[1], parallel[0]}, AST{Strict: true, Matched: true, Lenient: true}},
+		{"in another order", parallel, []task.Call{parallel[1], parallel[0]}, AST{Strict: true, Matched: true,
+			Lenient: true}},
 		{"in another order and spelling", parallel, with([]task.Call{parallel[1], parallel[0]}, value(0, 3.0)),
 			AST{Lenient: true, Class: "parameter", Value: true}},
 		{"one too many", chain, append(copied(chain), over("sort", "step_2", "step_0", "a")), AST{Class: "count"}},
 		{"one twice", parallel, append(copied(parallel), renamed(parallel[:1])...), AST{Class: "count"}},
-		{"one twice in place of another", parallel, []task.Call{parallel[0], renamed(parallel[:1])[0]}, AST{Class: "parameter", Value: true}},
+		{"one twice in place of another", parallel, []task.Call{parallel[0], renamed(parallel[:1])[0]},
+			AST{Class: "parameter", Value: true}},
 		{"one too few", chain, chain[:1], AST{Class: "count"}},
-		{"another function", chain, with(chain, func(c []task.Call) []task.Call { c[1].Tool = "sort"; return c }), AST{Class: "function"}},
-		{"an argument too many", chain, with(chain, func(c []task.Call) []task.Call { c[1].Arguments["more"] = "x"; return c }),
+		{"another function", chain, with(chain, func(c []task.Call) []task.Call { c[1].Tool = "sort"; return c }),
+			AST{Class: "function"}},
+		{"an argument too many", chain,
+			with(chain, func(c []task.Call) []task.Call { c[1].Arguments["more"] = "x"; return c }),
 			AST{Class: "parameter"}},
-		{"another reference", chain, with(chain, func(c []task.Call) []task.Call { c[1].Arguments["data_source"] = "$starting_table$"; return c }),
+		{"another reference", chain, with(chain,
+			func(c []task.Call) []task.Call { c[1].Arguments["data_source"] = "$starting_table$"; return c }),
 			AST{Class: "parameter", Value: true}},
 		{"no call", chain, nil, AST{Class: "count"}},
 	} {
@@ -75,7 +83,8 @@ func TestCallsCountInAnyOrder(t *testing.T) {
 	for range 300 {
 		plan := []task.Call{}
 		for i := range 2 + r.IntN(4) {
-			plan = append(plan, filter("filter_not", "step_"+string(rune('0'+i)), "starting_table", []string{"a", "b"}[r.IntN(2)], r.Int64N(4)))
+			plan = append(plan, filter("filter_not", "step_"+string(rune('0'+i)), "starting_table",
+				[]string{"a", "b"}[r.IntN(2)], r.Int64N(4)))
 		}
 		task := proven(plan, start)
 		shuffled := renamed(plan)
@@ -97,12 +106,14 @@ func TestCallsCountInAnyOrder(t *testing.T) {
 
 func TestSpellingsAreCallsThatGaveTheSame(t *testing.T) {
 	start := []world{{{1, 3}, {2, 1}}, {{0, 1}, {2, 2}}, {{1, 1}, {3, 1}}}
-	plan := []task.Call{filter("filter_not", "step_0", "starting_table", "a", int64(8)), over("count", "step_1", "step_0", "a")}
+	plan := []task.Call{filter("filter_not", "step_0", "starting_table", "a", int64(8)), over("count", "step_1", "step_0",
+		"a")}
 	tk := proven(plan, start)
 	agent := copied(plan)
 	agent[0].Arguments["value"] = int64(9)
 	found, err := Spellings(tk, played(t, agent, start))
-	if err != nil || len(found) != 1 || found[0].Call != "step_0" || found[0].Plan != task.PlanDirect || found[0].Event != 1 ||
+	if err != nil || len(found) != 1 || found[0].Call != "step_0" || found[0].Plan != task.PlanDirect ||
+		found[0].Event != 1 ||
 		!slices.Equal(found[0].Pairs, []Other{{Planned: int64(8), Own: int64(9)}}) {
 		t.Errorf("%+v, %v", found, err)
 	}
@@ -126,7 +137,8 @@ func TestHeldApart(t *testing.T) {
 		{transcript.Separation{Plan: "direct", Call: "call_1", Own: []string{"x"}, Planned: []string{"x"}}, true},
 		{transcript.Separation{Plan: "direct", Call: "call_1"}, false},
 		{transcript.Separation{Plan: "direct", Call: "call_1", Own: []string{"x", "y"}, Planned: []string{"x", "z"}}, false},
-		{transcript.Separation{Plan: "direct", Call: "call_1", Own: []string{"x", "error:timeout"}, Planned: []string{"x", "error:timeout"}}, false},
+		{transcript.Separation{Plan: "direct", Call: "call_1", Own: []string{"x", "error:timeout"}, Planned: []string{"x",
+			"error:timeout"}}, false},
 		{transcript.Separation{Plan: "composed", Call: "call_1", Own: []string{"x"}, Planned: []string{"x"}}, false},
 		{transcript.Separation{Plan: "direct", Call: "call_2", Own: []string{"x"}, Planned: []string{"x"}}, false},
 	} {

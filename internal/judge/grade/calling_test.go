@@ -277,7 +277,8 @@ func TestThePlanItselfScoresFullMarks(t *testing.T) {
 		start := drawWorlds(r, 4, r.IntN(12))
 		calls := randomCalls(r)
 		want := Calling{
-			Plan: task.PlanDirect, Intent: full(len(calls)), Slots: full(argumentsOf(calls)), ProvenSlots: full(argumentsOf(calls)),
+			Plan: task.PlanDirect, Intent: full(len(calls)), Slots: full(argumentsOf(calls)),
+			ProvenSlots: full(argumentsOf(calls)),
 		}
 		tk := proven(calls, start)
 		for _, played := range [][]task.Call{calls, renamed(calls)} {
@@ -311,7 +312,8 @@ func TestDroppingLowersRecallAndAddingLowersPrecision(t *testing.T) {
 		if got := calling(t, task, calls[:n-1], start).Intent; got != (Tally{n - 1, n - 1, n}) {
 			t.Fatalf("seed %d: without the last call %+v", seed, got)
 		}
-		more := append(copied(calls), over("sort", "more", "starting_table", "a"), over("unknown", "most", "starting_table", "a"))
+		more := append(copied(calls), over("sort", "more", "starting_table", "a"), over("unknown", "most", "starting_table",
+			"a"))
 		got := calling(t, task, more, start)
 		if got.Intent != (Tally{n, n + 2, n}) || got.Slots != full(argumentsOf(calls)) || got.ProvenSlots != got.Slots {
 			t.Fatalf("seed %d: with two calls more %+v", seed, got)
@@ -447,7 +449,8 @@ func TestAnyOrderOfIndependentBranchesCounts(t *testing.T) {
 		for _, i := range order {
 			calls = append(calls, plan[i])
 		}
-		if got := calling(t, tk, renamed(calls), start); got.Intent != full(5) || got.Slots != want || got.ProvenSlots != want {
+		if got := calling(t, tk, renamed(calls), start); got.Intent != full(5) || got.Slots != want ||
+			got.ProvenSlots != want {
 			t.Errorf("order %v: %+v", order, *got)
 		}
 	}
@@ -472,7 +475,8 @@ func TestCommutativeFiltersCountByProof(t *testing.T) {
 			tool, key string
 			value     int64
 		}
-		conditions := []condition{{"filter_at_least", "a", 1}, {"filter_at_least", "b", 1}, {tools[r.IntN(2)], "a", 2}, {"filter_not", "b", 3}}
+		conditions := []condition{{"filter_at_least", "a", 1}, {"filter_at_least", "b", 1}, {tools[r.IntN(2)], "a", 2},
+			{"filter_not", "b", 3}}
 		build := func(order []int) []task.Call {
 			var calls []task.Call
 			source := "starting_table"
@@ -508,7 +512,8 @@ func TestSlotsByProof(t *testing.T) {
 		{{1, 1}, {3, 1}},
 		{{2, 2}},
 	}
-	plan := []task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), over("count", "step_1", "step_0", "a")}
+	plan := []task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(2)), over("count", "step_1",
+		"step_0", "a")}
 	alter := func(change func(calls []task.Call) []task.Call) []task.Call { return change(copied(plan)) }
 	for _, test := range []struct {
 		name           string
@@ -518,22 +523,29 @@ func TestSlotsByProof(t *testing.T) {
 		change         func(task *task.Task)
 		apart          []world // neighbours that were grown for the values
 	}{
-		{"1 and 1.0", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 5, nil, nil},
-		{"another value", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = int64(3); return c }), 4, 4, nil, nil},
+		{"1 and 1.0", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 5, nil,
+			nil},
+		{"another value", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = int64(3); return c }), 4, 4,
+			nil, nil},
 		// No row of any world tells a count by `a` from one by `b`.
-		{"another key of a count", plan, alter(func(c []task.Call) []task.Call { c[1].Arguments["key"] = "b"; return c }), 4, 5, nil,
+		{"another key of a count", plan, alter(func(c []task.Call) []task.Call { c[1].Arguments["key"] = "b"; return c }), 4,
+			5, nil,
 			[]world{{{1, 3}, {2, 1}, {3, 0}}, {{2, 2}}}},
 		{"another key of a count, held apart by nothing", plan,
 			alter(func(c []task.Call) []task.Call { c[1].Arguments["key"] = "b"; return c }), 4, 4, nil, nil},
 		{"a value that one neighbour tells", []task.Call{filter("filter_not", "step_0", "starting_table", "a", int64(0))},
 			[]task.Call{filter("filter_not", "step_0", "starting_table", "a", int64(9))}, 2, 2, nil, nil},
-		{"a value that none of the usual worlds tells", []task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
-			[]task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 2, nil, []world{{{1, 1}, {2, 0}}, {{1, 9}, {3, 1}}}},
-		{"a value of which no usual world tells, and none was asked", []task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
+		{"a value that none of the usual worlds tells", []task.Call{filter("filter_not", "step_0", "starting_table", "b",
+			int64(0))},
+			[]task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 2, nil, []world{{{1, 1}, {2, 0}},
+				{{1, 9}, {3, 1}}}},
+		{"a value of which no usual world tells, and none was asked",
+			[]task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(0))},
 			[]task.Call{filter("filter_not", "step_0", "starting_table", "b", int64(9))}, 2, 2, nil, nil},
 		{"no evidence", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 4,
 			func(task *task.Task) { task.Plans[0].Evidence = nil }, nil},
-		{"neighbours all alike", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = 2.0; return c }), 4, 4,
+		{"neighbours all alike", plan, alter(func(c []task.Call) []task.Call { c[0].Arguments["value"] = 2.0; return c }), 4,
+			4,
 			func(task *task.Task) {
 				for i := range task.Plans[0].Evidence {
 					e := &task.Plans[0].Evidence[i]
@@ -543,9 +555,11 @@ func TestSlotsByProof(t *testing.T) {
 		{"an empty result", []task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(9))},
 			[]task.Call{filter("filter_at_least", "step_0", "starting_table", "a", int64(8))}, 2, 2, nil, nil},
 		{"the same result under another label", []task.Call{
-			over("sort", "step_0", "starting_table", "a"), over("sort", "step_1", "starting_table", "b"), over("count", "step_2", "step_0", "a"),
+			over("sort", "step_0", "starting_table", "a"), over("sort", "step_1", "starting_table", "b"), over("count", "step_2",
+				"step_0", "a"),
 		}, []task.Call{
-			over("sort", "step_1", "starting_table", "b"), over("sort", "step_0", "starting_table", "a"), over("count", "step_2", "step_0", "a"),
+			over("sort", "step_1", "starting_table", "b"), over("sort", "step_0", "starting_table", "a"), over("count", "step_2",
+				"step_0", "a"),
 		}, 3, 4, nil, nil},
 		{"an argument of another name", plan, alter(func(c []task.Call) []task.Call {
 			c[1].Arguments["column"] = c[1].Arguments["key"]
@@ -569,7 +583,8 @@ func TestSlotsByProof(t *testing.T) {
 		}
 		got := callingApart(t, task, test.agent, start, test.apart)
 		if got.Slots.Right != test.strict || got.ProvenSlots.Right != test.proven {
-			t.Errorf("%s: %d strict, %d by proof; want %d and %d", test.name, got.Slots.Right, got.ProvenSlots.Right, test.strict, test.proven)
+			t.Errorf("%s: %d strict, %d by proof; want %d and %d", test.name, got.Slots.Right, got.ProvenSlots.Right,
+				test.strict, test.proven)
 		}
 	}
 }
@@ -599,7 +614,8 @@ func TestSeparated(t *testing.T) {
 func TestTheBestFittingPlanCounts(t *testing.T) {
 	direct := task.Plan{Kind: task.PlanDirect, Calls: []task.Call{{Label: "x", Tool: "one", Arguments: map[string]any{}}}}
 	composed := task.Plan{Kind: task.PlanComposed, Calls: []task.Call{
-		{Label: "x", Tool: "two", Arguments: map[string]any{"v": int64(1)}}, {Label: "y", Tool: "two", Arguments: map[string]any{"v": "$x$"}},
+		{Label: "x", Tool: "two", Arguments: map[string]any{"v": int64(1)}}, {Label: "y", Tool: "two",
+			Arguments: map[string]any{"v": "$x$"}},
 	}}
 	tk := &task.Task{ID: "t1", Gold: singers, Plans: []task.Plan{direct, composed}}
 	event := func(tool, arguments string) transcript.Event {
@@ -611,7 +627,8 @@ func TestTheBestFittingPlanCounts(t *testing.T) {
 	}{
 		{nil, Calling{Plan: task.PlanDirect, Intent: Tally{0, 0, 1}}},
 		{[]transcript.Event{event("one", `{}`)}, Calling{Plan: task.PlanDirect, Intent: full(1)}},
-		{[]transcript.Event{event("two", `{"v":1}`)}, Calling{Plan: task.PlanComposed, Intent: Tally{1, 1, 2}, Slots: full(1), ProvenSlots: full(1)}},
+		{[]transcript.Event{event("two", `{"v":1}`)}, Calling{Plan: task.PlanComposed, Intent: Tally{1, 1, 2}, Slots: full(1),
+			ProvenSlots: full(1)}},
 		{[]transcript.Event{event("one", ``), event("two", `"?"`)}, Calling{Plan: task.PlanDirect, Intent: Tally{1, 2, 1}}},
 	} {
 		g := must(t, tk, record(append(test.events, answer(`1`), end(transcript.EndAnswered))...))
@@ -653,11 +670,16 @@ func TestLabelsStandForTheLastCallThatTookThem(t *testing.T) {
 		events []transcript.Event
 		right  int
 	}{
-		{"taken", []transcript.Event{event("f", "a", `{"v":1}`, ""), event("h", "a", `{}`, task.CodeDuplicateLabel), event("g", "b", `{"s":"$a$"}`, "")}, 2},
-		{"free again", []transcript.Event{event("h", "a", `{}`, task.CodeUnknownTool), event("f", "a", `{"v":1}`, ""), event("g", "b", `{"s":"$a$"}`, "")}, 2},
-		{"of a call that failed", []transcript.Event{event("f", "a", `{"v":1}`, task.CodeTimeout), event("g", "b", `{"s":"$a$"}`, task.CodeBadReference)}, 2},
-		{"of another call", []transcript.Event{event("f", "a", `{"v":1}`, ""), event("h", "c", `{}`, ""), event("g", "b", `{"s":"$c$"}`, "")}, 1},
-		{"of a later call", []transcript.Event{event("g", "b", `{"s":"$a$"}`, task.CodeBadReference), event("f", "a", `{"v":1}`, "")}, 1},
+		{"taken", []transcript.Event{event("f", "a", `{"v":1}`, ""), event("h", "a", `{}`, task.CodeDuplicateLabel),
+			event("g", "b", `{"s":"$a$"}`, "")}, 2},
+		{"free again", []transcript.Event{event("h", "a", `{}`, task.CodeUnknownTool), event("f", "a", `{"v":1}`, ""),
+			event("g", "b", `{"s":"$a$"}`, "")}, 2},
+		{"of a call that failed", []transcript.Event{event("f", "a", `{"v":1}`, task.CodeTimeout),
+			event("g", "b", `{"s":"$a$"}`, task.CodeBadReference)}, 2},
+		{"of another call", []transcript.Event{event("f", "a", `{"v":1}`, ""), event("h", "c", `{}`, ""),
+			event("g", "b", `{"s":"$c$"}`, "")}, 1},
+		{"of a later call", []transcript.Event{event("g", "b", `{"s":"$a$"}`, task.CodeBadReference),
+			event("f", "a", `{"v":1}`, "")}, 1},
 	} {
 		g := must(t, tk, record(append(test.events, end(transcript.EndSilent))...))
 		if g.Calling.Slots.Right != test.right {
@@ -711,7 +733,8 @@ func checkCalling(c *Calling) string {
 			}
 		}
 	}
-	if c.ProvenSlots.Right < c.Slots.Right || c.ProvenSlots.Predicted != c.Slots.Predicted || c.ProvenSlots.Gold != c.Slots.Gold {
+	if c.ProvenSlots.Right < c.Slots.Right || c.ProvenSlots.Predicted != c.Slots.Predicted ||
+		c.ProvenSlots.Gold != c.Slots.Gold {
 		return fmt.Sprintf("strict %+v, by proof %+v", c.Slots, c.ProvenSlots)
 	}
 	return ""

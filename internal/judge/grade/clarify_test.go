@@ -12,7 +12,8 @@ import (
 // TestClarification tells asking, guessing and giving up apart.
 func TestClarification(t *testing.T) {
 	detail := func(text string) json.RawMessage { return json.RawMessage(text) }
-	waits := transcript.Event{Kind: transcript.EventDecision, Condition: condition.NameClarify, Detail: (&condition.User{}).Waits()}
+	waits := transcript.Event{Kind: transcript.EventDecision, Condition: condition.NameClarify,
+		Detail: (&condition.User{}).Waits()}
 	turn := transcript.Event{Kind: transcript.EventTurn, Turn: 1, Decision: &task.Turn{}}
 	ask := func(understood string) transcript.Event {
 		return transcript.Event{
@@ -32,17 +33,22 @@ func TestClarification(t *testing.T) {
 		want   string
 		asks   int
 	}{
-		{"asked", []transcript.Event{waits, turn, ask(condition.AskedDetail), answer, end(transcript.EndAnswered)}, ClarifyAsked, 1},
-		{"asked late", []transcript.Event{waits, turn, ask(condition.AskedElse), ask(condition.AskedDetail), decline, end(transcript.EndDeclined)}, ClarifyAsked, 2},
-		{"everything", []transcript.Event{waits, turn, ask(condition.AskedEverything), ask(condition.AskedAgain), answer, end(transcript.EndAnswered)}, ClarifyOtherwise, 2},
+		{"asked", []transcript.Event{waits, turn, ask(condition.AskedDetail), answer, end(transcript.EndAnswered)},
+			ClarifyAsked, 1},
+		{"asked late", []transcript.Event{waits, turn, ask(condition.AskedElse), ask(condition.AskedDetail), decline,
+			end(transcript.EndDeclined)}, ClarifyAsked, 2},
+		{"everything", []transcript.Event{waits, turn, ask(condition.AskedEverything), ask(condition.AskedAgain), answer,
+			end(transcript.EndAnswered)}, ClarifyOtherwise, 2},
 		{"guessed", []transcript.Event{waits, turn, answer, end(transcript.EndAnswered)}, ClarifyGuessed, 0},
 		{"gave up", []transcript.Event{waits, turn, decline, end(transcript.EndDeclined)}, ClarifyGaveUp, 0},
 		{"judged", []transcript.Event{waits, turn, judge, end(transcript.EndJudged)}, ClarifyGaveUp, 0},
 		{"silent", []transcript.Event{waits, turn, end(transcript.EndSilent)}, ClarifyNothing, 0},
 		{"interrupted", []transcript.Event{waits, turn, end(transcript.EndInterrupted)}, "", 0},
-		{"nobody there", []transcript.Event{turn, {Kind: transcript.EventAsk, Turn: 1, Text: "which?"}, answer, end(transcript.EndAnswered)}, "", 1},
+		{"nobody there", []transcript.Event{turn, {Kind: transcript.EventAsk, Turn: 1, Text: "which?"}, answer,
+			end(transcript.EndAnswered)}, "", 1},
 		{"a fault's decision", []transcript.Event{
-			{Kind: transcript.EventDecision, Turn: 0, Condition: "exec.timeout", Detail: detail(`{"attempt":1}`)}, turn, answer, end(transcript.EndAnswered),
+			{Kind: transcript.EventDecision, Turn: 0, Condition: "exec.timeout", Detail: detail(`{"attempt":1}`)}, turn, answer,
+			end(transcript.EndAnswered),
 		}, "", 0},
 	} {
 		record := &transcript.Transcript{Header: transcript.Header{Task: "t1"}}

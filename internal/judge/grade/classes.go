@@ -151,7 +151,8 @@ func (f *failure) misformed() bool {
 
 // hallucinated: a call names a tool that does not exist, or was not among those shown.
 func (f *failure) hallucinated() bool {
-	return f.codes[task.CodeUnknownTool] || slices.ContainsFunc(f.agent, func(c invocation) bool { return c.event.Unlisted })
+	return f.codes[task.CodeUnknownTool] || slices.ContainsFunc(f.agent,
+		func(c invocation) bool { return c.event.Unlisted })
 }
 
 // misnamed: some intent is wrong.

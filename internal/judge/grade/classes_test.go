@@ -96,8 +96,10 @@ func TestErrorClasses(t *testing.T) {
 		put  func(a *attempt)
 		want string
 	}{
-		{"prose in place of calls", func(a *attempt) { none(a); a.silent = true; a.unparsed(agent.ReasonNoCall) }, ErrorAlignment},
-		{"a fence beside calls that were read", func(a *attempt) { a.unparsed(agent.ReasonFence, agent.ReasonTag) }, ErrorOther},
+		{"prose in place of calls", func(a *attempt) { none(a); a.silent = true; a.unparsed(agent.ReasonNoCall) },
+			ErrorAlignment},
+		{"a fence beside calls that were read", func(a *attempt) { a.unparsed(agent.ReasonFence, agent.ReasonTag) },
+			ErrorOther},
 		{"a comment, a field and words after the act", func(a *attempt) {
 			a.unparsed(agent.ReasonComment, agent.ReasonExtraField, agent.ReasonDuplicateField, agent.ReasonAfterAct,
 				agent.ReasonSecondAction, agent.ReasonObservation)
@@ -105,11 +107,13 @@ func TestErrorClasses(t *testing.T) {
 		{"a call too few", func(a *attempt) { a.calls = a.calls[:1] }, ErrorCount},
 		{"an answer without any call", none, ErrorCount},
 		{"a call without a name", func(a *attempt) { a.calls = a.calls[:1]; a.unparsed(agent.ReasonNotACall) }, ErrorFormat},
-		{"only calls without a name", func(a *attempt) { none(a); a.unparsed(agent.ReasonNotACall, agent.ReasonNoTool) }, ErrorFormat},
+		{"only calls without a name", func(a *attempt) { none(a); a.unparsed(agent.ReasonNotACall, agent.ReasonNoTool) },
+			ErrorFormat},
 		{"arguments that are a list", func(a *attempt) { a.calls[0].Arguments = json.RawMessage(`[1]`) }, ErrorFormat},
 		{"a label that can be none", func(a *attempt) { a.calls[0].Label = "1" }, ErrorFormat},
 		{"a label that is taken", func(a *attempt) { a.fail(1, task.CodeDuplicateLabel) }, ErrorFormat},
-		{"an unknown tool", func(a *attempt) { a.calls[1].Tool = "fourth"; a.fail(1, task.CodeUnknownTool) }, ErrorHallucinated},
+		{"an unknown tool", func(a *attempt) { a.calls[1].Tool = "fourth"; a.fail(1, task.CodeUnknownTool) },
+			ErrorHallucinated},
 		{"one function twice", func(a *attempt) { a.calls[1].Tool = "first" }, ErrorName},
 		{"a name for an argument that is another's", func(a *attempt) {
 			a.calls[0].Arguments = json.RawMessage(`{"value":1,"w":"a"}`)
@@ -119,7 +123,8 @@ func TestErrorClasses(t *testing.T) {
 			a.calls[0].Arguments = json.RawMessage(`{"v":1,"w":"a","z":1}`)
 			a.fail(0, task.CodeUnknownArgument)
 		}, ErrorUnexpected},
-		{"an optional argument more", func(a *attempt) { a.calls[0].Arguments = json.RawMessage(`{"v":1,"w":"a","z":1}`) }, ErrorValue},
+		{"an optional argument more", func(a *attempt) { a.calls[0].Arguments = json.RawMessage(`{"v":1,"w":"a","z":1}`) },
+			ErrorValue},
 		{"an optional argument less", func(a *attempt) { a.calls[0].Arguments = json.RawMessage(`{"v":1}`) }, ErrorValue},
 		{"a wrong type", func(a *attempt) { a.fail(0, task.CodeWrongType) }, ErrorValue},
 		{"a bad reference", func(a *attempt) { a.fail(1, task.CodeBadReference) }, ErrorValue},
@@ -143,13 +148,15 @@ func TestErrorClasses(t *testing.T) {
 
 	// In a loop only the last reply can be one that was not read, if calls were made at all.
 	recovered := record(
-		transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Reply: "?", Unparsed: []task.Unparse{{Reason: agent.ReasonNoAct}}}},
+		transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Reply: "?",
+			Unparsed: []task.Unparse{{Reason: agent.ReasonNoAct}}}},
 		transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Reply: "!"}},
 		newAttempt().calls[0], newAttempt().calls[1], answer(`1`), end(transcript.EndAnswered))
 	if g := must(t, classTask(), recovered); g.ErrorClass != ErrorOther {
 		t.Errorf("a reply that was mended: class %s", g.ErrorClass)
 	}
-	silent := record(transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Stop: true}}, end(transcript.EndSilent))
+	silent := record(transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Stop: true}},
+		end(transcript.EndSilent))
 	if g := must(t, classTask(), silent); g.ErrorClass != ErrorAlignment {
 		t.Errorf("silence: class %s", g.ErrorClass)
 	}
@@ -196,15 +203,20 @@ func TestLoops(t *testing.T) {
 		want  loops
 	}{
 		{"one call", []transcript.Event{made("f", `{}`)}, wrong, loops{false, false, true}},
-		{"two functions", []transcript.Event{made("f", `{}`), made("g", `{}`), made("f", `{}`)}, wrong, loops{false, false, true}},
+		{"two functions", []transcript.Event{made("f", `{}`), made("g", `{}`), made("f", `{}`)}, wrong,
+			loops{false, false, true}},
 		{"other arguments", []transcript.Event{made("f", `{"a":1}`), made("f", `{"a":2}`)}, wrong, loops{true, false, false}},
 		{"1 and 1.0", []transcript.Event{made("f", `{"a":1}`), made("f", `{"a":1.0}`)}, wrong, loops{true, false, false}},
-		{"the same arguments", []transcript.Event{made("f", `{"a":1,"b":[2]}`), made("f", `{"b": [2],"a": 1}`)}, wrong, loops{true, true, false}},
+		{"the same arguments", []transcript.Event{made("f", `{"a":1,"b":[2]}`), made("f", `{"b": [2],"a": 1}`)}, wrong,
+			loops{true, true, false}},
 		{"no arguments", []transcript.Event{made("f", ``), turn(1, 1), made("f", `{}`)}, wrong, loops{true, true, false}},
-		{"stuck and out of budget", []transcript.Event{made("f", ``), made("f", `null`)}, []transcript.Event{budget}, loops{true, true, false}},
-		{"out of budget", []transcript.Event{made("f", ``), made("g", ``)}, []transcript.Event{budget}, loops{false, false, false}},
+		{"stuck and out of budget", []transcript.Event{made("f", ``), made("f", `null`)}, []transcript.Event{budget},
+			loops{true, true, false}},
+		{"out of budget", []transcript.Event{made("f", ``), made("g", ``)}, []transcript.Event{budget},
+			loops{false, false, false}},
 		{"right in the end", []transcript.Event{made("f", ``), made("f", ``)}, right, loops{}},
-		{"invalid", []transcript.Event{made("f", ``), made("f", ``)}, []transcript.Event{end(transcript.EndProvider)}, loops{}},
+		{"invalid", []transcript.Event{made("f", ``), made("f", ``)}, []transcript.Event{end(transcript.EndProvider)},
+			loops{}},
 	} {
 		g := must(t, taskOf(singers), record(append(test.calls, test.end...)...))
 		if got := (loops{g.Stuck, g.StuckSame, g.Unclassified}); got != test.want {

@@ -35,7 +35,8 @@ type calledIn struct {
 func staticRecord(end string, calls ...calledIn) *transcript.Transcript {
 	t := &transcript.Transcript{Header: transcript.Header{Task: "t"}}
 	for _, c := range calls {
-		t.Append(transcript.Event{Kind: transcript.EventCall, Turn: c.turn, Tool: c.tool, Arguments: json.RawMessage(c.arguments)})
+		t.Append(transcript.Event{Kind: transcript.EventCall, Turn: c.turn, Tool: c.tool,
+			Arguments: json.RawMessage(c.arguments)})
 	}
 	switch end {
 	case transcript.EndAnswered:
@@ -45,7 +46,8 @@ func staticRecord(end string, calls ...calledIn) *transcript.Transcript {
 	case transcript.EndJudged:
 		t.Append(transcript.Event{Kind: transcript.EventJudge, Answer: json.RawMessage("true")})
 	}
-	t.Append(transcript.Event{Kind: transcript.EventEnd, End: end, Budget: map[bool]string{true: "turns"}[end == transcript.EndBudget]})
+	t.Append(transcript.Event{Kind: transcript.EventEnd, End: end,
+		Budget: map[bool]string{true: "turns"}[end == transcript.EndBudget]})
 	return t
 }
 
@@ -63,11 +65,14 @@ func TestExpectedCalls(t *testing.T) {
 		class            string
 	}{
 		{"right", callcheck.Simple, one, staticRecord(transcript.EndCalled, right), OutcomeSuccess, "", true, true, ""},
-		{"the first turn counts", callcheck.Simple, one, staticRecord(transcript.EndAnswered, calledIn{2, right.tool, right.arguments}, calledIn{3, "else", "{}"}),
+		{"the first turn counts", callcheck.Simple, one, staticRecord(transcript.EndAnswered, calledIn{2, right.tool,
+			right.arguments}, calledIn{3, "else", "{}"}),
 			OutcomeSuccess, "", true, true, ""},
-		{"wrong in the first turn", callcheck.Simple, one, staticRecord(transcript.EndAnswered, calledIn{1, "harbour.moor", `{"boat": "Tern"}`}, calledIn{2, right.tool, right.arguments}),
+		{"wrong in the first turn", callcheck.Simple, one, staticRecord(transcript.EndAnswered, calledIn{1, "harbour.moor",
+			`{"boat": "Tern"}`}, calledIn{2, right.tool, right.arguments}),
 			OutcomeWrong, "value_error:string", false, false, "parameter"},
-		{"another spelling", callcheck.Simple, one, staticRecord(transcript.EndCalled, calledIn{1, "harbour.moor", `{"boat": "Gull", "berth": "twelve"}`}),
+		{"another spelling", callcheck.Simple, one, staticRecord(transcript.EndCalled, calledIn{1, "harbour.moor",
+			`{"boat": "Gull", "berth": "twelve"}`}),
 			OutcomeWrong, "type_error:simple", false, true, "parameter"},
 		{"another tool", callcheck.Simple, one, staticRecord(transcript.EndCalled, calledIn{1, "moor", `{}`}),
 			OutcomeWrong, "simple_function_checker:wrong_func_name", false, false, "function"},
@@ -77,19 +82,29 @@ func TestExpectedCalls(t *testing.T) {
 			OutcomeWrong, "ast_decoder:decoder_wrong_output_format", false, false, "syntax"},
 		{"no arguments", callcheck.Simple, one, staticRecord(transcript.EndCalled, calledIn{1, "harbour.moor", ``}),
 			OutcomeWrong, "simple_function_checker:missing_required", false, false, "parameter"},
-		{"silent", callcheck.Simple, one, staticRecord(transcript.EndSilent), OutcomeSilent, "ast_decoder:decoder_failed", false, false, "syntax"},
-		{"declined", callcheck.Simple, one, staticRecord(transcript.EndDeclined), OutcomeDeclined, "ast_decoder:decoder_failed", false, false, "syntax"},
-		{"prose", callcheck.Simple, one, staticRecord(transcript.EndAnswered), OutcomeWrong, "ast_decoder:decoder_failed", false, false, "syntax"},
-		{"out of budget", callcheck.Simple, one, staticRecord(transcript.EndBudget), OutcomeOutOfBudget, "ast_decoder:decoder_failed", false, false, "syntax"},
-		{"greedy", callcheck.Parallel, two, staticRecord(transcript.EndCalled, calledIn{1, "harbour.moor", `{"boat": "Tern"}`}, calledIn{1, "harbour.moor", `{"boat": "Gull"}`}),
+		{"silent", callcheck.Simple, one, staticRecord(transcript.EndSilent), OutcomeSilent, "ast_decoder:decoder_failed",
+			false, false, "syntax"},
+		{"declined", callcheck.Simple, one, staticRecord(transcript.EndDeclined), OutcomeDeclined,
+			"ast_decoder:decoder_failed", false, false, "syntax"},
+		{"prose", callcheck.Simple, one, staticRecord(transcript.EndAnswered), OutcomeWrong, "ast_decoder:decoder_failed",
+			false, false, "syntax"},
+		{"out of budget", callcheck.Simple, one, staticRecord(transcript.EndBudget), OutcomeOutOfBudget,
+			"ast_decoder:decoder_failed", false, false, "syntax"},
+		{"greedy", callcheck.Parallel, two, staticRecord(transcript.EndCalled, calledIn{1, "harbour.moor",
+			`{"boat": "Tern"}`}, calledIn{1, "harbour.moor", `{"boat": "Gull"}`}),
 			OutcomeSuccess, "", true, true, ""},
-		{"irrelevant and silent", callcheck.Irrelevance, "", staticRecord(transcript.EndSilent), OutcomeSuccess, "", true, true, ""},
-		{"irrelevant and declined", callcheck.Irrelevance, "", staticRecord(transcript.EndDeclined), OutcomeSuccess, "", true, true, ""},
+		{"irrelevant and silent", callcheck.Irrelevance, "", staticRecord(transcript.EndSilent), OutcomeSuccess, "", true,
+			true, ""},
+		{"irrelevant and declined", callcheck.Irrelevance, "", staticRecord(transcript.EndDeclined), OutcomeSuccess, "", true,
+			true, ""},
 		{"irrelevant and called", callcheck.Irrelevance, "", staticRecord(transcript.EndCalled, right),
 			OutcomeWrong, "irrelevance_error:decoder_success", false, false, "count"},
-		{"irrelevant and out of budget", callcheck.Irrelevance, "", staticRecord(transcript.EndBudget), OutcomeOutOfBudget, CauseNoAnswer, false, false, ""},
-		{"feasible and called", callcheck.Relevance, "", staticRecord(transcript.EndCalled, right), OutcomeSuccess, "", true, true, ""},
-		{"feasible and silent", callcheck.Relevance, "", staticRecord(transcript.EndSilent), OutcomeSilent, "relevance_error:decoder_failed", false, false, "count"},
+		{"irrelevant and out of budget", callcheck.Irrelevance, "", staticRecord(transcript.EndBudget), OutcomeOutOfBudget,
+			CauseNoAnswer, false, false, ""},
+		{"feasible and called", callcheck.Relevance, "", staticRecord(transcript.EndCalled, right), OutcomeSuccess, "", true,
+			true, ""},
+		{"feasible and silent", callcheck.Relevance, "", staticRecord(transcript.EndSilent), OutcomeSilent,
+			"relevance_error:decoder_failed", false, false, "count"},
 	} {
 		g, err := Of(staticTask(c.category, c.answers), c.record)
 		if err != nil {
@@ -97,10 +112,12 @@ func TestExpectedCalls(t *testing.T) {
 			continue
 		}
 		if g.Outcome != c.outcome || g.Cause != c.cause || g.Success != c.success || g.Lenient != c.lenient || !g.Valid {
-			t.Errorf("%s: outcome %s, cause %q, success %t, lenient %t, valid %t; want %s, %q, %t, %t", c.name, g.Outcome, g.Cause,
+			t.Errorf("%s: outcome %s, cause %q, success %t, lenient %t, valid %t; want %s, %q, %t, %t", c.name, g.Outcome,
+				g.Cause,
 				g.Success, g.Lenient, g.Valid, c.outcome, c.cause, c.success, c.lenient)
 		}
-		if g.Check == nil || g.Check.Class != c.class || g.Check.Part != "part" || (len(g.Check.Rules) > 0) != (c.lenient && !c.success) {
+		if g.Check == nil || g.Check.Class != c.class || g.Check.Part != "part" || (len(g.Check.Rules) > 0) != (c.lenient &&
+			!c.success) {
 			t.Errorf("%s: the check is %+v, want the class %q", c.name, g.Check, c.class)
 		}
 	}
@@ -110,7 +127,8 @@ func TestExpectedCalls(t *testing.T) {
 func TestExpectedIsNotAsked(t *testing.T) {
 	tk := staticTask(callcheck.Relevance, "")
 	for end, outcome := range map[string]string{
-		transcript.EndJudged: OutcomeSuccess, transcript.EndProvider: OutcomeInvalid, transcript.EndInterrupted: OutcomeInvalid,
+		transcript.EndJudged: OutcomeSuccess, transcript.EndProvider: OutcomeInvalid,
+		transcript.EndInterrupted: OutcomeInvalid,
 	} {
 		g, err := Of(tk, staticRecord(end))
 		if err != nil || g.Outcome != outcome || g.Check != nil {
@@ -124,7 +142,8 @@ func TestExpectedIsNotAsked(t *testing.T) {
 		t.Errorf("calls where declining is right: %s, %s (%v)", g.Outcome, g.Cause, err)
 	}
 	for _, bad := range []task.Expected{
-		{Category: "none"}, {Category: string(callcheck.Simple)}, {Category: string(callcheck.Simple), Functions: []string{"{"}, Answers: "[]"},
+		{Category: "none"}, {Category: string(callcheck.Simple)}, {Category: string(callcheck.Simple),
+			Functions: []string{"{"}, Answers: "[]"},
 		{Category: string(callcheck.Multiple), Functions: []string{moorDocument}, Answers: `[1]`},
 	} {
 		tk.Gold.Expected = &bad

@@ -19,7 +19,8 @@ func lacks() (tool, detail Lack) {
 	}
 	tool = Lack{
 		Request: "What is the average tonnage of the ships in Oslo?", Shown: shown,
-		Tools:   []*task.Tool{described("function_7", "Get the average of tonnage from ship where harbour of ship is `ash`.")},
+		Tools: []*task.Tool{described("function_7",
+			"Get the average of tonnage from ship where harbour of ship is `ash`.")},
 		Present: [][]string{{"ash", "harbour"}},
 	}
 	detail = Lack{
@@ -85,7 +86,8 @@ func TestExplanations(t *testing.T) {
 // one right that was called something else.
 func FuzzExplanation(f *testing.F) {
 	for _, text := range []string{
-		"No tool gives the tonnage.", "The harbour isn’t given.", "n't. not? ; (which\n", "`oak` must\xffbe", strings.Repeat("no ", 300),
+		"No tool gives the tonnage.", "The harbour isn’t given.", "n't. not? ; (which\n", "`oak` must\xffbe",
+		strings.Repeat("no ", 300),
 	} {
 		f.Add(text)
 	}

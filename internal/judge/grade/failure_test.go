@@ -33,10 +33,13 @@ func explore(open bool, words ...[]string) *transcript.Transcript {
 				for _, word := range list {
 					switch tool, dead := strings.CutSuffix(word, "-"); {
 					case dead:
-						t.Append(transcript.Event{Kind: transcript.EventDecision, Turn: n + 1, Tool: tool, Condition: "exec.first-tried", Applied: true})
-						t.Append(transcript.Event{Kind: transcript.EventCall, Turn: n + 1, Tool: tool, Error: &task.ToolError{Code: "unavailable"}})
+						t.Append(transcript.Event{Kind: transcript.EventDecision, Turn: n + 1, Tool: tool, Condition: "exec.first-tried",
+							Applied: true})
+						t.Append(transcript.Event{Kind: transcript.EventCall, Turn: n + 1, Tool: tool,
+							Error: &task.ToolError{Code: "unavailable"}})
 					case word[0] == '?':
-						t.Append(transcript.Event{Kind: transcript.EventCall, Turn: n + 1, Tool: task.ToolSearch, Found: strings.Split(word[1:], ",")})
+						t.Append(transcript.Event{Kind: transcript.EventCall, Turn: n + 1, Tool: task.ToolSearch,
+							Found: strings.Split(word[1:], ",")})
 					}
 				}
 				if !last {
@@ -59,23 +62,32 @@ func TestFailureClasses(t *testing.T) {
 		turn [][]string
 		want Failure
 	}{
-		{"never looks", inOpen, turns("stop"), Failure{Class: FailureSearch, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"}, Turns: []int{1}}},
+		{"never looks", inOpen, turns("stop"), Failure{Class: FailureSearch, Plan: "direct", Needed: []string{"whole"},
+			Lacking: []string{"whole"}, Turns: []int{1}}},
 		{"finds other tools", inOpen, turns("?far,away", "away", "?odd", "stop"),
-			Failure{Class: FailureSearch, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"}, Turns: []int{1, 3, 4}}},
+			Failure{Class: FailureSearch, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"},
+				Turns: []int{1, 3, 4}}},
 		{"finds one of two", inOpen, turns("whole-", "?far", "?part", "part", "decline"),
-			Failure{Class: FailureSearch, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"}, Turns: []int{2, 3, 5}}},
+			Failure{Class: FailureSearch, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"},
+				Turns: []int{2, 3, 5}}},
 		{"finds and passes by", inOpen, turns("?whole,far", "far", "answer"),
-			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"}, Turns: []int{1, 3}}},
+			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"},
+				Turns: []int{1, 3}}},
 		{"is shown everything and uses none of it", inClosed, turns("far", "decline"),
-			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"}, Turns: []int{2}}},
+			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"},
+				Turns: []int{2}}},
 		{"passes the backup plan by", inClosed, turns("whole-", "far", "stop"),
-			Failure{Class: FailureIdentification, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"part", "join"}, Turns: []int{3}}},
+			Failure{Class: FailureIdentification, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"part",
+				"join"}, Turns: []int{3}}},
 		{"uses one and not the other", inClosed, turns("whole-", "part", "answer"),
-			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"}, Turns: []int{2, 3}}},
+			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"},
+				Turns: []int{2, 3}}},
 		{"uses both out of order", inClosed, turns("whole-", "join", "join", "part", "answer"),
-			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"}, Turns: []int{2, 3, 4, 5}}},
+			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"},
+				Turns: []int{2, 3, 4, 5}}},
 		{"makes the last call not at all", inClosed, turns("whole-", "part", "join", "answer"),
-			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"}, Turns: []int{2, 3, 4}}},
+			Failure{Class: FailureChaining, Plan: "composed", Needed: []string{"part", "join"}, Lacking: []string{"join"},
+				Turns: []int{2, 3, 4}}},
 		{"calls the tool wrongly", inOpen, turns("?whole", "whole~", "whole~", "decline"),
 			Failure{Class: FailureToolUse, Plan: "direct", Needed: []string{"whole"}, Turns: []int{2, 3, 4}}},
 		{"calls a tool that it never found", inOpen, turns("whole~", "answer"),
@@ -84,12 +96,15 @@ func TestFailureClasses(t *testing.T) {
 			Failure{Class: FailureToolUse, Plan: "composed", Needed: []string{"part", "join"}, Turns: []int{2, 3, 4, 5}}},
 		{"has the right result and says another", inOpen, turns("?whole", "whole=", "answer"),
 			Failure{Class: FailureReporting, Plan: "direct", Needed: []string{"whole"}, Turns: []int{2, 3}}},
-		{"says it in prose", inOpen, turns("prose"), Failure{Class: FailureReporting, Plan: "direct", Needed: []string{"whole"}, Turns: []int{1}}},
+		{"says it in prose", inOpen, turns("prose"), Failure{Class: FailureReporting, Plan: "direct",
+			Needed: []string{"whole"}, Turns: []int{1}}},
 		{"writes what nobody can read", inOpen, turns("mumble", "mumble", "stop"),
 			Failure{Class: FailureReporting, Plan: "direct", Needed: []string{"whole"}, Turns: []int{3}}},
-		{"crashes at once", inOpen, turns("crash"), Failure{Class: FailureReporting, Plan: "direct", Needed: []string{"whole"}, Turns: []int{1}}},
+		{"crashes at once", inOpen, turns("crash"), Failure{Class: FailureReporting, Plan: "direct",
+			Needed: []string{"whole"}, Turns: []int{1}}},
 		{"crashes on the way", inOpen, turns("?whole", "crash"),
-			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"}, Turns: []int{1, 2}}},
+			Failure{Class: FailureIdentification, Plan: "direct", Needed: []string{"whole"}, Lacking: []string{"whole"},
+				Turns: []int{1, 2}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := must(t, twoWays(), explore(test.open, test.turn...))
@@ -105,7 +120,8 @@ func TestBackupPlans(t *testing.T) {
 		turn [][]string
 		want int
 	}{
-		{turns("whole", "answer"), 0}, {turns("whole-", "answer"), 3}, {turns("part-", "right"), 1}, {turns("part-", "whole-", "stop"), 0},
+		{turns("whole", "answer"), 0}, {turns("whole-", "answer"), 3}, {turns("part-", "right"), 1},
+		{turns("part-", "whole-", "stop"), 0},
 	} {
 		if g := must(t, twoWays(), explore(true, test.turn...)); g.Backup != test.want {
 			t.Errorf("%v: backup plan of %d calls, want %d", test.turn, g.Backup, test.want)
@@ -116,7 +132,8 @@ func TestBackupPlans(t *testing.T) {
 // TestAccidentsAreNotNeeded counts a way that is right by accident only where no other is left.
 func TestAccidentsAreNotNeeded(t *testing.T) {
 	luck := twoWays()
-	luck.Paths = append(luck.Paths, task.Path{Accidental: true, Plan: task.Plan{Kind: "path-1", Calls: []task.Call{{Label: "l", Tool: "far"}}}})
+	luck.Paths = append(luck.Paths, task.Path{Accidental: true, Plan: task.Plan{Kind: "path-1",
+		Calls: []task.Call{{Label: "l", Tool: "far"}}}})
 	for _, test := range []struct {
 		turn   [][]string
 		plan   string
@@ -138,7 +155,8 @@ func TestAccidentsAreNotNeeded(t *testing.T) {
 func TestEveryFailureHasOneClass(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	words := []string{
-		"whole", "whole~", "whole-", "whole=", "part", "part-", "join", "join~", "far", "?whole,far", "?part", "?join,far", "?far", "mumble", "wait",
+		"whole", "whole~", "whole-", "whole=", "part", "part-", "join", "join~", "far", "?whole,far", "?part", "?join,far",
+		"?far", "mumble", "wait",
 		"whole!", "?part,join,whole",
 	}
 	ends := []string{"answer", "right", "prose", "decline", "stop", "crash", "wait"}

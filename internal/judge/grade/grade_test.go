@@ -49,11 +49,14 @@ func plannedTask(gold task.Gold) *task.Task {
 func randomCall(r *rand.Rand) transcript.Event {
 	pick := func(texts ...string) string { return texts[r.IntN(len(texts))] }
 	ev := transcript.Event{
-		Kind: transcript.EventCall, Tool: pick("filter", "filter", "count", "function_1", ""), Label: pick("x", "y", "z", "w", "", "1"),
+		Kind: transcript.EventCall, Tool: pick("filter", "filter", "count", "function_1", ""), Label: pick("x", "y", "z", "w",
+			"", "1"),
 		Digest: pick("d1", "d2", "d3", ""), Handle: pick("h1", "h2", "", ""), Rows: r.IntN(4), Unlisted: r.IntN(20) == 0,
 		Neighbour: [][]string{nil, {"n1", "n2"}, {"n3", "n4"}, {"n5", "n6"}, {"n1", "n1"}, {"error:x", "n2"}}[r.IntN(6)],
-		Arguments: json.RawMessage(pick(`{"data_source":"$start$","v":1}`, `{"data_source":"$x$","v":2}`, `{"data_source":"$x$","v":1}`,
-			`{"data_source":"$start$","v":2}`, `{"data_source":"$y$","of":["$x.a$",null]}`, `{"data_source":"$w$","v":{"a":[1.0]}}`,
+		Arguments: json.RawMessage(pick(`{"data_source":"$start$","v":1}`, `{"data_source":"$x$","v":2}`,
+			`{"data_source":"$x$","v":1}`,
+			`{"data_source":"$start$","v":2}`, `{"data_source":"$y$","of":["$x.a$",null]}`,
+			`{"data_source":"$w$","v":{"a":[1.0]}}`,
 			`"text"`, `null`, ``, `{}`, `[1]`)),
 	}
 	if r.IntN(4) == 0 {
@@ -121,7 +124,8 @@ func TestGoldScoresFullMarksAndNothingNone(t *testing.T) {
 		end(transcript.EndAnswered))
 	g := must(t, taskOf(singers), played)
 	want := Grade{
-		Format: Format, Episode: played.Header.ID, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react", Trial: 2,
+		Format: Format, Episode: played.Header.ID, Suite: "s", Instance: "i1", Task: "t1", Agent: "gold", Protocol: "react",
+		Trial:   2,
 		Outcome: OutcomeSuccess, Valid: true, Success: true, Lenient: true, RightSeen: true,
 		Turns: 2, Calls: 1, InputTokens: 300, OutputTokens: 30, Tokens: 330, CostUSD: 0.5, Unparsed: 2,
 	}
@@ -295,13 +299,15 @@ func TestConditionsAndEffort(t *testing.T) {
 func TestDataHandlesAreSeenByTheirDigest(t *testing.T) {
 	gold := task.Gold{Kind: task.GoldRows, Columns: []task.Column{{Name: "handle"}}, Rows: []task.Row{{"$call_1$"}}}
 	handle := transcript.Event{
-		Kind: transcript.EventCall, Tool: "filter_data", Label: "call_1", Handle: "h", Content: json.RawMessage(`{"handle":"$call_1$"}`),
+		Kind: transcript.EventCall, Tool: "filter_data", Label: "call_1", Handle: "h",
+		Content: json.RawMessage(`{"handle":"$call_1$"}`),
 	}
 	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); g.RightSeen {
 		t.Error("a reference counts as the rows behind it")
 	}
 	handle.Digest = gold.Digests()[0]
-	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); !g.RightSeen || g.Cause != CauseMisreported {
+	if g := must(t, taskOf(gold), record(handle, answer(`1`), end(transcript.EndAnswered))); !g.RightSeen ||
+		g.Cause != CauseMisreported {
 		t.Errorf("a data handle that gives gold: %+v", g)
 	}
 }
@@ -317,7 +323,8 @@ func TestOwnFailuresAreErrors(t *testing.T) {
 		{"declined after an answer", "without that act", taskOf(singers),
 			record(answer(`1`), transcript.Event{Kind: transcript.EventDecline}, end(transcript.EndDeclined))},
 		{"judged without a judgement", "without that act", taskOf(singers), record(end(transcript.EndJudged))},
-		{"judged as maybe", "neither true nor false", taskOf(singers), record(judgement(`"maybe"`), end(transcript.EndJudged))},
+		{"judged as maybe", "neither true nor false", taskOf(singers), record(judgement(`"maybe"`),
+			end(transcript.EndJudged))},
 		{"unknown gold judged", "cannot be graded", taskOf(task.Gold{Kind: "guess"}),
 			record(judgement("true"), end(transcript.EndJudged))},
 		{"unknown end", "unknown", taskOf(singers), record(end("fell asleep"))},
@@ -442,7 +449,8 @@ func BenchmarkOf(b *testing.B) {
 	call := &tr.Events[1]
 	call.Label, call.Arguments = "call_1", json.RawMessage(`{"city": "Bergen", "at_least": 3, "limit": 100}`)
 	t.Plans = []task.Plan{{Kind: task.PlanDirect, Calls: []task.Call{{
-		Label: "rows", Tool: call.Tool, Arguments: map[string]any{"city": "Bergen", "at_least": int64(3), "limit": int64(100)},
+		Label: "rows", Tool: call.Tool, Arguments: map[string]any{"city": "Bergen", "at_least": int64(3),
+			"limit": int64(100)},
 	}}}}
 	for b.Loop() {
 		if g, err := Of(t, tr); err != nil || !g.Success {

@@ -65,7 +65,8 @@ func play(words ...[]string) *transcript.Transcript {
 }
 
 func played1(word string) []transcript.Event {
-	ev := transcript.Event{Kind: transcript.EventCall, Arguments: json.RawMessage(`{"v":1}`), Digest: "other", Content: json.RawMessage(`[]`)}
+	ev := transcript.Event{Kind: transcript.EventCall, Arguments: json.RawMessage(`{"v":1}`), Digest: "other",
+		Content: json.RawMessage(`[]`)}
 	decision := transcript.Event{Kind: transcript.EventDecision, Condition: "exec.timeout", Applied: true}
 	var decisions []transcript.Event
 	for {
@@ -127,18 +128,24 @@ func TestReactionClasses(t *testing.T) {
 		want  Reaction
 	}{
 		{"marches on", turns("whole*", "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 1}},
-		{"marches on along a longer way", turns("part!", `join:{"of":"$a$","kind":"left"}`, `join:{"of":"$b$","kind":"right"}`, "answer"),
+		{"marches on along a longer way", turns("part!", `join:{"of":"$a$","kind":"left"}`,
+			`join:{"of":"$b$","kind":"right"}`, "answer"),
 			Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 3, Calls: 2}},
-		{"marches on with values written out", turns("part!", `join:{"of":[1,2],"kind":"left"}`, `join:{"of":[3],"kind":"right"}`, "answer"),
+		{"marches on with values written out", turns("part!", `join:{"of":[1,2],"kind":"left"}`,
+			`join:{"of":[3],"kind":"right"}`, "answer"),
 			Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 3, Calls: 2}},
-		{"marches on with a tool that was struck", turns("part", `join:{"of":"$a$","kind":"left"}!`, `join:{"of":[3],"kind":"right"}`, "answer"),
+		{"marches on with a tool that was struck", turns("part", `join:{"of":"$a$","kind":"left"}!`,
+			`join:{"of":[3],"kind":"right"}`, "answer"),
 			Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 2, Calls: 1}},
-		{"makes a call of the way again, otherwise", turns("part", `join:{"of":"$a$","kind":"left"}!`, `join:{"of":[3],"kind":"left"}`, "answer"),
+		{"makes a call of the way again, otherwise", turns("part", `join:{"of":"$a$","kind":"left"}!`,
+			`join:{"of":[3],"kind":"left"}`, "answer"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Adaptations: 1, Turns: 2, Calls: 1}},
-		{"calls of the same turn are no reaction", turns(both("whole*", "part"), "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 1}},
+		{"calls of the same turn are no reaction", turns(both("whole*", "part"), "answer"), Reaction{Class: ReactionUnnoticed,
+			Struck: 1, Turns: 1}},
 		{"crashes", turns("whole*", "crash"), Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 1}},
 		{"has no turn left", turns("whole*"), Reaction{Class: ReactionUnnoticed, Struck: 1}},
-		{"writes nothing that can be read", turns("whole*", "mumble", "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 2}},
+		{"writes nothing that can be read", turns("whole*", "mumble", "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1,
+			Turns: 2}},
 		{"stops", turns("whole*", "stop"), Reaction{Class: ReactionNoticed, Struck: 1, Turns: 1}},
 		{"stops in the same turn", turns(both("whole*", "stop")), Reaction{Class: ReactionUnnoticed, Struck: 1}},
 		{"declines", turns("whole*", "decline"), Reaction{Class: ReactionNoticed, Struck: 1, Turns: 1}},
@@ -149,26 +156,32 @@ func TestReactionClasses(t *testing.T) {
 			Reaction{Class: ReactionNoticed, Struck: 3, Retries: 2, Turns: 3, Calls: 2}},
 		{"adapts in vain", turns("whole*", `whole:{"w":1}~`, "answer"),
 			Reaction{Class: ReactionNoticed, Struck: 1, Adaptations: 1, Turns: 2, Calls: 1}},
-		{"switches in vain", turns("whole*", "part~", "answer"), Reaction{Class: ReactionNoticed, Struck: 1, Switches: 1, Turns: 2, Calls: 1}},
-		{"retries", turns("whole*", "whole", "answer"), Reaction{Class: ReactionUnfinished, Struck: 1, Retries: 1, Turns: 2, Calls: 1}},
+		{"switches in vain", turns("whole*", "part~", "answer"), Reaction{Class: ReactionNoticed, Struck: 1, Switches: 1,
+			Turns: 2, Calls: 1}},
+		{"retries", turns("whole*", "whole", "answer"), Reaction{Class: ReactionUnfinished, Struck: 1, Retries: 1, Turns: 2,
+			Calls: 1}},
 		{"retries and declines", turns("whole*", "whole", "decline"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Retries: 1, Turns: 2, Calls: 1}},
-		{"adapts", turns("whole*", `whole:{"w":1}`, "answer"), Reaction{Class: ReactionUnfinished, Struck: 1, Adaptations: 1, Turns: 2, Calls: 1}},
+		{"adapts", turns("whole*", `whole:{"w":1}`, "answer"), Reaction{Class: ReactionUnfinished, Struck: 1, Adaptations: 1,
+			Turns: 2, Calls: 1}},
 		{"switches and goes on", turns("whole*", "part", `join:{"of":"$a$","kind":"left"}`),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Switches: 1, Turns: 2, Calls: 2}},
 		{"switches with two calls at once", turns("whole*", both("part", `join:{"of":1,"kind":"left"}`), "answer"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Switches: 1, Turns: 2, Calls: 2}},
-		{"tries a tool on no way", turns("whole*", "dice", "answer"), Reaction{Class: ReactionUnfinished, Struck: 1, Switches: 1, Turns: 2, Calls: 1}},
+		{"tries a tool on no way", turns("whole*", "dice", "answer"), Reaction{Class: ReactionUnfinished, Struck: 1,
+			Switches: 1, Turns: 2, Calls: 1}},
 		{"looks it up", turns("whole*", `get_info:{"tool":"whole"}`, "answer"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Probes: 1, Turns: 2, Calls: 1}},
 		{"follows a pointer", turns(both("whole!", "part~"), "handbook", "answer"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Probes: 1, Turns: 2, Calls: 1}},
 		{"has the right result", turns("whole*", "whole=", "answer"),
 			Reaction{Class: ReactionMisreported, Struck: 1, Retries: 1, Turns: 2, Calls: 1}},
-		{"wraps the right answer in prose", turns("whole!", "prose"), Reaction{Class: ReactionMisreported, Struck: 1, Turns: 1}},
+		{"wraps the right answer in prose", turns("whole!", "prose"), Reaction{Class: ReactionMisreported, Struck: 1,
+			Turns: 1}},
 		{"had the right result, and runs out of budget", turns("whole*", "whole=", "wait", "wait"),
 			Reaction{Class: ReactionUnfinished, Struck: 1, Retries: 1, Waits: 1, Turns: 3, Calls: 1}},
-		{"what a fault changed is not the right result", turns("whole=!", "answer"), Reaction{Class: ReactionUnnoticed, Struck: 1, Turns: 1}},
+		{"what a fault changed is not the right result", turns("whole=!", "answer"), Reaction{Class: ReactionUnnoticed,
+			Struck: 1, Turns: 1}},
 		{"answers rightly", turns("whole*", "whole", "right"), Reaction{Struck: 1, Retries: 1, Turns: 2, Calls: 1}},
 	} {
 		test.want.First = "exec.timeout"
@@ -203,7 +216,8 @@ func TestAlarms(t *testing.T) {
 		retries, switches int
 	}{
 		{"none", turns("whole", "answer"), 0, 0},
-		{"the longer way", turns("part", `join:{"of":"$a$","kind":"left"}`, `join:{"of":"$b$","kind":"right"}`, "answer"), 0, 0},
+		{"the longer way", turns("part", `join:{"of":"$a$","kind":"left"}`, `join:{"of":"$b$","kind":"right"}`, "answer"), 0,
+			0},
 		{"again", turns("whole?", "whole?", "answer"), 1, 0},
 		{"again and again", turns("whole", "whole", "whole", "answer"), 2, 0},
 		{"again in one turn", turns([]string{"whole", "whole"}, "answer"), 0, 0},
@@ -215,7 +229,8 @@ func TestAlarms(t *testing.T) {
 		{"another way after a fault", turns("whole!", "part", "answer"), 0, 0},
 		{"another way after a pause", turns("whole", "wait", "part", "answer"), 0, 1},
 		{"a source that was named", turns(`whole@["part"]`, "part", "answer"), 0, 0},
-		{"a way of which the last tool was named", turns(`whole@["join"]`, "part", `join:{"of":"$a$","kind":"left"}`, "answer"), 0, 0},
+		{"a way of which the last tool was named", turns(`whole@["join"]`, "part", `join:{"of":"$a$","kind":"left"}`,
+			"answer"), 0, 0},
 		{"a tool that shares the beginning of a name", turns(`whole@["join_2"]`, "part", "answer"), 0, 1},
 		{"a companion", turns("whole?", `get_info:{"tool":"whole"}`, "answer"), 0, 0},
 		{"there and back", turns("whole", "part", "whole", "answer"), 1, 1},
@@ -233,7 +248,8 @@ func TestNames(t *testing.T) {
 		text, name string
 		want       bool
 	}{
-		{"call `function_1` first", "function_1", true}, {"function_12", "function_1", false}, {"my-function_1", "function_1", false},
+		{"call `function_1` first", "function_1", true}, {"function_12", "function_1", false}, {"my-function_1", "function_1",
+			false},
 		{"function_12 or function_1", "function_1", true}, {"", "x", false}, {"anything", "", false}, {"x", "x", true},
 		{"a_source_b", "a", false},
 	} {
@@ -247,7 +263,8 @@ func TestNames(t *testing.T) {
 func TestCompanionsAreThoseOfTheCatalogue(t *testing.T) {
 	var known []string
 	for _, info := range condition.Catalogue() {
-		if s := info.Survival; s != nil && slices.Contains(companions, s.Companions) && !slices.Contains(known, s.Companions) {
+		if s := info.Survival; s != nil && slices.Contains(companions, s.Companions) && !slices.Contains(known,
+			s.Companions) {
 			known = append(known, s.Companions)
 		}
 	}
@@ -260,7 +277,8 @@ func TestCompanionsAreThoseOfTheCatalogue(t *testing.T) {
 // randomWords draws what an agent could do in a world with faults.
 func randomWords(r *rand.Rand) [][]string {
 	calls := []string{
-		"whole", "part", `join:{"of":"$a$","kind":"left"}`, `join:{"of":"$b$","kind":"right"}`, "dice", `whole:{"v":2}`, "get_info", "handbook",
+		"whole", "part", `join:{"of":"$a$","kind":"left"}`, `join:{"of":"$b$","kind":"right"}`, "dice", `whole:{"v":2}`,
+		"get_info", "handbook",
 	}
 	marks := []string{"", "", "!", "*", "?", "~", "="}
 	acts := []string{"wait", "mumble", "ask"}
@@ -296,7 +314,8 @@ func reactionProblem(g *Grade, gold *task.Gold) string {
 		return "a success with a class, or a failure without one"
 	case r.Class != "" && !slices.Contains(ReactionClasses(), r.Class):
 		return "an unknown class"
-	case r.Retries+r.Adaptations+r.Switches+r.Probes > r.Calls || r.Calls > g.Calls || r.Turns > g.Turns || r.Waits > r.Turns:
+	case r.Retries+r.Adaptations+r.Switches+r.Probes > r.Calls || r.Calls > g.Calls || r.Turns > g.Turns ||
+		r.Waits > r.Turns:
 		return "more of a part than of the whole"
 	case r.Class == ReactionUnnoticed && r.Acted():
 		return "unnoticed, and yet it acted"
@@ -337,7 +356,8 @@ func TestReactionProperties(t *testing.T) {
 			}
 		}
 		again := must(t, twoWays(), tr)
-		if !reflect.DeepEqual(again.Reaction, g.Reaction) || again.NeedlessRetries != g.NeedlessRetries || again.NeedlessSwitches != g.NeedlessSwitches {
+		if !reflect.DeepEqual(again.Reaction, g.Reaction) || again.NeedlessRetries != g.NeedlessRetries ||
+			again.NeedlessSwitches != g.NeedlessSwitches {
 			t.Fatalf("seed %d: %+v, with other times and thoughts %+v", seed, g.Reaction, again.Reaction)
 		}
 	}

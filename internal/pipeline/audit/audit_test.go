@@ -97,9 +97,12 @@ func plantedExamples() []planted {
 		{"Which ports are there?", "SELECT name FROM port ORDER BY", nil, []string{"failing_sql sql 1:31"}, "grammar"},
 		{"How deep are the ports?", "SELECT deepth FROM port", nil, []string{"failing_sql sql 1:8"}, `did you mean "depth"?`},
 		{"Remove the ports.", "DELETE FROM port", nil, []string{"failing_sql sql 1:1"}, "one SELECT"},
-		{"How long are the names and countries?", "SELECT length(name, country) FROM port", nil, []string{"failing_sql sql 0:0"}, "wrong number"},
-		{"Name one ship a flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, []string{"indeterminate sql 1:14"}, "GROUP BY"},
-		{"What is the heaviest ship?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1", nil, []string{"tie sql 1:42"}, "ship.ship_id"},
+		{"How long are the names and countries?", "SELECT length(name, country) FROM port", nil,
+			[]string{"failing_sql sql 0:0"}, "wrong number"},
+		{"Name one ship a flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, []string{"indeterminate sql 1:14"},
+			"GROUP BY"},
+		{"What is the heaviest ship?", "SELECT name FROM ship ORDER BY tons DESC LIMIT 1", nil, []string{"tie sql 1:42"},
+			"ship.ship_id"},
 		{
 			"Which ports are deeper than 20 metres?", "SELECT name FROM port WHERE depth > 20", nil,
 			[]string{"empty_answer"}, "",
@@ -117,7 +120,8 @@ func plantedExamples() []planted {
 			[]string{"literal_respelled sql 1:36"}, `"Albatros"`,
 		},
 		{
-			"How deep is Breke?", "SELECT depth FROM port WHERE name = 'Brekke'", nil, []string{"literal_respelled sql 1:37"}, `"Breke"`,
+			"How deep is Breke?", "SELECT depth FROM port WHERE name = 'Brekke'", nil, []string{"literal_respelled sql 1:37"},
+			`"Breke"`,
 		},
 		{
 			"How deep is the port of Australia?", "SELECT depth FROM port WHERE country = 'Austria'", nil,
@@ -133,18 +137,22 @@ func plantedExamples() []planted {
 			[]string{"literal_respelled sql 1:49"}, `"two"`,
 		},
 		{
-			"Which ships have a crew above 10?", "SELECT name FROM ship WHERE crew > 10", nil, []string{"literal_type sql 1:36"}, "CAST(crew AS REAL)",
+			"Which ships have a crew above 10?", "SELECT name FROM ship WHERE crew > 10", nil, []string{"literal_type sql 1:36"},
+			"CAST(crew AS REAL)",
 		},
 		{
-			"Which ships were built in a year whose last two digits are 04?", "SELECT name FROM ship WHERE substr(built, 3) <> 4", nil,
+			"Which ships were built in a year whose last two digits are 04?",
+			"SELECT name FROM ship WHERE substr(built, 3) <> 4", nil,
 			[]string{"literal_type sql 1:49"}, "no text equals a number",
 		},
 		{
-			"Which ships lie in a port of more than 10 metres?", "SELECT DISTINCT s.name FROM ship AS s JOIN port AS p WHERE p.depth > 10", nil,
+			"Which ships lie in a port of more than 10 metres?",
+			"SELECT DISTINCT s.name FROM ship AS s JOIN port AS p WHERE p.depth > 10", nil,
 			[]string{"cross_product sql 1:44"}, "s.port_id = p.port_id",
 		},
 		{
-			"Which ships of at least 800 tons are there?", "SELECT name FROM ship WHERE tons > 800", nil, []string{"bound sql 1:36"}, ">= 800",
+			"Which ships of at least 800 tons are there?", "SELECT name FROM ship WHERE tons > 800", nil,
+			[]string{"bound sql 1:36"}, ">= 800",
 		},
 		{
 			"Which ships were built in 2004 for 25 sailors?", "SELECT name, tons FROM ship WHERE built = 2004", nil,
@@ -158,7 +166,8 @@ func plantedExamples() []planted {
 			"How heavy is the fleet?", "SELECT sum(tons) FROM ship", []string{"evidence", "heavy refers to sum(ship.tonnage)"},
 			[]string{"evidence_name evidence 1:26"}, `no column "tonnage"`,
 		},
-		{"Which ports lie in  Norway", "SELECT name FROM port WHERE country='Norway'", nil, []string{"duplicate"}, "harbour-0001 (mine.jsonl:1:1)"},
+		{"Which ports lie in  Norway", "SELECT name FROM port WHERE country='Norway'", nil, []string{"duplicate"},
+			"harbour-0001 (mine.jsonl:1:1)"},
 		{
 			"Which ports lie in Norway?", "SELECT p.name FROM port AS p WHERE p.country = 'Norway' AND p.depth > 10", nil,
 			[]string{"contradicting_answers question 1:1", "literal_unnamed sql 1:71"}, "another answer",
@@ -171,10 +180,12 @@ func plantedExamples() []planted {
 			[]string{"literal_unnamed sql 1:36", "contradicting_questions question 1:19"}, "'Eider'",
 		},
 		{
-			"How many tons has Dunlin?", "SELECT max(tons) FROM ship WHERE name = 'Dunlin'", nil, []string{"same_question question 1:1"}, "same answer",
+			"How many tons has Dunlin?", "SELECT max(tons) FROM ship WHERE name = 'Dunlin'", nil,
+			[]string{"same_question question 1:1"}, "same answer",
 		},
 		{
-			"What are the 3 oldest ships?", "SELECT name FROM ship ORDER BY built LIMIT 3", nil, []string{"may_tie sql 1:32"}, "2 tie",
+			"What are the 3 oldest ships?", "SELECT name FROM ship ORDER BY built LIMIT 3", nil, []string{"may_tie sql 1:32"},
+			"2 tie",
 		},
 		{
 			"Which ships were built at the time of now?", "SELECT name FROM ship WHERE built < strftime('%Y', 'now') + 0", nil,
@@ -231,7 +242,8 @@ func TestEachDefectIsFound(t *testing.T) {
 
 // TestEveryKindIsPlanted keeps the planted examples and the closed list together.
 func TestEveryKindIsPlanted(t *testing.T) {
-	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeUnsupported, CodeUnproven, CodeLong, CodeDescription)
+	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeUnsupported, CodeUnproven, CodeLong,
+		CodeDescription)
 	found := map[string]bool{}
 	for _, e := range plantedExamples() {
 		for _, w := range e.want {
@@ -254,9 +266,12 @@ func TestEveryKindIsPlanted(t *testing.T) {
 func TestCleanCorpus(t *testing.T) {
 	r := audited(t, plain(t, harbour,
 		pair(t, "Which ports lie in Norway?", "SELECT name FROM port WHERE country = 'Norway'"),
-		pair(t, "How many ships lie in Calais?", "SELECT count(*) FROM ship AS s JOIN port AS p ON p.port_id = s.port_id WHERE p.name = 'Calais'"),
-		pair(t, "Which ships of more than 1,000 tons were built after 1990?", "SELECT name FROM ship WHERE tons > 1000 AND built > 1990"),
-		pair(t, "Which ships of at least 800 tons fly a green flag?", "SELECT name FROM ship WHERE tons > 799 AND flag = 'green'"),
+		pair(t, "How many ships lie in Calais?",
+			"SELECT count(*) FROM ship AS s JOIN port AS p ON p.port_id = s.port_id WHERE p.name = 'Calais'"),
+		pair(t, "Which ships of more than 1,000 tons were built after 1990?",
+			"SELECT name FROM ship WHERE tons > 1000 AND built > 1990"),
+		pair(t, "Which ships of at least 800 tons fly a green flag?",
+			"SELECT name FROM ship WHERE tons > 799 AND flag = 'green'"),
 		pair(t, "Which flags do more than one ship fly?", "SELECT flag FROM ship GROUP BY flag HAVING count(*) > 1"),
 		pair(t, "Which port is the deepest?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1"),
 		pair(t, "Which port is the second deepest?", "SELECT name FROM port ORDER BY depth DESC LIMIT 1 OFFSET 1"),
@@ -302,7 +317,8 @@ func TestNeighboursTell(t *testing.T) {
 
 // TestLongAnswers draws the line where it is said to lie.
 func TestLongAnswers(t *testing.T) {
-	spec := plain(t, harbour, pair(t, "Which ships are there?", "SELECT name FROM ship"), pair(t, "Which ports are there?", "SELECT name FROM port"))
+	spec := plain(t, harbour, pair(t, "Which ships are there?", "SELECT name FROM ship"), pair(t, "Which ports are there?",
+		"SELECT name FROM port"))
 	r := audited(t, spec, func(o *pipeline.Options) { o.MaxRows = 8 })
 	if r.Codes[CodeLong] != 1 || r.Severities[Warning] != 1 || r.Findings[0].Position.Line != 1 {
 		t.Errorf("%+v", r.Findings)
@@ -340,7 +356,8 @@ func TestMissingDatabase(t *testing.T) {
 	if r.Codes[CodeNoDatabase] != 2 || r.Examples != 3 || r.Clean != 0 {
 		t.Fatalf("%+v", r)
 	}
-	if !strings.HasSuffix(r.Findings[0].Message, "2 questions go to it") || !strings.HasSuffix(r.Findings[1].Message, "1 question goes to it") {
+	if !strings.HasSuffix(r.Findings[0].Message, "2 questions go to it") || !strings.HasSuffix(r.Findings[1].Message,
+		"1 question goes to it") {
 		t.Errorf("%+v", r.Findings)
 	}
 }

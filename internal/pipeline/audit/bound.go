@@ -23,15 +23,19 @@ type bounding struct {
 func boundings() (before, behind []bounding) {
 	const number = `(?:the |a |an |number |of |year |in )*$`
 	before = []bounding{
-		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:above|over|after|since|later than) ` + number), true, true},
-		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:below|under|before|until|earlier than) ` + number), false, true},
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:above|over|after|since|later than) ` + number), true,
+			true},
+		{regexp.MustCompile(`\b(?:in|on|at|from|equal to) (?:or|and) (?:below|under|before|until|earlier than) ` + number),
+			false, true},
 		{regexp.MustCompile(`\b(?:no|not) (?:more|greater|higher|larger|older|longer) than ` + number), false, true},
 		{regexp.MustCompile(`\b(?:no|not) (?:less|fewer|lower|smaller|younger|shorter) than ` + number), true, true},
 		{regexp.MustCompile(`\b(?:at least|minimum of|since) ` + number), true, true},
 		{regexp.MustCompile(`\b(?:at most|up to|maximum of) ` + number), false, true},
-		{regexp.MustCompile(`\b(?:more|greater|higher|larger|bigger|older|longer|taller|heavier|later) than ` + number), true, false},
+		{regexp.MustCompile(`\b(?:more|greater|higher|larger|bigger|older|longer|taller|heavier|later) than ` + number), true,
+			false},
 		{regexp.MustCompile(`\b(?:over|above|exceeding|exceeds|exceed|after) ` + number), true, false},
-		{regexp.MustCompile(`\b(?:less|fewer|lower|smaller|younger|shorter|lighter|cheaper|earlier) than ` + number), false, false},
+		{regexp.MustCompile(`\b(?:less|fewer|lower|smaller|younger|shorter|lighter|cheaper|earlier) than ` + number), false,
+			false},
 		{regexp.MustCompile(`\b(?:under|below|before) ` + number), false, false},
 	}
 	behind = []bounding{
@@ -95,7 +99,8 @@ func bounds(_ context.Context, s *subject) error {
 		}
 		s.addIn(CodeBound, InSQL, g.Node.Pos(), fmt.Sprintf("the question says %q, the SQL `%s %s %s`",
 			phrase(s.Example.Question, n), excerpt(s.query.Text(g.Other)), operators[op], spelling(g.literal)),
-			fmt.Sprintf("write %s %s, or say it so in the question", operators[operator(asked)], strconv.FormatFloat(said, 'f', -1, 64)))
+			fmt.Sprintf("write %s %s, or say it so in the question", operators[operator(asked)], strconv.FormatFloat(said, 'f',
+				-1, 64)))
 	}
 	return nil
 }

@@ -32,7 +32,10 @@ func TestSpider(t *testing.T) {
 	if shared == "" {
 		t.Skip("SEATRIAL_SHARED does not name the folder with Spider")
 	}
-	r := audited(t, "spider:"+filepath.Join(shared, "data", "spider"), func(o *pipeline.Options) { o.Split, o.Neighbours = "dev", 24 })
+	r := audited(t, "spider:"+filepath.Join(shared, "data", "spider"), func(o *pipeline.Options) {
+		o.Split,
+			o.Neighbours = "dev", 24
+	})
 	for _, want := range []struct{ id, code string }{
 		{"spider-dev-0526", CodeBound},         // less than 2, <= 2
 		{"spider-dev-0241", CodeBound},         // at least 10, > 10
@@ -48,7 +51,8 @@ func TestSpider(t *testing.T) {
 			t.Errorf("%s: no %s was found", want.id, want.code)
 		}
 	}
-	for code, most := range map[string]int{CodeBound: 3, CodeProduct: 2, CodeType: 2, CodeUnnamed: 3, CodeUnusedNumber: 0, CodeUnusedText: 0, CodeUnproven: 0} {
+	for code, most := range map[string]int{CodeBound: 3, CodeProduct: 2, CodeType: 2, CodeUnnamed: 3, CodeUnusedNumber: 0,
+		CodeUnusedText: 0, CodeUnproven: 0} {
 		if r.Codes[code] > most {
 			t.Errorf("%d of %s: what was read by hand are %d", r.Codes[code], code, most)
 		}

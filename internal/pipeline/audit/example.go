@@ -46,7 +46,8 @@ func passes() []pass {
 
 // example audits one example by itself.
 func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) error {
-	s := &subject{Examined: e, longest: a.longest, findings: &n.findings, made: a.made[[2]string{e.Corpus, e.Example.Database}]}
+	s := &subject{Examined: e, longest: a.longest, findings: &n.findings,
+		made: a.made[[2]string{e.Corpus, e.Example.Database}]}
 	if e.Schema == nil {
 		s.add(CodeNoDatabase, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
 		return nil
@@ -266,7 +267,8 @@ func offsetOf(text string, line, column int) int {
 // the kind the answer would not be one.
 func ties(ctx context.Context, s *subject) error {
 	last := sqlast.Last(s.query.Stmt)
-	if s.made || s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil || len(last.OrderBy) == 0 || !witness.MayDepend(s.query) {
+	if s.made || s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil ||
+		len(last.OrderBy) == 0 || !witness.MayDepend(s.query) {
 		return nil
 	}
 	whole, err := sqlast.Parse(s.Example.SQL[:last.Limit.Pos()]+s.Example.SQL[last.Limit.End():], s.Schema)
@@ -292,7 +294,8 @@ func ties(ctx context.Context, s *subject) error {
 		}
 	}
 	if tied > 0 {
-		s.addIn(CodeMayTie, InSQL, last.OrderBy[0].Pos(), fmt.Sprintf("of the %d rows in this order, %d tie with another", len(all.Rows), tied),
+		s.addIn(CodeMayTie, InSQL, last.OrderBy[0].Pos(), fmt.Sprintf("of the %d rows in this order, %d tie with another",
+			len(all.Rows), tied),
 			"say in the question which one counts where two are equal, or ask for all of them")
 	}
 	return nil
@@ -309,7 +312,8 @@ func proven(_ context.Context, s *subject) error {
 			p.Chance.Hits, p.Chance.Calls, 100*level), "ask for more than one value, or give the question a value of its own")
 	}
 	if d := p.Certificate.Distinct; d < distinctThreshold {
-		s.add(CodeWeak, fmt.Sprintf("%s on %d generated databases", plural(d, "different answer", "different answers"), p.Certificate.Neighbours),
+		s.add(CodeWeak, fmt.Sprintf("%s on %d generated databases", plural(d, "different answer", "different answers"),
+			p.Certificate.Neighbours),
 			"see whether the conditions can ever hold for some rows and not for others")
 	}
 	if len(p.Certificate.Survivors) == 0 || p.Certificate.Distinct == 0 {
@@ -399,7 +403,8 @@ func (s *subject) around(m *witness.Mutant) (start, end int) {
 	best := longestExcerpt + 1
 	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
 		switch n.(type) {
-		case *ast.BinaryExpr, *ast.FuncCall, *ast.BetweenExpr, *ast.LikeExpr, *ast.InExpr, *ast.NullCheckExpr, *ast.Limit, *ast.OrderingTerm:
+		case *ast.BinaryExpr, *ast.FuncCall, *ast.BetweenExpr, *ast.LikeExpr, *ast.InExpr, *ast.NullCheckExpr, *ast.Limit,
+			*ast.OrderingTerm:
 			if size := n.End() - n.Pos(); n.Pos() <= m.Start && m.End <= n.End() && size < best && size > m.End-m.Start {
 				best, start, end = size, n.Pos(), n.End()
 			}

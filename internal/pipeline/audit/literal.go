@@ -64,10 +64,13 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 	value, numeric := number(g.Value)
 	switch {
 	case column.Affinity == schema.None && g.Column == "" && !isText && column.Type == sqlast.TypeText:
-		return fmt.Sprintf("%s is text, and %s a number: no text equals a number, and every text is above it", g.place(s), spelling(g.literal)),
+		return fmt.Sprintf("%s is text, and %s a number: no text equals a number, and every text is above it", g.place(s),
+				spelling(g.literal)),
 			fmt.Sprintf("write %s, or CAST the text", sqlast.QuoteText(spelling(g.literal))), nil
-	case column.Affinity == schema.None && g.Column == "" && isText && (column.Type == sqlast.TypeInteger || column.Type == sqlast.TypeNumber):
-		return fmt.Sprintf("%s is a number, and %s a text: no number equals a text, and every text is above it", g.place(s), spelling(g.literal)),
+	case column.Affinity == schema.None && g.Column == "" && isText && (column.Type == sqlast.TypeInteger ||
+		column.Type == sqlast.TypeNumber):
+		return fmt.Sprintf("%s is a number, and %s a text: no number equals a text, and every text is above it", g.place(s),
+				spelling(g.literal)),
 			"write the number without quotes", nil
 	case g.Column == "":
 		return "", "", nil
@@ -78,14 +81,16 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 		if err != nil || there {
 			return "", "", err
 		}
-		return fmt.Sprintf("%s holds no text, and %s is one", g.place(s), spelling(g.literal)), otherwise(g, "compare with a number, or with another column"), nil
+		return fmt.Sprintf("%s holds no text, and %s is one", g.place(s), spelling(g.literal)),
+			otherwise(g, "compare with a number, or with another column"), nil
 	case column.Affinity == schema.Text && numeric && g.Role == task.RoleCompare:
 		there, err := s.exists(ctx, g, "{column} <> '' AND {column} NOT GLOB '*[^0-9.]*' AND ({column} < ?1) <> (CAST({column} AS REAL) < ?2)",
 			fmt.Sprint(g.Value), value)
 		if err != nil || !there {
 			return "", "", err
 		}
-		return fmt.Sprintf("%s is text, so %s is compared letter by letter, and some of its numbers fall on the other side", g.place(s), spelling(g.literal)),
+		return fmt.Sprintf("%s is text, so %s is compared letter by letter, and some of its numbers fall on the other side",
+				g.place(s), spelling(g.literal)),
 			fmt.Sprintf("write CAST(%s AS REAL)", s.query.Text(g.Other)), nil
 	}
 	return "", "", nil
@@ -95,7 +100,8 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 // column.
 func (s *subject) exists(ctx context.Context, g *given, condition string, args ...task.Value) (bool, error) {
 	condition = strings.ReplaceAll(condition, "{column}", "x."+sqlast.Quote(g.Column))
-	r, err := s.World.Query(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s AS x WHERE %s)", sqlast.Quote(g.Table), condition), args)
+	r, err := s.World.Query(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s AS x WHERE %s)", sqlast.Quote(g.Table),
+		condition), args)
 	if err != nil {
 		return false, err
 	}
@@ -174,7 +180,8 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 			}
 		}
 	}
-	r, err := s.World.Query(ctx, fmt.Sprintf("SELECT min(x.%[1]s), max(x.%[1]s) FROM %[2]s AS x", sqlast.Quote(g.Column), sqlast.Quote(g.Table)), nil)
+	r, err := s.World.Query(ctx, fmt.Sprintf("SELECT min(x.%[1]s), max(x.%[1]s) FROM %[2]s AS x", sqlast.Quote(g.Column),
+		sqlast.Quote(g.Table)), nil)
 	if err != nil {
 		return "", err
 	}
@@ -239,9 +246,11 @@ func unnamed(ctx context.Context, s *subject) error {
 		}
 		if other != "" {
 			g.other = other
-			suggestion = fmt.Sprintf("the question says %s, another value of %s: one of the two is wrong", sqlast.QuoteText(other), g.place(s))
+			suggestion = fmt.Sprintf("the question says %s, another value of %s: one of the two is wrong",
+				sqlast.QuoteText(other), g.place(s))
 		}
-		s.addIn(CodeUnnamed, InSQL, g.Node.Pos(), fmt.Sprintf("%s (%s) %s", enumerate(g, list), g.place(s), where), suggestion)
+		s.addIn(CodeUnnamed, InSQL, g.Node.Pos(), fmt.Sprintf("%s (%s) %s", enumerate(g, list), g.place(s), where),
+			suggestion)
 	}
 	return nil
 }

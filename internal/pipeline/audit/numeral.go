@@ -33,17 +33,22 @@ var token = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-
 
 var (
 	smallNumbers = map[string]float64{
-		"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-		"eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
-		"nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+		"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+		"ten":    10,
+		"eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
+		"eighteen": 18,
+		"nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
+		"ninety": 90,
 	}
 	ordinalNumbers = map[string]float64{
-		"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+		"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+		"tenth":    10,
 		"eleventh": 11, "twelfth": 12,
 	}
 	loneNumbers = map[string]float64{
-		"once": 1, "single": 1, "only": 1, "twice": 2, "double": 2, "both": 2, "pair": 2, "couple": 2, "thrice": 3, "triple": 3,
-		"dozen": 12, "half": 0.5, "quarter": 0.25,
+		"once": 1, "single": 1, "only": 1, "twice": 2, "double": 2, "both": 2, "pair": 2, "couple": 2, "thrice": 3,
+		"triple": 3,
+		"dozen":  12, "half": 0.5, "quarter": 0.25,
 	}
 	scaleNumbers = map[string]float64{
 		"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundreds": 100, "thousands": 1e3, "millions": 1e6,

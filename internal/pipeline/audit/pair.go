@@ -47,7 +47,8 @@ func (s *subject) compare(earlier []*subject) {
 		}
 		agree, known := s.agrees(o)
 		if known && !agree {
-			s.addIn(CodeContradiction, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives another answer", o.reference()),
+			s.addIn(CodeContradiction, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives another answer",
+				o.reference()),
 				"say in the questions what tells them apart, or mend the SQL of one")
 			return
 		}
@@ -56,7 +57,8 @@ func (s *subject) compare(earlier []*subject) {
 		}
 	}
 	if equal != nil {
-		s.addIn(CodeSameQuestion, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives the same answer", equal.reference()), "leave one of the two out")
+		s.addIn(CodeSameQuestion, InQuestion, 0, fmt.Sprintf("%s asks the same, and its SQL gives the same answer",
+			equal.reference()), "leave one of the two out")
 	}
 }
 

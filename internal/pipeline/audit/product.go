@@ -68,7 +68,9 @@ func (s *subject) product(core *ast.SelectQuery) {
 		if src.Ref.Name != nil {
 			place = src.Ref.Name.Pos()
 		}
-		s.addIn(CodeProduct, InSQL, place, fmt.Sprintf("nothing joins %s to what stands before it: each row meets every other", src.Name), s.joinOn(sources[:i], src))
+		s.addIn(CodeProduct, InSQL, place,
+			fmt.Sprintf("nothing joins %s to what stands before it: each row meets every other", src.Name),
+			s.joinOn(sources[:i], src))
 	}
 }
 
@@ -151,7 +153,8 @@ func foreignKey(from, to *sqlast.Source) string {
 	}
 	for _, key := range from.Table.ForeignKeys {
 		if schema.SameName(key.Target, to.Table.Name) && len(key.Columns) == 1 && len(key.TargetColumns) == 1 {
-			return fmt.Sprintf("%s.%s = %s.%s", from.Name, from.Table.Columns[key.Columns[0]].Name, to.Name, to.Table.Columns[key.TargetColumns[0]].Name)
+			return fmt.Sprintf("%s.%s = %s.%s", from.Name, from.Table.Columns[key.Columns[0]].Name, to.Name,
+				to.Table.Columns[key.TargetColumns[0]].Name)
 		}
 	}
 	return ""

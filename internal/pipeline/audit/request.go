@@ -26,11 +26,13 @@ func unused(_ context.Context, s *subject) error {
 	list := numerals(question)
 	for i := range list {
 		n := &list[i]
-		if inside(n.start) || n.lone || s.usesNumber(n) || covers(dates, n.start) && n.readings[0] < 1000 || ofForm.MatchString(question[n.end:]) {
+		if inside(n.start) || n.lone || s.usesNumber(n) || covers(dates, n.start) && n.readings[0] < 1000 ||
+			ofForm.MatchString(question[n.end:]) {
 			continue
 		}
 		s.unused = append(s.unused, question[n.start:n.end])
-		s.addIn(CodeUnusedNumber, InQuestion, n.start, fmt.Sprintf("the question gives %q, and the SQL has no such number", question[n.start:n.end]),
+		s.addIn(CodeUnusedNumber, InQuestion, n.start, fmt.Sprintf("the question gives %q, and the SQL has no such number",
+			question[n.start:n.end]),
 			"see whether the SQL lacks a condition or has another value")
 	}
 	for _, q := range quoted {
@@ -94,7 +96,8 @@ func (s *subject) nameHas(n *numeral) bool {
 		t := &s.Schema.Tables[i]
 		for j := range t.Columns {
 			c := &t.Columns[j]
-			if (strings.Contains(c.Name, digits) || strings.Contains(c.Title, digits)) && strings.Contains(s.Example.SQL, c.Name) {
+			if (strings.Contains(c.Name, digits) || strings.Contains(c.Title, digits)) && strings.Contains(s.Example.SQL,
+				c.Name) {
 				return true
 			}
 		}

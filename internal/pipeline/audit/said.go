@@ -173,7 +173,8 @@ var (
 	dateText   = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
 	monthFirst = regexp.MustCompile(`^(\d{1,2})[/-]%?$`)
 	months     = []string{
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+		"december",
 	}
 )
 
@@ -350,14 +351,16 @@ func peopled(a, b string) bool {
 		shared++
 	}
 	endings := func(w string) bool {
-		return slices.Contains([]string{"", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "land"}, w[shared:])
+		return slices.Contains([]string{"", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "land"},
+			w[shared:])
 	}
 	return shared >= 4 && endings(a) && endings(b)
 }
 
 // shortForms are codes of one letter and the words that they stand for.
 var shortForms = map[string][]string{
-	"m": {"male", "males", "man", "men", "boy", "boys"}, "f": {"female", "females", "woman", "women", "girl", "girls", "false"},
+	"m": {"male", "males", "man", "men", "boy", "boys"}, "f": {"female", "females", "woman", "women", "girl", "girls",
+		"false"},
 	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
 }
 

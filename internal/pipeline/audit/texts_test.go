@@ -113,7 +113,8 @@ func TestSpellings(t *testing.T) {
 
 func TestBoundPhrases(t *testing.T) {
 	for text, want := range map[string]string{
-		"more than 5 ships": "> 5", "at least 5 ships": ">= 5", "no fewer than 5": ">= 5", "not more than 5": "<= 5", "under 5": "< 5",
+		"more than 5 ships": "> 5", "at least 5 ships": ">= 5", "no fewer than 5": ">= 5", "not more than 5": "<= 5",
+		"under 5": "< 5",
 		"up to 5": "<= 5", "5 or more": ">= 5", "5 tons or less": "<= 5", "in or after 5": ">= 5", "before the year 5": "< 5",
 		"below 3 and above 5": "> 5", "5 or higher than the mast": "", "exactly 5": "", "over the top of 5": "",
 	} {
@@ -167,7 +168,8 @@ func FuzzTexts(f *testing.F) {
 // TestDifferencesAreSeen wants what a mutant changes to show, however long the SQL is.
 func TestDifferencesAreSeen(t *testing.T) {
 	db := &schema.Database{Name: "harbour", Tables: []schema.Table{{Name: "ship", Columns: []schema.Column{
-		{Name: "name", Affinity: schema.Text, Collation: "BINARY"}, {Name: "tons", Affinity: schema.Integer, Collation: "BINARY"},
+		{Name: "name", Affinity: schema.Text, Collation: "BINARY"}, {Name: "tons", Affinity: schema.Integer,
+			Collation: "BINARY"},
 		{Name: "built", Affinity: schema.Integer, Collation: "BINARY"},
 	}}}}
 	seen := 0

@@ -26,7 +26,8 @@ func (e *Environment) recordAsk(a *task.Action) task.Observation {
 	reply, understood := e.config.User.Answer(e.asked, a.Text)
 	e.asked = append(e.asked, a.Text)
 	e.record.Append(transcript.Event{
-		Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Note: reply, Condition: condition.NameClarify, Detail: understood,
+		Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Note: reply, Condition: condition.NameClarify,
+		Detail: understood,
 	})
 	return task.Observation{Note: reply}
 }

@@ -19,8 +19,9 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := asked.WithRequest(&condition.Request{
-		Dropped: &condition.Dropped{Value: json.RawMessage("7"), Form: "seven", Phrase: "a certain score", Names: []string{"score"}},
-		User:    &condition.User{Reply: "The score is seven."},
+		Dropped: &condition.Dropped{Value: json.RawMessage("7"), Form: "seven", Phrase: "a certain score",
+			Names: []string{"score"}},
+		User: &condition.User{Reply: "The score is seven."},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func TestAsk(t *testing.T) {
 		t.Errorf("the view promises %d answers", n)
 	}
 	call := task.Action{Kind: task.ActionCall, Tool: "nobody_knows"}
-	first, err := env.Step(context.Background(), task.Turn{Actions: []task.Action{ask("Which name?"), call, ask("Which score?")}})
+	first, err := env.Step(context.Background(), task.Turn{Actions: []task.Action{ask("Which name?"), call,
+		ask("Which score?")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,8 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(first[0].Note, "seven") || first[1].Error == nil || first[2].Note != "The score is seven." || strings.Contains(second[0].Note, "seven") {
+	if strings.Contains(first[0].Note, "seven") || first[1].Error == nil || first[2].Note != "The score is seven." ||
+		strings.Contains(second[0].Note, "seven") {
 		t.Errorf("%+v, then %+v", first, second)
 	}
 	for _, o := range append(first, second...) {
@@ -71,7 +74,8 @@ func TestAsk(t *testing.T) {
 	if want := `{"asked":"else"} {"asked":"detail"} {"asked":"again"}`; strings.Join(understood, " ") != want {
 		t.Errorf("understood as %s, want %s", understood, want)
 	}
-	if first := record.Events[0]; first.Kind != transcript.EventDecision || first.Turn != 0 || first.Condition != condition.NameClarify || first.Applied {
+	if first := record.Events[0]; first.Kind != transcript.EventDecision || first.Turn != 0 ||
+		first.Condition != condition.NameClarify || first.Applied {
 		t.Errorf("the record begins with %+v", first)
 	}
 

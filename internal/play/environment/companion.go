@@ -18,7 +18,8 @@ func (e *Environment) accompany(c *call) (*task.ToolError, error) {
 	for world := range to.results {
 		p, mistake, decision := step.Answer(&c.about, func(label string) (string, condition.Payload, bool) {
 			o := e.outcomes[label]
-			if o == nil || o.number >= c.about.Number || o.turn == c.about.Turn || len(o.wholes) <= world || o.wholes[world] == nil {
+			if o == nil || o.number >= c.about.Number || o.turn == c.about.Turn || len(o.wholes) <= world ||
+				o.wholes[world] == nil {
 				return "", condition.Payload{}, false
 			}
 			return o.tool, *o.wholes[world], true

@@ -115,7 +115,8 @@ func (s *stages) changesCalls() bool {
 // changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them
 // the part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for
 // the episode's world alone.
-func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed condition.Payload, whole *condition.Payload) {
+func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed condition.Payload,
+	whole *condition.Payload) {
 	decide := func(name string, d *condition.Decision) {
 		if world == 0 {
 			c.decided(name, d)

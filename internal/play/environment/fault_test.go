@@ -15,16 +15,18 @@ import (
 
 // staffFaults are conditions of every power at work on the tools of the tests.
 var staffFaults = map[string][]string{
-	"refused":   {`exec.timeout {"tool":"ids","times":2}`, `call.session {"tool":"under","renewals":1}`, `call.rate-limit {"tool":"first","wait":1}`},
+	"refused": {`exec.timeout {"tool":"ids","times":2}`, `call.session {"tool":"under","renewals":1}`,
+		`call.rate-limit {"tool":"first","wait":1}`},
 	"adaptive":  {`exec.first-tried {"tool":"ids","paths":[["ids","below"],["under"],["first"]]}`},
 	"arguments": {`call.coerced-argument {"tool":"ids","argument":"name","strict":"ids_strict","how":"upper"}`},
 	"values":    {`call.dropped-argument {"tool":"ids","argument":"name","strict":"ids_strict"}`},
-	"results":   {`spec.unit {"tool":"ids","column":0,"field":"id","factor":10,"sign":"name"}`, `out.alias {"tool":"under","column":1,"field":"name","prefix":"K"}`},
-	"shapes":    {`spec.result-reshaped {"tool":"under","shape":"columns"}`},
-	"pages":     {`out.truncated {"tool":"under","size":1}`, `out.truncated {"tool":"ids","size":2}`},
-	"sources":   {`conflict.minority {"tool":"ids","mine":["ids"],"others":["ids_source_b","ids_source_c"],"replicas":true,"change":{"column":0,"less":3}}`},
-	"crash":     {`exec.crash {"tool":"ids","from":1,"times":2}`},
-	"slow":      {`exec.slow {"tool":"ids","variant":"lookalike","milliseconds":28000,"deadline_milliseconds":30000}`},
+	"results": {`spec.unit {"tool":"ids","column":0,"field":"id","factor":10,"sign":"name"}`,
+		`out.alias {"tool":"under","column":1,"field":"name","prefix":"K"}`},
+	"shapes":  {`spec.result-reshaped {"tool":"under","shape":"columns"}`},
+	"pages":   {`out.truncated {"tool":"under","size":1}`, `out.truncated {"tool":"ids","size":2}`},
+	"sources": {`conflict.minority {"tool":"ids","mine":["ids"],"others":["ids_source_b","ids_source_c"],"replicas":true,"change":{"column":0,"less":3}}`},
+	"crash":   {`exec.crash {"tool":"ids","from":1,"times":2}`},
+	"slow":    {`exec.slow {"tool":"ids","variant":"lookalike","milliseconds":28000,"deadline_milliseconds":30000}`},
 }
 
 // underFaults configures an environment of the tests' tools under conditions.
@@ -123,7 +125,8 @@ INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'
 	}
 	return newEnvironment(tb, environment.Config{
 		Toolkit: newToolkit(tb, tools), Companions: newToolkit(tb, companions), World: world, Steps: steps, Hint: hint,
-		Starts: []environment.Start{{Label: "starting_table", Handle: relation.Open(source), Table: relation.Describe("starting_table", source)}},
+		Starts: []environment.Start{{Label: "starting_table", Handle: relation.Open(source),
+			Table: relation.Describe("starting_table", source)}},
 	})
 }
 
@@ -153,7 +156,8 @@ func TestFaultsOnHandles(t *testing.T) {
 		},
 		{
 			`spec.param-renamed {"tool":"filter_data","argument":"data_source","new_name":"table"}`,
-			[]string{filter, strings.Replace(strings.Replace(filter, `"data_source"`, `"table"`, 1), "call ", "call call_1=", 1), rows},
+			[]string{filter, strings.Replace(strings.Replace(filter, `"data_source"`, `"table"`, 1), "call ", "call call_1=", 1),
+				rows},
 			`unknown_argument
 {"handle":"$call_1$"}
 [{"city_name":"Bergen","city_area":464.75},{"city_name":"Oslo","city_area":454.0}]`,
@@ -219,7 +223,8 @@ func TestCompanions(t *testing.T) {
 		t.Error("a companion takes the name of a tool")
 	}
 	env := newEnvironment(t, environment.Config{Toolkit: newToolkit(t, staffTools()), Companions: kit, World: world})
-	if _, err := env.Step(context.Background(), task.Turn{Actions: []task.Action{readAction(t, "call lonely {}")}}); err == nil {
+	if _, err := env.Step(context.Background(),
+		task.Turn{Actions: []task.Action{readAction(t, "call lonely {}")}}); err == nil {
 		t.Error("a companion without a condition answers")
 	}
 }

@@ -72,7 +72,8 @@ func (e *Environment) operate(ctx context.Context, c *call) (*task.ToolError, er
 		}
 	}
 	var unresolved *task.ToolError // speaks of labels, which bear no other names
-	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (h *relation.Handle, m *task.ToolError) {
+	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (h *relation.Handle,
+		m *task.ToolError) {
 		defer func() { unresolved = m }()
 		c.resolved = true
 		ref := task.Reference{Label: label}
@@ -151,7 +152,8 @@ type handleShown struct {
 }
 
 // show gives what the agent sees of a data handle: the reference alone, or keys, the number of rows and the first rows.
-func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle) (json.RawMessage, *task.ToolError, error) {
+func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle) (json.RawMessage, *task.ToolError,
+	error) {
 	shown := handleShown{Handle: task.Reference{Label: c.about.Label}.String()}
 	if e.config.Handles == HandlesPreview {
 		n, mistake, err := e.count(ctx, c, handle)
@@ -293,7 +295,8 @@ func (e *Environment) runText(ctx context.Context, c *call) (*task.ToolError, er
 	}
 	text, ok := b.values[0].(string)
 	if !ok {
-		return wrongType("Expected string but got %s for `%s`.", task.JSONType(b.values[0]), c.tool.arguments[0].Argument), nil
+		return wrongType("Expected string but got %s for `%s`.", task.JSONType(b.values[0]), c.tool.arguments[0].Argument),
+			nil
 	}
 	to := newReturned(1 + len(e.config.Neighbours))
 	var handed condition.Payload

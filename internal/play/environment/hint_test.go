@@ -93,7 +93,8 @@ func TestHintsChangeNothing(t *testing.T) {
 						for _, e := range hints {
 							got = append(got, fmt.Sprint(e.Turn))
 						}
-						if !slices.Equal(got, want) || strings.Count(advised, "\n") > 1 || when != environment.HintDeferred && advised != "" {
+						if !slices.Equal(got, want) || strings.Count(advised, "\n") > 1 || when != environment.HintDeferred &&
+							advised != "" {
 							t.Errorf("seed %d, %q: hints in turns %q, want %q; given in %q", seed, when, got, want, advised)
 						}
 						if when == environment.HintDeferred && parallelism > 1 && advised != deferred {
@@ -139,9 +140,12 @@ func TestHintWaitsForAnAnomaly(t *testing.T) {
 		{`call.session {"tool":"ids","renewals":1}`, []string{"call renew_session {}", ids}, ""},
 		{`call.session {"tool":"ids","renewals":1}`, []string{ids, "call renew_session {}", ids}, "1.1"},
 		{`call.session {"tool":"ids","variant":"control","renewals":1}`, []string{ids, "call renew_session {}", ids}, ""},
-		{`exec.slow {"tool":"ids","variant":"lookalike","milliseconds":28000,"deadline_milliseconds":30000}`, []string{wrong, bosses, ids}, "3.1"},
-		{`spec.param-renamed {"tool":"ids","argument":"name","new_name":"nome"}`, []string{`call get_info {"tool":"ids"}`, wrong, ids}, "3.1"},
-		{`spec.param-renamed {"tool":"ids","variant":"lookalike","argument":"name","new_name":"nome"}`, []string{`call get_info {"tool":"ids"}`, ids}, "2.1"},
+		{`exec.slow {"tool":"ids","variant":"lookalike","milliseconds":28000,"deadline_milliseconds":30000}`,
+			[]string{wrong, bosses, ids}, "3.1"},
+		{`spec.param-renamed {"tool":"ids","argument":"name","new_name":"nome"}`, []string{`call get_info {"tool":"ids"}`,
+			wrong, ids}, "3.1"},
+		{`spec.param-renamed {"tool":"ids","variant":"lookalike","argument":"name","new_name":"nome"}`,
+			[]string{`call get_info {"tool":"ids"}`, ids}, "2.1"},
 		{fmt.Sprintf(minor, ""), []string{bosses + "\n" + source + "\n" + ids}, "1.2"},
 		{fmt.Sprintf(minor, mirror), []string{bosses + "\n" + source + "\n" + ids}, "1.2"},
 		{fmt.Sprintf(minor, alike), []string{bosses + "\n" + source + "\n" + ids}, "1.2"},
@@ -155,7 +159,8 @@ func TestHintWaitsForAnAnomaly(t *testing.T) {
 		{`spec.unit {"tool":"bosses","column":0,"field":"boss","factor":10,"sign":"name"}`, []string{ids, bosses}, "2.1"},
 		{`spec.result-reshaped {"tool":"bosses","shape":"columns"}`, []string{ids, bosses}, "2.1"},
 		// The type of the default that took the value's place is refused: the agent gave none such.
-		{`call.default-argument {"tool":"under","argument":"from","strict":"under_strict","default":"standard"}`, []string{bosses, `call under {"from":3}`}, "2.1"},
+		{`call.default-argument {"tool":"under","argument":"from","strict":"under_strict","default":"standard"}`,
+			[]string{bosses, `call under {"from":3}`}, "2.1"},
 		{`distractors-only {"tool":"ids"}`, []string{ids, bosses}, ""},
 		{`exec.timeout {"tool":"ids","times":9}`, []string{ids + "\nanswer 1"}, ""}, // nobody would read it
 	} {
@@ -213,7 +218,8 @@ func TestHintOnHandles(t *testing.T) {
 	env := onHandles(t, `call.coerced-argument {"tool":"filter_data","argument":"value","strict":"filter_data_strict","how":"lower"}`,
 		environment.Hint{When: environment.HintDeferred, Text: advice})
 	observations, err := env.Step(context.Background(), task.Turn{Actions: []task.Action{
-		{Kind: task.ActionCall, Tool: "sort_data", Arguments: json.RawMessage(`{"data_source":"$starting_table$","key_name":"city_name","ascending":true}`)},
+		{Kind: task.ActionCall, Tool: "sort_data",
+			Arguments: json.RawMessage(`{"data_source":"$starting_table$","key_name":"city_name","ascending":true}`)},
 		{Kind: task.ActionCall, Tool: "filter_data", Arguments: json.RawMessage(
 			`{"data_source":"$starting_table$","key_name":"city_country","condition":"equal_to","value":"Norway"}`)},
 	}})

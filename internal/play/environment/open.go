@@ -44,7 +44,8 @@ var openTools = func() *Toolkit {
 			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{task.ArgumentQuery}, Closed: true,
 				Properties: []task.Property{
-					{Name: task.ArgumentQuery, Schema: &task.Schema{Types: []string{"string"}, Description: "What the tools are to do, in words."}},
+					{Name: task.ArgumentQuery, Schema: &task.Schema{Types: []string{"string"},
+						Description: "What the tools are to do, in words."}},
 					{Name: argumentResults, Schema: &task.Schema{
 						Types: []string{"integer"}, Description: fmt.Sprintf("How many tools to return, from 1 to %d; %d where it is left out.", MaxResults, MaxResults),
 					}},
@@ -115,7 +116,10 @@ func (e *Environment) listed() []*task.Tool {
 		tools = append(tools, open.Toolkit.find(name).shown)
 		accompanied = accompanied || slices.Contains(open.Struck, name)
 	}
-	accompanied = accompanied || slices.ContainsFunc(e.called, func(name string) bool { return slices.Contains(open.Struck, name) })
+	accompanied = accompanied || slices.ContainsFunc(e.called, func(name string) bool {
+		return slices.Contains(open.Struck,
+			name)
+	})
 	if accompanied {
 		tools = append(tools, e.config.Companions.Specifications()...)
 	}
@@ -153,7 +157,8 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 		return &task.ToolError{Code: task.CodeBadArguments, Message: "The query is empty."}, nil
 	case length > maxQuery:
 		return &task.ToolError{
-			Code: task.CodeBadArguments, Message: fmt.Sprintf("The query has %d characters, and %d are allowed.", length, maxQuery),
+			Code: task.CodeBadArguments, Message: fmt.Sprintf("The query has %d characters, and %d are allowed.", length,
+				maxQuery),
 		}, nil
 	case n < 1 || n > MaxResults:
 		return &task.ToolError{

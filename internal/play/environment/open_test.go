@@ -48,7 +48,8 @@ func openConfig(t *testing.T, struck ...string) environment.Config {
 		query("town_size", "shore", "SELECT n FROM town"), query("town_crew", "shore", "SELECT n FROM town"),
 	}
 	return environment.Config{
-		Header: transcript.Header{Instance: "i"}, Toolkit: newToolkit(t, tools[:2]), World: ship, Neighbours: []environment.World{ship},
+		Header: transcript.Header{Instance: "i"}, Toolkit: newToolkit(t, tools[:2]), World: ship,
+		Neighbours: []environment.World{ship},
 		Open: &environment.Open{
 			Toolkit: newToolkit(t, tools), Finder: shelf(tools), Struck: struck,
 		},
@@ -99,15 +100,18 @@ func TestOpenWorld(t *testing.T) {
 	if got := shownTools(e); got != "search_tools get_info crew_size crew_double" {
 		t.Errorf("then it shows %s", got)
 	}
-	seen = act(t, e, [2]string{"crew_double", `{}`}, [2]string{"get_info", `{"tool_name":"town_size"}`}, [2]string{"town_crew", `{}`},
+	seen = act(t, e, [2]string{"crew_double", `{}`}, [2]string{"get_info", `{"tool_name":"town_size"}`},
+		[2]string{"town_crew", `{}`},
 		[2]string{"crew_sise", `{}`})
 	if string(seen[0].Content) != `[{"n":14}]` || string(seen[2].Content) != `[{"n":40}]` {
 		t.Errorf("the tools give %s and %s", seen[0].Content, seen[2].Content)
 	}
-	if !strings.Contains(string(seen[1].Content), `"parameters":{"type":"object"`) || !strings.Contains(shownTools(e), "town_size") {
+	if !strings.Contains(string(seen[1].Content), `"parameters":{"type":"object"`) || !strings.Contains(shownTools(e),
+		"town_size") {
 		t.Errorf("get_info gives %s; shown are %s", seen[1].Content, shownTools(e))
 	}
-	if seen[3].Error == nil || seen[3].Error.Code != task.CodeUnknownTool || !strings.Contains(seen[3].Error.Message, "`crew_size`") {
+	if seen[3].Error == nil || seen[3].Error.Code != task.CodeUnknownTool || !strings.Contains(seen[3].Error.Message,
+		"`crew_size`") {
 		t.Errorf("an unknown tool gives %v", seen[3].Error)
 	}
 	act(t, e, [2]string{"town_size", `{}`})
@@ -125,7 +129,8 @@ func TestOpenWorld(t *testing.T) {
 		}
 	}
 	want := []string{
-		"search_tools crew_size,crew_double", "crew_size unfound", "crew_double ", "get_info town_size", "town_crew unfound", "crew_sise ",
+		"search_tools crew_size,crew_double", "crew_size unfound", "crew_double ", "get_info town_size", "town_crew unfound",
+		"crew_sise ",
 		"town_size ",
 	}
 	if !slices.Equal(record, want) {
@@ -193,7 +198,8 @@ func TestOpenWorldUnderConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := act(t, e, [2]string{"search_tools", `{"query":"crew"}`}, [2]string{"get_info", `{"tool_name":"crew_size"}`})
-	if !strings.Contains(string(seen[0].Content), "About crew_size.") || !strings.Contains(string(seen[1].Content), "Changed.") {
+	if !strings.Contains(string(seen[0].Content), "About crew_size.") || !strings.Contains(string(seen[1].Content),
+		"Changed.") {
 		t.Errorf("the search says %s, get_info %s", seen[0].Content, seen[1].Content)
 	}
 	if got := shownTools(e); strings.Contains(got, "renew") {
@@ -218,7 +224,8 @@ func TestOpenWorldNeedsItsNames(t *testing.T) {
 func TestToolsOfOtherDatabasesShown(t *testing.T) {
 	config := openConfig(t)
 	config.Open = nil
-	config.Toolkit = newToolkit(t, []*task.Tool{query("crew_size", "ship", "SELECT n FROM crew"), query("town_size", "shore", "SELECT n FROM town")})
+	config.Toolkit = newToolkit(t, []*task.Tool{query("crew_size", "ship", "SELECT n FROM crew"),
+		query("town_size", "shore", "SELECT n FROM town")})
 	e, err := environment.New(config)
 	if err != nil {
 		t.Fatal(err)

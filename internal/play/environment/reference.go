@@ -61,7 +61,8 @@ func (s *scope) find(ref task.Reference) (*outcome, *task.Result, int, *task.Too
 		return nil, nil, 0, badReference("`%s` is a data handle: this tool takes the rows of a result.", ref)
 	}
 	if o.fields != nil {
-		return nil, nil, 0, badReference("`%s`: the result of `%s` is no list of records. Its fields: %s.", ref, ref.Label, quoteNames(o.fields))
+		return nil, nil, 0, badReference("`%s`: the result of `%s` is no list of records. Its fields: %s.", ref, ref.Label,
+			quoteNames(o.fields))
 	}
 	if len(o.results) <= s.world || o.results[s.world] == nil {
 		return nil, nil, 0, badReference("`%s`: the call labelled `%s` has no result.", ref, ref.Label)

@@ -260,7 +260,8 @@ func readTool(tb testing.TB, d *datadriven.TestData) *task.Tool {
 	tool.Body.Statement = strings.Join(statement, "\n")
 	record := &task.Schema{Types: []string{"object"}}
 	for _, c := range tool.Body.Columns {
-		record.Properties = append(record.Properties, task.Property{Name: c.Name, Schema: &task.Schema{Types: []string{c.Type}}})
+		record.Properties = append(record.Properties, task.Property{Name: c.Name,
+			Schema: &task.Schema{Types: []string{c.Type}}})
 	}
 	tool.Returns = &task.Schema{Types: []string{"array"}, Items: record}
 	return tool

@@ -86,7 +86,8 @@ var bare task.Turn
 
 // decisionOf gives what is recorded of a turn beside its actions.
 func decisionOf(turn *task.Turn) *task.Turn {
-	if turn.Thought == "" && turn.Reply == "" && turn.Unparsed == nil && turn.Usage == bare.Usage && turn.Model == "" && !turn.Stop {
+	if turn.Thought == "" && turn.Reply == "" && turn.Unparsed == nil && turn.Usage == bare.Usage && turn.Model == "" &&
+		!turn.Stop {
 		return &bare
 	}
 	decision := *turn

@@ -11,7 +11,8 @@ import (
 func TestViewHoldsNoStatement(t *testing.T) {
 	spec := &task.Tool{
 		Name: "find", Description: "Finds.", Parameters: &task.Schema{Types: []string{"object"}},
-		Body: &task.Body{Engine: task.EngineSQLite, Statement: "SELECT secret FROM vault", Columns: []task.Column{{Name: "a"}}},
+		Body: &task.Body{Engine: task.EngineSQLite, Statement: "SELECT secret FROM vault",
+			Columns: []task.Column{{Name: "a"}}},
 	}
 	kit, err := NewToolkit([]*task.Tool{spec})
 	if err != nil {

@@ -58,7 +58,8 @@ func TestBaseBudget(t *testing.T) {
 func TestScaledBudgetRoundsUp(t *testing.T) {
 	base := task.Budget{Turns: 11, Calls: 12}
 	for scale, want := range map[float64]task.Budget{
-		0: {}, 0.5: {Turns: 6, Calls: 6}, 1: base, 2: {Turns: 22, Calls: 24}, 4: {Turns: 44, Calls: 48}, 0.01: {Turns: 1, Calls: 1},
+		0: {}, 0.5: {Turns: 6, Calls: 6}, 1: base, 2: {Turns: 22, Calls: 24}, 4: {Turns: 44, Calls: 48},
+		0.01: {Turns: 1, Calls: 1},
 		1e12: {Turns: math.MaxInt32, Calls: math.MaxInt32},
 	} {
 		if b := episode.ScaleBudget(base, scale); b != want {

@@ -20,7 +20,8 @@ import (
 func underTimeout(h *harbour) {
 	for i, in := range h.suite.Instances {
 		if i%2 == 0 {
-			in.Conditions = []condition.Condition{{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"berths","times":1}`)}}
+			in.Conditions = []condition.Condition{{Name: "exec.timeout",
+				Parameters: json.RawMessage(`{"tool":"berths","times":1}`)}}
 		}
 	}
 }
@@ -65,7 +66,8 @@ func TestArmsOfHints(t *testing.T) {
 	for _, e := range episodes {
 		header := e.Transcript.Header
 		ids[header.ID] = true
-		if header.Arm == "" && header.ID != task.Hash(0, "episode", header.Suite, header.Instance, "stubborn", "", "", fmt.Sprint(header.Trial)) {
+		if header.Arm == "" && header.ID != task.Hash(0, "episode", header.Suite, header.Instance, "stubborn", "", "",
+			fmt.Sprint(header.Trial)) {
 			t.Errorf("the id of %s has changed", header.Instance)
 		}
 		bare := &transcript.Transcript{}
@@ -76,7 +78,8 @@ func TestArmsOfHints(t *testing.T) {
 			}
 			turns[header.Arm] = append(turns[header.Arm], event.Turn)
 			oracle := strings.HasPrefix(header.Arm, episode.HintOracle)
-			if named := strings.Contains(event.Text, "berths"); named == oracle || oracle != strings.Contains(event.Text, condition.HazardExecution) {
+			if named := strings.Contains(event.Text, "berths"); named == oracle || oracle != strings.Contains(event.Text,
+				condition.HazardExecution) {
 				t.Errorf("%q is advised: %s", header.Arm, event.Text)
 			}
 		}
@@ -94,7 +97,8 @@ func TestArmsOfHints(t *testing.T) {
 	if len(ids) != 60 || len(plain) != 6 {
 		t.Errorf("%d episodes of %d instances", len(ids), len(plain))
 	}
-	for arm, want := range map[string][]int{"": nil, "start": {0}, "deferred": {1}, "oracle": {0}, "oracle,budget=2": {0}} {
+	for arm, want := range map[string][]int{"": nil, "start": {0}, "deferred": {1}, "oracle": {0},
+		"oracle,budget=2": {0}} {
 		want = slices.Repeat(want, 6) // three instances under a fault, two trials
 		if !slices.Equal(turns[arm], want) {
 			t.Errorf("arm %q: hints in the turns %v, want %v", arm, turns[arm], want)
@@ -112,7 +116,8 @@ func TestUnknownHints(t *testing.T) {
 		if (err == nil) != known {
 			t.Errorf("arm %q: %v", arm, err)
 		}
-		env, err := h.stage().Environment(t.Context(), h.suite.Instances[0], episode.Seat{Header: transcript.Header{Arm: arm}})
+		env, err := h.stage().Environment(t.Context(), h.suite.Instances[0],
+			episode.Seat{Header: transcript.Header{Arm: arm}})
 		if (err == nil) != known || known && env.View().Hint != "" {
 			t.Errorf("a seat in the arm %q: %v", arm, err)
 		}

@@ -50,7 +50,8 @@ func second(tb testing.TB) episode.Participant {
 			return answerWith(words(number(task)%2 == 0)).agent(), nil
 		},
 		Retry: func(in *suite.Instance, task *task.Task, trial int, failed *transcript.Transcript) (episode.Agent, error) {
-			if h := failed.Header; h.Instance != in.ID || h.Trial != trial || h.Arm != "start,budget=2" || !strings.Contains(finalOf(failed), "wrong") {
+			if h := failed.Header; h.Instance != in.ID || h.Trial != trial || h.Arm != "start,budget=2" ||
+				!strings.Contains(finalOf(failed), "wrong") {
 				return nil, fmt.Errorf("the retry of %s, trial %d, is shown %+v", in.ID, trial, h)
 			}
 			return answerWith(words(number(task)%3 == 0)).agent(), nil

@@ -31,7 +31,8 @@ func (s *Store) PutOpinions(ctx context.Context, judge string, opinions map[stri
 		}
 		for _, id := range slices.Sorted(maps.Keys(opinions)) {
 			var known bool
-			if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM episodes WHERE id = ?)`, id).Scan(&known); err != nil {
+			if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM episodes WHERE id = ?)`,
+				id).Scan(&known); err != nil {
 				return err
 			}
 			if !known {

@@ -29,7 +29,8 @@ func TestOpinionsStayAsTheyWereFirst(t *testing.T) {
 		judge string
 		of    *episode.Record
 		text  string
-	}{{"y", first, `{"right":true}`}, {"x", first, `{"right":false}`}, {"y", second, `{}`}, {"y", first, `{"right":false}`}} {
+	}{{"y", first, `{"right":true}`}, {"x", first, `{"right":false}`}, {"y", second, `{}`},
+		{"y", first, `{"right":false}`}} {
 		if err := put(o.judge, o.of, o.text); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,8 @@ func TestOpinionsStayAsTheyWereFirst(t *testing.T) {
 		got[o.Judge+" of "+o.Episode] = string(o.JSON)
 	}
 	a, b := first.Transcript.Header.ID, second.Transcript.Header.ID
-	if len(got) != 3 || got["x of "+a] != `{"right":false}` || got["y of "+a] != `{"right":true}` || got["y of "+b] != `{}` {
+	if len(got) != 3 || got["x of "+a] != `{"right":false}` || got["y of "+a] != `{"right":true}` ||
+		got["y of "+b] != `{}` {
 		t.Errorf("the opinions are %v", got)
 	}
 	if err := put("y", second, `{}`); err == nil {

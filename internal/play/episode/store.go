@@ -140,7 +140,8 @@ func (e *FormatError) Error() string {
 func IsRun(path string) bool {
 	head := beginning(path)
 	mark := []byte("-- " + formatPrefix)
-	return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && (bytes.Contains(head, mark) || bytes.Contains(beginning(path+"-wal"), mark))
+	return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && (bytes.Contains(head, mark) ||
+		bytes.Contains(beginning(path+"-wal"), mark))
 }
 
 // beginning reads as much of a file as holds the tables of a run; nothing where it cannot be read.

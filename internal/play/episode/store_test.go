@@ -139,7 +139,8 @@ func TestStoreIsPlainSQLite(t *testing.T) {
 	}
 	putAll(t, s, recordOf(0, "a", 0, transcript.EndAnswered), recordOf(1, "a", 0, transcript.EndProvider))
 	closeStore(t, s)
-	if none := filepath.Join(filepath.Dir(path), "none.sqlite"); !episode.IsRun(path) || episode.IsRun(filepath.Dir(path)) || episode.IsRun(none) {
+	if none := filepath.Join(filepath.Dir(path), "none.sqlite"); !episode.IsRun(path) ||
+		episode.IsRun(filepath.Dir(path)) || episode.IsRun(none) {
 		t.Error("a run is not told from what is none by its beginning")
 	}
 	db, err := sql.Open("sqlite", path)

@@ -92,7 +92,8 @@ func openHarbour(tb testing.TB, n int) *harbour {
 func (h *harbour) environment(tb testing.TB, budget task.Budget) *environment.Environment {
 	tb.Helper()
 	header := transcript.Header{ID: "episode", Instance: h.suite.Instances[0].ID}
-	env, err := h.stage().Environment(context.Background(), h.suite.Instances[0], episode.Seat{Header: header, Budget: budget})
+	env, err := h.stage().Environment(context.Background(), h.suite.Instances[0], episode.Seat{Header: header,
+		Budget: budget})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -49,9 +49,11 @@ func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out i
 	if err := p.f.usable(false); err != nil {
 		return err
 	}
-	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts, ForceAttemptHTTP2: true}
+	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts,
+		ForceAttemptHTTP2: true}
 	defer wire.CloseIdleConnections()
-	b := &bridge{target: target, wire: wire, limit: p.limit, incoming: make(chan []byte), slots: make(chan struct{}, maxPosts),
+	b := &bridge{target: target, wire: wire, limit: p.limit, incoming: make(chan []byte), slots: make(chan struct{},
+		maxPosts),
 		tools: map[string][]mirrored{}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	err := p.carry(ctx, in, out, b)
@@ -168,7 +170,8 @@ func (b *bridge) request(method string, body io.Reader, m *message) *http.Reques
 	if body == nil {
 		body = http.NoBody
 	}
-	r := (&http.Request{Method: method, URL: b.target, Header: http.Header{}, Host: b.target.Host, Body: io.NopCloser(body), ContentLength: -1}).WithContext(b.ctx)
+	r := (&http.Request{Method: method, URL: b.target, Header: http.Header{}, Host: b.target.Host,
+		Body: io.NopCloser(body), ContentLength: -1}).WithContext(b.ctx)
 	if sized, ok := body.(*bytes.Reader); ok {
 		r.ContentLength = int64(sized.Len())
 	}

@@ -70,7 +70,8 @@ func start(args []string, errs io.Writer, limit int) (*command, error) {
 		_ = out.Close() // nothing was read
 		return nil, err
 	}
-	c := &command{cmd: cmd, in: in, out: out, frames: newFrames(out, limit), to: &output{w: in}, ended: make(chan struct{})}
+	c := &command{cmd: cmd, in: in, out: out, frames: newFrames(out, limit), to: &output{w: in},
+		ended: make(chan struct{})}
 	go func() {
 		c.status = cmd.Wait()
 		endGroup(cmd.Process.Pid, true) // its children go with it

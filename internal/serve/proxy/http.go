@@ -33,7 +33,8 @@ const maxSessions = 4096
 
 // hopHeaders belong to one connection.
 var hopHeaders = []string{
-	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
 }
 
 // gateway is a proxy in front of a server that speaks streamable HTTP.
@@ -107,7 +108,8 @@ func (g *gateway) request(r *http.Request, body io.Reader, length int64) *http.R
 	if u.RawQuery == "" && r.URL.Path == g.target.Path {
 		u.RawQuery = g.target.RawQuery
 	}
-	out := &http.Request{Method: r.Method, URL: &u, Header: r.Header.Clone(), Host: r.Host, ContentLength: length, Body: http.NoBody}
+	out := &http.Request{Method: r.Method, URL: &u, Header: r.Header.Clone(), Host: r.Host, ContentLength: length,
+		Body: http.NoBody}
 	if body != nil {
 		out.Body = io.NopCloser(body)
 	}
@@ -288,7 +290,8 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 
 // deliver answers a POST with one JSON message: the server's, where there is one, together with those that the proxy
 // makes. Where something has to be said before it, the answer is a stream of events.
-func (g *gateway) deliver(w http.ResponseWriter, r *http.Request, s *httpSession, t *turn, response *http.Response, d *delivery) {
+func (g *gateway) deliver(w http.ResponseWriter, r *http.Request, s *httpSession, t *turn, response *http.Response,
+	d *delivery) {
 	all := t.replies
 	if d != nil {
 		all = append([]*delivery{d}, all...)

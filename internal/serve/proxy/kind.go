@@ -64,32 +64,41 @@ const (
 const maxWait = 600_000
 
 func setAs(choices ...string) setting {
-	return setting{name: "as", form: formChoice, choices: choices, says: "How the failure reaches the client: a tool result marked as " +
-		"an error (result, what holds without this), a JSON-RPC error, an HTTP status, a dropped connection, or no answer at all."}
+	return setting{name: "as", form: formChoice, choices: choices,
+		says: "How the failure reaches the client: a tool result marked as " +
+			"an error (result, what holds without this), a JSON-RPC error, an HTTP status, a dropped connection, or no answer at all."}
 }
 
 var (
-	setWait = setting{name: "wait_ms", form: formInteger, min: 0, max: maxWait, says: "Milliseconds before the failure is delivered. " +
-		"A call that is never answered is let go of after this long over HTTP (60000 where nothing is said)."}
-	setExecuted = setting{name: "executed", form: formBoolean, says: "Whether the call reaches the server all the same, and only its " +
-		"reply is lost."}
-	setArgument   = setting{name: "argument", form: formText, required: true, says: "The name of the argument."}
-	setField      = setting{name: "field", form: formText, says: "The field of the result. Without it, the first that fits."}
+	setWait = setting{name: "wait_ms", form: formInteger, min: 0, max: maxWait,
+		says: "Milliseconds before the failure is delivered. " +
+			"A call that is never answered is let go of after this long over HTTP (60000 where nothing is said)."}
+	setExecuted = setting{name: "executed", form: formBoolean,
+		says: "Whether the call reaches the server all the same, and only its " +
+			"reply is lost."}
+	setArgument = setting{name: "argument", form: formText, required: true, says: "The name of the argument."}
+	setField    = setting{name: "field", form: formText,
+		says: "The field of the result. Without it, the first that fits."}
 	setNeedsField = setting{name: "field", form: formText, required: true, says: "The field of the result."}
 	setNewName    = setting{name: "new_name", form: formText, required: true, says: "The new name."}
-	setShown      = setting{name: "shown", form: formBoolean, says: "Whether the changed specification stands in the listing from the " +
-		"start. Otherwise it changes with the first call that is chosen."}
-	setNotify = setting{name: "notify", form: formBoolean, says: "Whether the client is told that the listing has changed: yes where " +
-		"nothing is said."}
-	setStrict = setting{name: "strict", form: formBoolean, says: "Whether the listing gains a strict form of the tool, NAME_strict, " +
-		"which takes arguments as they are given: yes where nothing is said."}
+	setShown      = setting{name: "shown", form: formBoolean,
+		says: "Whether the changed specification stands in the listing from the " +
+			"start. Otherwise it changes with the first call that is chosen."}
+	setNotify = setting{name: "notify", form: formBoolean,
+		says: "Whether the client is told that the listing has changed: yes where " +
+			"nothing is said."}
+	setStrict = setting{name: "strict", form: formBoolean,
+		says: "Whether the listing gains a strict form of the tool, NAME_strict, " +
+			"which takes arguments as they are given: yes where nothing is said."}
 )
 
 // kinds lists what can be asked for, in the order of the catalogue.
 var kinds = []kind{
-	{name: "exec.timeout", once: true, settings: []setting{setAs(asResult, asError, asStatus, asDrop, asSilence), setExecuted, setWait},
+	{name: "exec.timeout", once: true, settings: []setting{setAs(asResult, asError, asStatus, asDrop, asSilence),
+		setExecuted, setWait},
 		says: "The call times out. With `wait_ms` the client waits that long for it."},
-	{name: "exec.connection", once: true, settings: []setting{setAs(asResult, asError, asStatus, asDrop, asSilence), setExecuted, setWait},
+	{name: "exec.connection", once: true, settings: []setting{setAs(asResult, asError, asStatus, asDrop, asSilence),
+		setExecuted, setWait},
 		says: "The connection breaks."},
 	{name: "exec.server-error", once: true, settings: []setting{setAs(asResult, asError, asStatus), setExecuted, setWait},
 		says: "The server fails."},
@@ -100,36 +109,43 @@ var kinds = []kind{
 	{name: "exec.first-tried", alone: true, settings: []setting{setAs(asResult, asError, asStatus)},
 		says: "The first tool of those chosen that a session calls fails for good, whichever it is."},
 	{name: "exec.slow", class: classDelivery, harmless: true, settings: []setting{
-		{name: "delay_ms", form: formInteger, min: 0, max: maxWait, required: true, says: "By how many milliseconds the reply is late."},
+		{name: "delay_ms", form: formInteger, min: 0, max: maxWait, required: true,
+			says: "By how many milliseconds the reply is late."},
 	}, says: "The answer comes late. A look-alike: nothing is wrong with it."},
-	{name: "exec.crash", class: classResult, once: true, says: "The first half of the result comes back, marked incomplete."},
+	{name: "exec.crash", class: classResult, once: true,
+		says: "The first half of the result comes back, marked incomplete."},
 	{name: "call.rejected", once: true, settings: []setting{setAs(asResult, asError, asStatus)},
 		says: "Validation refuses a call that is right, and says that it will accept it later."},
 	{name: "call.rate-limit", once: true, settings: []setting{
 		setAs(asResult, asError, asStatus),
-		{name: "retry_after", form: formInteger, min: 0, max: maxWait / 1000, says: "The seconds that the refusal asks to wait: 1 where " +
-			"nothing is said. Calls that come sooner are counted by `times` alone, so that no run depends on time."},
+		{name: "retry_after", form: formInteger, min: 0, max: maxWait / 1000,
+			says: "The seconds that the refusal asks to wait: 1 where " +
+				"nothing is said. Calls that come sooner are counted by `times` alone, so that no run depends on time."},
 	}, says: "A quota is spent: calls are refused with a wait."},
 	{name: "call.session", once: true, settings: []setting{setAs(asResult, asError, asStatus)},
 		says: "The session expires: calls are refused until the added tool `renew_session` is called. As a status, HTTP 404, and the " +
 			"first `times` sessions (1 where nothing is said) have to be opened anew."},
-	{name: "call.tool-missing", class: classListing, says: "The tool is not in the listing, and calls to it are refused as unknown."},
+	{name: "call.tool-missing", class: classListing,
+		says: "The tool is not in the listing, and calls to it are refused as unknown."},
 	{name: "call.dropped-argument", class: classArguments, settings: []setting{setArgument, setStrict},
 		says: "An argument is lost on its way. The result echoes the arguments that were applied."},
 	{name: "call.coerced-argument", class: classArguments, settings: []setting{
 		setArgument, setStrict,
-		{name: "how", form: formChoice, choices: []string{"upper", "lower", "zero", "one", "most"}, required: true, says: "What the value " +
-			"becomes: a text in capitals or small letters, 0, 1, or the largest number that 32 bits hold."},
+		{name: "how", form: formChoice, choices: []string{"upper", "lower", "zero", "one", "most"}, required: true,
+			says: "What the value " +
+				"becomes: a text in capitals or small letters, 0, 1, or the largest number that 32 bits hold."},
 	}, says: "An argument is coerced on its way. The result echoes the arguments that were applied."},
 	{name: "call.default-argument", class: classArguments, settings: []setting{
 		setArgument, setStrict, {name: "value", form: formValue, required: true, says: "What takes the place of the value."},
 	}, says: "An argument gives way to a default. The result echoes the arguments that were applied."},
-	{name: "spec.param-renamed", class: classSpecification, settings: []setting{setArgument, setNewName, setShown, setNotify},
+	{name: "spec.param-renamed", class: classSpecification, settings: []setting{setArgument, setNewName, setShown,
+		setNotify},
 		says: "An argument has a new name, and the old one is refused."},
 	{name: "spec.param-retyped", class: classSpecification, settings: []setting{
 		setArgument,
-		{name: "wants", form: formChoice, choices: []string{"text", "date", "list"}, required: true, says: "The digits of a number as " +
-			"text, the first day of a year as a date, or a list of the one value."},
+		{name: "wants", form: formChoice, choices: []string{"text", "date", "list"}, required: true,
+			says: "The digits of a number as " +
+				"text, the first day of a year as a date, or a list of the one value."},
 		setShown, setNotify,
 	}, says: "An argument wants another type, and the old one is refused."},
 	{name: "spec.param-added", class: classSpecification, settings: []setting{
@@ -143,16 +159,20 @@ var kinds = []kind{
 	{name: "spec.description", class: classListing, settings: []setting{
 		{name: "description", form: formText, required: true, says: "The new description."},
 	}, says: "The listing describes the tool in other words."},
-	{name: "spec.result-renamed", alone: true, class: classResult, settings: []setting{setNeedsField, setNewName}, says: "A field of the result has a new name."},
-	{name: "spec.result-retyped", alone: true, class: classResult, settings: []setting{setField}, says: "The numbers of a field come as text."},
+	{name: "spec.result-renamed", alone: true, class: classResult, settings: []setting{setNeedsField, setNewName},
+		says: "A field of the result has a new name."},
+	{name: "spec.result-retyped", alone: true, class: classResult, settings: []setting{setField},
+		says: "The numbers of a field come as text."},
 	{name: "spec.result-reshaped", class: classResult, settings: []setting{
 		{name: "shape", form: formChoice, choices: []string{condition.ShapeEnvelope, condition.ShapeColumns}, required: true,
 			says: "Records nested in an envelope, or turned column-wise."},
 	}, says: "The result is wrapped."},
 	{name: "spec.unit", class: classResult, settings: []setting{
 		setField,
-		{name: "factor", form: formChoice, choices: []string{"10", "100", "1000"}, says: "What numbers are multiplied with: 100 where nothing is said."},
-		{name: "sign", form: formChoice, choices: []string{"name", "field"}, says: "Whether the name of the field or a field `units` says so."},
+		{name: "factor", form: formChoice, choices: []string{"10", "100", "1000"},
+			says: "What numbers are multiplied with: 100 where nothing is said."},
+		{name: "sign", form: formChoice, choices: []string{"name", "field"},
+			says: "Whether the name of the field or a field `units` says so."},
 	}, says: "The numbers of a field come in another unit, and the result says so."},
 	{name: "out.wrapped-unit", class: classResult, settings: []setting{
 		setField, {name: "with", form: formText, says: "The unit: USD where nothing is said."},
@@ -174,9 +194,11 @@ var kinds = []kind{
 	{name: "out.null", class: classResult, says: "The result is null."},
 	{name: "out.number-format", class: classResult, settings: []setting{
 		setField,
-		{name: "locale", form: formChoice, choices: []string{"de-DE", "fr-FR", "pt-BR"}, says: "Whose: de-DE where nothing is said."},
+		{name: "locale", form: formChoice, choices: []string{"de-DE", "fr-FR", "pt-BR"},
+			says: "Whose: de-DE where nothing is said."},
 	}, says: "Numbers are written as a locale does, as text."},
-	{name: "conflict.stale", alone: true, class: classResult, says: "The result is that of the first such call of the session, and says so in `as_of`."},
+	{name: "conflict.stale", alone: true, class: classResult,
+		says: "The result is that of the first such call of the session, and says so in `as_of`."},
 }
 
 // Kinds lists the names of the kinds that a faults file can ask for, in the order of the catalogue.

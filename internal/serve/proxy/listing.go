@@ -28,7 +28,8 @@ func (s *session) specify(active []*rule, c *call, params object, asked string) 
 		}
 		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.given())
 		if mistake != nil {
-			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message, code: mistake.Code, as: asResult}
+			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message,
+				code: mistake.Code, as: asResult}
 		}
 		if arguments, differs := c.rewritten(values); differs {
 			c.become(arguments, values)
@@ -78,7 +79,8 @@ func (s *session) initialized(d *delivery, m *message) {
 		return
 	}
 	capabilities = capabilities.with("tools", tools.with("listChanged", json.RawMessage("true")).encode())
-	d.message, d.changed = m.fields.with("result", result.with("capabilities", capabilities.encode()).encode()).encode(), true
+	d.message, d.changed = m.fields.with("result", result.with("capabilities", capabilities.encode()).encode()).encode(),
+		true
 }
 
 // listing takes note of what a listing says, and changes it as the rules say.
@@ -235,7 +237,8 @@ func (s *session) companions() []json.RawMessage {
 	add := func(name, description, schema string) {
 		if s.adds(name) && !s.ownTool(name) {
 			added = append(added, object{
-				newMember("name", quote(name)), newMember("description", quote(description)), newMember("inputSchema", json.RawMessage(schema)),
+				newMember("name", quote(name)), newMember("description", quote(description)), newMember("inputSchema",
+					json.RawMessage(schema)),
 			}.encode())
 		}
 	}

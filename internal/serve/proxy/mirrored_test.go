@@ -18,10 +18,12 @@ func TestHeadersFollowTheArguments(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"},
 		"how":{"type":"object","properties":{"many":{"type":"integer","x-mcp-header":"Many"},"sure":{"type":"boolean","x-mcp-header":"Sure"}}}}}`)
 	server := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "weigh", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	server.AddTool(&mcp.Tool{Name: "weigh", InputSchema: schema}, func(_ context.Context,
+		r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
 	})
-	behind := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	behind := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
 	defer behind.Close()
 	defer behind.CloseClientConnections()
 	how := map[string]any{"many": 3, "sure": true}
@@ -30,11 +32,14 @@ func TestHeadersFollowTheArguments(t *testing.T) {
 		arguments    map[string]any
 		want         string // what reaches the server
 	}{
-		{"without faults", elsewhere, map[string]any{"city": " Rōma ", "how": how}, `{"city":" Rōma ","how":{"many":3,"sure":true}}`},
+		{"without faults", elsewhere, map[string]any{"city": " Rōma ", "how": how},
+			`{"city":" Rōma ","how":{"many":3,"sure":true}}`},
 		{"renamed", "faults: {it: {kind: spec.param-renamed, argument: city, new_name: place, shown: true}}",
 			map[string]any{"place": "Rome", "how": how}, `{"how":{"many":3,"sure":true},"city":"Rome"}`},
-		{"dropped", "faults: {it: {kind: call.dropped-argument, argument: city}}", map[string]any{"city": "Rome", "how": how}, `{"how":{"many":3,"sure":true}}`},
-		{"a default", "faults: {it: {kind: call.default-argument, argument: city, value: Oslo}}", map[string]any{"city": "Rome"}, `{"city":"Oslo"}`},
+		{"dropped", "faults: {it: {kind: call.dropped-argument, argument: city}}", map[string]any{"city": "Rome", "how": how},
+			`{"how":{"many":3,"sure":true}}`},
+		{"a default", "faults: {it: {kind: call.default-argument, argument: city, value: Oslo}}",
+			map[string]any{"city": "Rome"}, `{"city":"Oslo"}`},
 	} {
 		for _, way := range []string{"http", "stdio in front of HTTP"} {
 			t.Run(c.name+" over "+way, func(t *testing.T) {

@@ -36,7 +36,8 @@ func ParseFaults(path string, data []byte) (*Faults, error) {
 	bodies := slices.DeleteFunc(slices.Clone(file.Docs), func(d *ast.DocumentNode) bool { return d.Body == nil })
 	switch len(bodies) {
 	case 0:
-		p.mistakes = append(p.mistakes, *diag.Usagef("the file is empty").At(path, 1, 1).WithHint("faults: {NAME: {kind: exec.timeout}}"))
+		p.mistakes = append(p.mistakes, *diag.Usagef("the file is empty").At(path, 1,
+			1).WithHint("faults: {NAME: {kind: exec.timeout}}"))
 	case 1:
 		p.file(f, bodies[0].Body)
 	default:
@@ -548,7 +549,8 @@ func (p *reading) value(n ast.Node) (any, bool) {
 		}
 		return v, true
 	}
-	p.wrong(n, "%s is no plain value: numbers are written in decimal digits, and anchors and tags are not taken", n.String())
+	p.wrong(n, "%s is no plain value: numbers are written in decimal digits, and anchors and tags are not taken",
+		n.String())
 	return nil, false
 }
 
@@ -556,7 +558,8 @@ func (p *reading) value(n ast.Node) (any, bool) {
 func (f *Faults) usable(overHTTP bool) error {
 	for _, r := range f.rules {
 		if as := r.text("as", asResult); as == asStatus && !overHTTP {
-			return diag.Usagef("fault %s: there is no HTTP status over stdio", r.name).At(f.path, r.line, r.column).WithHint("as: %s", asError)
+			return diag.Usagef("fault %s: there is no HTTP status over stdio", r.name).At(f.path, r.line,
+				r.column).WithHint("as: %s", asError)
 		}
 	}
 	return nil

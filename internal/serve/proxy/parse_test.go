@@ -64,10 +64,14 @@ func agree(t testing.TB, s *jsonschema.Schema, document []byte) bool {
 
 // values are what stands in the places of settings in documents that are made up: some right, some wrong.
 var values = []string{
-	`1`, `0`, `-1`, `2.0`, `2.5`, `0.5`, `1000001`, `600001`, `"x"`, `""`, `" "`, `"find*"`, `true`, `false`, `null`, `[]`, `{}`, `["a"]`, `["a","a"]`,
-	`[1,2]`, `[1,1]`, `["a",""]`, `{"from":2}`, `{"from":2,"count":1,"every":3}`, `{"from":0}`, `{"q":"x"}`, `{"q":{"like":"a*"}}`,
-	`{"q":{"above":1,"below":2.5}}`, `{"q":{"like":"a","present":true}}`, `{"q":[1]}`, `{"q":{}}`, `{"q":null}`, `"result"`, `"status"`, `"drop"`,
-	`"lookalike"`, `"fault"`, `"arguments"`, `"envelope"`, `"de-DE"`, `"10"`, `10`, `"upper"`, `"text"`, `"name"`, `{"a":[1,{"b":null}]}`, `9007199254740993`,
+	`1`, `0`, `-1`, `2.0`, `2.5`, `0.5`, `1000001`, `600001`, `"x"`, `""`, `" "`, `"find*"`, `true`, `false`, `null`, `[]`,
+	`{}`, `["a"]`, `["a","a"]`,
+	`[1,2]`, `[1,1]`, `["a",""]`, `{"from":2}`, `{"from":2,"count":1,"every":3}`, `{"from":0}`, `{"q":"x"}`,
+	`{"q":{"like":"a*"}}`,
+	`{"q":{"above":1,"below":2.5}}`, `{"q":{"like":"a","present":true}}`, `{"q":[1]}`, `{"q":{}}`, `{"q":null}`,
+	`"result"`, `"status"`, `"drop"`,
+	`"lookalike"`, `"fault"`, `"arguments"`, `"envelope"`, `"de-DE"`, `"10"`, `10`, `"upper"`, `"text"`, `"name"`,
+	`{"a":[1,{"b":null}]}`, `9007199254740993`,
 }
 
 // TestSchemaAndParserAgree makes up documents from the settings of every kind and values of every sort.
@@ -81,7 +85,8 @@ func TestSchemaAndParserAgree(t *testing.T) {
 		right := map[string]json.RawMessage{"kind": quote(k.name)}
 		for j := range k.settings {
 			if set := &k.settings[j]; set.required {
-				right[set.name] = json.RawMessage(map[form]string{formText: `"x"`, formInteger: "5", formValue: "1", formTexts: `["y"]`}[set.form])
+				right[set.name] = json.RawMessage(map[form]string{formText: `"x"`, formInteger: "5", formValue: "1",
+					formTexts: `["y"]`}[set.form])
 				if set.form == formChoice {
 					right[set.name] = quote(set.choices[0])
 				}
@@ -118,7 +123,9 @@ func TestSchemaAndParserAgree(t *testing.T) {
 	if taken < 2000 || refused < 2000 {
 		t.Errorf("%d documents were taken and %d refused: too few of a sort", taken, refused)
 	}
-	for _, document := range []string{`{}`, `null`, `[]`, `5`, `{"faults":{}}`, `{"faults":[]}`, `{"faults":{"":{"kind":"exec.io"}}}`, `{"faults":{"a":null}}`, `{"faults":{"a":{}}}`, `{"fault":{}}`, `{"faults":{"a":{"kind":"conflict.pair"}}}`} {
+	for _, document := range []string{`{}`, `null`, `[]`, `5`, `{"faults":{}}`, `{"faults":[]}`,
+		`{"faults":{"":{"kind":"exec.io"}}}`, `{"faults":{"a":null}}`, `{"faults":{"a":{}}}`, `{"fault":{}}`,
+		`{"faults":{"a":{"kind":"conflict.pair"}}}`} {
 		if agree(t, s, []byte(document)) {
 			t.Errorf("%s is taken", document)
 		}
@@ -155,7 +162,8 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		{"faults:\n  a: {kind: spec.param-renamed, argument: x}", "f.yaml:2:3: fault a: spec.param-renamed needs `new_name`"},
 		{"faults:\n  a: {kind: exec.io, as: silence}", `f.yaml:2:26: unknown as "silence"; one of: error, result, status`},
 		{"faults:\n  a: {kind: exec.io}\n  a: {kind: exec.io}", "f.yaml:3:3:"},
-		{"faults:\n  a: {kind: exec.io, share: 2}\n  b: {kind: exec.io, per: call}", "2 mistakes in the faults file\n  f.yaml:2:29: `share` must be a number from 0 to 1\n  f.yaml:3:27: unknown per \"call\" (one of: arguments, tool)"},
+		{"faults:\n  a: {kind: exec.io, share: 2}\n  b: {kind: exec.io, per: call}",
+			"2 mistakes in the faults file\n  f.yaml:2:29: `share` must be a number from 0 to 1\n  f.yaml:3:27: unknown per \"call\" (one of: arguments, tool)"},
 		{"faults: [", "f.yaml:1:"},
 		{"", "f.yaml:1:1: the file is empty"},
 		{"faults: {a: {kind: exec.io}}\n---\nx: 1", "f.yaml:3:2: one document is expected"},
@@ -190,7 +198,8 @@ func TestPatterns(t *testing.T) {
 		pattern, name string
 		fits          bool
 	}{
-		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"a*", "ab", true}, {"*b", "ab", true}, {"a*c", "abc", true}, {"a*c", "ac", true},
+		{"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"a*", "ab", true}, {"*b", "ab", true}, {"a*c", "abc", true},
+		{"a*c", "ac", true},
 		{"a*a", "a", false}, {"*a*b*", "xaxbx", true}, {"*a*b*", "xbxa", false}, {"**", "x", true}, {"a*b*b", "ab", false},
 	} {
 		if matches(c.pattern, c.name) != c.fits {
@@ -201,14 +210,16 @@ func TestPatterns(t *testing.T) {
 
 // TestObjectsKeepTheirBytes writes objects again as they were read, but for blanks between members.
 func TestObjectsKeepTheirBytes(t *testing.T) {
-	for _, text := range []string{`{}`, `{"a":1.50,"b":"\u0041\/","a":2}`, `{"\u0061":[1, {"x" : null}],"":{}}`, "{\"a\":\"\\\\\",\"b\":\"\\\"}\"}"} {
+	for _, text := range []string{`{}`, `{"a":1.50,"b":"\u0041\/","a":2}`, `{"\u0061":[1, {"x" : null}],"":{}}`,
+		"{\"a\":\"\\\\\",\"b\":\"\\\"}\"}"} {
 		o, ok := readObject([]byte(text))
 		if !ok || string(o.encode()) != text {
 			t.Errorf("%s became %s", text, o.encode())
 		}
 	}
 	o, _ := readObject([]byte(`{"a":1,"\u0062":2}`))
-	if got := fmt.Sprintf("%s %s %s", o.get("b"), o.with("a", []byte("3")).encode(), o.renamed("b", "c").encode()); got != `2 {"a":3,"\u0062":2} {"a":1,"c":2}` {
+	if got := fmt.Sprintf("%s %s %s", o.get("b"), o.with("a", []byte("3")).encode(),
+		o.renamed("b", "c").encode()); got != `2 {"a":3,"\u0062":2} {"a":1,"c":2}` {
 		t.Error(got)
 	}
 }

@@ -54,7 +54,8 @@ func New(o Options) (*Proxy, error) {
 		}
 		open.Rules = append(open.Rules, openRule{
 			Name: r.name, Kind: r.kind.name, Variant: r.variant(), Executed: r.boolean("executed", false),
-			Refuses: !r.harmless && (r.kind.class == classRefusal || r.kind.class == classSpecification || r.kind.name == "call.tool-missing"),
+			Refuses: !r.harmless && (r.kind.class == classRefusal || r.kind.class == classSpecification ||
+				r.kind.name == "call.tool-missing"),
 		})
 	}
 	p.t.add(&line{Open: open})

@@ -52,7 +52,8 @@ var booked atomic.Int64
 // newServer is a server with a tool of every sort that faults tell apart.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "forecast", Description: "The weather of a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+	mcp.AddTool(s, &mcp.Tool{Name: "forecast", Description: "The weather of a city.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, measured, error) {
 			return nil, measured{Readings: []map[string]any{
 				{"city": in.City, "day": 1, "degrees": 21.5, "wind": nil},
@@ -61,11 +62,14 @@ func newServer() *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "say", Description: "Says something."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "first " + in.City + "\nsecond\nthird"}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "first " + in.City + "\nsecond\nthird"}}},
+				nil, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false}},
+	mcp.AddTool(s, &mcp.Tool{Name: "book", Description: "Books a city.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false}},
 		func(_ context.Context, _ *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(`{"booked":%q,"number":%d}`, in.City, booked.Add(1))}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(`{"booked":%q,"number":%d}`,
+				in.City, booked.Add(1))}}}, nil, nil
 		})
 	return s
 }

@@ -427,7 +427,9 @@ func (w *replayWire) response(r *http.Request, status int, kind string, body []b
 		header.Set("Content-Type", kind)
 	}
 	return &http.Response{
-		Status: strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status)), StatusCode: status, Proto: "HTTP/1.1",
-		ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+		Status: strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status)), StatusCode: status,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Request: r,
 	}
 }

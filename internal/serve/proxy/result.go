@@ -33,7 +33,8 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 		}
 		return
 	}
-	if _, known := s.results[c.key]; c.key != "" && !known && len(s.results) < maxKept && len(m.fields.get("result")) <= maxKeptSize {
+	if _, known := s.results[c.key]; c.key != "" && !known && len(s.results) < maxKept &&
+		len(m.fields.get("result")) <= maxKeptSize {
 		s.results[c.key] = append(json.RawMessage(nil), m.fields.get("result")...)
 	}
 	for _, k := range c.results {
@@ -69,7 +70,8 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 func (s *session) change(r *rule, c *call, result object) (fresh object, changed bool, why string) {
 	switch {
 	case r.kind.name == "out.null":
-		return result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`)), true, ""
+		return result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`)), true,
+			""
 	case r.kind.name == "conflict.stale":
 		return s.stale(c, result)
 	case r.harmless:
@@ -174,7 +176,8 @@ func (s *session) companion(t *turn, id, asked string, params object) bool {
 	if v, err := task.DecodeValue(params.get("arguments")); err == nil && v != nil {
 		step.Arguments, _ = v.(map[string]any)
 	}
-	l := &line{Session: s.number, Call: &called{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))), Added: true}}
+	l := &line{Session: s.number, Call: &called{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))),
+		Added: true}}
 	s.calls++
 	l.Call.Number, l.Call.Attempt = s.calls, s.count(asked)
 	s.t.add(l)

@@ -25,7 +25,8 @@ func Schema() ([]byte, error) {
 			"anyOf": []any{
 				reference("count"),
 				map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": reference("count")},
-				closed(map[string]any{"from": reference("count"), "count": reference("count"), "every": reference("count")}, nil, 1),
+				closed(map[string]any{"from": reference("count"), "count": reference("count"), "every": reference("count")}, nil,
+					1),
 			},
 		},
 		"where": map[string]any{
@@ -35,7 +36,8 @@ func Schema() ([]byte, error) {
 				map[string]any{"type": []string{"string", "number", "boolean", "null"}},
 				closed(map[string]any{"like": reference("name")}, []string{"like"}, 1),
 				closed(map[string]any{"present": map[string]any{"type": "boolean"}}, []string{"present"}, 1),
-				closed(map[string]any{"above": map[string]any{"type": "number"}, "below": map[string]any{"type": "number"}}, nil, 1),
+				closed(map[string]any{"above": map[string]any{"type": "number"}, "below": map[string]any{"type": "number"}}, nil,
+					1),
 			}},
 		},
 	}
@@ -44,13 +46,15 @@ func Schema() ([]byte, error) {
 		k := &kinds[i]
 		definitions[k.name] = k.schema()
 		cases = append(cases, map[string]any{
-			"if":   map[string]any{"properties": map[string]any{"kind": map[string]any{"const": k.name}}, "required": []string{"kind"}},
+			"if": map[string]any{"properties": map[string]any{"kind": map[string]any{"const": k.name}},
+				"required": []string{"kind"}},
 			"then": reference(k.name),
 		})
 	}
 	root := closed(map[string]any{
-		"seed":   describe(integerSchema(0, maxSeed), "What shares are drawn by: 0 where nothing is said."),
-		"writes": describe(reference("names"), "Tools whose calls change something. Of the others the server's annotations count."),
+		"seed": describe(integerSchema(0, maxSeed), "What shares are drawn by: 0 where nothing is said."),
+		"writes": describe(reference("names"),
+			"Tools whose calls change something. Of the others the server's annotations count."),
 		"faults": map[string]any{
 			"description": "Faults by their names, in the order in which they apply.",
 			"type":        "object", "minProperties": 1, "maxProperties": maxRules,
@@ -83,7 +87,8 @@ func (k *kind) schema() map[string]any {
 			"description": "The share of the calls that are struck, drawn by seed, fault, tool and number of the call."},
 		"per": map[string]any{"enum": []string{"tool", "arguments"},
 			"description": "What calls are numbered by in a session: the tool alone, or the tool and its arguments."},
-		"variant": map[string]any{"enum": k.variants(), "description": "The fault itself, or trouble that looks like it and is none."},
+		"variant": map[string]any{"enum": k.variants(),
+			"description": "The fault itself, or trouble that looks like it and is none."},
 	}
 	properties["calls"], properties["where"] = reference("calls"), reference("where")
 	if k.timed() {
@@ -91,7 +96,8 @@ func (k *kind) schema() map[string]any {
 		if k.once {
 			otherwise = "1"
 		}
-		properties["times"] = describe(reference("count"), "How often it strikes a tool in a session, at most: "+otherwise+" where nothing is said.")
+		properties["times"] = describe(reference("count"),
+			"How often it strikes a tool in a session, at most: "+otherwise+" where nothing is said.")
 	}
 	known := k.known()
 	maps.DeleteFunc(properties, func(name string, _ any) bool { return !slices.Contains(known, name) })

@@ -269,7 +269,8 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	c.number, c.attempt, c.attemptArguments = s.calls, s.count(tool), s.count(tool+"\x00"+c.digest)
 	e.call = c
 	l := &line{Session: s.number, Call: &called{
-		Tool: tool, Arguments: c.digest, Attempt: c.attempt, Number: c.number, Strict: strict, Writes: s.writes(tool), Reached: true,
+		Tool: tool, Arguments: c.digest, Attempt: c.attempt, Number: c.number, Strict: strict, Writes: s.writes(tool),
+		Reached: true,
 	}}
 	var active []*rule
 	for _, r := range s.f.rules {
@@ -388,7 +389,8 @@ func (s *session) spend(r *rule, tool string) bool {
 }
 
 func (s *session) strike(r *rule, call int, tool string, detail json.RawMessage) *strike {
-	return &strike{rule: r, line: s.t.add(&line{Session: s.number, Strike: &struck{Rule: r.name, Call: call, Tool: tool, Detail: detail}})}
+	return &strike{rule: r, line: s.t.add(&line{Session: s.number, Strike: &struck{Rule: r.name, Call: call, Tool: tool,
+		Detail: detail}})}
 }
 
 func (s *session) miss(k *strike, why string) {
@@ -446,7 +448,8 @@ func (s *session) newRefusal(r *rule, c *call) *refusal {
 			seconds = "second"
 		}
 		f.code = condition.CodeRateLimit
-		f.message = "Too many calls: the quota of this tool is spent. Call it again in " + strconv.Itoa(f.retryAfter) + " " + seconds + " at the earliest."
+		f.message = "Too many calls: the quota of this tool is spent. Call it again in " + strconv.Itoa(f.retryAfter) + " " +
+			seconds + " at the earliest."
 		return f
 	case "exec.first-tried":
 		r = &rule{name: r.name, kind: findKind("exec.unavailable")}
@@ -589,7 +592,10 @@ func (s *session) expect(active []*rule, c *call) {
 			c.key = c.tool + "\x00" + c.digest
 		}
 	}
-	if c.key == "" && slices.ContainsFunc(s.f.rules, func(r *rule) bool { return r.kind.name == "conflict.stale" && r.aims(c.tool) }) {
+	if c.key == "" && slices.ContainsFunc(s.f.rules, func(r *rule) bool {
+		return r.kind.name == "conflict.stale" &&
+			r.aims(c.tool)
+	}) {
 		c.key = c.tool + "\x00" + c.digest
 	}
 }

@@ -27,7 +27,8 @@ const records = `{"content":[{"type":"text","text":"{\"rows\":[{\"name\":\"a\",\
 func play(t testing.TB, faults string) *played {
 	t.Helper()
 	p := mustProxy(t, faults, nil)
-	return &played{session: p.newSession(), t: t, p: p, reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
+	return &played{session: p.newSession(), t: t, p: p,
+		reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
 }
 
 // request sends a request and gives what the client gets.
@@ -195,16 +196,21 @@ func TestLookalikesChangeNothing(t *testing.T) {
 // TestChangedResults checks what a client reads under kinds that change results: what is not changed keeps its bytes.
 func TestChangedResults(t *testing.T) {
 	for _, c := range []struct{ rule, want string }{
-		{"spec.result-renamed, field: name, new_name: title", `{"rows":[{"title":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"title":"b","n":2,"x":"y"}]}`},
-		{"spec.result-retyped, field: n", `{"rows":[{"name":"a","n":"1234.5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}]}`},
-		{"spec.unit, field: n, factor: \"10\", sign: name", `{"rows":[{"name":"a","n_in_tenths":12345.0,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n_in_tenths":20,"x":"y"}]}`},
+		{"spec.result-renamed, field: name, new_name: title",
+			`{"rows":[{"title":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"title":"b","n":2,"x":"y"}]}`},
+		{"spec.result-retyped, field: n",
+			`{"rows":[{"name":"a","n":"1234.5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}]}`},
+		{"spec.unit, field: n, factor: \"10\", sign: name",
+			`{"rows":[{"name":"a","n_in_tenths":12345.0,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n_in_tenths":20,"x":"y"}]}`},
 		{"out.wrapped-unit, with: kg", `{"rows":[{"name":"a","n":"kg 1234.5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"kg 2","x":"y"}]}`},
-		{"out.number-format, field: n", `{"rows":[{"name":"a","n":"1.234,5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}],"locale":"de-DE"}`},
+		{"out.number-format, field: n",
+			`{"rows":[{"name":"a","n":"1.234,5","big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":"2","x":"y"}],"locale":"de-DE"}`},
 		{"out.null-sentinel", `{"rows":[{"name":"a","n":1234.5,"big":12345678901234567890,"x":"N/A","deep":{"k":[1]}},{"name":"b","n":2,"x":"y"}],"missing_values":{"x":"N/A"}}`},
 		{"out.alias, field: name", `{"rows":[{"name":"C1","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"C2","n":2,"x":"y"}],"legend":{"name":{"C1":"a","C2":"b"}}}`},
 		{"out.reordered", `{"rows":[{"name":"b","n":2,"x":"y"},{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}}],"sort_keys":[2,1]}`},
 		{"out.truncated", `{"rows":[{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}}],"page":1,"next_cursor":"c1/1"}`},
-		{"spec.result-reshaped, shape: columns", `{"columns":{"name":["a","b"],"n":[1234.5,2],"big":[12345678901234567890,null],"x":[null,"y"],"deep":[{"k":[1]},null]}}`},
+		{"spec.result-reshaped, shape: columns",
+			`{"columns":{"name":["a","b"],"n":[1234.5,2],"big":[12345678901234567890,null],"x":[null,"y"],"deep":[{"k":[1]},null]}}`},
 	} {
 		s := play(t, "faults: {it: {kind: "+c.rule+"}}")
 		var got struct {
@@ -217,7 +223,8 @@ func TestChangedResults(t *testing.T) {
 		if err := json.Unmarshal([]byte(s.call("find", `{}`)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if string(got.Result.StructuredContent) != c.want || got.Result.Content[0].Text != c.want || string(got.Result.Meta) != `{"kept":1.0}` {
+		if string(got.Result.StructuredContent) != c.want || got.Result.Content[0].Text != c.want ||
+			string(got.Result.Meta) != `{"kept":1.0}` {
 			t.Errorf("%s:\n got %s\nwant %s", c.rule, got.Result.StructuredContent, c.want)
 		}
 	}
@@ -295,7 +302,8 @@ func TestSpecificationsDrift(t *testing.T) {
 		if !strings.Contains(got, "isError") && !strings.Contains(got, "-32602") || len(s.forward) != 1 || s.notices != 1 {
 			t.Errorf("%s: the old way gave %s, with %d notices", c.kind, got, s.notices)
 		}
-		if got := s.list(); got == string(resultMessage("3", json.RawMessage(listing))) || !strings.Contains(got, `"x-extra":1`) || !strings.Contains(got, `"unknown":[1.50]`) {
+		if got := s.list(); got == string(resultMessage("3", json.RawMessage(listing))) || !strings.Contains(got,
+			`"x-extra":1`) || !strings.Contains(got, `"unknown":[1.50]`) {
 			t.Errorf("%s: the listing is %s", c.kind, got)
 		}
 		if got := s.call(c.tool, c.fresh); got != string(resultMessage("4", json.RawMessage(records))) {
@@ -389,7 +397,8 @@ func TestInterleavingChangesNothing(t *testing.T) {
 		p := mustProxy(t, faults, nil)
 		var list []*played
 		for range sessions {
-			list = append(list, &played{session: p.newSession(), t: t, p: p, reply: func(*message) json.RawMessage { return json.RawMessage(records) }})
+			list = append(list, &played{session: p.newSession(), t: t, p: p,
+				reply: func(*message) json.RawMessage { return json.RawMessage(records) }})
 		}
 		counts := map[string]int{}
 		for _, tool := range order {
@@ -481,7 +490,8 @@ func TestFailuresNameTheirCondition(t *testing.T) {
 		for tool := range strings.FieldsSeq(c.calls) {
 			s.call(tool, `{}`)
 		}
-		if got := s.p.Verdict().Failures([]string{c.condition}); len(got) == 0 || !strings.HasPrefix(got[0], c.condition+": ") {
+		if got := s.p.Verdict().Failures([]string{c.condition}); len(got) == 0 || !strings.HasPrefix(got[0],
+			c.condition+": ") {
 			t.Errorf("%s: %v", c.condition, got)
 		}
 		if got := clean.p.Verdict().Failures(Conditions); got != nil {

@@ -51,7 +51,9 @@ faults:
 					time.Sleep(time.Duration(r.IntN(2_000)) * time.Millisecond)
 				}
 				tool := []string{"one", "two", "three"}[i%3]
-				if _, err := fmt.Fprintf(toProxy, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"n":%d}}}`+"\n", i, tool, i); err != nil {
+				if _, err := fmt.Fprintf(toProxy,
+					`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{"n":%d}}}`+"\n", i, tool,
+					i); err != nil {
 					t.Fatal(err)
 				}
 			}

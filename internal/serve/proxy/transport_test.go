@@ -67,7 +67,8 @@ func FuzzStdioIsTransparent(f *testing.F) {
 		"", "\n", "\r\n\r\n", "{", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`,
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
 		"[1, 2]\nnull\n\"x\"\n", "\xff\xfe\n", `{"id":1,"id":2,"method":"a","method":"tools/list"}` + "\n",
-		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n", strings.Repeat("x", 300) + "\n{}",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n", strings.Repeat("x", 300) +
+			"\n{}",
 		`{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{"messages":[]}}` + "\r\n",
 	} {
 		f.Add([]byte(s))
@@ -83,7 +84,8 @@ func FuzzStdioIsTransparent(f *testing.F) {
 
 // TestGiantMessagesPassUnread sends a message of 3 MiB under a limit of 1 MiB.
 func TestGiantMessagesPassUnread(t *testing.T) {
-	giant := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"t":"` + strings.Repeat("y", 3<<20) + "\"}}}\n{\"id\":2}\n")
+	giant := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"t":"` +
+		strings.Repeat("y", 3<<20) + "\"}}}\n{\"id\":2}\n")
 	if got := through(t, "faults: {a: {kind: exec.timeout}}", 1<<20, giant); !bytes.Equal(got, giant) {
 		t.Errorf("%d bytes came back as %d", len(giant), len(got))
 	}
@@ -110,12 +112,16 @@ func FuzzMessages(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":` + listing + "}\n" +
 			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"find_v2","arguments":{"query":["x"],"scope":"all"}}}` + "\n" +
 			`{"jsonrpc":"2.0","id":2,"result":` + records + "}\n",
-		`{"id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" + `{"id":1,"result":{"content":[{"type":"text","text":"[[1],{}]"}]}}`,
-		`{"id":1,"method":"tools/call","params":{"name":"a","arguments":[]}}` + "\n" + `[{"id":1,"result":{"structuredContent":{"a":[{}]}}}]`,
-		`[{"id":1,"method":"tools/call","params":{"name":"a","arguments":null}}]` + "\n" + `{"id":1,"result":{"content":null}}`,
+		`{"id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" +
+			`{"id":1,"result":{"content":[{"type":"text","text":"[[1],{}]"}]}}`,
+		`{"id":1,"method":"tools/call","params":{"name":"a","arguments":[]}}` + "\n" +
+			`[{"id":1,"result":{"structuredContent":{"a":[{}]}}}]`,
+		`[{"id":1,"method":"tools/call","params":{"name":"a","arguments":null}}]` + "\n" +
+			`{"id":1,"result":{"content":null}}`,
 		`{"id":"x","method":"tools/call","params":{"name":"next_page","arguments":{"cursor":"c1/1"}}}`,
 		`{"id":1,"method":"initialize"}` + "\n" + `{"id":1,"result":{"capabilities":{"tools":{}}}}`,
-		`{"id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" + `{"id":1,"result":{"content":[{"type":"text","text":"{\"a\":1e999,\"b\":\"\\ud800\"}"}]}}`,
+		`{"id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" +
+			`{"id":1,"result":{"content":[{"type":"text","text":"{\"a\":1e999,\"b\":\"\\ud800\"}"}]}}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -223,17 +229,23 @@ func TestHTTPIsTransparent(t *testing.T) {
 	}
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 	cases := [][]string{
-		{"POST", "/mcp", list, "X-Answer", "Content-Type=application/json", "Mcp-Session-Id", "s 1", "MCP-Protocol-Version", "2025-11-25"},
+		{"POST", "/mcp", list, "X-Answer", "Content-Type=application/json", "Mcp-Session-Id", "s 1", "MCP-Protocol-Version",
+			"2025-11-25"},
 		{"POST", "/mcp?a=b", "{", "X-Answer", "Content-Type=application/json; charset=utf-8", "X-Status", "400"},
-		{"POST", "/mcp", "x\n\n", "X-Answer", "Content-Type=text/event-stream", "X-Body", "event: message\nid: 7\nretry: 5\ndata: "},
-		{"POST", "/mcp", list, "X-Answer", "Content-Type=text/event-stream", "X-Body", ": comment\r\n\r\nid: 1\ndata:\n\nevent: strange\ndata: {\"a\":\ndata: 1}\n\ndata: half"},
-		{"POST", "/mcp", list, "X-Status", "401", "X-Answer", "Www-Authenticate=Bearer realm=x;Content-Type=text/plain", "Authorization", "Bearer secret"},
+		{"POST", "/mcp", "x\n\n", "X-Answer", "Content-Type=text/event-stream", "X-Body",
+			"event: message\nid: 7\nretry: 5\ndata: "},
+		{"POST", "/mcp", list, "X-Answer", "Content-Type=text/event-stream", "X-Body",
+			": comment\r\n\r\nid: 1\ndata:\n\nevent: strange\ndata: {\"a\":\ndata: 1}\n\ndata: half"},
+		{"POST", "/mcp", list, "X-Status", "401", "X-Answer", "Www-Authenticate=Bearer realm=x;Content-Type=text/plain",
+			"Authorization", "Bearer secret"},
 		{"POST", "/mcp", list, "X-Status", "202"},
-		{"GET", "/mcp", "", "Last-Event-ID", "9", "Accept", "text/event-stream", "X-Answer", "Content-Type=text/event-stream", "X-Body", "id: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"},
+		{"GET", "/mcp", "", "Last-Event-ID", "9", "Accept", "text/event-stream", "X-Answer", "Content-Type=text/event-stream",
+			"X-Body", "id: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"},
 		{"GET", "/mcp", "", "X-Status", "405", "X-Answer", "Allow=POST"},
 		{"DELETE", "/mcp", "", "Mcp-Session-Id", "s 1", "X-Status", "204"},
 		{"OPTIONS", "/mcp", "", "Origin", "http://localhost:5", "X-Answer", "Access-Control-Allow-Origin=*"},
-		{"GET", "/.well-known/oauth-protected-resource/mcp?x=1", "", "X-Answer", "Content-Type=application/json", "X-Body", "{}"},
+		{"GET", "/.well-known/oauth-protected-resource/mcp?x=1", "", "X-Answer", "Content-Type=application/json", "X-Body",
+			"{}"},
 		{"POST", "/token", "grant=1", "X-Answer", "Content-Type=application/json"},
 		{"PUT", "/mcp", "anything", "X-Status", "500"},
 	}
@@ -310,7 +322,8 @@ func TestFailuresSpeakHTTP(t *testing.T) {
 			t.Errorf("%s: %v", c.rule, err)
 		case err == nil:
 			body, _ := io.ReadAll(response.Body)
-			if response.StatusCode != c.status || response.Header.Get("Retry-After") != c.retryAfter || !strings.Contains(string(body), c.body) {
+			if response.StatusCode != c.status || response.Header.Get("Retry-After") != c.retryAfter ||
+				!strings.Contains(string(body), c.body) {
 				t.Errorf("%s gave %s %q %s", c.rule, response.Status, response.Header.Get("Retry-After"), body)
 			}
 			_ = response.Body.Close()
@@ -355,8 +368,10 @@ func TestABrokenConnectionEndsTheSession(t *testing.T) {
 func TestClientsOfTheSDK(t *testing.T) {
 	server := func() *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-		mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, in cityInput) (*mcp.CallToolResult, any, error) {
-			if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1}); err != nil {
+		mcp.AddTool(s, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest,
+			in cityInput) (*mcp.CallToolResult, any, error) {
+			if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(),
+				Progress: 1}); err != nil {
 				return nil, nil, err
 			}
 			e, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "which city?", RequestedSchema: map[string]any{
@@ -369,7 +384,8 @@ func TestClientsOfTheSDK(t *testing.T) {
 			if err != nil {
 				return nil, nil, err
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(in.City, e.Content["city"], len(roots.Roots))}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(in.City, e.Content["city"],
+				len(roots.Roots))}}}, nil, nil
 		})
 		s.AddPrompt(&mcp.Prompt{Name: "p"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Description: "d"}, nil
@@ -384,7 +400,10 @@ func TestClientsOfTheSDK(t *testing.T) {
 			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"city": "Rome"}}, nil
 			},
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress <- r.Params.Progress },
+			ProgressNotificationHandler: func(_ context.Context,
+				r *mcp.ProgressNotificationClientRequest) {
+				progress <- r.Params.Progress
+			},
 		})
 		client.AddRoots(&mcp.Root{URI: "file:///x"}) //nolint:staticcheck // servers may still ask
 		session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
@@ -417,7 +436,8 @@ func TestClientsOfTheSDK(t *testing.T) {
 	if want != "ParisRome11d" {
 		t.Fatalf("without a proxy: %s", want)
 	}
-	if got := talk(t, &mcp.StreamableClientTransport{Endpoint: front(t, mustProxy(t, elsewhere, nil), behind.URL)}); got != want {
+	if got := talk(t, &mcp.StreamableClientTransport{Endpoint: front(t, mustProxy(t, elsewhere, nil),
+		behind.URL)}); got != want {
 		t.Errorf("over HTTP: %s", got)
 	}
 	target, _ := ParseTarget(behind.URL)
@@ -478,7 +498,8 @@ func TestChildrenGoWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil && syscall.Kill(pid, 0) != nil || strings.Contains(string(stat), ") Z ") {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil && syscall.Kill(pid, 0) != nil ||
+			strings.Contains(string(stat), ") Z ") {
 			return
 		}
 		runtime.Gosched()
@@ -649,7 +670,8 @@ type wired struct {
 
 func (w wired) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(bytes.NewReader(w.body)), ContentLength: -1,
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {w.kind}}, Body: io.NopCloser(bytes.NewReader(w.body)),
+		ContentLength: -1,
 	}, nil
 }
 
@@ -657,8 +679,10 @@ func (w wired) RoundTrip(*http.Request) (*http.Response, error) {
 // broken, short or over the limit: they reach the client as they were. Under faults nothing crashes.
 func FuzzHTTPIsTransparent(f *testing.F) {
 	for _, s := range []string{
-		"", "{}", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" + records + "}\n\n",
-		": c\n\nid: 4\r\nevent: x\r\ndata\r\ndata:\r\n\r\n", "data: a\ndata: b\n\ndata: half", "[" + resultString + "," + resultString + "]",
+		"", "{}", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" +
+			records + "}\n\n",
+		": c\n\nid: 4\r\nevent: x\r\ndata\r\ndata:\r\n\r\n", "data: a\ndata: b\n\ndata: half", "[" + resultString + "," +
+			resultString + "]",
 		"retry: 1\nid:\n\n\n\n", "data: " + strings.Repeat("z", 200) + "\n\nid: 1\ndata: 2\n\n",
 	} {
 		f.Add([]byte(callFind), []byte(s))

@@ -30,7 +30,8 @@ const (
 )
 
 // Conditions lists what `--fail-on` knows.
-var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm", "not-recovered", "unmatched"}
+var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm",
+	"not-recovered", "unmatched"}
 
 // Verdict says what a run of a proxy did and what came of it. Times stand in it for information: nothing else depends
 // on them.
@@ -151,7 +152,8 @@ func judge(lines []line) *Verdict {
 		if l.Strike == nil {
 			continue
 		}
-		k := StrikeVerdict{Session: l.Session, Fault: l.Strike.Rule, Tool: l.Strike.Tool, Detail: l.Strike.Detail, Why: missing[l.Number]}
+		k := StrikeVerdict{Session: l.Session, Fault: l.Strike.Rule, Tool: l.Strike.Tool, Detail: l.Strike.Detail,
+			Why: missing[l.Number]}
 		var c *called
 		if struck := at[l.Strike.Call]; struck != nil && struck.Call != nil {
 			c, k.Attempt = struck.Call, struck.Call.Attempt
@@ -298,7 +300,8 @@ func (k *StrikeVerdict) String() string {
 	}
 	s := fmt.Sprintf("%s: %s landed; the client %s", where, k.Fault, map[string]string{
 		DidRetry: "retried", DidRepeat: "repeated a call that changes something", DidAdapt: "called it in another way",
-		DidSwitch: "switched to another tool", DidCancel: "cancelled the call", DidGiveUp: "gave up", DidIgnore: "did nothing about it",
+		DidSwitch: "switched to another tool", DidCancel: "cancelled the call", DidGiveUp: "gave up",
+		DidIgnore:  "did nothing about it",
 		DidCarryOn: "carried on, as is right", DidListOnly: "made no call",
 	}[k.Did])
 	if k.Recovered {

@@ -98,7 +98,8 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 			notAllowed(w, allowed...)
 			return
 		}
-		writeProblem(w, &problem{Status: http.StatusNotFound, Code: RefusedUnknown, Detail: "There is no such address; see /openapi.json."})
+		writeProblem(w, &problem{Status: http.StatusNotFound, Code: RefusedUnknown,
+			Detail: "There is no such address; see /openapi.json."})
 	})
 	return a.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Most requests are calls of endpoints: the router takes longer to find them than they take.
@@ -127,7 +128,8 @@ func otherMethods(mux *http.ServeMux, r *http.Request) []string {
 func notAllowed(w http.ResponseWriter, allowed ...string) {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Detail: "This address takes " + list + "."})
+	writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Detail: "This address takes " + list +
+		"."})
 }
 
 // episode finds the episode of an address, or answers that there is none.
@@ -248,7 +250,8 @@ func (a *api) listInstances(w http.ResponseWriter, r *http.Request) {
 	}{Instances: []instanceInfo{}}
 	for _, in := range all {
 		t := a.core.Task(in)
-		if t == nil || q.Get("style") != "" && t.Style != q.Get("style") || q.Get("split") != "" && t.Split != q.Get("split") {
+		if t == nil || q.Get("style") != "" && t.Style != q.Get("style") || q.Get("split") != "" &&
+			t.Split != q.Get("split") {
 			continue
 		}
 		if len(out.Instances) == limit {
@@ -519,7 +522,8 @@ func writeObservation(w http.ResponseWriter, o *task.Observation) {
 }
 
 // act takes a step of one action and gives its observation; an error is answered as HTTP says it, and ok is then false.
-func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action task.Action) (o *task.Observation, ok bool) {
+func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action task.Action) (o *task.Observation,
+	ok bool) {
 	act := Act{Turn: task.Turn{Actions: []task.Action{action}}, Key: r.Header.Get(headerKey), Patient: true}
 	if act.Key != "" && r.Method == http.MethodGet { // what a query means is a matter of what the client was told last
 		act.Said = r.URL.RequestURI() + "\n" + action.Label

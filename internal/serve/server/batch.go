@@ -118,7 +118,8 @@ func (b *Batch) enter(ctx context.Context) (leave func(), err error) {
 func (b *Batch) begin(at *seat) (*task.View, error) {
 	s := b.episodes
 	h := transcript.Header{
-		Format: transcript.Format, Suite: s.config.Suite.Manifest.Digest, Instance: at.instance.ID, Task: at.instance.Task, Agent: "batch",
+		Format: transcript.Format, Suite: s.config.Suite.Manifest.Digest, Instance: at.instance.ID, Task: at.instance.Task,
+		Agent: "batch",
 	}
 	env, err := s.environmentOf(s.training, at.instance, episode.Seat{Header: h, Budget: b.budget})
 	if err != nil {

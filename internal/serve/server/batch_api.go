@@ -102,7 +102,8 @@ func batchViewOf(v *task.View, withTools bool) *batchView {
 		return nil
 	}
 	out := &batchView{
-		Messages: v.Messages, Evidence: v.Evidence, Hint: v.Hint, Starts: startsOf(v), Questions: v.Questions, Budget: v.Budget,
+		Messages: v.Messages, Evidence: v.Evidence, Hint: v.Hint, Starts: startsOf(v), Questions: v.Questions,
+		Budget: v.Budget,
 	}
 	if withTools {
 		for _, t := range v.Tools {

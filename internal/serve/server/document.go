@@ -20,7 +20,8 @@ func (a *api) serveDocuments(mux *http.ServeMux) {
 		send(w, http.StatusOK, documentText)
 	})
 	page := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Seatrial", SwaggerJSON: "/openapi.json", BasePath: "/docs/", SettingsUI: map[string]string{"validatorUrl": "null"},
+		Title: "Seatrial", SwaggerJSON: "/openapi.json", BasePath: "/docs/",
+		SettingsUI: map[string]string{"validatorUrl": "null"},
 	})
 	mux.HandleFunc("GET /docs/", func(w http.ResponseWriter, r *http.Request) {
 		// Whatever the page is made of: nothing of it comes from anywhere else.

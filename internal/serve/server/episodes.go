@@ -166,7 +166,8 @@ func (s *Episodes) Open(ctx context.Context, r Request) (e *Episode, created boo
 // check refuses what cannot be asked for, and completes the request.
 func (s *Episodes) check(r *Request) *Refusal {
 	r.Agent, r.Protocol = cmp.Or(r.Agent, "client"), cmp.Or(r.Protocol, "http")
-	for _, n := range []struct{ what, name string }{{"agent", r.Agent}, {"protocol", r.Protocol}, {"idempotency key", r.Key}} {
+	for _, n := range []struct{ what, name string }{{"agent", r.Agent}, {"protocol", r.Protocol},
+		{"idempotency key", r.Key}} {
 		if len(n.name) > maxName || strings.ContainsFunc(n.name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 			return refuse(RefusedBad, "The name of the %s is too long, or has control characters.", n.what)
 		}
@@ -196,7 +197,8 @@ func (s *Episodes) creation(r *Request) (c *creation, first bool, err error) {
 	if r.Trial != nil {
 		trial = fmt.Sprint(*r.Trial)
 	}
-	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %v %s", r.Instance, r.Agent, r.Protocol, r.Hints, r.Budget, r.Scale, trial))
+	digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %v %v %s", r.Instance, r.Agent, r.Protocol, r.Hints, r.Budget,
+		r.Scale, trial))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c = s.keys[r.Key]; c != nil {
@@ -225,7 +227,8 @@ func (s *Episodes) make(r *Request) (*Episode, error) {
 		Agent: r.Agent, Protocol: r.Protocol, Arm: arm.String(),
 	}
 	e := &Episode{
-		episodes: s, position: position, instance: in, turn: make(chan struct{}, 1), keys: map[string]*kept{}, ended: make(chan struct{}),
+		episodes: s, position: position, instance: in, turn: make(chan struct{}, 1), keys: map[string]*kept{},
+		ended:     make(chan struct{}),
 		forgotten: make(chan struct{}),
 	}
 	e.turn <- struct{}{} // nobody acts before it is made

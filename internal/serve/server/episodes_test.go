@@ -245,7 +245,8 @@ func TestTimeEndsEpisodes(t *testing.T) {
 		t.Errorf("a request to a closed server: %v", err)
 	}
 	ends, err := store.Ends(ctx)
-	if err != nil || ends[transcript.EndBudget] != 2 || ends[transcript.EndSilent] != 1 || ends[transcript.EndInterrupted] != 1 {
+	if err != nil || ends[transcript.EndBudget] != 2 || ends[transcript.EndSilent] != 1 ||
+		ends[transcript.EndInterrupted] != 1 {
 		t.Errorf("the store holds %v, %v", ends, err)
 	}
 	if err := store.Close(); err != nil {
@@ -271,7 +272,8 @@ func TestTrials(t *testing.T) {
 		}
 	}
 	one := 1
-	if _, _, err := first.Open(ctx, server.Request{Instance: in.ID, Trial: &one}); reasonOf(err) != server.RefusedConflict {
+	if _, _, err := first.Open(ctx, server.Request{Instance: in.ID,
+		Trial: &one}); reasonOf(err) != server.RefusedConflict {
 		t.Errorf("a trial a second time: %v", err)
 	}
 	if err := first.Close(ctx); err != nil {

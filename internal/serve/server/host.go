@@ -14,7 +14,8 @@ import (
 // transcript. The error is a [Refusal].
 func (s *Episodes) Host(in *suite.Instance, h transcript.Header, env *environment.Environment) (*Episode, error) {
 	e := &Episode{
-		episodes: s, position: s.instances[in.ID], instance: in, hosted: true, header: h, Handle: s.handle(h.ID), env: env, view: env.View(),
+		episodes: s, position: s.instances[in.ID], instance: in, hosted: true, header: h, Handle: s.handle(h.ID), env: env,
+		view: env.View(),
 		turn: make(chan struct{}, 1), keys: map[string]*kept{}, ended: make(chan struct{}), forgotten: make(chan struct{}),
 	}
 	e.started = s.now()

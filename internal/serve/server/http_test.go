@@ -192,7 +192,8 @@ func (s *site) act(e *server.Episode, m made, a *task.Action, failed map[string]
 	case task.ActionAsk:
 		status, data, h = s.do(http.MethodPost, m.URL+"/ask", fmt.Sprintf(`{"question":%q}`, a.Text))
 	case task.ActionJudge:
-		status, data, h = s.do(http.MethodPost, m.URL+"/judge", fmt.Sprintf(`{"feasible":%s,"explanation":%q}`, a.Answer, a.Text))
+		status, data, h = s.do(http.MethodPost, m.URL+"/judge", fmt.Sprintf(`{"feasible":%s,"explanation":%q}`, a.Answer,
+			a.Text))
 	default:
 		s.tb.Fatalf("no request does %q", a.Kind)
 	}
@@ -200,7 +201,8 @@ func (s *site) act(e *server.Episode, m made, a *task.Action, failed map[string]
 	switch {
 	case status == 0:
 		failed["broken"]++
-		o.Error = &task.ToolError{Code: condition.CodeConnection, Message: "The connection was closed before the tool answered."}
+		o.Error = &task.ToolError{Code: condition.CodeConnection,
+			Message: "The connection was closed before the tool answered."}
 	case status != http.StatusOK:
 		failed[fmt.Sprint(status)]++
 		var p struct{ Code, Detail, Label, Note, Hint string }
@@ -297,13 +299,15 @@ func goldStaysOut(t *testing.T, faulted bool) {
 			t.Fatalf("%s: %v, %s", in.ID, err, data)
 		}
 		for _, path := range []string{
-			"", "/grade", "/rest/openapi.json", "/rest/v1/none", "/rest/../../../v1/episodes", "/tools?after=none", "/tools?limit=-1", "/none",
+			"", "/grade", "/rest/openapi.json", "/rest/v1/none", "/rest/../../../v1/episodes", "/tools?after=none",
+			"/tools?limit=-1", "/none",
 			"/rest/..%2f..%2fdatabases", "/steps", "/../../tasks.jsonl", "/tools/%00",
 		} {
 			site.do(http.MethodGet, m.URL+path, "")
 			site.do(http.MethodPost, m.URL+path, `{"instance": 1, "unknown": []}`)
 		}
-		for _, path := range []string{"/docs/", "/docs/swagger-ui.css", "/openapi.json", "/", "/docs/../tasks.jsonl", "/suite.json", "/tools/rest.jsonl"} {
+		for _, path := range []string{"/docs/", "/docs/swagger-ui.css", "/openapi.json", "/", "/docs/../tasks.jsonl",
+			"/suite.json", "/tools/rest.jsonl"} {
 			site.do(http.MethodGet, path, "")
 		}
 		for _, tool := range tools.Tools[:min(5, len(tools.Tools))] {
@@ -317,7 +321,8 @@ func goldStaysOut(t *testing.T, faulted bool) {
 		}
 		site.probeMCP(m)
 		site.do(http.MethodPost, m.URL+"/ask", `{"question": "What is the answer?"}`)
-		site.do(http.MethodPost, m.URL+"/steps", `{"actions": [{"kind": "call", "tool": "gold"}, {"kind": "reveal"}, {"kind": "answer", "answer": "$gold$"}]}`)
+		site.do(http.MethodPost, m.URL+"/steps",
+			`{"actions": [{"kind": "call", "tool": "gold"}, {"kind": "reveal"}, {"kind": "answer", "answer": "$gold$"}]}`)
 		site.do(http.MethodPost, m.URL+"/answer", `{"answer": [{"a": "wrong"}]}`)
 		site.probeMCP(m) // after the end too
 		site.probeBatch(in.ID, tools.Tools[0].Name)
@@ -363,10 +368,12 @@ func (s *site) probeBatch(instance, tool string) {
 	}
 	s.do(http.MethodPost, b.URL+"/reset", `{}`)
 	for _, actions := range []string{
-		fmt.Sprintf(`[{"kind":"call","tool":%q,"arguments":{}}]`, tool), `[{"kind":"call","tool":"none","arguments":{"a":"$gold$"}}]`, `[]`,
+		fmt.Sprintf(`[{"kind":"call","tool":%q,"arguments":{}}]`, tool),
+		`[{"kind":"call","tool":"none","arguments":{"a":"$gold$"}}]`, `[]`,
 		`[{"kind":"reveal"}]`, `[{"kind":"answer","answer":"wrong"}]`,
 	} {
-		status, data, _ := s.do(http.MethodPost, b.URL+"/steps", `{"turns":[{"actions":`+actions+`},{"actions":`+actions+`}]}`)
+		status, data, _ := s.do(http.MethodPost, b.URL+"/steps",
+			`{"turns":[{"actions":`+actions+`},{"actions":`+actions+`}]}`)
 		if status != http.StatusOK {
 			s.tb.Errorf("a step of a batch: %d %s", status, data)
 		}
@@ -433,7 +440,8 @@ func TestOtherMethods(t *testing.T) {
 			t.Errorf("%s %s: %d, allowed are %q: %s", c.method, c.path, status, header.Get("Allow"), data)
 		}
 	}
-	if _, data, _ := s.do(http.MethodGet, a.URL+"/rest/anything", ""); !strings.Contains(string(data), `"label":"call_1"`) {
+	if _, data, _ := s.do(http.MethodGet, a.URL+"/rest/anything", ""); !strings.Contains(string(data),
+		`"label":"call_1"`) {
 		t.Errorf("the first call is %s", data)
 	}
 }
@@ -458,7 +466,8 @@ func TestOtherHostsAndOrigins(t *testing.T) {
 			t.Errorf("%v: %d, want %d: %s", c.headers, status, c.status, data)
 		}
 	}
-	if status, _, _ := s.do(http.MethodPost, "/v1/episodes", strings.Repeat(" ", 200)); status != http.StatusRequestEntityTooLarge {
+	if status, _, _ := s.do(http.MethodPost, "/v1/episodes",
+		strings.Repeat(" ", 200)); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a long body: %d", status)
 	}
 }
@@ -659,7 +668,8 @@ func FuzzAPI(f *testing.F) {
 	prefix := "/v1/episodes/" + one.Handle
 	for _, r := range server.Routes() {
 		method, path, _ := strings.Cut(r, " ")
-		f.Add(method, strings.NewReplacer("{episode}", one.Handle, "{tool}", one.View().Tools[0].Name, "{path...}", "v1/x").Replace(path), `{}`, "")
+		f.Add(method, strings.NewReplacer("{episode}", one.Handle, "{tool}", one.View().Tools[0].Name, "{path...}",
+			"v1/x").Replace(path), `{}`, "")
 	}
 	f.Add("POST", "/v1/episodes", fmt.Sprintf(`{"instance":%q}`, in), "key")
 	f.Add("GET", prefix+"/rest"+one.View().Tools[0].Path+"?a=1&b=%22x%22", "", "k")
@@ -696,7 +706,8 @@ func FuzzAPI(f *testing.F) {
 		if n := runtime.NumGoroutine(); n > goroutines+8 {
 			t.Fatalf("%s %s left %d goroutines", method, target, n-goroutines)
 		}
-		if strings.HasPrefix(w.Header().Get("Content-Type"), "application/") && strings.Contains(w.Header().Get("Content-Type"), "json") && !json.Valid(w.Body.Bytes()) {
+		if strings.HasPrefix(w.Header().Get("Content-Type"), "application/") &&
+			strings.Contains(w.Header().Get("Content-Type"), "json") && !json.Valid(w.Body.Bytes()) {
 			t.Fatalf("%s %s: no JSON: %q", method, target, w.Body)
 		}
 	})

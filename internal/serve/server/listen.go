@@ -33,7 +33,8 @@ const DefaultConnections = 4096
 func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int) error {
 	gate := newGate(connections)
 	server := &http.Server{
-		Handler: gate.watch(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		Handler: gate.watch(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime,
+		IdleTimeout:    idleTime,
 		MaxHeaderBytes: maxHeader, ConnState: gate.changed, ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, c)

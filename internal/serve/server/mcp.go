@@ -55,12 +55,14 @@ func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded
 	view := e.View()
 	s := &desk{episode: e, acts: actsFor(view), maxDelay: maxDelay, graded: graded, told: view.Tools}
 	text := instructions(view, &s.acts)
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "seatrial", Title: "Seatrial", Version: mcpVersion}, &mcp.ServerOptions{
-		Instructions: text, GetSessionID: sessionID,
-		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
-		},
-	})
+	s.server = mcp.NewServer(&mcp.Implementation{Name: "seatrial", Title: "Seatrial", Version: mcpVersion},
+		&mcp.ServerOptions{
+			Instructions: text, GetSessionID: sessionID,
+			Capabilities: &mcp.ServerCapabilities{
+				Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
+				Resources: &mcp.ResourceCapabilities{},
+			},
+		})
 	s.server.AddPrompt(&mcp.Prompt{Name: "request", Description: "What is to be done, and how."},
 		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{
@@ -71,7 +73,8 @@ func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded
 	s.server.AddResource(&mcp.Resource{
 		URI: requestURI, Name: "request", Description: "What is to be done, and how.", MIMEType: "text/plain",
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: requestURI, MIMEType: "text/plain", Text: text}}}, nil
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: requestURI, MIMEType: "text/plain",
+			Text: text}}}, nil
 	})
 	s.server.AddReceivingMiddleware(s.receive)
 	return s
@@ -390,7 +393,8 @@ const lastAnswers = 10 * time.Second
 // the episode's core is closed, or ctx is done: the stdio transport of MCP. At most maxLine bytes make a line, and no
 // answer is held back for longer than maxDelay. What was asked before in closed is answered. The episode has ended when
 // it returns, as silent where the client did not end it.
-func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteCloser, maxLine int, maxDelay time.Duration) error {
+func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteCloser, maxLine int,
+	maxDelay time.Duration) error {
 	lines := &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine}
 	return serveTransport(ctx, e, &drained{Transport: lines, patience: maxDelay + lastAnswers}, maxDelay)
 }

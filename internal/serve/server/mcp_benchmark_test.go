@@ -90,7 +90,8 @@ func newMCPClients(b *testing.B, n int) *mcpClients {
 	s, _ := openHarbour(b)
 	first := s.Index()[in.Task].Plans[0].Calls[0]
 	call, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{"name": first.Tool, "arguments": first.Arguments},
+		"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{"name": first.Tool,
+			"arguments": first.Arguments},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -240,7 +241,8 @@ func BenchmarkMCPListing(b *testing.B) {
 				params = fmt.Sprintf(`{"cursor":"%d000"}`, at)
 			}
 			s.heard.Reset()
-			status, data, _ := s.do(http.MethodPost, path, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":`+params+`}`, headers...)
+			status, data, _ := s.do(http.MethodPost, path, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":`+params+`}`,
+				headers...)
 			if size += len(data); status != http.StatusOK || len(data) < 100_000 {
 				b.Fatalf("%d: %s", status, data)
 			}

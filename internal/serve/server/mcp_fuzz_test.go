@@ -31,21 +31,27 @@ func FuzzMCP(f *testing.F) {
 	first := open(f, core, server.Request{Instance: clean.ID})
 	tool := first.View().Tools[0].Name
 	for _, method := range []string{
-		"ping", "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list", "completion/complete",
+		"ping", "tools/list", "prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list",
+		"completion/complete",
 		"logging/setLevel", "server/discover", "subscriptions/listen", "tasks/list", "initialize", "none",
 	} {
 		f.Add(uint16(0), "POST", "2025-11-25", true, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{}}`)
 	}
 	for i, params := range []string{
-		`{"name":"` + tool + `","arguments":{}}`, `{"name":"` + tool + `","arguments":{},"_meta":{"progressToken":1,"seatrial/key":"k"}}`,
-		`{"name":"` + tool + `","_meta":{"progressToken":{},"seatrial/label":7}}`, `{"name":"submit_answer","arguments":{"answer":"$call_1$"}}`,
+		`{"name":"` + tool + `","arguments":{}}`, `{"name":"` + tool +
+			`","arguments":{},"_meta":{"progressToken":1,"seatrial/key":"k"}}`,
+		`{"name":"` + tool + `","_meta":{"progressToken":{},"seatrial/label":7}}`,
+		`{"name":"submit_answer","arguments":{"answer":"$call_1$"}}`,
 		`{"name":"decline","arguments":{"reason":"no"}}`, `{"name":"ask_user","arguments":"x"}`, `{"name":7}`, `[]`, `null`,
 	} {
 		f.Add(uint16(i), "POST", "", true, `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":`+params+`}`)
 	}
-	f.Add(uint16(1), "POST", "2025-03-26", true, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}]`)
-	f.Add(uint16(1), "POST", "2026-07-28", false, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
-	f.Add(uint16(2), "POST", "2025-11-25", true, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	f.Add(uint16(1), "POST", "2025-03-26", true,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}]`)
+	f.Add(uint16(1), "POST", "2026-07-28", false,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	f.Add(uint16(2), "POST", "2025-11-25", true,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	f.Add(uint16(2), "POST", "2025-11-25", true, `{"jsonrpc":"2.0","id":5,"result":{}}`)
 	f.Add(uint16(3), "POST", "1", true, `{"jsonrpc":"1.0"`)
 	f.Add(uint16(3), "POST", "", false, hello)
@@ -86,7 +92,8 @@ func FuzzMCP(f *testing.F) {
 		if strings.Contains(w.Body.String(), "The server failed") {
 			t.Fatalf("%s %q: %s", method, body, w.Body)
 		}
-		if kind := w.Header().Get("Content-Type"); strings.HasPrefix(kind, "application/json") && !json.Valid(w.Body.Bytes()) {
+		if kind := w.Header().Get("Content-Type"); strings.HasPrefix(kind, "application/json") &&
+			!json.Valid(w.Body.Bytes()) {
 			t.Fatalf("%s %q: no JSON: %q", method, body, w.Body)
 		}
 		send(http.MethodDelete, "", session, "")

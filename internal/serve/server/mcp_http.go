@@ -54,7 +54,8 @@ func (a *api) serveMCP(mux *http.ServeMux) {
 		}
 	})
 	nobody := mcp.NewServer(&mcp.Implementation{Name: "seatrial", Version: mcpVersion}, nil)
-	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody }, a.streamable(a.core.limits.Idle))
+	rest := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return nobody },
+		a.streamable(a.core.limits.Idle))
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
 }
 
@@ -148,7 +149,8 @@ func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			writeProblem(w, &problem{
 				Status: http.StatusServiceUnavailable, Code: RefusedFull,
-				Detail: "The episode has " + strconv.Itoa(maxSessions) + " sessions at a time, and " + strconv.Itoa(allSessions) + " in all.",
+				Detail: "The episode has " + strconv.Itoa(maxSessions) + " sessions at a time, and " + strconv.Itoa(allSessions) +
+					" in all.",
 			})
 			return
 		}
@@ -191,7 +193,8 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod, Detail: "A session begins with a POST."})
+		writeProblem(w, &problem{Status: http.StatusMethodNotAllowed, Code: codeMethod,
+			Detail: "A session begins with a POST."})
 		return
 	}
 	body, ok := a.body(w, r)
@@ -213,8 +216,9 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		return
 	}
 	e, _, err := a.core.Open(r.Context(), Request{
-		Instance: q.Get("instance"), Agent: cmp.Or(q.Get("agent"), nameOf(first.Params.ClientInfo.Name)), Protocol: "mcp", Hints: q.Get("hints"),
-		Key: r.Header.Get(headerKey),
+		Instance: q.Get("instance"), Agent: cmp.Or(q.Get("agent"), nameOf(first.Params.ClientInfo.Name)), Protocol: "mcp",
+		Hints: q.Get("hints"),
+		Key:   r.Header.Get(headerKey),
 	})
 	if err != nil {
 		a.fail(w, r, err)

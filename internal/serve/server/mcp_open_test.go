@@ -39,7 +39,8 @@ func TestOpenWorldOverMCP(t *testing.T) {
 	}
 	o := pipeline.Defaults()
 	o.Corpora, o.Name, o.Seed, o.Limit, o.Neighbours, o.WorkDir = []string{"demo"}, "open", 7, 3, 2, t.TempDir()
-	o.Styles, o.Conditions, o.Vectors = []string{task.StyleFunc}, []string{"open-world", "open-world-dense", "open-world-fused"}, vectors
+	o.Styles, o.Conditions, o.Vectors = []string{task.StyleFunc}, []string{"open-world", "open-world-dense",
+		"open-world-fused"}, vectors
 	built, err := pipeline.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,8 @@ func TestOpenWorldOverMCP(t *testing.T) {
 			continue
 		}
 		played++
-		if _, _, err := words.Open(t.Context(), server.Request{Instance: in.ID}); (err != nil) != (in.Conditions[0].Name != "open-world") {
+		if _, _, err := words.Open(t.Context(),
+			server.Request{Instance: in.ID}); (err != nil) != (in.Conditions[0].Name != "open-world") {
 			t.Errorf("%s is opened without vectors: %v", in.ID, err)
 		} else if err != nil && !strings.Contains(err.Error(), "meaning") {
 			t.Errorf("%s: %v", in.ID, err)

@@ -41,7 +41,8 @@ func connect(tb testing.TB, t mcp.Transport, changes, progress chan struct{}) *m
 	if progress != nil {
 		o.ProgressNotificationHandler = func(context.Context, *mcp.ProgressNotificationClientRequest) { tell(progress) }
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "scripted", Version: "1"}, o).Connect(context.Background(), t, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "scripted", Version: "1"}, o).Connect(context.Background(), t,
+		nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,7 +88,8 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func overHTTP(url, token string) mcp.Transport {
-	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing{token}}, MaxRetries: -1}
+	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing{token}},
+		MaxRetries: -1}
 }
 
 // listAll lists all tools, page by page.
@@ -127,7 +129,8 @@ func actNames(tb testing.TB, session *mcp.ClientSession) (answer, decline, ask s
 }
 
 // playMCP lets a policy act over a session until the episode ends, counting the errors by how they came.
-func playMCP(tb testing.TB, session *mcp.ClientSession, e *server.Episode, in *suite.Instance, name string, c *clock, failed map[string]int) {
+func playMCP(tb testing.TB, session *mcp.ClientSession, e *server.Episode, in *suite.Instance, name string, c *clock,
+	failed map[string]int) {
 	tb.Helper()
 	answer, decline, ask := actNames(tb, session)
 	p := policy(tb, name, in)
@@ -170,7 +173,8 @@ func playMCP(tb testing.TB, session *mcp.ClientSession, e *server.Episode, in *s
 }
 
 // callMCP calls a tool and reads what came of it as an observation.
-func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolParams, failed map[string]int) task.Observation {
+func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolParams,
+	failed map[string]int) task.Observation {
 	tb.Helper()
 	result, err := session.CallTool(context.Background(), params)
 	var o task.Observation
@@ -178,7 +182,8 @@ func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolPara
 	switch {
 	case err != nil && strings.Contains(err.Error(), "EOF"): // the SDK's client says it in words alone
 		failed["broken connection"]++
-		o.Error = &task.ToolError{Code: condition.CodeConnection, Message: "The connection was closed before the tool answered."}
+		o.Error = &task.ToolError{Code: condition.CodeConnection,
+			Message: "The connection was closed before the tool answered."}
 		return o
 	case errors.As(err, &protocol):
 		failed["protocol error"]++
@@ -267,7 +272,8 @@ func TestFaultsOverMCPAndHTTP(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, want := range []string{"broken connection", "server_error", "io_error", task.CodeTimeout, "rate_limited", "session_expired", "rejected"} {
+	for _, want := range []string{"broken connection", "server_error", "io_error", task.CodeTimeout, "rate_limited",
+		"session_expired", "rejected"} {
 		if failed[want] == 0 {
 			t.Errorf("no call failed by %s: %v", want, failed)
 		}
@@ -310,7 +316,8 @@ func TestTransportsOfMCP(t *testing.T) {
 				e = other
 			}
 		}
-		if e == nil || e.Header().Protocol != "mcp" || strings.Contains(session.ID(), e.Handle) || strings.Contains(session.ID(), e.ID()) {
+		if e == nil || e.Header().Protocol != "mcp" || strings.Contains(session.ID(), e.Handle) ||
+			strings.Contains(session.ID(), e.ID()) {
 			t.Fatalf("the session %s plays %+v", session.ID(), e)
 		}
 		o := callMCP(t, session, &mcp.CallToolParams{Name: "none", Arguments: map[string]any{}}, map[string]int{})
@@ -382,7 +389,8 @@ func TestTypedResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			if answer.Error != nil || answer.Result.ResultType != c.want {
-				t.Errorf("%s: %s was answered by a result of type %q, not %q; error %s", version, line, answer.Result.ResultType, c.want, answer.Error)
+				t.Errorf("%s: %s was answered by a result of type %q, not %q; error %s", version, line, answer.Result.ResultType,
+					c.want, answer.Error)
 			}
 		}
 		_ = toServer.Close()
@@ -441,7 +449,8 @@ func TestWhoMayUseMCP(t *testing.T) {
 		{operator, http.MethodGet, "/mcp", "", kind, 405},
 		{operator, http.MethodPost, "/mcp", ping, append(slices.Clone(kind), "Mcp-Session-Id", "none"), 404},
 		{a.Token, http.MethodPost, a.URL + "/mcp", hello, append(slices.Clone(kind), "Host", "rebound.example"), 403},
-		{a.Token, http.MethodPost, a.URL + "/mcp", hello, append(slices.Clone(kind), "Host", "localhost", "Origin", "http://rebound.example"), 403},
+		{a.Token, http.MethodPost, a.URL + "/mcp", hello, append(slices.Clone(kind), "Host", "localhost", "Origin",
+			"http://rebound.example"), 403},
 		{a.Token, http.MethodPost, a.URL + "/mcp", ``, kind, 400},
 		{a.Token, http.MethodPost, a.URL + "/mcp", strings.Repeat(" ", 5<<20), inSession, 413},
 	} {
@@ -473,14 +482,16 @@ func TestGradesOverMCP(t *testing.T) {
 		grades, asked bool
 		token         string
 	}{
-		{"shown", true, true, ""}, {"hidden", false, false, ""}, {"to an agent with its own token", true, false, "the token of the server"},
+		{"shown", true, true, ""}, {"hidden", false, false, ""}, {"to an agent with its own token", true, false,
+			"the token of the server"},
 	} {
 		core := newCore(t, func(config *server.Config) { config.Grades = c.grades })
 		web := httptest.NewServer(server.NewHandler(core, server.Options{Token: c.token}))
 		e := open(t, core, server.Request{Instance: in.ID})
 		session := connect(t, overHTTP(web.URL+"/v1/episodes/"+e.Handle+"/mcp", e.Token()), nil, nil)
 		for _, tool := range []string{"decline", "any"} { // the end, and after it
-			result, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"reason": "It is late."}})
+			result, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool,
+				Arguments: map[string]any{"reason": "It is late."}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -566,7 +577,8 @@ func TestRequestOverMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range []string{
-			session.InitializeResult().Instructions, prompt.Messages[0].Content.(*mcp.TextContent).Text, resource.Contents[0].Text,
+			session.InitializeResult().Instructions, prompt.Messages[0].Content.(*mcp.TextContent).Text,
+			resource.Contents[0].Text,
 		} {
 			for _, want := range []string{e.View().Messages[0].Content, "submit_answer", "decline", e.View().Evidence} {
 				if !strings.Contains(text, want) {
@@ -638,7 +650,8 @@ func TestProgressAndCancellation(t *testing.T) {
 
 // givesUp makes the first call of an instance, gives it up once it is told of its progress, and makes another; it says
 // whether the call was slow.
-func givesUp(t *testing.T, core *server.Episodes, in *suite.Instance, transport func(e *server.Episode) mcp.Transport) (told bool) {
+func givesUp(t *testing.T, core *server.Episodes, in *suite.Instance,
+	transport func(e *server.Episode) mcp.Transport) (told bool) {
 	e := open(t, core, server.Request{Instance: in.ID})
 	progress := make(chan struct{}, 1)
 	session := connect(t, transport(e), nil, progress)
@@ -667,7 +680,8 @@ func givesUp(t *testing.T, core *server.Episodes, in *suite.Instance, transport 
 			t.Error(err)
 		}
 	}
-	if o := callMCP(t, session, &mcp.CallToolParams{Name: "none", Arguments: map[string]any{}}, map[string]int{}); o.Error == nil {
+	if o := callMCP(t, session, &mcp.CallToolParams{Name: "none", Arguments: map[string]any{}},
+		map[string]int{}); o.Error == nil {
 		t.Errorf("%s: %+v", in.ID, o)
 	}
 	if err := session.Close(); err != nil {
@@ -725,7 +739,8 @@ func TestFreeNames(t *testing.T) {
 	server.SetTools(e, list)
 	session := connect(t, inMemory(t, e, 0), nil, nil)
 	tools, _ := listAll(t, session)
-	if tools[0].Name != "submit_answer_3" || tools[1].Name != "decline_2" || !strings.Contains(session.InitializeResult().Instructions, "submit_answer_3") {
+	if tools[0].Name != "submit_answer_3" || tools[1].Name != "decline_2" ||
+		!strings.Contains(session.InitializeResult().Instructions, "submit_answer_3") {
 		t.Errorf("the acts are called %s and %s", tools[0].Name, tools[1].Name)
 	}
 	if err := session.Close(); err != nil {
@@ -740,7 +755,8 @@ func (s *site) probeMCP(m made) {
 	id := 0
 	send := func(method, params string) []byte {
 		id++
-		_, data, h := s.do(http.MethodPost, m.URL+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params), headers...)
+		_, data, h := s.do(http.MethodPost, m.URL+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id,
+			method, params), headers...)
 		if session := h.Get("Mcp-Session-Id"); session != "" && id == 1 {
 			headers = append(headers, "Mcp-Session-Id", session)
 		}
@@ -776,7 +792,8 @@ func (s *site) probeMCP(m made) {
 		{"tools/list", `{"cursor":"tasks.jsonl"}`}, {"prompts/list", `{}`}, {"prompts/get", `{"name":"request"}`},
 		{"prompts/get", `{"name":"gold"}`}, {"resources/list", `{}`}, {"resources/templates/list", `{}`},
 		{"resources/read", `{"uri":"seatrial://request"}`}, {"resources/read", `{"uri":"seatrial://gold"}`},
-		{"resources/read", `{"uri":"file:///etc/passwd"}`}, {"completion/complete", `{"ref":{"type":"ref/prompt","name":"request"},"argument":{"name":"a","value":"b"}}`},
+		{"resources/read", `{"uri":"file:///etc/passwd"}`}, {"completion/complete",
+			`{"ref":{"type":"ref/prompt","name":"request"},"argument":{"name":"a","value":"b"}}`},
 		{"logging/setLevel", `{"level":"debug"}`}, {"none", `{}`}, {"tools/call", `{}`}, {"tools/call", `7`},
 	} {
 		send(c[0], c[1])
@@ -798,7 +815,8 @@ func TestPipedMCP(t *testing.T) {
 		e := open(t, core, server.Request{Instance: in.ID})
 		lines := hello + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 		for i := range requests {
-			lines += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"none","arguments":{}}}`+"\n", i+2)
+			lines += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"none","arguments":{}}}`+"\n",
+				i+2)
 		}
 		var out buffer
 		if err := server.ServeMCP(t.Context(), e, io.NopCloser(strings.NewReader(lines)), &out, 0, 0); err != nil {

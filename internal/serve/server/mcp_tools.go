@@ -41,7 +41,8 @@ func actsFor(view *task.View) acts {
 	}
 	if view.Questions > 0 {
 		a.ask = free("ask_user")
-		a.tools = append(a.tools, actTool(a.ask, "Asks the user a question, and gives what they reply.", "question", `{"type":"string"}`))
+		a.tools = append(a.tools, actTool(a.ask, "Asks the user a question, and gives what they reply.", "question",
+			`{"type":"string"}`))
 	}
 	return a
 }
@@ -49,7 +50,8 @@ func actsFor(view *task.View) acts {
 func actTool(name, description, argument, schema string) *mcp.Tool {
 	return &mcp.Tool{
 		Name: name, Description: description,
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"` + argument + `":` + schema + `},"required":["` + argument +
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"` + argument + `":` + schema + `},"required":["` +
+			argument +
 			`"],"additionalProperties":false}`),
 		OutputSchema: json.RawMessage(`{"type":"object","properties":{` + besideContent + `}}`),
 	}

@@ -135,7 +135,8 @@ func (a *api) restDocument(w http.ResponseWriter, r *http.Request) {
 // restAddress reads the address of an endpoint: the episode and what the tool calls its path. It knows the plain ones,
 // which the router would find too, only later; it leaves others to the router.
 func restAddress(r *http.Request) (episode, path string, ok bool) {
-	if r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(r.URL.Path, "//") || strings.Contains(r.URL.Path, "/.") {
+	if r.Method != http.MethodGet || r.URL.RawPath != "" || strings.Contains(r.URL.Path, "//") ||
+		strings.Contains(r.URL.Path, "/.") {
 		return "", "", false
 	}
 	rest, ok := strings.CutPrefix(r.URL.Path, episodesPath)
@@ -206,7 +207,8 @@ func asciiJSON(text string) string {
 			b.WriteString(`\u` + strconv.FormatInt(int64(c)+0x10000, 16)[1:])
 		default:
 			c -= 0x10000
-			b.WriteString(`\u` + strconv.FormatInt(0xd800+int64(c)>>10, 16) + `\u` + strconv.FormatInt(0xdc00+int64(c)&0x3ff, 16))
+			b.WriteString(`\u` + strconv.FormatInt(0xd800+int64(c)>>10, 16) + `\u` + strconv.FormatInt(0xdc00+int64(c)&0x3ff,
+				16))
 		}
 	}
 	return b.String()

@@ -61,7 +61,8 @@ func DefaultLimits() Limits {
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	for _, n := range []struct{ value, usual *int }{
-		{&l.Episodes, &d.Episodes}, {&l.Content, &d.Content}, {&l.Kept, &d.Kept}, {&l.Keys, &d.Keys}, {&l.Actions, &d.Actions},
+		{&l.Episodes, &d.Episodes}, {&l.Content, &d.Content}, {&l.Kept, &d.Kept}, {&l.Keys, &d.Keys},
+		{&l.Actions, &d.Actions},
 		{&l.MemoBytes, &d.MemoBytes},
 	} {
 		if *n.value == 0 {

@@ -170,7 +170,8 @@ func policy(tb testing.TB, name string, in *suite.Instance) *agent.Policy {
 func direct(tb testing.TB, h transcript.Header, in *suite.Instance, p episode.Agent) *transcript.Transcript {
 	tb.Helper()
 	s, worlds := openHarbour(tb)
-	env, err := episode.NewStage(s, worlds, environment.Limits{}).Environment(context.Background(), in, episode.Seat{Header: h})
+	env, err := episode.NewStage(s, worlds, environment.Limits{}).Environment(context.Background(), in,
+		episode.Seat{Header: h})
 	if err != nil {
 		tb.Fatal(err)
 	}

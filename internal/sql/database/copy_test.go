@@ -107,7 +107,8 @@ func TestJoinsByNameAreRead(t *testing.T) {
 func TestTiedColumns(t *testing.T) {
 	_, c := copied(t, harbour)
 	for column, want := range map[string]string{
-		"port.id": TiedByKey, "PORT.NAME": TiedByKey, "ship.home": TiedByKey, "pier.port": TiedByKey, "pier.number": TiedByKey,
+		"port.id": TiedByKey, "PORT.NAME": TiedByKey, "ship.home": TiedByKey, "pier.port": TiedByKey,
+		"pier.number":  TiedByKey,
 		"port.country": "", "port.depth": "", "ship.tons": TiedByIndex, "ship.flag": "", "pier.colour": "",
 		"berth.note": TiedByGenerated, "logged.line": TiedByTrigger, "watched.b": TiedByIndex,
 		"deep.depth": TiedByKey, "ship.nothing": TiedByKey, "nothing.at": TiedByKey,
@@ -148,7 +149,8 @@ func TestChangeChangesOneColumn(t *testing.T) {
 		"UPDATE ship SET tons = 5", "UPDATE ship SET flag = 'x', name = 'y'", "DELETE FROM ship", "DROP TABLE ship",
 		"INSERT INTO ship (flag) VALUES ('x')", "UPDATE port SET depth = 1", "PRAGMA foreign_keys=0", "COMMIT", "ROLLBACK",
 		"ATTACH 'x' AS y", "VACUUM", "UPDATE ship SET flag = ?1", "", "UPDATE ship SET flag = 'x'; DELETE FROM ship",
-		"INSERT INTO ship (ship_id) VALUES (1) ON CONFLICT DO UPDATE SET flag = 'x'", "UPDATE ship SET flag = load_extension('x')",
+		"INSERT INTO ship (ship_id) VALUES (1) ON CONFLICT DO UPDATE SET flag = 'x'",
+		"UPDATE ship SET flag = load_extension('x')",
 	} {
 		var refused *QueryError
 		err := c.Change(ctx, "ship", "flag", []string{"UPDATE ship SET flag = 'AA' WHERE ship_id = 1", statement})

@@ -93,7 +93,8 @@ func TestSchema(t *testing.T) {
 	if !reflect.DeepEqual(country.Unique, [][]int{{1}}) || !reflect.DeepEqual(country.PrimaryKey, []int{0}) {
 		t.Errorf("keys of country: %v %v", country.PrimaryKey, country.Unique)
 	}
-	wantKeys := []schema.ForeignKey{{Columns: []int{4}, Target: "singer", TargetColumns: []int{0}}, {Columns: []int{3}, Target: "country", TargetColumns: []int{0}}}
+	wantKeys := []schema.ForeignKey{{Columns: []int{4}, Target: "singer", TargetColumns: []int{0}},
+		{Columns: []int{3}, Target: "country", TargetColumns: []int{0}}}
 	if !reflect.DeepEqual(singer.ForeignKeys, wantKeys) {
 		t.Errorf("foreign keys of singer: %+v", singer.ForeignKeys)
 	}
@@ -117,10 +118,12 @@ func TestEscapes(t *testing.T) {
 	target := filepath.Join(dir, "made.sqlite")
 	attempts := []string{
 		"ATTACH '" + target + "' AS other", "ATTACH 'file:" + target + "?mode=rwc' AS other", "ATTACH ':memory:' AS m",
-		"VACUUM INTO '" + target + "'", "VACUUM", "PRAGMA query_only=0", "PRAGMA writable_schema=1", "PRAGMA table_info(singer)",
+		"VACUUM INTO '" + target + "'", "VACUUM", "PRAGMA query_only=0", "PRAGMA writable_schema=1",
+		"PRAGMA table_info(singer)",
 		"SELECT * FROM pragma_database_list", "SELECT * FROM pragma_table_info('singer')",
 		"INSERT INTO singer(id) VALUES(9)", "UPDATE singer SET age=1", "DELETE FROM singer", "DROP TABLE singer",
-		"CREATE TABLE x(y)", "CREATE TEMP TABLE x(y)", "CREATE TEMP VIEW x AS SELECT 1", "ALTER TABLE singer ADD z", "REINDEX", "ANALYZE",
+		"CREATE TABLE x(y)", "CREATE TEMP TABLE x(y)", "CREATE TEMP VIEW x AS SELECT 1", "ALTER TABLE singer ADD z",
+		"REINDEX", "ANALYZE",
 		"BEGIN", "SAVEPOINT a", "DETACH main", "SELECT load_extension('x')", "SELECT readfile('/etc/passwd')",
 		"SELECT writefile('" + target + "', 'x')", "SELECT 1; DROP TABLE singer",
 		"CREATE VIRTUAL TABLE f USING fts5(x)", "EXPLAIN DELETE FROM singer; DELETE FROM singer", "",
@@ -140,7 +143,8 @@ func TestEscapes(t *testing.T) {
 		t.Errorf("the database changed (%v)", err)
 	}
 	for _, fine := range []string{
-		"SELECT count(*) FROM singer; -- end", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3) SELECT * FROM n",
+		"SELECT count(*) FROM singer; -- end",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3) SELECT * FROM n",
 		"SELECT json_extract('[1,2]', '$[1]')", "SELECT value FROM json_each('[1,2]')", "SELECT strftime('%Y', '2001-01-01')",
 	} {
 		if _, err := w.Query(context.Background(), fine, nil); err != nil {
@@ -179,7 +183,8 @@ func TestQueriesSideBySide(t *testing.T) {
 	for i := range 12 {
 		group.Go(func() {
 			for j := range 200 {
-				r, err := w.Query(context.Background(), "SELECT ?1 + id FROM singer WHERE id = ?2", []task.Value{int64(i * j), int64(1)})
+				r, err := w.Query(context.Background(), "SELECT ?1 + id FROM singer WHERE id = ?2", []task.Value{int64(i * j),
+					int64(1)})
 				if err != nil || r.Rows[0][0] != int64(i*j+1) {
 					t.Errorf("%v %v", r, err)
 					return
@@ -242,7 +247,8 @@ func checkKeys(t testing.TB, sch *schema.Database, w *World) {
 			var on, known []string
 			for n, j := range k.Columns {
 				target := sch.Table(k.Target)
-				on = append(on, fmt.Sprintf("p.%s = c.%s", quote(target.Columns[k.TargetColumns[n]].Name), quote(table.Columns[j].Name)))
+				on = append(on, fmt.Sprintf("p.%s = c.%s", quote(target.Columns[k.TargetColumns[n]].Name),
+					quote(table.Columns[j].Name)))
 				known = append(known, fmt.Sprintf("c.%s IS NOT NULL", quote(table.Columns[j].Name)))
 			}
 			statement := fmt.Sprintf("SELECT count(*) FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s)",
@@ -281,7 +287,8 @@ func TestGrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe := &Recipe{Schema: sch, World: w, Planted: []Planted{{"singer", "age", int64(41)}, {"song", "singer", int64(77)}}}
+	recipe := &Recipe{Schema: sch, World: w, Planted: []Planted{{"singer", "age", int64(41)},
+		{"song", "singer", int64(77)}}}
 	for q := range 5 {
 		recipe.Witnesses = append(recipe.Witnesses, Witness{Query: q, Rows: []WitnessRow{
 			{Table: "song", Cells: []Cell{{Column: 0, Var: 1}, {Column: 2, Value: fmt.Sprintf("title %d", q)}}},
@@ -380,7 +387,8 @@ func BenchmarkQuery(b *testing.B) {
 	args := []task.Value{int64(1)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := w.Query(context.Background(), "SELECT name, title FROM singer JOIN song ON id = singer WHERE id = ?1", args); err != nil {
+		if _, err := w.Query(context.Background(), "SELECT name, title FROM singer JOIN song ON id = singer WHERE id = ?1",
+			args); err != nil {
 			b.Fatal(err)
 		}
 	}

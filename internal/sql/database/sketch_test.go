@@ -22,13 +22,15 @@ func sketchSchema() *schema.Database {
 	}
 	return &schema.Database{Name: "fleet", Tables: []schema.Table{
 		{
-			Name: "ship", Columns: []schema.Column{column("id", "INTEGER"), column("name", "text"), column("flag ship", "INTEGER")},
+			Name: "ship", Columns: []schema.Column{column("id", "INTEGER"), column("name", "text"),
+				column("flag ship", "INTEGER")},
 			PrimaryKey: []int{0}, Unique: [][]int{{1}},
 			ForeignKeys: []schema.ForeignKey{{Columns: []int{2}, Target: "ship", TargetColumns: []int{0}}},
 		},
 		{
 			Name: "berth", Columns: []schema.Column{column("port", "text"), column("number", "int"), column("ship", "INTEGER")},
-			PrimaryKey: []int{0, 1}, ForeignKeys: []schema.ForeignKey{{Columns: []int{2}, Target: "ship", TargetColumns: []int{0}}},
+			PrimaryKey: []int{0, 1}, ForeignKeys: []schema.ForeignKey{{Columns: []int{2}, Target: "ship",
+				TargetColumns: []int{0}}},
 		},
 		{
 			Name: "call", Columns: []schema.Column{column("port", "text"), column("number", "int"), column("day", "text")},
@@ -166,7 +168,8 @@ func TestSketchReadsOnly(t *testing.T) {
 	}
 	before := state(t, s)
 	for _, statement := range []string{
-		"DELETE FROM berth", "INSERT INTO ship (id) VALUES (1)", "UPDATE ship SET name = 'x'", "DROP TABLE call", "PRAGMA user_version=3",
+		"DELETE FROM berth", "INSERT INTO ship (id) VALUES (1)", "UPDATE ship SET name = 'x'", "DROP TABLE call",
+		"PRAGMA user_version=3",
 		"ATTACH 'x' AS y", "VACUUM", "SELECT * FROM sqlite_schema", "SELECT random()",
 	} {
 		if _, err := s.Query(t.Context(), statement, 0); err == nil {
@@ -186,7 +189,8 @@ func TestSketchReadsOnly(t *testing.T) {
 func TestWrite(t *testing.T) {
 	sch := sketchSchema()
 	rows := [][]task.Row{
-		{{int64(1), "Anne", nil}, {int64(2), "Berta", int64(1)}}, {{"Kiel", int64(1), int64(2)}}, {{"Kiel", int64(1), "2020-01-01"}},
+		{{int64(1), "Anne", nil}, {int64(2), "Berta", int64(1)}}, {{"Kiel", int64(1), int64(2)}},
+		{{"Kiel", int64(1), "2020-01-01"}},
 	}
 	dir := t.TempDir()
 	var files [][]byte
@@ -239,7 +243,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "a.sqlite")); err != nil || !bytes.Equal(data, files[0]) || len(entries) != 2 {
+	if data, err := os.ReadFile(filepath.Join(dir, "a.sqlite")); err != nil || !bytes.Equal(data, files[0]) ||
+		len(entries) != 2 {
 		t.Errorf("%d files, %v", len(entries), err)
 	}
 }

@@ -22,23 +22,31 @@ func TestAffinityOf(t *testing.T) {
 		declared string
 		want     schema.Affinity
 	}{
-		{"", schema.None}, {"blob", schema.None}, {"INT", schema.Integer}, {"BigInteger", schema.Integer}, {"CHARINT", schema.Integer},
-		{"FLOATING POINT", schema.Integer}, {"varchar(20)", schema.Text}, {"CLOB", schema.Text}, {"text", schema.Text}, {"TEXTBLOB", schema.Text},
-		{"REAL", schema.Real}, {"double precision", schema.Real}, {"float", schema.Real}, {"BLOBREAL", schema.None}, {"DATE", schema.Numeric},
-		{"DECIMAL(10,2)", schema.Numeric}, {"bool", schema.Numeric}, {"STRING", schema.Numeric}, {"any", schema.Numeric}, {"year", schema.Numeric},
+		{"", schema.None}, {"blob", schema.None}, {"INT", schema.Integer}, {"BigInteger", schema.Integer},
+		{"CHARINT", schema.Integer},
+		{"FLOATING POINT", schema.Integer}, {"varchar(20)", schema.Text}, {"CLOB", schema.Text}, {"text", schema.Text},
+		{"TEXTBLOB", schema.Text},
+		{"REAL", schema.Real}, {"double precision", schema.Real}, {"float", schema.Real}, {"BLOBREAL", schema.None},
+		{"DATE", schema.Numeric},
+		{"DECIMAL(10,2)", schema.Numeric}, {"bool", schema.Numeric}, {"STRING", schema.Numeric}, {"any", schema.Numeric},
+		{"year", schema.Numeric},
 	} {
 		if got := schema.AffinityOf(c.declared); got != c.want {
 			t.Errorf("%q has affinity %s, want %s", c.declared, got, c.want)
 		}
-		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE t%d (c %s); INSERT INTO t%d VALUES ('1.0'), (1.0), ('1x')", i, c.declared, i)); err != nil {
+		if _, err := db.ExecContext(t.Context(),
+			fmt.Sprintf("CREATE TABLE t%d (c %s); INSERT INTO t%d VALUES ('1.0'), (1.0), ('1x')", i, c.declared,
+				i)); err != nil {
 			t.Fatal(err)
 		}
 		var types string
-		if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT group_concat(typeof(c), ' ') FROM t%d", i)).Scan(&types); err != nil {
+		if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT group_concat(typeof(c), ' ') FROM t%d",
+			i)).Scan(&types); err != nil {
 			t.Fatal(err)
 		}
 		want := map[schema.Affinity]string{
-			schema.None: "text real text", schema.Text: "text text text", schema.Real: "real real text", schema.Integer: "integer integer text",
+			schema.None: "text real text", schema.Text: "text text text", schema.Real: "real real text",
+			schema.Integer: "integer integer text",
 			schema.Numeric: "integer integer text",
 		}[c.want]
 		if types != want {
@@ -51,7 +59,8 @@ func TestAffinityOf(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	d := schema.Database{Tables: []schema.Table{{Name: "Ship", Columns: []schema.Column{{Name: "ID"}, {Name: "Größe"}, {Name: "kind"}}}, {Name: "port"}}}
+	d := schema.Database{Tables: []schema.Table{{Name: "Ship", Columns: []schema.Column{{Name: "ID"}, {Name: "Größe"},
+		{Name: "kind"}}}, {Name: "port"}}}
 	if d.Table("sHIP") != &d.Tables[0] || d.Table("PORT") != &d.Tables[1] || d.Table("ships") != nil {
 		t.Error("tables are not found by name")
 	}

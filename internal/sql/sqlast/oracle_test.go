@@ -222,29 +222,36 @@ func (g *generator) query() (string, bool) {
 	case 0: // groups
 		a, b := g.column(scope), g.column(scope)
 		c, n := g.alias(), g.alias()
-		text := "SELECT " + a + " AS " + c + ", count(*) AS " + n + ", " + g.pick("max", "min", "sum", "count") + "(" + b + ") FROM " + from +
+		text := "SELECT " + a + " AS " + c + ", count(*) AS " + n + ", " + g.pick("max", "min", "sum", "count") + "(" + b +
+			") FROM " + from +
 			g.where(scope) + " GROUP BY " + g.pick("1", c, a)
 		if g.r.IntN(2) == 0 {
-			text += " HAVING " + g.conjunction([]string{g.pick(n, "count(*)") + " > 1", "max(" + b + ") " + g.pick("IS NOT NULL", "> 1")})
+			text += " HAVING " + g.conjunction([]string{g.pick(n, "count(*)") + " > 1", "max(" + b + ") " + g.pick("IS NOT NULL",
+				"> 1")})
 		}
 		return text + " ORDER BY " + g.pick("2", n, "count(*)") + " DESC, " + g.pick("1", c, a) + ", 3", true
 	case 1: // compounds
 		a := g.column(scope)
 		from2, scope2 := g.from()
 		c := g.alias()
-		return "SELECT " + a + " AS " + c + " FROM " + from + g.where(scope) + g.pick(" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT ") +
-			"SELECT " + g.column(scope2) + " FROM " + from2 + g.where(scope2) + " ORDER BY " + g.pick("1", c) + g.pick("", " DESC"), false
+		return "SELECT " + a + " AS " + c + " FROM " + from + g.where(scope) + g.pick(" UNION ", " UNION ALL ", " EXCEPT ",
+			" INTERSECT ") +
+			"SELECT " + g.column(scope2) + " FROM " + from2 + g.where(scope2) + " ORDER BY " + g.pick("1", c) +
+			g.pick("", " DESC"), false
 	case 2: // common table expressions
 		c := "w"
-		return "WITH " + c + "(p, q) AS (SELECT " + g.column(scope) + ", " + g.value(scope, 1) + " FROM " + from + g.where(scope) +
-			") SELECT " + g.pick("*", c+".*", "q, p", "p, count(*)") + " FROM " + c + g.pick("", " WHERE p IS NOT NULL", " ORDER BY p, q"), false
+		return "WITH " + c + "(p, q) AS (SELECT " + g.column(scope) + ", " + g.value(scope, 1) + " FROM " + from +
+			g.where(scope) +
+			") SELECT " + g.pick("*", c+".*", "q, p", "p, count(*)") + " FROM " + c + g.pick("", " WHERE p IS NOT NULL",
+			" ORDER BY p, q"), false
 	case 3: // stars
 		return "SELECT " + g.pick("*", scope[0].name+".*") + " FROM " + from + g.where(scope), false
 	}
 	a, b := g.value(scope, 2), g.value(scope, 1)
 	c := g.alias()
 	text := "SELECT " + g.pick("", "DISTINCT ", "ALL ") + a + " AS " + c + ", " + b + " FROM " + from + g.where(scope)
-	return text + " ORDER BY " + g.pick("1", c) + g.pick("", " DESC", " NULLS LAST") + ", 2" + g.pick("", " LIMIT 5", " LIMIT 2, 3"), true
+	return text + " ORDER BY " + g.pick("1", c) + g.pick("", " DESC", " NULLS LAST") + ", 2" + g.pick("", " LIMIT 5",
+		" LIMIT 2, 3"), true
 }
 
 // TestOracle holds canonical texts of random SELECTs against SQLite: same rows, in the same sequence where the query
@@ -281,7 +288,8 @@ func TestOracle(t *testing.T) {
 		}
 		kept := q.Printer(q.Stmt)
 		kept.KeepConjunctions = true
-		if got, err := w.Query(t.Context(), kept.Statement(q.Stmt), nil); err != nil || got.Digest(ordered) != want.Digest(ordered) {
+		if got, err := w.Query(t.Context(), kept.Statement(q.Stmt), nil); err != nil ||
+			got.Digest(ordered) != want.Digest(ordered) {
 			t.Errorf("%s\ngives %v, but\n%s\ngives %v, %v", text, want.Rows, kept.Statement(q.Stmt), got, err)
 		}
 		other, _ := (&generator{r: task.Draw(seed, "oracle"), renamed: true, flip: task.Draw(seed, "flip")}).query()
@@ -302,7 +310,8 @@ func TestOracle(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	_, s := open(f, oracleScript)
 	for _, q := range goldenQueries(f) {
-		f.Add(strings.NewReplacer("ship", "ta", "port", "tb", "call", "tc", "name", "s", "built", "k", "tons", "r").Replace(q))
+		f.Add(strings.NewReplacer("ship", "ta", "port", "tb", "call", "tc", "name", "s", "built", "k", "tons",
+			"r").Replace(q))
 	}
 	for seed := range uint64(100) {
 		text, _ := (&generator{r: task.Draw(seed, "oracle")}).query()

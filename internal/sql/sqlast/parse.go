@@ -81,7 +81,8 @@ func Parse(source string, db *schema.Database) (*Query, error) {
 		return nil, &Error{Reason: ReasonParse, Message: err.Error(), Line: 1, Column: 1}
 	}
 	if len(stmts) != 1 {
-		return nil, &Error{Reason: ReasonNotSelect, Message: fmt.Sprintf("%d statements, want one SELECT", len(stmts)), Line: 1, Column: 1}
+		return nil, &Error{Reason: ReasonNotSelect, Message: fmt.Sprintf("%d statements, want one SELECT", len(stmts)),
+			Line: 1, Column: 1}
 	}
 	sel, ok := stmts[0].(*ast.SelectStmt)
 	if !ok {

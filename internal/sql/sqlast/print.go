@@ -346,7 +346,8 @@ func outerJoin(t *ast.TableRef) bool {
 	return slices.ContainsFunc(t.List, outerJoin)
 }
 
-func (p *Printer) tables(b *strings.Builder, s *ast.SelectQuery, list []*ast.TableRef, hoist bool, conditions *[]string) {
+func (p *Printer) tables(b *strings.Builder, s *ast.SelectQuery, list []*ast.TableRef, hoist bool,
+	conditions *[]string) {
 	for i, t := range list {
 		if i > 0 {
 			b.WriteString(p.joinWord(t))

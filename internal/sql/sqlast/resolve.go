@@ -211,7 +211,8 @@ func (r *resolver) from(t *ast.TableRef, sc *scope) error {
 }
 
 func sharesColumns(t *ast.TableRef) bool {
-	return len(t.Using) > 0 || t.Join != nil && t.Join.Type&ast.JoinNatural != 0 || slices.ContainsFunc(t.List, sharesColumns)
+	return len(t.Using) > 0 || t.Join != nil && t.Join.Type&ast.JoinNatural != 0 || slices.ContainsFunc(t.List,
+		sharesColumns)
 }
 
 // on resolves the conditions of joins, which may name any source of the FROM clause.

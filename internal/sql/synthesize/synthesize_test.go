@@ -135,7 +135,10 @@ func checkLiterals(t *testing.T, m missing, path string) {
 			}
 			checked++
 			isText := strings.Trim(text, "0123456789-/: ") == "" && len(text) >= 4
-			if !slices.ContainsFunc(have[key], func(v string) bool { return v == text || isText && strings.HasPrefix(v, text) }) {
+			if !slices.ContainsFunc(have[key], func(v string) bool {
+				return v == text || isText &&
+					strings.HasPrefix(v, text)
+			}) {
 				t.Errorf("%s.%s has no %q, of query %s", p.Table, p.Column, text, q.Source)
 			}
 		}
@@ -231,8 +234,10 @@ func odd() *schema.Database {
 			PrimaryKey: []int{0}, ForeignKeys: []schema.ForeignKey{{Columns: []int{1}, Target: "tree", TargetColumns: []int{0}}},
 		},
 		{
-			Name: "pair", Columns: []schema.Column{column("left", "integer"), column("right", "text"), column("rowid", "number")},
-			PrimaryKey: []int{0, 1}, ForeignKeys: []schema.ForeignKey{{Columns: []int{0}, Target: "tree", TargetColumns: []int{0}}},
+			Name: "pair", Columns: []schema.Column{column("left", "integer"), column("right", "text"),
+				column("rowid", "number")},
+			PrimaryKey: []int{0, 1}, ForeignKeys: []schema.ForeignKey{{Columns: []int{0}, Target: "tree",
+				TargetColumns: []int{0}}},
 		},
 		{
 			Name: "order", Columns: []schema.Column{column("left", "integer"), column("right", "text"), nocase},

@@ -882,7 +882,8 @@ func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Oper
 	if call := loneAggregate(last); call != nil && ref != nil && len(call.Args) == 1 {
 		arg := b.q.Ref(sqlast.Unparen(call.Args[0]))
 		name := strings.ToLower(call.Name.Name)
-		own := arg != nil && (name == "max" || name == "min") && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column
+		own := arg != nil && (name == "max" || name == "min") && arg.Source.Table == ref.Source.Table &&
+			arg.Column == ref.Column
 		if own && op == ast.OpEq && want && b.choice != ast.Node(n) {
 			// The row is its own extreme.
 			b.assign(b.cell(e, ref), b.extreme(ref.Col(), name == "max", b.spread))
@@ -1202,8 +1203,9 @@ func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.V
 		}
 		format, _ := b.q.Literal(x.Args[0])
 		date := map[task.Value]string{
-			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15", "%Y-%m-%d": text,
-			"%H": "2010-06-15 " + text + ":00:00", "%m-%d": "2010-" + text,
+			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15",
+			"%Y-%m-%d": text,
+			"%H":       "2010-06-15 " + text + ":00:00", "%m-%d": "2010-" + text,
 		}[format]
 		if date != "" {
 			return b.invert(x.Args[1], date)

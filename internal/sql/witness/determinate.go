@@ -158,7 +158,8 @@ func (d *detector) clock() {
 			}
 		}
 		if found {
-			d.checks = append(d.checks, &check{construct: Clock, node: n, message: "the result depends on the clock or the time zone"})
+			d.checks = append(d.checks, &check{construct: Clock, node: n,
+				message: "the result depends on the clock or the time zone"})
 		}
 		return true
 	})
@@ -870,7 +871,8 @@ func (d *detector) orderOf(s site) order {
 		}
 		o.keys = append(o.keys, key)
 		if key.column.Computed {
-			name = fmt.Sprintf("CASE typeof(%s) WHEN 'real' THEN CAST(printf('%%.12g', %s) AS REAL) ELSE %s END", name, name, name)
+			name = fmt.Sprintf("CASE typeof(%s) WHEN 'real' THEN CAST(printf('%%.12g', %s) AS REAL) ELSE %s END", name, name,
+				name)
 		}
 		name = collate(name, key.column.Collation)
 		if t.Order == ast.SortDesc {

@@ -171,8 +171,9 @@ func shopValues() []database.Planted {
 	var list []database.Planted
 	for column, values := range map[string][]task.Value{
 		"shop.name": {"A", "B"}, "shop.city": {"Oslo", "Bergen", "tea"}, "shop.area": {1.0, 2.5}, "item.code": {"x", "y"},
-		"item.label": {"tea", "rice"}, "item.maker": {"m1", "m2"}, "item.price": {int64(2), int64(3)}, "stock.note": {"low", "LOW"},
-		"sale.day": {"2020-01-01", "2020-01-02"}, "sale.amount": {int64(1), int64(2)}, "shop.id": {int64(1), int64(2)},
+		"item.label": {"tea", "rice"}, "item.maker": {"m1", "m2"}, "item.price": {int64(2), int64(3)},
+		"stock.note": {"low", "LOW"},
+		"sale.day":   {"2020-01-01", "2020-01-02"}, "sale.amount": {int64(1), int64(2)}, "shop.id": {int64(1), int64(2)},
 	} {
 		table, name, _ := strings.Cut(column, ".")
 		for _, v := range values {

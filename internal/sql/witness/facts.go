@@ -50,7 +50,8 @@ func (f *facts) closureOf(core *ast.SelectQuery, present *sqlast.Ref, given ...*
 	constants, pairs := f.equalities(core)
 	if present != nil {
 		k.add(*present, true)
-		if on := present.Source.Ref.On; present.Source.Nullable && on != nil && present.Source.Ref.Join.Type&ast.JoinRight == 0 {
+		if on := present.Source.Ref.On; present.Source.Nullable && on != nil &&
+			present.Source.Ref.Join.Type&ast.JoinRight == 0 {
 			c, p := f.equalitiesOf(core, sqlast.Conjuncts(on))
 			constants, pairs = append(constants, c...), append(pairs, p...)
 		}
@@ -222,7 +223,8 @@ func (f *facts) equalities(core *ast.SelectQuery) (constants []sqlast.Ref, pairs
 	return append(constants, c...), append(pairs, p...)
 }
 
-func (f *facts) equalitiesOf(core *ast.SelectQuery, conjuncts []ast.Expr) (constants []sqlast.Ref, pairs [][2]sqlast.Ref) {
+func (f *facts) equalitiesOf(core *ast.SelectQuery, conjuncts []ast.Expr) (constants []sqlast.Ref,
+	pairs [][2]sqlast.Ref) {
 	for _, c := range conjuncts {
 		var x, y ast.Expr
 		switch e := sqlast.Unparen(c).(type) {
@@ -372,7 +374,8 @@ func (f *facts) neverNull(core *ast.SelectQuery, ref *sqlast.Ref) bool {
 			return true // NULL equals nothing
 		}
 	}
-	return !ref.Source.Nullable && ref.Source.Table != nil && !ref.Source.Table.View && f.notNull(ref.Source.Table, ref.Column)
+	return !ref.Source.Nullable && ref.Source.Table != nil && !ref.Source.Table.View && f.notNull(ref.Source.Table,
+		ref.Column)
 }
 
 // countable gives the column that stands in for * in count(*): the first that can be NULL, else the first.

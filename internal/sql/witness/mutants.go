@@ -517,7 +517,8 @@ func (m *mutator) alwaysOfGroups(
 	}
 	call, ok := sqlast.Unparen(b.X).(*ast.FuncCall)
 	n, isInt := literalInt(b.Y)
-	if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") || !call.Star || call.Filter != nil || call.Over != nil {
+	if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") || !call.Star || call.Filter != nil ||
+		call.Over != nil {
 		return ""
 	}
 	holds := func(op ast.Operator, n int64) bool {
@@ -660,7 +661,8 @@ func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) b
 		return false
 	}
 	arg := m.own(inner, sqlast.Unparen(call.Args[0]))
-	return arg != nil && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column && arg.Col().Collation == "BINARY"
+	return arg != nil && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column &&
+		arg.Col().Collation == "BINARY"
 }
 
 // literal shifts a number that is compared with other.
@@ -800,7 +802,8 @@ func (m *mutator) column(core *ast.SelectQuery, e ast.Expr) {
 			continue // a bare column
 		}
 		why := ""
-		if call, ok := sqlast.Unparen(e).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "count") && !call.Distinct &&
+		if call, ok := sqlast.Unparen(e).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "count") &&
+			!call.Distinct &&
 			m.notNull(ref.Source.Table, ref.Column) && m.notNull(ref.Source.Table, other.Column) {
 			why = "both columns are NOT NULL"
 		}
@@ -929,7 +932,8 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 		if x.Source == src {
 			x, y = y, x
 		}
-		if y.Source != src || x.Source == src || x.Source.Table == nil || x.Source.Nullable || from != nil && from != x.Source {
+		if y.Source != src || x.Source == src || x.Source.Table == nil || x.Source.Nullable || from != nil &&
+			from != x.Source {
 			return ""
 		}
 		from = x.Source

@@ -50,7 +50,8 @@ func holding(t testing.TB, s *schema.Database, w database.Witness) *testDB {
 				values[c.Column] = c.Value
 			}
 		}
-		db.exec(t, "INSERT OR IGNORE INTO "+quoted(table.Name)+" VALUES (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+		db.exec(t, "INSERT OR IGNORE INTO "+quoted(table.Name)+" VALUES (?"+strings.Repeat(", ?", len(values)-1)+")",
+			values...)
 	}
 	return db
 }

@@ -80,7 +80,8 @@ func TestRightResultsAreAllAndReachable(t *testing.T) {
 		{"SELECT DISTINCT name FROM shop%s LIMIT 1", "name", []any{"A", "B", "C", "D"}, 4},
 		{"SELECT DISTINCT name FROM shop ORDER BY area < 15%s LIMIT 3", "name", []any{"A", "B", "C", "D"}, 0},
 		{"SELECT DISTINCT city, area FROM shop ORDER BY area DESC%s LIMIT 1", "city", []any{"Oslo", "Bergen", nil}, 3},
-		{"SELECT name, count(*) FROM shop GROUP BY name ORDER BY count(*) DESC%s LIMIT 1", "name", []any{"A", "B", "C", "D"}, 2},
+		{"SELECT name, count(*) FROM shop GROUP BY name ORDER BY count(*) DESC%s LIMIT 1", "name", []any{"A", "B", "C", "D"},
+			2},
 		{"SELECT name FROM shop GROUP BY name ORDER BY count(*)%s LIMIT 1", "name", []any{"A", "B", "C", "D"}, 2},
 		{"SELECT count(*), max(name) FROM shop GROUP BY area ORDER BY count(*)%s LIMIT 1", "area", []any{10, 20}, 2},
 		{"SELECT city, name FROM shop GROUP BY id ORDER BY area%s LIMIT 2", "id", ids(6), 3},
@@ -164,7 +165,8 @@ func brokenTies(query, by string, over []any, order []int) string {
 		if own != "" {
 			width = "n, m"
 		}
-		return fmt.Sprintf("WITH rows(%s) AS (%s) SELECT * FROM rows ORDER BY %sCASE%s END%s", width, head, own, cases.String(), tail)
+		return fmt.Sprintf("WITH rows(%s) AS (%s) SELECT * FROM rows ORDER BY %sCASE%s END%s", width, head, own,
+			cases.String(), tail)
 	}
 	for i, at := range order {
 		fmt.Fprintf(&cases, " WHEN %s IS %s THEN %d", by, literal(over[at]), i)
@@ -226,7 +228,8 @@ func TestListAgainstPermutations(t *testing.T) {
 		limit := 1 + rng.IntN(8)
 		list, complete := set.List(limit)
 		if complete != (len(want) <= limit) {
-			t.Fatalf("%v from %d, %d: %d right results, at most %d wanted, complete: %v", rows, start, count, len(want), limit, complete)
+			t.Fatalf("%v from %d, %d: %d right results, at most %d wanted, complete: %v", rows, start, count, len(want), limit,
+				complete)
 		}
 		if !complete {
 			refused++
@@ -276,7 +279,8 @@ func TestManyRightResultsAreRefusedAtOnce(t *testing.T) {
 		for i := range rows {
 			rows[i].row = task.Row{int64(i % different)}
 		}
-		for _, c := range []struct{ count, want int }{{1, different}, {different, 0}, {len(rows) - 1, different}, {len(rows), 1}} {
+		for _, c := range []struct{ count, want int }{{1, different}, {different, 0}, {len(rows) - 1, different},
+			{len(rows), 1}} {
 			set := &RightSet{ways: []way{wayOf(rows, 0, c.count, nil)}}
 			list, complete := set.List(most)
 			if want := c.want; want == 0 || want > most {
@@ -400,9 +404,11 @@ func told(q *sqlast.Query, rows []task.Row, output []sqlast.Column) string {
 	for i, term := range partition {
 		partition[i] = strings.TrimSuffix(strings.TrimSuffix(term, " DESC"), " ASC")
 	}
-	numbered := fmt.Sprintf("SELECT *, row_number() OVER (PARTITION BY %s) AS copy FROM (%s)", strings.Join(partition, ", "), text)
+	numbered := fmt.Sprintf("SELECT *, row_number() OVER (PARTITION BY %s) AS copy FROM (%s)", strings.Join(partition,
+		", "), text)
 	order := append(slices.Clone(o.terms), "CASE WHEN "+strings.Join(chosen, " OR ")+" THEN 0 ELSE 1 END")
-	return fmt.Sprintf("%sSELECT %s FROM (%s) ORDER BY %s LIMIT %s", d.withOf(q.Stmt), strings.Join(columns, ", "), numbered,
+	return fmt.Sprintf("%sSELECT %s FROM (%s) ORDER BY %s LIMIT %s", d.withOf(q.Stmt), strings.Join(columns, ", "),
+		numbered,
 		strings.Join(order, ", "), d.p.Expr(core.Limit.Count))
 }
 

@@ -71,12 +71,14 @@ func TestBehind(t *testing.T) {
 			[]string{"ship 1", "voyage 1"}, 1},
 		{"SELECT count(*) FROM voyage WHERE port = 'Oslo'", 9, []string{"voyage 5"}, 2},
 		{"SELECT port FROM voyage GROUP BY port HAVING count(*) > 2", 9, []string{"voyage 1"}, 2},
-		{"SELECT name FROM ship WHERE id = (SELECT ship FROM voyage WHERE port = 'Oslo')", 9, []string{"ship 3", "voyage 5"}, 1},
+		{"SELECT name FROM ship WHERE id = (SELECT ship FROM voyage WHERE port = 'Oslo')", 9, []string{"ship 3", "voyage 5"},
+			1},
 		{"SELECT name FROM ship s WHERE EXISTS (SELECT 1 FROM voyage v WHERE v.ship = s.id AND v.port = 'Oslo')", 9,
 			[]string{"ship 3"}, 1},
 		{"WITH k AS (SELECT ship FROM voyage WHERE port = 'Bergen') SELECT s.name FROM ship s JOIN k ON k.ship = s.id", 9,
 			[]string{"ship 1", "voyage 2"}, 1},
-		{"SELECT port FROM voyage WHERE days > 8 UNION SELECT name FROM ship WHERE tons < 11", 9, []string{"ship 1", "voyage 6"}, 2},
+		{"SELECT port FROM voyage WHERE days > 8 UNION SELECT name FROM ship WHERE tons < 11", 9,
+			[]string{"ship 1", "voyage 6"}, 2},
 		{"SELECT 1", 9, nil, 0},
 	} {
 		q, err := sqlast.Parse(c.text, s)

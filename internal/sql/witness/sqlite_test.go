@@ -106,7 +106,8 @@ func (d *testDB) schema(t testing.TB, name string) *schema.Database {
 		for i, c := range d.query(t, "PRAGMA table_info("+quoted(table.Name)+")").Rows {
 			declared := c[2].(string)
 			table.Columns = append(table.Columns, schema.Column{
-				Name: c[1].(string), Declared: declared, Affinity: schema.AffinityOf(declared), Collation: "BINARY", NotNull: c[3] == int64(1),
+				Name: c[1].(string), Declared: declared, Affinity: schema.AffinityOf(declared), Collation: "BINARY",
+				NotNull: c[3] == int64(1),
 			})
 			if n := c[5].(int64); n > 0 {
 				keys[n] = i

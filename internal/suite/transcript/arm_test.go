@@ -13,7 +13,8 @@ func TestArmsParseBack(t *testing.T) {
 			for k := range 16 {
 				informed := k&1 != 0
 				arm := transcript.Arm{
-					Hint: hint, Budget: scale, Informed: informed, Shots: []int{0, 4}[k>>1&1], Scenario: []string{"", "error"}[k>>2&1], World: 3 * (k >> 3),
+					Hint: hint, Budget: scale, Informed: informed, Shots: []int{0, 4}[k>>1&1], Scenario: []string{"", "error"}[k>>2&1],
+					World: 3 * (k >> 3),
 				}
 				text := arm.String()
 				if other, taken := texts[text]; taken {
@@ -46,7 +47,9 @@ func TestArmsParseBack(t *testing.T) {
 func TestArmsOfAnotherFormAreErrors(t *testing.T) {
 	for _, text := range []string{
 		",", "start,", "budget=", "budget=0", "budget=-1", "budget=+Inf", "budget=NaN", "budget=1.0", "budget=01", "budget=x",
-		"budget=2,start", "informed,start", "informed,informed", "budget=1,budget=2", "shots=0", "shots=+4", "shots=x", "after=", "after=Error", "after=x,shots=4", "world=0", "world=01", "world=x", "informed,world=1", "start,oracle", "Start", "st art", "a=b",
+		"budget=2,start", "informed,start", "informed,informed", "budget=1,budget=2", "shots=0", "shots=+4", "shots=x",
+		"after=", "after=Error", "after=x,shots=4", "world=0", "world=01", "world=x", "informed,world=1", "start,oracle",
+		"Start", "st art", "a=b",
 	} {
 		if arm, err := transcript.ParseArm(text); err == nil {
 			t.Errorf("%q reads as %+v", text, arm)
@@ -55,7 +58,8 @@ func TestArmsOfAnotherFormAreErrors(t *testing.T) {
 }
 
 func FuzzParseArm(f *testing.F) {
-	for _, text := range []string{"", "start", "budget=0.5", "start,budget=2,informed", "shots=4,after=error", "budget=1e-7", "budget=1.0"} {
+	for _, text := range []string{"", "start", "budget=0.5", "start,budget=2,informed", "shots=4,after=error",
+		"budget=1e-7", "budget=1.0"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

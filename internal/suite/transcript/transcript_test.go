@@ -21,12 +21,14 @@ func header() Header {
 func sample() *Transcript {
 	t := &Transcript{Header: header()}
 	t.Append(Event{Kind: EventTurn, Turn: 1, Decision: &task.Turn{
-		Thought: "<think>", Reply: "a\nb", Unparsed: []task.Unparse{{Reason: "r", Text: "x"}}, Usage: task.Usage{InputTokens: 3, CostUSD: 0.5},
+		Thought: "<think>", Reply: "a\nb", Unparsed: []task.Unparse{{Reason: "r", Text: "x"}},
+		Usage: task.Usage{InputTokens: 3, CostUSD: 0.5},
 		Model: "m", Stop: true,
 	}})
 	t.Append(Event{
 		Kind: EventCall, Turn: 1, Label: "call_1", Tool: "get", Attempt: 2, Arguments: json.RawMessage(`{"a":[1,1.0,"$x$"]}`),
-		Content: json.RawMessage(`[{"a":9e999}]`), Note: "n", Rows: 1, Digest: "d", Neighbour: []string{"e", ""}, Resolved: true, Unlisted: true,
+		Content: json.RawMessage(`[{"a":9e999}]`), Note: "n", Rows: 1, Digest: "d", Neighbour: []string{"e", ""},
+		Resolved: true, Unlisted: true,
 	})
 	t.Append(Event{Kind: EventCall, Turn: 1, Error: &task.ToolError{Code: task.CodeTimeout, Message: "late"}})
 	t.Append(Event{Kind: EventDecision, Turn: 1, Condition: "c", Applied: true, Detail: json.RawMessage(`{"k":null}`)})
@@ -37,7 +39,8 @@ func sample() *Transcript {
 	})
 	t.Append(Event{Kind: EventDecline, Turn: 2, Text: "no"})
 	t.Append(Event{
-		Kind: EventEnd, Turn: 2, End: EndBudget, Budget: "calls", Message: "m", Usage: &task.Usage{Requests: 1}, Turns: 2, Calls: 2,
+		Kind: EventEnd, Turn: 2, End: EndBudget, Budget: "calls", Message: "m", Usage: &task.Usage{Requests: 1}, Turns: 2,
+		Calls: 2,
 	})
 	return t
 }
@@ -85,11 +88,14 @@ func TestDecodeRefuses(t *testing.T) {
 	lines = lines[:len(lines)-1]
 	join := func(l ...string) string { return strings.Join(l, "") }
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":                 {"", "line 1"},
-		"an unknown header field": {join(strings.Replace(lines[0], `"trial"`, `"tribe":1,"trial"`, 1)), `line 1: json: unknown field "tribe"`},
-		"another format":          {join(strings.Replace(lines[0], Format, "seatrial.transcript/2", 1)), `line 1: format "seatrial.transcript/2"`},
-		"an unknown event field":  {join(lines[0], strings.Replace(lines[1], `"turn"`, `"tern":1,"turn"`, 1)), "line 2"},
-		"an unknown nested field": {join(lines[0], lines[1], lines[2], strings.Replace(lines[3], `"code"`, `"kode"`, 1)), "line 4"},
+		"nothing": {"", "line 1"},
+		"an unknown header field": {join(strings.Replace(lines[0], `"trial"`, `"tribe":1,"trial"`, 1)),
+			`line 1: json: unknown field "tribe"`},
+		"another format": {join(strings.Replace(lines[0], Format, "seatrial.transcript/2", 1)),
+			`line 1: format "seatrial.transcript/2"`},
+		"an unknown event field": {join(lines[0], strings.Replace(lines[1], `"turn"`, `"tern":1,"turn"`, 1)), "line 2"},
+		"an unknown nested field": {join(lines[0], lines[1], lines[2], strings.Replace(lines[3], `"code"`, `"kode"`, 1)),
+			"line 4"},
 		"an event twice":          {join(lines[0], lines[1], lines[1]), "line 3: event number 1, want 2"},
 		"an event left out":       {join(lines[0], lines[1], lines[3]), "line 3: event number 3, want 2"},
 		"events the other way":    {join(lines[0], lines[2], lines[1]), "line 2: event number 2, want 1"},
@@ -97,7 +103,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"a blank line at the end": {join(lines...) + "\n", "line 10"},
 		"two values in a line":    {join(lines[0], strings.TrimSuffix(lines[1], "\n"), lines[2]), "line 2"},
 		"no last newline":         {strings.TrimSuffix(join(lines...), "\n"), "line 9"},
-		"an unknown kind":         {join(lines[0], strings.Replace(lines[1], `"turn"`, `"tune"`, 1)), `line 2: unknown kind of event "tune"`},
+		"an unknown kind": {join(lines[0], strings.Replace(lines[1], `"turn"`, `"tune"`, 1)),
+			`line 2: unknown kind of event "tune"`},
 	} {
 		tr, err := Decode([]byte(c.text))
 		if err == nil {
@@ -157,7 +164,8 @@ func TestEpisodeID(t *testing.T) {
 
 func TestValid(t *testing.T) {
 	for end, want := range map[string]bool{
-		EndAnswered: true, EndDeclined: true, EndSilent: true, EndBudget: true, EndCrashed: true, EndProvider: false, EndInternal: false,
+		EndAnswered: true, EndDeclined: true, EndSilent: true, EndBudget: true, EndCrashed: true, EndProvider: false,
+		EndInternal:    false,
 		EndInterrupted: false, "": false, "other": false,
 	} {
 		if Valid(end) != want {

@@ -423,7 +423,8 @@ func (w *writer) expr(e ast.Expr) string {
 	case *ast.NullCheckExpr:
 		return w.expr(e.X) + negated(e.Test != ast.TestIsNull, " is missing", " is known")
 	case *ast.BetweenExpr:
-		return w.expr(e.X) + negated(e.Not, " is between ", " is not between ") + w.expr(e.Lo) + " and " + w.expr(e.Hi) + " (inclusive)"
+		return w.expr(e.X) + negated(e.Not, " is between ", " is not between ") + w.expr(e.Lo) + " and " + w.expr(e.Hi) +
+			" (inclusive)"
 	case *ast.InExpr:
 		return w.in(e)
 	case *ast.CaseExpr:
@@ -569,7 +570,8 @@ func (w *writer) call(e *ast.FuncCall) string {
 			text += " for each " + w.list(e.Over.Partition)
 		}
 		for i, t := range e.Over.OrderBy {
-			text += negated(i > 0, " ordered by ", ", ") + w.expr(t.Expr) + negated(t.Order == ast.SortDesc, "", " from high to low")
+			text += negated(i > 0, " ordered by ", ", ") + w.expr(t.Expr) + negated(t.Order == ast.SortDesc, "",
+				" from high to low")
 		}
 	}
 	return text

@@ -164,17 +164,20 @@ func (d *draft) sites(n ast.Node) []site {
 			note(m.Hi, m.X)
 		case *ast.SubqueryExpr:
 			if !d.q.CorrelatedColumns(m.Select) && len(d.q.Output(m.Select)) == 1 {
-				list = append(list, site{node: m, kind: task.BindValue, statement: m.Select, other: compared[m], columns: d.q.Output(m.Select)})
+				list = append(list, site{node: m, kind: task.BindValue, statement: m.Select, other: compared[m],
+					columns: d.q.Output(m.Select)})
 				return false
 			}
 		case *ast.InExpr:
 			if m.Select != nil && !d.q.CorrelatedColumns(m.Select) {
 				x := d.q.Describe(m.X)
-				list = append(list, site{node: m.Select, kind: task.BindList, statement: m.Select, other: &x, columns: d.q.Output(m.Select), in: m})
+				list = append(list, site{node: m.Select, kind: task.BindList, statement: m.Select, other: &x,
+					columns: d.q.Output(m.Select), in: m})
 			}
 		case *ast.ExistsExpr:
 			if !d.q.CorrelatedColumns(m.Select) {
-				list = append(list, site{node: m.Select, kind: task.BindTable, statement: m.Select, columns: d.q.Output(m.Select), exists: true})
+				list = append(list, site{node: m.Select, kind: task.BindTable, statement: m.Select, columns: d.q.Output(m.Select),
+					exists: true})
 				return false
 			}
 		case *ast.TableRef:
@@ -316,7 +319,8 @@ func (d *draft) emit(u unit, texts map[ast.Node]string, holes []hole, composed b
 }
 
 // emitWith lets print make the text of a unit, with parameters in place of literals.
-func (d *draft) emitWith(u unit, texts map[ast.Node]string, holes []hole, composed bool, print func(*sqlast.Printer) string) int {
+func (d *draft) emitWith(u unit, texts map[ast.Node]string, holes []hole, composed bool,
+	print func(*sqlast.Printer) string) int {
 	p := d.q.Printer(u.node())
 	p.DropWith = composed
 	p.Override = func(n ast.Node) (string, bool) {
@@ -363,7 +367,8 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 	columns := d.output(u)
 	unique := names(columns)
 	for i, c := range columns {
-		f.columns = append(f.columns, task.Column{Name: unique[i], Type: c.Type, Computed: c.Computed, Table: c.Table, Column: c.Column})
+		f.columns = append(f.columns, task.Column{Name: unique[i], Type: c.Type, Computed: c.Computed, Table: c.Table,
+			Column: c.Column})
 	}
 	if u.core == nil {
 		f.ordered = len(sqlast.Last(u.statement).OrderBy) > 0

@@ -146,7 +146,10 @@ func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 		f.makeTool(name)
 	}
 	if style == NamesObscure {
-		slices.SortFunc(functions, func(a, b *function) int { return order[slices.Index(functions, a)] - order[slices.Index(functions, b)] })
+		slices.SortFunc(functions, func(a, b *function) int {
+			return order[slices.Index(functions,
+				a)] - order[slices.Index(functions, b)]
+		})
 	}
 	tools := make([]*task.Tool, len(functions))
 	for i, f := range functions {

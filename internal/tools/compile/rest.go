@@ -45,7 +45,8 @@ const (
 
 // tellingOrder is the order in which aspects are tried to tell endpoints of one name apart.
 var tellingOrder = []aspect{
-	aspectSort, aspectDistinct, aspectFilters, aspectOwners, aspectSubject, aspectSuperlative, aspectGroup, aspectConditions, aspectAlternative,
+	aspectSort, aspectDistinct, aspectFilters, aspectOwners, aspectSubject, aspectSuperlative, aspectGroup,
+	aspectConditions, aspectAlternative,
 	aspectTables, aspectOuter, aspectSet,
 }
 
@@ -226,7 +227,8 @@ func setTokens(op ast.CompoundOp) (between, alike string) {
 }
 
 // branch gives what a further branch of a set operation adds to the first.
-func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses []use, e *endpoint, subject string) (brief, full string) {
+func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses []use, e *endpoint,
+	subject string) (brief, full string) {
 	var other endpoint
 	name := p.core(s, core, uses, &other)
 	var head string
@@ -771,7 +773,8 @@ func (p *phraser) comparison(c *ast.BinaryExpr, about subject) (text string, alw
 		}
 		return "", false
 	}
-	word := map[string]string{"avg": "average", "max": "highest", "min": "lowest", "sum": "total", "count": "count"}[strings.ToLower(f.Name.Name)]
+	word := map[string]string{"avg": "average", "max": "highest", "min": "lowest", "sum": "total",
+		"count": "count"}[strings.ToLower(f.Name.Name)]
 	if t.date && word == "highest" {
 		word = "latest"
 	} else if t.date && word == "lowest" {
@@ -785,7 +788,8 @@ func (p *phraser) comparison(c *ast.BinaryExpr, about subject) (text string, alw
 }
 
 var relations = map[ast.Operator]string{
-	ast.OpEq: "equal_to", ast.OpNe: "other_than", ast.OpLt: "below", ast.OpLe: "up_to", ast.OpGt: "above", ast.OpGe: "from",
+	ast.OpEq: "equal_to", ast.OpNe: "other_than", ast.OpLt: "below", ast.OpLe: "up_to", ast.OpGt: "above",
+	ast.OpGe: "from",
 }
 
 func mirrored(op ast.Operator) ast.Operator {

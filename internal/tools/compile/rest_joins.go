@@ -61,7 +61,8 @@ func commutes(core *ast.SelectQuery) bool {
 		}
 	}
 	for _, t := range core.From {
-		if t.Name == nil || t.List != nil || t.Select != nil || t.HasArgs || t.Using != nil || t.IndexedBy != nil || t.NotIndexed {
+		if t.Name == nil || t.List != nil || t.Select != nil || t.HasArgs || t.Using != nil || t.IndexedBy != nil ||
+			t.NotIndexed {
 			return false
 		}
 		if t.Join != nil && t.Join.Type&(ast.JoinNatural|ast.JoinLeft|ast.JoinRight|ast.JoinOuter) != 0 {

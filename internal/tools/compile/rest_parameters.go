@@ -325,9 +325,11 @@ func cutWords(name string, length int) string {
 }
 
 var hanging = []string{
-	"", "and", "by", "of", "or", "with", "per", "in", "to", "except", "also", "without", "highest", "lowest", "most", "fewest",
+	"", "and", "by", "of", "or", "with", "per", "in", "to", "except", "also", "without", "highest", "lowest", "most",
+	"fewest",
 	"minus", "plus", "times", "than", "then", "sorted", "via", "from", "that", "above", "below", "the", "all", "average",
-	"distinct", "min", "max", "excluded", "since", "until", "equal", "other", "up", "same", "matching", "latest", "earliest",
+	"distinct", "min", "max", "excluded", "since", "until", "equal", "other", "up", "same", "matching", "latest",
+	"earliest",
 }
 
 // longestNote bounds what is quoted of a column's notes, in bytes.
@@ -351,7 +353,8 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 		clause = later
 	}
 	text := capital(what) + ": " + clause
-	if u.not && (u.relation == usedContains || u.relation == usedPrefix || u.relation == usedSuffix || u.relation == usedPattern) {
+	if u.not && (u.relation == usedContains || u.relation == usedPrefix || u.relation == usedSuffix ||
+		u.relation == usedPattern) {
 		text = strings.Replace(text, ": must", ": must not", 1)
 	}
 	text += "."

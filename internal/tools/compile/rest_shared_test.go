@@ -108,7 +108,8 @@ func TestNamesOfPublishedCorpora(t *testing.T) {
 				var b strings.Builder
 				for i, d := range drafts {
 					tool := d.Direct[0].function.tool
-					fmt.Fprintf(&b, "%s | %s\n  %s\n  %s %s\n  %s\n", examples[i].Database, examples[i].Question, examples[i].SQL, tool.Name, tool.Path, tool.Description)
+					fmt.Fprintf(&b, "%s | %s\n  %s\n  %s %s\n  %s\n", examples[i].Database, examples[i].Question, examples[i].SQL,
+						tool.Name, tool.Path, tool.Description)
 					for _, p := range tool.Parameters.Properties {
 						fmt.Fprintf(&b, "    %s %v: %s\n", p.Name, p.Schema.Types, p.Schema.Description)
 					}
@@ -131,7 +132,8 @@ func checkEndpoints(t *testing.T, tools []*task.Tool) {
 		if !validName.MatchString(tool.Name) || len(tool.Name) > MaxNameLength {
 			t.Errorf("%q is no name", tool.Name)
 		}
-		if !strings.HasPrefix(tool.Path, "/v1/") || strings.Count(tool.Path, "/") != 3 || strings.ContainsAny(tool.Path, "{}? ") {
+		if !strings.HasPrefix(tool.Path, "/v1/") || strings.Count(tool.Path, "/") != 3 || strings.ContainsAny(tool.Path,
+			"{}? ") {
 			t.Errorf("%s: %q is no path", tool.Name, tool.Path)
 		}
 		if names[tool.Name] || paths[tool.Path] {
@@ -146,7 +148,8 @@ func checkEndpoints(t *testing.T, tools []*task.Tool) {
 			t.Errorf("%q has an empty word", tool.Name)
 		}
 		if tool.Style != task.StyleRest || len(tool.Parameters.Properties) != len(tool.Body.Bindings) {
-			t.Errorf("%s: style %s, %d parameters for %d bindings", tool.Name, tool.Style, len(tool.Parameters.Properties), len(tool.Body.Bindings))
+			t.Errorf("%s: style %s, %d parameters for %d bindings", tool.Name, tool.Style, len(tool.Parameters.Properties),
+				len(tool.Body.Bindings))
 		}
 		var own []string
 		for _, p := range tool.Parameters.Properties {

@@ -198,7 +198,8 @@ func (p *phraser) ref(r *sqlast.Ref) term {
 	case r.Source.Table != nil:
 		c := &r.Source.Table.Columns[r.Column]
 		words := columnTokens(c)
-		return term{words: words, table: r.Source.Table, role: p.roles[r.Source], date: isDate(words, c.Declared), named: isName(words)}
+		return term{words: words, table: r.Source.Table, role: p.roles[r.Source], date: isDate(words, c.Declared),
+			named: isName(words)}
 	case r.Source.Select != nil:
 		if core, ok := r.Source.Select.Cores[0].(*ast.SelectQuery); ok {
 			if items := p.q.Expand(core); r.Column < len(items) {
@@ -371,7 +372,8 @@ func datePart(t term, part string) term {
 	if part == "" {
 		return t
 	}
-	if n := len(words); n > 1 && (words[n-1] == "date" || words[n-1] == "datetime" || words[n-1] == "time" || words[n-1] == part) {
+	if n := len(words); n > 1 && (words[n-1] == "date" || words[n-1] == "datetime" || words[n-1] == "time" ||
+		words[n-1] == part) {
 		words = words[:n-1]
 	}
 	return term{words: append(slices.Clone(words), strings.Fields(part)...), table: t.table}

@@ -45,7 +45,8 @@ func parseNotedSchema(t *testing.T, name, text string) *schema.Database {
 		switch n[0] {
 		case "key":
 			target, at := find(n[2])
-			table.ForeignKeys = append(table.ForeignKeys, schema.ForeignKey{Columns: []int{column}, Target: target.Name, TargetColumns: []int{at}})
+			table.ForeignKeys = append(table.ForeignKeys, schema.ForeignKey{Columns: []int{column}, Target: target.Name,
+				TargetColumns: []int{at}})
 		case "primary":
 			table.PrimaryKey = []int{column}
 		case "title":
@@ -191,7 +192,8 @@ func TestEndpointsAnswer(t *testing.T) {
 				}
 				gold := task.Gold{Kind: task.GoldRows, Columns: draft.Columns(), Rows: want.Rows}
 				if !gold.Holds(got) {
-					t.Errorf("%s: %s\ngives %d rows, its endpoint %d others: %s", e.ID, e.SQL, len(want.Rows), len(got.Rows), draft.Direct[0].function.statement)
+					t.Errorf("%s: %s\ngives %d rows, its endpoint %d others: %s", e.ID, e.SQL, len(want.Rows), len(got.Rows),
+						draft.Direct[0].function.statement)
 				}
 			}
 			if ran < atLeast || sorted == 0 {
@@ -288,15 +290,18 @@ func TestOneLibraryForBothStyles(t *testing.T) {
 func TestWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"CDSCode": "cds_code", "AdmFName1": "adm_f_name1", "Percent (%) Eligible Free (K-12)": "percent_eligible_free_k_12",
-		"pet_type": "pet_type", "IDs": "ids", "Größe": "gro_e", "Café": "cafe", "driver's name": "drivers_name", "T-BIL": "t_bil", "StuID": "stu_id",
+		"pet_type": "pet_type", "IDs": "ids", "Größe": "gro_e", "Café": "cafe", "driver's name": "drivers_name",
+		"T-BIL": "t_bil", "StuID": "stu_id",
 	} {
 		if got := joined(tokensOf(name)); got != want {
 			t.Errorf("%q in words is %s, want %s", name, got, want)
 		}
 	}
 	for one, many := range map[string]string{
-		"singer": "singers", "city": "cities", "class": "classes", "match": "matches", "superhero": "superheroes", "person": "people",
-		"status": "statuses", "diagnosis": "diagnoses", "day": "days", "tax": "taxes", "series": "series", "course": "courses", "house": "houses",
+		"singer": "singers", "city": "cities", "class": "classes", "match": "matches", "superhero": "superheroes",
+		"person": "people",
+		"status": "statuses", "diagnosis": "diagnoses", "day": "days", "tax": "taxes", "series": "series",
+		"course": "courses", "house": "houses",
 	} {
 		if got := pluralWord(one); got != many {
 			t.Errorf("more than one %s are %s, want %s", one, got, many)

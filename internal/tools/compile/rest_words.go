@@ -59,7 +59,8 @@ var irregular = map[string]string{
 	"hero": "heroes", "superhero": "superheroes", "potato": "potatoes", "analysis": "analyses", "basis": "bases",
 	"status": "statuses", "campus": "campuses", "bonus": "bonuses", "virus": "viruses", "bus": "buses",
 	"gas": "gases", "alias": "aliases", "bias": "biases", "quiz": "quizzes", "cookie": "cookies", "tie": "ties",
-	"diagnosis": "diagnoses", "thesis": "theses", "crisis": "crises", "synthesis": "syntheses", "lens": "lenses", "atlas": "atlases", "alumnus": "alumni",
+	"diagnosis": "diagnoses", "thesis": "theses", "crisis": "crises", "synthesis": "syntheses", "lens": "lenses",
+	"atlas": "atlases", "alumnus": "alumni",
 }
 
 // regular gives the singular of each irregular word, in either form.
@@ -96,7 +97,8 @@ func pluralWord(w string) string {
 	switch {
 	case uncountable[w] || n < 2:
 		return w
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
+		!strings.HasSuffix(w, "is"):
 		return w // a plural already
 	case strings.HasSuffix(w, "s"), strings.HasSuffix(w, "x"), strings.HasSuffix(w, "z"), strings.HasSuffix(w, "ch"),
 		strings.HasSuffix(w, "sh"):
@@ -121,7 +123,8 @@ func singularWord(w string) string {
 		return w
 	case strings.HasSuffix(w, "ies") && n > 4:
 		return w[:n-3] + "y"
-	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"):
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"),
+		strings.HasSuffix(w, "xes"):
 		return w[:n-2]
 	default:
 		return w[:n-1]
@@ -214,7 +217,8 @@ func columnTokens(c *schema.Column) []string {
 	if strings.Join(title, "") == strings.Join(own, "") && len(own) > len(title) {
 		title = nil // the name's capitals tell its words apart
 	}
-	if len(title) > 0 && len(title) <= longest && isID(title) == isID(own) && (!symbols || opaque(c.Name)) && !numbered(title) {
+	if len(title) > 0 && len(title) <= longest && isID(title) == isID(own) && (!symbols || opaque(c.Name)) &&
+		!numbered(title) {
 		own = title
 	}
 	if len(own) == 0 {
@@ -259,7 +263,8 @@ func mentions(tokens, thing []string) bool {
 			continue
 		}
 		for _, v := range tokens {
-			if singularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 && len(w) > len(v) && strings.HasSuffix(w, v) && !generic[v] {
+			if singularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 && len(w) > len(v) &&
+				strings.HasSuffix(w, v) && !generic[v] {
 				return true
 			}
 		}

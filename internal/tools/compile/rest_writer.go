@@ -318,7 +318,8 @@ func (p *page) complaint(taken owners, name, summary string, parameters []Writte
 }
 
 func oneLine(s string, longest int) bool {
-	return strings.TrimSpace(s) != "" && len(s) <= longest && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+	return strings.TrimSpace(s) != "" && len(s) <= longest && utf8.ValidString(s) &&
+		strings.IndexFunc(s, unicode.IsControl) < 0
 }
 
 // sentences counts the sentences of a text: places where one ends and another begins, and one more.

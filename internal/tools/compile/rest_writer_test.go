@@ -127,7 +127,8 @@ func TestRewrite(t *testing.T) {
 	if held.Name != "list_singers_of_country_above_age" || held.Path != "/v1/music/list_singers_of_country_above_age" {
 		t.Errorf("the tool is called %s at %s", held.Name, held.Path)
 	}
-	if !strings.HasPrefix(held.Description, "Lists the names of a country's singers above an age. Returns name from singer where country is `country`") {
+	if !strings.HasPrefix(held.Description,
+		"Lists the names of a country's singers above an age. Returns name from singer where country is `country`") {
 		t.Errorf("described as %s", held.Description)
 	}
 	if got := held.Parameters.Property("country").Description; got != "Country that singers must be from." {
@@ -154,14 +155,16 @@ func TestRewrite(t *testing.T) {
 	}
 	// What was written is a cache: a writer that only fails is not asked.
 	again, _ := writtenLibrary(t)
-	second, rewritten := rewrite(t, again, Rewrite{Writer: &script{fail: byCountryAndAge}, Name: "test/good", Cache: written})
+	second, rewritten := rewrite(t, again, Rewrite{Writer: &script{fail: byCountryAndAge}, Name: "test/good",
+		Cache: written})
 	if fmt.Sprint(rewritten) != fmt.Sprint(written) || marshal(t, second) != marshal(t, tools) {
 		t.Errorf("from the cache:\n%v\nwritten:\n%v", rewritten, written)
 	}
 	// Another writer's cache is no cache.
 	other, _ := writtenLibrary(t)
 	unused := &script{}
-	if _, list := rewrite(t, other, Rewrite{Writer: unused, Name: "test/other", Cache: written}); unused.calls() != 4*writerAttempts || list[0].Accepted {
+	if _, list := rewrite(t, other, Rewrite{Writer: unused, Name: "test/other",
+		Cache: written}); unused.calls() != 4*writerAttempts || list[0].Accepted {
 		t.Errorf("%d calls, %+v", unused.calls(), list[0])
 	}
 }
@@ -178,7 +181,8 @@ func marshal(t *testing.T, v any) string {
 // TestRewriteRefuses lets a writer lie about one endpoint in every way, three times.
 func TestRewriteRefuses(t *testing.T) {
 	reply := func(name, summary, age, country string) string {
-		return fmt.Sprintf(`{"name": %q, "summary": %q, "parameters": {"age_above": %q, "country": %q}}`, name, summary, age, country)
+		return fmt.Sprintf(`{"name": %q, "summary": %q, "parameters": {"age_above": %q, "country": %q}}`, name, summary, age,
+			country)
 	}
 	const fine = "A fine text."
 	for name, test := range map[string]struct{ reply, complaint string }{
@@ -193,7 +197,8 @@ func TestRewriteRefuses(t *testing.T) {
 		"another field":     {`{"name": "list_them", "summary": "x", "parameters": {"age_above": "x", "country": "x"}, "path": "/"}`, complainForm},
 		"number":            {`{"name": 3, "summary": "x", "parameters": {"age_above": "x", "country": "x"}}`, complainForm},
 		"missing parameter": {`{"name": "list_them", "summary": "x", "parameters": {"country": "x"}}`, complainParameters},
-		"wrong parameter":   {`{"name": "list_them", "summary": "x", "parameters": {"age": "x", "country": "x"}}`, complainParameters},
+		"wrong parameter": {`{"name": "list_them", "summary": "x", "parameters": {"age": "x", "country": "x"}}`,
+			complainParameters},
 		"more parameters":   {`{"name": "list_them", "summary": "x", "parameters": {"age_above": "x", "country": "x", "limit": "x"}}`, complainParameters},
 		"capitals":          {reply("listThem", fine, fine, fine), complainName},
 		"spaces":            {reply("list them", fine, fine, fine), complainName},
@@ -223,11 +228,13 @@ func TestRewriteRefuses(t *testing.T) {
 			answers := map[string][]task.Value{byCountryAndAge: {"Ana Ortiz", int64(17), nil}}
 			_, written := rewrite(t, library, Rewrite{Writer: writer, Name: "test/bad", Answers: answers})
 			w := written[3] // in the order of derived names
-			if w.Complaint != test.complaint || w.Accepted || w.Attempts != writerAttempts || w.Name != "" || w.Summary != "" || w.Parameters != nil {
+			if w.Complaint != test.complaint || w.Accepted || w.Attempts != writerAttempts || w.Name != "" || w.Summary != "" ||
+				w.Parameters != nil {
 				t.Errorf("%+v", w)
 			}
 			asked := writer.asked[byCountryAndAge]
-			if len(asked) != writerAttempts || strings.Contains(asked[0], "refused") || !strings.Contains(asked[1], test.complaint) {
+			if len(asked) != writerAttempts || strings.Contains(asked[0], "refused") || !strings.Contains(asked[1],
+				test.complaint) {
 				t.Errorf("%d prompts, the second %s", len(asked), asked[1][len(asked[1])-200:])
 			}
 			if after := marshal(t, drafts[0].Direct[0].function.tool); after != before {
@@ -241,8 +248,10 @@ func TestRewriteRefuses(t *testing.T) {
 func TestRewriteTakesTheSecondReply(t *testing.T) {
 	library, drafts := writtenLibrary(t)
 	writer := &script{replies: map[string][]string{
-		byCountryAndAge: {"hm", good[byCountryAndAge]}, countByCountry: {strings.Replace(good[countByCountry], "of a country.", "of '+'.", 1), good[countByCountry]},
-		highestAge: {good[highestAge]}, idsByName: {strings.Replace(good[idsByName], "in full", "such as ZOË", 1), "no", good[idsByName]},
+		byCountryAndAge: {"hm", good[byCountryAndAge]}, countByCountry: {strings.Replace(good[countByCountry],
+			"of a country.", "of '+'.", 1), good[countByCountry]},
+		highestAge: {good[highestAge]}, idsByName: {strings.Replace(good[idsByName], "in full", "such as ZOË", 1), "no",
+			good[idsByName]},
 	}}
 	_, written := rewrite(t, library, Rewrite{Writer: writer, Name: "w", Workers: 2})
 	attempts := map[string]int{}
@@ -252,7 +261,8 @@ func TestRewriteTakesTheSecondReply(t *testing.T) {
 		}
 		attempts[w.Name] = w.Attempts
 	}
-	want := map[string]int{"list_singers_of_country_above_age": 2, "count_country_singers": 2, "get_oldest_age": 1, "find_singer_ids": 3}
+	want := map[string]int{"list_singers_of_country_above_age": 2, "count_country_singers": 2, "get_oldest_age": 1,
+		"find_singer_ids": 3}
 	if !maps.Equal(attempts, want) {
 		t.Errorf("%v, want %v", attempts, want)
 	}

@@ -65,7 +65,8 @@ func (s *slotter) compound(stmt *ast.SelectStmt, named bool) *slotResult {
 		if op.All {
 			kind += "_all"
 		}
-		result.at = s.emit(relation.Combine, map[string]any{"data_source": result.at, "other_source": other.at, "operation_type": kind})
+		result.at = s.emit(relation.Combine, map[string]any{"data_source": result.at, "other_source": other.at,
+			"operation_type": kind})
 	}
 	for _, term := range slices.Backward(last.OrderBy) {
 		i := s.q.OutputIndex(stmt, collationless(term.Expr))
@@ -270,7 +271,8 @@ func (h *chain) itemText(it sqlast.Item) string {
 // uniqueValues compiles SELECT x … GROUP BY x, which is what the tool of unique values does.
 func (h *chain) uniqueValues(items []sqlast.Item, limit rowLimit) *slotResult {
 	core := h.core
-	if len(core.GroupBy) == 0 || core.Having != nil || len(h.order) > 0 || limit != noLimit || len(items) != len(core.GroupBy) {
+	if len(core.GroupBy) == 0 || core.Having != nil || len(h.order) > 0 || limit != noLimit ||
+		len(items) != len(core.GroupBy) {
 		return nil
 	}
 	texts := map[string]bool{}
@@ -349,7 +351,8 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit, named bool) *slotResu
 
 // aggregatesAlone says whether the SELECT list is one row of the aggregates, in their order.
 func (h *chain) aggregatesAlone(items []sqlast.Item, aggregates []*ast.FuncCall, limit rowLimit) bool {
-	if len(h.core.GroupBy) > 0 || h.core.Having != nil || len(items) != len(aggregates) || limit.offset > 0 || limit.count == 0 {
+	if len(h.core.GroupBy) > 0 || h.core.Having != nil || len(items) != len(aggregates) || limit.offset > 0 ||
+		limit.count == 0 {
 		return false
 	}
 	for i, it := range items {

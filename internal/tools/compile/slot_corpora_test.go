@@ -48,8 +48,10 @@ func (of tallies) least(t *testing.T, profile string, expressible, agreeing floa
 	t.Helper()
 	c := of[profile]
 	n := float64(c.questions)
-	if float64(c.expressible) < expressible*n || float64(c.agreeing+c.undecided) < agreeing*n || c.undecided > c.questions/20 {
-		t.Errorf("%s: of %d questions %d are expressible, %d agree, %d cannot be decided", profile, c.questions, c.expressible, c.agreeing, c.undecided)
+	if float64(c.expressible) < expressible*n || float64(c.agreeing+c.undecided) < agreeing*n ||
+		c.undecided > c.questions/20 {
+		t.Errorf("%s: of %d questions %d are expressible, %d agree, %d cannot be decided", profile, c.questions,
+			c.expressible, c.agreeing, c.undecided)
 	}
 }
 
@@ -90,7 +92,8 @@ func corpora(t *testing.T, kind string) tallies {
 	}
 	for _, p := range profiles {
 		c := of[p]
-		t.Logf("%s, %s: %d questions, %d expressible, %d agree, %d undecided, %.2f calls on average; %v", kind, p, c.questions,
+		t.Logf("%s, %s: %d questions, %d expressible, %d agree, %d undecided, %.2f calls on average; %v", kind, p,
+			c.questions,
 			c.expressible, c.agreeing, c.undecided, float64(c.calls)/float64(max(c.expressible, 1)), c.reasons)
 	}
 	return of

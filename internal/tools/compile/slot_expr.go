@@ -204,7 +204,8 @@ func (h *chain) operand(e ast.Expr) operand {
 func (h *chain) build(e ast.Expr, alias string) string {
 	switch e := e.(type) {
 	case *ast.Literal:
-		name := map[ast.LiteralKind]string{ast.LitCurrentDate: "date", ast.LitCurrentTime: "time", ast.LitCurrentTimestamp: "datetime"}[e.Kind]
+		name := map[ast.LiteralKind]string{ast.LitCurrentDate: "date", ast.LitCurrentTime: "time",
+			ast.LitCurrentTimestamp: "datetime"}[e.Kind]
 		now := h.keyOf(operand{kind: operandValue, value: "now"}, "")
 		return h.transform(name, now, nil, h.newKey(alias, "current_"+name))
 	case *ast.UnaryExpr:
@@ -231,7 +232,8 @@ func (h *chain) build(e ast.Expr, alias string) string {
 	case *ast.CollateExpr:
 		x := h.key(e.X)
 		collation := strings.ToUpper(e.Name.Name)
-		return h.transform("collate", x, map[string]any{"collation": collation}, h.newKey(alias, x+"_"+collation, "collated_text"))
+		return h.transform("collate", x, map[string]any{"collation": collation}, h.newKey(alias, x+"_"+collation,
+			"collated_text"))
 	case *ast.CaseExpr:
 		return h.caseOf(e, alias)
 	case *ast.FuncCall:
@@ -272,13 +274,15 @@ func (h *chain) binary(name string, x, y ast.Expr, alias string) string {
 	arguments := map[string]any{}
 	if a.kind == operandKey {
 		b.into(arguments, "value", "other_key")
-		return h.transform(name, a.key, arguments, h.newKey(alias, a.key+"_"+betweenWords[name]+"_"+b.name(), resultWords[name]))
+		return h.transform(name, a.key, arguments, h.newKey(alias, a.key+"_"+betweenWords[name]+"_"+b.name(),
+			resultWords[name]))
 	}
 	a.into(arguments, "value", "other_key")
 	if name != "add" && name != "multiply" {
 		arguments["value_first"] = true
 	}
-	return h.transform(name, b.key, arguments, h.newKey(alias, a.name()+"_"+betweenWords[name]+"_"+b.key, resultWords[name]))
+	return h.transform(name, b.key, arguments, h.newKey(alias, a.name()+"_"+betweenWords[name]+"_"+b.key,
+		resultWords[name]))
 }
 
 // name gives words for an operand in the name of a key.
@@ -368,7 +372,8 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 	switch {
 	case plainFunctions[name] != "" && n == 1:
 		x := h.key(e.Args[0])
-		return h.transform(plainFunctions[name], x, nil, h.newKey(alias, plainFunctions[name]+"_"+x, plainFunctions[name]+"_value"))
+		return h.transform(plainFunctions[name], x, nil, h.newKey(alias, plainFunctions[name]+"_"+x,
+			plainFunctions[name]+"_value"))
 	case chainedFunctions[name] != "" && n >= 2:
 		x := h.keyOf(h.operand(e.Args[0]), "")
 		for i, arg := range e.Args[1:] {
@@ -378,7 +383,8 @@ func (h *chain) function(e *ast.FuncCall, alias string) string {
 			}
 			arguments := map[string]any{}
 			h.operand(arg).into(arguments, "value", "other_key")
-			x = h.transform(chainedFunctions[name], x, arguments, h.newKey(last, chainedFunctions[name]+"_"+x, chainedFunctions[name]+"_value"))
+			x = h.transform(chainedFunctions[name], x, arguments, h.newKey(last, chainedFunctions[name]+"_"+x,
+				chainedFunctions[name]+"_value"))
 		}
 		return x
 	case trims[name] != "" && (n == 1 || n == 2):
@@ -472,7 +478,8 @@ func sliceOf(numbers []operand) (map[string]any, bool) {
 	return slice, true
 }
 
-var dateWords = map[string]string{"%Y": "year", "%m": "month", "%d": "day", "%H": "hour", "%Y-%m": "month", "%w": "weekday"}
+var dateWords = map[string]string{"%Y": "year", "%m": "month", "%d": "day", "%H": "hour", "%Y-%m": "month",
+	"%w": "weekday"}
 
 func (h *chain) date(operation, format string, args []ast.Expr, alias string) string {
 	arguments := map[string]any{}
@@ -521,7 +528,10 @@ func (h *chain) window(e *ast.FuncCall, alias string) string {
 		if !w.NameOnly && (len(w.Partition) > 0 || len(w.OrderBy) > 0 || w.Frame != ast.FrameNone) {
 			h.s.fail(e, reasonWindow, "a window that extends another")
 		}
-		at := slices.IndexFunc(h.core.Windows, func(d *ast.WindowDef) bool { return schema.SameName(d.Name.Name, w.Base.Name) })
+		at := slices.IndexFunc(h.core.Windows, func(d *ast.WindowDef) bool {
+			return schema.SameName(d.Name.Name,
+				w.Base.Name)
+		})
 		if at < 0 || h.core.Windows[at].Base != nil {
 			h.s.fail(e, reasonWindow, "a window that extends another")
 		}

@@ -33,7 +33,8 @@ var contrary = map[string]string{
 // exchanged gives the condition with its sides exchanged.
 var exchanged = map[string]string{
 	"equal_to": "equal_to", "not_equal_to": "not_equal_to", "greater_than": "less_than", "less_than": "greater_than",
-	"greater_than_equal_to": "less_than_equal_to", "less_than_equal_to": "greater_than_equal_to", "is": "is", "is_not": "is_not",
+	"greater_than_equal_to": "less_than_equal_to", "less_than_equal_to": "greater_than_equal_to", "is": "is",
+	"is_not": "is_not",
 }
 
 // test is one condition on a key.
@@ -183,7 +184,8 @@ func (h *chain) memberOf(x *ast.InExpr, negated bool, alias string) string {
 		if i == len(x.List)-1 {
 			name = alias
 		}
-		key = h.transform(connective, key, map[string]any{"other_key": next}, h.newKey(name, key+"_"+connective+"_"+next, bothOr(connective)))
+		key = h.transform(connective, key, map[string]any{"other_key": next}, h.newKey(name, key+"_"+connective+"_"+next,
+			bothOr(connective)))
 	}
 	return key
 }

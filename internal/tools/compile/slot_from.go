@@ -69,7 +69,8 @@ func (s *slotter) fromNothing(core *ast.SelectQuery, j *joinedRows) {
 		ast.Walk(c, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SubqueryExpr:
-				if first == nil && sqlast.SingleRow(n.Select) && !s.q.CorrelatedColumns(n.Select) && len(s.q.Output(n.Select)) == 1 {
+				if first == nil && sqlast.SingleRow(n.Select) && !s.q.CorrelatedColumns(n.Select) &&
+					len(s.q.Output(n.Select)) == 1 {
 					first = n
 				}
 				return false
@@ -90,7 +91,8 @@ func (s *slotter) fromNothing(core *ast.SelectQuery, j *joinedRows) {
 }
 
 func outerJoined(t *ast.TableRef) bool {
-	return t.Join != nil && t.Join.Type&(ast.JoinLeft|ast.JoinRight|ast.JoinOuter) != 0 || slices.ContainsFunc(t.List, outerJoined)
+	return t.Join != nil && t.Join.Type&(ast.JoinLeft|ast.JoinRight|ast.JoinOuter) != 0 || slices.ContainsFunc(t.List,
+		outerJoined)
 }
 
 // items lists the operands of a join, those inside parentheses among them.
@@ -629,7 +631,8 @@ func (p joinPrinter) condition(e ast.Expr) string {
 }
 
 // source makes a starting table of tables that are joined by the text from, and gives the keys of their columns.
-func (s *slotter) source(core *ast.SelectQuery, members []item, from string) (*task.Source, map[*sqlast.Source][]string) {
+func (s *slotter) source(core *ast.SelectQuery, members []item, from string) (*task.Source,
+	map[*sqlast.Source][]string) {
 	several := map[string]int{}
 	for _, m := range members {
 		several[strings.ToLower(m.src.Table.Name)]++

@@ -40,7 +40,8 @@ var tables = map[string][]column{
 	"crew": {
 		{"id", whole}, {"name", words}, {"team", words}, {"score", whole}, {"rate", real}, {"born", day}, {"boss", whole},
 	},
-	"trip": {{"id", whole}, {"crew_id", whole}, {"kind", words}, {"amount", real}, {"started", day}, {"crew count", whole}},
+	"trip": {{"id", whole}, {"crew_id", whole}, {"kind", words}, {"amount", real}, {"started", day},
+		{"crew count", whole}},
 	"port": {{"id", whole}, {"trip_id", whole}, {"code", words}, {"note", words}},
 }
 
@@ -80,12 +81,14 @@ func generatorRows(seed uint64) [][]task.Row {
 	for i := range 16 {
 		all[1] = append(all[1], task.Row{
 			int64(i + 1), pick(int64(1), int64(2), int64(3), int64(5), int64(99), nil), pick("sea", "bay", "Sea", nil, "10"),
-			pick(0.5, 1.5, 2.0, 2.0, nil, -3.25), pick("2001-03-04", "2002-05-06", "2010-07-07", nil), pick(int64(0), int64(4), nil),
+			pick(0.5, 1.5, 2.0, 2.0, nil, -3.25), pick("2001-03-04", "2002-05-06", "2010-07-07", nil), pick(int64(0), int64(4),
+				nil),
 		})
 	}
 	for i := range 12 {
 		all[2] = append(all[2], task.Row{
-			int64(i + 1), pick(int64(1), int64(2), int64(3), int64(4), nil), pick("A1", "B2", "a1", nil), pick("Ann", "sea", "x y", nil, "9"),
+			int64(i + 1), pick(int64(1), int64(2), int64(3), int64(4), nil), pick("A1", "B2", "a1", nil),
+			pick("Ann", "sea", "x y", nil, "9"),
 		})
 	}
 	return all
@@ -152,7 +155,8 @@ func (g *generator) simple() string {
 		return "SELECT " + aggregate + "(" + column() + ") FROM " + from + " GROUP BY " + column()
 	case 2:
 		key := column()
-		return "SELECT " + g.of(aggregate+"("+column()+")", key) + " FROM " + from + " GROUP BY " + key + " ORDER BY " + key + g.of("", " DESC")
+		return "SELECT " + g.of(aggregate+"("+column()+")", key) + " FROM " + from + " GROUP BY " + key + " ORDER BY " + key +
+			g.of("", " DESC")
 	case 3:
 		return "SELECT " + g.of("", "DISTINCT ") + column() + " FROM " + from
 	default:
@@ -313,7 +317,8 @@ func (g *generator) tables() rows {
 		if g.chance(30) {
 			on += " AND m.id > 2"
 		}
-		out.text = l.a + " AS l " + g.of("LEFT JOIN", "LEFT OUTER JOIN", "LEFT JOIN", "RIGHT JOIN") + " " + l.b + " AS m ON " + on
+		out.text = l.a + " AS l " + g.of("LEFT JOIN", "LEFT OUTER JOIN", "LEFT JOIN", "RIGHT JOIN") + " " + l.b +
+			" AS m ON " + on
 	case n < 92:
 		g.use("join")
 		l := links[g.r.IntN(len(links))]
@@ -329,7 +334,8 @@ func (g *generator) tables() rows {
 		add("crew", "T1")
 		add("trip", "T2")
 		add("port", "T3")
-		out.text = "crew AS T1 JOIN trip AS T2 ON T1.id = T2.crew_id " + g.of("JOIN", "LEFT JOIN") + " port AS T3 ON T3.trip_id = T2.id"
+		out.text = "crew AS T1 JOIN trip AS T2 ON T1.id = T2.crew_id " + g.of("JOIN", "LEFT JOIN") +
+			" port AS T3 ON T3.trip_id = T2.id"
 	}
 	return out
 }
@@ -475,9 +481,11 @@ func (g *generator) window(src rows) string {
 	case 2:
 		return "ROW_NUMBER() OVER (" + partition + "ORDER BY " + total + ")"
 	case 3:
-		return g.of("SUM", "COUNT", "MIN", "MAX", "AVG") + "(" + g.expression(src.columns, whole, 1) + ") OVER (" + partition + ")"
+		return g.of("SUM", "COUNT", "MIN", "MAX", "AVG") + "(" + g.expression(src.columns, whole, 1) + ") OVER (" +
+			partition + ")"
 	case 4:
-		return "SUM(" + g.expression(src.columns, whole, 1) + ") OVER (" + partition + "ORDER BY " + key + " + 0" + descending + ")"
+		return "SUM(" + g.expression(src.columns, whole, 1) + ") OVER (" + partition + "ORDER BY " + key + " + 0" +
+			descending + ")"
 	default:
 		return g.of("LAG", "LEAD") + "(" + g.expression(src.columns, words, 1) + ", 1) OVER (ORDER BY " + total + ")"
 	}
@@ -680,7 +688,8 @@ func (g *generator) expression(columns []column, sort string, depth int) string 
 		}
 	case day:
 		g.use("date")
-		return g.of("date("+x(day)+", '+1 month')", "date("+x(day)+")", "SUBSTR("+x(day)+", 1, 7)", "STRFTIME('%Y-%m', "+x(day)+")")
+		return g.of("date("+x(day)+", '+1 month')", "date("+x(day)+")", "SUBSTR("+x(day)+", 1, 7)",
+			"STRFTIME('%Y-%m', "+x(day)+")")
 	default:
 		return g.textExpression(x)
 	}
@@ -726,7 +735,8 @@ func (g *generator) textExpression(x func(string) string) string {
 		return g.of("UPPER", "LOWER", "TRIM") + "(" + x(words) + ")"
 	case 3:
 		g.use("substring")
-		return "SUBSTR(" + x(words) + ", " + g.of("1", "2", "-2", "0", "1 + 1", "INSTR("+x(words)+", 'n')") + g.of("", ", 2", ", 1") + ")"
+		return "SUBSTR(" + x(words) + ", " + g.of("1", "2", "-2", "0", "1 + 1", "INSTR("+x(words)+", 'n')") + g.of("", ", 2",
+			", 1") + ")"
 	case 4:
 		return "REPLACE(" + x(words) + ", 'n', '_')"
 	case 5:
@@ -759,10 +769,12 @@ func (g *generator) condition(columns []column, depth int) string {
 	switch g.r.IntN(14) {
 	case 0:
 		g.use("BETWEEN")
-		return x + g.of("", " NOT") + " BETWEEN " + g.literal(sort) + " AND " + g.of(g.literal(sort), g.expression(columns, sort, 0))
+		return x + g.of("", " NOT") + " BETWEEN " + g.literal(sort) + " AND " + g.of(g.literal(sort),
+			g.expression(columns, sort, 0))
 	case 1:
 		g.use("IN a list")
-		return x + g.of("", " NOT") + " IN (" + g.literal(sort) + ", " + g.literal(sort) + ", " + g.of(g.literal(sort), "NULL") + ")"
+		return x + g.of("", " NOT") + " IN (" + g.literal(sort) + ", " + g.literal(sort) + ", " + g.of(g.literal(sort),
+			"NULL") + ")"
 	case 2, 3:
 		g.use("NULL test")
 		return x + g.of(" IS NULL", " IS NOT NULL")

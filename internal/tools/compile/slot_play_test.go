@@ -17,7 +17,8 @@ import (
 )
 
 // play makes the calls of a plan and gives the handle of its answer.
-func play(plan task.Plan, tools map[string]*task.Tool, starts []task.Start, sources []*task.Source) (*relation.Handle, error) {
+func play(plan task.Plan, tools map[string]*task.Tool, starts []task.Start, sources []*task.Source) (*relation.Handle,
+	error) {
 	handles := map[string]*relation.Handle{}
 	for i, s := range starts {
 		handles[s.Label] = relation.Open(sources[i])
@@ -130,13 +131,16 @@ func selects(t *testing.T) int {
 
 // constructs are what the generated SELECTs must hold, each in one of a hundred and fifty at the least.
 var constructs = []string{
-	"AND below OR", "BETWEEN", "CASE", "CAST", "COALESCE", "DISTINCT", "EXISTS", "GROUP BY", "HAVING", "IIF", "IN a list", "IS",
+	"AND below OR", "BETWEEN", "CASE", "CAST", "COALESCE", "DISTINCT", "EXISTS", "GROUP BY", "HAVING", "IIF", "IN a list",
+	"IS",
 	"LIKE", "LIMIT", "NOT", "NULL test", "NULLIF", "OFFSET", "OR", "ORDER BY", "ROUND", "aggregate",
 	"aggregate of DISTINCT values", "aggregate with FILTER", "arithmetic", "comma join", "common table expression",
 	"concatenation", "condition as a value", "date", "expression over aggregates", "join", "join of three",
 	"join with a nested SELECT", "least or greatest", "length or position", "negation", "nested SELECT as a list",
-	"nested SELECT as a value", "nested SELECT in FROM", "number and text compared", "order of nulls", "outer join", "paper's operations",
-	"outer join with a nested SELECT", "self-join", "set operation", "set operation in FROM", "several order keys", "star", "substring",
+	"nested SELECT as a value", "nested SELECT in FROM", "number and text compared", "order of nulls", "outer join",
+	"paper's operations",
+	"outer join with a nested SELECT", "self-join", "set operation", "set operation in FROM", "several order keys", "star",
+	"substring",
 	"two keys compared", "window", "window over aggregates",
 }
 
@@ -190,7 +194,8 @@ func TestGeneratedSelects(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d compared, %d of them with rows, %d in the paper's profile too; %d wrong; constructs: %v", compared, filled, paper, wrong, used)
+	t.Logf("%d compared, %d of them with rows, %d in the paper's profile too; %d wrong; constructs: %v", compared, filled,
+		paper, wrong, used)
 	if compared < number || filled < number/2 || paper < number/50 {
 		t.Errorf("only %d compared, %d with rows, %d in the paper's profile", compared, filled, paper)
 	}

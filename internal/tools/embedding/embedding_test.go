@@ -88,7 +88,8 @@ func TestVectors(t *testing.T) {
 		t.Error("what was kept reads back as something else")
 	}
 	var missing *embedding.MissingError
-	if _, err := kept.Of(t.Context(), list[3], strings.Repeat("unheard of ", 20)); !errors.As(err, &missing) || len(err.Error()) > 150 {
+	if _, err := kept.Of(t.Context(), list[3], strings.Repeat("unheard of ", 20)); !errors.As(err, &missing) ||
+		len(err.Error()) > 150 {
 		t.Errorf("a text without a vector: %v", err)
 	}
 	other, err := embedding.New("test/other", v.Records(), nil)
@@ -131,7 +132,8 @@ func TestCosine(t *testing.T) {
 			sum += embedding.Cosine(a, b)
 		}
 	}
-	if math.Abs(sum) > 1 || embedding.Centred(nil) != nil || embedding.Cosine(make(embedding.Vector, 3), embedding.Vector{1, 2, 3}) != 0 {
+	if math.Abs(sum) > 1 || embedding.Centred(nil) != nil || embedding.Cosine(make(embedding.Vector, 3),
+		embedding.Vector{1, 2, 3}) != 0 {
 		t.Errorf("the cosines add up to %g", sum)
 	}
 }
@@ -160,7 +162,8 @@ func TestVectorsRefuse(t *testing.T) {
 		}
 	}
 	for _, records := range [][]embedding.Record{
-		{{Key: "a", Vector: "no"}}, {{Key: "a", Vector: ""}}, {{Key: "a", Vector: "AAA="[:4]}, {Key: "b", Vector: "AAAAAA=="}},
+		{{Key: "a", Vector: "no"}}, {{Key: "a", Vector: ""}}, {{Key: "a", Vector: "AAA="[:4]},
+			{Key: "b", Vector: "AAAAAA=="}},
 	} {
 		if _, err := embedding.New("test/bad", records, nil); err == nil {
 			t.Errorf("%v are taken", records)

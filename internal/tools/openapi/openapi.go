@@ -65,7 +65,8 @@ func document(database string, tools []*task.Tool, f *form) ([]byte, error) {
 			Version:     Version,
 			Description: f.about,
 			Contact:     &openapi3.Contact{Name: "Seatrial"},
-			License:     &openapi3.License{Name: "The licence of the corpus that the database is from", Identifier: "NOASSERTION"},
+			License: &openapi3.License{Name: "The licence of the corpus that the database is from",
+				Identifier: "NOASSERTION"},
 		},
 		Servers:    openapi3.Servers{{URL: f.server, Description: f.says}},
 		Security:   openapi3.SecurityRequirements{openapi3.NewSecurityRequirement()},
@@ -94,7 +95,8 @@ func document(database string, tools []*task.Tool, f *form) ([]byte, error) {
 			return nil, fmt.Errorf("openapi: tool %s: %w", t.Name, err)
 		}
 		if doc.Tags.Get(op.Tags[0]) == nil {
-			doc.Tags = append(doc.Tags, &openapi3.Tag{Name: op.Tags[0], Description: "Endpoints about " + spaced(op.Tags[0]) + "."})
+			doc.Tags = append(doc.Tags, &openapi3.Tag{Name: op.Tags[0], Description: "Endpoints about " + spaced(op.Tags[0]) +
+				"."})
 		}
 		doc.Paths.Set(t.Path, &openapi3.PathItem{Get: op})
 	}
@@ -131,7 +133,8 @@ func about(database, description string, endpoints int) string {
 	if endpoints == 1 {
 		count = "One endpoint"
 	}
-	text := count + " over the database " + spaced(database) + ", each of which answers one kind of question. All are read-only."
+	text := count + " over the database " + spaced(database) +
+		", each of which answers one kind of question. All are read-only."
 	if description = strings.TrimSpace(description); description != "" {
 		text += "\n\n" + description
 	}
@@ -180,12 +183,14 @@ func operation(t *task.Tool, f *form) (*openapi3.Operation, error) {
 
 // queryParameter describes one argument. A list is given as a repeated parameter; a list of records cannot be given.
 func queryParameter(p task.Property, required bool) (*openapi3.Parameter, error) {
-	out := &openapi3.Parameter{Name: p.Name, In: openapi3.ParameterInQuery, Required: required, Description: p.Schema.Description}
+	out := &openapi3.Parameter{Name: p.Name, In: openapi3.ParameterInQuery, Required: required,
+		Description: p.Schema.Description}
 	s := schema(p.Schema)
 	s.Description = ""
 	switch {
 	case slices.Contains(p.Schema.Types, "array"):
-		if p.Schema.Items == nil || slices.Contains(p.Schema.Items.Types, "object") || slices.Contains(p.Schema.Items.Types, "array") {
+		if p.Schema.Items == nil || slices.Contains(p.Schema.Items.Types, "object") || slices.Contains(p.Schema.Items.Types,
+			"array") {
 			return nil, fmt.Errorf("argument %s cannot be a query parameter: it takes a list of more than plain values", p.Name)
 		}
 		explode := true
@@ -210,7 +215,8 @@ func returned(s *task.Schema) *openapi3.Schema {
 
 func schema(s *task.Schema) *openapi3.Schema {
 	types := openapi3.Types(slices.Clone(s.Types))
-	out := &openapi3.Schema{Type: &types, Description: s.Description, Enum: slices.Clone(s.Enum), Required: slices.Clone(s.Required)}
+	out := &openapi3.Schema{Type: &types, Description: s.Description, Enum: slices.Clone(s.Enum),
+		Required: slices.Clone(s.Required)}
 	if len(types) == 0 {
 		out.Type = nil
 	}
@@ -261,7 +267,8 @@ func components(problems []possible) *openapi3.Components {
 	property("status", "integer", "The HTTP status.")
 	property("code", "string", "The kind of the problem, for programs.")
 	property("detail", "string", "What went wrong this time, in a sentence.")
-	out := &openapi3.Components{Schemas: openapi3.Schemas{"Problem": problem.NewRef()}, Responses: openapi3.ResponseBodies{}}
+	out := &openapi3.Components{Schemas: openapi3.Schemas{"Problem": problem.NewRef()},
+		Responses: openapi3.ResponseBodies{}}
 	for _, p := range problems {
 		response := &openapi3.Response{
 			Description: &p.text,

@@ -92,7 +92,8 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 func TestDocuments(t *testing.T) {
 	specs := []string{"demo"}
 	if shared := os.Getenv("SEATRIAL_SHARED"); shared != "" {
-		specs = append(specs, "spider:"+filepath.Join(shared, "data", "spider"), "bird:"+filepath.Join(shared, "data", "bird"))
+		specs = append(specs, "spider:"+filepath.Join(shared, "data", "spider"), "bird:"+filepath.Join(shared, "data",
+			"bird"))
 	}
 	for _, spec := range specs {
 		kind, _, _ := strings.Cut(spec, ":")
@@ -157,7 +158,8 @@ func check(t *testing.T, data []byte, tools []*task.Tool) {
 		}
 		for i, p := range op.Parameters {
 			want := tool.Parameters.Properties[i]
-			if p.Value.Name != want.Name || !p.Value.Required || p.Value.In != "query" || !slices.Equal([]string(*p.Value.Schema.Value.Type), want.Schema.Types) {
+			if p.Value.Name != want.Name || !p.Value.Required || p.Value.In != "query" ||
+				!slices.Equal([]string(*p.Value.Schema.Value.Type), want.Schema.Types) {
 				t.Errorf("%s: parameter %s became %+v", tool.Name, want.Name, p.Value)
 			}
 		}
@@ -176,10 +178,13 @@ func check(t *testing.T, data []byte, tools []*task.Tool) {
 func tool(change func(*task.Tool)) *task.Tool {
 	text := &task.Schema{Types: []string{"string"}}
 	t := &task.Tool{
-		Name: "get_ships", Description: "Get ships. Returns ships.", Style: task.StyleRest, Database: "fleet", Path: "/v1/fleet/ships",
-		Parameters: &task.Schema{Types: []string{"object"}, Properties: []task.Property{{Name: "name", Schema: text}}, Required: []string{"name"}},
+		Name: "get_ships", Description: "Get ships. Returns ships.", Style: task.StyleRest, Database: "fleet",
+		Path: "/v1/fleet/ships",
+		Parameters: &task.Schema{Types: []string{"object"}, Properties: []task.Property{{Name: "name", Schema: text}},
+			Required: []string{"name"}},
 		Returns: &task.Schema{Types: []string{"array"}, Items: &task.Schema{
-			Types: []string{"object"}, Properties: []task.Property{{Name: "id", Schema: &task.Schema{Types: []string{"integer", "null"}}}},
+			Types: []string{"object"}, Properties: []task.Property{{Name: "id", Schema: &task.Schema{Types: []string{"integer",
+				"null"}}}},
 		}},
 		Body: &task.Body{Statement: `SELECT t1.id FROM "old ship" AS t1`},
 	}
@@ -255,7 +260,8 @@ func TestRefused(t *testing.T) {
 			t.Parameters.Properties[0].Schema = &task.Schema{Types: []string{"object"}}
 		})}, "query parameter"},
 		"records": {[]*task.Tool{tool(func(t *task.Tool) {
-			t.Parameters.Properties[0].Schema = &task.Schema{Types: []string{"array"}, Items: &task.Schema{Types: []string{"object"}}}
+			t.Parameters.Properties[0].Schema = &task.Schema{Types: []string{"array"},
+				Items: &task.Schema{Types: []string{"object"}}}
 		})}, "query parameter"},
 	} {
 		if _, err := openapi.Document("fleet", "", test.tools); err == nil || !strings.Contains(err.Error(), test.want) {

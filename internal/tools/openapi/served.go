@@ -11,7 +11,8 @@ import (
 
 // servedProblems are those that an endpoint may answer with which is served in an episode, where things may go wrong.
 var servedProblems = append(slices.Clone(problems),
-	possible{http.StatusUnauthorized, "Unauthorized", "The request bears no token that opens the episode, or the session has expired."},
+	possible{http.StatusUnauthorized, "Unauthorized",
+		"The request bears no token that opens the episode, or the session has expired."},
 	possible{http.StatusConflict, "Conflict", "The episode has ended, or the label stands for another result."},
 	possible{http.StatusUnprocessableEntity, "Rejected", "The call was refused before it reached the endpoint."},
 	possible{http.StatusBadGateway, "BadGateway", "The connection to the endpoint was lost."},

@@ -37,7 +37,8 @@ var kinds = []string{
 // ofMutants are the mutants that a person might ask for, too. One more or one less, DISTINCT and the kinds of joins
 // make questions that nobody would tell from the task's own.
 var ofMutants = map[string]string{
-	witness.KindColumn: OtherColumn, witness.KindAggregate: OtherAggregate, witness.KindOrder: OtherOrder, witness.KindGroup: OtherGroups,
+	witness.KindColumn: OtherColumn, witness.KindAggregate: OtherAggregate, witness.KindOrder: OtherOrder,
+	witness.KindGroup:           OtherGroups,
 	witness.KindConjunctDropped: FewerConditions, witness.KindSubCondition: FewerConditions, witness.KindNegated: Negated,
 	witness.KindSetOperator: OtherSet,
 }
@@ -261,7 +262,11 @@ func (c *changer) filters() {
 		case *ast.InExpr:
 			x, values = n.X, n.List
 		}
-		if x == nil || len(values) == 0 || slices.ContainsFunc(values, func(v ast.Expr) bool { _, ok := c.q.Literal(v); return !ok }) {
+		if x == nil || len(values) == 0 || slices.ContainsFunc(values, func(v ast.Expr) bool {
+			_,
+				ok := c.q.Literal(v)
+			return !ok
+		}) {
 			return true
 		}
 		ref := c.q.Ref(sqlast.Unparen(x))

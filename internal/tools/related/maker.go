@@ -153,7 +153,10 @@ func (m *Maker) inTurn(t *task.Task, list []*Candidate) []*Candidate {
 		ranks[c] = task.Hash(m.seed, "related-tools", t.ID, c.query.Canonical())
 	}
 	order := slices.Sorted(maps.Keys(byKind))
-	task.Draw(m.seed, "related-kinds", t.ID).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	task.Draw(m.seed, "related-kinds", t.ID).Shuffle(len(order), func(i, j int) {
+		order[i], order[j] = order[j],
+			order[i]
+	})
 	for _, of := range byKind {
 		slices.SortStableFunc(of, func(a, b *Candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
 	}
@@ -193,7 +196,8 @@ func (m *Maker) Name(chosen []*Candidate) ([]*task.Tool, error) {
 
 func compareTools(a, b *task.Tool) int {
 	return cmp.Or(
-		strings.Compare(a.Style, b.Style), strings.Compare(a.Database, b.Database), cmp.Compare(number(a.Name), number(b.Name)),
+		strings.Compare(a.Style, b.Style), strings.Compare(a.Database, b.Database), cmp.Compare(number(a.Name),
+			number(b.Name)),
 		strings.Compare(a.Name, b.Name),
 	)
 }

@@ -20,10 +20,13 @@ func TestBounds(t *testing.T) {
 		tool, arguments string
 		least           int // calls that must go well
 	}{
-		"squares":  {relation.Transform, `{"key_name": "crew_rate", "operation_type": "multiply", "operation_args": {"other_key": "crew_rate"}}`, 10},
-		"sums":     {relation.Transform, `{"key_name": "crew_rate", "operation_type": "add", "operation_args": {"value": 1}}`, 300},
-		"filters":  {relation.Filter, `{"key_name": "crew_rate", "condition": "less_than", "value": 100}`, 300},
-		"keys":     {relation.Transform, `{"operation_type": "constant", "operation_args": {"value": 1}, "new_key": "made_%d"}`, 900},
+		"squares": {relation.Transform,
+			`{"key_name": "crew_rate", "operation_type": "multiply", "operation_args": {"other_key": "crew_rate"}}`, 10},
+		"sums": {relation.Transform, `{"key_name": "crew_rate", "operation_type": "add", "operation_args": {"value": 1}}`,
+			300},
+		"filters": {relation.Filter, `{"key_name": "crew_rate", "condition": "less_than", "value": 100}`, 300},
+		"keys": {relation.Transform,
+			`{"operation_type": "constant", "operation_args": {"value": 1}, "new_key": "made_%d"}`, 900},
 		"limits":   {relation.Retrieve, `{"key_name": ["crew_id", "crew_rate"], "limit": 100}`, 100},
 		"distinct": {relation.Unique, `{"key_name": ["crew_id", "crew_rate"]}`, 100},
 		"windows":  {relation.Transform, `{"key_name": "crew_rate", "operation_type": "window_sum"}`, 100},
@@ -79,7 +82,8 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 	shared := "$" + s.last + "$"
 	calls := []string{
-		`filter_data {"data_source": "` + shared + `", "key_name": "crew_id", "condition": "in", "value": "` + shared[:len(shared)-1] + `.crew_id$"}`,
+		`filter_data {"data_source": "` + shared + `", "key_name": "crew_id", "condition": "in", "value": "` +
+			shared[:len(shared)-1] + `.crew_id$"}`,
 		`group_data_by {"data_source": "` + shared + `", "key_name": "crew_team", "aggregation_type": "max"}`,
 		`combine_data {"data_source": "` + shared + `", "other_source": "` + shared + `", "operation_type": "union"}`,
 		`join_data {"data_source": "` + shared + `", "other_source": "` + shared + `", "join_type": "cross", "prefix": "p"}`,

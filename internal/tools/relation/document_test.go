@@ -35,7 +35,8 @@ func TestDocument(t *testing.T) {
 	have, wanted := strings.Split(string(text), "\n"), strings.Split(want, "\n")
 	for i := range have {
 		if i >= len(wanted) || have[i] != wanted[i] {
-			t.Fatalf("%s:%d: the document does not say what is so; `go test ./internal/tools/relation -rewrite` writes it anew", document, i+1)
+			t.Fatalf("%s:%d: the document does not say what is so; `go test ./internal/tools/relation -rewrite` writes it anew",
+				document, i+1)
 		}
 	}
 	t.Fatalf("%s ends too early", document)
@@ -120,7 +121,8 @@ func generated(what, style, profile string) []string {
 	}
 	var out []string
 	for _, tool := range tools {
-		out = append(out, "", "### `"+tool.Name+"`", "", tool.Description, "", "| argument | type | required | meaning |", "|---|---|---|---|")
+		out = append(out, "", "### `"+tool.Name+"`", "", tool.Description, "", "| argument | type | required | meaning |",
+			"|---|---|---|---|")
 		var lists [][]string
 		for _, p := range tool.Parameters.Properties {
 			text, rest, listed := strings.Cut(p.Schema.Description, "\n")
@@ -132,7 +134,8 @@ func generated(what, style, profile string) []string {
 			if slices.Contains(tool.Parameters.Required, p.Name) {
 				required = "yes"
 			}
-			out = append(out, fmt.Sprintf("| `%s` | %s | %s | %s |", p.Name, typeOf(p.Schema), required, strings.ReplaceAll(text, "|", `\|`)))
+			out = append(out, fmt.Sprintf("| `%s` | %s | %s | %s |", p.Name, typeOf(p.Schema), required, strings.ReplaceAll(text,
+				"|", `\|`)))
 			if len(p.Schema.Properties) > 0 {
 				fields := []string{"", "Fields of `" + p.Name + "`:", ""}
 				for _, f := range p.Schema.Properties {

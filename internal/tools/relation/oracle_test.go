@@ -223,7 +223,8 @@ func (o *oracle) fill(r *rows, made []field, expressions []string, kept []field,
 		declared, columns, values = []string{"nothing"}, []string{"nothing"}, []string{"0"}
 	}
 	o.exec("CREATE TEMP TABLE " + table + " (" + strings.Join(declared, ", ") + ")")
-	statement := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") + rest
+	statement := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") SELECT " + strings.Join(values, ", ") +
+		rest
 	o.exec(statement)
 	r.table = table
 	return r
@@ -328,7 +329,8 @@ func (o *oracle) read(r *rows, f field) (*rows, field) {
 		if r.extremes != 1 || !slices.ContainsFunc(r.keys, func(k field) bool { return k.extreme }) {
 			o.unclear("a bare column that differs within a group")
 		}
-		which = fmt.Sprintf(" AND b.%[1]s IS (SELECT %[2]s(x.%[1]s) FROM %[3]s AS x WHERE x.gid = b.gid)", r.extreme, r.function, r.of.table)
+		which = fmt.Sprintf(" AND b.%[1]s IS (SELECT %[2]s(x.%[1]s) FROM %[3]s AS x WHERE x.gid = b.gid)", r.extreme,
+			r.function, r.of.table)
 		if differing(which) {
 			o.unclear("a bare column that differs among the rows of an extreme")
 		}
@@ -371,7 +373,8 @@ func (o *oracle) filter(r *rows, test string) *rows {
 }
 
 // make adds a key. Operands are the fields that the expression reads, which write tells how to write.
-func (o *oracle) make(r *rows, name string, operands []field, window bool, write func(table string, fields []field) (string, field)) *rows {
+func (o *oracle) make(r *rows, name string, operands []field, window bool, write func(table string,
+	fields []field) (string, field)) *rows {
 	if r.grouped && !window && !slices.ContainsFunc(operands, func(f field) bool { return !f.row }) {
 		// Of single rows: it is made there, and read when somebody wants it.
 		value, made := write(r.of.table, operands)
@@ -447,7 +450,8 @@ func (o *oracle) groupBy(r *rows, names []string, kind string) *rows {
 }
 
 var aggregateNames = map[string]string{
-	"count": "COUNT", "sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX", "total": "TOTAL", "group_concat": "GROUP_CONCAT",
+	"count": "COUNT", "sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX", "total": "TOTAL",
+	"group_concat": "GROUP_CONCAT",
 }
 
 // aggregate adds an aggregate of a key of the rows before grouping, or their number.
@@ -463,8 +467,10 @@ func (o *oracle) aggregate(r *rows, name string, f *field, kind string, distinct
 		value = aggregateNames[kind] + "("
 		if distinct {
 			value += "DISTINCT "
-			exactly := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT gid, " + exact(*f) + " FROM " + r.of.table + " AS b" + in + ")")
-			if loosely := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT gid, " + f.at + " FROM " + r.of.table + " AS b" + in + ")"); exactly != loosely {
+			exactly := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT gid, " + exact(*f) + " FROM " + r.of.table + " AS b" +
+				in + ")")
+			if loosely := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT gid, " + f.at + " FROM " + r.of.table + " AS b" + in +
+				")"); exactly != loosely {
 				o.unclear("different values that are equal")
 			}
 		}
@@ -494,7 +500,8 @@ func (o *oracle) aggregate(r *rows, name string, f *field, kind string, distinct
 		value += ")"
 	}
 	list := []field{made}
-	o.fill(c, list, []string{"(SELECT " + value + " FROM " + r.of.table + " AS b WHERE b.gid = " + r.table + ".gid)"}, r.kept(), " FROM "+r.table)
+	o.fill(c, list, []string{"(SELECT " + value + " FROM " + r.of.table + " AS b WHERE b.gid = " + r.table + ".gid)"},
+		r.kept(), " FROM "+r.table)
 	c.set(list[0])
 	return c
 }
@@ -554,7 +561,8 @@ func (o *oracle) retrieve(r *rows, names []string, distinct bool, limit, offset 
 // clear makes sure that rows that are equal are the same.
 func (o *oracle) clear(table string, keys []field, columns []string) {
 	exactly := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT " + exactAll(keys) + " FROM " + table + ")")
-	if loosely := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT " + strings.Join(columns, ", ") + " FROM " + table + ")"); exactly != loosely {
+	if loosely := o.number("SELECT COUNT(*) FROM (SELECT DISTINCT " + strings.Join(columns, ", ") + " FROM " + table +
+		")"); exactly != loosely {
 		o.unclear("different rows that are equal")
 	}
 }
@@ -567,14 +575,16 @@ func (o *oracle) cut(r *rows, limit, offset int64) *rows {
 			continue
 		}
 		// Rows on both sides of the edge may only be equal in order where they are the same.
-		place := "SELECT RANK() OVER (" + strings.TrimSpace(orderBy(r.order)) + ") AS place, " + exactAll(r.keys) + " AS v, ROW_NUMBER() OVER (" +
+		place := "SELECT RANK() OVER (" + strings.TrimSpace(orderBy(r.order)) + ") AS place, " + exactAll(r.keys) +
+			" AS v, ROW_NUMBER() OVER (" +
 			strings.TrimSpace(orderBy(r.order)) + ") AS number FROM " + r.table
 		if o.number(fmt.Sprintf("SELECT COUNT(DISTINCT v) FROM (%[1]s) WHERE place = (SELECT place FROM (%[1]s) WHERE number = %[2]d) AND "+
 			"place = (SELECT place FROM (%[1]s) WHERE number = %[2]d + 1)", place, edge)) > 1 {
 			o.unclear("a limit that cuts a tie")
 		}
 	}
-	return o.fill(r.with(), nil, nil, r.kept(), fmt.Sprintf(" FROM %s%s LIMIT %d OFFSET %d", r.table, orderBy(r.order), limit, offset))
+	return o.fill(r.with(), nil, nil, r.kept(), fmt.Sprintf(" FROM %s%s LIMIT %d OFFSET %d", r.table, orderBy(r.order),
+		limit, offset))
 }
 
 // combine does a set operation; the order ends.
@@ -588,22 +598,26 @@ func (o *oracle) combine(left, right *rows, operator string) *rows {
 			o.unclear("columns of different kinds")
 		}
 		l, r, names = append(l, ref(f)+" AS v"+strconv.Itoa(i)), append(r, ref(g)), append(names, "v"+strconv.Itoa(i))
-		c.keys = append(c.keys, field{name: f.name, affinity: f.affinity, cast: f.cast, collation: f.collation, marked: f.marked})
+		c.keys = append(c.keys, field{name: f.name, affinity: f.affinity, cast: f.cast, collation: f.collation,
+			marked: f.marked})
 	}
 	var le, re []string
 	for i := range left.keys {
 		le, re = append(le, exact(left.keys[i])), append(re, exact(right.keys[i]))
 	}
 	if operator != "UNION ALL" {
-		all := "SELECT " + strings.Join(l, ", ") + " FROM " + left.table + " UNION SELECT " + strings.Join(r, ", ") + " FROM " + right.table
-		both := "SELECT " + strings.Join(le, ", ") + " FROM " + left.table + " UNION SELECT " + strings.Join(re, ", ") + " FROM " + right.table
+		all := "SELECT " + strings.Join(l, ", ") + " FROM " + left.table + " UNION SELECT " + strings.Join(r, ", ") +
+			" FROM " + right.table
+		both := "SELECT " + strings.Join(le, ", ") + " FROM " + left.table + " UNION SELECT " + strings.Join(re, ", ") +
+			" FROM " + right.table
 		if o.number("SELECT COUNT(*) FROM ("+all+")") != o.number("SELECT COUNT(*) FROM ("+both+")") {
 			o.unclear("different rows that are equal")
 		}
 	}
 	made := slices.Clone(c.keys)
 	o.fill(c, made, names, nil,
-		" FROM (SELECT "+strings.Join(l, ", ")+" FROM "+left.table+" "+operator+" SELECT "+strings.Join(r, ", ")+" FROM "+right.table+")")
+		" FROM (SELECT "+strings.Join(l, ", ")+" FROM "+left.table+" "+operator+" SELECT "+strings.Join(r,
+			", ")+" FROM "+right.table+")")
 	c.keys = made
 	return c
 }

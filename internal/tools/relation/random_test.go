@@ -18,7 +18,8 @@ import (
 func keysOf(alias, table string, columns ...string) []task.Key {
 	var list []task.Key
 	for _, c := range columns {
-		list = append(list, task.Key{Name: table + "_" + c, Expression: alias + `."` + c + `"`, Table: table, Column: c, Type: "any"})
+		list = append(list, task.Key{Name: table + "_" + c, Expression: alias + `."` + c + `"`, Table: table, Column: c,
+			Type: "any"})
 	}
 	return list
 }
@@ -120,7 +121,8 @@ func (c *chain) apply(from string, tool string, arguments map[string]any, same f
 }
 
 var values = []any{
-	int64(5), int64(3), int64(0), int64(-2), 2.5, 1.5, "5", "Bo", "ada", "NORTH", "sea", "2001-03-04", "", "Ida", "a_b%c", "many", nil, true,
+	int64(5), int64(3), int64(0), int64(-2), 2.5, 1.5, "5", "Bo", "ada", "NORTH", "sea", "2001-03-04", "", "Ida", "a_b%c",
+	"many", nil, true,
 	int64(10), map[string]any{"$blob": "35"}, "$x", "$$", "2005-01-01",
 }
 
@@ -199,11 +201,13 @@ func neutral(f field) bool { return !f.marked && f.collation == "" }
 
 var operators = map[string]string{
 	"equal_to": "=", "not_equal_to": "<>", "greater_than": ">", "less_than": "<", "greater_than_equal_to": ">=",
-	"less_than_equal_to": "<=", "is": "IS", "is_not": "IS NOT", "like": "LIKE", "not_like": "NOT LIKE", "glob": "GLOB", "not_glob": "NOT GLOB",
+	"less_than_equal_to": "<=", "is": "IS", "is_not": "IS NOT", "like": "LIKE", "not_like": "NOT LIKE", "glob": "GLOB",
+	"not_glob": "NOT GLOB",
 }
 
 var conditionNames = []string{
-	"equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "contains", "like", "not_like", "glob",
+	"equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "contains",
+	"like", "not_like", "glob",
 	"not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not", "is_true",
 }
 
@@ -214,7 +218,8 @@ func contains(a, b string) string {
 }
 
 // condition draws the arguments of a condition, the fields that it reads and how it is written.
-func (c *chain) condition(r *rows, name string) (arguments map[string]any, operands []field, write func([]field) string, ok bool) {
+func (c *chain) condition(r *rows, name string) (arguments map[string]any, operands []field, write func([]field) string,
+	ok bool) {
 	left, ok := c.key(r, nil)
 	if !ok {
 		return nil, nil, nil, false
@@ -378,23 +383,30 @@ func (c *chain) filter(from string) (string, bool) {
 // binary are operations of two operands, written for the oracle.
 var binary = map[string]string{
 	"add": "(%s + %s)", "subtract": "(%s - %s)", "multiply": "(%s * %s)", "divide": "(%s / %s)", "modulo": "(%s %% %s)",
-	"concatenate": "(%s || %s)", "and": "(%s AND %s)", "or": "(%s OR %s)", "coalesce": "ifnull(%s, %s)", "null_if": "nullif(%s, %s)",
-	"least": "min(%s, %s)", "greatest": "max(%s, %s)", "position": "instr(%s, %s)", "power": "power(%s, %s)",
+	"concatenate": "(%s || %s)", "and": "(%s AND %s)", "or": "(%s OR %s)", "coalesce": "ifnull(%s, %s)",
+	"null_if": "nullif(%s, %s)",
+	"least":   "min(%s, %s)", "greatest": "max(%s, %s)", "position": "instr(%s, %s)", "power": "power(%s, %s)",
 }
 
 var unary = map[string]string{
-	"negate": "(-%s)", "absolute": "abs(%s)", "ceil": "ceiling(%s)", "floor": "floor(%s)", "sqrt": "sqrt(%s)", "lower": "lower(%s)",
-	"upper": "upper(%s)", "length": "length(%s)", "not": "(NOT %s)", "trim": "trim(%s)", "left_trim": "ltrim(%s)", "right_trim": "rtrim(%s)",
-	"date": "date(%s)", "time": "time(%s)", "datetime": "datetime(%s)", "julian_day": "julianday(%s)", "round": "round(%s)",
+	"negate": "(-%s)", "absolute": "abs(%s)", "ceil": "ceiling(%s)", "floor": "floor(%s)", "sqrt": "sqrt(%s)",
+	"lower": "lower(%s)",
+	"upper": "upper(%s)", "length": "length(%s)", "not": "(NOT %s)", "trim": "trim(%s)", "left_trim": "ltrim(%s)",
+	"right_trim": "rtrim(%s)",
+	"date":       "date(%s)", "time": "time(%s)", "datetime": "datetime(%s)", "julian_day": "julianday(%s)",
+	"round": "round(%s)",
 }
 
 var windows = map[string]string{
-	"row_number": "ROW_NUMBER()", "rank": "RANK()", "dense_rank": "DENSE_RANK()", "percent_rank": "PERCENT_RANK()", "ntile": "NTILE(2)",
-	"lag": "LAG(%s, 2)", "lead": "LEAD(%s)", "window_sum": "SUM(%s)", "window_avg": "AVG(%s)", "window_count": "COUNT(%s)",
-	"window_min": "MIN(%s)", "window_max": "MAX(%s)",
+	"row_number": "ROW_NUMBER()", "rank": "RANK()", "dense_rank": "DENSE_RANK()", "percent_rank": "PERCENT_RANK()",
+	"ntile": "NTILE(2)",
+	"lag":   "LAG(%s, 2)", "lead": "LEAD(%s)", "window_sum": "SUM(%s)", "window_avg": "AVG(%s)",
+	"window_count": "COUNT(%s)",
+	"window_min":   "MIN(%s)", "window_max": "MAX(%s)",
 }
 
-var otherTransforms = []string{"constant", "copy", "cast", "collate", "if", "substr", "substring", "replace", "strftime", "round digits", "trim characters"}
+var otherTransforms = []string{"constant", "copy", "cast", "collate", "if", "substr", "substring", "replace",
+	"strftime", "round digits", "trim characters"}
 
 func (c *chain) transform(from string) (string, bool) {
 	r := c.known[from].rows
@@ -415,7 +427,10 @@ func (c *chain) transform(from string) (string, bool) {
 			}
 		}
 		arguments["operation_args"] = operation
-		return c.makes(from, name, arguments, operands, func(_ string, f []field) (string, field) { return write(f), field{} })
+		return c.makes(from, name, arguments, operands, func(_ string, f []field) (string, field) {
+			return write(f),
+				field{}
+		})
 	}
 	left, ok := c.key(r, unmarked)
 	if !ok {
@@ -428,7 +443,8 @@ func (c *chain) transform(from string) (string, bool) {
 		name := pick(c, slices.Sorted(maps.Keys(binary)))
 		operation := map[string]any{}
 		text := ""
-		if other, ok := c.key(r, neutral); ok && c.chance(0.5) && (left.affinity != "" || left.collation == "") && left.collation == "" {
+		if other, ok := c.key(r, neutral); ok && c.chance(0.5) && (left.affinity != "" || left.collation == "") &&
+			left.collation == "" {
 			operation["other_key"] = other.name
 			operands = append(operands, other)
 		} else if v, one, ok := c.one(true); ok && c.chance(0.2) {
@@ -453,7 +469,10 @@ func (c *chain) transform(from string) (string, bool) {
 		})
 	case 1:
 		name := pick(c, slices.Sorted(maps.Keys(unary)))
-		return c.makes(from, name, arguments, operands, func(table string, f []field) (string, field) { return fmt.Sprintf(unary[name], ref(f[0])), made })
+		return c.makes(from, name, arguments, operands, func(table string, f []field) (string,
+			field) {
+			return fmt.Sprintf(unary[name], ref(f[0])), made
+		})
 	}
 	name := pick(c, otherTransforms)
 	operation := map[string]any{}
@@ -574,7 +593,10 @@ func (c *chain) transform(from string) (string, bool) {
 	}
 	arguments["operation_args"] = operation
 	kind, _, _ := strings.Cut(name, " ")
-	return c.makes(from, kind, arguments, operands, func(table string, f []field) (string, field) { return write(f), made })
+	return c.makes(from, kind, arguments, operands, func(table string, f []field) (string, field) {
+		return write(f),
+			made
+	})
 }
 
 // affinityOf gives the affinity of what a reference stands for.
@@ -588,7 +610,8 @@ func (c *chain) affinityOf(reference any) string {
 }
 
 // makes makes a key both ways, under a new name or in place of one.
-func (c *chain) makes(from, kind string, arguments map[string]any, operands []field, write func(string, []field) (string, field)) (string, bool) {
+func (c *chain) makes(from, kind string, arguments map[string]any, operands []field,
+	write func(string, []field) (string, field)) (string, bool) {
 	r := c.known[from].rows
 	_, isWindow := windows[kind]
 	if r.grouped && isWindow && slices.ContainsFunc(operands, func(f field) bool { return f.window }) {
@@ -616,7 +639,10 @@ func (c *chain) makes(from, kind string, arguments map[string]any, operands []fi
 	if a, ok := arguments["operation_args"].(map[string]any); ok && len(a) == 0 && c.chance(0.5) {
 		delete(arguments, "operation_args")
 	}
-	label, ok := c.apply(from, relation.Transform, arguments, func() *rows { return c.o.make(r, name, operands, isWindow, write) })
+	label, ok := c.apply(from, relation.Transform, arguments, func() *rows {
+		return c.o.make(r, name, operands, isWindow,
+			write)
+	})
 	if ok {
 		c.used["transform "+kind]++
 	}
@@ -859,7 +885,10 @@ func (c *chain) retrieve(from string) (string, bool) {
 		offset = int64(c.r.IntN(4))
 		arguments["offset"] = offset
 	}
-	label, ok := c.apply(from, relation.Retrieve, arguments, func() *rows { return c.o.retrieve(r, names, distinct, limit, offset) })
+	label, ok := c.apply(from, relation.Retrieve, arguments, func() *rows {
+		return c.o.retrieve(r, names, distinct, limit,
+			offset)
+	})
 	if ok {
 		c.used["retrieve"]++
 		if limit >= 0 {
@@ -906,10 +935,12 @@ func (c *chain) combine(from string) (string, bool) {
 			continue
 		}
 		g, ok := c.key(r, func(g field) bool {
-			return g.affinity == f.affinity && g.collation == f.collation && g.marked == f.marked && !slices.Contains(rightNames, g.name)
+			return g.affinity == f.affinity && g.collation == f.collation && g.marked == f.marked && !slices.Contains(rightNames,
+				g.name)
 		})
 		if ok {
-			left, leftNames, right, rightNames = append(left, f.name), append(leftNames, f.name), append(right, g.name), append(rightNames, g.name)
+			left, leftNames, right, rightNames = append(left, f.name), append(leftNames, f.name), append(right, g.name),
+				append(rightNames, g.name)
 		}
 	}
 	if left == nil {
@@ -920,9 +951,10 @@ func (c *chain) combine(from string) (string, bool) {
 		limit = int64(c.r.IntN(5))
 	}
 	distinct := c.chance(0.2)
-	a, ok := c.apply(from, relation.Retrieve, map[string]any{"key_name": left, "limit": limit, "distinct": distinct}, func() *rows {
-		return c.o.retrieve(c.known[from].rows, leftNames, distinct, limit, 0)
-	})
+	a, ok := c.apply(from, relation.Retrieve, map[string]any{"key_name": left, "limit": limit, "distinct": distinct},
+		func() *rows {
+			return c.o.retrieve(c.known[from].rows, leftNames, distinct, limit, 0)
+		})
 	if !ok {
 		return from, false
 	}
@@ -933,9 +965,10 @@ func (c *chain) combine(from string) (string, bool) {
 		return from, false
 	}
 	kind := pick(c, []string{"union", "union_all", "intersect", "except"})
-	label, ok := c.apply(a, relation.Combine, map[string]any{"other_source": "$" + b + "$", "operation_type": kind}, func() *rows {
-		return c.o.combine(c.known[a].rows, c.known[b].rows, strings.ToUpper(strings.ReplaceAll(kind, "_", " ")))
-	})
+	label, ok := c.apply(a, relation.Combine, map[string]any{"other_source": "$" + b + "$", "operation_type": kind},
+		func() *rows {
+			return c.o.combine(c.known[a].rows, c.known[b].rows, strings.ToUpper(strings.ReplaceAll(kind, "_", " ")))
+		})
 	if ok {
 		c.used["combine "+kind]++
 	}
@@ -1090,7 +1123,8 @@ func TestChains(t *testing.T) {
 	compared, calls := 0, 0
 	for i := range number {
 		r := task.Draw(7, "chain", strconv.Itoa(i))
-		c := &chain{o: o, r: r, t: t, known: map[string]relationship{}, ids: map[string]string{}, used: used, unclear: unclear}
+		c := &chain{o: o, r: r, t: t, known: map[string]relationship{}, ids: map[string]string{}, used: used,
+			unclear: unclear}
 		for _, label := range []string{"start", "start_2"} {
 			src := pick(c, fixtures)
 			c.known[label] = relationship{handle: relation.Open(src), rows: o.open(src)}
@@ -1104,7 +1138,8 @@ func TestChains(t *testing.T) {
 				from = pick(c, c.shuffled())
 			}
 			moves := []func(string) (string, bool){
-				c.filter, c.filter, c.filter, c.transform, c.transform, c.transform, c.transform, c.group, c.aggregate, c.aggregate, c.sort, c.sort,
+				c.filter, c.filter, c.filter, c.transform, c.transform, c.transform, c.transform, c.group, c.aggregate, c.aggregate,
+				c.sort, c.sort,
 				c.retrieve, c.retrieve, c.combine, c.join,
 			}
 			if next, ok := pick(c, moves)(from); ok {
@@ -1127,7 +1162,8 @@ func TestChains(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d chains of %d calls, %d relations compared; not determined %v; used %v", number, calls, compared, unclear, used)
+	t.Logf("%d chains of %d calls, %d relations compared; not determined %v; used %v", number, calls, compared, unclear,
+		used)
 	if compared < number || used["rows"] < compared/2 {
 		t.Errorf("only %d relations compared, %d of them with rows", compared, used["rows"])
 	}
@@ -1141,7 +1177,8 @@ func TestChains(t *testing.T) {
 // constructs are what the chains must hold, each in one of so many chains at the least.
 func constructs() map[string]int {
 	list := map[string]int{
-		"sort": 5, "retrieve": 5, "unique": 20, "limit": 20, "offset": 100, "distinct": 50, "group ": 10, "join inner": 50, "join left": 50, "join cross": 50,
+		"sort": 5, "retrieve": 5, "unique": 20, "limit": 20, "offset": 100, "distinct": 50, "group ": 10, "join inner": 50,
+		"join left": 50, "join cross": 50,
 		"combine union": 100, "combine union_all": 100, "combine intersect": 100, "combine except": 100,
 	}
 	for _, name := range conditionNames {
@@ -1151,7 +1188,8 @@ func constructs() map[string]int {
 		list["group "+kind], list["aggregate "+kind] = 200, 50
 	}
 	list["aggregate total"], list["aggregate group_concat"] = 100, 250
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(binary)), slices.Collect(maps.Keys(unary)), slices.Collect(maps.Keys(windows)), otherTransforms) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(binary)), slices.Collect(maps.Keys(unary)),
+		slices.Collect(maps.Keys(windows)), otherTransforms) {
 		name, _, _ = strings.Cut(name, " ")
 		list["transform "+name] = 250
 	}

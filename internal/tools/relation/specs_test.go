@@ -28,8 +28,10 @@ var closedValues = map[string]map[string]string{
 			"julian_day and or not if collate row_number rank dense_rank percent_rank ntile lag lead window_sum window_avg window_count window_min window_max " +
 			"equal_to not_equal_to greater_than less_than greater_than_equal_to less_than_equal_to contains like " +
 			"in not_in between not_between is_null is_not_null not_like glob not_glob is is_not is_true",
-		"group_data_by aggregation_type": "count sum avg min max", "aggregate_data aggregation_type": "count sum avg min max total group_concat",
-		"combine_data operation_type": "union union_all intersect except", "join_data join_type": "inner left cross", "sort_data nulls": "first last",
+		"group_data_by aggregation_type":  "count sum avg min max",
+		"aggregate_data aggregation_type": "count sum avg min max total group_concat",
+		"combine_data operation_type":     "union union_all intersect except", "join_data join_type": "inner left cross",
+		"sort_data nulls": "first last",
 	},
 }
 
@@ -77,7 +79,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 func TestSpecifications(t *testing.T) {
 	odd := &task.Source{ID: "odd", Database: "odd", From: "t", Keys: []task.Key{
-		{Name: "t_Free Meal Count (K-12)", Description: "Pupils\nwith free meals"}, {Name: "t_Free_Meal_Count__K_12_"}, {Name: "made_key"},
+		{Name: "t_Free Meal Count (K-12)", Description: "Pupils\nwith free meals"}, {Name: "t_Free_Meal_Count__K_12_"},
+		{Name: "made_key"},
 		{Name: strings.Repeat("long_", 30) + "a"}, {Name: strings.Repeat("long_", 30) + "b"},
 	}}
 	for _, style := range []string{task.StyleSlot, task.StyleSel} {
@@ -101,13 +104,15 @@ func TestSpecifications(t *testing.T) {
 					t.Errorf("%s: Specialize changed its argument", tool.Name)
 				}
 				text, _ := task.Marshal(special.Parameters)
-				if names := strings.Count(string(text), "`t_Free Meal Count (K-12)` - Pupils with free meals"); len(tool.Body.Keys) > 0 && names != 1 {
+				if names := strings.Count(string(text),
+					"`t_Free Meal Count (K-12)` - Pupils with free meals"); len(tool.Body.Keys) > 0 && names != 1 {
 					t.Errorf("%s: a key is described %d times", tool.Name, names)
 				}
 				for _, key := range tool.Body.Keys {
 					property := special.Parameters.Property(key)
 					for name, want := range map[string]bool{
-						"crew_name": true, "t_Free Meal Count (K-12)": true, "no such key": false, "made_9": profile == relation.ProfileExtended,
+						"crew_name": true, "t_Free Meal Count (K-12)": true, "no such key": false,
+						"made_9": profile == relation.ProfileExtended,
 					} {
 						var v any = name
 						if len(property.Types) == 1 && property.Types[0] == "array" {
@@ -292,7 +297,8 @@ func slotOf(tool *task.Tool, arguments map[string]any) (string, map[string]any) 
 	out := maps.Clone(arguments)
 	operation := map[string]any{}
 	for name, v := range arguments {
-		if tool.Body.Operation == relation.Transform && !slices.Contains([]string{"data_source", "key_name", "new_key"}, name) {
+		if tool.Body.Operation == relation.Transform && !slices.Contains([]string{"data_source", "key_name", "new_key"},
+			name) {
 			operation[name] = v
 			delete(out, name)
 		}
@@ -345,7 +351,8 @@ func (c *chain) inSel(tool string, arguments map[string]any, h *relation.Handle)
 }
 
 func (c *chain) sameAs(got, want *relation.Handle, tool string) {
-	if got.ID() != want.ID() || !slices.Equal(got.Keys(), want.Keys()) || got.Delivers() != want.Delivers() || !reflect.DeepEqual(got.Columns(), want.Columns()) {
+	if got.ID() != want.ID() || !slices.Equal(got.Keys(), want.Keys()) || got.Delivers() != want.Delivers() ||
+		!reflect.DeepEqual(got.Columns(), want.Columns()) {
 		c.t.Fatalf("%s differs in the sel style:\n%s", tool, strings.Join(c.calls, "\n"))
 	}
 }
@@ -359,7 +366,8 @@ func (c *chain) oneInSel(tool string, arguments map[string]any, beside *relation
 	if sel == nil {
 		c.t.Fatalf("there is no tool %s for %s %v", name, tool, arguments)
 	}
-	if special := relation.Specialize(sel, fixtures); !strings.Contains(fmt.Sprint(own), "$blob") && !conforms(special.Parameters, own) {
+	if special := relation.Specialize(sel, fixtures); !strings.Contains(fmt.Sprint(own), "$blob") &&
+		!conforms(special.Parameters, own) {
 		c.t.Fatalf("%s: its schema does not admit %v", name, own)
 	}
 	back, all := slotOf(sel, own)

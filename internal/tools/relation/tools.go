@@ -28,19 +28,28 @@ type argument struct {
 }
 
 var (
-	anyValue    = []string{"string", "number", "boolean", "null"}
-	textOnly    = []string{"string"}
-	numberOnly  = []string{"integer"}
-	flagOnly    = []string{"boolean"}
-	dataSource  = argument{name: "data_source", types: textOnly, required: true, text: "The table to work on, by its label: `$starting_table$`, or the label of an earlier call, as in `$call_1$`."}
-	newKey      = argument{name: "new_key", types: textOnly, pattern: newName, text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
-	otherValue  = argument{name: "value", types: anyValue, text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
-	otherKey    = argument{name: "other_key", types: textOnly, key: true, text: "The key that is the other operand, in place of `value`."}
-	valueFirst  = argument{name: "value_first", types: flagOnly, text: "The other operand stands before the key: `value - key` in place of `key - value`."}
-	modifiers   = argument{name: "modifiers", types: []string{"array"}, items: textOnly, text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
-	partitionBy = argument{name: "partition_by", types: []string{"array"}, items: textOnly, key: true, text: "The keys whose values make the partitions; none for one partition of all rows."}
-	orderBy     = argument{name: "order_by", types: []string{"array"}, items: textOnly, key: true, text: "The keys that order the rows of a partition, the first one first."}
-	descending  = argument{name: "descending", types: []string{"array"}, items: flagOnly, text: "For each key of `order_by`, whether large values come first."}
+	anyValue   = []string{"string", "number", "boolean", "null"}
+	textOnly   = []string{"string"}
+	numberOnly = []string{"integer"}
+	flagOnly   = []string{"boolean"}
+	dataSource = argument{name: "data_source", types: textOnly, required: true,
+		text: "The table to work on, by its label: `$starting_table$`, or the label of an earlier call, as in `$call_1$`."}
+	newKey = argument{name: "new_key", types: textOnly, pattern: newName,
+		text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
+	otherValue = argument{name: "value", types: anyValue,
+		text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
+	otherKey = argument{name: "other_key", types: textOnly, key: true,
+		text: "The key that is the other operand, in place of `value`."}
+	valueFirst = argument{name: "value_first", types: flagOnly,
+		text: "The other operand stands before the key: `value - key` in place of `key - value`."}
+	modifiers = argument{name: "modifiers", types: []string{"array"}, items: textOnly,
+		text: "Modifiers of SQLite's date functions, in order, such as `+1 day` or `start of year`."}
+	partitionBy = argument{name: "partition_by", types: []string{"array"}, items: textOnly, key: true,
+		text: "The keys whose values make the partitions; none for one partition of all rows."}
+	orderBy = argument{name: "order_by", types: []string{"array"}, items: textOnly, key: true,
+		text: "The keys that order the rows of a partition, the first one first."}
+	descending = argument{name: "descending", types: []string{"array"}, items: flagOnly,
+		text: "For each key of `order_by`, whether large values come first."}
 )
 
 var conditionTexts = map[string]string{
@@ -50,12 +59,17 @@ var conditionTexts = map[string]string{
 	"less_than_equal_to":    "the key is less than the operand or equals it",
 	"contains":              "the text of the key contains the operand, upper and lower case alike",
 	"like":                  "the text matches a pattern: % stands for any text, _ for one character; upper and lower case alike",
-	"not_like":              "the text does not match the pattern", "glob": "the text matches a pattern with * and ?, case counts",
-	"not_glob": "the text does not match the pattern with * and ?", "in": "the key is one of a list, or of the values of an earlier call",
-	"not_in": "the key is none of a list, or of the values of an earlier call", "between": "the key lies between two bounds, both included",
-	"not_between": "the key does not lie between the bounds", "is_null": "the value is missing", "is_not_null": "the value is there",
-	"is": "the key equals the operand, where missing equals missing", "is_not": "the key differs from the operand, where missing equals missing",
-	"is_true": "the key, made by a condition, is true: neither 0 nor missing",
+	"not_like":              "the text does not match the pattern",
+	"glob":                  "the text matches a pattern with * and ?, case counts",
+	"not_glob":              "the text does not match the pattern with * and ?",
+	"in":                    "the key is one of a list, or of the values of an earlier call",
+	"not_in":                "the key is none of a list, or of the values of an earlier call",
+	"between":               "the key lies between two bounds, both included",
+	"not_between":           "the key does not lie between the bounds", "is_null": "the value is missing",
+	"is_not_null": "the value is there",
+	"is":          "the key equals the operand, where missing equals missing",
+	"is_not":      "the key differs from the operand, where missing equals missing",
+	"is_true":     "the key, made by a condition, is true: neither 0 nor missing",
 }
 
 // predicateText says what a condition makes as an operation of transform_data.
@@ -73,19 +87,24 @@ func operandsOf(condition string, extended bool) []argument {
 	case "is_null", "is_not_null", "is_true":
 		return nil
 	case "in", "not_in":
-		return []argument{{name: "value", types: []string{"array", "string"}, items: anyValue, required: true, text: "A list of values, or `$label$` for the values that an earlier call found."}}
+		return []argument{{name: "value", types: []string{"array", "string"}, items: anyValue, required: true,
+			text: "A list of values, or `$label$` for the values that an earlier call found."}}
 	case "between", "not_between":
 		return []argument{
-			{name: "value", types: []string{"array"}, items: anyValue, text: "The lower and the upper bound, in a list; null where `other_key` gives that bound."},
-			{name: "other_key", types: []string{"array"}, items: []string{"string", "null"}, key: true, text: "Keys that are the bounds, in a list; null where `value` gives that bound."},
+			{name: "value", types: []string{"array"}, items: anyValue,
+				text: "The lower and the upper bound, in a list; null where `other_key` gives that bound."},
+			{name: "other_key", types: []string{"array"}, items: []string{"string", "null"}, key: true,
+				text: "Keys that are the bounds, in a list; null where `value` gives that bound."},
 		}
 	}
 	if !extended {
-		return []argument{{name: "value", types: []string{"string", "number", "boolean"}, required: true, text: "The value to compare with."}}
+		return []argument{{name: "value", types: []string{"string", "number", "boolean"}, required: true,
+			text: "The value to compare with."}}
 	}
 	list := []argument{otherValue, otherKey}
 	if condition == "like" || condition == "not_like" {
-		list = append(list, argument{name: "escape", types: textOnly, text: "A character that takes its meaning from the % or _ behind it."})
+		list = append(list, argument{name: "escape", types: textOnly,
+			text: "A character that takes its meaning from the % or _ behind it."})
 	}
 	return list
 }
@@ -107,23 +126,30 @@ func (o *operationType) arguments(extended bool) []argument {
 // operationTypes describes the operation types of transform_data, in the order in which they are shown.
 var operationTypes = []operationType{
 	{"substring", "the characters from start_index up to but not including end_index, counted from 0", []argument{
-		{name: "start_index", types: numberOnly, required: true, text: "Where the part begins, from 0; below 0 it counts from the end."},
-		{name: "end_index", types: numberOnly, text: "Where the part ends, itself not included; left out for the rest of the text."},
+		{name: "start_index", types: numberOnly, required: true,
+			text: "Where the part begins, from 0; below 0 it counts from the end."},
+		{name: "end_index", types: numberOnly,
+			text: "Where the part ends, itself not included; left out for the rest of the text."},
 	}},
 	{"strftime", "the date or time of the key, written in a format", []argument{
-		{name: "format", types: textOnly, required: true, text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday from Sunday, %s seconds since 1970, %J Julian day."},
+		{name: "format", types: textOnly, required: true,
+			text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday from Sunday, %s seconds since 1970, %J Julian day."},
 		modifiers,
 	}},
-	{"constant", "the same value in every row", []argument{{name: "value", types: anyValue, required: true, text: "The value, or `$label$` for the one value that an earlier call found."}}},
+	{"constant", "the same value in every row", []argument{{name: "value", types: anyValue, required: true,
+		text: "The value, or `$label$` for the one value that an earlier call found."}}},
 	{"copy", "the key again, under another name", nil},
 	{"add", "the sum of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"subtract", "the key less the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"multiply", "the product of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
-	{"divide", "the key divided by the operand; the quotient of two integers is an integer: cast one to real before", []argument{otherValue, otherKey, valueFirst}},
-	{"modulo", "the remainder of the key divided by the operand, both as integers", []argument{otherValue, otherKey, valueFirst}},
+	{"divide", "the key divided by the operand; the quotient of two integers is an integer: cast one to real before",
+		[]argument{otherValue, otherKey, valueFirst}},
+	{"modulo", "the remainder of the key divided by the operand, both as integers", []argument{otherValue, otherKey,
+		valueFirst}},
 	{"negate", "the number with the other sign", nil},
 	{"absolute", "the number without its sign", nil},
-	{"round", "the number rounded to so many digits", []argument{{name: "digits", types: numberOnly, text: "Digits behind the point; 0 where it is left out."}}},
+	{"round", "the number rounded to so many digits", []argument{{name: "digits", types: numberOnly,
+		text: "Digits behind the point; 0 where it is left out."}}},
 	{"ceil", "the least integer that is not below the number", nil},
 	{"floor", "the greatest integer that is not above the number", nil},
 	{"sqrt", "the square root", nil},
@@ -131,21 +157,29 @@ var operationTypes = []operationType{
 	{"concatenate", "the text of the key followed by the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"lower", "the text in lower case", nil},
 	{"upper", "the text in upper case", nil},
-	{"trim", "the text without blanks at both ends", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
-	{"left_trim", "the text without blanks at its beginning", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
-	{"right_trim", "the text without blanks at its end", []argument{{name: "characters", types: textOnly, text: "What to remove in place of blanks."}}},
+	{"trim", "the text without blanks at both ends", []argument{{name: "characters", types: textOnly,
+		text: "What to remove in place of blanks."}}},
+	{"left_trim", "the text without blanks at its beginning", []argument{{name: "characters", types: textOnly,
+		text: "What to remove in place of blanks."}}},
+	{"right_trim", "the text without blanks at its end", []argument{{name: "characters", types: textOnly,
+		text: "What to remove in place of blanks."}}},
 	{"replace", "the text with every occurrence of one part exchanged for another", []argument{
-		{name: "from", types: textOnly, required: true, text: "The part to exchange."}, {name: "to", types: textOnly, required: true, text: "What to put in its place."},
+		{name: "from", types: textOnly, required: true, text: "The part to exchange."}, {name: "to", types: textOnly,
+			required: true, text: "What to put in its place."},
 	}},
 	{"length", "the number of characters of the text", nil},
-	{"position", "where the operand first stands in the text, from 1; 0 where it does not", []argument{otherValue, otherKey, valueFirst}},
+	{"position", "where the operand first stands in the text, from 1; 0 where it does not", []argument{otherValue,
+		otherKey, valueFirst}},
 	{"substr", "a part of the text, by SQL's count from 1", []argument{
 		{name: "start", types: numberOnly, text: "Where the part begins, from 1; below 0 it counts from the end."},
-		{name: "start_key", types: textOnly, key: true, text: "The key that says where the part begins, in place of `start`."},
+		{name: "start_key", types: textOnly, key: true,
+			text: "The key that says where the part begins, in place of `start`."},
 		{name: "length", types: numberOnly, text: "How many characters; left out for the rest of the text."},
-		{name: "length_key", types: textOnly, key: true, text: "The key that says how many characters, in place of `length`."},
+		{name: "length_key", types: textOnly, key: true,
+			text: "The key that says how many characters, in place of `length`."},
 	}},
-	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true, text: "The type to turn the value into.", values: []string{"integer", "real", "text", "numeric"}}}},
+	{"cast", "the value turned into another type", []argument{{name: "type", types: textOnly, required: true,
+		text: "The type to turn the value into.", values: []string{"integer", "real", "text", "numeric"}}}},
 	{"coalesce", "the key, or the operand where the key is missing", []argument{otherValue, otherKey, valueFirst}},
 	{"null_if", "the key, or missing where it equals the operand", []argument{otherValue, otherKey, valueFirst}},
 	{"least", "the smaller of the key and the operand", []argument{otherValue, otherKey, valueFirst}},
@@ -154,42 +188,62 @@ var operationTypes = []operationType{
 	{"time", "the time, as HH:MM:SS", []argument{modifiers}},
 	{"datetime", "date and time, as YYYY-MM-DD HH:MM:SS", []argument{modifiers}},
 	{"julian_day", "the date as a number of days", []argument{modifiers}},
-	{"and", "1 where the key and the operand are both true, else 0 or missing", []argument{otherValue, otherKey, valueFirst}},
+	{"and", "1 where the key and the operand are both true, else 0 or missing", []argument{otherValue, otherKey,
+		valueFirst}},
 	{"or", "1 where the key or the operand is true, else 0 or missing", []argument{otherValue, otherKey, valueFirst}},
 	{"not", "1 where the key is false, 0 where it is true", nil},
 	{"if", "one value where the key is true, another where it is not", []argument{
 		{name: "then_value", types: anyValue, text: "The value where the key is true."},
-		{name: "then_key", types: textOnly, key: true, text: "The key to take where the key is true, in place of `then_value`."},
-		{name: "else_value", types: anyValue, text: "The value where the key is false or missing; left out, the result is missing there."},
-		{name: "else_key", types: textOnly, key: true, text: "The key to take where the key is false or missing, in place of `else_value`."},
+		{name: "then_key", types: textOnly, key: true,
+			text: "The key to take where the key is true, in place of `then_value`."},
+		{name: "else_value", types: anyValue,
+			text: "The value where the key is false or missing; left out, the result is missing there."},
+		{name: "else_key", types: textOnly, key: true,
+			text: "The key to take where the key is false or missing, in place of `else_value`."},
 	}},
-	{"collate", "the same text, to be compared, sorted and grouped by another rule", []argument{{name: "collation", types: textOnly, required: true, text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
+	{"collate", "the same text, to be compared, sorted and grouped by another rule",
+		[]argument{{name: "collation", types: textOnly, required: true,
+			text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
 	{"row_number", "the number of the row in its partition, from 1", []argument{partitionBy, orderBy, descending}},
-	{"rank", "the rank of the row in its partition, from 1; equal rows share one and leave a gap behind", []argument{partitionBy, orderBy, descending}},
-	{"dense_rank", "the rank of the row in its partition, from 1; equal rows share one and leave no gap", []argument{partitionBy, orderBy, descending}},
+	{"rank", "the rank of the row in its partition, from 1; equal rows share one and leave a gap behind",
+		[]argument{partitionBy, orderBy, descending}},
+	{"dense_rank", "the rank of the row in its partition, from 1; equal rows share one and leave no gap",
+		[]argument{partitionBy, orderBy, descending}},
 	{"percent_rank", "the rank of the row from 0 to 1", []argument{partitionBy, orderBy, descending}},
-	{"ntile", "which of so many equal parts the row is in", []argument{{name: "count", types: numberOnly, required: true, text: "The number of parts."}, partitionBy, orderBy, descending}},
-	{"lag", "the value that the key has in an earlier row of the partition", []argument{{name: "offset", types: numberOnly, text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
-	{"lead", "the value that the key has in a later row of the partition", []argument{{name: "offset", types: numberOnly, text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
-	{"window_sum", "the sum over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
-	{"window_avg", "the average over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
-	{"window_count", "the number of rows of the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
-	{"window_min", "the least over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
-	{"window_max", "the greatest over the partition, up to the row where there is an order", []argument{partitionBy, orderBy, descending}},
+	{"ntile", "which of so many equal parts the row is in", []argument{{name: "count", types: numberOnly, required: true,
+		text: "The number of parts."}, partitionBy, orderBy, descending}},
+	{"lag", "the value that the key has in an earlier row of the partition", []argument{{name: "offset", types: numberOnly,
+		text: "How many rows before; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"lead", "the value that the key has in a later row of the partition", []argument{{name: "offset", types: numberOnly,
+		text: "How many rows after; 1 where it is left out."}, partitionBy, orderBy, descending}},
+	{"window_sum", "the sum over the partition, up to the row where there is an order", []argument{partitionBy, orderBy,
+		descending}},
+	{"window_avg", "the average over the partition, up to the row where there is an order", []argument{partitionBy,
+		orderBy, descending}},
+	{"window_count", "the number of rows of the partition, up to the row where there is an order", []argument{partitionBy,
+		orderBy, descending}},
+	{"window_min", "the least over the partition, up to the row where there is an order", []argument{partitionBy, orderBy,
+		descending}},
+	{"window_max", "the greatest over the partition, up to the row where there is an order", []argument{partitionBy,
+		orderBy, descending}},
 }
 
 var aggregationTexts = map[string]string{
-	"count": "how many values are there, missing ones left out", "sum": "their sum", "avg": "their average", "min": "the least",
-	"max": "the greatest", "total": "their sum as a real, 0 where there are none", "group_concat": "the values joined into one text",
+	"count": "how many values are there, missing ones left out", "sum": "their sum", "avg": "their average",
+	"min": "the least",
+	"max": "the greatest", "total": "their sum as a real, 0 where there are none",
+	"group_concat": "the values joined into one text",
 }
 
 var combineTexts = [][2]string{
-	{"union", "the rows of either, each once"}, {"union_all", "the rows of both"}, {"intersect", "the rows that both have, each once"},
+	{"union", "the rows of either, each once"}, {"union_all", "the rows of both"},
+	{"intersect", "the rows that both have, each once"},
 	{"except", "the rows of the first that the second lacks, each once"},
 }
 
 var joinTexts = [][2]string{
-	{"inner", "pairs of rows whose keys are equal"}, {"left", "the same, and rows of the first without a partner"}, {"cross", "all pairs of rows"},
+	{"inner", "pairs of rows whose keys are equal"}, {"left", "the same, and rows of the first without a partner"},
+	{"cross", "all pairs of rows"},
 }
 
 // Tools lists the tools of the slot or the sel style in a profile, without the getters of the sel style, which depend
@@ -224,8 +278,9 @@ func spec(style, name, operation, text string, fixed map[string]any, takes ...ar
 	t := &task.Tool{
 		Name: name, Description: text, Style: style,
 		Parameters: &task.Schema{Types: []string{"object"}, Closed: true},
-		Returns:    &task.Schema{Types: []string{"object"}, Description: "The label by which later calls refer to the result."},
-		Body:       &task.Body{Engine: task.EngineRelation, Operation: operation, Fixed: fixed},
+		Returns: &task.Schema{Types: []string{"object"},
+			Description: "The label by which later calls refer to the result."},
+		Body: &task.Body{Engine: task.EngineRelation, Operation: operation, Fixed: fixed},
 	}
 	if delivers(operation) {
 		t.Returns = &task.Schema{
@@ -323,7 +378,8 @@ var sharedTexts = map[string]argument{
 		text: "The other operand, or the value of `constant`: a single value, a list for `in` and `between`, or `$label$` for what an earlier call found."},
 	"other_key": {name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"},
 		text: "The key that is the other operand, in place of `value`; a list of two for `between`."},
-	"offset": {name: "offset", types: numberOnly, text: "How many rows before (`lag`) or after (`lead`); 1 where it is left out."},
+	"offset": {name: "offset", types: numberOnly,
+		text: "How many rows before (`lag`) or after (`lead`); 1 where it is left out."},
 }
 
 // operationArguments describes the fields of operation_args, each with the operation types that take it.
@@ -392,7 +448,8 @@ func slotTools(extended bool) []*task.Tool {
 			transformList = append(transformList, [2]string{p[0], predicateText(p[0])})
 		}
 		operands = []argument{
-			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue, text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for `between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
+			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue,
+				text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for `between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
 			{name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"}, key: true,
 				text: "The key to compare with, in place of `value`; a list of two for `between`, with null where `value` gives that bound."},
 			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
@@ -407,10 +464,13 @@ func slotTools(extended bool) []*task.Tool {
 	distinct := argument{name: "distinct", types: flagOnly, text: "Whether equal values count once."}
 	filter := append([]argument{dataSource, keyName("The key to look at.", true, false), condition}, operands...)
 	transform := []argument{dataSource, keyName("The key to transform.", !extended, false),
-		{name: "operation_type", types: textOnly, required: true, values: operationNames, text: listed("The operation:", transformList)},
+		{name: "operation_type", types: textOnly, required: true, values: operationNames, text: listed("The operation:",
+			transformList)},
 		{name: "operation_args", types: []string{"object"}, text: argsText, members: operationArguments(extended)}}
-	group := []argument{dataSource, keyName("The key to group by.", true, extended), aggregation(!extended, paperAggregations)}
-	aggregate := []argument{dataSource, keyName("The key to aggregate.", !extended, false), aggregation(true, aggregationNames)}
+	group := []argument{dataSource, keyName("The key to group by.", true, extended), aggregation(!extended,
+		paperAggregations)}
+	aggregate := []argument{dataSource, keyName("The key to aggregate.", !extended, false),
+		aggregation(true, aggregationNames)}
 	sorted := []argument{dataSource, keyName("The key to sort by.", true, false),
 		{name: "ascending", types: flagOnly, required: true, text: "Whether small values come first."}}
 	retrieve := []argument{dataSource, keyName("The key to return, or a list of keys.", true, true),
@@ -421,7 +481,8 @@ func slotTools(extended bool) []*task.Tool {
 		transform = append(transform, newKey)
 		aggregate[1].text = "The key to aggregate; left out with `count`, rows are counted."
 		group[1].text = "The key to group by, or a list of keys."
-		group[2].text = listed("Aggregates every other key at once, in place of aggregating one by one:", described(paperAggregations, aggregationTexts))
+		group[2].text = listed("Aggregates every other key at once, in place of aggregating one by one:",
+			described(paperAggregations, aggregationTexts))
 		aggregate = append(aggregate, distinct, newAggregate, separator)
 		sorted = append(sorted, nulls)
 		retrieve = append(retrieve, offset)
@@ -440,24 +501,33 @@ func slotTools(extended bool) []*task.Tool {
 	if extended {
 		tools = append(tools,
 			spec(style, Combine, Combine, combineText, nil, dataSource, otherSource,
-				argument{name: "operation_type", types: textOnly, required: true, values: firsts(combineTexts), text: listed("How to combine:", combineTexts)}),
+				argument{name: "operation_type", types: textOnly, required: true, values: firsts(combineTexts),
+					text: listed("How to combine:", combineTexts)}),
 			spec(style, Join, Join, joinText, nil, dataSource, otherSource,
-				argument{name: "join_type", types: textOnly, required: true, values: firsts(joinTexts), text: listed("Which rows to join:", joinTexts)},
+				argument{name: "join_type", types: textOnly, required: true, values: firsts(joinTexts),
+					text: listed("Which rows to join:", joinTexts)},
 				joinKey, otherJoinKey, prefix))
 	}
 	return tools
 }
 
 var (
-	newAggregate = argument{name: "new_key", types: textOnly, pattern: newName, text: "The name of the key that holds the aggregate: letters, digits and underscores."}
-	separator    = argument{name: "separator", types: textOnly, text: "For `group_concat`: what stands between the values; a comma where it is left out."}
-	nulls        = argument{name: "nulls", types: textOnly, values: []string{"first", "last"}, text: "Where rows go whose value is missing; left out, missing counts as the smallest."}
-	offset       = argument{name: "offset", types: numberOnly, text: "Leave out so many rows before the first."}
-	otherSource  = argument{name: "other_source", types: textOnly, required: true, text: "The other table, by its label."}
-	joinKey      = argument{name: "key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the first table that must be equal to those of the other."}
-	otherJoinKey = argument{name: "other_key_name", types: []string{"string", "array"}, key: true, text: "The key, or keys, of the other table, pair by pair."}
-	prefix       = argument{name: "prefix", types: textOnly, pattern: newName, text: "The keys of the other table are then named PREFIX_KEY. Needed where both tables have a key of one name."}
-	beside       = argument{name: "beside", types: textOnly, text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
+	newAggregate = argument{name: "new_key", types: textOnly, pattern: newName,
+		text: "The name of the key that holds the aggregate: letters, digits and underscores."}
+	separator = argument{name: "separator", types: textOnly,
+		text: "For `group_concat`: what stands between the values; a comma where it is left out."}
+	nulls = argument{name: "nulls", types: textOnly, values: []string{"first", "last"},
+		text: "Where rows go whose value is missing; left out, missing counts as the smallest."}
+	offset      = argument{name: "offset", types: numberOnly, text: "Leave out so many rows before the first."}
+	otherSource = argument{name: "other_source", types: textOnly, required: true, text: "The other table, by its label."}
+	joinKey     = argument{name: "key_name", types: []string{"string", "array"}, key: true,
+		text: "The key, or keys, of the first table that must be equal to those of the other."}
+	otherJoinKey = argument{name: "other_key_name", types: []string{"string", "array"}, key: true,
+		text: "The key, or keys, of the other table, pair by pair."}
+	prefix = argument{name: "prefix", types: textOnly, pattern: newName,
+		text: "The keys of the other table are then named PREFIX_KEY. Needed where both tables have a key of one name."}
+	beside = argument{name: "beside", types: textOnly,
+		text: "The label of an earlier retrieval from the same data source: its keys then stand before this one, row by row."}
 )
 
 // getMade is the getter of keys that a plan made itself (sel style).
@@ -479,7 +549,8 @@ func selTools(extended bool) []*task.Tool {
 		if !extended && !slices.Contains(paperTransforms, o.name) {
 			continue
 		}
-		takes := append([]argument{dataSource, keyName("The key to transform.", !keyless[o.name], false)}, o.arguments(extended)...)
+		takes := append([]argument{dataSource, keyName("The key to transform.", !keyless[o.name], false)},
+			o.arguments(extended)...)
 		if extended {
 			takes = append(takes, newKey)
 		}
@@ -493,11 +564,14 @@ func selTools(extended bool) []*task.Tool {
 				"Makes a key, row by row: "+predicateText(name)+".",
 				map[string]any{"operation_type": name}, append(takes, newKey)...))
 		}
-		tools = append(tools, spec(style, Group, Group, groupText, nil, dataSource, keyName("The key to group by, or a list of keys.", true, true)))
+		tools = append(tools, spec(style, Group, Group, groupText, nil, dataSource,
+			keyName("The key to group by, or a list of keys.", true, true)))
 	}
 	for _, name := range paperAggregations {
-		tools = append(tools, spec(style, Group+"_"+name, Group, "Groups the rows by the values of a key: one row for each value, in which every other key is aggregated: "+
-			aggregationTexts[name]+".", map[string]any{"aggregation_type": name}, dataSource, keyName("The key to group by.", true, extended)))
+		tools = append(tools, spec(style, Group+"_"+name, Group,
+			"Groups the rows by the values of a key: one row for each value, in which every other key is aggregated: "+
+				aggregationTexts[name]+".", map[string]any{"aggregation_type": name}, dataSource, keyName("The key to group by.",
+				true, extended)))
 	}
 	for _, name := range aggregationNames {
 		takes := []argument{dataSource, keyName("The key to aggregate.", true, false)}
@@ -520,7 +594,8 @@ func selTools(extended bool) []*task.Tool {
 		takes = slices.Clone(takes)
 		takes[1] = keyName("The key to aggregate.", true, false)
 		tools = append(tools,
-			spec(style, Aggregate+"_"+name+"_distinct", Aggregate, aggregateText+" Here: "+aggregationTexts[name]+", equal values counted once.",
+			spec(style, Aggregate+"_"+name+"_distinct", Aggregate,
+				aggregateText+" Here: "+aggregationTexts[name]+", equal values counted once.",
 				map[string]any{"aggregation_type": name, "distinct": true}, takes...))
 	}
 	for _, ascending := range []bool{true, false} {
@@ -534,22 +609,27 @@ func selTools(extended bool) []*task.Tool {
 		}
 		tools = append(tools, spec(style, name, Sort, sortText+text, map[string]any{"ascending": ascending}, takes...))
 	}
-	tools = append(tools, spec(style, Unique, Unique, uniqueText, nil, dataSource, keyName("The key whose values to return.", true, extended)))
+	tools = append(tools, spec(style, Unique, Unique, uniqueText, nil, dataSource,
+		keyName("The key whose values to return.", true, extended)))
 	if !extended {
 		return tools
 	}
 	for _, p := range combineTexts {
-		tools = append(tools, spec(style, Combine+"_"+p[0], Combine, combineText+" Here: "+p[1]+".", map[string]any{"operation_type": p[0]}, dataSource, otherSource))
+		tools = append(tools, spec(style, Combine+"_"+p[0], Combine, combineText+" Here: "+p[1]+".",
+			map[string]any{"operation_type": p[0]}, dataSource, otherSource))
 	}
 	for _, p := range joinTexts {
 		takes := []argument{dataSource, otherSource}
 		if p[0] != "cross" {
 			takes = append(takes, required(joinKey), required(otherJoinKey))
 		}
-		tools = append(tools, spec(style, Join+"_"+p[0], Join, joinText+" Here: "+p[1]+".", map[string]any{"join_type": p[0]}, append(takes, prefix)...))
+		tools = append(tools, spec(style, Join+"_"+p[0], Join, joinText+" Here: "+p[1]+".", map[string]any{"join_type": p[0]},
+			append(takes, prefix)...))
 	}
-	return append(tools, spec(style, getMade, Retrieve, "Returns the values of a key that an earlier call made, in the order of the rows.", nil,
-		append([]argument{dataSource, {name: "key_name", types: textOnly, pattern: madeName, required: true, text: "The key to return."}}, getterTakes()...)...))
+	return append(tools, spec(style, getMade, Retrieve,
+		"Returns the values of a key that an earlier call made, in the order of the rows.", nil,
+		append([]argument{dataSource, {name: "key_name", types: textOnly, pattern: madeName, required: true,
+			text: "The key to return."}}, getterTakes()...)...))
 }
 
 func required(a argument) argument {

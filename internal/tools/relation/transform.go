@@ -27,12 +27,15 @@ func conditions() []string { return append(slices.Clone(paperConditions), moreCo
 
 // functions names SQLite's functions.
 var functions = map[string]string{
-	"count": "COUNT", "sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX", "total": "TOTAL", "group_concat": "GROUP_CONCAT",
-	"absolute": "abs", "ceil": "ceil", "floor": "floor", "sqrt": "sqrt", "lower": "lower", "upper": "upper", "length": "length",
-	"trim": "trim", "left_trim": "ltrim", "right_trim": "rtrim", "coalesce": "coalesce", "null_if": "nullif",
+	"count": "COUNT", "sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX", "total": "TOTAL",
+	"group_concat": "GROUP_CONCAT",
+	"absolute":     "abs", "ceil": "ceil", "floor": "floor", "sqrt": "sqrt", "lower": "lower", "upper": "upper",
+	"length": "length",
+	"trim":   "trim", "left_trim": "ltrim", "right_trim": "rtrim", "coalesce": "coalesce", "null_if": "nullif",
 	"least": "min", "greatest": "max", "power": "pow", "position": "instr",
-	"row_number": "ROW_NUMBER", "rank": "RANK", "dense_rank": "DENSE_RANK", "percent_rank": "PERCENT_RANK", "ntile": "NTILE",
-	"lag": "LAG", "lead": "LEAD", "window_sum": "SUM", "window_avg": "AVG", "window_count": "COUNT", "window_min": "MIN",
+	"row_number": "ROW_NUMBER", "rank": "RANK", "dense_rank": "DENSE_RANK", "percent_rank": "PERCENT_RANK",
+	"ntile": "NTILE",
+	"lag":   "LAG", "lead": "LEAD", "window_sum": "SUM", "window_avg": "AVG", "window_count": "COUNT", "window_min": "MIN",
 	"window_max": "MAX",
 }
 
@@ -245,7 +248,8 @@ var transforms = map[string]func(t *transformation) *expression{
 	"row_number": (*transformation).window, "rank": (*transformation).window, "dense_rank": (*transformation).window,
 	"percent_rank": (*transformation).window, "ntile": (*transformation).window, "lag": (*transformation).window,
 	"lead": (*transformation).window, "window_sum": (*transformation).window, "window_avg": (*transformation).window,
-	"window_count": (*transformation).window, "window_min": (*transformation).window, "window_max": (*transformation).window,
+	"window_count": (*transformation).window, "window_min": (*transformation).window,
+	"window_max": (*transformation).window,
 }
 
 var keyless = map[string]bool{
@@ -254,7 +258,8 @@ var keyless = map[string]bool{
 }
 
 var binaryOperators = map[string]string{
-	"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "concatenate": "||", "and": "AND", "or": "OR",
+	"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "concatenate": "||", "and": "AND",
+	"or": "OR",
 }
 
 func transformNames() []string {

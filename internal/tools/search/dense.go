@@ -93,7 +93,8 @@ func (x *denseIndex) scan(q []float32, from, to, n int, kept *best) {
 	kept.n = n
 	floor := math.Inf(-1)
 	for i := from; i < to; i++ {
-		score := math.Round(float64(blas.Sdot(x.dimensions, q, 1, x.flat[i*x.dimensions:(i+1)*x.dimensions], 1))*precision) / precision
+		score := math.Round(float64(blas.Sdot(x.dimensions, q, 1, x.flat[i*x.dimensions:(i+1)*x.dimensions],
+			1))*precision) / precision
 		if score > floor { // of equal ones the earlier is kept, and it came first
 			kept.offer(Hit{Tool: i, Score: score})
 			if len(kept.hits) == n {

@@ -31,7 +31,8 @@ type Recall struct {
 // Measure searches once for each question and counts what the n best tools hold of the tools of its ways: Found is the
 // mean over questions of the share of their tools that is shown. names are those of the tools of the index, in their
 // order; vectors may be nil for a search by words.
-func (x *Index) Measure(ctx context.Context, kind string, names []string, questions []Question, n int, vectors *embedding.Vectors) (*Recall, error) {
+func (x *Index) Measure(ctx context.Context, kind string, names []string, questions []Question, n int,
+	vectors *embedding.Vectors) (*Recall, error) {
 	r := &Recall{Kind: kind, Questions: len(questions), Tools: x.size, N: n}
 	var embedded []embedding.Vector
 	if NeedsVectors(kind) {

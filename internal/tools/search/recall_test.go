@@ -10,7 +10,8 @@ import (
 
 // TestMeasure counts what searches show of the tools of each way.
 func TestMeasure(t *testing.T) {
-	tools := []*task.Tool{tool("a", "ships in port"), tool("b", "crews of ships"), tool("c", "towns"), tool("d", "harbours")}
+	tools := []*task.Tool{tool("a", "ships in port"), tool("b", "crews of ships"), tool("c", "towns"),
+		tool("d", "harbours")}
 	names := []string{"a", "b", "c", "d"}
 	r, err := New(tools).Measure(t.Context(), Lexical, names, []Question{
 		{Text: "ship", Ways: [][]string{{"a"}, {"b", "c"}}}, // two of three, one way whole
@@ -21,7 +22,8 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(r.Found-(2.0/3+1+0+0.5)/4) > 1e-12 || r.Some != 0.75 || r.Whole != 0.5 || r.All != 0.25 || r.Tools != 4 || r.Questions != 4 {
+	if math.Abs(r.Found-(2.0/3+1+0+0.5)/4) > 1e-12 || r.Some != 0.75 || r.Whole != 0.5 || r.All != 0.25 || r.Tools != 4 ||
+		r.Questions != 4 {
 		t.Errorf("%+v", r)
 	}
 	if r, err := New(tools).Measure(t.Context(), Lexical, names, nil, 2, nil); err != nil || r.Found != 0 {

@@ -34,7 +34,8 @@ func TestWords(t *testing.T) {
 // FuzzWords: words hold letters, marks or digits alone, are in lower case, stand in the text, and give themselves
 // again.
 func FuzzWords(f *testing.F) {
-	for _, seed := range []string{"getHTTPStatus_2", "Names of the employees' dogs", "東京の station3", "\xff\xfe x", "İSTANBUL's ǅ", "aǅb", "x\u0301s"} {
+	for _, seed := range []string{"getHTTPStatus_2", "Names of the employees' dogs", "東京の station3", "\xff\xfe x",
+		"İSTANBUL's ǅ", "aǅb", "x\u0301s"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -62,7 +62,8 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(encode(fields{ // a client that went away is no failure of the server
-		"object": "list", "model": model, "data": data, "usage": fields{"prompt_tokens": len(body) / 4, "total_tokens": len(body) / 4},
+		"object": "list", "model": model, "data": data, "usage": fields{"prompt_tokens": len(body) / 4,
+			"total_tokens": len(body) / 4},
 	}))
 }
 
