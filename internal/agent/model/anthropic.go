@@ -1,166 +1,138 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 )
 
 // Limits of the messages API.
 const (
 	anthropicNameLimit = 128
 	anthropicIDLimit   = 64
-	anthropicMaxTokens = 4096 // sent where the request names no number, since one is demanded
+	anthropicMaxTokens = 4096 // for a request that has no bound, since one is demanded
 )
 
-// messages is the form of Anthropic's messages API.
-type messages struct {
-	service anthropic.MessageService
-	plain   bool
-	extra   map[string]any
-}
-
-func newAnthropic(base string, o Options) *messages {
-	// The service is made without anthropic.NewClient, which reads the environment.
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithMaxRetries(0),
-		option.WithHTTPClient(&http.Client{Transport: tap{}, CheckRedirect: noRedirect}),
-		// Without a timeout the library refuses long replies; the real one is kept below it.
-		option.WithRequestTimeout(24 * time.Hour),
-	}
-	if o.APIKey != "" {
-		options = append(options, option.WithAPIKey(o.APIKey))
-	}
-	return &messages{
-		service: anthropic.NewMessageService(options...), plain: o.PlainHistory, extra: extraFields(o.Extra),
-	}
-}
-
-func (w *messages) outputEstimate(r Request) int {
-	if r.MaxTokens > 0 {
-		return r.MaxTokens
-	}
-	return anthropicMaxTokens
-}
-
-func (w *messages) send(ctx context.Context, r Request) error {
-	params, err := w.params(r)
-	if err != nil {
-		return err
-	}
-	var body []byte // tap keeps the body too; asking for bytes keeps the library from decoding it
-	_, err = w.service.New(ctx, params, option.WithResponseBodyInto(&body))
-	return err
-}
-
-func (w *messages) params(r Request) (anthropic.MessageNewParams, error) {
-	p := anthropic.MessageNewParams{
-		Model: r.Model, MaxTokens: int64(w.outputEstimate(r)),
-	}
-	for _, stop := range r.Stop {
-		if strings.TrimSpace(stop) != "" { // white space alone is refused
-			p.StopSequences = append(p.StopSequences, stop)
+// anthropic is the row of Anthropic's messages API.
+var anthropic = provider{
+	name: ProviderAnthropic, baseURL: "https://api.anthropic.com", path: "v1/messages", cut: "/v1", output: anthropicMaxTokens,
+	header: func(key string) http.Header {
+		header := http.Header{"Anthropic-Version": {"2023-06-01"}}
+		if key != "" {
+			header.Set("X-Api-Key", key)
 		}
+		return header
+	},
+	encode: encodeAnthropic, decode: decodeAnthropic,
+}
+
+func encodeAnthropic(r Request, plain, _ bool) (object, error) {
+	type message struct {
+		Role    string `json:"role"`
+		Content []any  `json:"content"`
 	}
-	if strings.TrimSpace(r.System) != "" {
-		p.System = []anthropic.TextBlockParam{{Text: r.System}}
-	}
+	var messages []message
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		role := anthropic.MessageParamRoleUser
-		var blocks []anthropic.ContentBlockParamUnion
+		role := RoleUser
+		var blocks []any
 		switch m.Role {
 		case RoleUser:
 			blocks = textBlocks(m.Content)
 		case RoleTool:
-			// All answers to a turn's calls must stand in the one message after it, which the merging below sees to.
-			result := anthropic.ToolResultBlockParam{ToolUseID: plainName(m.ToolCallID, anthropicIDLimit)}
-			if strings.TrimSpace(m.Content) != "" {
-				result.Content = []anthropic.ToolResultBlockParamContentUnion{
-					{OfText: &anthropic.TextBlockParam{Text: m.Content}},
-				}
+			// All answers to a turn's calls must be in the one message after it: the merging below sees to that.
+			result := object{"type": "tool_result", "tool_use_id": plainName(m.ToolCallID, anthropicIDLimit)}
+			if text := textBlocks(m.Content); text != nil {
+				result["content"] = text
 			}
 			if m.IsError {
-				result.IsError = anthropic.Bool(true)
+				result["is_error"] = true
 			}
-			blocks = []anthropic.ContentBlockParamUnion{{OfToolResult: &result}}
+			blocks = []any{result}
 		case RoleAssistant:
-			role = anthropic.MessageParamRoleAssistant
+			role = RoleAssistant
 			var err error
-			if blocks, err = w.assistantBlocks(m); err != nil {
-				return p, fmt.Errorf("message %d: %w", i+1, err)
+			if blocks, err = assistantBlocks(m, plain); err != nil {
+				return nil, fmt.Errorf("message %d: %w", i+1, err)
 			}
 		}
-		if last := len(p.Messages) - 1; last >= 0 && p.Messages[last].Role == role {
-			p.Messages[last].Content = append(p.Messages[last].Content, blocks...)
+		if last := len(messages) - 1; last >= 0 && messages[last].Role == role {
+			messages[last].Content = append(messages[last].Content, blocks...)
 		} else if len(blocks) > 0 { // a message without blocks is refused
-			p.Messages = append(p.Messages, anthropic.MessageParam{Role: role, Content: blocks})
+			messages = append(messages, message{role, blocks})
 		}
 	}
-	if len(p.Messages) == 0 {
-		return p, errors.New("chat request: all messages are empty")
+	if len(messages) == 0 {
+		return nil, errors.New("all messages are empty")
 	}
+	body := object{"model": r.Model, "messages": messages, "max_tokens": r.MaxTokens}
+	if r.MaxTokens <= 0 {
+		body["max_tokens"] = anthropicMaxTokens
+	}
+	var stops []string
+	for _, stop := range r.Stop {
+		if strings.TrimSpace(stop) != "" { // white space alone is refused
+			stops = append(stops, stop)
+		}
+	}
+	if len(stops) > 0 {
+		body["stop_sequences"] = stops
+	}
+	if system := textBlocks(r.System); system != nil {
+		body["system"] = system
+	}
+	var tools []object
 	for _, tool := range r.Tools {
 		parameters, err := parametersOf(tool)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
-		spec := anthropic.ToolParam{
-			Name: tool.Name,
-			// The library's own fields would lose the order of the schema.
-			InputSchema: param.Override[anthropic.ToolInputSchemaParam](parameters),
-		}
+		spec := object{"name": tool.Name, "input_schema": parameters}
 		if tool.Description != "" {
-			spec.Description = anthropic.String(tool.Description)
+			spec["description"] = tool.Description
 		}
-		p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &spec})
+		tools = append(tools, spec)
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
 	}
 	if r.Temperature != nil {
-		p.Temperature = anthropic.Float(*r.Temperature)
+		body["temperature"] = *r.Temperature
 	}
-	if len(w.extra) > 0 {
-		p.SetExtraFields(w.extra)
-	}
-	return p, nil
+	return body, nil
 }
 
-// textBlocks gives no block for text without a visible character, which is refused.
-func textBlocks(text string) []anthropic.ContentBlockParamUnion {
+// textBlocks returns no block for text without a visible character, which is refused.
+func textBlocks(text string) []any {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return []anthropic.ContentBlockParamUnion{anthropic.NewTextBlock(text)}
+	return []any{object{"type": "text", "text": text}}
 }
 
-func (w *messages) assistantBlocks(m *Message) ([]anthropic.ContentBlockParamUnion, error) {
-	var items []json.RawMessage
-	if !w.plain && len(m.Raw) > 0 && m.Raw[0] == '[' {
+func assistantBlocks(m *Message, plain bool) ([]any, error) {
+	if !plain && len(m.Raw) > 0 && m.Raw[0] == '[' {
+		var blocks []any
+		var items []json.RawMessage
 		if err := json.Unmarshal(m.Raw, &items); err != nil {
 			return nil, err
 		}
-		blocks := make([]anthropic.ContentBlockParamUnion, len(items))
-		for i, item := range items {
-			blocks[i] = param.Override[anthropic.ContentBlockParamUnion](item)
+		for _, item := range items {
+			blocks = append(blocks, item)
 		}
 		return blocks, nil
 	}
 	blocks := textBlocks(m.Content)
 	for _, call := range m.ToolCalls {
-		blocks = append(blocks, anthropic.NewToolUseBlock(plainName(call.ID, anthropicIDLimit),
-			json.RawMessage(argumentsObject(call.Arguments)), plainName(call.Name, anthropicNameLimit)))
+		blocks = append(blocks, object{
+			"type": "tool_use", "id": plainName(call.ID, anthropicIDLimit),
+			"name": plainName(call.Name, anthropicNameLimit), "input": json.RawMessage(argumentsObject(call.Arguments)),
+		})
 	}
 	return blocks, nil
 }
-
-func (w *messages) decode(body []byte, turn int) (*Reply, error) { return decodeAnthropic(body, turn) }
 
 // decodeAnthropic reads a message. Input tokens are all that the model read, those from and into the cache among them.
 func decodeAnthropic(body []byte, turn int) (*Reply, error) {
@@ -182,7 +154,6 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 		return nil, errors.New("message: no content")
 	}
 	reply := &Reply{Message: Message{Role: RoleAssistant}, Model: message.Model}
-	reply.Usage.Requests = 1
 	if u := message.Usage; u != nil {
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = int(u.Input+u.Cached+u.Written), int(u.Output)
 		reply.Usage.CachedTokens = int(u.Cached)

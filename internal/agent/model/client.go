@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,19 +24,24 @@ import (
 // maxReplyBytes bounds the body of an answer.
 const maxReplyBytes = 64 << 20
 
-// client is the one implementation of Client: it retries, limits, meters and records; its wire encodes, sends and
-// decodes.
+// client is the one implementation of Client: it retries, limits, meters and records. Its provider encodes and decodes.
 type client struct {
-	provider, name string
-	wire           wire
-	options        Options // with defaults
-	price          Price
-	priced         bool
-	secrets        *strings.Replacer
-	session        *session // nil where nothing is recorded
+	provider *provider
+	name     string   // of the model
+	base     string   // address of the service
+	endpoint *url.URL // where requests go
+	options  Options  // with defaults
+	price    Price
+	priced   bool
+	secrets  *strings.Replacer
+	session  *session // nil without a record
 }
 
-func newClient(provider, name string, o Options) *client {
+func newClient(p *provider, name, base string, o Options) (*client, error) {
+	endpoint, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
 	if o.Transport == nil {
 		o.Transport = sharedTransport()
 	}
@@ -48,16 +55,17 @@ func newClient(provider, name string, o Options) *client {
 		o.Meter = NewMeter()
 	}
 	o.Retry = o.Retry.withDefaults()
-	c := &client{provider: provider, name: name, options: o, secrets: redactor(o)}
-	c.price, c.priced = o.Prices.Lookup(provider + "/" + name)
+	c := &client{provider: p, name: name, base: base, endpoint: endpoint.JoinPath(p.path), options: o,
+		secrets: redactor(o)}
+	c.price, c.priced = o.Prices.Lookup(p.name + "/" + name)
 	if o.Record != nil {
 		c.session = o.Record.unscoped
 	}
-	return c
+	return c, nil
 }
 
-// NewTransport makes a transport that keeps a connection open for each of thousands of concurrent requests. proxy finds
-// the proxy of a request, as http.ProxyFromEnvironment does; nil means none.
+// NewTransport returns a transport that keeps a connection open for each of thousands of concurrent requests. proxy
+// finds the proxy of a request, as http.ProxyFromEnvironment does; nil means no proxy.
 func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxy,
@@ -72,8 +80,8 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 
 var sharedTransport = sync.OnceValue(func() *http.Transport { return NewTransport(nil) })
 
-// redactor replaces the key, in every form in which an answer may echo it. Short keys are placeholders such as "none",
-// which servers of one's own ask for, and would be found in ordinary text.
+// redactor replaces the key in every form in which an answer may echo it. Short keys are placeholders such as "none",
+// which local servers ask for and which would match ordinary text.
 func redactor(o Options) *strings.Replacer {
 	secrets := []string{o.APIKey}
 	if u, err := url.Parse(o.BaseURL); err == nil && u.User != nil {
@@ -98,18 +106,27 @@ func redactor(o Options) *strings.Replacer {
 
 // Complete implements [Client].
 func (c *client) Complete(ctx context.Context, r Request) (*Reply, error) {
-	if r.Model == "" {
-		r.Model = c.name
-	}
+	r.Model = cmp.Or(r.Model, c.name)
 	if err := checkRequest(&r); err != nil {
 		return nil, err
 	}
-	x := &exchange{client: c, model: r.Model, output: c.wire.outputEstimate(r)}
+	x, err := c.prepare(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: chat request: %w", c.provider.name, r.Model, err)
+	}
 	if c.session != nil {
 		defer c.session.release(x)
+		found, err := c.session.find(x, c.provider.name)
+		if err != nil {
+			return nil, c.describe(x, err)
+		}
+		if found != nil {
+			reply, err := c.read(x, found)
+			return reply, c.describe(x, err)
+		}
 	}
 	for attempt := 1; ; attempt++ {
-		reply, err := c.attempt(ctx, x, r)
+		reply, err := c.attempt(ctx, x)
 		if err == nil {
 			return reply, nil
 		}
@@ -124,63 +141,105 @@ func (c *client) Complete(ctx context.Context, r Request) (*Reply, error) {
 		}
 		c.options.Meter.retried()
 		if err := c.options.Clock.Sleep(ctx, c.options.Retry.delay(x.name, attempt, failed.RetryAfter)); err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", c.provider, r.Model, err)
+			return nil, c.describe(x, err)
 		}
 	}
 }
 
-// attempt sends the request once, or answers it from the record.
-func (c *client) attempt(ctx context.Context, x *exchange, r Request) (*Reply, error) {
-	x.answer = answer{}
-	sent := c.wire.send(context.WithValue(ctx, exchangeKey{}, x), r)
-	reply, err := c.judge(x, len(r.Messages), sent)
-	var used task.Usage
-	if reply != nil {
-		used = reply.Usage
-	}
-	if x.reserved != nil {
-		x.reserved(used)
-		x.reserved = nil
-	}
-	var failed *ProviderError
-	if errors.As(err, &failed) {
-		failed.ProviderName, failed.Model = c.provider, r.Model
-		failed.Message = c.secrets.Replace(failed.Message)
-	}
-	if c.session != nil && x.status != 0 && !x.replayed {
-		decided := err == nil || failed != nil && !failed.retryable()
-		if recordErr := c.session.write(x, c.provider, decided); recordErr != nil {
-			return nil, recordErr
-		}
-	}
+// exchange is one request with all its attempts.
+type exchange struct {
+	client *client
+	model  string
+	turn   int    // messages in the request
+	output int    // estimated tokens of the reply
+	body   []byte // as sent
+	name   string // a hash of the body, for jitter
+
+	key  string // of the canonical body; empty without a record
+	form []byte // the canonical body
+	n    int    // the occurrence of key in the session, from 1; 0 once it is answered
+}
+
+// answer is what a server answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte // valid UTF-8; compact if it is JSON; without secrets
+}
+
+// prepare encodes a request.
+func (c *client) prepare(r Request) (*exchange, error) {
+	fields, err := c.provider.encode(r, c.options.PlainHistory, c.base == c.provider.baseURL)
 	if err != nil {
 		return nil, err
 	}
-	return reply, nil
+	for field, value := range c.options.Extra {
+		fields[field] = value
+	}
+	x := &exchange{client: c, model: r.Model, turn: len(r.Messages), output: cmp.Or(r.MaxTokens, c.provider.output),
+		body: mustJSON(fields)}
+	sum := sha256.Sum256(x.body)
+	x.name = hex.EncodeToString(sum[:8])
+	return x, nil
 }
 
-// judge says what came of an attempt; sent is what the library made of it, which counts only where nothing was sent.
-func (c *client) judge(x *exchange, turn int, sent error) (*Reply, error) {
-	switch {
-	case x.err != nil:
-		return nil, x.err
-	case x.status == 0 && sent != nil:
-		return nil, fmt.Errorf("%s/%s: chat request: %w", c.provider, x.model, sent)
-	case x.status == 0:
-		return nil, fmt.Errorf("%s/%s: nothing was sent", c.provider, x.model)
-	case x.status < 200 || x.status > 299:
-		return nil, classify(x.status, x.header, x.body, c.options.Clock.Now())
-	}
-	if status, found := embeddedError(x.body); found {
-		return nil, classify(status, x.header, x.body, c.options.Clock.Now())
-	}
-	reply, err := c.wire.decode(x.body, turn)
+// attempt sends the request once.
+func (c *client) attempt(ctx context.Context, x *exchange) (*Reply, error) {
+	settle, err := c.reserve(ctx, x)
 	if err != nil {
-		return nil, &ProviderError{Kind: KindBadReply, Status: x.status, Message: err.Error()}
+		return nil, c.describe(x, err)
 	}
-	if reply.Model == "" {
-		reply.Model = x.model
+	defer c.options.Limits.release()
+	var used task.Usage
+	defer func() { settle(used) }()
+	got, err := c.deliver(ctx, x)
+	if err != nil {
+		return nil, c.describe(x, err)
 	}
+	reply, err := c.read(x, got)
+	err = c.describe(x, err)
+	if reply != nil {
+		used = reply.Usage
+	}
+	if c.session != nil {
+		var failed *ProviderError
+		decided := err == nil || errors.As(err, &failed) && !failed.retryable()
+		if recordErr := c.session.write(x, got, c.provider.name, decided); recordErr != nil {
+			return nil, recordErr
+		}
+	}
+	return reply, err
+}
+
+// describe adds provider and model to an error, and removes secrets from it.
+func (c *client) describe(x *exchange, err error) error {
+	var failed *ProviderError
+	var spending *SpendingError
+	switch {
+	case err == nil || errors.As(err, &spending):
+	case errors.As(err, &failed):
+		failed.ProviderName, failed.Model = c.provider.name, x.model
+		failed.Message = c.secrets.Replace(failed.Message)
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s/%s: %w", c.provider.name, x.model, err)
+	}
+	return err
+}
+
+// read turns an answer into a reply or an error.
+func (c *client) read(x *exchange, got *answer) (*Reply, error) {
+	if got.status < 200 || got.status > 299 {
+		return nil, classify(got.status, got.header, got.body, c.options.Clock.Now())
+	}
+	if status, found := embeddedError(got.body); found {
+		return nil, classify(status, got.header, got.body, c.options.Clock.Now())
+	}
+	reply, err := c.provider.decode(got.body, x.turn)
+	if err != nil {
+		return nil, &ProviderError{Kind: KindBadReply, Status: got.status, Message: err.Error()}
+	}
+	reply.Usage.Requests = 1
+	reply.Model = cmp.Or(reply.Model, x.model)
 	if c.priced {
 		u := reply.Usage
 		if u.InputTokens == 0 && u.OutputTokens == 0 { // the service does not count
@@ -191,141 +250,60 @@ func (c *client) judge(x *exchange, turn int, sent error) (*Reply, error) {
 	return reply, nil
 }
 
-// exchange is one request with all its attempts.
-type exchange struct {
-	client *client
-	model  string
-	output int    // estimate of the reply's tokens
-	name   string // of the request, for jitter: a hash of its body
-
-	request []byte // as sent
-	key     string // of the canonical body; empty where nothing is recorded
-	form    []byte // the canonical body
-	n       int    // which occurrence of key in the session this is, from 1
-
-	answer
-	reserved func(used task.Usage) // settles limits and spending; nil where nothing is reserved
-}
-
-// answer is what came of one attempt: a status with header and body, or err.
-type answer struct {
-	status   int
-	header   http.Header
-	body     []byte // valid UTF-8; compact where it is JSON; without secrets
-	replayed bool
-	err      error
-}
-
-type exchangeKey struct{}
-
-// tap is the transport below the providers' libraries. It sees bodies as they are on the wire, answers from the record,
-// waits for limits and budget, and keeps what came back in the context's exchange.
-type tap struct{}
-
-// RoundTrip implements http.RoundTripper.
-func (tap) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return nil, errors.New("a request outside of an exchange")
-	}
-	x.answer = x.roundTrip(req)
-	if x.err != nil {
-		return nil, x.err
-	}
-	return &http.Response{
-		Status: fmt.Sprintf("%d %s", x.status, http.StatusText(x.status)), StatusCode: x.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: x.header.Clone(), Request: req,
-		Body: io.NopCloser(bytes.NewReader(x.body)), ContentLength: int64(len(x.body)),
-	}, nil
-}
-
-func (x *exchange) roundTrip(req *http.Request) answer {
-	ctx, c := req.Context(), x.client
-	body, err := io.ReadAll(req.Body)
-	if closeErr := req.Body.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return answer{err: fmt.Errorf("read the request's body: %w", err)}
-	}
-	if x.request == nil {
-		x.request = body
-		sum := sha256.Sum256(body)
-		x.name = hex.EncodeToString(sum[:8])
-	}
-	if c.session != nil {
-		found, err := c.session.find(x, c.provider)
-		if err != nil {
-			return answer{err: err}
-		}
-		if found != nil {
-			return *found
-		}
-	}
-	if err := c.reserve(ctx, x); err != nil {
-		return answer{err: c.cancelled(ctx, err)}
-	}
-	defer c.options.Limits.release()
-	return c.deliver(ctx, req, body)
-}
-
-// estimateTokens errs on the side of too many: English text and JSON have about four bytes a token.
+// estimateTokens errs on the high side: English text and JSON have about four bytes a token.
 func estimateTokens(bytes int) int { return bytes/3 + 1 }
 
-func (x *exchange) inputEstimate() int { return estimateTokens(len(x.request)) }
+func (x *exchange) inputEstimate() int { return estimateTokens(len(x.body)) }
 
-// reserve waits for budget and limits. After it, x.reserved settles both once.
-func (c *client) reserve(ctx context.Context, x *exchange) error {
+// reserve waits for budget and limits. settle returns what was not used, once; the caller also releases the slot.
+func (c *client) reserve(ctx context.Context, x *exchange) (settle func(task.Usage), err error) {
 	input := x.inputEstimate()
 	cost := c.price.Cost(task.Usage{InputTokens: input, OutputTokens: x.output})
 	if err := c.options.Meter.reserve(ctx, c.options.MaxCostUSD, cost); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.options.Limits.acquire(ctx, c.options.Clock, input); err != nil {
 		c.options.Meter.settle(cost, task.Usage{})
-		return err
+		return nil, err
 	}
-	x.reserved = func(used task.Usage) {
+	return func(used task.Usage) {
 		c.options.Meter.settle(cost, used)
 		c.options.Limits.settle(c.options.Clock.Now(), input, used.InputTokens+used.OutputTokens)
-	}
-	return nil
+	}, nil
 }
 
-// cancelled names the model in the error of an ended context; other errors pass.
-func (c *client) cancelled(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return fmt.Errorf("%s/%s: %w", c.provider, c.name, err)
-	}
-	return err
-}
-
-// deliver sends the request and reads the whole answer within the timeout.
-func (c *client) deliver(ctx context.Context, req *http.Request, body []byte) answer {
+// deliver sends the request and reads the whole answer within the timeout. It goes below [http.Client], so redirects
+// are never followed: a key must not reach another address.
+func (c *client) deliver(ctx context.Context, x *exchange) (*answer, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	req = req.Clone(bounded)
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body, _ = req.GetBody() // never fails
-	req.ContentLength = int64(len(body))
-	response, err := c.options.Transport.RoundTrip(req)
+	request, err := http.NewRequestWithContext(bounded, http.MethodPost, c.endpoint.String(), bytes.NewReader(x.body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"},
+		"User-Agent": {"seatrial"}}
+	if user := c.endpoint.User; user != nil && c.options.APIKey == "" {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	maps.Copy(request.Header, c.provider.header(c.options.APIKey))
+	response, err := c.options.Transport.RoundTrip(request)
 	var content []byte
 	if err == nil {
 		content, err = io.ReadAll(io.LimitReader(response.Body, maxReplyBytes+1))
-		if closeErr := response.Body.Close(); err == nil {
-			err = closeErr
-		}
+		err = errors.Join(err, response.Body.Close())
 	}
 	if err == nil && len(content) > maxReplyBytes {
 		err = fmt.Errorf("an answer of more than %d MiB", maxReplyBytes>>20)
 	}
 	if err != nil {
-		return answer{err: c.connectionError(ctx, bounded, err)}
+		return nil, c.connectionError(ctx, bounded, err)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: c.tidy(content)}
+	return &answer{response.StatusCode, response.Header, c.tidy(content)}, nil
 }
 
-// tidy makes the body the same whether it comes from the wire or from the record.
+// tidy makes a body the same whether it comes from the wire or from the record.
 func (c *client) tidy(content []byte) []byte {
 	content = []byte(c.secrets.Replace(string(bytes.ToValidUTF8(content, []byte("\uFFFD")))))
 	var compact bytes.Buffer
@@ -335,12 +313,12 @@ func (c *client) tidy(content []byte) []byte {
 	return content
 }
 
-// connectionError tells apart the caller's cancellation, our timeout and a broken connection.
+// connectionError tells the caller's cancellation, our timeout and a broken connection apart.
 func (c *client) connectionError(ctx, bounded context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s/%s: %w", c.provider, c.name, ctx.Err())
+		return ctx.Err()
 	}
-	failed := &ProviderError{Kind: KindConnection, Message: c.secrets.Replace(err.Error()), Cause: err}
+	failed := &ProviderError{Kind: KindConnection, Message: err.Error(), Cause: err}
 	var network net.Error
 	switch {
 	case bounded.Err() != nil:
@@ -350,6 +328,3 @@ func (c *client) connectionError(ctx, bounded context.Context, err error) error 
 	}
 	return failed
 }
-
-// noRedirect hands a redirect back as the answer: a key must not follow it to another address.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -4,12 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/seatrial/seatrial/internal/diag"
 )
+
+// embeddings is the row of OpenAI's embeddings, which many services share. The messages of a request are its texts, and
+// Message.Raw of the reply is the whole body. It is not in the table of chat models.
+var embeddings = provider{
+	name: ProviderOpenAI, baseURL: openAI.baseURL, path: "embeddings", header: bearer,
+	encode: encodeTexts, decode: decodeTexts,
+}
 
 // Embedder makes vectors of texts through an OpenAI-compatible /v1/embeddings endpoint, with the retries, limits and
 // records of a [Client]. It is safe for concurrent use.
@@ -17,31 +22,19 @@ type Embedder struct{ client *client }
 
 // OpenEmbedder makes the embedder of a specification PROVIDER/NAME, as [Open] does. Anthropic has no such endpoint.
 func OpenEmbedder(spec string, o Options) (*Embedder, error) {
-	opened, err := Open(spec, o)
-	if err != nil {
+	if _, err := Open(spec, o); err != nil {
 		return nil, err
 	}
-	c := opened.(*client)
-	if c.provider != ProviderOpenAI {
-		return nil, diag.Usagef("%s makes no vectors of texts", c.provider).
-			WithHint("give a model behind an OpenAI-compatible /v1/embeddings endpoint, as %s/NAME", ProviderOpenAI)
+	of, name, _ := strings.Cut(spec, "/")
+	if of != embeddings.name {
+		return nil, diag.Usagef("%s makes no vectors of texts", of).
+			WithHint("name a model with an OpenAI-compatible /v1/embeddings endpoint, as %s/NAME", embeddings.name)
 	}
-	base, err := baseURL(c.provider, o)
-	if err != nil {
-		return nil, err
-	}
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithMaxRetries(0),
-		option.WithHTTPClient(&http.Client{Transport: tap{}, CheckRedirect: noRedirect}),
-	}
-	if o.APIKey != "" {
-		options = append(options, option.WithAPIKey(o.APIKey))
-	}
-	c.wire = &embeddings{openai.NewEmbeddingService(options...)}
-	return &Embedder{c}, nil
+	c, err := openAt(&embeddings, name, spec, o)
+	return &Embedder{c}, err
 }
 
-// Embed gives a vector for each text, in their order. Errors are those of [Client].
+// Embed returns a vector for each text, in their order. Errors are those of [Client].
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float64, error) {
 	r := Request{Messages: make([]Message, len(texts))}
 	for i, text := range texts {
@@ -54,25 +47,15 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float64, erro
 	return decodeEmbeddings(reply.Message.Raw, len(texts))
 }
 
-// embeddings is the form of /v1/embeddings. Its texts stand as the messages of a request, its reply as the raw body.
-type embeddings struct{ service openai.EmbeddingService }
-
-func (w *embeddings) outputEstimate(Request) int { return 0 }
-
-func (w *embeddings) send(ctx context.Context, r Request) error {
+func encodeTexts(r Request, _, _ bool) (object, error) {
 	texts := make([]string, len(r.Messages))
 	for i := range r.Messages {
 		texts[i] = r.Messages[i].Content
 	}
-	var body []byte
-	_, err := w.service.New(ctx, openai.EmbeddingNewParams{
-		Model: r.Model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
-	}, option.WithResponseBodyInto(&body))
-	return err
+	return object{"model": r.Model, "input": texts, "encoding_format": "float"}, nil
 }
 
-func (w *embeddings) decode(body []byte, texts int) (*Reply, error) {
+func decodeTexts(body []byte, texts int) (*Reply, error) {
 	if _, err := decodeEmbeddings(body, texts); err != nil {
 		return nil, err
 	}
@@ -86,7 +69,6 @@ func (w *embeddings) decode(body []byte, texts int) (*Reply, error) {
 		return nil, fmt.Errorf("embeddings: %w", err)
 	}
 	reply := &Reply{Message: Message{Role: RoleAssistant, Raw: body}, Model: used.Model, Finish: FinishStop}
-	reply.Usage.Requests = 1
 	if used.Usage != nil {
 		reply.Usage.InputTokens = int(used.Usage.Input)
 	}
@@ -111,7 +93,7 @@ func decodeEmbeddings(body []byte, texts int) ([][]float64, error) {
 			at = *d.Index
 		}
 		if at < 0 || at >= texts || vectors[at] != nil || len(d.Vector) == 0 {
-			return nil, fmt.Errorf("embeddings: vector %d is empty, stands twice, or is of no text", at)
+			return nil, fmt.Errorf("embeddings: vector %d is empty, doubled, or belongs to no text", at)
 		}
 		vectors[at] = d.Vector
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -97,12 +96,6 @@ const (
 	ProviderAnthropic = "anthropic"
 )
 
-// Addresses of the providers' own services.
-const (
-	openAIBaseURL    = "https://api.openai.com/v1"
-	anthropicBaseURL = "https://api.anthropic.com"
-)
-
 // Options configure a client. The zero value of every field is usable but for APIKey, which the providers' own services
 // demand.
 type Options struct {
@@ -142,14 +135,24 @@ type Options struct {
 // Open makes the client of a specification PROVIDER/NAME. The name may contain slashes. An unknown provider, a missing
 // key, a bad address, or a spending limit without a price for the model is an error of exit code 2.
 func Open(spec string, o Options) (Client, error) {
-	provider, name, _ := strings.Cut(spec, "/")
-	if provider != ProviderOpenAI && provider != ProviderAnthropic {
-		return nil, diag.Unknown("model provider", provider, []string{ProviderOpenAI, ProviderAnthropic})
+	of, name, _ := strings.Cut(spec, "/")
+	i := slices.IndexFunc(providers, func(p *provider) bool { return p.name == of })
+	if i < 0 {
+		return nil, diag.Unknown("model provider", of, providerNames())
 	}
+	c, err := openAt(providers[i], name, spec, o)
+	if err != nil {
+		return nil, err // not a nil *client in an interface
+	}
+	return c, nil
+}
+
+// openAt makes the client of a model at a provider's endpoint.
+func openAt(p *provider, name, spec string, o Options) (*client, error) {
 	if name == "" {
-		return nil, diag.Usagef("model %q names a provider but no model", spec).WithHint("%s/NAME", provider)
+		return nil, diag.Usagef("model %q names a provider but no model", spec).WithHint("%s/NAME", p.name)
 	}
-	base, err := baseURL(provider, o)
+	base, err := p.address(o)
 	if err != nil {
 		return nil, err
 	}
@@ -165,37 +168,7 @@ func Open(spec string, o Options) (Client, error) {
 			return nil, diag.Usagef("the extra request field %q is not JSON: %s", field, shorten(string(value), 60))
 		}
 	}
-	c := newClient(provider, name, o)
-	switch provider {
-	case ProviderOpenAI:
-		c.wire = newOpenAI(base, o)
-	case ProviderAnthropic:
-		c.wire = newAnthropic(base, o)
-	}
-	return c, nil
-}
-
-// baseURL checks the address and the key that goes with it.
-func baseURL(provider string, o Options) (string, error) {
-	own := map[string]string{ProviderOpenAI: openAIBaseURL, ProviderAnthropic: anthropicBaseURL}[provider]
-	if o.BaseURL == "" || strings.TrimSuffix(o.BaseURL, "/") == own {
-		if o.APIKey == "" && !o.Record.replayOnly() {
-			return "", diag.Usagef("no API key for %s", own).
-				WithHint("set %s_API_KEY, or give the address of your own server", strings.ToUpper(provider))
-		}
-		return own, nil
-	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", diag.Usagef("%q is not the address of a model server", o.BaseURL).
-			WithHint("an address looks like http://127.0.0.1:8000/v1")
-	}
-	base := strings.TrimSuffix(o.BaseURL, "/")
-	if provider == ProviderAnthropic {
-		// The Anthropic path begins with /v1 itself, the OpenAI path does not: both spellings of the address work.
-		base = strings.TrimSuffix(base, "/v1")
-	}
-	return base, nil
+	return newClient(p, name, base, o)
 }
 
 // Scoped gives a client whose exchanges are recorded and replayed under that scope, such as the id of an episode: the

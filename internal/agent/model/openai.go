@@ -1,143 +1,100 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 // openAINameLimit bounds the names of functions in chat completions.
 const openAINameLimit = 64
 
-// openAI is the form of chat completions, which many services share.
-type openAI struct {
-	service openai.ChatCompletionService
-	own     bool // the provider's own service, whose newer models refuse max_tokens; others know nothing else
-	plain   bool
-	extra   map[string]any
+// openAI is the row of OpenAI's chat completions, which many services and servers share.
+var openAI = provider{
+	name: ProviderOpenAI, baseURL: "https://api.openai.com/v1", path: "chat/completions", output: 1024,
+	header: bearer, encode: encodeOpenAI, decode: decodeOpenAI,
 }
 
-func newOpenAI(base string, o Options) *openAI {
-	// The service is made without openai.NewClient, which reads the environment.
-	options := []option.RequestOption{
-		option.WithBaseURL(base), option.WithMaxRetries(0),
-		option.WithHTTPClient(&http.Client{Transport: tap{}, CheckRedirect: noRedirect}),
+// bearer authenticates as OpenAI's services do.
+func bearer(key string) http.Header {
+	if key == "" {
+		return nil
 	}
-	if o.APIKey != "" {
-		options = append(options, option.WithAPIKey(o.APIKey))
-	}
-	return &openAI{
-		service: openai.NewChatCompletionService(options...),
-		own:     base == openAIBaseURL, plain: o.PlainHistory, extra: extraFields(o.Extra),
-	}
+	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-func (w *openAI) outputEstimate(r Request) int {
-	if r.MaxTokens > 0 {
-		return r.MaxTokens
-	}
-	return 1024
-}
-
-func (w *openAI) send(ctx context.Context, r Request) error {
-	params, err := w.params(r)
-	if err != nil {
-		return err
-	}
-	var body []byte // tap keeps the body too; asking for bytes keeps the library from decoding it
-	_, err = w.service.New(ctx, params, option.WithResponseBodyInto(&body))
-	return err
-}
-
-func (w *openAI) params(r Request) (openai.ChatCompletionNewParams, error) {
-	p := openai.ChatCompletionNewParams{Model: r.Model}
+func encodeOpenAI(r Request, plain, own bool) (object, error) {
+	var messages []any
 	if r.System != "" {
-		p.Messages = append(p.Messages, openai.SystemMessage(r.System))
+		messages = append(messages, object{"role": "system", "content": r.System})
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		switch m.Role {
-		case RoleUser:
-			p.Messages = append(p.Messages, openai.UserMessage(m.Content))
-		case RoleTool:
-			p.Messages = append(p.Messages, openai.ToolMessage(m.Content, m.ToolCallID))
-		case RoleAssistant:
-			raw := m.Raw
-			if w.plain || !isObject(raw) {
-				raw = openAIAssistant(m)
-			}
-			p.Messages = append(p.Messages, param.Override[openai.ChatCompletionMessageParamUnion](raw))
+		switch {
+		case m.Role == RoleTool:
+			messages = append(messages, object{"role": m.Role, "content": m.Content, "tool_call_id": m.ToolCallID})
+		case m.Role == RoleUser:
+			messages = append(messages, object{"role": m.Role, "content": m.Content})
+		case plain || !isObject(m.Raw):
+			messages = append(messages, openAIAssistant(m))
+		default:
+			messages = append(messages, m.Raw)
 		}
 	}
+	body := object{"model": r.Model, "messages": messages}
+	var tools []object
 	for _, tool := range r.Tools {
 		parameters, err := parametersOf(tool)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
-		function := shared.FunctionDefinitionParam{Name: tool.Name}
+		function := object{"name": tool.Name, "parameters": parameters}
 		if tool.Description != "" {
-			function.Description = openai.String(tool.Description)
+			function["description"] = tool.Description
 		}
-		// The library's own field is a map, which would lose the order of the properties.
-		function.SetExtraFields(map[string]any{"parameters": parameters})
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(function))
+		tools = append(tools, object{"type": "function", "function": function})
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
 	}
 	if r.Temperature != nil {
-		p.Temperature = openai.Float(*r.Temperature)
+		body["temperature"] = *r.Temperature
 	}
-	if r.MaxTokens > 0 && w.own {
-		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
+	if r.MaxTokens > 0 && own { // newer models of the provider's own service refuse max_tokens; others know nothing else
+		body["max_completion_tokens"] = r.MaxTokens
 	} else if r.MaxTokens > 0 {
-		p.MaxTokens = openai.Int(int64(r.MaxTokens))
+		body["max_tokens"] = r.MaxTokens
 	}
 	if len(r.Stop) > 0 {
-		p.Stop.OfStringArray = r.Stop
+		body["stop"] = r.Stop
 	}
 	if r.Seed != nil {
-		p.Seed = openai.Int(*r.Seed)
+		body["seed"] = *r.Seed
 	}
-	if len(w.extra) > 0 {
-		p.SetExtraFields(w.extra)
-	}
-	return p, nil
+	return body, nil
 }
 
 // openAIFunction is the function of a tool call. Its arguments are JSON inside a string.
-type openAIFunction struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+func openAIFunction(c ToolCall) object {
+	return object{"name": plainName(c.Name, openAINameLimit), "arguments": argumentsObject(c.Arguments)}
 }
 
 // openAIAssistant makes an assistant message of text and calls alone.
-func openAIAssistant(m *Message) json.RawMessage {
-	type call struct {
-		ID       string         `json:"id"`
-		Type     string         `json:"type"`
-		Function openAIFunction `json:"function"`
-	}
-	message := struct {
-		Role    string  `json:"role"`
-		Content *string `json:"content,omitempty"`
-		Calls   []call  `json:"tool_calls,omitempty"`
-	}{Role: RoleAssistant}
+func openAIAssistant(m *Message) object {
+	message := object{"role": RoleAssistant}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
-		message.Content = &m.Content
+		message["content"] = m.Content
 	}
+	var calls []object
 	for _, c := range m.ToolCalls {
-		message.Calls = append(message.Calls, call{c.ID, "function",
-			openAIFunction{plainName(c.Name, openAINameLimit), argumentsObject(c.Arguments)}})
+		calls = append(calls, object{"id": c.ID, "type": "function", "function": openAIFunction(c)})
 	}
-	return mustJSON(message)
+	if len(calls) > 0 {
+		message["tool_calls"] = calls
+	}
+	return message
 }
-
-func (w *openAI) decode(body []byte, turn int) (*Reply, error) { return decodeOpenAI(body, turn) }
 
 // decodeOpenAI reads a chat completion. It is strict where a reading would be a guess (no choice, a content of no known
 // form) and lenient where services differ harmlessly: missing ids of calls, arguments as an object, unknown fields.
@@ -164,7 +121,6 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	choice := completion.Choices[0]
 	reply := &Reply{Message: Message{Role: RoleAssistant}, Model: completion.Model}
-	reply.Usage.Requests = 1
 	if u := completion.Usage; u != nil {
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = int(u.Input), int(u.Output)
 		if u.Details != nil {
@@ -239,7 +195,7 @@ func openAICalls(raw map[string]json.RawMessage, turn int) ([]ToolCall, error) {
 		dropNulls(item)
 		delete(item, "index")
 		item["id"], item["type"] = mustJSON(call.ID), json.RawMessage(`"function"`)
-		item["function"] = mustJSON(openAIFunction{plainName(call.Name, openAINameLimit), argumentsObject(call.Arguments)})
+		item["function"] = mustJSON(openAIFunction(call))
 	}
 	raw["tool_calls"] = mustJSON(items)
 	return calls, nil

@@ -235,14 +235,12 @@ func (s *session) release(x *exchange) {
 
 // find gives the recorded answer to the exchange's request, nil if it is to be sent, or a miss.
 func (s *session) find(x *exchange, provider string) (*answer, error) {
-	if x.key == "" {
-		form, err := canonical(x.request)
-		if err != nil {
-			return nil, fmt.Errorf("record: the request's body: %w", err)
-		}
-		x.form, x.key = form, requestKey(provider, form)
-		x.n = s.take(x.key)
+	var err error
+	if x.form, err = canonical(x.body); err != nil {
+		return nil, fmt.Errorf("record: the request's body: %w", err)
 	}
+	x.key = requestKey(provider, x.form)
+	x.n = s.take(x.key)
 	r := s.record
 	r.mu.Lock()
 	i, ok := r.index[slot{s.scope, x.key, x.n}]
@@ -262,7 +260,7 @@ func (s *session) find(x *exchange, provider string) (*answer, error) {
 		return nil, err
 	}
 	x.n = 0 // answered
-	found := &answer{status: l.Status, header: http.Header{}, body: l.Response, replayed: true}
+	found := &answer{status: l.Status, header: http.Header{}, body: l.Response}
 	if l.Response == nil {
 		found.body = []byte(l.Text)
 	}
@@ -273,9 +271,9 @@ func (s *session) find(x *exchange, provider string) (*answer, error) {
 }
 
 // write appends the exchange. One that decided nothing is kept for people to read and never replayed.
-func (s *session) write(x *exchange, provider string, decided bool) error {
+func (s *session) write(x *exchange, got *answer, provider string, decided bool) error {
 	l := line{
-		Version: 1, Key: x.key, Scope: s.scope, Provider: provider, Model: x.model, Status: x.status,
+		Version: 1, Key: x.key, Scope: s.scope, Provider: provider, Model: x.model, Status: got.status,
 		Headers: map[string]string{},
 		// The key is in no body, unless somebody pasted it into a prompt.
 		Request: json.RawMessage(x.client.secrets.Replace(string(x.form))),
@@ -284,14 +282,14 @@ func (s *session) write(x *exchange, provider string, decided bool) error {
 		l.N = x.n
 	}
 	for _, name := range keptHeaders {
-		if value := x.header.Get(name); value != "" {
+		if value := got.header.Get(name); value != "" {
 			l.Headers[strings.ToLower(name)] = x.client.secrets.Replace(value)
 		}
 	}
-	if json.Valid(x.body) {
-		l.Response = x.body
+	if json.Valid(got.body) {
+		l.Response = got.body
 	} else {
-		l.Text = string(x.body)
+		l.Text = string(got.body)
 	}
 	text, err := task.Marshal(l)
 	if err != nil {

@@ -1,25 +1,63 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// wire is the form of one provider's requests and replies. It has no state: what is sent and answered stands in the
-// exchange that the context carries (see tap).
-type wire interface {
-	// send encodes the request and sends it once through the provider's library.
-	send(ctx context.Context, r Request) error
+// provider is one row of the table of providers: where a service is, how it is asked and how its replies are read.
+type provider struct {
+	name    string // the first part of a model's specification
+	baseURL string // of the provider's own service
+	path    string // of the endpoint, below the base address
+	cut     string // the beginning of path that users may write as the end of the address
+	output  int    // tokens of a reply whose request has no bound, for the spending limit
+	header  func(key string) http.Header
+	// encode makes the body of a request. plain leaves Message.Raw out; own says that the service is the provider's.
+	encode func(r Request, plain, own bool) (object, error)
 	// decode reads the body of a successful answer. turn is the number of messages in the request.
-	decode(body []byte, turn int) (*Reply, error)
-	// outputEstimate is how many tokens the reply to r may have, for the spending limit.
-	outputEstimate(r Request) int
+	decode func(body []byte, turn int) (*Reply, error)
 }
+
+// providers is the table of providers. A new one is a file with its row, and its line here.
+var providers = []*provider{&openAI, &anthropic}
+
+// providerNames lists the providers of chat models.
+func providerNames() []string {
+	names := make([]string, len(providers))
+	for i, p := range providers {
+		names[i] = p.name
+	}
+	return names
+}
+
+// address checks the address of a service and the key that goes with it.
+func (p *provider) address(o Options) (string, error) {
+	base := strings.TrimSuffix(o.BaseURL, "/")
+	if base == "" || base == p.baseURL {
+		if o.APIKey == "" && !o.Record.replayOnly() {
+			return "", diag.Usagef("no API key for %s", p.baseURL).
+				WithHint("set %s_API_KEY, or the address of your own server", strings.ToUpper(p.name))
+		}
+		return p.baseURL, nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", diag.Usagef("%q is not the address of a model server", o.BaseURL).
+			WithHint("an address looks like http://127.0.0.1:8000/v1")
+	}
+	return strings.TrimSuffix(base, p.cut), nil
+}
+
+// object is a JSON object to be sent.
+type object = map[string]any
 
 // invalidArguments is the field under which a model is shown again what it wrote as a call's arguments where that is no
 // JSON object: services refuse a conversation that holds it, and the model's mistake would become the provider's
@@ -134,15 +172,6 @@ func mustJSON(v any) json.RawMessage {
 		panic(fmt.Sprintf("model: %T has no JSON form: %v", v, err))
 	}
 	return data
-}
-
-// extraFields gives Options.Extra in the form that the libraries take.
-func extraFields(extra map[string]json.RawMessage) map[string]any {
-	fields := make(map[string]any, len(extra))
-	for key, value := range extra {
-		fields[key] = value
-	}
-	return fields
 }
 
 // parametersOf gives a tool's schema, of type object even where it does not say so.
