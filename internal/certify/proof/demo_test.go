@@ -13,9 +13,9 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
-	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/compile"
 )
@@ -45,13 +45,13 @@ type question struct {
 	draft    *compile.Draft
 	finding  *proof.Finding
 	proof    *proof.Proof
-	mutants  []witness.Mutant
+	mutants  []mutant.Mutant
 	wrong    []*planted
 }
 
 // planted is a mutant that the neighbours tell from its query, compiled.
 type planted struct {
-	mutant witness.Mutant
+	mutant mutant.Mutant
 	draft  *compile.Draft
 }
 
@@ -127,7 +127,7 @@ func (s *shelf) prove(ctx context.Context) error {
 		for _, m := range q.proof.Certificate.Survivors {
 			survivors[m.SQL] = true
 		}
-		q.mutants = witness.Mutants(q.query)
+		q.mutants = mutant.Mutants(q.query)
 		for _, m := range q.mutants {
 			if m.Equivalent || survivors[m.SQL] {
 				continue

@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/sql/witness"
@@ -548,7 +549,7 @@ func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert
 	for i, at := range p.smallest {
 		ordered[i] = worlds[at]
 	}
-	for _, m := range witness.Mutants(c.Query) {
+	for _, m := range mutant.Mutants(c.Query) {
 		counts, tried := &cert.Mutants, ordered
 		if m.Join {
 			// A dropped join condition makes a product of tables: the larger neighbours would cost more than all else.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/sql/database"
-	"github.com/seatrial/seatrial/internal/sql/witness"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/compile"
 )
@@ -55,10 +55,10 @@ func TestRightPlansAreProven(t *testing.T) {
 
 // kinds is the closed list of mutants.
 var kinds = []string{
-	witness.KindConjunctDropped, witness.KindComparison, witness.KindLiteral, witness.KindDistinct, witness.KindCount,
-	witness.KindAggregate, witness.KindOrder, witness.KindLimit, witness.KindSetOperator, witness.KindNegated,
-	witness.KindConnective, witness.KindBetween, witness.KindPattern, witness.KindColumn, witness.KindGroup,
-	witness.KindSubCondition, witness.KindJoin, witness.KindJoinCondition,
+	mutant.KindConjunctDropped, mutant.KindComparison, mutant.KindLiteral, mutant.KindDistinct, mutant.KindCount,
+	mutant.KindAggregate, mutant.KindOrder, mutant.KindLimit, mutant.KindSetOperator, mutant.KindNegated,
+	mutant.KindConnective, mutant.KindBetween, mutant.KindPattern, mutant.KindColumn, mutant.KindGroup,
+	mutant.KindSubCondition, mutant.KindJoin, mutant.KindJoinCondition,
 }
 
 // TestWrongPlansAreCaught plants mutants' plans as plans of the query that they come from: as the only plan, and beside

@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/tools/compile"
@@ -323,7 +324,7 @@ func proven(_ context.Context, s *subject) error {
 	for _, m := range p.Certificate.Survivors {
 		untold[m.SQL] = true
 	}
-	for _, m := range witness.Mutants(s.query) {
+	for _, m := range mutant.Mutants(s.query) {
 		if !untold[m.SQL] {
 			continue
 		}
@@ -337,7 +338,7 @@ func proven(_ context.Context, s *subject) error {
 }
 
 // difference says in words how a mutant differs.
-func (s *subject) difference(m *witness.Mutant) string {
+func (s *subject) difference(m *mutant.Mutant) string {
 	sql := s.Example.SQL
 	if left := leftOut(sql[m.Start:m.End], m.Text); left != "" {
 		return fmt.Sprintf("without `%s`", excerpt(left))
@@ -357,21 +358,21 @@ func (s *subject) difference(m *witness.Mutant) string {
 // settle says what to do where nothing tells a mutant of a kind from the SQL.
 func settle(kind string) string {
 	switch kind {
-	case witness.KindConjunctDropped, witness.KindSubCondition:
+	case mutant.KindConjunctDropped, mutant.KindSubCondition:
 		return "leave the condition out, or see that it can fail where the others hold"
-	case witness.KindDistinct:
+	case mutant.KindDistinct:
 		return "say in the question whether repeated rows count"
-	case witness.KindCount:
+	case mutant.KindCount:
 		return "say in the question what is counted, and whether repeated values count"
-	case witness.KindOrder:
+	case mutant.KindOrder:
 		return "leave the order out where it decides nothing"
-	case witness.KindColumn:
+	case mutant.KindColumn:
 		return "see that the two columns can differ"
-	case witness.KindJoin:
+	case mutant.KindJoin:
 		return "see whether rows without a partner are meant"
-	case witness.KindJoinCondition:
+	case mutant.KindJoinCondition:
 		return "see that the tables are joined on the columns that are meant"
-	case witness.KindGroup:
+	case mutant.KindGroup:
 		return "leave the column out of GROUP BY, or see that it parts the groups"
 	default:
 		return "see that the question settles which of the two is meant"
@@ -395,9 +396,9 @@ func leftOut(old, text string) string {
 
 // around gives the smallest expression that a small change is part of, or where that is long a few words on both sides:
 // an operator or a number by itself says little.
-func (s *subject) around(m *witness.Mutant) (start, end int) {
+func (s *subject) around(m *mutant.Mutant) (start, end int) {
 	start, end = m.Start, m.End
-	if end-start > longestExcerpt/4 || m.Kind == witness.KindDistinct || m.Join {
+	if end-start > longestExcerpt/4 || m.Kind == mutant.KindDistinct || m.Join {
 		return start, end
 	}
 	best := longestExcerpt + 1

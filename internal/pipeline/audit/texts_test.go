@@ -8,9 +8,9 @@ import (
 
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
-	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/compile"
 )
@@ -183,7 +183,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &subject{Examined: &pipeline.Examined{Example: questions.Example{SQL: text}}, query: q}
-		for _, m := range witness.Mutants(q) {
+		for _, m := range mutant.Mutants(q) {
 			seen++
 			difference := s.difference(&m)
 			after, before, both := strings.Cut(strings.TrimPrefix(difference, "with "), " for `")

@@ -50,7 +50,7 @@ func (d *detector) behind(
 ) ([]Row, error) {
 	var rowids []string
 	var sources []*sqlast.Source
-	for _, src := range d.q.Sources(core) {
+	for _, src := range d.Q.Sources(core) {
 		if src.Table != nil && !src.Table.View {
 			sources = append(sources, src)
 			rowids = append(rowids, d.p.Item(sqlast.Item{Ref: &sqlast.Ref{Source: src, Column: -1}}))
@@ -62,8 +62,8 @@ func (d *detector) behind(
 	with := ""
 	if s.With != nil {
 		with = d.withOf(s)
-	} else if s != d.q.Stmt {
-		with = d.withOf(d.q.Stmt)
+	} else if s != d.Q.Stmt {
+		with = d.withOf(d.Q.Stmt)
 	}
 	tail := ""
 	if len(s.Cores) == 1 {
@@ -104,7 +104,7 @@ func (d *detector) columnsRead(core *ast.SelectQuery, src *sqlast.Source) []int 
 		if n == nil {
 			return
 		}
-		d.references(core, n, func(r *sqlast.Ref) {
+		d.References(core, n, func(r *sqlast.Ref) {
 			if r.Source == src && r.Column >= 0 && !seen[r.Column] {
 				seen[r.Column] = true
 				columns = append(columns, r.Column)
@@ -113,12 +113,12 @@ func (d *detector) columnsRead(core *ast.SelectQuery, src *sqlast.Source) []int 
 	}
 	for _, t := range core.OrderBy {
 		e := sqlast.Unparen(t.Expr)
-		if c := d.q.Alias(e); c != nil {
+		if c := d.Q.Alias(e); c != nil {
 			e = c.Expr
 		}
 		read(e)
 	}
-	for _, it := range d.q.Expand(core) {
+	for _, it := range d.Q.Expand(core) {
 		if it.Ref == nil {
 			read(it.Expr)
 		} else if it.Ref.Source == src && it.Ref.Column >= 0 && !seen[it.Ref.Column] {

@@ -3,6 +3,7 @@ package witness
 import (
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 )
@@ -51,7 +52,7 @@ func benchmarkEach(b *testing.B, run func(*sqlast.Query)) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(queries)), "µs/query")
 }
 
-func BenchmarkMutants(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { Mutants(q) }) }
+func BenchmarkMutants(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { mutant.Mutants(q) }) }
 
 func BenchmarkPlant(b *testing.B) { benchmarkEach(b, func(q *sqlast.Query) { Plant(q, 1) }) }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -18,7 +19,7 @@ import (
 // builder makes the rows of one witness. Cells that must be equal form a class, which has a value, is NULL, or becomes
 // a variable.
 type builder struct {
-	facts
+	fact.Facts
 	tables []*schema.Table // of each row
 	cells  map[[2]int]int  // by row and column
 	order  [][2]int
@@ -82,7 +83,7 @@ func (b *builder) cell(e *env, ref *sqlast.Ref) int {
 
 // item gives the cell that the i-th column of a SELECT shows, or -1.
 func (b *builder) item(core *ast.SelectQuery, e *env, i int) int {
-	items := b.q.Expand(core)
+	items := b.Q.Expand(core)
 	if e == nil || i < 0 || i >= len(items) {
 		return -1
 	}
@@ -95,7 +96,7 @@ func (b *builder) item(core *ast.SelectQuery, e *env, i int) int {
 				return -1
 			}
 		}
-		ref = b.q.Ref(x)
+		ref = b.Q.Ref(x)
 	}
 	if ref == nil {
 		return -1
@@ -144,7 +145,7 @@ func (b *builder) assign(c int, v task.Value) {
 // clear makes a free cell NULL where its column may hold it.
 func (b *builder) clear(c int) {
 	if c >= 0 {
-		if at := b.order[c]; !b.notNull(b.tables[at[0]], at[1]) {
+		if at := b.order[c]; !b.NotNull(b.tables[at[0]], at[1]) {
 			b.assign(c, nil)
 		}
 	}
@@ -219,7 +220,7 @@ func (b *builder) finish() []database.WitnessRow {
 			case cellFixed:
 				c := t.Columns[h.column]
 				cell.Value = stored(b.value[h.cell], c.Affinity)
-				if _, isInt := cell.Value.(int64); !isInt && b.rowid(t, h.column) {
+				if _, isInt := cell.Value.(int64); !isInt && b.RowID(t, h.column) {
 					continue // which holds integers only
 				}
 			case cellNull:
@@ -251,11 +252,6 @@ func (b *builder) finish() []database.WitnessRow {
 		}
 	}
 	return rows
-}
-
-// rowid says whether a column is an INTEGER PRIMARY KEY.
-func (f *facts) rowid(t *schema.Table, column int) bool {
-	return len(t.PrimaryKey) == 1 && t.PrimaryKey[0] == column && strings.EqualFold(t.Columns[column].Declared, "INTEGER")
 }
 
 // merge adds the cells of a row to the one that has its key.
@@ -293,7 +289,7 @@ func (b *builder) statement(s *ast.SelectStmt, outer *env) (*ast.SelectQuery, *e
 
 // avoid makes the rows of a SELECT fail the conditions of another one over the same single table.
 func (b *builder) avoid(one *ast.SelectQuery, e *env, two *ast.SelectQuery) {
-	x, y := b.q.Sources(one), b.q.Sources(two)
+	x, y := b.Q.Sources(one), b.Q.Sources(two)
 	if len(x) != 1 || len(y) != 1 || x[0].Table == nil || x[0].Table != y[0].Table || two.Where == nil {
 		return
 	}
@@ -311,7 +307,7 @@ func (b *builder) within(n ast.Node) bool {
 
 // unite makes two rows of results equal, as far as keys allow.
 func (b *builder) unite(one *ast.SelectQuery, x *env, two *ast.SelectQuery, y *env) {
-	for i := range b.q.Expand(one) {
+	for i := range b.Q.Expand(one) {
 		b.join(b.item(one, x, i), b.item(two, y, i))
 	}
 }
@@ -333,7 +329,7 @@ func (b *builder) arguments(core *ast.SelectQuery, visit func(*ast.FuncCall, *sq
 				return false
 			case *ast.FuncCall:
 				if sqlast.IsAggregate(n) && len(n.Args) > 0 {
-					b.references(core, n.Args[0], func(r *sqlast.Ref) { visit(n, r) })
+					b.References(core, n.Args[0], func(r *sqlast.Ref) { visit(n, r) })
 				}
 			}
 			return true
@@ -358,7 +354,7 @@ func (b *builder) group(core *ast.SelectQuery, outer *env, number int) *env {
 		return b.rows(core, outer)
 	}
 	target := core.Where != nil && b.within(core.Where)
-	b.eachTable(core.From, func(t *ast.TableRef) { target = target || t.On != nil && b.within(t.On) })
+	b.EachTable(core.From, func(t *ast.TableRef) { target = target || t.On != nil && b.within(t.On) })
 	if !target {
 		return b.grouped(core, outer, b.size(core), number)
 	}
@@ -382,7 +378,7 @@ func (b *builder) size(core *ast.SelectQuery) int {
 			continue
 		}
 		call, ok := sqlast.Unparen(e.X).(*ast.FuncCall)
-		n, isInt := literalInt(e.Y)
+		n, isInt := fact.LiteralInt(e.Y)
 		if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") {
 			continue
 		}
@@ -400,7 +396,7 @@ func (b *builder) size(core *ast.SelectQuery) int {
 		}
 		return min(max(at, 1), maxGroupRows)
 	}
-	if sqlast.Last(b.q.Stmt).Limit != nil || core.Limit != nil {
+	if sqlast.Last(b.Q.Stmt).Limit != nil || core.Limit != nil {
 		return 3
 	}
 	return 2
@@ -418,7 +414,7 @@ func (b *builder) grouped(core *ast.SelectQuery, outer *env, n, number int) *env
 		e := b.rows(core, outer)
 		if first == nil {
 			first = e
-			for _, ref := range b.groupColumns(core, -1) {
+			for _, ref := range b.GroupColumns(core, -1) {
 				if c := b.cell(e, ref); number >= 0 {
 					b.assign(c, b.distinct(b.strictest(c), number))
 				}
@@ -436,10 +432,10 @@ func (b *builder) grouped(core *ast.SelectQuery, outer *env, n, number int) *env
 
 // nullGroup makes the key of a group NULL, where it may be.
 func (b *builder) nullGroup(core *ast.SelectQuery, e *env) {
-	for _, ref := range b.groupColumns(core, -1) {
+	for _, ref := range b.GroupColumns(core, -1) {
 		if c := b.cell(e, ref); c >= 0 {
 			at := b.order[c]
-			if h := b.head(c); !b.notNull(b.tables[at[0]], at[1]) {
+			if h := b.head(c); !b.NotNull(b.tables[at[0]], at[1]) {
 				b.value[h], b.state[h] = nil, cellNull
 			}
 		}
@@ -447,7 +443,7 @@ func (b *builder) nullGroup(core *ast.SelectQuery, e *env) {
 }
 
 func (b *builder) sameGroup(core *ast.SelectQuery, x, y *env) {
-	for _, ref := range b.groupColumns(core, -1) {
+	for _, ref := range b.GroupColumns(core, -1) {
 		b.join(b.cell(x, ref), b.cell(y, ref))
 	}
 }
@@ -495,7 +491,7 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 	if len(b.tables) > 4*maxWitnessRows {
 		return e
 	}
-	sources := b.q.Sources(core)
+	sources := b.Q.Sources(core)
 	for _, src := range sources {
 		switch {
 		case src == b.absent || src.Nullable && !b.within(core) && b.wantsNone(core, src):
@@ -508,14 +504,14 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 			e.core[src], e.subs[src] = b.statement(src.Select, outer)
 		}
 	}
-	b.eachTable(core.From, func(t *ast.TableRef) {
+	b.EachTable(core.From, func(t *ast.TableRef) {
 		for _, c := range sqlast.Conjuncts(t.On) {
 			b.satisfy(core, e, c, true)
 		}
 	})
 	for i, src := range sources {
-		for _, name := range b.q.SharedColumns(core, src) {
-			x, y := columnOf(sources[:i], name), columnOf(sources[i:i+1], name)
+		for _, name := range b.Q.SharedColumns(core, src) {
+			x, y := fact.ColumnOf(sources[:i], name), fact.ColumnOf(sources[i:i+1], name)
 			if x != nil && y != nil {
 				b.join(b.cell(e, x), b.cell(e, y))
 			}
@@ -533,9 +529,9 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 		b.having(core, e, c)
 	}
 	if b.null && sqlast.IsGrouped(core) {
-		ref := b.countable(core)
+		ref := b.Countable(core)
 		grouped := func(r *sqlast.Ref) bool { return *r == *ref }
-		if ref != nil && !b.referring(ref) && !slices.ContainsFunc(b.groupColumns(core, -1), grouped) {
+		if ref != nil && !b.referring(ref) && !slices.ContainsFunc(b.GroupColumns(core, -1), grouped) {
 			b.clear(b.cell(e, ref))
 		}
 	}
@@ -564,7 +560,7 @@ func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
 			}
 		}
 		if x != nil {
-			if ref := b.own(core, sqlast.Unparen(x)); ref != nil && ref.Source == src && b.notNull(src.Table, ref.Column) {
+			if ref := b.Own(core, sqlast.Unparen(x)); ref != nil && ref.Source == src && b.NotNull(src.Table, ref.Column) {
 				return true
 			}
 		}
@@ -579,12 +575,12 @@ func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
 		return
 	}
 	call, isCall := sqlast.Unparen(cmp.X).(*ast.FuncCall)
-	v, isLiteral := b.q.Literal(cmp.Y)
+	v, isLiteral := b.Q.Literal(cmp.Y)
 	if !isCall || !isLiteral || len(call.Args) != 1 || strings.EqualFold(call.Name.Name, "count") {
 		return
 	}
 	v = b.aim(cmp, cmp.Op, v, true)
-	if ref := b.q.Ref(sqlast.Unparen(call.Args[0])); ref != nil {
+	if ref := b.Q.Ref(sqlast.Unparen(call.Args[0])); ref != nil {
 		b.assign(b.cell(e, ref), v)
 	}
 }
@@ -595,13 +591,13 @@ func (b *builder) extremes(core *ast.SelectQuery, e *env) {
 	if core.Limit != nil {
 		for _, t := range core.OrderBy {
 			x := sqlast.Unparen(t.Expr)
-			if c := b.q.Alias(x); c != nil {
+			if c := b.Q.Alias(x); c != nil {
 				x = sqlast.Unparen(c.Expr)
 			}
 			if call, ok := x.(*ast.FuncCall); ok && len(call.Args) == 1 {
 				x = sqlast.Unparen(call.Args[0])
 			}
-			if ref := b.q.Ref(x); ref != nil && !b.referring(ref) {
+			if ref := b.Q.Ref(x); ref != nil && !b.referring(ref) {
 				b.assign(b.cell(e, ref), b.extreme(ref.Col(), t.Order == ast.SortDesc, b.spread))
 			}
 		}
@@ -702,7 +698,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 		}
 		if l, ok := sqlast.Unparen(x.Y).(*ast.Literal); ok && l.Kind == ast.LitNull {
 			b.isNull(e, x.X, equal)
-		} else if v, ok := b.q.Literal(x.Y); ok {
+		} else if v, ok := b.Q.Literal(x.Y); ok {
 			if !equal {
 				v = step(v, 1)
 			}
@@ -712,7 +708,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 }
 
 func (b *builder) isNull(e *env, x ast.Expr, null bool) {
-	if ref := b.q.Ref(sqlast.Unparen(x)); ref != nil && null {
+	if ref := b.Q.Ref(sqlast.Unparen(x)); ref != nil && null {
 		b.clear(b.cell(e, ref))
 	} else if ref != nil && !b.referring(ref) {
 		b.assign(b.cell(e, ref), b.distinct(ref.Col().Affinity, 50))
@@ -819,13 +815,13 @@ func step(v task.Value, by int) task.Value {
 // compare makes a comparison true or false.
 func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 	x, y, op := sqlast.Unparen(n.X), sqlast.Unparen(n.Y), n.Op
-	if _, ok := b.q.Literal(x); ok {
+	if _, ok := b.Q.Literal(x); ok {
 		x, y, op = y, x, mirror[op]
 	}
 	if _, ok := x.(*ast.SubqueryExpr); ok {
 		x, y, op = y, x, mirror[op]
 	}
-	if v, ok := b.q.Literal(y); ok {
+	if v, ok := b.Q.Literal(y); ok {
 		b.set(e, x, b.aim(n, op, v, want))
 		return
 	}
@@ -833,7 +829,7 @@ func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 		b.compareWith(e, n, x, op, sub.Select, want)
 		return
 	}
-	rx, ry := b.q.Ref(x), b.q.Ref(y)
+	rx, ry := b.Q.Ref(x), b.Q.Ref(y)
 	if rx == nil || ry == nil {
 		return
 	}
@@ -878,9 +874,9 @@ func (b *builder) compare(e *env, n *ast.BinaryExpr, want bool) {
 // compareWith makes a comparison with a sub-SELECT's value true or false.
 func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Operator, s *ast.SelectStmt, want bool) {
 	last := sqlast.Last(s)
-	ref := b.q.Ref(x)
+	ref := b.Q.Ref(x)
 	if call := loneAggregate(last); call != nil && ref != nil && len(call.Args) == 1 {
-		arg := b.q.Ref(sqlast.Unparen(call.Args[0]))
+		arg := b.Q.Ref(sqlast.Unparen(call.Args[0]))
 		name := strings.ToLower(call.Name.Name)
 		own := arg != nil && (name == "max" || name == "min") && arg.Source.Table == ref.Source.Table &&
 			arg.Column == ref.Column
@@ -954,18 +950,18 @@ func matching(pattern string) string {
 
 // unique says whether a column is a key of its own.
 func (b *builder) unique(ref *sqlast.Ref) bool {
-	alone := func(k key) bool { return len(k.columns) == 1 && k.columns[0] == ref.Column }
-	return slices.ContainsFunc(b.keys(ref.Source), alone)
+	alone := func(k fact.Key) bool { return len(k.Columns) == 1 && k.Columns[0] == ref.Column }
+	return slices.ContainsFunc(b.Keys(ref.Source), alone)
 }
 
 func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
-	v, ok := b.q.Literal(n.Y)
+	v, ok := b.Q.Literal(n.Y)
 	pattern, isText := v.(string)
 	if !ok || !isText {
 		return
 	}
 	core, fill := matching(pattern), "q"
-	if ref := b.q.Ref(sqlast.Unparen(n.X)); ref != nil && b.unique(ref) {
+	if ref := b.Q.Ref(sqlast.Unparen(n.X)); ref != nil && b.unique(ref) {
 		fill += strconv.Itoa(len(b.tables)) // as no two rows are alike there
 	}
 	text := strings.ReplaceAll(strings.ReplaceAll(pattern, "%", fill), "_", "a")
@@ -979,8 +975,8 @@ func (b *builder) like(e *env, n *ast.LikeExpr, want bool) {
 }
 
 func (b *builder) between(e *env, n *ast.BetweenExpr, want bool) {
-	lo, okLo := b.q.Literal(n.Lo)
-	hi, okHi := b.q.Literal(n.Hi)
+	lo, okLo := b.Q.Literal(n.Lo)
+	hi, okHi := b.Q.Literal(n.Hi)
 	if !okLo || !okHi {
 		return
 	}
@@ -1000,13 +996,13 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 		if len(n.List) == 0 {
 			return
 		}
-		v, ok := b.q.Literal(n.List[0])
+		v, ok := b.Q.Literal(n.List[0])
 		if !ok {
 			return
 		}
 		switch {
 		case chosen && b.alternative == 1:
-			if w, ok := b.q.Literal(n.List[len(n.List)-1]); ok {
+			if w, ok := b.Q.Literal(n.List[len(n.List)-1]); ok {
 				v = w
 			}
 		case chosen && b.alternative == 0 && want || !chosen && !want:
@@ -1018,7 +1014,7 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 	if chosen && b.alternative == 0 {
 		want = !want
 	}
-	ref := b.q.Ref(sqlast.Unparen(n.X))
+	ref := b.Q.Ref(sqlast.Unparen(n.X))
 	switch {
 	case chosen && b.alternative == 1: // a NULL among the values
 		first, sub := b.statement(n.Select, e)
@@ -1030,7 +1026,7 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 		}
 		if v, ok := n.X.(*ast.VectorExpr); ok {
 			for i, x := range v.List {
-				if r := b.q.Ref(sqlast.Unparen(x)); r != nil {
+				if r := b.Q.Ref(sqlast.Unparen(x)); r != nil {
 					b.join(b.cell(e, r), b.item(first, sub, i))
 				}
 			}
@@ -1095,13 +1091,13 @@ func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
 			flat(n.Y)
 			return
 		}
-		if v, ok := b.q.Literal(e); ok {
+		if v, ok := b.Q.Literal(e); ok {
 			if s, isText := v.(string); isText && len(parts) > 0 {
 				parts[len(parts)-1].separator += s
 				return
 			}
 		}
-		if ref := b.q.Ref(e); ref != nil {
+		if ref := b.Q.Ref(e); ref != nil {
 			parts = append(parts, part{ref: ref})
 			return
 		}
@@ -1114,12 +1110,12 @@ func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
 // invert gives the column inside an expression and the value with which the expression has the given one.
 func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, bool) {
 	x = sqlast.Unparen(x)
-	if ref := b.q.Ref(x); ref != nil {
+	if ref := b.Q.Ref(x); ref != nil {
 		return ref, v, true
 	}
 	switch x := x.(type) {
 	case *ast.Ident:
-		if c := b.q.Alias(x); c != nil {
+		if c := b.Q.Alias(x); c != nil {
 			return b.invert(c.Expr, v)
 		}
 	case *ast.CollateExpr:
@@ -1131,12 +1127,12 @@ func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, boo
 			return b.invert(x.X, arithmetic(ast.OpMul, v, int64(-1)))
 		}
 	case *ast.BinaryExpr:
-		if k, ok := b.q.Literal(x.Y); ok {
+		if k, ok := b.Q.Literal(x.Y); ok {
 			if back, ok := inverse[x.Op]; ok {
 				return b.invert(x.X, arithmetic(back, v, k))
 			}
 		}
-		if k, ok := b.q.Literal(x.X); ok && (x.Op == ast.OpAdd || x.Op == ast.OpMul) {
+		if k, ok := b.Q.Literal(x.X); ok && (x.Op == ast.OpAdd || x.Op == ast.OpMul) {
 			return b.invert(x.Y, arithmetic(inverse[x.Op], v, k))
 		}
 	case *ast.FuncCall:
@@ -1201,7 +1197,7 @@ func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.V
 		if len(x.Args) < 2 {
 			return nil, nil, false
 		}
-		format, _ := b.q.Literal(x.Args[0])
+		format, _ := b.Q.Literal(x.Args[0])
 		date := map[task.Value]string{
 			"%Y": text + "-06-15", "%m": "2010-" + text + "-15", "%d": "2010-06-" + text, "%Y-%m": text + "-15",
 			"%Y-%m-%d": text,
@@ -1214,7 +1210,7 @@ func (b *builder) invertCall(x *ast.FuncCall, v task.Value) (*sqlast.Ref, task.V
 		if len(x.Args) < 2 || text == "" {
 			return nil, nil, false
 		}
-		start, ok := literalInt(x.Args[1])
+		start, ok := fact.LiteralInt(x.Args[1])
 		switch {
 		case ok && start == 6 && len(text) == 2:
 			return b.invert(x.Args[0], "2010-"+text+"-15")

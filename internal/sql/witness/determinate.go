@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/sqlc-dev/meyer/ast"
@@ -98,16 +99,6 @@ func (c *check) finding(q *sqlast.Query) *Finding {
 	return &Finding{Construct: c.construct, Line: line, Column: column, Message: c.message, Grouped: c.grouped}
 }
 
-// use says how the rows of a statement are read.
-type use int
-
-const (
-	useAnswer use = iota // the outermost statement
-	useRows              // in FROM, in WITH, after IN
-	useValue             // as one value: the first row counts
-	useExists            // whether there is a row
-)
-
 // lift is a SELECT around a correlated statement, and the node of it that the statement stands in.
 type lift struct {
 	core *ast.SelectQuery
@@ -118,13 +109,13 @@ type lift struct {
 // site is a statement of the query and its place.
 type site struct {
 	statement *ast.SelectStmt
-	use       use
+	use       fact.Use
 	around    []lift
 	with      string // the common table expressions in reach, with a blank behind
 }
 
 type detector struct {
-	facts
+	fact.Facts
 	p      *sqlast.Printer
 	checks []*check
 }
@@ -138,12 +129,12 @@ func checksOf(q *sqlast.Query) []*check {
 // collect finds every check of the query.
 func (d *detector) collect() {
 	d.clock()
-	d.statement(site{statement: d.q.Stmt, use: useAnswer})
+	d.statement(site{statement: d.Q.Stmt, use: fact.UseAnswer})
 }
 
 // clock finds what reads the time of day or the time zone of the machine.
 func (d *detector) clock() {
-	ast.Walk(d.q.Stmt, func(n ast.Node) bool {
+	ast.Walk(d.Q.Stmt, func(n ast.Node) bool {
 		found := false
 		switch n := n.(type) {
 		case *ast.Literal:
@@ -152,7 +143,7 @@ func (d *detector) clock() {
 			least, isDate := dateArguments[strings.ToLower(n.Name.Name)]
 			found = isDate && len(n.Args) < least
 			for _, e := range n.Args {
-				v, _ := d.q.Literal(e)
+				v, _ := d.Q.Literal(e)
 				text, _ := v.(string)
 				found = found || isDate && clockWords[strings.ToLower(strings.TrimSpace(text))]
 			}
@@ -177,7 +168,7 @@ var clockWords = map[string]bool{"now": true, "localtime": true, "utc": true}
 func (d *detector) statement(s site) {
 	if s.statement.With != nil {
 		for _, cte := range s.statement.With.CTEs {
-			d.statement(site{statement: cte.Select, use: useRows, around: s.around, with: s.with})
+			d.statement(site{statement: cte.Select, use: fact.UseRows, around: s.around, with: s.with})
 			word := ", "
 			if s.with == "" {
 				word = "WITH "
@@ -217,18 +208,11 @@ func (d *detector) cores(s *ast.SelectStmt, named bool) string {
 	var b strings.Builder
 	for i, core := range s.Cores {
 		if i > 0 {
-			b.WriteString(" " + setWord(s.Ops[i-1]) + " ")
+			b.WriteString(" " + fact.SetWord(s.Ops[i-1]) + " ")
 		}
 		b.WriteString(d.p.Core(core.(*ast.SelectQuery), named))
 	}
 	return b.String()
-}
-
-func setWord(op ast.CompoundOp) string {
-	if op.All {
-		return strings.ToUpper(op.Op) + " ALL"
-	}
-	return strings.ToUpper(op.Op)
 }
 
 // nested visits the statements inside one SELECT.
@@ -243,14 +227,14 @@ func (d *detector) nested(s site, core *ast.SelectQuery) {
 			sub := site{around: around, with: s.with}
 			switch n := n.(type) {
 			case *ast.SubqueryExpr:
-				sub.statement, sub.use = n.Select, useValue
+				sub.statement, sub.use = n.Select, fact.UseValue
 			case *ast.ExistsExpr:
-				sub.statement, sub.use = n.Select, useExists
+				sub.statement, sub.use = n.Select, fact.UseExists
 			case *ast.InExpr:
 				if n.Select == nil {
 					return true
 				}
-				sub.statement, sub.use = n.Select, useRows
+				sub.statement, sub.use = n.Select, fact.UseRows
 			case *ast.SelectStmt:
 				return false // visited as the statement of its expression
 			default:
@@ -263,9 +247,9 @@ func (d *detector) nested(s site, core *ast.SelectQuery) {
 	for _, c := range core.Columns {
 		inside(c.Expr, lift{})
 	}
-	d.eachTable(core.From, func(t *ast.TableRef) {
+	d.EachTable(core.From, func(t *ast.TableRef) {
 		if t.Select != nil {
-			d.statement(site{statement: t.Select, use: useRows, around: s.around, with: s.with})
+			d.statement(site{statement: t.Select, use: fact.UseRows, around: s.around, with: s.with})
 		}
 		if t.On != nil {
 			inside(t.On, lift{on: true})
@@ -294,7 +278,7 @@ func (d *detector) nested(s site, core *ast.SelectQuery) {
 // report adds a check whose condition is a SQL expression in the scope around the statement. A correlated one is asked
 // on every row of the SELECTs around it.
 func (d *detector) report(s site, c *check, condition string) {
-	if d.q.CorrelatedColumns(s.statement) {
+	if d.Q.CorrelatedColumns(s.statement) {
 		for i := len(s.around) - 1; i >= 0; i-- {
 			in := s.around[i]
 			if in.on { // the rows on which it is evaluated cannot be printed without it
@@ -305,7 +289,7 @@ func (d *detector) report(s site, c *check, condition string) {
 			rows := d.p.Rows(in.core)
 			d.p.Override = nil
 			word := " WHERE "
-			if hasWhere(in, d.q) {
+			if hasWhere(in, d.Q) {
 				word = " AND "
 			}
 			condition = "EXISTS (SELECT 1" + rows + word + condition + ")"
@@ -392,14 +376,14 @@ func (d *detector) groups(s site, core *ast.SelectQuery) {
 			}
 			d.flagged(s, core, &check{construct: GroupConcat, node: c.call, message: fmt.Sprintf(
 				"%s joins several values in the order in which rows are visited", name)},
-				several(d.p.Expr(c.call.Args[0]), d.q.Describe(c.call.Args[0])), single && !c.early)
+				several(d.p.Expr(c.call.Args[0]), d.Q.Describe(c.call.Args[0])), single && !c.early)
 		case "min", "max":
-			column := d.q.Describe(c.call.Args[0])
+			column := d.Q.Describe(c.call.Args[0])
 			if column.Collation == "BINARY" || c.call.Filter != nil {
 				continue
 			}
 			d.report(s, &check{construct: UnstableRepresentative, node: c.call, message: fmt.Sprintf(
-				"%s has several spellings of its %s", d.q.Text(c.call.Args[0]), name)},
+				"%s has several spellings of its %s", d.Q.Text(c.call.Args[0]), name)},
 				d.extremeCondition(core, c.call, d.p.Expr(c.call.Args[0]), column))
 		}
 	}
@@ -408,7 +392,7 @@ func (d *detector) groups(s site, core *ast.SelectQuery) {
 // orderedCall says whether an aggregate orders its rows by the very value that it reads.
 func (d *detector) orderedCall(c *ast.FuncCall) bool {
 	for _, t := range c.OrderBy {
-		if sameText(d.q.Text(t.Expr), d.q.Text(c.Args[0])) && d.q.Describe(t.Expr).Collation == "BINARY" {
+		if fact.SameText(d.Q.Text(t.Expr), d.Q.Text(c.Args[0])) && d.Q.Describe(t.Expr).Collation == "BINARY" {
 			return true
 		}
 	}
@@ -488,44 +472,44 @@ type aggregate struct {
 func (d *detector) groupOf(core *ast.SelectQuery) *group {
 	g := &group{}
 	var given []*sqlast.Ref
-	loose := known{} // grouped, but loosely
+	loose := fact.Known{} // grouped, but loosely
 	for _, term := range core.GroupBy {
 		e, ref := term, (*sqlast.Ref)(nil)
-		if i := d.q.Ordinal(core, term); i >= 0 {
-			it := d.q.Expand(core)[i]
+		if i := d.Q.Ordinal(core, term); i >= 0 {
+			it := d.Q.Expand(core)[i]
 			e, ref = it.Expr, it.Ref
 		}
 		if e != nil {
 			e = sqlast.Unparen(e)
-			if c := d.q.Alias(e); c != nil {
+			if c := d.Q.Alias(e); c != nil {
 				e = sqlast.Unparen(c.Expr)
 			}
-			ref = d.q.Ref(e)
-			if ref != nil && !d.owns(core, ref) {
+			ref = d.Q.Ref(e)
+			if ref != nil && !d.Owns(core, ref) {
 				ref = nil
 			}
 		}
 		if ref == nil {
-			if e != nil && unsettled(d.q.Describe(e)) {
-				d.references(core, e, func(r *sqlast.Ref) { loose.add(*r, false) })
+			if e != nil && fact.Unsettled(d.Q.Describe(e)) {
+				d.References(core, e, func(r *sqlast.Ref) { loose.Add(*r, false) })
 			}
 			continue
 		}
-		if unsettled(ref.Col()) {
-			loose.add(*ref, false)
+		if fact.Unsettled(ref.Col()) {
+			loose.Add(*ref, false)
 			continue
 		}
 		given = append(given, ref)
 	}
-	k := d.closure(core, given...)
-	g.single = len(core.GroupBy) > 0 && d.uniqueRows(core, k)
+	k := d.Closure(core, given...)
+	g.single = len(core.GroupBy) > 0 && d.UniqueRows(core, k)
 	extremes := map[string]bool{}
 	var visit func(e ast.Expr, early bool)
 	visit = func(e ast.Expr, early bool) {
 		if e == nil || d.isTerm(core, e) {
 			return
 		}
-		if c := d.q.Alias(e); c != nil {
+		if c := d.Q.Alias(e); c != nil {
 			visit(c.Expr, early)
 			return
 		}
@@ -542,14 +526,14 @@ func (d *detector) groupOf(core *ast.SelectQuery) *group {
 		}
 		if !sqlast.HasAggregate(e) {
 			open, spelling := false, true
-			d.references(core, e, func(r *sqlast.Ref) {
-				if !k.has(r) {
+			d.References(core, e, func(r *sqlast.Ref) {
+				if !k.Has(r) {
 					open = true
-					spelling = spelling && loose.has(r)
+					spelling = spelling && loose.Has(r)
 				}
 			})
 			if open {
-				g.bare = append(g.bare, bare{e, d.p.Expr(e), d.q.Describe(e), early, spelling})
+				g.bare = append(g.bare, bare{e, d.p.Expr(e), d.Q.Describe(e), early, spelling})
 			}
 			return
 		}
@@ -563,11 +547,11 @@ func (d *detector) groupOf(core *ast.SelectQuery) *group {
 			}
 		}
 	}
-	for _, it := range d.q.Expand(core) {
+	for _, it := range d.Q.Expand(core) {
 		if it.Ref == nil {
 			visit(it.Expr, false)
-		} else if !k.has(it.Ref) {
-			g.bare = append(g.bare, bare{it.Column, d.p.Item(it), it.Ref.Col(), false, loose.has(it.Ref)})
+		} else if !k.Has(it.Ref) {
+			g.bare = append(g.bare, bare{it.Column, d.p.Item(it), it.Ref.Col(), false, loose.Has(it.Ref)})
 		}
 	}
 	visit(core.Having, true)
@@ -575,7 +559,7 @@ func (d *detector) groupOf(core *ast.SelectQuery) *group {
 		if len(core.GroupBy) == 0 {
 			break // one row is in order
 		}
-		if d.q.Ordinal(core, t.Expr) < 0 {
+		if d.Q.Ordinal(core, t.Expr) < 0 {
 			visit(sqlast.Unparen(t.Expr), true)
 		}
 	}
@@ -590,12 +574,12 @@ func (d *detector) name(b bare) string {
 	if _, ok := b.node.(*ast.ResultColumn); ok {
 		return b.column.Name // of a star
 	}
-	return d.q.Text(b.node)
+	return d.Q.Text(b.node)
 }
 
 // isTerm says whether an expression is one that the SELECT groups by, in a comparison that takes no two values for one.
 func (d *detector) isTerm(core *ast.SelectQuery, e ast.Expr) bool {
-	if len(core.GroupBy) == 0 || unsettled(d.q.Describe(e)) {
+	if len(core.GroupBy) == 0 || fact.Unsettled(d.Q.Describe(e)) {
 		return false
 	}
 	text := d.p.Expr(e)
@@ -609,18 +593,14 @@ func (d *detector) isTerm(core *ast.SelectQuery, e ast.Expr) bool {
 
 // term prints a term of ORDER BY or GROUP BY; an ordinal stands for its column.
 func (d *detector) term(core *ast.SelectQuery, e ast.Expr) string {
-	if i := d.q.Ordinal(core, e); i >= 0 {
-		return d.p.Item(d.q.Expand(core)[i])
+	if i := d.Q.Ordinal(core, e); i >= 0 {
+		return d.p.Item(d.Q.Expand(core)[i])
 	}
-	if c := d.q.Alias(e); c != nil {
+	if c := d.Q.Alias(e); c != nil {
 		return d.p.Expr(c.Expr)
 	}
 	return d.p.Expr(e)
 }
-
-// unsettled says whether values that a comparison takes for equal can differ in a column: under a collation that
-// ignores differences, or where 1 and 1.0 can both stand.
-func unsettled(c sqlast.Column) bool { return c.Collation != "BINARY" || c.Type == sqlast.TypeAny }
 
 // extremeCondition says that the rows which attain the only min() or max() of a group differ in an expression: SQLite
 // takes bare columns from any one of them (https://sqlite.org/lang_select.html#bareagg).
@@ -641,21 +621,21 @@ func (d *detector) extremeCondition(
 		window = "PARTITION BY " + strings.Join(partition, ", ")
 		group = " GROUP BY " + strings.Join(partition, ", ")
 	}
-	m1 := collate("m1", d.q.Describe(extreme.Args[0]).Collation)
+	m1 := collate("m1", d.Q.Describe(extreme.Args[0]).Collation)
 	ranked := fmt.Sprintf("SELECT %s, %s(%s) OVER (%s) AS top FROM (SELECT %s%s)", strings.Join(names, ", "),
 		strings.ToLower(extreme.Name.Name), m1, window, strings.Join(fields, ", "), d.p.Rows(core))
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM (%s) WHERE %s IS top%s HAVING %s)", ranked, m1, group, several("b1", column))
 }
 
 func (d *detector) termColumn(core *ast.SelectQuery, e ast.Expr) sqlast.Column {
-	if i := d.q.Ordinal(core, e); i >= 0 {
-		if it := d.q.Expand(core)[i]; it.Ref != nil {
+	if i := d.Q.Ordinal(core, e); i >= 0 {
+		if it := d.Q.Expand(core)[i]; it.Ref != nil {
 			return it.Ref.Col()
 		} else {
-			return d.q.Describe(it.Expr)
+			return d.Q.Describe(it.Expr)
 		}
 	}
-	return d.q.Describe(e)
+	return d.Q.Describe(e)
 }
 
 func collate(name, collation string) string {
@@ -730,33 +710,33 @@ func (d *detector) distinct(s site, core *ast.SelectQuery, grouped bool) {
 	if core.Distinct != ast.DistinctDistinct {
 		return
 	}
-	items := d.q.Expand(core)
-	output := d.q.CoreOutput(core)
+	items := d.Q.Expand(core)
+	output := d.Q.CoreOutput(core)
 	group := make([]string, len(items))
 	for i, c := range output {
 		group[i] = collate(fmt.Sprintf("c%d", i+1), c.Collation)
 	}
 	all := "SELECT " + strings.TrimPrefix(d.p.Core(core, true), "SELECT DISTINCT ")
 	for i, c := range output {
-		if unsettled(c) && !literalItem(items[i]) {
+		if fact.Unsettled(c) && !literalItem(items[i]) {
 			d.report(s, &check{construct: UnstableRepresentative, node: items[i].Column, message: fmt.Sprintf(
 				"DISTINCT keeps one of several spellings of %s", c.Name)},
 				"EXISTS (SELECT 1 FROM ("+all+") GROUP BY "+strings.Join(group, ", ")+
 					" HAVING "+several(fmt.Sprintf("c%d", i+1), c)+")")
 		}
 	}
-	if len(s.statement.Cores) > 1 || len(core.OrderBy) == 0 || core.Limit == nil && s.use != useAnswer {
+	if len(s.statement.Cores) > 1 || len(core.OrderBy) == 0 || core.Limit == nil && s.use != fact.UseAnswer {
 		return
 	}
 	var given []*sqlast.Ref
 	texts := map[string]bool{}
 	for i, it := range items {
 		texts[d.p.Item(it)] = true
-		if ref := d.itemRef(core, it); ref != nil && !unsettled(output[i]) {
+		if ref := d.itemRef(core, it); ref != nil && !fact.Unsettled(output[i]) {
 			given = append(given, ref)
 		}
 	}
-	k := d.closure(core, given...)
+	k := d.Closure(core, given...)
 	settled := grouped
 	for _, term := range core.GroupBy {
 		settled = settled && texts[d.term(core, term)]
@@ -766,12 +746,12 @@ func (d *detector) distinct(s site, core *ast.SelectQuery, grouped bool) {
 		open := false
 		if !settled && !texts[d.term(core, t.Expr)] {
 			open = sqlast.HasAggregate(t.Expr)
-			d.references(core, t.Expr, func(r *sqlast.Ref) { open = open || !k.has(r) })
+			d.References(core, t.Expr, func(r *sqlast.Ref) { open = open || !k.Has(r) })
 		}
 		if open {
 			column := d.termColumn(core, t.Expr)
 			d.report(s, &check{construct: UnstableRepresentative, node: t, message: fmt.Sprintf(
-				"DISTINCT keeps one of several rows that differ in %s, by which it orders", d.q.Text(t.Expr))},
+				"DISTINCT keeps one of several rows that differ in %s, by which it orders", d.Q.Text(t.Expr))},
 				"EXISTS (SELECT 1 FROM ("+withColumns(all, false, o.columns)+") GROUP BY "+strings.Join(group, ", ")+
 					" HAVING "+several(fmt.Sprintf("k%d", i+1), column)+")")
 		}
@@ -788,7 +768,7 @@ func (d *detector) itemRef(core *ast.SelectQuery, it sqlast.Item) *sqlast.Ref {
 	if it.Ref != nil {
 		return it.Ref
 	}
-	return d.own(core, sqlast.Unparen(it.Expr))
+	return d.Own(core, sqlast.Unparen(it.Expr))
 }
 
 // compound checks which of several spellings a set operation keeps.
@@ -800,11 +780,11 @@ func (d *detector) compound(s site) {
 	if !merges {
 		return
 	}
-	first := d.q.Output(s.statement)
+	first := d.Q.Output(s.statement)
 	risky := make([]bool, len(first))
 	for _, c := range s.statement.Cores {
-		for i, column := range d.q.CoreOutput(c.(*ast.SelectQuery)) {
-			if i < len(first) && (unsettled(column) || first[i].Type == sqlast.TypeInteger && column.Type == sqlast.TypeNumber ||
+		for i, column := range d.Q.CoreOutput(c.(*ast.SelectQuery)) {
+			if i < len(first) && (fact.Unsettled(column) || first[i].Type == sqlast.TypeInteger && column.Type == sqlast.TypeNumber ||
 				first[i].Type == sqlast.TypeNumber && column.Type == sqlast.TypeInteger) {
 				risky[i] = true
 			}
@@ -824,7 +804,7 @@ func (d *detector) compound(s site) {
 		any := first[i]
 		any.Affinity, any.Type = schema.None, sqlast.TypeAny
 		d.report(s, &check{construct: UnstableRepresentative, node: s.statement, message: fmt.Sprintf(
-			"%s keeps one of several spellings of %s", setWord(s.statement.Ops[0]), first[i].Name)},
+			"%s keeps one of several spellings of %s", fact.SetWord(s.statement.Ops[0]), first[i].Name)},
 			"EXISTS (SELECT 1 FROM ("+strings.Join(cores, " UNION ALL ")+") GROUP BY "+strings.Join(group, ", ")+
 				" HAVING "+several(fmt.Sprintf("c%d", i+1), any)+")")
 	}
@@ -853,8 +833,8 @@ func (d *detector) orderOf(s site) order {
 			if c, ok := e.(*ast.CollateExpr); ok {
 				e, collation = c.X, strings.ToUpper(c.Name.Name)
 			}
-			key.position = d.q.OutputIndex(s.statement, e)
-			key.column = d.q.Output(s.statement)[key.position]
+			key.position = d.Q.OutputIndex(s.statement, e)
+			key.column = d.Q.Output(s.statement)[key.position]
 			if collation != "" {
 				key.column.Collation = collation
 			}
@@ -863,7 +843,7 @@ func (d *detector) orderOf(s site) order {
 			key.column = d.termColumn(core, e)
 			text := d.term(core, e)
 			o.columns = append(o.columns, text+" AS "+name)
-			for i, it := range d.q.Expand(core) {
+			for i, it := range d.Q.Expand(core) {
 				if d.p.Item(it) == text {
 					key.position = i
 				}
@@ -890,7 +870,7 @@ func (d *detector) orderOf(s site) order {
 }
 
 // cuts are the numbers of rows after which a statement is cut, as SQL; last is the one that LIMIT makes, "" where it is
-// not known to make one.
+// not fact.Known to make one.
 type cuts struct {
 	after []string
 	last  string
@@ -898,13 +878,13 @@ type cuts struct {
 
 func (d *detector) cutsOf(s site) cuts {
 	core := sqlast.Last(s.statement)
-	if s.use == useExists || core.Limit == nil && s.use != useValue {
+	if s.use == fact.UseExists || core.Limit == nil && s.use != fact.UseValue {
 		return cuts{}
 	}
 	var c cuts
 	offset, start := "", int64(0)
 	if core.Limit != nil && core.Limit.Offset != nil {
-		if n, ok := literalInt(core.Limit.Offset); ok {
+		if n, ok := fact.LiteralInt(core.Limit.Offset); ok {
 			start = max(n, 0)
 		} else {
 			offset = "(" + d.p.Expr(core.Limit.Offset) + ") + "
@@ -916,29 +896,22 @@ func (d *detector) cutsOf(s site) cuts {
 	}
 	count := int64(1)
 	if core.Limit != nil {
-		n, ok := literalInt(core.Limit.Count)
+		n, ok := fact.LiteralInt(core.Limit.Count)
 		switch {
 		case ok && n == 0:
 			return cuts{}
-		case ok && n < 0 && s.use != useValue:
+		case ok && n < 0 && s.use != fact.UseValue:
 			return c
-		case !ok && s.use != useValue:
+		case !ok && s.use != fact.UseValue:
 			c.after = append(c.after, fmt.Sprintf("%s%d + (%s)", offset, start, d.p.Expr(core.Limit.Count)))
 			return c
-		case s.use != useValue:
+		case s.use != fact.UseValue:
 			count = n
 		}
 	}
 	c.last = fmt.Sprintf("%s%d", offset, start+count)
 	c.after = append(c.after, c.last)
 	return c
-}
-
-// literalInt reads an integer that is written as a number.
-func literalInt(e ast.Expr) (int64, bool) {
-	v, ok := (*sqlast.Query)(nil).Literal(e)
-	n, isInt := v.(int64)
-	return n, ok && isInt
 }
 
 // cut checks whether LIMIT, OFFSET or the reading of one value parts rows that tie and differ.
@@ -965,11 +938,11 @@ func (d *detector) cut(s site) {
 		parted[i] = fmt.Sprintf("min(n) <= %s AND max(n) > %s", at, at)
 	}
 	var differ []string
-	for i, column := range d.q.Output(s.statement) {
+	for i, column := range d.Q.Output(s.statement) {
 		differ = append(differ, several(fmt.Sprintf("c%d", i+1), column))
 	}
 	numbered := fmt.Sprintf("SELECT *, rank() OVER (%s) AS r, row_number() OVER (%s) AS n FROM (%s)", window, window, rows)
-	k := &check{construct: TieAcrossCut, cut: s.use == useAnswer}
+	k := &check{construct: TieAcrossCut, cut: s.use == fact.UseAnswer}
 	if d.readsOne(s) {
 		names, exact := make([]string, len(differ)), make([]string, len(differ))
 		for i := range names {
@@ -984,7 +957,7 @@ func (d *detector) cut(s site) {
 		numbered, strings.Join(parted, " OR "), strings.Join(differ, " OR "))
 	k.grouped = len(s.statement.Cores) == 1 && len(core.GroupBy) > 0 && core.Distinct != ast.DistinctDistinct
 	switch {
-	case core.Limit == nil || s.use == useValue && len(core.OrderBy) == 0:
+	case core.Limit == nil || s.use == fact.UseValue && len(core.OrderBy) == 0:
 		k.construct, k.node = ScalarOfSeveralRows, s.statement
 		k.message = "the sub-SELECT is read as one value and returns several rows that differ"
 	case len(core.OrderBy) == 0:
@@ -1001,20 +974,20 @@ func (d *detector) cut(s site) {
 // by columns that it names, wherever the rows around it stand.
 func (d *detector) readsOne(s site) bool {
 	core := sqlast.Last(s.statement)
-	if s.statement == d.q.Stmt || len(s.statement.Cores) > 1 || core.Limit == nil || core.Limit.Offset != nil ||
-		d.q.CorrelatedColumns(s.statement) {
+	if s.statement == d.Q.Stmt || len(s.statement.Cores) > 1 || core.Limit == nil || core.Limit.Offset != nil ||
+		d.Q.CorrelatedColumns(s.statement) {
 		return false
 	}
-	if n, ok := literalInt(core.Limit.Count); !ok || n < 1 || n > 1 && s.use != useValue {
+	if n, ok := fact.LiteralInt(core.Limit.Count); !ok || n < 1 || n > 1 && s.use != fact.UseValue {
 		return false
 	}
-	for _, it := range d.q.Expand(core) {
+	for _, it := range d.Q.Expand(core) {
 		if it.Expr == nil {
 			return false
 		}
 	}
 	with := false // a common table expression may be read more than once
-	ast.Walk(d.q.Stmt, func(n ast.Node) bool {
+	ast.Walk(d.Q.Stmt, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectStmt)
 		with = with || ok && s.With != nil
 		return !with
@@ -1033,7 +1006,7 @@ func (d *detector) cutSafe(s site) bool {
 				named[k.position] = true
 			}
 		}
-		return len(named) == len(d.q.Output(s.statement))
+		return len(named) == len(d.Q.Output(s.statement))
 	}
 	if len(core.GroupBy) == 0 && sqlast.IsGrouped(core) {
 		return true // at most one row
@@ -1041,49 +1014,49 @@ func (d *detector) cutSafe(s site) bool {
 	var given []*sqlast.Ref
 	for _, t := range core.OrderBy {
 		column := d.termColumn(core, t.Expr)
-		if unsettled(column) {
+		if fact.Unsettled(column) {
 			continue
 		}
 		texts[d.term(core, t.Expr)] = true
 		e := sqlast.Unparen(t.Expr)
-		if i := d.q.Ordinal(core, e); i >= 0 {
-			if ref := d.itemRef(core, d.q.Expand(core)[i]); ref != nil {
+		if i := d.Q.Ordinal(core, e); i >= 0 {
+			if ref := d.itemRef(core, d.Q.Expand(core)[i]); ref != nil {
 				given = append(given, ref)
 			}
 			continue
 		}
-		if c := d.q.Alias(e); c != nil {
+		if c := d.Q.Alias(e); c != nil {
 			e = sqlast.Unparen(c.Expr)
 		}
-		if ref := d.own(core, e); ref != nil {
+		if ref := d.Own(core, e); ref != nil {
 			given = append(given, ref)
 		}
 	}
-	k := d.closure(core, given...)
+	k := d.Closure(core, given...)
 	settled := func(n ast.Node) bool {
 		if sqlast.HasAggregate(n) {
 			return false
 		}
 		open := false
-		d.references(core, n, func(r *sqlast.Ref) { open = open || !k.has(r) })
+		d.References(core, n, func(r *sqlast.Ref) { open = open || !k.Has(r) })
 		return !open
 	}
 	if sqlast.IsGrouped(core) {
 		unique := true
 		for _, term := range core.GroupBy {
-			unique = unique && (texts[d.term(core, term)] || d.q.Ordinal(core, term) < 0 && settled(term))
+			unique = unique && (texts[d.term(core, term)] || d.Q.Ordinal(core, term) < 0 && settled(term))
 		}
 		if unique {
 			return true // at most one group of each ORDER BY value
 		}
-	} else if d.uniqueRows(core, k) {
+	} else if d.UniqueRows(core, k) {
 		return true
 	}
-	for _, it := range d.q.Expand(core) {
+	for _, it := range d.Q.Expand(core) {
 		switch {
 		case texts[d.p.Item(it)]:
 		case it.Ref != nil:
-			if !k.has(it.Ref) {
+			if !k.Has(it.Ref) {
 				return false
 			}
 		case !settled(it.Expr):

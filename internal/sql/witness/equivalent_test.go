@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // tell says whether a database tells a mutant from its query, where the query is determinate on it.
-func tell(t testing.TB, w Querier, q *sqlast.Query, m Mutant) bool {
+func tell(t testing.TB, w Querier, q *sqlast.Query, m mutant.Mutant) bool {
 	t.Helper()
 	if f, err := Determinate(t.Context(), w, q); err != nil || f != nil {
 		if err != nil {
@@ -111,7 +112,7 @@ func TestEquivalentMutantsAreNeverTold(t *testing.T) {
 	rules, ran := map[string]int{}, 0
 	for _, text := range equivalenceQueries {
 		q := mustParse(t, text, s)
-		for _, m := range Mutants(q) {
+		for _, m := range mutant.Mutants(q) {
 			if !m.Equivalent {
 				continue
 			}
@@ -142,7 +143,7 @@ func TestOtherMutantsAreTold(t *testing.T) {
 	total, told := 0, 0
 	for _, text := range equivalenceQueries {
 		q := mustParse(t, text, s)
-		for _, m := range Mutants(q) {
+		for _, m := range mutant.Mutants(q) {
 			if m.Equivalent || m.Join {
 				continue
 			}
@@ -216,7 +217,7 @@ func TestEquivalentMutantsOnSpider(t *testing.T) {
 			}
 			seen[sq.q.Canonical()] = true
 			queries++
-			ms := Mutants(sq.q)
+			ms := mutant.Mutants(sq.q)
 			found := make([]bool, len(ms))
 			for _, w := range worlds {
 				var set *RightSet

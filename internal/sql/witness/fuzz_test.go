@@ -9,6 +9,7 @@ import (
 
 	"context"
 
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 )
 
@@ -42,7 +43,7 @@ func FuzzWitness(f *testing.F) {
 			return
 		}
 		seen := map[string]bool{q.Canonical(): true}
-		for _, m := range Mutants(q) {
+		for _, m := range mutant.Mutants(q) {
 			again, err := sqlast.Parse(m.SQL, s)
 			if err != nil {
 				t.Fatalf("%s of %q does not parse: %v", m.Kind, text, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 )
 
@@ -27,7 +28,7 @@ func TestGoldens(t *testing.T) {
 				return ""
 			case "mutants":
 				var b strings.Builder
-				for _, m := range Mutants(mustParse(t, d.Input, s)) {
+				for _, m := range mutant.Mutants(mustParse(t, d.Input, s)) {
 					fmt.Fprintf(&b, "%s: %s\n", m.Kind, m.SQL)
 					if m.Equivalent {
 						fmt.Fprintf(&b, "  equivalent: %s\n", m.Why)

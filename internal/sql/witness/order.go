@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
@@ -66,7 +67,7 @@ func Blocks(ctx context.Context, w Querier, q *sqlast.Query, r *task.Result) ([]
 }
 
 func newDetector(q *sqlast.Query) *detector {
-	return &detector{facts: facts{q: q}, p: q.Printer(q.Stmt)}
+	return &detector{Facts: fact.Facts{Q: q}, p: q.Printer(q.Stmt)}
 }
 
 // keyedRow is a row of the outermost statement with its ORDER BY values in one text that is equal where they tie.
@@ -77,7 +78,7 @@ type keyedRow struct {
 
 // keyed runs the outermost statement, ended by tail, with its ORDER BY values beside its columns.
 func (d *detector) keyed(ctx context.Context, w Querier, o order, tail string) ([]keyedRow, error) {
-	s := d.q.Stmt
+	s := d.Q.Stmt
 	core := sqlast.Last(s)
 	text := d.cores(s, false)
 	if len(s.Cores) == 1 {

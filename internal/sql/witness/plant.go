@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
@@ -23,7 +24,7 @@ const (
 // rows: repeated rows, groups one row smaller and larger than HAVING asks, more rows than LIMIT takes, values in one
 // branch of a set operation only. The result depends on the query alone.
 func Plant(q *sqlast.Query, number int) ([]database.Planted, []database.Witness) {
-	p := &planter{facts: facts{q: q, keysHold: true}, number: number, seen: map[string]bool{}}
+	p := &planter{Facts: fact.Facts{Q: q, KeysHold: true}, number: number, seen: map[string]bool{}}
 	p.add(func(b *builder) { b.statement(q.Stmt, nil) })
 	targets := p.targets()
 	// Every target gets its first alternatives before any gets its last.
@@ -43,7 +44,7 @@ func Plant(q *sqlast.Query, number int) ([]database.Planted, []database.Witness)
 
 // planter collects the witnesses of a query.
 type planter struct {
-	facts
+	fact.Facts
 	number    int
 	witnesses []database.Witness
 	seen      map[string]bool
@@ -54,7 +55,7 @@ func (p *planter) add(fill func(*builder)) {
 	if len(p.witnesses) >= maxWitnesses {
 		return
 	}
-	b := &builder{facts: p.facts, cells: map[[2]int]int{}, serial: p.number*maxWitnesses + len(p.witnesses)}
+	b := &builder{Facts: p.Facts, cells: map[[2]int]int{}, serial: p.number*maxWitnesses + len(p.witnesses)}
 	fill(b)
 	w := database.Witness{Query: p.number, Rows: b.finish()}
 	if len(w.Rows) == 0 {
@@ -90,7 +91,7 @@ type target struct {
 // targets lists the predicates of the query's conditions.
 func (p *planter) targets() []target {
 	var list []target
-	ast.Walk(p.q.Stmt, func(n ast.Node) bool {
+	ast.Walk(p.Q.Stmt, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			if n.Op >= ast.OpEq && n.Op <= ast.OpGe {
@@ -110,7 +111,7 @@ func (p *planter) targets() []target {
 
 // shapes adds the witnesses that tell apart what counts rows.
 func (p *planter) shapes() {
-	s := p.q.Stmt
+	s := p.Q.Stmt
 	if len(s.Cores) > 1 {
 		p.branches(s)
 	}
@@ -189,7 +190,7 @@ func (p *planter) core(core *ast.SelectQuery) {
 			b.unite(core, x, core, y)
 		})
 	}
-	if n := p.literalLimit(core); n > 0 && len(core.OrderBy) > 0 {
+	if n := p.LiteralLimit(core); n > 0 && len(core.OrderBy) > 0 {
 		p.add(func(b *builder) {
 			for i := range int(min(n, 10)) + 2 {
 				b.spread = i + 1
@@ -201,9 +202,9 @@ func (p *planter) core(core *ast.SelectQuery) {
 			}
 		})
 	}
-	p.eachTable(core.From, func(t *ast.TableRef) {
-		src := p.q.SourceOf(t)
-		if src == nil || len(p.q.Sources(core)) < 2 {
+	p.EachTable(core.From, func(t *ast.TableRef) {
+		src := p.Q.SourceOf(t)
+		if src == nil || len(p.Q.Sources(core)) < 2 {
 			return
 		}
 		p.add(func(b *builder) { // no partner in this table
@@ -221,7 +222,7 @@ func (p *planter) sizes(core *ast.SelectQuery) []int {
 			continue
 		}
 		call, ok := sqlast.Unparen(b.X).(*ast.FuncCall)
-		n, isInt := literalInt(b.Y)
+		n, isInt := fact.LiteralInt(b.Y)
 		if ok && isInt && strings.EqualFold(call.Name.Name, "count") && n > 0 && n < maxGroupRows {
 			sizes := []int{int(n), int(n) + 1}
 			if n > 1 {
@@ -240,7 +241,7 @@ func (p *planter) sizes(core *ast.SelectQuery) []int {
 func (p *planter) planted() []database.Planted {
 	var list []database.Planted
 	seen := map[string]bool{}
-	b := &builder{facts: p.facts, cells: map[[2]int]int{}}
+	b := &builder{Facts: p.Facts, cells: map[[2]int]int{}}
 	add := func(x ast.Expr, v task.Value) {
 		ref, value, ok := b.invert(x, v)
 		if !ok || ref.Column < 0 {
@@ -251,7 +252,7 @@ func (p *planter) planted() []database.Planted {
 			return
 		}
 		value = stored(value, c.Affinity)
-		if _, isInt := value.(int64); !isInt && ref.Source.Table != nil && p.rowid(ref.Source.Table, ref.Column) {
+		if _, isInt := value.(int64); !isInt && ref.Source.Table != nil && p.RowID(ref.Source.Table, ref.Column) {
 			return
 		}
 		key := fmt.Sprintf("%s\x00%s\x00%T%v", c.Table, c.Column, value, value)
@@ -261,11 +262,11 @@ func (p *planter) planted() []database.Planted {
 		}
 	}
 	compare := func(x, y ast.Expr) {
-		if v, ok := p.q.Literal(y); ok {
+		if v, ok := p.Q.Literal(y); ok {
 			add(x, v)
 		}
 	}
-	ast.Walk(p.q.Stmt, func(n ast.Node) bool {
+	ast.Walk(p.Q.Stmt, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
 			if n.Op >= ast.OpEq && n.Op <= ast.OpGe {
@@ -282,7 +283,7 @@ func (p *planter) planted() []database.Planted {
 				compare(n.X, y)
 			}
 		case *ast.LikeExpr:
-			if v, ok := p.q.Literal(n.Y); ok {
+			if v, ok := p.Q.Literal(n.Y); ok {
 				if pattern, isText := v.(string); isText {
 					add(n.X, matching(pattern))
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -104,11 +105,11 @@ func (s *RightSet) settle(ctx context.Context, w Querier, d *detector, c *check,
 	}
 	for _, row := range r.Rows {
 		var same []string
-		for i, it := range d.q.Expand(core) {
-			same = append(same, fmt.Sprintf("(%s) COLLATE BINARY IS %s", d.q.Text(it.Expr), valueText(row[i])))
+		for i, it := range d.Q.Expand(core) {
+			same = append(same, fmt.Sprintf("(%s) COLLATE BINARY IS %s", d.Q.Text(it.Expr), valueText(row[i])))
 		}
-		text := fmt.Sprintf("%s%s(%s) DESC %s", d.q.Source[:at], word, strings.Join(same, " AND "), d.q.Source[at:])
-		settled, err := sqlast.Parse(text, d.q.Schema)
+		text := fmt.Sprintf("%s%s(%s) DESC %s", d.Q.Source[:at], word, strings.Join(same, " AND "), d.Q.Source[at:])
+		settled, err := sqlast.Parse(text, d.Q.Schema)
 		if err != nil {
 			return false, nil
 		}
@@ -140,10 +141,10 @@ func bounds(q *sqlast.Query) (start, count int, ok bool) {
 	if limit == nil {
 		return 0, -1, true
 	}
-	n, okCount := literalInt(limit.Count)
+	n, okCount := fact.LiteralInt(limit.Count)
 	from, okStart := int64(0), true
 	if limit.Offset != nil {
-		from, okStart = literalInt(limit.Offset)
+		from, okStart = fact.LiteralInt(limit.Offset)
 	}
 	if !okCount || !okStart || n > math.MaxInt32 || from > math.MaxInt32 {
 		return 0, 0, false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -376,7 +377,7 @@ func TestRightResultsOnSpider(t *testing.T) {
 // is chosen.
 func told(q *sqlast.Query, rows []task.Row, output []sqlast.Column) string {
 	d := newDetector(q)
-	s := site{statement: q.Stmt, use: useAnswer}
+	s := site{statement: q.Stmt, use: fact.UseAnswer}
 	o, core := d.orderOf(s), sqlast.Last(q.Stmt)
 	text := d.cores(q.Stmt, true)
 	if len(q.Stmt.Cores) == 1 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -18,7 +19,7 @@ const maxSpoken = 6
 // the first rows of an order, there are more rows than it takes, and they differ. The result depends on the query
 // alone.
 func Speak(q *sqlast.Query, number int) []database.Witness {
-	p := &planter{facts: facts{q: q, keysHold: true}, number: number, seen: map[string]bool{}}
+	p := &planter{Facts: fact.Facts{Q: q, KeysHold: true}, number: number, seen: map[string]bool{}}
 	p.add(func(b *builder) { b.statement(q.Stmt, nil) })
 	conditions := p.inner()
 	if len(conditions) > 0 {
@@ -55,7 +56,7 @@ func (p *planter) inner() []ast.Expr {
 			list = append(list, e)
 		}
 	}
-	ast.Walk(p.q.Stmt, func(n ast.Node) bool {
+	ast.Walk(p.Q.Stmt, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CaseExpr:
 			for _, w := range n.Whens {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
-	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -37,10 +37,10 @@ var kinds = []string{
 // ofMutants are the mutants that a person might ask for, too. One more or one less, DISTINCT and the kinds of joins
 // make questions that nobody would tell from the task's own.
 var ofMutants = map[string]string{
-	witness.KindColumn: OtherColumn, witness.KindAggregate: OtherAggregate, witness.KindOrder: OtherOrder,
-	witness.KindGroup:           OtherGroups,
-	witness.KindConjunctDropped: FewerConditions, witness.KindSubCondition: FewerConditions, witness.KindNegated: Negated,
-	witness.KindSetOperator: OtherSet,
+	mutant.KindColumn: OtherColumn, mutant.KindAggregate: OtherAggregate, mutant.KindOrder: OtherOrder,
+	mutant.KindGroup:           OtherGroups,
+	mutant.KindConjunctDropped: FewerConditions, mutant.KindSubCondition: FewerConditions, mutant.KindNegated: Negated,
+	mutant.KindSetOperator: OtherSet,
 }
 
 // maxPerKind bounds the changes of one kind.
@@ -55,7 +55,7 @@ type Change struct {
 // Changes lists queries one change away from q, by kind, without duplicates and without q itself.
 func Changes(q *sqlast.Query) []Change {
 	c := &changer{q: q, byKind: map[string][]Change{}, seen: map[string]bool{q.Canonical(): true}}
-	for _, m := range witness.Mutants(q) {
+	for _, m := range mutant.Mutants(q) {
 		kind := ofMutants[m.Kind]
 		switch {
 		case kind == "" || m.Equivalent || isUnion(m.Text) && isUnion(q.Source[m.Start:m.End]):

@@ -1,4 +1,6 @@
-package witness
+// Package mutant lists the statements one change away from a query, and says which of them no database tells from it. It
+// must never know why anybody asks, or what is done with a mutant that nothing kills.
+package mutant
 
 import (
 	"fmt"
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/sql/fact"
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/sqlc-dev/meyer/ast"
@@ -73,8 +76,8 @@ type edit struct {
 // Mutants lists statements one change away from q, in a fixed order, without duplicates and without q itself (as
 // canonical texts): at most 24, the kinds in turn. Each parses and resolves against q's schema.
 func Mutants(q *sqlast.Query) []Mutant {
-	m := &mutator{facts: facts{q: q, keysHold: true}}
-	m.statement(q.Stmt, useAnswer, false)
+	m := &mutator{Facts: fact.Facts{Q: q, KeysHold: true}}
+	m.statement(q.Stmt, fact.UseAnswer, false)
 	byKind := map[string][]edit{}
 	for _, e := range m.edits {
 		byKind[e.kind] = append(byKind[e.kind], e)
@@ -118,7 +121,7 @@ func Mutants(q *sqlast.Query) []Mutant {
 }
 
 type mutator struct {
-	facts
+	fact.Facts
 	edits []edit
 }
 
@@ -132,10 +135,10 @@ func (m *mutator) replace(kind string, n ast.Node, text, why string) {
 
 // statement lists the changes of a statement and of those inside it. set says that only the presence of a row counts:
 // after IN and EXISTS.
-func (m *mutator) statement(s *ast.SelectStmt, u use, set bool) {
+func (m *mutator) statement(s *ast.SelectStmt, u fact.Use, set bool) {
 	if s.With != nil {
 		for _, cte := range s.With.CTEs {
-			m.statement(cte.Select, useRows, false)
+			m.statement(cte.Select, fact.UseRows, false)
 		}
 	}
 	for i := range s.Ops {
@@ -150,7 +153,7 @@ func (m *mutator) statement(s *ast.SelectStmt, u use, set bool) {
 }
 
 func (m *mutator) setOperator(s *ast.SelectStmt, i int, set bool) {
-	current := setWord(s.Ops[i])
+	current := fact.SetWord(s.Ops[i])
 	for _, word := range []string{"UNION", "UNION ALL", "INTERSECT", "EXCEPT"} {
 		if word == current {
 			continue
@@ -171,14 +174,14 @@ func (m *mutator) setOperator(s *ast.SelectStmt, i int, set bool) {
 var distinctWord = regexp.MustCompile(`(?is)^SELECT\s+(DISTINCT\s|ALL\s)?`)
 
 // distinct adds or leaves out the DISTINCT of the i-th SELECT of a statement.
-func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u use, set bool) {
-	head := distinctWord.FindString(m.q.Source[core.Pos():core.End()])
+func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u fact.Use, set bool) {
+	head := distinctWord.FindString(m.Q.Source[core.Pos():core.End()])
 	if head == "" || core.Columns[0].Pos() < core.Pos()+len(head) {
 		return
 	}
 	has := core.Distinct == ast.DistinctDistinct
 	merged := slices.ContainsFunc(s.Ops[min(max(i-1, 0), len(s.Ops)):], func(op ast.CompoundOp) bool { return !op.All })
-	if !has && (set || merged || u != useAnswer && u != useRows) {
+	if !has && (set || merged || u != fact.UseAnswer && u != fact.UseRows) {
 		return // nobody would write it there
 	}
 	if !has && core.Limit != nil && !m.orderListed(core) {
@@ -191,9 +194,9 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u us
 		why = "a set operation leaves out repeated rows"
 	case set && !limited:
 		why = "IN and EXISTS do not count repeated rows"
-	case u == useExists && m.literalLimit(core) > 0 && core.Limit.Offset == nil:
+	case u == fact.UseExists && m.LiteralLimit(core) > 0 && core.Limit.Offset == nil:
 		why = "EXISTS asks for one row"
-	case len(s.Cores) == 1 && m.literalLimit(core) == 1 && core.Limit.Offset == nil && m.orderListed(core):
+	case len(s.Cores) == 1 && m.LiteralLimit(core) == 1 && core.Limit.Offset == nil && m.orderListed(core):
 		why = "one row repeats nothing"
 	case m.uniqueOutput(core):
 		why = "the SELECT list settles a unique NOT NULL key of every joined row, or every group, or there is one row"
@@ -210,27 +213,27 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 	if len(core.GroupBy) == 0 && sqlast.IsGrouped(core) {
 		return true
 	}
-	items := m.q.Expand(core)
+	items := m.Q.Expand(core)
 	var given []*sqlast.Ref
 	for _, it := range items {
 		ref := it.Ref
 		if ref == nil {
-			ref = m.own(core, sqlast.Unparen(it.Expr))
+			ref = m.Own(core, sqlast.Unparen(it.Expr))
 		}
 		if ref != nil && ref.Col().Collation == "BINARY" {
 			given = append(given, ref)
 		}
 	}
-	k := m.closure(core, given...)
+	k := m.Closure(core, given...)
 	if len(core.GroupBy) == 0 {
-		return m.uniqueRows(core, k)
+		return m.UniqueRows(core, k)
 	}
 	for _, term := range core.GroupBy {
 		found := false
 		for _, it := range items {
-			found = found || m.same(core, term, it) && !m.loose(core, term)
+			found = found || m.Same(core, term, it) && !m.loose(core, term)
 		}
-		if !found && (m.q.Ordinal(core, term) >= 0 || !m.settled(core, term, k)) {
+		if !found && (m.Q.Ordinal(core, term) >= 0 || !m.Settled(core, term, k)) {
 			return false
 		}
 	}
@@ -239,10 +242,10 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 
 // orderListed says whether every term of a SELECT's ORDER BY is a column of its list.
 func (m *mutator) orderListed(core *ast.SelectQuery) bool {
-	items := m.q.Expand(core)
+	items := m.Q.Expand(core)
 	for _, t := range core.OrderBy {
-		listed := slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.same(core, t.Expr, it) })
-		if !listed || m.q.Describe(t.Expr).Collation != "BINARY" {
+		listed := slices.ContainsFunc(items, func(it sqlast.Item) bool { return m.Same(core, t.Expr, it) })
+		if !listed || m.Q.Describe(t.Expr).Collation != "BINARY" {
 			return false
 		}
 	}
@@ -251,60 +254,14 @@ func (m *mutator) orderListed(core *ast.SelectQuery) bool {
 
 // loose says whether a term of GROUP BY takes several spellings for one.
 func (m *mutator) loose(core *ast.SelectQuery, term ast.Expr) bool {
-	if m.q.Ordinal(core, term) >= 0 {
+	if m.Q.Ordinal(core, term) >= 0 {
 		return true
 	}
-	return m.q.Describe(term).Collation != "BINARY"
-}
-
-// settled says whether an expression has one value where the known columns have one.
-func (f *facts) settled(core *ast.SelectQuery, e ast.Expr, k known) bool {
-	if sqlast.HasAggregate(e) || hasWindow(e) {
-		return false
-	}
-	open := false
-	f.references(core, e, func(r *sqlast.Ref) { open = open || !k.has(r) })
-	return !open
-}
-
-func hasWindow(n ast.Node) bool {
-	found := false
-	ast.Walk(n, func(n ast.Node) bool {
-		if f, ok := n.(*ast.FuncCall); ok && f.Over != nil {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-// groupColumns gives the plain columns that a SELECT groups by.
-func (f *facts) groupColumns(core *ast.SelectQuery, except int) []*sqlast.Ref {
-	var given []*sqlast.Ref
-	for i, term := range core.GroupBy {
-		if i == except {
-			continue
-		}
-		var ref *sqlast.Ref
-		if at := f.q.Ordinal(core, term); at >= 0 {
-			it := f.q.Expand(core)[at]
-			if ref = it.Ref; ref == nil {
-				ref = f.own(core, sqlast.Unparen(it.Expr))
-			}
-		} else if c := f.q.Alias(sqlast.Unparen(term)); c != nil {
-			ref = f.own(core, sqlast.Unparen(c.Expr))
-		} else {
-			ref = f.own(core, sqlast.Unparen(term))
-		}
-		if ref != nil && !unsettled(ref.Col()) {
-			given = append(given, ref)
-		}
-	}
-	return given
+	return m.Q.Describe(term).Collation != "BINARY"
 }
 
 // tail changes ORDER BY and LIMIT.
-func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
+func (m *mutator) tail(s *ast.SelectStmt, u fact.Use, set bool) {
 	core := sqlast.Last(s)
 	one := m.oneRowBeforeLimit(s)
 	var before []*sqlast.Ref
@@ -313,9 +270,9 @@ func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
 		switch {
 		case one:
 			why = "at most one row has no order"
-		case u == useExists:
+		case u == fact.UseExists:
 			why = "EXISTS asks for one row"
-		case core.Limit == nil && u == useRows:
+		case core.Limit == nil && u == fact.UseRows:
 			why = "a bag of rows has no order"
 		case len(s.Cores) == 1 && m.orderSettled(core, t, before):
 			why = "the terms before settle this one"
@@ -330,8 +287,8 @@ func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
 		case ast.NullsLast:
 			direction += " NULLS LAST"
 		}
-		m.edit(KindOrder, t.Pos(), t.End(), m.q.Text(t.Expr)+direction, why)
-		if ref := m.own(core, sqlast.Unparen(t.Expr)); ref != nil && len(s.Cores) == 1 && i == len(before) {
+		m.edit(KindOrder, t.Pos(), t.End(), m.Q.Text(t.Expr)+direction, why)
+		if ref := m.Own(core, sqlast.Unparen(t.Expr)); ref != nil && len(s.Cores) == 1 && i == len(before) {
 			before = append(before, ref)
 		}
 	}
@@ -344,15 +301,15 @@ func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
 			return ""
 		case one:
 			return "there is at most one row"
-		case u == useValue:
+		case u == fact.UseValue:
 			return "the sub-SELECT is read as one value: its first row"
-		case u == useExists:
+		case u == fact.UseExists:
 			return "EXISTS asks for one row"
 		}
 		return ""
 	}
 	m.edit(KindLimit, core.Limit.Pos(), core.Limit.End(), "", why(-1))
-	if n, ok := literalInt(core.Limit.Count); ok && n > 0 {
+	if n, ok := fact.LiteralInt(core.Limit.Count); ok && n > 0 {
 		reason := why(n + 1)
 		m.replace(KindLimit, core.Limit.Count, fmt.Sprint(n+1), reason)
 		if n > 1 {
@@ -363,21 +320,21 @@ func (m *mutator) tail(s *ast.SelectStmt, u use, set bool) {
 
 // orderSettled says whether a term of ORDER BY has one value where the columns of the terms before have one.
 func (m *mutator) orderSettled(core *ast.SelectQuery, t *ast.OrderingTerm, before []*sqlast.Ref) bool {
-	if m.q.Ordinal(core, t.Expr) >= 0 {
+	if m.Q.Ordinal(core, t.Expr) >= 0 {
 		return false
 	}
 	for _, r := range before {
-		if unsettled(r.Col()) {
+		if fact.Unsettled(r.Col()) {
 			return false
 		}
 	}
-	k := m.closure(core, before...)
+	k := m.Closure(core, before...)
 	e := sqlast.Unparen(t.Expr)
-	if c := m.q.Alias(e); c != nil {
+	if c := m.Q.Alias(e); c != nil {
 		e = c.Expr
 	}
-	return !sqlast.IsGrouped(core) && (m.uniqueRows(core, k) && len(before) > 0 || m.settled(core, e, k)) ||
-		sqlast.IsGrouped(core) && m.settled(core, e, k)
+	return !sqlast.IsGrouped(core) && (m.UniqueRows(core, k) && len(before) > 0 || m.Settled(core, e, k)) ||
+		sqlast.IsGrouped(core) && m.Settled(core, e, k)
 }
 
 // oneRowBeforeLimit says whether a statement without its LIMIT returns at most one row.
@@ -386,20 +343,20 @@ func (m *mutator) oneRowBeforeLimit(s *ast.SelectStmt) bool {
 		return false
 	}
 	core := sqlast.Last(s)
-	return len(core.GroupBy) == 0 && sqlast.IsGrouped(core) || m.uniqueRows(core, m.closure(core))
+	return len(core.GroupBy) == 0 && sqlast.IsGrouped(core) || m.UniqueRows(core, m.Closure(core))
 }
 
 // core changes one SELECT apart from DISTINCT, ORDER BY and LIMIT.
-func (m *mutator) core(core *ast.SelectQuery, u use) {
+func (m *mutator) core(core *ast.SelectQuery, u fact.Use) {
 	for _, c := range core.Columns {
 		m.expression(core, c.Expr)
-		if u != useExists {
+		if u != fact.UseExists {
 			m.column(core, c.Expr)
 		}
 	}
-	m.eachTable(core.From, func(t *ast.TableRef) {
+	m.EachTable(core.From, func(t *ast.TableRef) {
 		if t.Select != nil {
-			m.statement(t.Select, useRows, false)
+			m.statement(t.Select, fact.UseRows, false)
 		}
 		m.join(core, t)
 		for _, c := range sqlast.Conjuncts(t.On) {
@@ -412,7 +369,7 @@ func (m *mutator) core(core *ast.SelectQuery, u use) {
 		}
 	})
 	kind := KindConjunctDropped
-	if u != useAnswer {
+	if u != fact.UseAnswer {
 		kind = KindSubCondition
 	}
 	for _, c := range sqlast.Conjuncts(core.Where) {
@@ -443,17 +400,17 @@ func (m *mutator) joins(core *ast.SelectQuery, c ast.Expr) bool {
 	if !ok || b.Op != ast.OpEq {
 		return false
 	}
-	x, y := m.own(core, sqlast.Unparen(b.X)), m.own(core, sqlast.Unparen(b.Y))
+	x, y := m.Own(core, sqlast.Unparen(b.X)), m.Own(core, sqlast.Unparen(b.Y))
 	return x != nil && y != nil && x.Source != y.Source
 }
 
 // drop leaves a conjunct out of the condition root, and the keyword before it where nothing remains.
 func (m *mutator) drop(kind, keyword string, root, conjunct ast.Expr, why string) {
 	if both, other := parentOf(root, conjunct); both != nil {
-		m.replace(kind, both, m.q.Text(other), why)
+		m.replace(kind, both, m.Q.Text(other), why)
 		return
 	}
-	before := m.q.Source[:root.Pos()]
+	before := m.Q.Source[:root.Pos()]
 	trimmed := strings.TrimRight(before, " \t\r\n")
 	start := len(trimmed) - len(keyword)
 	if start >= 0 && strings.EqualFold(trimmed[start:], keyword) {
@@ -497,7 +454,7 @@ func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
 	if x == nil {
 		return ""
 	}
-	if ref := m.own(core, sqlast.Unparen(x)); ref != nil && m.neverNull(core, ref) {
+	if ref := m.Own(core, sqlast.Unparen(x)); ref != nil && m.NeverNull(core, ref) {
 		return "the column is NOT NULL"
 	}
 	return ""
@@ -516,7 +473,7 @@ func (m *mutator) alwaysOfGroups(
 		return ""
 	}
 	call, ok := sqlast.Unparen(b.X).(*ast.FuncCall)
-	n, isInt := literalInt(b.Y)
+	n, isInt := fact.LiteralInt(b.Y)
 	if !ok || !isInt || !strings.EqualFold(call.Name.Name, "count") || !call.Star || call.Filter != nil ||
 		call.Over != nil {
 		return ""
@@ -540,13 +497,13 @@ func (m *mutator) expression(core *ast.SelectQuery, root ast.Node) {
 		case *ast.SelectStmt:
 			return false
 		case *ast.SubqueryExpr:
-			m.statement(n.Select, useValue, false)
+			m.statement(n.Select, fact.UseValue, false)
 		case *ast.ExistsExpr:
-			m.statement(n.Select, useExists, true)
+			m.statement(n.Select, fact.UseExists, true)
 			m.edit(KindNegated, n.Pos(), n.Pos(), "NOT ", "")
 		case *ast.InExpr:
 			if n.Select != nil {
-				m.statement(n.Select, useRows, true)
+				m.statement(n.Select, fact.UseRows, true)
 			}
 			for _, x := range n.List {
 				m.literal(core, n, n.X, x)
@@ -582,7 +539,7 @@ func (m *mutator) expression(core *ast.SelectQuery, root ast.Node) {
 
 // negate puts NOT before the keyword of a predicate, or leaves it out.
 func (m *mutator) negate(x ast.Expr, negated bool, keyword, why string) {
-	rest := m.q.Source[x.End():]
+	rest := m.Q.Source[x.End():]
 	words := predicateWords.FindStringSubmatch(rest)
 	if words == nil || !strings.EqualFold(words[2], keyword) || (words[1] != "") != negated {
 		return
@@ -597,7 +554,7 @@ func (m *mutator) negate(x ast.Expr, negated bool, keyword, why string) {
 var predicateWords = regexp.MustCompile(`(?is)^\s*(NOT\s+)?(IN|LIKE|GLOB|REGEXP|MATCH)\b`)
 
 func (m *mutator) between(n *ast.BetweenExpr) {
-	x, lo, hi := m.q.Text(n.X), m.q.Text(n.Lo), m.q.Text(n.Hi)
+	x, lo, hi := m.Q.Text(n.X), m.Q.Text(n.Lo), m.Q.Text(n.Hi)
 	not := ""
 	if n.Not {
 		not = "NOT "
@@ -607,7 +564,7 @@ func (m *mutator) between(n *ast.BetweenExpr) {
 }
 
 func (m *mutator) pattern(n *ast.LikeExpr) {
-	v, ok := m.q.Literal(n.Y)
+	v, ok := m.Q.Literal(n.Y)
 	pattern, isText := v.(string)
 	if !ok || !isText || n.Escape != nil {
 		return
@@ -646,13 +603,13 @@ func (m *mutator) comparison(core *ast.SelectQuery, n *ast.BinaryExpr) {
 
 // extremeOf says whether y is the extreme of the whole column that x is.
 func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) bool {
-	ref := m.own(core, sqlast.Unparen(x))
+	ref := m.Own(core, sqlast.Unparen(x))
 	sub, ok := sqlast.Unparen(y).(*ast.SubqueryExpr)
 	if ref == nil || !ok || ref.Source.Table == nil || len(sub.Select.Cores) != 1 || sub.Select.With != nil {
 		return false
 	}
 	inner := sqlast.Last(sub.Select)
-	if len(m.q.Sources(inner)) != 1 || len(inner.Columns) != 1 || inner.Where != nil || len(inner.GroupBy) > 0 ||
+	if len(m.Q.Sources(inner)) != 1 || len(inner.Columns) != 1 || inner.Where != nil || len(inner.GroupBy) > 0 ||
 		inner.Having != nil || inner.Limit != nil {
 		return false
 	}
@@ -660,15 +617,15 @@ func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) b
 	if !ok || !strings.EqualFold(call.Name.Name, name) || len(call.Args) != 1 || call.Filter != nil || call.Over != nil {
 		return false
 	}
-	arg := m.own(inner, sqlast.Unparen(call.Args[0]))
+	arg := m.Own(inner, sqlast.Unparen(call.Args[0]))
 	return arg != nil && arg.Source.Table == ref.Source.Table && arg.Column == ref.Column &&
 		arg.Col().Collation == "BINARY"
 }
 
 // literal shifts a number that is compared with other.
 func (m *mutator) literal(core *ast.SelectQuery, n ast.Expr, other, e ast.Expr) {
-	v, ok := m.q.Literal(e)
-	if _, both := m.q.Literal(other); !ok || both {
+	v, ok := m.Q.Literal(e)
+	if _, both := m.Q.Literal(other); !ok || both {
 		return
 	}
 	for _, by := range []int64{1, -1} {
@@ -701,8 +658,8 @@ func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
 			if n.Distinct {
 				m.distinctCall(n, "", "an extreme does not count repeated values")
 			}
-			k := m.closure(core, m.groupColumns(core, -1)...)
-			if n.Filter == nil && (m.settled(core, n.Args[0], k) || m.uniqueRows(core, k)) {
+			k := m.Closure(core, m.GroupColumns(core, -1)...)
+			if n.Filter == nil && (m.Settled(core, n.Args[0], k) || m.UniqueRows(core, k)) {
 				why = "a group has one value of it"
 			}
 		}
@@ -713,22 +670,22 @@ func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
 		return
 	}
 	if n.Star {
-		if ref := m.countable(core); ref != nil {
+		if ref := m.Countable(core); ref != nil {
 			why := ""
-			if m.neverNull(core, ref) {
+			if m.NeverNull(core, ref) {
 				why = "the column is NOT NULL"
 			}
-			m.replace(KindCount, n, "count("+m.refText(ref)+")"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+			m.replace(KindCount, n, "count("+m.refText(ref)+")"+m.Q.Source[starEnd(m.Q.Source, n):n.End()], why)
 		}
 		return
 	}
 	if len(n.Args) != 1 {
 		return
 	}
-	ref := m.own(core, sqlast.Unparen(n.Args[0]))
+	ref := m.Own(core, sqlast.Unparen(n.Args[0]))
 	why := ""
 	if ref != nil && n.Filter == nil && ref.Col().Collation == "BINARY" &&
-		m.uniqueRows(core, m.closureOf(core, ref, m.groupColumns(core, -1)...)) {
+		m.UniqueRows(core, m.ClosureOf(core, ref, m.GroupColumns(core, -1)...)) {
 		why = "the column is a key of a group's rows" // of those where it is not NULL, which alone count
 	}
 	if n.Distinct {
@@ -737,15 +694,15 @@ func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
 	}
 	m.distinctCall(n, "DISTINCT ", why)
 	why = ""
-	if ref != nil && m.neverNull(core, ref) {
+	if ref != nil && m.NeverNull(core, ref) {
 		why = "the column is NOT NULL"
 	}
-	m.replace(KindCount, n, "count(*)"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+	m.replace(KindCount, n, "count(*)"+m.Q.Source[starEnd(m.Q.Source, n):n.End()], why)
 }
 
 // distinctCall writes count(word x) with what stands behind it.
 func (m *mutator) distinctCall(n *ast.FuncCall, word, why string) {
-	m.replace(KindCount, n, n.Name.Name+"("+word+m.q.Text(n.Args[0])+")"+m.q.Source[starEnd(m.q.Source, n):n.End()], why)
+	m.replace(KindCount, n, n.Name.Name+"("+word+m.Q.Text(n.Args[0])+")"+m.Q.Source[starEnd(m.Q.Source, n):n.End()], why)
 }
 
 // starEnd gives the end of the parentheses of a call, behind which FILTER and OVER stand.
@@ -778,33 +735,33 @@ func (m *mutator) column(core *ast.SelectQuery, e ast.Expr) {
 	if call, ok := x.(*ast.FuncCall); ok && len(call.Args) == 1 {
 		x = sqlast.Unparen(call.Args[0])
 	}
-	ref := m.own(core, x)
+	ref := m.Own(core, x)
 	if ref == nil || ref.Column < 0 || ref.Source.Table == nil {
 		return
 	}
-	selected := known{}
-	for _, it := range m.q.Expand(core) {
+	selected := fact.Known{}
+	for _, it := range m.Q.Expand(core) {
 		if it.Ref != nil {
-			selected.add(*it.Ref, false)
+			selected.Add(*it.Ref, false)
 		} else {
-			m.references(core, it.Expr, func(r *sqlast.Ref) { selected.add(*r, false) })
+			m.References(core, it.Expr, func(r *sqlast.Ref) { selected.Add(*r, false) })
 		}
 	}
 	n := len(ref.Source.Columns)
 	grouped := sqlast.IsGrouped(core)
-	k := m.closure(core, m.groupColumns(core, -1)...)
+	k := m.Closure(core, m.GroupColumns(core, -1)...)
 	for i := 1; i < n; i++ {
 		other := &sqlast.Ref{Source: ref.Source, Column: (ref.Column + i) % n}
-		if other.Col().Type != ref.Col().Type || other.Col().Affinity == schema.None || selected.has(other) {
+		if other.Col().Type != ref.Col().Type || other.Col().Affinity == schema.None || selected.Has(other) {
 			continue
 		}
-		if grouped && x == sqlast.Unparen(e) && !k.has(other) {
+		if grouped && x == sqlast.Unparen(e) && !k.Has(other) {
 			continue // a bare column
 		}
 		why := ""
 		if call, ok := sqlast.Unparen(e).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "count") &&
 			!call.Distinct &&
-			m.notNull(ref.Source.Table, ref.Column) && m.notNull(ref.Source.Table, other.Column) {
+			m.NotNull(ref.Source.Table, ref.Column) && m.NotNull(ref.Source.Table, other.Column) {
 			why = "both columns are NOT NULL"
 		}
 		m.replace(KindColumn, x, m.refText(other), why)
@@ -834,7 +791,7 @@ func (m *mutator) connectives(core *ast.SelectQuery, root ast.Expr) {
 		if b.Op == ast.OpOr {
 			word = ") AND ("
 		}
-		m.replace(KindConnective, b, "(("+m.q.Text(b.X)+word+m.q.Text(b.Y)+"))", "")
+		m.replace(KindConnective, b, "(("+m.Q.Text(b.X)+word+m.Q.Text(b.Y)+"))", "")
 		return true
 	})
 }
@@ -844,21 +801,21 @@ var groupWords = regexp.MustCompile(`(?is)\bGROUP\s+BY\s*$`)
 // groups leaves out a term of GROUP BY, unless a column of it would stand bare in the list.
 func (m *mutator) groups(core *ast.SelectQuery) {
 	for i, term := range core.GroupBy {
-		if m.q.Ordinal(core, term) >= 0 || m.q.Alias(sqlast.Unparen(term)) != nil {
+		if m.Q.Ordinal(core, term) >= 0 || m.Q.Alias(sqlast.Unparen(term)) != nil {
 			continue
 		}
-		given := m.groupColumns(core, i)
-		k := m.closure(core, given...)
+		given := m.GroupColumns(core, i)
+		k := m.Closure(core, given...)
 		why, bare := "", false
-		if len(core.GroupBy) > 1 && m.settled(core, term, k) {
+		if len(core.GroupBy) > 1 && m.Settled(core, term, k) {
 			why = "the other terms settle this one"
 		}
-		for _, it := range m.q.Expand(core) {
+		for _, it := range m.Q.Expand(core) {
 			switch {
 			case it.Ref != nil:
-				bare = bare || !k.has(it.Ref)
+				bare = bare || !k.Has(it.Ref)
 			case !sqlast.HasAggregate(it.Expr):
-				bare = bare || !m.settled(core, it.Expr, k)
+				bare = bare || !m.Settled(core, it.Expr, k)
 			}
 		}
 		if bare {
@@ -866,7 +823,7 @@ func (m *mutator) groups(core *ast.SelectQuery) {
 		}
 		switch {
 		case len(core.GroupBy) == 1:
-			at := groupWords.FindStringIndex(m.q.Source[:term.Pos()])
+			at := groupWords.FindStringIndex(m.Q.Source[:term.Pos()])
 			if at != nil && core.Having == nil && sqlast.HasAggregate(core.Columns[0].Expr) {
 				m.edit(KindGroup, at[0], term.End(), "", "")
 			}
@@ -900,11 +857,11 @@ func (m *mutator) join(core *ast.SelectQuery, t *ast.TableRef) {
 // joinMatches proves that an inner and a left join of a table give the same: every row before it has a match, or the
 // rows without one are left out later.
 func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
-	src := m.q.SourceOf(t)
+	src := m.Q.SourceOf(t)
 	if src == nil || src.Table == nil {
 		return ""
 	}
-	for _, other := range m.q.Sources(core) {
+	for _, other := range m.Q.Sources(core) {
 		if other.Ref.Join != nil && other.Ref.Join.Type&ast.JoinRight != 0 {
 			return ""
 		}
@@ -925,7 +882,7 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 		if !ok || b.Op != ast.OpEq {
 			return ""
 		}
-		x, y := m.own(core, sqlast.Unparen(b.X)), m.own(core, sqlast.Unparen(b.Y))
+		x, y := m.Own(core, sqlast.Unparen(b.X)), m.Own(core, sqlast.Unparen(b.Y))
 		if x == nil || y == nil {
 			return ""
 		}
@@ -937,7 +894,7 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 			return ""
 		}
 		from = x.Source
-		if !m.notNull(from.Table, x.Column) {
+		if !m.NotNull(from.Table, x.Column) {
 			return ""
 		}
 		pairs[x.Column] = y.Column
@@ -966,21 +923,21 @@ func (m *mutator) rejects(core *ast.SelectQuery, c ast.Expr) *sqlast.Ref {
 		if e.Op < ast.OpEq || e.Op > ast.OpGe {
 			return nil
 		}
-		if ref := m.own(core, sqlast.Unparen(e.X)); ref != nil {
+		if ref := m.Own(core, sqlast.Unparen(e.X)); ref != nil {
 			return ref
 		}
-		return m.own(core, sqlast.Unparen(e.Y))
+		return m.Own(core, sqlast.Unparen(e.Y))
 	case *ast.LikeExpr:
-		return m.own(core, sqlast.Unparen(e.X))
+		return m.Own(core, sqlast.Unparen(e.X))
 	case *ast.BetweenExpr:
-		return m.own(core, sqlast.Unparen(e.X))
+		return m.Own(core, sqlast.Unparen(e.X))
 	case *ast.InExpr:
 		if len(e.List) > 0 {
-			return m.own(core, sqlast.Unparen(e.X))
+			return m.Own(core, sqlast.Unparen(e.X))
 		}
 	case *ast.NullCheckExpr:
 		if e.Test != ast.TestIsNull {
-			return m.own(core, sqlast.Unparen(e.X))
+			return m.Own(core, sqlast.Unparen(e.X))
 		}
 	}
 	return nil
