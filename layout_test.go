@@ -20,6 +20,7 @@ const module = "github.com/seatrial/seatrial/"
 var layout = []string{
 	"diag",
 	"task",
+	"task/literal",
 	"sql/schema",
 	"sql/sqlast",
 	"sql/database",
@@ -43,7 +44,14 @@ var layout = []string{
 	"agent/python",
 	"agent/model",
 	"agent/model/modeltest",
-	"agent",
+	"agent/agenttest",
+	"agent/reply",
+	"agent/action",
+	"agent/mention",
+	"agent/notebook",
+	"agent/protocol",
+	"agent/recovery",
+	"agent/policy",
 	"judge/callcheck",
 	"judge/grade",
 	"corpus/questions/demo",
@@ -72,7 +80,7 @@ const (
 
 // oversized are the packages that are not within these bounds yet.
 var oversized = []string{
-	"tools/compile", "condition", "condition/request", "agent", "certify/proof", "report", "serve/proxy",
+	"tools/compile", "condition", "condition/request", "certify/proof", "report", "serve/proxy",
 	"cli",
 }
 

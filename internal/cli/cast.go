@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/agent"
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -56,7 +57,7 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 		return nil, err
 	}
 	for _, name := range c.o.agents {
-		if name == agent.HumanName {
+		if name == protocol.HumanName {
 			list = append(list, c.app.human(c.o, arms, len(c.instances), c.stop)...)
 			continue
 		}
@@ -68,14 +69,14 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 			list = append(list, commands...)
 			continue
 		}
-		if _, err := agent.NewPolicy(name, agent.PolicyInput{Task: &task.Task{}, Python: c.python}); err != nil {
+		if _, err := policy.New(name, policy.Input{Task: &task.Task{}, Python: c.python}); err != nil {
 			return nil, err
 		}
 		for _, arm := range arms {
 			list = append(list, episode.Participant{
 				Agent: name, Arm: arm.String(), Budget: c.o.budget, Scale: arm.Budget,
 				New: func(in *suite.Instance, task *task.Task, trial int) (episode.Agent, error) {
-					return agent.NewPolicy(name, agent.PolicyInput{
+					return policy.New(name, policy.Input{
 						Task: task, Primary: in.Primary, Seed: c.o.seed, Trial: trial, Python: c.python, PythonLimits: c.limits,
 					})
 				},
@@ -105,15 +106,15 @@ func (c *cast) participants() (list []episode.Participant, err error) {
 }
 
 // conversations says what all conversations with a model have in common.
-func (a *app) conversations(o *runOptions, spec string, providers model.Options) (agent.ProtocolConfig, error) {
+func (a *app) conversations(o *runOptions, spec string, providers model.Options) (protocol.Config, error) {
 	rates := o.rates
 	rates.Concurrency = o.concurrency
 	client, err := a.openModel(spec, providers, rates)
 	if err != nil {
-		return agent.ProtocolConfig{}, err
+		return protocol.Config{}, err
 	}
-	config := agent.ProtocolConfig{
-		MaxTokens: o.maxTokens, Loops: o.scaling.loops(o.loops), Specs: new(agent.Specs), Client: client, Draw: o.seed,
+	config := protocol.Config{
+		MaxTokens: o.maxTokens, Loops: o.scaling.loops(o.loops), Specs: new(protocol.Specs), Client: client, Draw: o.seed,
 	}
 	if o.temperature != "default" {
 		t, err := strconv.ParseFloat(o.temperature, 64)
@@ -134,8 +135,8 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 	}
 	config.Python, config.PythonLimits = c.python, c.limits
 	var list []episode.Participant
-	for _, protocol := range agent.Protocols() {
-		if !slices.Contains(c.o.protocols, protocol.Name) {
+	for _, info := range protocol.List() {
+		if !slices.Contains(c.o.protocols, info.Name) {
 			continue
 		}
 		// A conversation that reaches its last reply ran out of turns: that is no silence. A protocol of one reply has none
@@ -143,7 +144,7 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 		budgets := [2]task.Budget{c.o.budget, c.o.budget} // where tools are shown, and where they have to be found
 		for i := range budgets {
 			config.Open = i == 1
-			conversation, err := agent.NewProtocol(protocol.Name, config)
+			conversation, err := protocol.New(info.Name, config)
 			if err != nil {
 				return nil, err
 			}
@@ -152,13 +153,13 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 			}
 		}
 		for _, arm := range arms {
-			own, err := c.o.judging.arms(&protocol, arm)
+			own, err := c.o.judging.arms(&info, arm)
 			if err != nil {
 				return nil, err
 			}
 			for _, arm := range own {
-				p := c.conversing(config, spec, protocol.Name, arm)
-				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], takes(c.suite, &protocol, arm)
+				p := c.conversing(config, spec, info.Name, arm)
+				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], takes(c.suite, &info, arm)
 				list = append(list, p)
 			}
 		}
@@ -167,11 +168,11 @@ func (c *cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 }
 
 // conversing makes a participant of a model under a protocol in an arm.
-func (c *cast) conversing(config agent.ProtocolConfig, spec, protocol string, arm transcript.Arm) episode.Participant {
+func (c *cast) conversing(config protocol.Config, spec, name string, arm transcript.Arm) episode.Participant {
 	converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent,
 		error) {
 		own := config
-		own.Client = model.Scoped(config.Client, exchange(in, protocol, trial, arm))
+		own.Client = model.Scoped(config.Client, exchange(in, name, trial, arm))
 		own.Failed, own.Scenario = failed, arm.Scenario
 		own.Open = condition.SearchKind(in.Conditions) != ""
 		if arm.Shots > 0 {
@@ -184,11 +185,11 @@ func (c *cast) conversing(config agent.ProtocolConfig, spec, protocol string, ar
 			seed := int64(c.o.seed) + int64(trial)
 			own.Seed = &seed
 		}
-		conversation, err := agent.NewProtocol(protocol, own)
+		conversation, err := protocol.New(name, own)
 		return frugal{conversation, c.stop}, err
 	}
 	p := episode.Participant{
-		Agent: spec, Protocol: protocol, Arm: arm.String(), Model: true, SQL: protocol == agent.SQL, Scale: arm.Budget,
+		Agent: spec, Protocol: name, Arm: arm.String(), Model: true, SQL: name == protocol.SQL, Scale: arm.Budget,
 		New: func(in *suite.Instance, _ *task.Task, trial int) (episode.Agent, error) {
 			return converse(in, trial, arm, nil)
 		},

@@ -13,7 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/agent/python"
 	"github.com/seatrial/seatrial/internal/diag"
 )
@@ -179,12 +180,12 @@ func (o *codeOptions) open(ctx context.Context, writes bool) (python.Engine, err
 
 // writesCode says whether some agent of a run writes Python.
 func (o *runOptions) writesCode() bool {
-	for _, p := range agent.Policies() {
+	for _, p := range policy.List() {
 		if p.Code && slices.Contains(o.agents, p.Name) {
 			return true
 		}
 	}
-	for _, p := range agent.Protocols() {
+	for _, p := range protocol.List() {
 		if p.Code && slices.Contains(o.protocols, p.Name) && len(o.models) > 0 {
 			return true
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -104,8 +104,8 @@ func TestTakes(t *testing.T) {
 	s := pairedSuite(1)
 	s.Instances = append(s.Instances, &suite.Instance{ID: "func-0/size", Task: "func-0",
 		Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
-	for _, p := range agent.Protocols() {
-		for _, scenario := range append(agent.FeedbackScenarios(), "") {
+	for _, p := range protocol.List() {
+		for _, scenario := range append(protocol.FeedbackScenarios(), "") {
 			only := takes(s, &p, transcript.Arm{Scenario: scenario})
 			n := 0
 			for _, in := range s.Instances {
@@ -114,7 +114,7 @@ func TestTakes(t *testing.T) {
 				}
 			}
 			want := map[bool]int{true: 8, false: 9}[p.Judges]
-			if p.Judges && scenario == agent.FeedbackInvented {
+			if p.Judges && scenario == protocol.FeedbackInvented {
 				want = 4
 			}
 			if n != want {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/agent"
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -39,7 +39,7 @@ type opinion struct {
 
 // explanationIn gives the explanation of a right no under the protocol explain; false of any other episode.
 func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
-	if !g.Valid || !g.Success || g.Judged != grade.JudgedNo || g.Protocol != agent.Explain {
+	if !g.Valid || !g.Success || g.Judged != grade.JudgedNo || g.Protocol != protocol.Explain {
 		return "", false
 	}
 	for i := range t.Events {
@@ -158,13 +158,13 @@ func (a *app) judgeRun(ctx context.Context, o *runOptions, s *suite.Suite, store
 }
 
 // assess asks about one explanation and keeps what is said.
-func (x *explanations) assess(ctx context.Context, config agent.ProtocolConfig, in *suite.Instance, id,
+func (x *explanations) assess(ctx context.Context, config protocol.Config, in *suite.Instance, id,
 	explanation string) error {
 	env, err := x.stage.Environment(ctx, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
 	if err != nil {
 		return err
 	}
-	judge := agent.ExplanationJudge{
+	judge := protocol.ExplanationJudge{
 		Client: model.Scoped(config.Client, "judge "+id), Temperature: config.Temperature, MaxTokens: config.MaxTokens,
 		Specs: config.Specs,
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -66,13 +66,13 @@ func (a *app) human(o *runOptions, arms []transcript.Arm, instances int,
 	var list []episode.Participant
 	for _, arm := range arms {
 		list = append(list, episode.Participant{
-			Agent: agent.HumanName, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
+			Agent: protocol.HumanName, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
 			New: func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				begun++
 				title := fmt.Sprintf("%d of at most %d", begun, instances*len(arms)*o.trials)
-				return attended{agent.NewHuman(terminal, title), leave}, nil
+				return attended{protocol.NewHuman(terminal, title), leave}, nil
 			},
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -70,23 +70,23 @@ func (j *judging) check(o *runOptions) error {
 	if len(j.shots) > 0 {
 		if len(o.models) == 0 {
 			return diag.Usagef("--shots: policies take no examples").WithHint("--model PROVIDER/NAME --protocol %s",
-				agent.Feasible)
+				protocol.Feasible)
 		}
-		for _, p := range agent.Protocols() {
+		for _, p := range protocol.List() {
 			if slices.Contains(o.protocols, p.Name) && !p.Examples && !slices.Contains(numbers, 0) {
 				return diag.Usagef("--shots: the protocol %s takes no examples", p.Name).WithHint("--shots 0,4 runs it without")
 			}
 		}
 	}
-	for _, p := range agent.Protocols() {
+	for _, p := range protocol.List() {
 		if o.scaling.informed && p.Judges && slices.Contains(o.protocols, p.Name) {
 			return diag.Usagef("--informed-retry: to be told that a judgement was wrong is to be told the right one").
 				WithHint("leave the protocol %s out", p.Name)
 		}
 	}
-	if slices.Contains(o.agents, agent.HumanName) && len(o.agents)+len(o.models) > 1 {
+	if slices.Contains(o.agents, protocol.HumanName) && len(o.agents)+len(o.models) > 1 {
 		return diag.Usagef("--agent %s takes the terminal for itself",
-			agent.HumanName).WithHint("give each other agent a run of its own")
+			protocol.HumanName).WithHint("give each other agent a run of its own")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (j *judging) numbers() ([]int, error) {
 }
 
 // arms lists the arms of one protocol that a given arm becomes: one for each number of examples, one for each scenario.
-func (j *judging) arms(p *agent.ProtocolInfo, arm transcript.Arm) ([]transcript.Arm, error) {
+func (j *judging) arms(p *protocol.Info, arm transcript.Arm) ([]transcript.Arm, error) {
 	numbers, err := j.numbers()
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (j *judging) arms(p *agent.ProtocolInfo, arm transcript.Arm) ([]transcript.
 			arms = append(arms, arm)
 			continue
 		}
-		for _, scenario := range agent.FeedbackScenarios() {
+		for _, scenario := range protocol.FeedbackScenarios() {
 			arm.Scenario = scenario
 			arms = append(arms, arm)
 		}
@@ -138,7 +138,7 @@ func (j *judging) arms(p *agent.ProtocolInfo, arm transcript.Arm) ([]transcript.
 // takes says which instances are played under a protocol in an arm; nil means all of them. Of a suite that has pairs,
 // judging protocols take pairs alone: nothing else is scored. A made-up result is told of incomplete requests only
 // (Incomplete Conditions, table 6).
-func takes(s *suite.Suite, p *agent.ProtocolInfo, arm transcript.Arm) func(*suite.Instance) bool {
+func takes(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*suite.Instance) bool {
 	if !p.Judges {
 		return nil
 	}
@@ -150,7 +150,7 @@ func takes(s *suite.Suite, p *agent.ProtocolInfo, arm transcript.Arm) func(*suit
 	switch {
 	case len(pairs) == 0:
 		return nil
-	case arm.Scenario == agent.FeedbackInvented:
+	case arm.Scenario == protocol.FeedbackInvented:
 		return func(in *suite.Instance) bool { return incomplete[in.ID] }
 	default:
 		return func(in *suite.Instance) bool { return incomplete[in.ID] || complete[in.ID] }
@@ -163,7 +163,7 @@ func (o *runOptions) takesPairs(s *suite.Suite) bool {
 	if o.judging.pairs || len(o.agents) > 0 {
 		return o.judging.pairs
 	}
-	for _, p := range agent.Protocols() {
+	for _, p := range protocol.List() {
 		if !p.Judges && slices.Contains(o.protocols, p.Name) {
 			return false
 		}
@@ -206,7 +206,7 @@ type examples struct {
 	byStyle map[string][]suite.Pair // of the validation split, shuffled
 
 	mu   sync.Mutex
-	made map[*suite.Instance]agent.Example
+	made map[*suite.Instance]protocol.Example
 }
 
 // newExamples prepares to draw up to most examples for each of some instances. Too few pairs are a mistake of whoever
@@ -214,7 +214,7 @@ type examples struct {
 func newExamples(s *suite.Suite, o *runOptions, instances []*suite.Instance, most int) (*examples, error) {
 	e := &examples{
 		suite: s, seed: o.seed, tasks: s.Index(), byStyle: map[string][]suite.Pair{},
-		made:   map[*suite.Instance]agent.Example{},
+		made:   map[*suite.Instance]protocol.Example{},
 		worlds: proof.NewWorlds(s, 0),
 	}
 	e.stage = episode.NewStage(s, e.worlds, environment.Limits{})
@@ -283,12 +283,12 @@ func (e *examples) draw(in *suite.Instance, n int) ([]*suite.Instance, error) {
 }
 
 // of gives the examples of an instance.
-func (e *examples) of(ctx context.Context, in *suite.Instance, n int) ([]agent.Example, error) {
+func (e *examples) of(ctx context.Context, in *suite.Instance, n int) ([]protocol.Example, error) {
 	chosen, err := e.draw(in, n)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]agent.Example, len(chosen))
+	list := make([]protocol.Example, len(chosen))
 	for i, c := range chosen {
 		if list[i], err = e.make(ctx, c); err != nil {
 			return nil, fmt.Errorf("example %s: %w", c.ID, err)
@@ -298,7 +298,7 @@ func (e *examples) of(ctx context.Context, in *suite.Instance, n int) ([]agent.E
 }
 
 // make renders an instance as an example, once.
-func (e *examples) make(ctx context.Context, in *suite.Instance) (agent.Example, error) {
+func (e *examples) make(ctx context.Context, in *suite.Instance) (protocol.Example, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if known, there := e.made[in]; there {
@@ -306,13 +306,13 @@ func (e *examples) make(ctx context.Context, in *suite.Instance) (agent.Example,
 	}
 	shown, err := e.stage.Shown(in)
 	if err != nil {
-		return agent.Example{}, err
+		return protocol.Example{}, err
 	}
 	env, err := e.stage.Environment(ctx, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
 	if err != nil {
-		return agent.Example{}, err
+		return protocol.Example{}, err
 	}
-	example := agent.Example{View: env.View(), Feasible: shown.Gold.Kind != task.GoldDecline}
+	example := protocol.Example{View: env.View(), Feasible: shown.Gold.Kind != task.GoldDecline}
 	if example.Feasible {
 		example.Plan = shown.Plan(in.Primary)
 		if example.Plan == nil && len(shown.Plans) > 0 {

@@ -16,8 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent"
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -160,17 +161,17 @@ func (o *runOptions) providerFlags(f *pflag.FlagSet) {
 
 func policyHelp() string {
 	var b strings.Builder
-	for _, p := range agent.Policies() {
+	for _, p := range policy.List() {
 		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
 	}
-	fmt.Fprintf(&b, "  %-15s %s\n", agent.HumanName,
+	fmt.Fprintf(&b, "  %-15s %s\n", protocol.HumanName,
 		"a person at the terminal: judges (yes, no), calls, answers or declines, one episode at a time")
 	return b.String()
 }
 
 func protocolHelp() string {
 	var b strings.Builder
-	for _, p := range agent.Protocols() {
+	for _, p := range protocol.List() {
 		fmt.Fprintf(&b, "  %-15s %s\n", p.Name, p.Description)
 	}
 	return b.String()
@@ -305,7 +306,7 @@ func (o *runOptions) check() error {
 		}
 	}
 	var protocols []string
-	for _, p := range agent.Protocols() {
+	for _, p := range protocol.List() {
 		protocols = append(protocols, p.Name)
 	}
 	for _, name := range o.protocols {
@@ -413,10 +414,10 @@ func (o *runOptions) instances(s *suite.Suite) ([]*suite.Instance, error) {
 	if pairs && len(list) > 0 {
 		return paired(s, list, o.limit)
 	}
-	if slices.Contains(o.protocols, agent.SQL) && len(o.models) > 0 {
+	if slices.Contains(o.protocols, protocol.SQL) && len(o.models) > 0 {
 		for _, in := range list {
 			if in.Role == condition.RoleHopeless || slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
-				return nil, diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", agent.SQL,
+				return nil, diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", protocol.SQL,
 					in.ID).
 					WithHint("--condition clean, or another protocol")
 			}
@@ -476,7 +477,7 @@ func (a *app) run(ctx context.Context, o *runOptions, resume bool) (err error) {
 		return err
 	}
 	workers := o.workers
-	if slices.Contains(o.agents, agent.HumanName) {
+	if slices.Contains(o.agents, protocol.HumanName) {
 		workers = 1
 	}
 	settings := o.settings()

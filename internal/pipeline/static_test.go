@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -52,7 +52,7 @@ func allStatic(t *testing.T) *suite.Suite {
 }
 
 // playPolicy grades a policy on every instance.
-func playPolicy(t *testing.T, s *suite.Suite, policy string) map[string]grade.Grade {
+func playPolicy(t *testing.T, s *suite.Suite, name string) map[string]grade.Grade {
 	t.Helper()
 	stage := episode.NewStage(s, nil, environment.Limits{})
 	grades := map[string]grade.Grade{}
@@ -66,7 +66,7 @@ func playPolicy(t *testing.T, s *suite.Suite, policy string) map[string]grade.Gr
 		if err != nil {
 			t.Fatal(err)
 		}
-		player, err := agent.NewPolicy(policy, agent.PolicyInput{Task: task, Primary: in.Primary})
+		player, err := policy.New(name, policy.Input{Task: task, Primary: in.Primary})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +98,10 @@ func TestStaticSuites(t *testing.T) {
 			t.Errorf("the certificate of %s claims %v", certificate.Instance, certificate.Checks)
 		}
 	}
-	for _, policy := range []string{"gold", "blind"} {
-		for id, g := range playPolicy(t, s, policy) {
+	for _, name := range []string{"gold", "blind"} {
+		for id, g := range playPolicy(t, s, name) {
 			if !g.Success {
-				t.Errorf("%s fails %s: %s", policy, id, g.Cause)
+				t.Errorf("%s fails %s: %s", name, id, g.Cause)
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func TestStaticConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		player, err := agent.NewPolicy("gold", agent.PolicyInput{Task: own[in.Task], Primary: in.Primary})
+		player, err := policy.New("gold", policy.Input{Task: own[in.Task], Primary: in.Primary})
 		if err != nil {
 			t.Fatal(err)
 		}

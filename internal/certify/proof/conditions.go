@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -64,7 +64,7 @@ func playShown(
 	if err != nil {
 		return nil, "", err
 	}
-	policy, err := agent.NewPolicy(name, agent.PolicyInput{Task: t, Primary: in.Primary, Seed: in.Seed})
+	policy, err := policy.New(name, policy.Input{Task: t, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {
 		return nil, "", err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -252,12 +252,12 @@ func (f *FaultCertifier) playPolicy(
 	if err != nil {
 		return grade.Grade{}, nil, err
 	}
-	policy := name
+	play := name
 	if first != "" {
-		policy = policyRecover
+		play = policyRecover
 	}
 	var player episode.Agent
-	player, err = agent.NewPolicy(policy, agent.PolicyInput{Task: t, Primary: in.Primary, Seed: in.Seed})
+	player, err = policy.New(play, policy.Input{Task: t, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {
 		return grade.Grade{}, nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -115,7 +115,7 @@ func TestFreshWorldsAskForNewAnswers(t *testing.T) {
 				continue
 			}
 			played[tk.Style]++
-			gold, err := agent.NewPolicy("gold", agent.PolicyInput{Task: tk, Primary: in.Primary})
+			gold, err := policy.New("gold", policy.Input{Task: tk, Primary: in.Primary})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -425,7 +425,7 @@ func TestArmsPlayAlike(t *testing.T) {
 	instances := tr.faulted(t, 4, "all")
 	instances = append(instances, tr.faulted(t, 4, "call.session+spec.param-added+out.alias",
 		"conflict.stale+spec.unit+out.truncated")...)
-	play := func(in *suite.Instance, policy, arm string) *transcript.Transcript {
+	play := func(in *suite.Instance, name, arm string) *transcript.Transcript {
 		task, err := tr.stage.Shown(in)
 		if err != nil {
 			t.Fatal(err)
@@ -436,7 +436,7 @@ func TestArmsPlayAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := agent.NewPolicy(policy, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: in.Seed})
+		p, err := policy.New(name, policy.Input{Task: task, Primary: in.Primary, Seed: in.Seed})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -473,7 +473,7 @@ func (p *Prover) play(
 		return nil, err
 	}
 	task := &task.Task{ID: id, Plans: []task.Plan{*plan}}
-	policy, err := agent.NewPolicy("gold", agent.PolicyInput{Task: task, Primary: plan.Kind})
+	policy, err := policy.New("gold", policy.Input{Task: task, Primary: plan.Kind})
 	if err != nil {
 		return nil, err
 	}

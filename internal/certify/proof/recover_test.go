@@ -10,7 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/recovery"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -65,19 +66,19 @@ type played struct {
 	record   *transcript.Transcript
 }
 
-func (t *trial) play(tb testing.TB, in *suite.Instance, policy string) *played {
+func (t *trial) play(tb testing.TB, in *suite.Instance, name string) *played {
 	tb.Helper()
 	task, err := t.stage.Shown(in)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	header := transcript.Header{ID: policy, Instance: in.ID, Task: in.Task, Agent: policy}
+	header := transcript.Header{ID: name, Instance: in.ID, Task: in.Task, Agent: name}
 	budget := episode.ScaleBudget(episode.BaseBudget(task), t.scale)
 	env, err := t.stage.Environment(tb.Context(), in, episode.Seat{Header: header, Budget: budget})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := agent.NewPolicy(policy, agent.PolicyInput{Task: task, Primary: in.Primary, Seed: in.Seed})
+	p, err := policy.New(name, policy.Input{Task: task, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -382,7 +383,7 @@ func TestTacticsMatter(t *testing.T) {
 	}
 	covered := tr.faulted(t, 15, "spec.param-renamed", "spec.param-retyped", "spec.param-added", "spec.result-retyped",
 		"spec.result-renamed")
-	for _, tactic := range agent.Tactics() {
+	for _, tactic := range recovery.Tactics() {
 		kind, known := hurts[tactic.Name]
 		if !known {
 			t.Errorf("nothing is said of what tactic %s is for", tactic.Name)

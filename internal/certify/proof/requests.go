@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -582,7 +582,7 @@ func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *
 	if observations[0].Note != r.User.Reply {
 		return fmt.Sprintf("asked, the environment says %q", observations[0].Note), nil
 	}
-	policy, err := agent.NewPolicy("gold-"+in.Primary, agent.PolicyInput{Task: t, Primary: in.Primary, Seed: in.Seed})
+	policy, err := policy.New("gold-"+in.Primary, policy.Input{Task: t, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -24,9 +24,9 @@ const CheckStatic = "static"
 func certifyStatic(
 	ctx context.Context, stage *episode.Stage, in *suite.Instance, tk *task.Task,
 ) (cert *suite.Certificate, reason string, err error) {
-	const policy = "gold"
+	const name = "gold"
 	header := transcript.Header{ID: task.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task,
-		Agent: policy}
+		Agent: name}
 	env, err := stage.Environment(ctx, in, episode.Seat{Header: header})
 	if err != nil {
 		return nil, "", err
@@ -52,7 +52,7 @@ func certifyStatic(
 		task.FlagFeasibility) {
 		return nil, "its flag and its gold contradict each other on whether the right calls are known", nil
 	}
-	player, err := agent.NewPolicy(policy, agent.PolicyInput{Task: tk, Primary: in.Primary, Seed: in.Seed})
+	player, err := policy.New(name, policy.Input{Task: tk, Primary: in.Primary, Seed: in.Seed})
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,7 +72,7 @@ func certifyStatic(
 		return nil, fmt.Sprintf("strictly right is %t, and flagged as refused is %t", g.Success, refused), nil
 	}
 	digest, err := record.Digest()
-	cert.Transcript = map[string]string{policy: digest}
+	cert.Transcript = map[string]string{name: digest}
 	return cert, "", err
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/reply"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -59,9 +59,9 @@ var defects = []struct {
 	class string
 	put   func(*attempt)
 }{
-	{ErrorAlignment, func(a *attempt) { a.unparsed(agent.ReasonTruncated) }},
+	{ErrorAlignment, func(a *attempt) { a.unparsed(reply.ReasonTruncated) }},
 	{ErrorCount, func(a *attempt) { a.calls = append(a.calls, a.calls[0]) }},
-	{ErrorFormat, func(a *attempt) { a.unparsed(agent.ReasonBadLabel) }},
+	{ErrorFormat, func(a *attempt) { a.unparsed(reply.ReasonBadLabel) }},
 	{ErrorHallucinated, func(a *attempt) { a.calls[1].Unlisted = true }},
 	{ErrorName, func(a *attempt) { a.calls[1].Tool = "third" }},
 	{ErrorMissing, func(a *attempt) { a.fail(0, task.CodeMissingArgument) }},
@@ -96,18 +96,18 @@ func TestErrorClasses(t *testing.T) {
 		put  func(a *attempt)
 		want string
 	}{
-		{"prose in place of calls", func(a *attempt) { none(a); a.silent = true; a.unparsed(agent.ReasonNoCall) },
+		{"prose in place of calls", func(a *attempt) { none(a); a.silent = true; a.unparsed(reply.ReasonNoCall) },
 			ErrorAlignment},
-		{"a fence beside calls that were read", func(a *attempt) { a.unparsed(agent.ReasonFence, agent.ReasonTag) },
+		{"a fence beside calls that were read", func(a *attempt) { a.unparsed(reply.ReasonFence, reply.ReasonTag) },
 			ErrorOther},
 		{"a comment, a field and words after the act", func(a *attempt) {
-			a.unparsed(agent.ReasonComment, agent.ReasonExtraField, agent.ReasonDuplicateField, agent.ReasonAfterAct,
-				agent.ReasonSecondAction, agent.ReasonObservation)
+			a.unparsed(reply.ReasonComment, reply.ReasonExtraField, reply.ReasonDuplicateField, reply.ReasonAfterAct,
+				reply.ReasonSecondAction, reply.ReasonObservation)
 		}, ErrorOther},
 		{"a call too few", func(a *attempt) { a.calls = a.calls[:1] }, ErrorCount},
 		{"an answer without any call", none, ErrorCount},
-		{"a call without a name", func(a *attempt) { a.calls = a.calls[:1]; a.unparsed(agent.ReasonNotACall) }, ErrorFormat},
-		{"only calls without a name", func(a *attempt) { none(a); a.unparsed(agent.ReasonNotACall, agent.ReasonNoTool) },
+		{"a call without a name", func(a *attempt) { a.calls = a.calls[:1]; a.unparsed(reply.ReasonNotACall) }, ErrorFormat},
+		{"only calls without a name", func(a *attempt) { none(a); a.unparsed(reply.ReasonNotACall, reply.ReasonNoTool) },
 			ErrorFormat},
 		{"arguments that are a list", func(a *attempt) { a.calls[0].Arguments = json.RawMessage(`[1]`) }, ErrorFormat},
 		{"a label that can be none", func(a *attempt) { a.calls[0].Label = "1" }, ErrorFormat},
@@ -149,7 +149,7 @@ func TestErrorClasses(t *testing.T) {
 	// In a loop only the last reply can be one that was not read, if calls were made at all.
 	recovered := record(
 		transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Reply: "?",
-			Unparsed: []task.Unparse{{Reason: agent.ReasonNoAct}}}},
+			Unparsed: []task.Unparse{{Reason: reply.ReasonNoAct}}}},
 		transcript.Event{Kind: transcript.EventTurn, Decision: &task.Turn{Reply: "!"}},
 		newAttempt().calls[0], newAttempt().calls[1], answer(`1`), end(transcript.EndAnswered))
 	if g := must(t, classTask(), recovered); g.ErrorClass != ErrorOther {
@@ -168,13 +168,13 @@ func TestErrorClasses(t *testing.T) {
 
 // TestEveryReasonHasItsMeaning holds the table of pieces to the closed list of the protocols.
 func TestEveryReasonHasItsMeaning(t *testing.T) {
-	for _, reason := range agent.Reasons() {
+	for _, reason := range reply.Reasons() {
 		if _, known := pieces[reason]; !known {
 			t.Errorf("%q has no meaning for the error classes", reason)
 		}
 	}
 	for reason := range pieces {
-		if !slices.Contains(agent.Reasons(), reason) {
+		if !slices.Contains(reply.Reasons(), reason) {
 			t.Errorf("no protocol gives the reason %q", reason)
 		}
 	}

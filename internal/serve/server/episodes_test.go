@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -16,7 +16,7 @@ import (
 )
 
 // play lets a policy act in a served episode.
-func play(tb testing.TB, e *server.Episode, p *agent.Policy) {
+func play(tb testing.TB, e *server.Episode, p *policy.Policy) {
 	tb.Helper()
 	var seen []task.Observation
 	for range 200 {
@@ -52,8 +52,8 @@ func TestServedAsRun(t *testing.T) {
 	for _, in := range instances(t, "") {
 		for _, name := range []string{"recover", "blind"} {
 			e := open(t, core, server.Request{Instance: in.ID, Agent: name, Protocol: "test"})
-			play(t, e, policy(t, name, in))
-			want := direct(t, e.Header(), in, policy(t, name, in))
+			play(t, e, policyOf(t, name, in))
+			want := direct(t, e.Header(), in, policyOf(t, name, in))
 			stored, err := store.Episode(ctx, e.ID())
 			if err != nil {
 				t.Fatal(err)

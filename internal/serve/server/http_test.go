@@ -99,7 +99,7 @@ func TestPoliciesOverHTTP(t *testing.T) {
 	for _, in := range instances(t, "") {
 		m := s.open(in.ID)
 		e := core.Find(m.Episode)
-		p := policy(t, "recover", in)
+		p := policyOf(t, "recover", in)
 		var seen []task.Observation
 		for turns := 0; turns < 200; turns++ {
 			select {

@@ -133,7 +133,7 @@ func playMCP(tb testing.TB, session *mcp.ClientSession, e *server.Episode, in *s
 	failed map[string]int) {
 	tb.Helper()
 	answer, decline, ask := actNames(tb, session)
-	p := policy(tb, name, in)
+	p := policyOf(tb, name, in)
 	var seen []task.Observation
 	for range 200 {
 		if end, _ := e.End(); end != "" {
@@ -657,7 +657,7 @@ func givesUp(t *testing.T, core *server.Episodes, in *suite.Instance,
 	session := connect(t, transport(e), nil, progress)
 	ctx, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	turn, err := policy(t, "gold", in).Next(ctx, e.View(), nil)
+	turn, err := policyOf(t, "gold", in).Next(ctx, e.View(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/agent"
+	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -151,15 +151,15 @@ func instances(tb testing.TB, style string) []*suite.Instance {
 	return list
 }
 
-// policy makes a policy that plays an instance.
-func policy(tb testing.TB, name string, in *suite.Instance) *agent.Policy {
+// policyOf makes a policy that plays an instance.
+func policyOf(tb testing.TB, name string, in *suite.Instance) *policy.Policy {
 	tb.Helper()
 	s, worlds := openHarbour(tb)
 	task, err := episode.NewStage(s, worlds, environment.Limits{}).Shown(in)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := agent.NewPolicy(name, agent.PolicyInput{Task: task, Primary: in.Primary})
+	p, err := policy.New(name, policy.Input{Task: task, Primary: in.Primary})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,61 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/agent/mention"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// always judges every request alike. On pairs of an incomplete and a complete instance it is right about exactly half.
+type always bool
+
+func newAlwaysYes(Input) script { return always(true) }
+
+func newAlwaysNo(Input) script { return always(false) }
+
+func (a always) Turn(*task.View, []task.Observation) (task.Turn, error) {
+	return task.Turn{Actions: []task.Action{task.Judge(bool(a), "")}}, nil
+}
+
+// phraseCheck judges a request by a turn of phrase alone: it cannot be met if it leaves something to "a certain" one.
+// It looks at no tool. What it reaches under a condition is what wording gives away there.
+type phraseCheck struct{}
+
+func newPhraseCheck(Input) script { return phraseCheck{} }
+
+func (phraseCheck) Turn(view *task.View, _ []task.Observation) (task.Turn, error) {
+	hints := slices.ContainsFunc(view.Messages, func(m task.Message) bool {
+		return m.Role == "user" && task.HasPhrase(m.Content, "a certain")
+	})
+	return task.Turn{Actions: []task.Action{task.Judge(!hints, "")}}, nil
+}
+
+// schemaCheck judges a request by the form of the tools alone: it can be met if some tool is about it (its name and
+// description have at least [schemaCheckWords] content words in common with the request) and every argument that this
+// tool requires can be filled with a value that the request mentions: a listed value, a number, a date, a quoted text
+// or a name, each used once. It reads no meaning, and never looks whether the tool does what is asked.
+type schemaCheck struct{}
+
+// schemaCheckWords is how many content words make a tool one that is about the request.
+const schemaCheckWords = 3
+
+func newSchemaCheck(Input) script { return schemaCheck{} }
+
+func (schemaCheck) Turn(view *task.View, _ []task.Observation) (task.Turn, error) {
+	m := mention.Of(view)
+	why := "no tool shares enough words with the request"
+	for _, t := range view.Tools {
+		if m.Shared(t) < schemaCheckWords {
+			continue
+		}
+		_, missing := m.Fill(t, view.Starts)
+		if len(missing) == 0 {
+			why = fmt.Sprintf("the request has a value for all that %s requires", t.Name)
+			return task.Turn{Actions: []task.Action{task.Judge(true, why)}, Thought: why}, nil
+		}
+		why = fmt.Sprintf("%s requires %s, and the request has no value left for it", t.Name, missing[0])
+	}
+	return task.Turn{Actions: []task.Action{task.Judge(false, why)}, Thought: why}, nil
+}

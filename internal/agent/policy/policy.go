@@ -1,0 +1,185 @@
+// Package policy has the scripted agents that calibrate a suite. They need no model and no key. A policy that plays a
+// plan is handed the plan; none may know which conditions or faults it meets, or what is right.
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/action"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/agent/recovery"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Input is what a policy is made of: the task that it plays, and what its draws depend on.
+type Input struct {
+	Task    *task.Task
+	Primary string // the kind of the plan that the instance plays; "" means the task's first plan
+	Seed    uint64 // of the run
+	Trial   int
+	// Without lists tactics that the recovery policy must do without.
+	Without []string
+	// Python runs the code of policies that write some, which cannot be had without; Limits bound it.
+	Python       python.Engine
+	PythonLimits python.Limits
+}
+
+// PolicyInfo describes a policy to a person.
+type Info struct {
+	Name        string
+	Description string // one line
+	Code        bool   // it writes Python, for which it needs an interpreter
+}
+
+// script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees
+// nothing.
+type script interface {
+	Turn(view *task.View, seen []task.Observation) (task.Turn, error)
+}
+
+// policies is the table of all policies, in the order in which they are listed.
+var policies = []struct {
+	Info
+	make func(Input) (script, error)
+}{
+	{Info{Name: "gold", Description: "plays the instance's primary plan, calls that wait for nothing side by side"},
+		searchingFirst(of(newGold))},
+	{Info{Name: "gold-direct", Description: "plays the direct plan; stops at once where a task has none"},
+		searchingFirst(of(newGoldDirect))},
+	{Info{Name: "gold-composed", Description: "plays the composed plan, the direct one where a task has no other"},
+		searchingFirst(of(newGoldComposed))},
+	{Info{Name: "gold-unfound",
+		Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
+	{Info{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
+	{Info{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
+	{Info{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
+	{Info{Name: "recover", Description: "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, searchingFirst(newRecover)},
+	{Info{Name: "random", Description: "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
+	{Info{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
+	{Info{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
+	{Info{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},
+	{Info{Name: "phrase-check", Description: "judges that no request can be met that says \"a certain\""},
+		of(newPhraseCheck)},
+	{Info{Name: "schema-check",
+		Description: "judges by whether the request has values for what a tool that shares its words requires"},
+		of(newSchemaCheck)},
+}
+
+// codePolicies is the table of the policies that write Python.
+var codePolicies = []struct {
+	Info
+	make func(Input) (*codePolicy, error)
+}{
+	{Info{Name: "gold-code", Description: "writes the primary plan as one block of Python, then the solution"},
+		newGoldCode},
+	{Info{Name: "gold-code-slip", Description: "the same after a first attempt that raises an exception"},
+		newGoldCodeSlip},
+	{Info{Name: "blind-code", Description: "writes what blind does as Python, a block a turn"},
+		transcribe(searchingFirst(of(newBlind)))},
+	{Info{Name: "recover-code", Description: "writes what recover does as Python, a block a turn"},
+		transcribe(searchingFirst(newRecover))},
+}
+
+func newRecover(in Input) (script, error) {
+	return recovery.New(in.Task, primary(in), in.Without)
+}
+
+// of makes a policy that cannot fail to be made.
+func of(make func(Input) script) func(Input) (script, error) {
+	return func(in Input) (script, error) { return make(in), nil }
+}
+
+// recoverWithout begins the name of the recovery policy that does without the tactic that stands behind it.
+const recoverWithout = "recover-without:"
+
+// Policies lists the scripted reference agents.
+func List() []Info {
+	list := make([]Info, len(policies))
+	for i := range policies {
+		list[i] = policies[i].Info
+	}
+	for i := range codePolicies {
+		info := codePolicies[i].Info
+		info.Code = true
+		list = append(list, info)
+	}
+	return list
+}
+
+// Policy is a scripted agent. It needs no model and no key; it calibrates a suite.
+type Policy struct {
+	name   string
+	script script
+	code   *codePolicy // in place of the script where it writes Python
+	over   bool
+}
+
+// New makes the policy of that name for one episode. An unknown name is an error of exit code 2 that names the
+// nearest known one; so is an unknown tactic behind recover-without.
+func New(name string, in Input) (*Policy, error) {
+	known := name
+	if tactic, without := strings.CutPrefix(name, recoverWithout); without {
+		known, in.Without = "recover", append(slices.Clone(in.Without), tactic)
+	}
+	for i := range policies {
+		if policies[i].Name == known {
+			s, err := policies[i].make(in)
+			if err != nil {
+				return nil, err
+			}
+			return &Policy{name: name, script: s}, nil
+		}
+	}
+	for i := range codePolicies {
+		if codePolicies[i].Name == name {
+			c, err := codePolicies[i].make(in)
+			if err != nil {
+				return nil, fmt.Errorf("policy %s: %w", name, err)
+			}
+			return &Policy{name: name, code: c}, nil
+		}
+	}
+	list := List()
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return nil, diag.Unknown("policy", name, names)
+}
+
+// Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that
+// refuses its answer is not asked twice.
+func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
+	if err := ctx.Err(); err != nil {
+		return task.Turn{}, err
+	}
+	if p.over {
+		return action.Stop(p.name + " has no more to say"), nil
+	}
+	if p.code != nil {
+		return p.code.next(ctx, view, seen)
+	}
+	turn, err := p.script.Turn(view, seen)
+	if err != nil {
+		return task.Turn{}, err
+	}
+	p.over = turn.Stop
+	for i := range turn.Actions {
+		if turn.Actions[i].Kind != task.ActionCall {
+			p.over = true
+		}
+	}
+	return turn, nil
+}
+
+// Close ends the code that may still run. It is called when the episode has ended.
+func (p *Policy) Close() error {
+	if p.code != nil && p.code.coder != nil {
+		return p.code.coder.Close()
+	}
+	return nil
+}

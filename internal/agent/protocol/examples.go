@@ -1,0 +1,257 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// example is a request that was answered with calls, of a database that stands in no corpus. Its calls keep to the
+// operations of the paper, which every profile has.
+type example struct {
+	database string
+	joins    []string // the tables of its starting table
+	keys     [][2]string
+	request  string
+	slot     []task.Call
+	sel      []task.Call
+}
+
+// shownExamples is how many worked examples are shown (NL2API appendix F.1).
+const shownExamples = 3
+
+// examples in the order of their databases' names, which is the order in which they are shown. One is to spare, for
+// suites whose own database bears a name like those here.
+var examples = []example{
+	{
+		database: "clock_workshop",
+		joins:    []string{"repairs"},
+		keys: [][2]string{
+			{"repairs_ticket", "number of the repair"},
+			{"repairs_mender", "surname of the clockmaker who did the work"},
+			{"repairs_received", "day on which the clock was brought in, as YYYY-MM-DD"},
+			{"repairs_price", "what the customer paid, in crowns"},
+		},
+		request: "Whose repairs brought in the most money in total?",
+		slot: []task.Call{
+			made("group_data_by", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender",
+				"aggregation_type", "sum"),
+			made("sort_data", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price", "ascending", false),
+			made("retrieve_data", "first", "data_source", "$ranked$", "key_name", "repairs_mender", "limit", int64(1)),
+		},
+		sel: []task.Call{
+			made("group_data_by_sum", "by_mender", "data_source", "$starting_table$", "key_name", "repairs_mender"),
+			made("sort_data_descending", "ranked", "data_source", "$by_mender$", "key_name", "repairs_price"),
+			made("get_repairs_mender", "first", "data_source", "$ranked$", "limit", int64(1)),
+		},
+	},
+	{
+		database: "glacier_survey",
+		joins:    []string{"glaciers", "stake_readings"},
+		keys: [][2]string{
+			{"glaciers_name", "name of the glacier"},
+			{"glaciers_valley", "valley into which it flows"},
+			{"stake_readings_read_on", "day of the reading, as YYYY-MM-DD"},
+			{"stake_readings_melt_cm", "ice lost since the last reading, in centimetres"},
+		},
+		request: "For every reading of 2019, the heaviest melt first: what are the name and the valley of the glacier?",
+		slot: []task.Call{
+			made("transform_data", "with_year", "data_source", "$starting_table$", "key_name", "stake_readings_read_on",
+				"operation_type", "strftime", "operation_args", map[string]any{"format": "%Y"}),
+			made("filter_data", "that_year", "data_source", "$with_year$", "key_name", "stake_readings_read_on",
+				"condition", "equal_to", "value", "2019"),
+			made("sort_data", "ranked", "data_source", "$that_year$", "key_name", "stake_readings_melt_cm", "ascending", false),
+			made("retrieve_data", "names", "data_source", "$ranked$",
+				"key_name", []any{"glaciers_name", "glaciers_valley"}, "distinct", false, "limit", int64(-1)),
+		},
+		sel: []task.Call{
+			made("transform_data_strftime", "with_year", "data_source", "$starting_table$", "key_name", "stake_readings_read_on",
+				"format", "%Y"),
+			made("select_data_equal_to", "that_year", "data_source", "$with_year$", "key_name", "stake_readings_read_on",
+				"value", "2019"),
+			made("sort_data_descending", "ranked", "data_source", "$that_year$", "key_name", "stake_readings_melt_cm"),
+			made("get_glaciers_name", "names", "data_source", "$ranked$"),
+			made("get_glaciers_valley", "valleys", "data_source", "$ranked$", "beside", "$names$"),
+		},
+	},
+	{
+		database: "lighthouse_register",
+		joins:    []string{"lights", "light_keepers"},
+		keys: [][2]string{
+			{"lights_name", "name of the lighthouse"},
+			{"lights_coast", "coast on which it stands: north, south, east or west"},
+			{"lights_height_m", "height of the tower, in metres"},
+			{"light_keepers_surname", "surname of a keeper of the lighthouse"},
+			{"light_keepers_since", "year in which the keeper began"},
+		},
+		request: "How many keepers who began after 1990 serve on the northern coast?",
+		slot: []task.Call{
+			made("filter_data", "northern", "data_source", "$starting_table$", "key_name", "lights_coast",
+				"condition", "equal_to", "value", "north"),
+			made("filter_data", "recent", "data_source", "$northern$", "key_name", "light_keepers_since",
+				"condition", "greater_than", "value", int64(1990)),
+			made("aggregate_data", "number", "data_source", "$recent$", "key_name", "light_keepers_surname",
+				"aggregation_type", "count"),
+		},
+		sel: []task.Call{
+			made("select_data_equal_to", "northern", "data_source", "$starting_table$", "key_name", "lights_coast", "value",
+				"north"),
+			made("select_data_greater_than", "recent", "data_source", "$northern$", "key_name", "light_keepers_since",
+				"value", int64(1990)),
+			made("aggregate_data_count", "number", "data_source", "$recent$", "key_name", "light_keepers_surname"),
+		},
+	},
+	{
+		database: "seed_vault",
+		joins:    []string{"seed_boxes"},
+		keys: [][2]string{
+			{"seed_boxes_plant", "plant of the seeds in the box"},
+			{"seed_boxes_country", "country that sent the box"},
+			{"seed_boxes_shelf", "shelf on which the box stands"},
+		},
+		request: "From which countries do we keep boxes of rye?",
+		slot: []task.Call{
+			made("filter_data", "rye", "data_source", "$starting_table$", "key_name", "seed_boxes_plant",
+				"condition", "like", "value", "rye"),
+			made("select_unique_values", "countries", "data_source", "$rye$", "key_name", "seed_boxes_country"),
+		},
+		sel: []task.Call{
+			made("select_data_like", "rye", "data_source", "$starting_table$", "key_name", "seed_boxes_plant", "value", "rye"),
+			made("select_unique_values", "countries", "data_source", "$rye$", "key_name", "seed_boxes_country"),
+		},
+	},
+}
+
+// made writes a call of an example: arguments are names and values in turn.
+func made(tool, label string, arguments ...any) task.Call {
+	c := task.Call{Tool: tool, Label: label, Arguments: map[string]any{}}
+	for i := 0; i < len(arguments); i += 2 {
+		c.Arguments[arguments[i].(string)] = arguments[i+1]
+	}
+	return c
+}
+
+// calls gives the calls of an example in a style, nil for a style that has none.
+func (e *example) calls(style string) []task.Call {
+	switch style {
+	case task.StyleSlot:
+		return e.slot
+	case task.StyleSel:
+		return e.sel
+	default:
+		return nil
+	}
+}
+
+// resembles says whether an example could be of the view's own database: the names of the databases are the same, or
+// those of a table.
+func (e *example) resembles(view *task.View) bool {
+	if slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return strings.EqualFold(t.Database, e.database) }) {
+		return true
+	}
+	for i := range view.Starts {
+		for _, table := range view.Starts[i].Joins {
+			if slices.ContainsFunc(e.joins, func(own string) bool { return strings.EqualFold(own, table) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const (
+	promptExamples = `These are worked examples of other databases: their keys, and tools that are named after keys, are ` +
+		`not those of yours.`
+
+	promptExamplesNative = promptExamples + ` Their calls are written as JSON here; make yours through the tool interface.`
+)
+
+// worked writes the worked examples for the view's style, "" for a style that has none. Where tools bear other names
+// than those that the examples call, as obfuscated ones do, the examples would speak of what is not there: then there
+// are none. Calls that are made natively are labelled by their number.
+func worked(view *task.View, native bool) (string, error) {
+	style, used := "", map[string]bool{}
+	for _, t := range view.Tools {
+		used[t.Name] = true
+		if t.Body != nil && t.Body.Engine == task.EngineRelation {
+			style = t.Style
+		}
+	}
+	var b strings.Builder
+	b.WriteString(promptExamples)
+	if native {
+		b.Reset()
+		b.WriteString(promptExamplesNative)
+	}
+	shown, known := 0, false
+	for i := range examples {
+		e := &examples[i]
+		calls := e.calls(style)
+		if len(calls) == 0 || e.resembles(view) || shown == shownExamples {
+			continue
+		}
+		known = known || slices.ContainsFunc(calls, func(c task.Call) bool { return used[c.Tool] })
+		shown++
+		if native {
+			calls = numbered(calls)
+		}
+		if err := e.write(&b, shown, calls); err != nil {
+			return "", err
+		}
+	}
+	if !known {
+		return "", nil
+	}
+	return b.String(), nil
+}
+
+func (e *example) write(b *strings.Builder, number int, calls []task.Call) error {
+	fmt.Fprintf(b, "\n\nExample %d, of the database %q. \"$starting_table$\" is %s. Its keys:", number, e.database,
+		joined(e.joins))
+	for _, k := range e.keys {
+		fmt.Fprintf(b, "\n* `%s` - %s", k[0], k[1])
+	}
+	fmt.Fprintf(b, "\nRequest: %s\nCalls:", e.request)
+	for i := range calls {
+		text, err := task.Marshal(struct {
+			Name      string         `json:"name"`
+			Arguments map[string]any `json:"arguments"`
+			Label     string         `json:"label"`
+		}{calls[i].Tool, calls[i].Arguments, calls[i].Label})
+		if err != nil {
+			return fmt.Errorf("example %s: %w", e.database, err)
+		}
+		opening, closing := ",\n ", ""
+		if i == 0 {
+			opening = "\n["
+		}
+		if i == len(calls)-1 {
+			closing = "]"
+		}
+		b.WriteString(opening + string(text) + closing)
+	}
+	return nil
+}
+
+// numbered gives calls the labels that a protocol gives to calls without one: call_1, call_2, …
+func numbered(calls []task.Call) []task.Call {
+	labels := map[string]string{}
+	out := make([]task.Call, len(calls))
+	for i := range calls {
+		c := task.Call{Tool: calls[i].Tool, Label: "call_" + strconv.Itoa(i+1), Arguments: map[string]any{}}
+		for name, v := range calls[i].Arguments {
+			if text, ok := v.(string); ok {
+				if r, ok := task.ParseReference(text); ok && labels[r.Label] != "" {
+					v = task.Reference{Label: labels[r.Label], Column: r.Column}.String()
+				}
+			}
+			c.Arguments[name] = v
+		}
+		labels[calls[i].Label] = c.Label
+		out[i] = c
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/mention"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// What a model under the protocol feedback is told of an attempt before (Incomplete Conditions, "Impact of Tool
+// Invocation Feedback", table 6). Of an incomplete request both are told, and no is right; of a complete one the error
+// alone, and yes is right: what went wrong can be mended.
+const (
+	// FeedbackError tells of a call that came back with an error: an argument was left out.
+	FeedbackError = "error"
+	// FeedbackInvented tells of a call that seems to have gone through: what the request does not say was made up, and so
+	// was the result.
+	FeedbackInvented = "invented"
+)
+
+// FeedbackScenarios lists what there is to be told.
+func FeedbackScenarios() []string { return []string{FeedbackError, FeedbackInvented} }
+
+// feedback asks for a judgement after an attempt. The call that is told of is a function of the view and of a seed,
+// never of whether the request can be met: it is of the tool that is closest to the request by words, with the values
+// that the request mentions. The prompts are figures 27 and 28 in other words.
+type feedback struct {
+	config Config
+}
+
+func newFeedback(config Config) dialect { return &feedback{config} }
+
+const (
+	promptAttempted = `A user asks for something, and a set of tools is all there is to work with. A call has been made for it ` +
+		`already. Decide whether what is known, with what came back, is enough to give the user a right answer. It is not if ` +
+		`the call rests on anything that nobody said, or does not do what was asked for. There are no other tools, and nobody ` +
+		`can be asked for more.`
+
+	headAttempt = "This is not the first attempt. Before, it was judged that the request can be met, and this call was made:"
+	headCalled  = "This call was made for it:"
+	headCame    = "This came back:"
+
+	askAfterError = `Bear that in mind, and decide anew: can the request be met now, with these tools and with what is known?`
+	askAnswer     = `Can the user be given a right answer now?`
+)
+
+func (f *feedback) open(view *task.View) (model.Request, error) {
+	var request model.Request
+	asked, err := situation(view, f.config.Specs)
+	if err != nil {
+		return request, err
+	}
+	draw := task.Draw(f.config.Draw, "feedback", mention.RequestOf(view))
+	system, head, question := promptFeasible, headAttempt, askAfterError
+	call := failedAttempt
+	if f.config.Scenario == FeedbackInvented {
+		system, head, question, call = promptAttempted, headCalled, askAnswer, inventedAttempt
+	}
+	told := call(view, draw)
+	made, came, err := told.texts()
+	if err != nil {
+		return request, err
+	}
+	request.System = paragraphs(system, promptYesNo, formVerdict)
+	request.Messages = []model.Message{{Role: model.RoleUser, Content: paragraphs(
+		asked, head+"\n"+made, headCame+"\n"+came, question,
+	)}}
+	return request, nil
+}
+
+func (f *feedback) read(reply *model.Reply, _ []string) decision { return judgement(reply) }
+
+func (f *feedback) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
+
+// toldCall is a call that is told of as if it had been made.
+type toldCall struct {
+	tool      string
+	arguments literal.Object
+	result    []literal.Object // of one that seems to have gone through
+	mistake   *task.ToolError
+}
+
+// texts writes the call and what came back, each as a line of JSON in the form in which calls and results are told
+// elsewhere.
+func (a *toldCall) texts() (made, came string, err error) {
+	arguments, err := literal.Append(nil, a.arguments)
+	if err != nil {
+		return "", "", fmt.Errorf("call of %s: %w", a.tool, err)
+	}
+	line, err := task.Marshal(struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{a.tool, arguments})
+	if err != nil {
+		return "", "", fmt.Errorf("call of %s: %w", a.tool, err)
+	}
+	seen := task.Observation{Tool: a.tool, Error: a.mistake}
+	if a.mistake == nil {
+		seen.Content = []byte{'['}
+		for i := range a.result {
+			if i > 0 {
+				seen.Content = append(seen.Content, ',')
+			}
+			if seen.Content, err = literal.Append(seen.Content, a.result[i]); err != nil {
+				return "", "", fmt.Errorf("result of %s: %w", a.tool, err)
+			}
+		}
+		seen.Content = append(seen.Content, ']')
+	}
+	came, err = render(&seen)
+	return string(line), came, err
+}
+
+// aimed chooses the tool that is closest to the request by words, in doubt the first, and fills what it requires: the
+// square of how many content words they share over how many the tool has. Without any tool it is nil.
+func aimed(view *task.View) (tool *task.Tool, filled literal.Object, missing []string) {
+	m := mention.Of(view)
+	most := -1.0
+	for _, t := range view.Tools {
+		shared, all := float64(m.Shared(t)), len(task.ContentWords(t.Name+" "+t.Description))
+		if score := shared * shared / float64(max(1, all)); score > most {
+			tool, most = t, score
+		}
+	}
+	if tool == nil {
+		return nil, nil, nil
+	}
+	filled, missing = m.Fill(tool, view.Starts)
+	return tool, filled, missing
+}
+
+// toolForAll is what is called where there is no tool at all.
+const toolForAll = "search"
+
+// failedAttempt is a call that leaves out what the request has no value for; where it has one for everything, an
+// argument that is drawn; where nothing is required, it gives an argument that the tool does not have.
+func failedAttempt(view *task.View, draw *rand.Rand) toldCall {
+	tool, filled, missing := aimed(view)
+	switch {
+	case tool == nil:
+		return toldCall{tool: toolForAll, arguments: literal.Object{}, mistake: &task.ToolError{
+			Code: task.CodeUnknownTool, Message: "There is no tool `" + toolForAll + "`.",
+		}}
+	case len(missing) == 0 && len(filled) == 0:
+		return toldCall{tool: tool.Name, arguments: literal.Object{{Name: "filter", Value: "all"}}, mistake: &task.ToolError{
+			Code: task.CodeUnknownArgument, Message: "Unknown argument `filter`. " + acceptedBy(tool),
+		}}
+	case len(missing) == 0:
+		at := draw.IntN(len(filled))
+		missing = []string{filled[at].Name}
+		filled = slices.Delete(slices.Clone(filled), at, at+1)
+	}
+	noun := "argument"
+	if len(missing) > 1 {
+		noun += "s"
+	}
+	return toldCall{tool: tool.Name, arguments: filled, mistake: &task.ToolError{
+		Code: task.CodeMissingArgument, Message: "Missing " + noun + " " + ticked(missing) + ". " + acceptedBy(tool),
+	}}
+}
+
+// acceptedBy says which arguments a tool takes, as tools say it.
+func acceptedBy(t *task.Tool) string {
+	if t.Parameters == nil || len(t.Parameters.Properties) == 0 {
+		return "This tool takes no arguments."
+	}
+	var names []string
+	for _, p := range t.Parameters.Properties {
+		names = append(names, p.Name)
+	}
+	return "This tool accepts " + ticked(names) + "."
+}
+
+func ticked(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+// inventedAttempt is a call in which what the request has no value for is made up, and that came back with rows that
+// are made up too.
+func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
+	said := mention.RequestOf(view)
+	tool, filled, missing := aimed(view)
+	if tool == nil {
+		return toldCall{tool: toolForAll, arguments: literal.Object{}, result: []literal.Object{{{Name: "result", Value: invented(nil, said, draw)}}}}
+	}
+	a := toldCall{tool: tool.Name, arguments: slices.Clone(filled)}
+	for _, name := range missing {
+		a.arguments = append(a.arguments, literal.Member{Name: name, Value: invented(tool.Parameters.Property(name), said, draw)})
+	}
+	var fields []task.Property
+	if tool.Returns != nil && tool.Returns.Items != nil {
+		fields = tool.Returns.Items.Properties
+	}
+	if len(fields) == 0 {
+		fields = []task.Property{{Name: "result"}}
+	}
+	for range 1 + draw.IntN(2) {
+		var row literal.Object
+		for _, f := range fields {
+			row = append(row, literal.Member{Name: f.Name, Value: invented(f.Schema, said, draw)})
+		}
+		a.result = append(a.result, row)
+	}
+	return a
+}
+
+// inventedNames are texts that no request is likely to say.
+var inventedNames = []string{
+	"Marlowe", "Teskin", "Orvanne", "Halbrook", "Quillan", "Sombra Bay", "Verity Lund", "Old Pemberton", "Castor",
+	"Ilmari Dahl",
+}
+
+// invented draws a value of a type that the request does not say.
+func invented(s *task.Schema, said string, draw *rand.Rand) any {
+	switch {
+	case s != nil && len(s.Enum) > 0:
+		return s.Enum[draw.IntN(len(s.Enum))]
+	case s != nil && mention.Takes(s, "array"):
+		return []any{invented(s.Items, said, draw)}
+	case s != nil && mention.Takes(s, "boolean"):
+		return draw.IntN(2) == 0
+	case s != nil && (mention.Takes(s, "integer") || mention.Takes(s, "number")):
+		for n := int64(2 + draw.IntN(90)); ; n++ {
+			if !task.HasPhrase(said, fmt.Sprint(n)) {
+				return n
+			}
+		}
+	}
+	at := draw.IntN(len(inventedNames))
+	for i := range inventedNames {
+		if name := inventedNames[(at+i)%len(inventedNames)]; !task.HasPhrase(said, name) {
+			return name
+		}
+	}
+	return inventedNames[at]
+}

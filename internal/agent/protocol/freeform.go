@@ -1,0 +1,70 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool
+// call shows that it thinks so (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29).
+// Calls that were begun and cannot be read are calls too: what counts is the decision to make one. Nothing is called.
+type freeForm struct {
+	config Config
+	reader *reply.Reader
+}
+
+func newFreeForm(config Config) dialect { return &freeForm{config: config} }
+
+const (
+	promptFreeForm = `You are an assistant, and reply to what the user says. You may use the tools below to do what you are asked.`
+
+	promptFreeFormCall = `To call tools, reply with a JSON list of calls and nothing else; otherwise reply to the user in words. A call ` +
+		`has this form (the tool in it is invented):
+[{"name": "some_tool", "arguments": {"city": "Bergen"}}]`
+)
+
+// attemptReasons are those of pieces that were to be calls.
+var attemptReasons = []string{
+	reply.ReasonTruncated, reply.ReasonNotJSON, reply.ReasonNotACall, reply.ReasonBadArguments, reply.ReasonExpression, reply.ReasonPositional, reply.ReasonTag,
+}
+
+func (f *freeForm) open(view *task.View) (model.Request, error) {
+	f.reader = reply.NewReader(view.Tools)
+	listing, err := f.config.Specs.listing(view.Tools)
+	if err != nil {
+		return model.Request{}, err
+	}
+	results, references := promptOf(view)
+	system := paragraphs(promptFreeForm, results, references, promptFreeFormCall, headTools+"\n"+listing)
+	var request model.Request
+	request.System, request.Messages = conversationOf(view, system)
+	return request, nil
+}
+
+func (f *freeForm) read(response *model.Reply, labels []string) decision {
+	r := f.reader.Read(&response.Message, labels)
+	d := decision{thought: r.Thought, unparsed: r.Unparsed}
+	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
+		return slices.Contains(attemptReasons, u.Reason)
+	})
+	switch {
+	case called:
+		var tools []string
+		for i := range r.Calls {
+			tools = append(tools, r.Calls[i].Tool)
+		}
+		d.actions = []task.Action{task.Judge(true, strings.Join(tools, ", "))}
+	case r.Prose != "" && response.Finish == model.FinishLength:
+		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
+	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code that calls no tool is none
+		d.actions = []task.Action{task.Judge(false, r.Prose)}
+	}
+	d.silent = len(d.actions) == 0
+	return d
+}
+
+func (f *freeForm) observe([]task.Observation) ([]model.Message, error) { return nil, nil }

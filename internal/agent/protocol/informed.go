@@ -1,0 +1,497 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls, what
+// came back, and its thoughts in brief. Its final word is kept back, so that the retry cannot know which answer to
+// avoid:
+//
+//   - the answer or decline is not shown, nor is the thought of the turn that gave it;
+//   - a sentence of an earlier thought that holds the whole of an answer's cell, or the label that the answer refers to,
+//     is left out;
+//   - a word or number of the answer that stood neither in the request nor in an observation is blotted out of arguments
+//     and labels, and a sentence that holds one is left out.
+//
+// A number is the same however its digits are grouped. What environments decide in secret is no part of an account.
+
+// Bounds of an account, in bytes.
+const (
+	accountBytes     = 8000
+	accountThought   = 300
+	accountArguments = 500
+	accountContent   = 700
+)
+
+const (
+	accountHead = `An earlier attempt at this request was judged wrong. Here is what it did. Its final word is not shown, ` +
+		`what said it is left out, and ` + blot + ` stands where a part of it stood. Its labels stand for nothing now.`
+	accountNoCall = "It made no call."
+	accountTail   = "Find out what went wrong there, and do the task again from the beginning."
+	blot          = "[hidden]"
+)
+
+// accountEnds says how an attempt ended. Whether the final word was an answer or a decline is kept back too.
+var accountEnds = map[string]string{
+	transcript.EndAnswered: "Then it gave its final word, which is not shown.",
+	transcript.EndDeclined: "Then it gave its final word, which is not shown.",
+	transcript.EndJudged:   "Then it gave its final word, which is not shown.",
+	transcript.EndCalled:   "Nothing could be run, so these calls were all that it did.",
+	transcript.EndSilent:   "Then it stopped without a final word.",
+	transcript.EndBudget:   "Then its budget was spent, before it had given a final word.",
+	transcript.EndCrashed:  "Then it broke off, before it had given a final word.",
+}
+
+// account tells of a failed attempt, for whoever is shown the view.
+func account(view *task.View, failed *transcript.Transcript) string {
+	s := newSecret(view, failed)
+	var turns []string
+	said := ""
+	called := false
+	turn := 0
+	flush := func() {
+		if turn > 0 && said != "" {
+			turns = append(turns, fmt.Sprintf("Turn %d\n%s", turn, strings.TrimSuffix(said, "\n")))
+		}
+		said = ""
+	}
+	for i := range failed.Events {
+		switch e := &failed.Events[i]; e.Kind {
+		case transcript.EventTurn:
+			flush()
+			turn = e.Turn
+			if e.Decision == nil || turn == s.last {
+				continue
+			}
+			if thought := s.thought(e.Decision.Thought); thought != "" {
+				said += "Thought: " + clip(thought, accountThought) + "\n"
+			}
+		case transcript.EventCall:
+			called = true
+			said += s.call(e)
+		}
+	}
+	flush()
+	if !called {
+		turns = append(turns, accountNoCall)
+	}
+	parts := append([]string{accountHead}, shortened(turns, accountBytes)...)
+	if end := failed.End(); end != nil && accountEnds[end.End] != "" {
+		parts = append(parts, accountEnds[end.End])
+	}
+	return paragraphs(append(parts, accountTail)...)
+}
+
+// shortened leaves out turns from the middle on until the others fit, the first and the last one last of all.
+func shortened(turns []string, most int) []string {
+	size := 0
+	for _, t := range turns {
+		size += len(t)
+	}
+	from, to := len(turns)/2, len(turns)/2 // left out: [from, to)
+	for size > most && to-from < len(turns) {
+		if before, after := from, len(turns)-to; after >= before {
+			size -= len(turns[to])
+			to++
+		} else {
+			from--
+			size -= len(turns[from])
+		}
+	}
+	if from == to {
+		return turns
+	}
+	left := fmt.Sprintf("(%d turns are left out here.)", to-from)
+	if to-from == 1 {
+		left = "(One turn is left out here.)"
+	}
+	return append(append(append([]string(nil), turns[:from]...), left), turns[to:]...)
+}
+
+// clip cuts a text that is longer than most bytes.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + " … (cut)"
+}
+
+// secret is the final word of an attempt, and what of it nobody had been shown.
+type secret struct {
+	last   int        // the turn of the final word; 0 where there was none
+	cells  [][]string // the words of each cell of the answer
+	label  []string   // the words of the label that the answer refers to, if it does
+	known  wordSet    // words of the request and of observations
+	hidden wordSet    // words of the answer that are not known, in all their forms
+	rows   []string   // the pieces of hidden numbers that have several, by [row]
+	tools  map[string]bool
+}
+
+// word is a run of letters and digits, or a number with the marks in it.
+var word = regexp.MustCompile(`\pN+(?:[` + numberMarks + `]\pN+)*|[\pL\pM\pN]+`)
+
+// numberMarks stand inside numbers, before decimals or between groups of digits.
+const numberMarks = ".,'_’\u00a0\u2009\u202f"
+
+// wordsOf splits a text.
+func wordsOf(text string) []string { return word.FindAllString(text, -1) }
+
+// dropRunes drops some characters.
+func dropRunes(text, characters string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(characters, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// wordForms gives the forms that stand for a word itself: without case, and of a number its value, digits grouped by
+// commas.
+func wordForms(w string) []string {
+	w = strings.ToLower(w)
+	if f, err := strconv.ParseFloat(dropRunes(w, strings.ReplaceAll(numberMarks, ".", "")), 64); err == nil {
+		return []string{w, "number " + strconv.FormatFloat(f, 'g', -1, 64)}
+	}
+	return []string{w}
+}
+
+// numberForms gives further forms that a number may have been given: its digits alone, and its value where commas stand
+// before decimals.
+func numberForms(w string) []string {
+	if !strings.ContainsAny(w, numberMarks) {
+		return nil
+	}
+	list := []string{dropRunes(w, numberMarks)}
+	decimal := strings.ReplaceAll(dropRunes(w, strings.ReplaceAll(numberMarks, ",", "")), ",", ".")
+	if f, err := strconv.ParseFloat(decimal, 64); err == nil {
+		list = append(list, "number "+strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return list
+}
+
+// numberPieces gives the parts of a number between its marks: 1,2,3 may be a list.
+func numberPieces(w string) []string {
+	if !strings.ContainsAny(w, numberMarks) {
+		return nil
+	}
+	return strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(numberMarks, r) })
+}
+
+// wordSet holds forms of words.
+type wordSet map[string]bool
+
+func (s wordSet) add(forms ...string) {
+	for _, f := range forms {
+		s[f] = true
+	}
+}
+
+// learn adds the words of a text that was shown, with the pieces of numbers that may be lists.
+func (s wordSet) learn(text string) {
+	for _, w := range wordsOf(text) {
+		s.add(wordForms(w)...)
+		s.add(numberPieces(w)...)
+	}
+}
+
+func (s wordSet) hasAny(forms []string) bool {
+	return slices.ContainsFunc(forms, func(f string) bool { return s[f] })
+}
+
+func newSecret(view *task.View, failed *transcript.Transcript) *secret {
+	s := &secret{known: wordSet{}, hidden: wordSet{}, tools: map[string]bool{}}
+	for _, m := range view.Messages {
+		s.known.learn(m.Content)
+	}
+	s.known.learn(view.Evidence)
+	s.known.learn(view.Hint)
+	for _, t := range view.Tools {
+		s.tools[t.Name] = true
+		s.known.learn(t.Name)
+		if t.Parameters != nil {
+			for i := range t.Parameters.Properties {
+				s.known.learn(t.Parameters.Properties[i].Name)
+			}
+		}
+	}
+	for i := range view.Starts {
+		s.known.learn(view.Starts[i].Label)
+		for _, k := range view.Starts[i].Keys {
+			s.known.learn(k.Name)
+		}
+	}
+	for i := range failed.Events {
+		switch e := &failed.Events[i]; e.Kind {
+		case transcript.EventCall:
+			s.known.learn(unescaped(e.Content))
+			s.known.learn(e.Note)
+			if e.Error != nil {
+				s.known.learn(e.Error.Code + " " + e.Error.Message)
+			}
+		case transcript.EventAnswer:
+			s.last = e.Turn
+			s.learn(e)
+		case transcript.EventDecline, transcript.EventJudge:
+			s.last = e.Turn
+		}
+	}
+	for _, cell := range s.cells {
+		for _, w := range cell {
+			if !s.known.hasAny(wordForms(w)) {
+				s.hidden.add(wordForms(w)...)
+				s.hidden.add(numberForms(w)...)
+				if p := numberPieces(w); p != nil {
+					s.rows = append(s.rows, row(p))
+				}
+			}
+		}
+	}
+	return s
+}
+
+// learn takes the cells of an answer.
+func (s *secret) learn(e *transcript.Event) {
+	add := func(text string) {
+		if cell := wordsOf(text); len(cell) > 0 {
+			s.cells = append(s.cells, cell)
+		}
+	}
+	v, err := task.DecodeValue(e.Answer)
+	text, _ := v.(string)
+	switch r, refers := task.ParseReference(text); {
+	case err != nil:
+		add(string(e.Answer))
+	case refers:
+		s.label = wordsOf(r.Label)
+	default:
+		eachScalar(v, add)
+	}
+	for _, row := range e.Result {
+		for _, v := range row {
+			eachScalar(v, add)
+		}
+	}
+}
+
+// eachScalar visits the texts of the scalars in a decoded JSON value or a SQLite value. The keys of objects are not
+// among them.
+func eachScalar(v any, visit func(string)) {
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, element := range v {
+			eachScalar(element, visit)
+		}
+	case map[string]any:
+		for _, element := range v {
+			eachScalar(element, visit)
+		}
+	case string:
+		visit(v)
+	case task.Blob:
+		visit(fmt.Sprintf("%x", []byte(v)))
+	case float64:
+		visit(strconv.FormatFloat(v, 'f', -1, 64))
+	default:
+		visit(fmt.Sprint(v))
+	}
+}
+
+// unescaped gives JSON with the texts in it as they are, so that an escape does not run into a word.
+func unescaped(raw json.RawMessage) string {
+	v, err := task.DecodeValue(raw)
+	if len(raw) == 0 || err != nil {
+		return string(raw)
+	}
+	var b strings.Builder
+	collect(v, &b)
+	return b.String()
+}
+
+func collect(v any, b *strings.Builder) {
+	if object, ok := v.(map[string]any); ok {
+		for key, element := range object {
+			b.WriteString(" " + key + " ")
+			collect(element, b)
+		}
+		return
+	}
+	if list, ok := v.([]any); ok {
+		for _, element := range list {
+			collect(element, b)
+		}
+		return
+	}
+	eachScalar(v, func(text string) { b.WriteString(" " + text + " ") })
+}
+
+// hides says whether a word, in any form that it may have, is one of those that nobody had been shown.
+func (s *secret) hides(w string) bool {
+	if s.hidden.hasAny(wordForms(w)) {
+		return true
+	}
+	if s.known[strings.ToLower(w)] {
+		return false
+	}
+	p := numberPieces(w)
+	inside := func(hidden string) bool { return strings.Contains(row(p), hidden) }
+	return s.hidden.hasAny(numberForms(w)) || s.hidden.hasAny(p) || len(p) > 0 && slices.ContainsFunc(s.rows, inside)
+}
+
+// row writes the pieces of a number so that a row of them within another is a text within another.
+func row(pieces []string) string { return "|" + strings.Join(pieces, "|") + "|" }
+
+// blotted puts the blot in place of hidden words.
+func (s *secret) blotted(text string) string {
+	return word.ReplaceAllStringFunc(text, func(w string) string {
+		if s.hides(w) {
+			return blot
+		}
+		return w
+	})
+}
+
+// sentenceEnd parts sentences. A full stop inside a number is none.
+var sentenceEnd = regexp.MustCompile(`[.!?;:]+[\s"')\]]|[\r\n]+`)
+
+// thought gives the sentences that say nothing of the answer, as one line.
+func (s *secret) thought(text string) string {
+	var kept []string
+	for len(text) > 0 {
+		end := len(text)
+		if m := sentenceEnd.FindStringIndex(text); m != nil {
+			end = m[1]
+		}
+		if sentence := strings.Join(strings.Fields(text[:end]), " "); sentence != "" && !s.told(sentence) {
+			kept = append(kept, sentence)
+		}
+		text = text[end:]
+	}
+	return strings.Join(kept, " ")
+}
+
+// told says whether a sentence holds a hidden word, or the words of a whole cell or of the label in a row.
+func (s *secret) told(sentence string) bool {
+	said := wordsOf(sentence)
+	for _, w := range said {
+		if s.hides(w) {
+			return true
+		}
+	}
+	sets := make([]wordSet, len(said))
+	for i, w := range said {
+		sets[i] = wordSet{}
+		sets[i].learn(w)
+		sets[i].add(numberForms(w)...)
+	}
+	return inARow(sets, s.label) || slices.ContainsFunc(s.cells, func(cell []string) bool { return inARow(sets, cell) })
+}
+
+// inARow says whether words stand one after the other among those of a sentence. No words stand nowhere.
+func inARow(sentence []wordSet, row []string) bool {
+place:
+	for at := 0; len(row) > 0 && at+len(row) <= len(sentence); at++ {
+		for i, w := range row {
+			if !sentence[at+i].hasAny(wordForms(w)) && !sentence[at+i].hasAny(numberForms(w)) {
+				continue place
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// ownLabel is a label that the environment gave.
+var ownLabel = regexp.MustCompile(`^call_[0-9]+$`)
+
+// call tells of a call and what came back.
+func (s *secret) call(e *transcript.Event) string {
+	label, tool := e.Label, e.Tool
+	if !ownLabel.MatchString(label) {
+		label = s.blotted(label)
+	}
+	if !s.tools[tool] {
+		tool = s.blotted(tool)
+	}
+	text := fmt.Sprintf("%s = %s %s\n", label, tool, clip(s.arguments(e.Arguments), accountArguments))
+	switch {
+	case e.Error != nil:
+		text += "-> error " + clip(e.Error.Error(), accountContent) + "\n"
+	case len(e.Content) > 0:
+		text += "-> " + clip(string(e.Content), accountContent) + "\n"
+	}
+	if e.Note != "" {
+		text += "-> note: " + clip(e.Note, accountContent) + "\n"
+	}
+	return text
+}
+
+// arguments writes the arguments of a call, hidden words blotted out. References keep their labels.
+func (s *secret) arguments(raw json.RawMessage) string {
+	v, err := task.DecodeValue(raw)
+	if err != nil {
+		return s.blotted(string(bytes.ToValidUTF8(raw, nil)))
+	}
+	text, err := literal.Append(nil, s.cover(v))
+	if err != nil {
+		return blot // what was decoded can be written
+	}
+	return string(text)
+}
+
+// cover copies a decoded JSON value, hidden words blotted out.
+func (s *secret) cover(v any) any {
+	switch v := v.(type) {
+	case string:
+		if r, ok := task.ParseReference(v); ok && ownLabel.MatchString(r.Label) {
+			r.Column = s.blotted(r.Column)
+			return r.String()
+		}
+		return s.blotted(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = s.cover(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			covered := s.blotted(key)
+			for k := 2; ; k++ {
+				if _, taken := object[covered]; !taken {
+					break
+				}
+				covered = fmt.Sprintf("%s (%d)", s.blotted(key), k)
+			}
+			object[covered] = s.cover(v[key])
+		}
+		return object
+	case nil:
+		return nil
+	default:
+		hidden := false
+		eachScalar(v, func(text string) { hidden = hidden || s.blotted(text) != text })
+		if hidden {
+			return blot
+		}
+		return v
+	}
+}

@@ -1,0 +1,368 @@
+// Package protocol has the protocols under which a chat model acts, and the one under which a person does. A protocol
+// is one file and one row of a table: its prompt, how a reply is read, and how observations are told. The package must
+// never know which conditions or faults it meets, how tools are run, or what is right: a protocol sees only the view.
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unique"
+
+	"github.com/seatrial/seatrial/internal/agent/action"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ProtocolConfig says how a model is spoken to. Zero values are usable but for Client.
+type Config struct {
+	Client      model.Client
+	Model       string   // as the provider names it; "" leaves the client's own
+	Temperature *float64 // nil leaves the provider's default
+	MaxTokens   int      // of one reply; 0 leaves the provider's default
+	Seed        *int64   // sampling seed; nil sends none
+	Loops       int      // replies in an episode; 0 means the protocol's default, see [Protocols]; one-shot always has one
+	Open        bool     // tools have to be found: the default is that for open worlds
+	native      bool     // specifications go through the provider's tool interface
+	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
+	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that failed
+	// attempt, its final word kept back. The grader's verdict on it is thereby used. nil for a first try.
+	Failed *transcript.Transcript
+	// Examples stand before the question of protocols that take examples; others pass them over.
+	Examples []Example
+	// Scenario is what the protocol feedback tells of an attempt before; "" is [FeedbackError].
+	Scenario string
+	Draw     uint64 // the seed of what that protocol makes up
+	// Python runs the code of the protocol codeact, which cannot be had without; Limits bound it.
+	Python       python.Engine
+	PythonLimits python.Limits
+}
+
+// ProtocolInfo describes a protocol to a person.
+type Info struct {
+	Name        string
+	Description string // one line
+	Loops       int    // replies in an episode, by default
+	OpenLoops   int    // the same where tools have to be found; 0 where it is Loops
+	Judges      bool   // the reply is a judgement whether the request can be met, and ends the episode
+	Examples    bool   // it can be shown examples: see [ProtocolConfig]
+	Code        bool   // replies hold Python, for which the protocol needs an interpreter
+	Scenarios   bool   // it tells of an attempt before, in the scenarios of [FeedbackScenarios]
+}
+
+// Protocols that are spoken of outside this package.
+const (
+	// OneShot is direct invocation (NL2API §4.1): one reply with all calls, the specifications in the prompt.
+	OneShot = "one-shot"
+	// OneShotNative is the same through the provider's tool interface.
+	OneShotNative = "one-shot-native"
+	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
+	// [task.EngineText], whose description tells of the schema.
+	SQL = "sql"
+	// CodeAct is the loop of blocks of Python (Hell or High Water §3.3).
+	CodeAct = "codeact"
+	// Judging protocols (Incomplete Conditions): one reply, which says whether the request can be met at all.
+	Feasible        = "feasible"
+	FeasibleThought = "feasible-cot"
+	FeasibleVerify  = "feasible-verify"
+	FreeForm        = "free-form"
+	Feedback        = "feedback"
+	Explain         = "explain"
+)
+
+// openLoops is the default number of replies where tools have to be found: about what certificates may take there for a
+// plan of one call and a backup plan of two.
+const openLoops = 30
+
+// protocols is the table of all protocols, in the order in which they are listed.
+var protocols = []struct {
+	Info
+	make func(Config) dialect
+}{
+	{Info{Name: OneShot, Loops: 1,
+		Description: "one reply with all calls, run in order; the last result is the answer"}, newOneShot},
+	{Info{Name: OneShotNative, Loops: 1,
+		Description: "the same through native tool calling, all calls side by side"}, newOneShotNative},
+	{Info{Name: SQL, Loops: 1,
+		Description: "one reply with one SQL query in place of calls; its rows are the answer"}, newSQL},
+	{Info{Name: "tools", Loops: 10, OpenLoops: openLoops,
+		Description: "native tool calling in a loop; calls may be parallel, acts are tools"}, newNativeLoop},
+	{Info{Name: "react", Loops: 10, OpenLoops: openLoops,
+		Description: "Thought, Action, Action Input and Observation in text, one action a reply"}, newReact},
+	{Info{Name: CodeAct, Loops: 15, OpenLoops: openLoops, Code: true,
+		Description: "thoughts and blocks of Python in a session that keeps its variables; tools are functions"}, newCodeAct},
+	{Info{Name: Feasible, Loops: 1, Judges: true, Examples: true,
+		Description: "yes or no: can the request be met at all? Nothing is called"}, newFeasible},
+	{Info{Name: FeasibleThought, Loops: 1, Judges: true, Examples: true,
+		Description: "the same after brief reasoning"}, newFeasibleThought},
+	{Info{Name: FeasibleVerify, Loops: 1, Judges: true, Examples: true,
+		Description: "the same after the five steps of Structured Verification"}, newFeasibleVerify},
+	{Info{Name: FreeForm, Loops: 1, Judges: true,
+		Description: "a free reply to the user: one with a tool call means yes, one without means no"}, newFreeForm},
+	{Info{Name: Feedback, Loops: 1, Judges: true, Scenarios: true,
+		Description: "yes or no after an attempt that came back with an error, or with a made-up result"}, newFeedback},
+	{Info{Name: Explain, Loops: 1, Judges: true,
+		Description: "yes or no, and why; explanations of a right no are assessed"}, newExplain},
+}
+
+// Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
+// appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops
+// have as many.
+func List() []Info {
+	list := make([]Info, len(protocols))
+	for i := range protocols {
+		list[i] = protocols[i].Info
+	}
+	return list
+}
+
+// dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are
+// told.
+type dialect interface {
+	open(view *task.View) (model.Request, error)
+	read(reply *model.Reply, labels []string) decision
+	// observe gives the messages that tell what came of the last decision.
+	observe(seen []task.Observation) ([]model.Message, error)
+}
+
+// grower is a dialect that can read calls of tools that have come into view in the course of a conversation.
+type toolsChanger interface{ grow(view *task.View) }
+
+// offerer is a dialect that offers such tools in the request itself.
+type offerer interface {
+	offer(view *task.View, request *model.Request) error
+}
+
+// decision is a reply, read.
+type decision struct {
+	actions  []task.Action
+	thought  string
+	unparsed []task.Unparse
+	block    *reply.Code     // the code of a reply; nil for none
+	history  []model.Message // what the conversation keeps of the reply; none for a silent one
+	silent   bool            // the reply has neither text nor calls
+}
+
+// Conversation is a model under a protocol, for one episode.
+type Conversation struct {
+	config  Config
+	dialect dialect
+	loops   int
+	once    bool // a protocol of one reply
+
+	request model.Request
+	system  unique.Handle[string] // shares the prompt, specifications and all, with the other episodes of a toolkit
+	labels  []string              // of the starting tables and of the results so far
+	replies int
+	silent  int // consecutive silent replies
+	shown   int // tools in view
+	opened  bool
+	over    bool
+
+	script *reply.Code // that is running; nil for none
+}
+
+// maxSilent is the number of consecutive silent replies at which an episode ends.
+const maxSilent = 2
+
+// NewProtocol makes a model under the protocol of that name, for one episode. An unknown name is an error of exit
+// code 2 that names the nearest known one.
+func New(name string, config Config) (*Conversation, error) {
+	if config.Client == nil {
+		return nil, errors.New("protocol " + name + ": no model client")
+	}
+	if config.Specs == nil {
+		config.Specs = new(Specs)
+	}
+	known := make([]string, len(protocols))
+	for i := range protocols {
+		known[i] = protocols[i].Name
+		if known[i] != name {
+			continue
+		}
+		if config.Failed != nil && protocols[i].Judges {
+			return nil, errors.New("protocol " + name + ": to be told that a judgement was wrong is to be told the right one")
+		}
+		if protocols[i].Code && config.Python == nil {
+			return nil, errors.New("protocol " + name + ": no interpreter")
+		}
+		if config.Scenario != "" && !slices.Contains(FeedbackScenarios(), config.Scenario) {
+			return nil, diag.Unknown("scenario of an attempt before", config.Scenario, FeedbackScenarios())
+		}
+		if config.Loops <= 0 || protocols[i].Loops == 1 {
+			config.Loops = protocols[i].Loops
+			if config.Open && protocols[i].OpenLoops > 0 {
+				config.Loops = protocols[i].OpenLoops
+			}
+		}
+		return &Conversation{
+			config: config, dialect: protocols[i].make(config), loops: config.Loops, once: protocols[i].Loops == 1,
+		}, nil
+	}
+	return nil, diag.Unknown("protocol", name, known)
+}
+
+// Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of
+// turns, so that running out is recorded as such; beyond it the conversation stops by itself. It is 0 for a protocol of
+// one reply, which has none to run out of.
+func (c *Conversation) Turns() int {
+	if c.once {
+		return 0
+	}
+	return c.loops
+}
+
+// Next asks the model for its next turn. Its errors are the client's.
+func (c *Conversation) Next(
+	ctx context.Context, view *task.View, seen []task.Observation,
+) (task.Turn, error) {
+	if c.over {
+		return action.Stop("the conversation is over"), nil
+	}
+	if c.script != nil {
+		return c.goOn(ctx, seen)
+	}
+	if err := c.advance(view, seen); err != nil {
+		return task.Turn{}, err
+	}
+	if c.once && c.replies > 0 {
+		c.over = true
+		return conclude(seen), nil
+	}
+	if c.replies >= c.loops {
+		c.over = true
+		return action.Stop(fmt.Sprintf("all %d replies are spent", c.loops)), nil
+	}
+	reply, err := c.config.Client.Complete(ctx, c.request)
+	if err != nil {
+		return task.Turn{}, fmt.Errorf("reply %d: %w", c.replies+1, err)
+	}
+	c.replies++
+	d := c.dialect.read(reply, c.labels)
+	c.request.Messages = append(c.request.Messages, d.history...)
+	turn := task.Turn{
+		Actions:  d.actions,
+		Thought:  strings.TrimSpace(strings.TrimSpace(reply.Reasoning) + "\n" + d.thought),
+		Reply:    reply.Message.Content,
+		Unparsed: d.unparsed,
+		Usage:    reply.Usage,
+		Model:    reply.Model,
+	}
+	c.silent++
+	if !d.silent {
+		c.silent = 0
+	}
+	if d.block != nil {
+		return c.run(ctx, d.block, turn)
+	}
+	turn.Stop = len(turn.Actions) == 0 && (c.once || c.silent >= maxSilent)
+	c.over = turn.Stop
+	return turn, nil
+}
+
+// run begins a block of code, and gives the turn as far as the code gets without the environment.
+func (c *Conversation) run(ctx context.Context, b *reply.Code, turn task.Turn) (task.Turn, error) {
+	d := c.dialect.(*codeAct)
+	c.script = b
+	if err := d.coder.Start(ctx, b.Text); err != nil {
+		return task.Turn{}, err
+	}
+	return c.await(ctx, turn)
+}
+
+// goOn tells the code what came of its call, and gives what it does next. The turn goes on.
+func (c *Conversation) goOn(ctx context.Context, seen []task.Observation) (task.Turn, error) {
+	for i := range seen {
+		c.dialect.(*codeAct).coder.Resume(&seen[i])
+	}
+	return c.await(ctx, task.Turn{})
+}
+
+// await lets the code run until it calls a function or has ended. Code that leaves a solution is followed by handing it
+// in.
+func (c *Conversation) await(ctx context.Context, turn task.Turn) (task.Turn, error) {
+	d := c.dialect.(*codeAct)
+	turn, err := d.coder.Await(ctx, c.script.Solution, turn)
+	if err == nil && !turn.Open {
+		c.script = nil
+		c.request.Messages = append(c.request.Messages, d.observed(turn.Block))
+	}
+	return turn, err
+}
+
+// Close ends the code that may still run. It is called when the episode has ended.
+func (c *Conversation) Close() error {
+	if d, ok := c.dialect.(*codeAct); ok && d.coder != nil {
+		return d.coder.Close()
+	}
+	return nil
+}
+
+// advance opens the conversation, or tells the model what came of its last turn.
+func (c *Conversation) advance(view *task.View, seen []task.Observation) error {
+	if !c.opened {
+		c.opened = true
+		c.shown = len(view.Tools)
+		for i := range view.Starts {
+			c.labels = append(c.labels, view.Starts[i].Label)
+		}
+		request, err := c.dialect.open(view)
+		request.Model, request.Temperature = c.config.Model, c.config.Temperature
+		request.MaxTokens, request.Seed = c.config.MaxTokens, c.config.Seed
+		c.system = unique.Make(request.System)
+		request.System = c.system.Value()
+		c.request = request
+		if c.config.Failed != nil && err == nil {
+			tell(&c.request, account(view, c.config.Failed))
+		}
+		return err
+	}
+	for i := range seen {
+		if label := seen[i].Label; label != "" && seen[i].Error == nil {
+			c.labels = append(c.labels, label)
+		}
+	}
+	messages, err := c.dialect.observe(seen)
+	c.request.Messages = append(c.request.Messages, messages...)
+	if err != nil || len(view.Tools) == c.shown {
+		return err
+	}
+	c.shown = len(view.Tools)
+	if g, grows := c.dialect.(toolsChanger); grows {
+		g.grow(view)
+	}
+	if o, offers := c.dialect.(offerer); offers {
+		return o.offer(view, &c.request)
+	}
+	return nil
+}
+
+// tell adds a paragraph to the last user message.
+func tell(request *model.Request, text string) {
+	for i := len(request.Messages) - 1; i >= 0; i-- {
+		if m := &request.Messages[i]; m.Role == model.RoleUser {
+			m.Content = paragraphs(m.Content, text)
+			return
+		}
+	}
+	request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Content: text})
+}
+
+// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call
+// failed there is none.
+func conclude(seen []task.Observation) task.Turn {
+	if len(seen) == 0 {
+		return action.Stop("nothing was called")
+	}
+	last := &seen[len(seen)-1]
+	if last.Error != nil || last.Label == "" {
+		return action.Stop("the last call has no result")
+	}
+	return task.Turn{Actions: []task.Action{action.AnswerReference(last.Label)}}
+}

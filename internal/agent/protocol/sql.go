@@ -1,0 +1,71 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// sqlBaseline asks for one SQL query in place of calls, the baseline of NL2API §4.2. The query goes to the view's one
+// tool that runs SQL; what it returns is the answer.
+type sqlBaseline struct {
+	reader reply.SQLReader
+}
+
+func newSQL(Config) dialect { return &sqlBaseline{} }
+
+const (
+	promptSQL = `You answer a request by writing one SQL query for SQLite. You get a single reply. The query is run for ` +
+		`you, read-only, and the rows that it returns are taken as the answer: let it return what was asked for and ` +
+		`nothing beside it.`
+
+	promptSQLForm = "Reply with the query in a fenced block and nothing else:\n```sql\nSELECT ...\n```"
+
+	promptSQLDecline = `If this database cannot settle the request, or the request leaves out something you would need, ` +
+		`decline in place of writing a query: reply with one line that reads "Decline:" and gives the reason. Declining ` +
+		`ends the task; saying nothing does not count as declining.`
+)
+
+func (s *sqlBaseline) open(view *task.View) (model.Request, error) {
+	var request model.Request
+	var runs *task.Tool
+	for _, t := range view.Tools {
+		if t.Body != nil && t.Body.Engine == task.EngineText {
+			if runs != nil {
+				return request, fmt.Errorf("protocol %s: two tools run SQL: %q and %q", SQL, runs.Name, t.Name)
+			}
+			runs = t
+		}
+	}
+	if runs == nil || len(runs.Body.Bindings) != 1 {
+		return request, errors.New("protocol " + SQL + ": the view has no tool that runs SQL, given as its one argument")
+	}
+	s.reader = reply.NewSQLReader(runs, runs.Body.Bindings[0].Argument)
+	system := paragraphs(promptSQL, promptSQLForm, promptSQLDecline, runs.Description)
+	request.System, request.Messages = conversationOf(view, system)
+	return request, nil
+}
+
+func (s *sqlBaseline) read(response *model.Reply, _ []string) decision {
+	r := s.reader.Read(&response.Message)
+	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: r.Statement == "" && !r.Declined}
+	switch {
+	case r.Statement != "":
+		d.actions = []task.Action{{
+			Kind: task.ActionCall, Tool: s.reader.Tool.Name,
+			Arguments: append(append(append([]byte{'{'}, literal.Quote(s.reader.Argument)...), ':'),
+				append(literal.Quote(task.EscapeText(r.Statement)), '}')...),
+		}}
+	case r.Declined:
+		d.actions = []task.Action{{Kind: task.ActionDecline, Text: r.Reason}}
+	case r.Thought != "" && len(r.Unparsed) == 0:
+		d.unparsed = []task.Unparse{{Reason: reply.ReasonNoCall, Text: r.Thought}}
+	}
+	return d
+}
+
+func (s *sqlBaseline) observe([]task.Observation) ([]model.Message, error) { return nil, nil }

@@ -1,0 +1,187 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/reply"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// nativeLoop is native tool calling in a loop. Answering and declining are two more tools, so that both are acts.
+// A model that writes its calls as text is read all the same, and is told the results as text.
+type nativeLoop struct {
+	config Config
+	acts   reply.Acts
+	names  wireNames
+	reader *reply.Reader
+
+	sent    []sentCall
+	native  bool   // the last reply had native calls
+	reminds string // what the model is told where its reply held no act
+}
+
+// sentCall is a call of the last reply, and the action that came of it, or -1.
+type sentCall struct {
+	id     string
+	action int
+}
+
+func newNativeLoop(config Config) dialect { return &nativeLoop{config: config} }
+
+const (
+	promptLoop = `You answer a request by calling tools, step by step. Calls that do not depend on each other can ` +
+		`be made side by side in one reply. When you know the answer, hand it in with the tool "%s".`
+
+	promptLoopLabels = `Calls are labelled call_1, call_2 and so on in the order in which you make them; each result ` +
+		`shows its label.`
+
+	remindLoop = `That reply held neither a call nor an answer. Call a tool, hand in the answer with "%s", or call "%s".`
+
+	remindUnread = `A call in that reply could not be read. Use the tool interface: one call each, with its ` +
+		`arguments as a JSON object.`
+
+	notRun = `{"error":{"code":"not_run","message":"This was not carried out: it lacks its name or its argument."}}`
+)
+
+func (l *nativeLoop) open(view *task.View) (model.Request, error) {
+	l.acts = reply.Acts{Answer: freeName(reply.ActAnswer, view.Tools), Decline: freeName(reply.ActDecline, view.Tools)}
+	own := []*task.Tool{answerTool(l.acts.Answer), declineTool(l.acts.Decline)}
+	l.reader = reply.NewReader(append(append([]*task.Tool(nil), view.Tools...), own...))
+	var request model.Request
+	specs, err := l.config.Specs.specs(view.Tools)
+	if err != nil {
+		return request, err
+	}
+	ownSpecs, err := new(Specs).specs(own)
+	if err != nil {
+		return request, err
+	}
+	request.Tools = l.names.rename(append(specs, ownSpecs...))
+	results, references := promptOf(view)
+	system := paragraphs(
+		fmt.Sprintf(promptLoop, l.acts.Answer), results, promptLoopLabels, references, promptAnswer,
+		promptDecline+` Do it with the tool "`+l.acts.Decline+`".`, promptErrors, repliesLeft(view, l.config.Loops),
+	)
+	request.System, request.Messages = conversationOf(view, system)
+	return request, nil
+}
+
+func (l *nativeLoop) grow(view *task.View) {
+	l.reader = reply.NewReader(append(slices.Clone(view.Tools), answerTool(l.acts.Answer), declineTool(l.acts.Decline)))
+}
+
+// offer offers tools that have come into view, behind those that were offered before.
+func (l *nativeLoop) offer(view *task.View, request *model.Request) error {
+	specs, err := l.config.Specs.specs(view.Tools)
+	if err != nil {
+		return err
+	}
+	request.Tools = slices.Clone(request.Tools)
+	for _, spec := range l.names.rename(specs) {
+		if !slices.ContainsFunc(request.Tools, func(known model.ToolSpec) bool { return known.Name == spec.Name }) {
+			request.Tools = append(request.Tools, spec)
+		}
+	}
+	return nil
+}
+
+func (l *nativeLoop) read(response *model.Reply, labels []string) decision {
+	r := l.reader.Read(l.names.restore(&response.Message), labels)
+	d := decision{thought: r.Thought, unparsed: r.Unparsed}
+	actions, sent, left := l.acts.Actions(r.Calls)
+	d.actions, d.unparsed = actions, append(d.unparsed, left...)
+	l.native, l.sent, l.reminds = len(response.Message.ToolCalls) > 0, nil, ""
+	kept := response.Message
+	if l.native {
+		kept = withIDs(kept)
+		for i := range kept.ToolCalls {
+			l.sent = append(l.sent, sentCall{kept.ToolCalls[i].ID, sent[i]})
+		}
+	}
+	if len(d.actions) == 0 && !l.native {
+		if answer, ok := reply.ProseAnswer(&r, response.Finish); ok {
+			d.actions = []task.Action{answer}
+		} else {
+			d.silent = r.Prose == "" && len(d.unparsed) == 0
+			l.reminds = fmt.Sprintf(remindLoop, l.acts.Answer, l.acts.Decline)
+			if len(d.unparsed) > 0 {
+				l.reminds = remindUnread
+			} else if !d.silent {
+				d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
+			}
+		}
+	}
+	if l.native || strings.TrimSpace(kept.Content) != "" {
+		d.history = []model.Message{kept}
+	}
+	return d
+}
+
+func (l *nativeLoop) observe(seen []task.Observation) ([]model.Message, error) {
+	var messages []model.Message
+	for _, s := range l.sent {
+		m := model.Message{Role: model.RoleTool, ToolCallID: s.id, IsError: true, Content: notRun}
+		if s.action >= 0 && s.action < len(seen) {
+			text, err := render(&seen[s.action])
+			if err != nil {
+				return nil, err
+			}
+			m.Content, m.IsError = text, seen[s.action].Error != nil
+		}
+		messages = append(messages, m)
+	}
+	if l.native {
+		return messages, nil
+	}
+	var lines []string
+	for i := range seen {
+		text, err := render(&seen[i])
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, text)
+	}
+	if l.reminds != "" {
+		lines = append(lines, l.reminds)
+	}
+	return append(messages, model.Message{Role: model.RoleUser, Content: strings.Join(lines, "\n")}), nil
+}
+
+// withIDs sees to it that every native call has an id of its own: some servers send none, or the same one twice. The
+// provider's own form of the message is then left out, because it has the wrong ones.
+func withIDs(m model.Message) model.Message {
+	seen := map[string]bool{"": true}
+	calls := append([]model.ToolCall(nil), m.ToolCalls...)
+	for i := range calls {
+		if seen[calls[i].ID] {
+			m.Raw = nil
+			for k := i + 1; seen[calls[i].ID]; k++ {
+				calls[i].ID = fmt.Sprintf("native_%d", k)
+			}
+		}
+		seen[calls[i].ID] = true
+	}
+	m.ToolCalls = calls
+	return m
+}
+
+// rename gives specifications the names that go over the wire.
+func (w *wireNames) rename(specs []model.ToolSpec) []model.ToolSpec {
+	for i := range specs {
+		specs[i].Name = w.of(specs[i].Name)
+	}
+	return specs
+}
+
+// restore gives a message whose native calls bear the toolkit's own names.
+func (w *wireNames) restore(m *model.Message) *model.Message {
+	own := *m
+	own.ToolCalls = append([]model.ToolCall(nil), m.ToolCalls...)
+	for i := range own.ToolCalls {
+		own.ToolCalls[i].Name = w.back(own.ToolCalls[i].Name)
+	}
+	return &own
+}

@@ -1,0 +1,161 @@
+package recovery
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// unfit says in what a result is still not what the tool's documentation and the call promise; "" where it is.
+func (p *Policy) unfit(j *job) string {
+	f := j.finding
+	switch {
+	case j.misheard(f):
+		return "it answered another question"
+	case f.handle:
+		return ""
+	case isIncomplete(f), f.cursor != nil:
+		return "some of its rows are missing"
+	case !f.doc.rows:
+		return ""
+	case !f.table:
+		return "its rows cannot be found"
+	case len(f.doc.fields) > 0 && len(f.doc.fields) != len(f.names):
+		return "its records have other fields"
+	}
+	for i := range f.names {
+		if len(f.doc.fields) > 0 && f.names[i] != f.doc.fields[i].name {
+			return "its records have other fields"
+		}
+		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber && allHoldNumber(texts) {
+			return "a field of numbers holds texts with numbers in them"
+		}
+	}
+	return ""
+}
+
+var numberPattern = regexp.MustCompile(`-?\d[\d.,]*`)
+
+// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that
+// is said to hold numbers may hold names or dates, and mean them.)
+func allHoldNumber(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		at := numberPattern.FindAllStringIndex(text, 2)
+		return len(at) != 1 || at[0][1]-at[0][0] == len(text) || at[0][0] > 0 && text[at[0][0]-1] != ' '
+	})
+}
+
+// misunderstood goes another way where a result is unfit; where there is none, it is made the best of.
+func (p *Policy) misunderstood(j *job, why string) {
+	if p.uses(otherPlanTactic) && !j.aside && p.another(j.run) && j.run == p.current {
+		j.state, j.run.failed = jobFailed, true
+		p.lose(j, fmt.Sprintf("`%s`: %s", j.tool, why))
+		return
+	}
+	p.judge(j)
+}
+
+func (p *Policy) uses(t *tactic) bool { return slices.Contains(p.tactics, t) }
+
+// judge asks whether the source of a result is right.
+func (p *Policy) judge(j *job) {
+	if j.aside || j.run != p.current {
+		p.done(j) // it is asked to check another, or is not needed any more
+		return
+	}
+	s := &sign{p: p, j: j, f: j.finding}
+	for _, t := range p.tactics {
+		if t.judge == nil || !j.finding.table {
+			continue
+		}
+		v, ok := t.judge(s)
+		if !ok {
+			continue
+		}
+		switch {
+		case v.ask != "":
+			p.note(j, t)
+			j.state = jobJudging
+			return
+		case v.take != nil:
+			p.note(j, t)
+			j.finding = v.take.finding
+		case v.doubt != "" && p.uses(otherPlanTactic) && p.another(j.run):
+			p.note(j, t)
+			j.state, j.run.failed = jobFailed, true
+			preferred := ""
+			if names := j.finding.sources(); len(names) > 0 {
+				preferred = names[0]
+			}
+			p.changePlan(preferred)
+			return
+		}
+		break
+	}
+	p.done(j)
+}
+
+// done settles a call, and has those look again that waited for it as another source.
+func (p *Policy) done(j *job) {
+	j.state = jobDone
+	p.judgeAgain(j)
+}
+
+// judgeAgain has the call look again for which this one was another source.
+func (p *Policy) judgeAgain(source *job) {
+	for _, r := range p.runs {
+		for _, j := range r.jobs {
+			if j.state == jobJudging && slices.Contains(j.others, source) {
+				p.judge(j)
+			}
+		}
+	}
+}
+
+// second gives the n-th other source of a result, once it has answered: nil and a question to be asked before, or nil
+// and nothing where it cannot be asked or has failed.
+func (p *Policy) second(s *sign, n int) (*job, verdict) {
+	names := s.f.sources()
+	if n >= len(names) {
+		return nil, verdict{}
+	}
+	for len(s.j.others) <= n {
+		s.j.others = append(s.j.others, p.source(s.j, names[len(s.j.others)]))
+	}
+	switch other := s.j.others[n]; {
+	case other == nil || other.state == jobFailed:
+		return nil, verdict{}
+	case other.state == jobDone && other.finding.table:
+		return other, verdict{}
+	case other.state == jobDone:
+		return nil, verdict{}
+	default:
+		return nil, verdict{ask: names[n]}
+	}
+}
+
+// source has another source asked for what a call asks: the plan that ends with its tool where there is one, else the
+// tool itself with the same arguments. It is nil where neither can be.
+func (p *Policy) source(j *job, tool string) *job {
+	for _, plan := range p.plans {
+		if plan == j.run.plan || endTool(plan) != tool || !p.open(plan) {
+			continue
+		}
+		if j != j.run.answer() {
+			return nil // it speaks of the end of the plan, not of this step
+		}
+		r := p.runOf(plan)
+		if r != p.current {
+			r.aside = true
+		}
+		return r.answer()
+	}
+	own, other := p.tool(j.call.Tool), p.tool(tool)
+	if own == nil || other == nil || !slices.Equal(parameterNames(own), parameterNames(other)) {
+		return nil
+	}
+	return &job{run: j.run, aside: true, call: &task.Call{Label: j.call.Label + "_other", Tool: tool,
+		Arguments: j.call.Arguments}}
+}

@@ -1,0 +1,51 @@
+package recovery
+
+import (
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+var legendTactic = &tactic{
+	TacticInfo: TacticInfo{"legend", "a legend says what codes stand for: puts the values in their place"},
+	undo: func(f *finding) bool {
+		return f.eachColumn(func(column int) bool {
+			for i := range f.whole {
+				if legend, ok := legendOf(f, column, f.whole[i].Value); ok && f.mapColumn(column, func(v any) any {
+					if code, isText := v.(string); isText {
+						if meant, coded := legend[code]; coded {
+							return meant
+						}
+					}
+					return v
+				}) {
+					return true
+				}
+			}
+			return false
+		})
+	},
+}
+
+// legendOf reads what a field beside the rows says of the values of a column: an object of objects, by column and by
+// code.
+func legendOf(f *finding, column int, v any) (map[string]any, bool) {
+	whole, ok := v.(literal.Object)
+	if !ok {
+		return nil, false
+	}
+	for i := range whole {
+		codes, isObject := whole[i].Value.(literal.Object)
+		if !isObject || !f.bears(column, whole[i].Name) {
+			continue
+		}
+		legend := make(map[string]any, len(codes))
+		for j := range codes {
+			meant, ok := scalar(codes[j].Value)
+			if !ok {
+				return nil, false
+			}
+			legend[codes[j].Name] = meant
+		}
+		return legend, true
+	}
+	return nil, false
+}

@@ -1,0 +1,39 @@
+package recovery
+
+import (
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+var missingTactic = &tactic{
+	TacticInfo: TacticInfo{"missing", "a value is declared to mean that there is none: reads it so"},
+	undo: func(f *finding) bool {
+		return f.eachColumn(func(column int) bool {
+			said, ok := f.ofColumn(column, "missing", "null", "sentinel", "absent")
+			if !ok || said == nil {
+				return false
+			}
+			declared, isList := said.([]any)
+			if !isList {
+				declared = []any{said}
+			}
+			return f.mapColumn(column, func(v any) any {
+				for _, d := range declared {
+					if d, ok := scalar(d); ok && meansSame(v, d) {
+						return nil
+					}
+				}
+				return v
+			})
+		})
+	},
+}
+
+// meansSame compares two values, numbers by what they are worth.
+func meansSame(a, b task.Value) bool {
+	x, isReal := a.(float64)
+	y, isWhole := b.(int64)
+	if isReal && isWhole {
+		return x == float64(y)
+	}
+	return same(a, b)
+}

@@ -1,0 +1,98 @@
+package recovery
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+var otherPlanTactic = &tactic{
+	TacticInfo: TacticInfo{"other-plan",
+		"a tool fails for good, or a result cannot be understood or trusted: goes another way to the answer"},
+	heal: func(s *sign) (remedy, bool) {
+		return remedy{give: s.err.Error()}, true
+	},
+}
+
+var renewTactic = &tactic{
+	TacticInfo: TacticInfo{"renew", "an error names another tool to be called first: calls it, then makes the call again"},
+	heal: func(s *sign) (remedy, bool) {
+		for _, name := range quotedNames(s.err.Message) {
+			t := s.p.tool(name)
+			if t == nil || name == s.j.tool || t.Parameters != nil && len(t.Parameters.Required) > 0 {
+				continue
+			}
+			if holds(s.err.Message, "call `"+name, "use `"+name, "run `"+name, "with `"+name, "first") {
+				return remedy{ask: &question{tool: name, again: true, heard: heardNothing}}, true
+			}
+		}
+		return remedy{}, false
+	},
+}
+
+// heardNothing takes any answer for one.
+func heardNothing(*task.Observation) (remedy, bool) { return remedy{}, true }
+
+var repeatTactic = &tactic{
+	TacticInfo: TacticInfo{"repeat",
+		"an error says that it may pass, or a result that it is not complete: makes the same call again"},
+	heal: func(s *sign) (remedy, bool) {
+		return remedy{}, passes(s.err)
+	},
+	complete: func(s *sign) (remedy, bool) {
+		return remedy{}, s.p.readsRows(s.j) && isIncomplete(s.f)
+	},
+}
+
+// passing are the codes of errors that say nothing of the call itself.
+var passing = map[string]bool{
+	task.CodeTimeout: true, "connection_error": true, "server_error": true, "io_error": true, "rejected": true,
+}
+
+// passes says whether an error is one that a later attempt may not meet.
+func passes(err *task.ToolError) bool {
+	return !isLasting(err) &&
+		(passing[err.Code] || holds(err.Message, "try again", "tried again", "may succeed", "temporar", "same call will be",
+			"retry"))
+}
+
+// isLasting says whether an error says of itself that trying again is of no use.
+func isLasting(err *task.ToolError) bool {
+	return holds(err.Message, "will not help", "permanently", "no longer available", "another tool") ||
+		err.Code == task.CodeUnknownTool
+}
+
+// isIncomplete says whether a result says of itself that records are missing for another reason than the length of a
+// page.
+func isIncomplete(f *finding) bool {
+	for _, m := range f.beside("complete", "partial") {
+		if said, ok := m.Value.(bool); ok && said == holds(m.Name, "incomplete", "partial") {
+			return true
+		}
+	}
+	return false
+}
+
+var waitTactic = &tactic{
+	TacticInfo: TacticInfo{"wait", "an error states a wait in turns: lets them pass, doing other work, and makes the call again"},
+	heal: func(s *sign) (remedy, bool) {
+		turns, ok := waitIn(s.err.Message)
+		return remedy{wait: turns}, ok
+	},
+}
+
+var waitPattern = regexp.MustCompile(`(?i)\b(\d{1,3}) (?:more )?(?:turns?|steps?|rounds?)\b`)
+
+// maxWait bounds the turns that the policy waits at once.
+const maxWait = 20
+
+// waitIn reads how many turns an error asks to wait.
+func waitIn(message string) (int, bool) {
+	m := waitPattern.FindStringSubmatch(message)
+	if m == nil || !holds(message, "again", "wait", "after", "retry", "quota", "rate") {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return max(n, 1), err == nil && n <= maxWait
+}

@@ -1,0 +1,148 @@
+package recovery
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+var majorityTactic = &tactic{
+	TacticInfo: TacticInfo{"majority", "two more sources are named: asks them until two agree, and trusts these"},
+	judge: func(s *sign) (verdict, bool) {
+		if len(s.f.sources()) < 2 {
+			return verdict{}, false
+		}
+		first, known := s.p.second(s, 0)
+		if first == nil && known.ask != "" {
+			return known, true
+		}
+		if first != nil && sameRows(s.f, first.finding) {
+			return verdict{}, true
+		}
+		second, known := s.p.second(s, 1)
+		if second == nil && known.ask != "" {
+			return known, true
+		}
+		if first != nil && second != nil && sameRows(first.finding, second.finding) {
+			return verdict{take: first}, true
+		}
+		return verdict{}, true
+	},
+}
+
+var measureTactic = &tactic{
+	TacticInfo: TacticInfo{"measure", "the numbers of a field come as text with one unit: takes the numbers out"},
+	undo: func(f *finding) bool {
+		return f.eachColumn(func(column int) bool {
+			texts, plain := f.texts(column)
+			if plain || f.kind(column) == kindText {
+				return false
+			}
+			unit := ""
+			for _, text := range texts {
+				_, u, ok := measureIn(text)
+				switch {
+				case !ok && f.kind(column) == kindNumber: // what is no number in a field of numbers stays
+				case !ok, unit != "" && u != unit:
+					return false
+				default:
+					unit = u
+				}
+			}
+			if unit == "" || f.kind(column) != kindNumber && !isUnit(unit) {
+				return false
+			}
+			return f.mapColumn(column, func(v any) any {
+				if text, ok := v.(string); ok {
+					if n, _, is := measureIn(text); is {
+						return n
+					}
+				}
+				return v
+			})
+		})
+	},
+}
+
+// measureIn reads a number with a short unit before or behind it.
+func measureIn(text string) (number any, unit string, ok bool) {
+	before, after, found := strings.Cut(text, " ")
+	if !found {
+		return nil, "", false
+	}
+	if n, is := literal.ReadNumber(after); is && isShort(before) {
+		return n, before, true
+	}
+	if n, is := literal.ReadNumber(before); is && isShort(after) {
+		return n, after, true
+	}
+	return nil, "", false
+}
+
+// isShort says whether a word can be a unit: a few letters or signs, no digit.
+func isShort(word string) bool {
+	return word != "" && len([]rune(word)) <= 5 && !strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '-' || r == '+'
+	})
+}
+
+// units are those that are known without documentation.
+var units = []string{
+	"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "$", "€", "£", "¥", "%",
+	"mg", "g", "kg", "t", "lb", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "ms", "s", "min", "h", "d", "ml", "l",
+	"kWh", "°C", "°F", "K",
+}
+
+func isUnit(word string) bool { return slices.Contains(units, word) }
+
+var newestTactic = &tactic{
+	TacticInfo: TacticInfo{"newest",
+		"a date stands beside the rows, and another source is named: asks it too, and trusts the newer where they differ"},
+	judge: func(s *sign) (verdict, bool) {
+		mine, dated := s.f.date()
+		if !dated || len(s.f.sources()) == 0 {
+			return verdict{}, false
+		}
+		other, known := s.p.second(s, 0)
+		if other == nil {
+			return known, known.ask != ""
+		}
+		theirs, dated := other.finding.date()
+		if !dated || sameRows(s.f, other.finding) {
+			return verdict{}, dated
+		}
+		if theirs > mine {
+			return verdict{take: other}, true
+		}
+		return verdict{}, true
+	},
+}
+
+var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
+
+// date gives the date of a result, as an ISO date: later ones are greater.
+func (f *finding) date() (string, bool) {
+	for _, m := range f.beside("as_of", "updated", "timestamp", "valid_at", "snapshot") {
+		if text, ok := m.Value.(string); ok && isoDate.MatchString(text) {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// sources lists the other sources that stand beside the rows, by their tools.
+func (f *finding) sources() []string {
+	var names []string
+	for _, m := range f.beside("other_source", "also_from", "alternative") {
+		list, _ := m.Value.([]any)
+		for _, v := range list {
+			if name, ok := v.(string); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

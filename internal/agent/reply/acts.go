@@ -1,0 +1,164 @@
+package reply
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// Acts are the names under which a protocol offers answering and declining as tools.
+type Acts struct{ Answer, Decline string }
+
+// Actions turns calls into actions. What stands behind the act that ends the episode is named, not done. A call of an
+// act that lacks its argument is no act; its place in the list of sent calls is -1.
+func (a Acts) Actions(calls []Call) (actions []task.Action, sent []int, unparsed []task.Unparse) {
+	ended := false
+	for i := range calls {
+		c := &calls[i]
+		if ended {
+			sent = append(sent, -1)
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonAfterAct, Text: callText(c)})
+			continue
+		}
+		action := task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
+		switch c.Tool {
+		case "":
+			sent = append(sent, -1)
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonNoTool, Text: callText(c)})
+			continue
+		case a.Answer:
+			var ok bool
+			var left []task.Unparse
+			if action, left, ok = answerOf(c.Arguments); !ok {
+				sent = append(sent, -1)
+				unparsed = append(unparsed, task.Unparse{Reason: ReasonMissingArgument, Text: callText(c)})
+				continue
+			}
+			unparsed = append(unparsed, left...)
+			ended = true
+		case a.Decline:
+			action = task.Action{Kind: task.ActionDecline, Text: ReasonIn(c.Arguments)}
+			ended = true
+		}
+		sent = append(sent, len(actions))
+		actions = append(actions, action)
+	}
+	return actions, sent, unparsed
+}
+
+// callText writes a call for the list of what was not done.
+func callText(c *Call) string {
+	text := c.Tool + " " + string(c.Arguments)
+	if c.Label != "" {
+		text = c.Label + " = " + text
+	}
+	return text
+}
+
+// answerOf reads the argument of an answering call. Text that holds a JSON list or object is that list or object.
+// Where the argument has another name, or is no object at all, what is there is taken, and the answer is marked
+// lenient; fields beside the answer are named. It is false where there is nothing to take.
+func answerOf(arguments json.RawMessage) (task.Action, []task.Unparse, bool) {
+	action := task.Action{Kind: task.ActionAnswer}
+	var text string
+	if json.Unmarshal(arguments, &text) == nil {
+		action.Answer, action.Lenient = FinalAnswer(text), true
+		return action, nil, strings.TrimSpace(text) != ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &fields) != nil || len(fields) == 0 {
+		return action, nil, false
+	}
+	answer, ok := fields["answer"]
+	var left []task.Unparse
+	switch {
+	case ok && len(fields) > 1:
+		left = []task.Unparse{{Reason: ReasonExtraField, Text: string(arguments)}}
+	case !ok && len(fields) > 1:
+		answer, action.Lenient = arguments, true
+	case !ok:
+		for _, only := range fields {
+			answer, action.Lenient = only, true
+		}
+	}
+	if json.Unmarshal(answer, &text) == nil {
+		if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "{") {
+			answer = FinalAnswer(trimmed)
+		}
+	}
+	action.Answer = answer
+	return action, left, true
+}
+
+// ReasonIn reads the reason of a declining call, whatever its argument is called.
+func ReasonIn(arguments json.RawMessage) string {
+	var text string
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &text) == nil {
+		return text
+	}
+	if json.Unmarshal(arguments, &fields) == nil {
+		if reason, ok := fields["reason"]; ok && len(fields) == 1 && json.Unmarshal(reason, &text) == nil {
+			return text
+		}
+		if len(fields) == 0 {
+			return ""
+		}
+	}
+	return string(arguments)
+}
+
+// FinalAnswer reads the text of an answer: JSON (also as Python writes it), inside a fence or not, where the whole of
+// it reads so, and otherwise the text itself as a JSON string. Backticks around it do not count.
+func FinalAnswer(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
+		inside := strings.TrimSpace(text[m[6]:m[7]])
+		if inside != "" && foreignLanguage(fenceLanguage(text, m)) == "" {
+			return FinalAnswer(inside)
+		}
+	}
+	if bare := strings.Trim(text, "`"); bare != "" && !strings.Contains(bare, "`") {
+		text = strings.TrimSpace(bare)
+	}
+	if answer, ok := literal.IsJSON(text); ok {
+		return answer
+	}
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		v := literal.NewReader(text, false)
+		n, err := v.Value()
+		v.Space()
+		if err == nil && v.AtEnd() == nil && len(v.Notes) == 0 {
+			if answer, err := n.AppendJSON(nil); err == nil {
+				return answer
+			}
+		}
+	}
+	return literal.Quote(text)
+}
+
+// ProseAnswer takes the prose of a reply that makes no call and answers under no tag for the answer. This is the
+// stated rule behind [task.Action.Lenient]: the whole prose is the answer, or, where it has exactly one fenced
+// block that holds JSON, what is in that block. Nothing is taken from a reply in which something could not be read,
+// or that was cut at its length.
+func ProseAnswer(r *Reading, finish string) (task.Action, bool) {
+	if r.Prose == "" || len(r.Unparsed) > 0 || finish == model.FinishLength {
+		return task.Action{}, false
+	}
+	action := task.Action{Kind: task.ActionAnswer, Lenient: true, Answer: FinalAnswer(r.Prose)}
+	if blocks := fence.FindAllStringSubmatch(r.Prose, -1); len(blocks) == 1 {
+		if inside, ok := literal.IsJSON(blocks[0][3]); ok {
+			action.Answer = inside
+		}
+	}
+	return action, true
+}
+
+// actAnswer and actDecline are the tools by which a model ends an episode.
+const (
+	ActAnswer  = "submit_answer"
+	ActDecline = "decline"
+)

@@ -1,0 +1,136 @@
+package reply
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// codeTag opens a block of code; codeClose closes one.
+var (
+	codeTag   = regexp.MustCompile(`(?i)<(execute|solution)(?:\s[^<>\n]*)?>`)
+	codeClose = regexp.MustCompile(`(?i)</(?:execute|solution)\s*>`)
+	// codeLine is a tag that opens another block where the one before was not closed: no line of Python looks like it.
+	codeLine = regexp.MustCompile(`(?im)^[ \t]*<(?:execute|solution|thought)>[ \t]*$`)
+)
+
+// Code is the code of a reply, and whether it leaves the solution.
+type Code struct {
+	Text     string
+	Solution bool
+}
+
+// codeParts is what a reply is made of.
+type codeParts struct {
+	Thoughts thoughts
+	Found    *Code
+	Left     []task.Unparse // behind the block
+	End      int            // of the block with its tags
+}
+
+// prose takes what stands outside of blocks and thoughts.
+func (p *codeParts) prose(text string) {
+	if p.Found != nil {
+		p.Left = appendLeft(p.Left, text)
+		return
+	}
+	p.Thoughts.add(text)
+}
+
+// ReadCode reads a reply from left to right, so that code may hold the tags of thoughts, and thoughts those of code.
+func ReadCode(text string) *codeParts {
+	p := &codeParts{End: len(text)}
+	at := 0
+	// Chat templates open the thought themselves, so that only its end is in the reply.
+	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
+		opens, closes := codeTag.FindAllStringIndex(text[:end[0]], -1), codeClose.FindAllStringIndex(text[:end[0]], -1)
+		if len(opens) <= len(closes) {
+			p.Thoughts.add(text[:end[0]])
+			at = end[1]
+		}
+	}
+	for {
+		rest := text[at:]
+		thought, code := reasoningTag.FindStringIndex(rest), codeTag.FindStringSubmatchIndex(rest)
+		if p.Found != nil {
+			code = nil
+		}
+		switch {
+		case thought == nil && code == nil:
+			p.prose(rest)
+			return p
+		case code == nil || thought != nil && thought[0] < code[0]:
+			p.prose(rest[:thought[0]])
+			inner := rest[thought[1]:]
+			until, next := len(inner), len(inner)
+			if end := reasoningEnd.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			}
+			// A thought that is not closed ends where a block begins.
+			if again := reasoningTag.FindStringIndex(inner[:until]); next == len(inner) && until == next || again != nil {
+				if code := codeTag.FindStringIndex(inner[:until]); code != nil && (again == nil || code[0] < again[0]) {
+					until, next = code[0], code[0]
+				}
+			}
+			p.Thoughts.add(inner[:until])
+			at += thought[1] + next
+		default:
+			p.prose(rest[:code[0]])
+			p.Found = &Code{Solution: strings.EqualFold(rest[code[2]:code[3]], "solution")}
+			inner := rest[code[1]:]
+			until, next := len(inner), len(inner)
+			if end := codeClose.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			} else if end := reasoningEnd.FindStringIndex(inner); end != nil {
+				until, next = end[0], end[1]
+			}
+			if line := codeLine.FindStringIndex(inner[:until]); line != nil {
+				until, next = line[0], line[0]
+			}
+			p.Found.Text = inner[:until]
+			at += code[1] + next
+			p.End = at
+		}
+	}
+}
+
+// appendLeft names what stands behind the block.
+func appendLeft(list []task.Unparse, text string) []task.Unparse {
+	if text = strings.TrimSpace(text); text == "" {
+		return list
+	}
+	return append(list, task.Unparse{Reason: ReasonAfterAct, Text: text})
+}
+
+// OnlyFence gives the code of a reply without tags that has exactly one fence of Python.
+func OnlyFence(text string) *Code {
+	var found *Code
+	for _, m := range fence.FindAllStringSubmatchIndex(text, -1) {
+		if foreignLanguage(fenceLanguage(text, m)) != "" {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &Code{Text: text[m[6]:m[7]]}
+	}
+	return found
+}
+
+// Unfenced takes the fences off code that begins with one. Of several, what is in them counts, as in a notebook's
+// cells.
+func Unfenced(code string) string {
+	trimmed := strings.TrimSpace(code)
+	if !strings.HasPrefix(trimmed, "```") {
+		return strings.Trim(code, "\n")
+	}
+	if m := fenceAround(trimmed); m != nil {
+		return trimmed[m[6]:m[7]]
+	}
+	var cells []string
+	for _, m := range fence.FindAllStringSubmatchIndex(trimmed, -1) {
+		cells = append(cells, strings.Trim(trimmed[m[6]:m[7]], "\n"))
+	}
+	return strings.Join(cells, "\n")
+}

@@ -1,0 +1,71 @@
+package reply
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// fence is a fenced block; its first two groups are the language, its third what is inside. A block without its end
+// goes on to the end of the text. On a single line only a language that is known is told from what is inside.
+var fence = regexp.MustCompile(
+	"(?s)```(?:[ \t]*([\\w+-]*)[ \t]*\r?\n|[ \t]*((?:jsonl?|python|py|xml|tool_calls?|tool_code)\\b)?)(.*?)(?:```|\\z)")
+
+// fenceAround gives the match of [fence] that is the whole of a text, or nil.
+func fenceAround(text string) []int {
+	m := fence.FindStringSubmatchIndex(text)
+	if m == nil || m[0] != 0 || m[1] != len(text) {
+		return nil
+	}
+	return m
+}
+
+// callLanguages are the languages of fences in which a call is expected, so that a block without one is named.
+var callLanguages = map[string]bool{
+	"json": true, "jsonl": true, "json5": true, "python": true, "py": true, "tool_call": true, "tool_calls": true,
+	"tool_code": true, "xml": true,
+}
+
+// fenceLanguage gives the language of a match of [fence], in lower case.
+func fenceLanguage(text string, m []int) string {
+	return strings.ToLower(submatch(text, m, 1) + submatch(text, m, 2))
+}
+
+// foreignLanguage is what is kept of a language that says nothing about calls: a line of the thought.
+func foreignLanguage(language string) string {
+	if language == "" || callLanguages[language] {
+		return ""
+	}
+	return language + "\n"
+}
+
+// readFenced reads calls in fenced blocks. A block that holds data, such as a list of records, is prose: it may be an
+// answer.
+func readFenced(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, s := range p.free() {
+		for _, m := range fence.FindAllStringSubmatchIndex(p.text[s.Start:s.End], -1) {
+			language := fenceLanguage(p.text[s.Start:s.End], m)
+			inner := literal.Span{Start: s.Start + m[6], End: s.Start + m[7]}
+			c := p.block(p.text[:inner.End], inner.Start, ReasonFence)
+			if len(c.calls) == 0 && (!callLanguages[language] || p.isData(inner) || len(c.unparsed) == 0) {
+				continue
+			}
+			c.Span = literal.Span{Start: s.Start + m[0], End: s.Start + m[1]}
+			c.thought = foreignLanguage(language) + c.thought
+			p.claims = append(p.claims, c)
+		}
+	}
+}
+
+// isData says whether that part of the text is a value of JSON, or as models write it, and nothing else.
+func (p *reading) isData(s literal.Span) bool {
+	v := literal.NewReader(p.text[:s.End], false)
+	v.Pos = s.Start
+	_, err := v.Value()
+	v.Space()
+	return err == nil && v.AtEnd() == nil
+}

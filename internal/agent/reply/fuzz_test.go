@@ -1,0 +1,44 @@
+package reply
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/agent/agenttest"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// FuzzRead: whatever a model writes, reading it ends, finds calls with valid arguments, and loses no word.
+func FuzzRead(f *testing.F) {
+	agenttest.AddGoldens(f, "read")
+	agenttest.AddGoldens(f, "../../protocol/testdata/react")
+	reader := NewReader(agenttest.Toolkit(f, agenttest.Tools+"\nfilter_data(data_source: label, value: any)"))
+	f.Fuzz(func(t *testing.T, text string) {
+		m := &model.Message{Content: text}
+		r := reader.Read(m, []string{"call_1"})
+		checkReading(t, m, &r)
+	})
+}
+
+// FuzzAnswer: an answer is valid JSON, and none of its words is lost.
+func FuzzAnswer(f *testing.F) {
+	for _, text := range []string{
+		"42", "John Doe", "007", `[{"Name": "John"}]`, "[{'Name': None}]", "```json\n[1]\n```", "`$call_1$`", "$call_1$", "",
+		`"x"`, "[1, 2", "{a}", "1e999",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		answer := FinalAnswer(text)
+		if _, ok := literal.IsJSON(string(answer)); !ok {
+			t.Fatalf("%q became %s, which is not JSON", text, answer)
+		}
+		decoded, _ := literal.IsJSON(string(answer))
+		for _, word := range agenttest.LostWords(strings.ReplaceAll(text, "```json", ""), string(decoded)) {
+			if !strings.Contains(text, "```") {
+				t.Errorf("the word %q of %q has vanished: %s", word, text, answer)
+			}
+		}
+	})
+}

@@ -1,0 +1,291 @@
+package reply
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// Names that models give to the parts of a call, in the order in which they count where several stand side by side.
+var (
+	nameFields     = []string{"name", "tool", "tool_name", "function", "function_name", "api", "action"}
+	argumentFields = []string{
+		"arguments", "parameters", "args", "input", "params", "kwargs", "tool_input", "action_input", "function_args",
+	}
+	labelFields = []string{"label", "id", "call_id", "tool_call_id"}
+	// listFields hold the calls of an object that is only their envelope.
+	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output"}
+	// kindWords are the values of a field `type`, which says that the object is a call and nothing more.
+	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
+)
+
+// asArguments gives the object that holds a call's arguments: an object, a text that is one, or one in extra
+// brackets. Null means no arguments.
+func asArguments(n literal.Node) (literal.Node, bool) {
+	switch n.Kind {
+	case literal.ObjectKind:
+		return n, true
+	case literal.Null:
+		return literal.Node{Kind: literal.ObjectKind}, true
+	case literal.List:
+		if len(n.Items) == 1 && n.Items[0].Kind == literal.ObjectKind {
+			return n.Items[0], true
+		}
+	case literal.Text:
+		v := literal.NewReader(n.Text, false)
+		inner, err := v.Value()
+		v.Space()
+		if err == nil && v.AtEnd() == nil && len(v.Notes) == 0 && inner.Kind == literal.ObjectKind {
+			return inner, true
+		}
+	}
+	return n, false
+}
+
+// callsIn reads a value as a call or as a list of calls, nested in whatever brackets. It is false where the value
+// holds no call at all; among calls, a value that is none is named.
+func (p *reading) callsIn(text string, n *literal.Node) (calls []Call, unparsed []task.Unparse, ok bool) {
+	switch n.Kind {
+	case literal.List:
+		for i := range n.Items {
+			inner, left, isCall := p.callsIn(text, &n.Items[i])
+			if !isCall {
+				left = []task.Unparse{{Reason: ReasonNotACall, Text: text[n.Items[i].Start:n.Items[i].End]}}
+			}
+			calls, unparsed, ok = append(calls, inner...), append(unparsed, left...), ok || isCall
+		}
+		return calls, unparsed, ok
+	case literal.ObjectKind:
+		isCall := n.Field(nameFields...) >= 0 && n.Field(argumentFields...) >= 0
+		if i := n.Field(listFields...); i >= 0 && !isCall && n.Fields[i].Value.Kind == literal.List {
+			calls, unparsed, ok = p.callsIn(text, &n.Fields[i].Value)
+			if ok {
+				return calls, append(unparsed, extraFields(text, n, i)...), true
+			}
+		}
+		call, unparsed, ok := p.callIn(text, n)
+		if !ok {
+			return nil, nil, false
+		}
+		return []Call{call}, unparsed, true
+	default:
+		return nil, nil, false
+	}
+}
+
+// extraFields names every field of an object but those at the indices that were read.
+func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
+	used := make([]bool, len(n.Fields))
+	for _, i := range read {
+		if i >= 0 {
+			used[i] = true
+		}
+	}
+	var extra []task.Unparse
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		saysKind := f.Name == "type" && f.Value.Kind == literal.Text && kindWords[f.Value.Text]
+		if !used[i] && !saysKind {
+			extra = append(extra, task.Unparse{Reason: ReasonExtraField, Text: text[f.Start:f.End]})
+		}
+	}
+	return extra
+}
+
+// callIn reads an object as a call, in one of these forms:
+//
+//	{"name": f, "arguments": {…}, "label": l}      with the other names of these fields, too
+//	{"function": {"name": f, "arguments": …}, "id": l}      or in a field tool_call, call or action
+//	{f: {…}}                                       where f is a tool of the toolkit
+//
+// An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it:
+// records have names, too.
+func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bool) {
+	label := n.Field(labelFields...)
+	if i := n.ObjectField("function", "function_call", "tool_call", "call", "action"); i >= 0 {
+		call, unparsed, ok := p.callIn(text, &n.Fields[i].Value)
+		if !ok {
+			return Call{}, nil, false
+		}
+		if call.Label == "" {
+			var notes []task.Unparse
+			call.Label, notes = labelIn(text, n, label)
+			unparsed = append(unparsed, notes...)
+		} else {
+			label = -1
+		}
+		return call, append(unparsed, extraFields(text, n, i, label)...), true
+	}
+	name, arguments := -1, n.Field(argumentFields...)
+	for _, field := range nameFields {
+		if i := n.Field(field); name < 0 && i >= 0 && n.Fields[i].Value.Kind == literal.Text {
+			name = i
+		}
+	}
+	if name < 0 {
+		if len(n.Fields) == 1 && p.tools.known(n.Fields[0].Name) && n.Fields[0].Value.Kind == literal.ObjectKind {
+			given, err := n.Fields[0].Value.AppendJSON(nil)
+			return Call{Tool: n.Fields[0].Name, Arguments: given}, nil, err == nil
+		}
+		return Call{}, nil, false
+	}
+	call := Call{Tool: p.tools.resolve(n.Fields[name].Value.Text)}
+	known := p.tools.known(call.Tool)
+	if call.Tool == "" {
+		return Call{}, nil, false
+	}
+	var unparsed []task.Unparse
+	if arguments < 0 {
+		if !known || len(extraFields(text, n, name, label)) > 0 {
+			return Call{}, nil, false
+		}
+		call.Arguments = json.RawMessage("{}")
+	} else {
+		given := &n.Fields[arguments].Value
+		object, ok := asArguments(*given)
+		if !ok && given.Kind == literal.List && known {
+			object, ok = p.byPosition(call.Tool, given.Items)
+		}
+		if !ok && !known {
+			return Call{}, nil, false
+		}
+		written, err := object.AppendJSON(nil)
+		if !ok || err != nil {
+			raw := text[given.Start:given.End]
+			if given.Kind == literal.Text {
+				raw = given.Text
+			}
+			written = literal.Quote(raw)
+			unparsed = append(unparsed, task.Unparse{Reason: ReasonBadArguments, Text: raw})
+		}
+		call.Arguments = written
+	}
+	var notes []task.Unparse
+	call.Label, notes = labelIn(text, n, label)
+	unparsed = append(append(unparsed, notes...), extraFields(text, n, name, arguments, label)...)
+	return call, unparsed, true
+}
+
+// labelIn reads a label: a name, or one between dollar signs as references have it. Null and an empty text are none.
+func labelIn(text string, n *literal.Node, field int) (string, []task.Unparse) {
+	if field < 0 || n.Fields[field].Value.Kind == literal.Null {
+		return "", nil
+	}
+	v := &n.Fields[field].Value
+	if v.Kind == literal.Text {
+		label := strings.Trim(strings.TrimSpace(v.Text), "$")
+		if label == "" || task.IsLabel(label) {
+			return label, nil
+		}
+	}
+	return "", []task.Unparse{{Reason: ReasonBadLabel, Text: text[n.Fields[field].Start:n.Fields[field].End]}}
+}
+
+// byPosition gives positional arguments the names of the tool's parameters.
+func (p *reading) byPosition(tool string, values []literal.Node) (literal.Node, bool) {
+	names := p.tools.parameters(tool)
+	if len(values) > len(names) {
+		return literal.Node{}, false
+	}
+	n := literal.Node{Kind: literal.ObjectKind}
+	for i := range values {
+		n.Fields = append(n.Fields, literal.Field{Name: names[i], Named: true, Value: values[i]})
+	}
+	return n, true
+}
+
+// jsonSequence reads values that stand one behind the other (JSON lines, or a list without its brackets), with stray
+// closing brackets behind them, from at to the end of the text. It gives the place up to which all values are calls.
+func (p *reading) jsonSequence(text string, at int) (claim, error) {
+	c := claim{Span: literal.Span{Start: at, End: at}}
+	v := literal.NewReader(text, false)
+	v.Pos = at
+	for {
+		for v.Space(); v.Pos < len(text) && strings.IndexByte(",;", text[v.Pos]) >= 0 && len(c.calls) > 0; v.Space() {
+			v.Pos++
+		}
+		if v.Pos >= len(text) {
+			c.End = len(text)
+			return c, nil
+		}
+		if len(c.calls) > 0 && strings.Trim(text[v.Pos:], "]}) \t\r\n") == "" {
+			c.End = len(text)
+			return c, nil
+		}
+		if b := text[v.Pos]; b != '{' && b != '[' {
+			return c, literal.ErrSyntax
+		}
+		n, err := v.Value()
+		if err != nil {
+			return c, err
+		}
+		calls, unparsed, ok := p.callsIn(text, &n)
+		if !ok {
+			return c, literal.ErrSyntax
+		}
+		c.calls = append(c.calls, calls...)
+		c.unparsed = append(append(c.unparsed, v.Notes...), unparsed...)
+		v.Notes = nil
+		c.End = v.Pos
+	}
+}
+
+// readWholeJSON reads a reply that is nothing but JSON: a call, a list of calls, or one of them after the other.
+func readWholeJSON(p *reading) {
+	whole, ok := p.whole()
+	if !ok {
+		return
+	}
+	if c, err := p.jsonSequence(p.text[:whole.End], whole.Start); err == nil && len(c.calls) > 0 {
+		p.claims = append(p.claims, c)
+	}
+}
+
+// attempt tells a piece of text that was meant as a call in JSON from any other with brackets.
+var attempt = regexp.MustCompile(
+	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
+
+// attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would
+// make the time quadratic otherwise; where the budget is spent, the rest is prose.
+func attemptBudget(s literal.Span) int { return 8*(s.End-s.Start) + 1<<16 }
+
+// readEmbeddedJSON reads calls in JSON that stand in prose. What begins like a call and cannot be read is named, up
+// to the next empty line.
+func readEmbeddedJSON(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, s := range p.free() {
+		text := p.text[:s.End]
+		budget := attemptBudget(s)
+		for at := s.Start; at < s.End && budget > 0; at++ {
+			if text[at] != '{' && text[at] != '[' {
+				continue
+			}
+			v := literal.NewReader(text, false)
+			v.Pos = at
+			n, err := v.Value()
+			budget -= v.Pos - at + 1
+			if err == nil {
+				if calls, unparsed, ok := p.callsIn(text, &n); ok {
+					unparsed = append(v.Notes, unparsed...)
+					p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: v.Pos}, calls: calls, unparsed: unparsed})
+				}
+				at = v.Pos - 1
+				continue
+			}
+			if attempt.MatchString(text[at:min(s.End, at+80)]) {
+				end := s.End
+				if blank := strings.Index(text[at:], "\n\n"); blank >= 0 {
+					end = at + blank
+				}
+				left := task.Unparse{Reason: reasonOf(err, ReasonNotJSON), Text: text[at:end]}
+				p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: end}, unparsed: []task.Unparse{left}})
+				at = end - 1
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package reply
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// Forms in which models write references beside `$label$` and `$label.column$` (NL2API appendix H.1 shows the first).
+var looseReferences = []*regexp.Regexp{
+	regexp.MustCompile(`^\$\{\s*([A-Za-z_]\w*)(?:\.([^$}]+?))?\s*\}\$?$`), // ${label}, ${label.column}
+	regexp.MustCompile(`^\$([A-Za-z_]\w*)\$\.([^$]+)$`),                   // $label$.column
+	regexp.MustCompile(`^\$([A-Za-z_]\w*)(?:\.([^$]+))?$`),                // $label, $label.column
+}
+
+var (
+	bareLabel = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+	// givenLabel is a label as the environment gives it to a call without one.
+	givenLabel = regexp.MustCompile(`^call_[0-9]+$`)
+)
+
+// mend puts calls that were read into the form that the environment knows. A label that stands among the arguments of a
+// call whose tool has no such argument is the call's: a bracket is missing there. A reference in another form, if its
+// label is that of an earlier result, is written as a reference; so is a label without dollar signs where an argument
+// can be nothing else.
+func (x *toolIndex) mend(calls []Call, existing []string) {
+	known := make(map[string]bool, len(existing)+len(calls))
+	for _, label := range existing {
+		known[label] = true
+	}
+	for i := range calls {
+		c := &calls[i]
+		v := literal.NewReader(string(c.Arguments), false)
+		n, err := v.Value()
+		if err == nil && n.Kind == literal.ObjectKind {
+			changed := x.labelAmong(c, &n)
+			for j := range n.Fields {
+				f := &n.Fields[j]
+				changed = mendReference(&f.Value, known, x.refersOnly(c.Tool, f.Name)) || changed
+			}
+			if changed {
+				if text, err := n.AppendJSON(nil); err == nil {
+					c.Arguments = text
+				}
+			}
+		}
+		if c.Label != "" {
+			known[c.Label] = true
+		}
+	}
+}
+
+// labelAmong moves a label from the arguments of a call to the call.
+func (x *toolIndex) labelAmong(c *Call, n *literal.Node) bool {
+	if c.Label != "" || !x.known(c.Tool) || x.parameter(c.Tool, "label") != nil {
+		return false
+	}
+	i := n.Field("label")
+	if i < 0 || n.Fields[i].Value.Kind != literal.Text {
+		return false
+	}
+	label := strings.Trim(strings.TrimSpace(n.Fields[i].Value.Text), "$")
+	if !task.IsLabel(label) {
+		return false
+	}
+	c.Label = label
+	n.Fields = append(n.Fields[:i:i], n.Fields[i+1:]...)
+	return true
+}
+
+// refersOnly says whether an argument of a tool that works on data handles can hold nothing but a label: the handle
+// itself and the other one, which stand first in every such tool, and what a getter stands beside.
+func (x *toolIndex) refersOnly(tool, argument string) bool {
+	t := x.Tools[tool]
+	if t == nil || t.Parameters == nil || t.Body == nil || t.Body.Engine != task.EngineRelation {
+		return false
+	}
+	if argument == "beside" {
+		return true
+	}
+	for _, p := range t.Parameters.Properties {
+		s := p.Schema
+		if len(s.Types) != 1 || s.Types[0] != "string" || s.Enum != nil || s.Pattern != "" {
+			return false
+		}
+		if p.Name == argument {
+			return true
+		}
+	}
+	return false
+}
+
+// mendReference rewrites references in a value and says whether there were any to rewrite.
+func mendReference(n *literal.Node, known map[string]bool, bare bool) bool {
+	changed := false
+	for i := range n.Items {
+		changed = mendReference(&n.Items[i], known, false) || changed
+	}
+	for i := range n.Fields {
+		changed = mendReference(&n.Fields[i].Value, known, false) || changed
+	}
+	if n.Kind != literal.Text {
+		return changed
+	}
+	is := func(label string) bool { return known[label] || givenLabel.MatchString(label) }
+	if bare && bareLabel.MatchString(n.Text) && is(n.Text) {
+		n.Text = task.Reference{Label: n.Text}.String()
+		return true
+	}
+	for _, form := range looseReferences {
+		if m := form.FindStringSubmatch(n.Text); m != nil && is(m[1]) {
+			n.Text = task.Reference{Label: m[1], Column: m[2]}.String()
+			return true
+		}
+	}
+	return changed
+}

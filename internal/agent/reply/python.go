@@ -1,0 +1,322 @@
+package reply
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// notTools are functions of Python that code in a reply calls beside tools. They are never taken for a hallucinated
+// tool; `print` around a call is passed over.
+var notTools = map[string]bool{
+	"print": true, "len": true, "str": true, "int": true, "float": true, "list": true, "dict": true, "sum": true,
+	"min": true, "max": true, "sorted": true, "set": true, "range": true, "round": true, "abs": true,
+}
+
+var assignment = regexp.MustCompile(`^([\pL_][\pL\pN_]*)[ \t]*(?::[ \t]*[\pL_][\pL\pN_\[\], ]*)?[ \t]*=`)
+
+// lowering turns the calls of one statement into calls with JSON arguments. A call inside another's arguments becomes
+// a call of its own in front of it, and a reference to it takes its place.
+type lowering struct {
+	p     *reading
+	calls []Call
+}
+
+// call lowers one call; label is what its result is called, "" for nothing.
+func (l *lowering) call(n *literal.Node, label string) error {
+	tool := l.p.tools.resolve(n.Text)
+	known := l.p.tools.known(tool)
+	if !known && notTools[tool] {
+		return literal.ErrExpression
+	}
+	arguments := literal.Node{Kind: literal.ObjectKind}
+	names := l.p.tools.parameters(tool)
+	given := map[string]bool{}
+	for i := range n.Fields {
+		f := n.Fields[i]
+		if !f.Named {
+			switch {
+			case known && i < len(names):
+				f.Name = names[i]
+			// A function with one positional dictionary, f({…}), is a call with those arguments.
+			case !known && len(n.Fields) == 1 && f.Value.Kind == literal.ObjectKind:
+				arguments = f.Value
+				continue
+			default:
+				return errPositional
+			}
+			if known && len(n.Fields) == 1 && f.Value.Kind == literal.ObjectKind && l.ownNames(tool, &f.Value) {
+				arguments = f.Value
+				continue
+			}
+		}
+		if given[f.Name] {
+			return literal.ErrExpression // Python refuses an argument that is given twice
+		}
+		given[f.Name] = true
+		arguments.Fields = append(arguments.Fields, f)
+	}
+	if err := l.value(&arguments); err != nil {
+		return err
+	}
+	text, err := arguments.AppendJSON(nil)
+	if err != nil {
+		return err
+	}
+	l.calls = append(l.calls, Call{Tool: tool, Label: label, Arguments: text})
+	return nil
+}
+
+// ownNames says whether every field of a dictionary is a parameter of the tool.
+func (l *lowering) ownNames(tool string, n *literal.Node) bool {
+	for i := range n.Fields {
+		if l.p.tools.parameter(tool, n.Fields[i].Name) == nil {
+			return false
+		}
+	}
+	return len(n.Fields) > 0
+}
+
+// value replaces names by references or constants, and calls by references to calls in front.
+func (l *lowering) value(n *literal.Node) error {
+	switch n.Kind {
+	case literal.Name:
+		stands, ok := l.p.labels.names[n.Text]
+		if !ok {
+			return literal.ErrExpression
+		}
+		if len(n.Items) == 0 {
+			stands.Span = n.Span
+			*n = stands
+			return nil
+		}
+		r, isReference := task.ParseReference(stands.Text)
+		if stands.Kind != literal.Text || !isReference || r.Column != "" || len(n.Items) > 1 ||
+			strings.Contains(n.Items[0].Text, "$") || n.Items[0].Text == "" {
+			return literal.ErrExpression
+		}
+		r.Column = n.Items[0].Text
+		*n = literal.Node{Span: n.Span, Kind: literal.Text, Text: r.String()}
+	case literal.Call:
+		label := l.p.labels.fresh("nested")
+		if err := l.call(n, label); err != nil {
+			return err
+		}
+		*n = referenceNode(label)
+	case literal.List:
+		for i := range n.Items {
+			if err := l.value(&n.Items[i]); err != nil {
+				return err
+			}
+		}
+	case literal.ObjectKind:
+		for i := range n.Fields {
+			if err := l.value(&n.Fields[i].Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errPositional is a positional argument that no parameter takes.
+var errPositional = errors.New("a positional argument that no parameter takes")
+
+// statement reads one statement of code at v: a call, a list of calls, or the assignment of one of them or of a
+// constant to a name. Names that are assigned again stand for the newer result.
+func (p *reading) statement(v *literal.Reader) ([]Call, error) {
+	name := ""
+	if m := assignment.FindStringSubmatch(v.Text[v.Pos:]); m != nil && !strings.HasPrefix(v.Text[v.Pos+len(m[0]):], "=") {
+		name = m[1]
+		v.Pos += len(m[0])
+		v.SpaceInLine()
+	}
+	if name == "" && literal.QuoteOf(v.Text[v.Pos:]) != nil {
+		return nil, literal.ErrExpression
+	}
+	n, err := v.Value()
+	if err != nil {
+		return nil, err
+	}
+	l := &lowering{p: p}
+	if name != "" && n.Kind != literal.Call {
+		if n.Kind == literal.Name || l.value(&n) != nil || len(l.calls) > 0 {
+			return nil, literal.ErrExpression
+		}
+		p.labels.assign(name, n)
+		return nil, nil
+	}
+	switch {
+	case n.Kind == literal.Call && n.Text == "print" && !p.tools.known("print") && name == "":
+		for i := range n.Fields {
+			if n.Fields[i].Value.Kind != literal.Call || n.Fields[i].Named {
+				return nil, literal.ErrExpression
+			}
+			if err := l.call(&n.Fields[i].Value, ""); err != nil {
+				return nil, err
+			}
+		}
+	case n.Kind == literal.Call && name != "":
+		label := name
+		if !task.IsLabel(label) {
+			label = "value" // a name with letters that labels do not have
+		}
+		// The label is taken once the arguments are read: they may refer to the older result of that name.
+		if err := l.call(&n, ""); err != nil {
+			return nil, err
+		}
+		label = p.labels.fresh(label)
+		l.calls[len(l.calls)-1].Label = label
+		p.labels.assign(name, referenceNode(label))
+	case n.Kind == literal.Call:
+		if err := l.call(&n, ""); err != nil {
+			return nil, err
+		}
+	case n.Kind == literal.List && len(n.Items) > 0:
+		for i := range n.Items {
+			if n.Items[i].Kind != literal.Call {
+				return nil, literal.ErrExpression
+			}
+			if err := l.call(&n.Items[i], ""); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		return nil, literal.ErrExpression
+	}
+	return l.calls, nil
+}
+
+// program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot
+// be read is named, line by line; where strict is set, it is an error instead.
+func (p *reading) program(text string, at int, strict bool) (claim, error) {
+	c := claim{Span: literal.Span{Start: at, End: len(text)}}
+	var comments []string
+	v := literal.NewReader(text, true)
+	v.Pos = at
+	for {
+		for v.Space(); v.Peek() == ';' || v.Peek() == ','; v.Space() {
+			v.Pos++
+		}
+		if v.Pos >= len(text) {
+			break
+		}
+		start := v.Pos
+		line := text[start:]
+		if end := strings.IndexByte(line, '\n'); end >= 0 {
+			line = line[:end]
+		}
+		if line[0] == '#' {
+			comments = append(comments, strings.TrimSpace(line))
+			v.Pos = start + len(line)
+			continue
+		}
+		saved := p.labels.save()
+		v.Notes, v.Open = nil, nil
+		calls, err := p.statement(v)
+		if err == nil {
+			err = v.EndOfStatement()
+		}
+		if err == nil {
+			if len(calls) == 0 {
+				comments = append(comments, strings.TrimSpace(text[start:v.Pos])) // a constant
+			}
+			c.calls = append(c.calls, calls...)
+			c.unparsed = append(c.unparsed, v.Notes...)
+			continue
+		}
+		p.labels.restore(saved)
+		if strict {
+			return claim{}, err
+		}
+		c.unparsed = append(c.unparsed, task.Unparse{Reason: pythonReason(err), Text: strings.TrimSpace(line)})
+		v.Pos = start + len(line)
+	}
+	c.thought = strings.Join(comments, "\n")
+	return c, nil
+}
+
+func pythonReason(err error) string {
+	if err == errPositional {
+		return ReasonPositional
+	}
+	return reasonOf(err, ReasonExpression)
+}
+
+// readWholePython reads a reply that is nothing but code: calls, one a line or in a list, with names for their
+// results.
+func readWholePython(p *reading) {
+	whole, ok := p.whole()
+	if !ok {
+		return
+	}
+	saved := p.labels.save()
+	c, err := p.program(p.text[:whole.End], whole.Start, true)
+	if err != nil || len(c.calls) == 0 {
+		p.labels.restore(saved)
+		return
+	}
+	p.claims = append(p.claims, c)
+}
+
+// callHead finds what may be a call in prose: a name, an optional assignment before it, and a bracket behind it.
+var callHead = regexp.MustCompile(
+	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*)" +
+		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
+
+// readEmbeddedPython reads calls of known tools that stand in prose on a line of their own, behind a list mark or
+// behind a colon. A call that is only mentioned within a sentence is prose.
+func readEmbeddedPython(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, s := range p.free() {
+		text := p.text[:s.End]
+		at, budget := s.Start, attemptBudget(s)
+		for _, m := range callHead.FindAllStringSubmatchIndex(text[s.Start:], -1) {
+			start := s.Start + m[2]
+			if budget <= 0 {
+				break
+			}
+			if start < at || !p.tools.known(p.tools.resolve(text[s.Start+m[4]:s.Start+m[5]])) {
+				continue
+			}
+			c, read, ok := p.embeddedStatement(text, start)
+			budget -= read
+			if ok {
+				p.claims = append(p.claims, c)
+				at = c.End
+			}
+		}
+	}
+}
+
+// embeddedStatement reads the statement at start; on an error it names the rest of the line. It gives
+// the number of bytes that were read to find out.
+func (p *reading) embeddedStatement(text string, start int) (c claim, read int, ok bool) {
+	end := len(text)
+	if newline := strings.IndexByte(text[start:], '\n'); newline >= 0 {
+		end = start + newline
+	}
+	saved := p.labels.save()
+	v := literal.NewReader(text, true)
+	v.Pos = start
+	calls, err := p.statement(v)
+	if err != nil {
+		p.labels.restore(saved)
+		left := task.Unparse{Reason: pythonReason(err), Text: text[start:end]}
+		return claim{Span: literal.Span{Start: start, End: end}, unparsed: []task.Unparse{left}}, v.Pos - start, true
+	}
+	rest := text[v.Pos:]
+	if newline := strings.IndexByte(rest, '\n'); newline >= 0 {
+		rest = rest[:newline]
+	}
+	if strings.Trim(rest, " \t\r;,.`*") != "" && !strings.HasPrefix(strings.TrimLeft(rest, " \t`"), "#") {
+		p.labels.restore(saved)
+		return claim{}, v.Pos - start, false // a sentence goes on behind it
+	}
+	return claim{Span: literal.Span{Start: start, End: v.Pos}, calls: calls, unparsed: v.Notes}, v.Pos - start, true
+}

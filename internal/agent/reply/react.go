@@ -1,0 +1,255 @@
+package reply
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// section is a part of a reply under one tag; tag is in lower case, "" before the first.
+type section struct {
+	tag   string
+	start int // of the tag
+	body  string
+	end   int
+}
+
+// reactTag is a tag at the beginning of a line, also in bold or as a heading.
+var reactTag = regexp.MustCompile(
+	`(?im)^[ \t>*_#-]*(thought|action input|action|observation|final answer|decline)[ \t]*[*_]*[ \t]*:[*_]*`)
+
+func sections(text string) []section {
+	list := []section{{end: len(text)}}
+	for _, m := range reactTag.FindAllStringSubmatchIndex(text, -1) {
+		last := &list[len(list)-1]
+		last.end = m[0]
+		list = append(list, section{tag: strings.ToLower(text[m[2]:m[3]]), start: m[0], end: len(text), body: text[m[1]:]})
+	}
+	for i := range list {
+		s := &list[i]
+		if s.tag == "" {
+			s.body = text[:s.end]
+		} else {
+			s.body = s.body[:len(s.body)-(len(text)-s.end)]
+		}
+		s.body = strings.TrimSpace(s.body)
+	}
+	return list
+}
+
+// ReactStep is what one reply says.
+type ReactStep struct {
+	reader   *Reader
+	labels   []string
+	Text     string
+	Thoughts thoughts
+	reasoned int // how many of the thoughts come from reasoning blocks
+	Unparsed []task.Unparse
+	Action   *task.Action
+	tagged   bool
+	cut      int // where the hallucinated observation begins, or the end
+}
+
+// ReadReact reads one reply.
+func ReadReact(reader *Reader, labels []string, reply *model.Reply) *ReactStep {
+	thoughts, text := SplitThoughts(reply.Message.Content)
+	s := &ReactStep{reader: reader, labels: labels, Thoughts: thoughts, reasoned: len(thoughts), Text: text}
+	s.cut = len(s.Text)
+	s.readSections()
+	if s.Action == nil {
+		s.readUntagged(reply)
+	}
+	return s
+}
+
+func (s *ReactStep) leave(reason, text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		s.Unparsed = append(s.Unparsed, task.Unparse{Reason: reason, Text: text})
+	}
+}
+
+// History is what the conversation keeps of a reply: all of it, up to an observation that the model made up. A call
+// that came natively, though none was offered, is written as text.
+func (s *ReactStep) History(m *model.Message) []model.Message {
+	kept := model.Message{Role: model.RoleAssistant, Content: m.Content, Raw: m.Raw}
+	if s.cut < len(s.Text) {
+		kept.Content, kept.Raw = s.Text[:s.cut], nil
+	}
+	if len(m.ToolCalls) > 0 {
+		kept.Raw = nil
+		if s.Action != nil && s.Action.Kind == task.ActionCall {
+			kept.Content += fmt.Sprintf("\nAction: %s\nAction Input: %s", s.Action.Tool, s.Action.Arguments)
+		}
+	}
+	kept.Content = strings.TrimSpace(kept.Content)
+	if kept.Content == "" {
+		return nil
+	}
+	return []model.Message{kept}
+}
+
+// readSections takes the first act of the reply; all that follows it is named.
+func (s *ReactStep) readSections() {
+	list := sections(s.Text)
+	for i := 0; i < len(list); i++ {
+		part := &list[i]
+		s.tagged = s.tagged || part.tag != ""
+		switch {
+		case part.tag == "observation":
+			s.leave(ReasonObservation, s.Text[part.start:])
+			s.cut = part.start
+			return
+		case s.Action != nil:
+			reason := ReasonAfterAct
+			if part.tag == "action" || part.tag == "action input" {
+				reason = ReasonSecondAction
+			}
+			s.leave(reason, s.Text[part.start:part.end])
+		case part.tag == "thought", part.tag == "" && len(list) > 1:
+			s.Thoughts.add(part.body)
+		case part.tag == "action":
+			input, given := "", false
+			if i+1 < len(list) && list[i+1].tag == "action input" {
+				i++
+				input, given = list[i].body, true
+			}
+			s.act(part.body, input, given)
+		case part.tag == "action input":
+			s.leave(ReasonNoTool, s.Text[part.start:part.end])
+		case part.tag == "final answer":
+			s.answer(part.body)
+		case part.tag == "decline":
+			s.Action = &task.Action{Kind: task.ActionDecline, Text: part.body}
+		}
+	}
+}
+
+func (s *ReactStep) answer(text string) {
+	if text == "" {
+		s.leave(ReasonMissingArgument, "Final Answer:")
+		return
+	}
+	s.Action = &task.Action{Kind: task.ActionAnswer, Answer: FinalAnswer(text)}
+}
+
+// toolName is an action that names a tool and nothing else, also in brackets, quotes or backticks.
+var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*.]*$")
+
+// act reads an action and its input. An action may also be a whole call in one of the ways in which [Reader] reads
+// them.
+func (s *ReactStep) act(action, input string, given bool) {
+	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
+	case "", "none", "n/a", "no action":
+		s.leave(ReasonNoTool, strings.TrimSpace("Action: "+action+"\n"+input))
+		return
+	case ActDecline:
+		if tools := s.reader.tools; !tools.known(ActDecline) {
+			reason := input
+			if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
+				reason = ReasonIn(arguments)
+			}
+			s.Action = &task.Action{Kind: task.ActionDecline, Text: reason}
+			return
+		}
+	case "final answer", "final_answer", ActAnswer:
+		if arguments, unparsed := readArguments(input); len(unparsed) == 0 && input != "" {
+			if answer, left, ok := answerOf(arguments); ok {
+				s.Action = &answer
+				s.Unparsed = append(s.Unparsed, left...)
+				return
+			}
+		}
+		s.answer(input)
+		return
+	}
+	if m := toolName.FindStringSubmatch(action); m != nil || s.reader.tools.known(action) {
+		name := action
+		if m != nil && !s.reader.tools.known(action) {
+			name = strings.TrimRight(m[1], ".")
+		}
+		s.call(s.reader.tools.resolve(name), input)
+		return
+	}
+	text := action
+	if given {
+		text += "\n" + input
+	}
+	if !s.firstCall(&model.Message{Content: text}) {
+		s.leave(ReasonNoTool, text)
+	}
+}
+
+// call reads the input of an action: an object, perhaps in a fence, perhaps with prose behind it.
+func (s *ReactStep) call(tool, input string) {
+	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
+		s.leave(ReasonAfterAct, input[m[1]:])
+		s.Thoughts.add(foreignLanguage(fenceLanguage(input, m)))
+		input = input[m[6]:m[7]]
+	}
+	v := literal.NewReader(input, false)
+	if _, err := v.Value(); err == nil && v.Peek() != 0 && strings.HasPrefix(strings.TrimSpace(input), "{") {
+		s.leave(ReasonAfterAct, input[v.Pos:])
+		input = input[:v.Pos]
+	}
+	arguments, unparsed := readArguments(input)
+	s.Unparsed = append(s.Unparsed, unparsed...)
+	one := []Call{{Tool: tool, Arguments: arguments}}
+	s.reader.tools.mend(one, s.labels)
+	s.Action = &task.Action{Kind: task.ActionCall, Label: one[0].Label, Tool: tool, Arguments: one[0].Arguments}
+}
+
+// firstCall takes the first call that a text holds; more of them are named.
+func (s *ReactStep) firstCall(m *model.Message) bool {
+	r := s.reader.Read(m, s.labels)
+	if len(r.Calls) == 0 {
+		return false
+	}
+	s.Thoughts.add(r.Thought)
+	s.Unparsed = append(s.Unparsed, r.Unparsed...)
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if i > 0 {
+			s.leave(ReasonSecondAction, callText(c))
+			continue
+		}
+		s.Action = &task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: c.Arguments}
+	}
+	return true
+}
+
+// readUntagged reads a reply without an act under a tag: calls in another form, or, where there is no tag at all, an
+// answer in prose, which is lenient.
+func (s *ReactStep) readUntagged(reply *model.Reply) {
+	rest := s.Text[:s.cut]
+	thoughts, unparsed := s.Thoughts, s.Unparsed
+	s.Thoughts, s.Unparsed = thoughts[:s.reasoned:s.reasoned], nil
+	if s.firstCall(&model.Message{Content: rest, ToolCalls: reply.Message.ToolCalls}) {
+		// What was named as unreadable under a tag is in the call, or in the thought, now; an observation is not.
+		for _, u := range unparsed {
+			if u.Reason == ReasonObservation {
+				s.Unparsed = append(s.Unparsed, u)
+			}
+		}
+		return
+	}
+	s.Thoughts, s.Unparsed = thoughts, unparsed
+	if s.tagged {
+		if len(s.Unparsed) == 0 {
+			s.leave(ReasonNoAct, rest)
+		}
+		return
+	}
+	r := s.reader.Read(&model.Message{Content: rest}, s.labels)
+	if answer, ok := ProseAnswer(&r, reply.Finish); ok && len(s.Unparsed) == 0 {
+		s.Thoughts.add(r.Thought)
+		s.Action = &answer
+		return
+	}
+	s.Thoughts.add(r.Thought)
+	s.Unparsed = append(s.Unparsed, r.Unparsed...)
+	s.leave(ReasonNoAct, r.Prose)
+}

@@ -1,0 +1,413 @@
+// Package reply reads what models write: calls in the formats of many model families, code, queries, verdicts and
+// answers. No part of a reply is dropped silently: what cannot be read is named, with a reason from a closed list. The
+// package must never know what is right.
+package reply
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// Reasons why a piece of a reply could not be read, or was not acted on: the closed list behind [task.Unparse].
+const (
+	ReasonTruncated       = "truncated"                // the text ends in the middle of a value
+	ReasonNotJSON         = "not_json"                 // begins like a call in JSON and is none
+	ReasonNotACall        = "not_a_call"               // a value among calls that names no tool
+	ReasonBadArguments    = "bad_arguments"            // the arguments of a call are not an object
+	ReasonBadLabel        = "bad_label"                // what is given as a label cannot be one
+	ReasonExtraField      = "extra_field"              // a field of a call that means nothing
+	ReasonDuplicateField  = literal.NoteDuplicate      // a field that stands twice: the later one counts
+	ReasonComment         = literal.NoteComment        // a comment inside a value
+	ReasonExpression      = "expression"               // code that is more than calls of literals and labels
+	ReasonPositional      = "positional"               // positional arguments that no parameter takes
+	ReasonTag             = "tag"                      // a tagged block in which no call can be read
+	ReasonFence           = "fence"                    // a fenced block of code in which no call can be read
+	ReasonNoCall          = "no_call"                  // calls were asked for, and the reply has none
+	ReasonNoAct           = "no_act"                   // the reply names neither an action nor an answer
+	ReasonNoTool          = "no_tool"                  // an action that names no tool
+	ReasonObservation     = "hallucinated_observation" // the model wrote the environment's or the user's part itself
+	ReasonSecondAction    = "second_action"            // one action a reply is allowed
+	ReasonAfterAct        = "after_act"                // stands behind the act that ends the episode, or behind an action
+	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
+	ReasonNoVerdict       = "no_verdict"               // yes or no was asked for, and the reply says neither
+	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was asked for, and the reply says both
+)
+
+// Reasons lists the closed list of reasons, in the order in which they are declared.
+func Reasons() []string {
+	return []string{
+		ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonBadLabel, ReasonExtraField,
+		ReasonDuplicateField, ReasonComment, ReasonExpression, ReasonPositional, ReasonTag, ReasonFence, ReasonNoCall,
+		ReasonNoAct, ReasonNoTool, ReasonObservation, ReasonSecondAction, ReasonAfterAct, ReasonMissingArgument,
+		ReasonNoVerdict, ReasonTwoVerdicts,
+	}
+}
+
+// Call is a tool call that was read in a reply.
+type Call struct {
+	ID    string // the provider's id of a native call; "" for a call that was read in text
+	Label string // as the reply names its result; "" where it does not
+	Tool  string
+	// Arguments is valid JSON. Where the model's text is not an object, it is that text as a JSON string, so that the
+	// environment can tell the agent of its mistake.
+	Arguments json.RawMessage
+	Stage     string // the stage that read it
+}
+
+// Reading is what a reply was read into. Every part of the reply's text is in a call, in the thought or in Unparsed.
+type Reading struct {
+	Calls    []Call // native calls first, then those of the text in their order
+	Thought  string // reasoning blocks, and the prose before, between and after calls
+	Prose    string // the part of Thought that stands outside reasoning blocks
+	Unparsed []task.Unparse
+}
+
+// claim is a part of a reply that a stage has read.
+type claim struct {
+	literal.Span
+	calls    []Call
+	thought  string
+	unparsed []task.Unparse
+}
+
+// reading is a reply on its way through the stages.
+type reading struct {
+	text   string
+	native []model.ToolCall
+	tools  *toolIndex
+	labels *labels
+
+	fromNative []claim // native calls have no place in the text
+	claims     []claim
+}
+
+// stage is one way to find calls. It reads only what no stage before it has claimed.
+type stage struct {
+	name string
+	read func(*reading)
+}
+
+// stages in the order in which they are tried. The order is that of NL2API appendix H (JSON and JSON lines, Python,
+// XML tags), with native calls before and fences and prose behind. Reasoning blocks are set apart first of all,
+// because the calls that a model weighs are not the calls that it makes.
+var stages = []stage{
+	{"native", readNative},
+	{"reasoning", readReasoning},
+	{"json", readWholeJSON},
+	{"python", readWholePython},
+	{"tagged", readTagged},
+	{"fenced", readFenced},
+	{"embedded-json", readEmbeddedJSON},
+	{"embedded-python", readEmbeddedPython},
+}
+
+// Reader reads the calls in a model's replies.
+type Reader struct {
+	tools *toolIndex
+}
+
+// NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of
+// their parameters places positional arguments.
+func NewReader(tools []*task.Tool) *Reader {
+	return &Reader{tools: NewToolIndex(tools)}
+}
+
+// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls
+// that must be given a label are given another. Read never fails: what it cannot read it names.
+func (r *Reader) Read(m *model.Message, existing []string) Reading {
+	p := &reading{text: unwrapped(m.Content), native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
+	for _, s := range stages {
+		before := len(p.claims)
+		s.read(p)
+		for i := range p.claims[before:] {
+			for j := range p.claims[before+i].calls {
+				p.claims[before+i].calls[j].Stage = s.name
+			}
+		}
+	}
+	p.endBeforeOtherTurns()
+	out := p.finish()
+	r.tools.mend(out.Calls, existing)
+	return out
+}
+
+// unwrapped gives a reply that is nothing but one text in quotes, with its escapes, as that text.
+func unwrapped(text string) string {
+	inner := ""
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
+		&inner) == nil {
+		return inner
+	}
+	return text
+}
+
+// otherTurn begins a turn that is not the model's.
+var otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\])`)
+
+// endBeforeOtherTurns ends a reply where the model, once it has made its calls, goes on with turns of its own invention
+// (NL2API appendix H.1): what it asks itself there was not asked.
+func (p *reading) endBeforeOtherTurns() {
+	p.sortClaims()
+	first := slices.IndexFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
+	if len(p.native) > 0 || first < 0 {
+		return
+	}
+	for _, s := range p.free() {
+		if s.Start < p.claims[first].End {
+			continue
+		}
+		if m := otherTurn.FindStringIndex(p.text[s.Start:s.End]); m != nil {
+			at := s.Start + m[0]
+			p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.Start >= at })
+			p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: len(p.text)}, unparsed: []task.Unparse{
+				{Reason: ReasonObservation, Text: strings.TrimSpace(p.text[at:])},
+			}})
+			return
+		}
+	}
+}
+
+// finish gathers the claims in the order of the text; what no stage has claimed is prose.
+func (p *reading) finish() Reading {
+	var out Reading
+	var thoughts, prose []string
+	for i := range p.fromNative {
+		out.Calls = append(out.Calls, p.fromNative[i].calls...)
+		out.Unparsed = append(out.Unparsed, p.fromNative[i].unparsed...)
+	}
+	add := func(list *[]string, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			*list = append(*list, text)
+		}
+	}
+	at := 0
+	p.sortClaims()
+	for i := range p.claims {
+		c := &p.claims[i]
+		add(&thoughts, p.text[at:c.Start])
+		add(&prose, p.text[at:c.Start])
+		add(&thoughts, c.thought)
+		out.Calls = append(out.Calls, c.calls...)
+		out.Unparsed = append(out.Unparsed, c.unparsed...)
+		at = c.End
+	}
+	add(&thoughts, p.text[at:])
+	add(&prose, p.text[at:])
+	out.Thought = strings.Join(thoughts, "\n")
+	out.Prose = strings.Join(prose, "\n")
+	return out
+}
+
+func (p *reading) sortClaims() {
+	slices.SortStableFunc(p.claims, func(a, b claim) int { return cmp.Compare(a.Start, b.Start) })
+}
+
+// free lists the parts of the text that are not claimed and hold more than space.
+func (p *reading) free() []literal.Span {
+	p.sortClaims()
+	var spans []literal.Span
+	at := 0
+	for i := range p.claims {
+		spans = append(spans, literal.Span{Start: at, End: p.claims[i].Start})
+		at = p.claims[i].End
+	}
+	spans = append(spans, literal.Span{Start: at, End: len(p.text)})
+	return slices.DeleteFunc(spans, func(s literal.Span) bool { return strings.TrimSpace(p.text[s.Start:s.End]) == "" })
+}
+
+// whole gives the only unclaimed part of a reply that has no calls yet, without the space around it; false where
+// there is none or more than one.
+func (p *reading) whole() (literal.Span, bool) {
+	if p.hasCalls() {
+		return literal.Span{}, false
+	}
+	free := p.free()
+	if len(free) != 1 {
+		return literal.Span{}, false
+	}
+	return trimSpan(p.text, free[0]), true
+}
+
+func (p *reading) hasCalls() bool {
+	return len(p.native) > 0 || slices.ContainsFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
+}
+
+func trimSpan(text string, s literal.Span) literal.Span {
+	inner := text[s.Start:s.End]
+	s.Start += len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
+	return literal.Span{Start: s.Start, End: s.Start + len(strings.TrimSpace(text[s.Start:s.End]))}
+}
+
+// readNative takes the calls that the provider itself has told apart. Where there are any, the text beside them is a
+// thought: no stage looks for more calls in it.
+func readNative(p *reading) {
+	if len(p.native) == 0 {
+		return
+	}
+	for _, call := range p.native {
+		c := Call{ID: call.ID, Tool: p.tools.resolve(call.Name), Stage: "native"}
+		var unparsed []task.Unparse
+		c.Arguments, unparsed = readArguments(call.Arguments)
+		p.fromNative = append(p.fromNative, claim{calls: []Call{c}, unparsed: unparsed})
+	}
+	p.claims = append(p.claims, claim{Span: literal.Span{Start: 0, End: len(p.text)}, thought: p.text})
+}
+
+// readArguments reads the text of a call's arguments: an object, or nothing at all for a call without arguments. Any
+// other text is passed on as a JSON string and named.
+func readArguments(text string) (json.RawMessage, []task.Unparse) {
+	if strings.TrimSpace(text) == "" {
+		return json.RawMessage("{}"), nil
+	}
+	v := literal.NewReader(text, false)
+	n, err := v.Value()
+	if err == nil {
+		v.Space()
+		err = v.AtEnd()
+	}
+	if err == nil && n.Kind == literal.Null {
+		return json.RawMessage("{}"), v.Notes
+	}
+	if err == nil {
+		if n, ok := asArguments(n); ok {
+			if dst, err := n.AppendJSON(nil); err == nil {
+				return dst, v.Notes
+			}
+		}
+	}
+	return literal.Quote(text), []task.Unparse{{Reason: ReasonBadArguments, Text: text}}
+}
+
+// toolIndex holds what reading has to know of a toolkit.
+type toolIndex struct {
+	Tools map[string]*task.Tool
+}
+
+func NewToolIndex(tools []*task.Tool) *toolIndex {
+	x := &toolIndex{Tools: make(map[string]*task.Tool, len(tools))}
+	for _, t := range tools {
+		x.Tools[t.Name] = t
+	}
+	return x
+}
+
+func (x *toolIndex) known(name string) bool { return x.Tools[name] != nil }
+
+// modules are the names that models put in front of a tool's, as if it stood in a module.
+var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
+
+// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front. A
+// name that is no tool's stays as it is, for the environment to refuse.
+func (x *toolIndex) resolve(name string) string {
+	name = strings.TrimSpace(name)
+	if x.known(name) {
+		return name
+	}
+	if module, rest, ok := strings.Cut(name, "."); ok && modules[module] && x.known(rest) {
+		return rest
+	}
+	return name
+}
+
+// parameters gives the names of a tool's parameters in positional order.
+func (x *toolIndex) parameters(name string) []string {
+	t := x.Tools[name]
+	if t == nil || t.Parameters == nil {
+		return nil
+	}
+	names := make([]string, len(t.Parameters.Properties))
+	for i, p := range t.Parameters.Properties {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// parameter gives the schema of one parameter, or nil.
+func (x *toolIndex) parameter(tool, name string) *task.Schema {
+	t := x.Tools[tool]
+	if t == nil || t.Parameters == nil {
+		return nil
+	}
+	return t.Parameters.Property(name)
+}
+
+// labels knows which labels are taken, and which variable of a reply's code stands for which of them.
+type labels struct {
+	taken map[string]bool
+	names map[string]literal.Node // variables: a text node that is a reference, or a constant
+	next  map[string]int          // the number at which to look for a fresh label, by name
+	undo  []func()
+}
+
+func newLabels(existing []string) *labels {
+	l := &labels{
+		taken: make(map[string]bool, len(existing)), names: make(map[string]literal.Node, len(existing)), next: map[string]int{},
+	}
+	for _, label := range existing {
+		l.taken[label] = true
+		l.names[label] = referenceNode(label)
+	}
+	return l
+}
+
+func referenceNode(label string) literal.Node {
+	return literal.Node{Kind: literal.Text, Text: task.Reference{Label: label}.String()}
+}
+
+// fresh gives a label like that one that is not taken: name, name_2, name_3, …
+func (l *labels) fresh(name string) string {
+	label, before := name, l.next[name]
+	k := max(before, 2)
+	for ; l.taken[label]; k++ {
+		label = name + "_" + strconv.Itoa(k)
+	}
+	l.taken[label], l.next[name] = true, k
+	l.undo = append(l.undo, func() {
+		delete(l.taken, label)
+		l.next[name] = before
+	})
+	return label
+}
+
+// assign lets a name stand for a value.
+func (l *labels) assign(name string, n literal.Node) {
+	old, was := l.names[name]
+	l.names[name] = n
+	l.undo = append(l.undo, func() {
+		delete(l.names, name)
+		if was {
+			l.names[name] = old
+		}
+	})
+}
+
+// save and restore take back what a statement that could not be read has done to the names.
+func (l *labels) save() int { return len(l.undo) }
+
+func (l *labels) restore(saved int) {
+	for len(l.undo) > saved {
+		l.undo[len(l.undo)-1]()
+		l.undo = l.undo[:len(l.undo)-1]
+	}
+}
+
+// reasonOf names an error of a [Reader].
+func reasonOf(err error, otherwise string) string {
+	switch {
+	case errors.Is(err, literal.ErrTruncated):
+		return ReasonTruncated
+	case errors.Is(err, literal.ErrExpression):
+		return ReasonExpression
+	default:
+		return otherwise
+	}
+}

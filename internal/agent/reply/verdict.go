@@ -1,0 +1,204 @@
+package reply
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// verdictReading is what a reply to a question of yes or no was read into. Every part of it is in one of the fields.
+type Verdict struct {
+	Said        bool   // yes; only where known
+	Known       bool   // a verdict was read
+	Thought     string // reasoning, and what stands before the verdict where it is not the explanation
+	Explanation string // what stands behind it, or before it where nothing does
+	Unparsed    []task.Unparse
+}
+
+// verdictMark is a place in a reply that says yes or no.
+type verdictMark struct {
+	literal.Span
+	said bool
+}
+
+// verdictStages are the ways to find the verdict, in the order in which they are tried; the first that finds one
+// counts. Where the marks of a stage contradict each other, the reply has no verdict: nobody can know which of them is
+// meant.
+var verdictStages = []struct {
+	name string
+	find func(text string) []verdictMark
+}{
+	{"answered", func(text string) []verdictMark { return markedVerdicts(text, answeredVerdict) }},
+	{"concluded", func(text string) []verdictMark { return markedVerdicts(text, concludedVerdict) }},
+	{"plain", plainVerdicts},
+}
+
+// Forms of verdicts. A word that introduces one may be quoted or emphasised, and so may the verdict.
+var (
+	answeredVerdict = regexp.MustCompile(
+		`(?i)\b(?:answer|decision|verdict|judge?ment|response)["'*_` + "`" + `]*(?:\s*[:=]|\s+(?:is|would be|must be)\b:?)` +
+			`["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
+	concludedVerdict = regexp.MustCompile(
+		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
+	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
+	trailingVerdict = regexp.MustCompile(
+		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +
+			`>#-]*(yes|no)["'*_.!})>\]\s` + "`" + `]*$`)
+	// verdictGoesOn is what may stand behind the word: anything but a word of the same sentence that makes it another
+	// thing ("no tool", "yes or no").
+	verdictGoesOn = regexp.MustCompile(
+		`(?i)^(?:["'*_})>\]` + "`" + `]|\s)*(?:$|[.,:;!?(\n—–-]|\n|(?:because|since|as|i|it|the|this|that|there|these|you|we|given)\b)`)
+	hasWord          = regexp.MustCompile(`[\pL\pN]`)
+	explanationLabel = regexp.MustCompile(`(?i)^["'*_#\s` + "`" + `]*(?:explanation|reason(?:ing)?|thoughts?|why)["'*_\s` +
+		"`" + `]*:["'*_\s` + "`" + `]*`)
+	verdictLabel = regexp.MustCompile(
+		`(?i)(^|[^\pL\pN])(?:final\s+)?(?:answer|decision|verdict|judge?ment|response|conclusion)["'*_)\s` + "`" +
+			`]*[:=]?["'*_\s{<\[(` + "`" + `]*$`)
+)
+
+// ReadVerdict reads a reply. It never fails: what it cannot read it names.
+func ReadVerdict(reply *model.Reply) Verdict {
+	thoughts, rest := SplitThoughts(unwrapped(reply.Message.Content))
+	text := strings.TrimSpace(rest)
+	var out Verdict
+	if said, explanation, ok := jsonVerdict(text); ok {
+		out.Said, out.Known, out.Explanation = said, true, explanation
+		out.Thought = thoughts.String()
+		return out
+	}
+	mark, contradiction := findVerdict(text)
+	switch {
+	case mark != nil:
+		out.Said, out.Known = mark.said, true
+		before := strings.TrimRight(verdictLabel.ReplaceAllString(text[:mark.Start], "$1"), " \t\r\n\"'`*_#>({<[")
+		before = explanationLabel.ReplaceAllString(before, "")
+		if !hasWord.MatchString(before) {
+			before = "" // marks of emphasis alone
+		}
+		after := strings.TrimLeft(text[mark.End:], " \t\r\n\"'`*_.,:;!)}>]—–-")
+		after = strings.TrimSpace(explanationLabel.ReplaceAllString(after, ""))
+		if out.Explanation = after; hasWord.MatchString(after) {
+			thoughts.add(before)
+		} else {
+			out.Explanation = before
+		}
+	case text == "":
+	case contradiction:
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonTwoVerdicts, Text: text})
+	case reply.Finish == model.FinishLength:
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonTruncated, Text: text})
+	default:
+		out.Unparsed = append(out.Unparsed, task.Unparse{Reason: ReasonNoVerdict, Text: text})
+	}
+	out.Thought = thoughts.String()
+	return out
+}
+
+// findVerdict gives the last mark of the first stage that finds any, or says that its marks contradict each other.
+func findVerdict(text string) (mark *verdictMark, contradiction bool) {
+	for _, stage := range verdictStages {
+		marks := stage.find(text)
+		if len(marks) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(marks, func(m verdictMark) bool { return m.said != marks[0].said }) {
+			return nil, true
+		}
+		return &marks[len(marks)-1], false
+	}
+	return nil, false
+}
+
+// markedVerdicts finds every verdict that a form introduces.
+func markedVerdicts(text string, form *regexp.Regexp) []verdictMark {
+	var marks []verdictMark
+	for _, at := range form.FindAllStringSubmatchIndex(text, -1) {
+		if verdictGoesOn.MatchString(text[at[3]:]) {
+			marks = append(marks, markAt(text, at))
+		}
+	}
+	return marks
+}
+
+// plainVerdicts finds a verdict with which a reply begins, and one with which it ends.
+func plainVerdicts(text string) []verdictMark {
+	var marks []verdictMark
+	if at := leadingVerdict.FindStringSubmatchIndex(text); at != nil && verdictGoesOn.MatchString(text[at[3]:]) {
+		marks = append(marks, markAt(text, at))
+	}
+	if at := trailingVerdict.FindStringSubmatchIndex(text); at != nil && (len(marks) == 0 || at[2] > marks[0].Start) {
+		marks = append(marks, markAt(text, at))
+	}
+	if len(marks) == 2 && marks[0].said == marks[1].said {
+		marks = marks[:1] // the first word is the verdict; what stands behind explains it
+	}
+	return marks
+}
+
+func markAt(text string, at []int) verdictMark {
+	return verdictMark{literal.Span{Start: at[2], End: at[3]}, strings.EqualFold(text[at[2]:at[3]], "yes")}
+}
+
+// Fields of a verdict that is given as JSON, by their names without case.
+var (
+	verdictFields     = []string{"answer", "decision", "verdict", "judgement", "judgment", "feasible", "response"}
+	explanationFields = []string{"explanation", "reason", "reasoning", "thought", "why"}
+)
+
+// jsonVerdict reads a reply that is as a whole a JSON value, in a fence or not: true, false, "Yes", or an object with
+// the verdict under one of the usual names.
+func jsonVerdict(text string) (said bool, explanation string, ok bool) {
+	if m := fenceAround(text); m != nil && strings.HasSuffix(text, "```") {
+		text = strings.TrimSpace(text[m[6]:m[7]])
+	}
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return false, "", false
+	}
+	fields, isObject := v.(map[string]any)
+	if !isObject {
+		said, ok = verdictValue(v)
+		return said, "", ok
+	}
+	byName := make(map[string]any, len(fields))
+	for name, value := range fields {
+		byName[strings.ToLower(strings.TrimSpace(name))] = value
+	}
+	for _, name := range verdictFields {
+		value, there := byName[name]
+		if !there {
+			continue
+		}
+		if said, ok = verdictValue(value); !ok {
+			return false, "", false
+		}
+		for _, name := range explanationFields {
+			if text, isText := byName[name].(string); isText {
+				return said, strings.TrimSpace(text), true
+			}
+		}
+		return said, "", true
+	}
+	return false, "", false
+}
+
+// verdictValue reads a JSON value that is a verdict and nothing else.
+func verdictValue(v any) (said, ok bool) {
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case string:
+		switch strings.ToLower(strings.Trim(v, " \t\r\n.!*`'\"")) {
+		case "yes", "true":
+			return true, true
+		case "no", "false":
+			return false, true
+		}
+	}
+	return false, false
+}

@@ -1,0 +1,98 @@
+// Package literal reads values as models, tools and corpora write them: JSON, Python and what is nearly so, with the
+// order of fields and the digits of numbers kept. It must never know what a value is for.
+package literal
+
+import ()
+
+// Span is a part of a text, in bytes.
+type Span struct{ Start, End int }
+
+// Field gives the index of the field of the first of those names, or -1.
+func (n *Node) Field(names ...string) int {
+	for _, name := range names {
+		for i := range n.Fields {
+			if n.Fields[i].Name == name {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// ObjectField gives the index of the first of those fields that holds an object, or -1.
+func (n *Node) ObjectField(names ...string) int {
+	for _, name := range names {
+		if i := n.Field(name); i >= 0 && n.Fields[i].Value.Kind == ObjectKind {
+			return i
+		}
+	}
+	return -1
+}
+
+// Kinds of nodes.
+type Kind int
+
+const (
+	Null       Kind = iota
+	Bool            // text is true or false
+	Number          // text is a JSON number
+	Text            // text is the decoded text
+	List            // items
+	ObjectKind      // fields
+	Name            // text is a variable, items the texts of the attributes behind it: code only
+	Call            // text is a function's name, fields its arguments (positional ones without a name): code only
+)
+
+// Node is a value as it was written. Numbers keep their digits, fields their order.
+type Node struct {
+	Span
+	Kind   Kind
+	Text   string
+	Items  []Node
+	Fields []Field
+}
+
+type Field struct {
+	Span
+	Name  string
+	Named bool // false for a positional argument
+	Value Node
+}
+
+// AppendJSON appends the JSON of a value that holds neither names nor calls.
+func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
+	var err error
+	switch n.Kind {
+	case Null:
+		return append(dst, "null"...), nil
+	case Bool, Number:
+		return append(dst, n.Text...), nil
+	case Text:
+		return append(dst, Quote(n.Text)...), nil
+	case List:
+		dst = append(dst, '[')
+		for i := range n.Items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = n.Items[i].AppendJSON(dst); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, ']'), nil
+	case ObjectKind:
+		dst = append(dst, '{')
+		for i := range n.Fields {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(append(dst, Quote(n.Fields[i].Name)...), ':')
+			if dst, err = n.Fields[i].Value.AppendJSON(dst); err != nil {
+				return nil, err
+			}
+		}
+		return append(dst, '}'), nil
+	default:
+		return nil, ErrExpression
+	}
+}
