@@ -1,5 +1,5 @@
 // Package agenttest has what the tests of several agent packages share: small toolkits, a small environment that plays
-// an agent, and the search for words that a reader has lost. Only tests import it.
+// an agent, and the search for words that a reader has lost. Only tests import it. It must never know the agents.
 package agenttest
 
 import (
@@ -33,18 +33,23 @@ var openPython = sync.OnceValues(func() (python.Engine, error) {
 // Echo is an engine without Python: each block prints itself.
 type Echo struct{}
 
+// Name returns "echo".
 func (Echo) Name() string { return "echo" }
 
+// Close does nothing.
 func (Echo) Close() error { return nil }
 
+// Start returns a session that prints each block.
 func (Echo) Start(context.Context, *python.Setup) (python.Session, error) {
 	return Echo{}, nil
 }
 
+// Run prints the block.
 func (Echo) Run(_ context.Context, code string) (*python.Outcome, error) {
 	return &python.Outcome{Output: code + "\n"}, nil
 }
 
+// RunPython runs one block in a fresh session.
 func RunPython(t *testing.T, code string) *python.Outcome {
 	t.Helper()
 	session, err := EngineOf(t).Start(t.Context(), &python.Setup{})
@@ -79,6 +84,7 @@ type Harbour struct {
 	Turns    []task.Turn
 }
 
+// NewHarbour makes an environment with the tools of [Tools] and two more.
 func NewHarbour() *Harbour {
 	h := &Harbour{Results: map[string][]map[string]any{}}
 	h.tools = map[string]func(map[string]any) ([]map[string]any, *task.ToolError){
@@ -144,6 +150,7 @@ func (h *Harbour) value(v any) (any, bool) {
 	}
 }
 
+// Step carries out the actions of a turn.
 func (h *Harbour) Step(t testing.TB, actions []task.Action) []task.Observation {
 	t.Helper()
 	var seen []task.Observation
@@ -233,6 +240,7 @@ func (h *Harbour) Sizes() []int {
 	return sizes
 }
 
+// OpenView is a view of an open world: these tools, and no other.
 func OpenView(names ...string) *task.View {
 	view := &task.View{Messages: []task.Message{{Role: "user", Content: "How many?"}}}
 	for _, name := range append([]string{task.ToolSearch, task.ToolInfo}, names...) {
@@ -243,6 +251,7 @@ func OpenView(names ...string) *task.View {
 	return view
 }
 
+// PlanCall makes a call of a plan.
 func PlanCall(label, tool string, arguments map[string]any) task.Call {
 	return task.Call{Label: label, Tool: tool, Arguments: arguments}
 }
@@ -263,6 +272,7 @@ func TestTask(city string) *task.Task {
 	}
 }
 
+// View shows [Tools] and asks for homes.
 func View(t testing.TB) *task.View {
 	tools := Toolkit(t, Tools)
 	tools[0].Body.Bindings = []task.Binding{
@@ -274,6 +284,7 @@ func View(t testing.TB) *task.View {
 	return &task.View{Messages: []task.Message{{Role: "user", Content: "Which homes?"}}, Tools: tools}
 }
 
+// Records decodes JSON.
 func Records(t *testing.T, text string) any {
 	t.Helper()
 	v, err := task.DecodeValue([]byte(text))

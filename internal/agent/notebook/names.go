@@ -40,6 +40,7 @@ type Names struct {
 	Tool     map[string]*task.Tool // by function
 }
 
+// NewNames gives each tool a name that is a Python identifier, and that no other tool and no reserved word has.
 func NewNames(tools []*task.Tool, reserved ...string) *Names {
 	n := &Names{Function: make(map[string]string, len(tools)), Tool: make(map[string]*task.Tool, len(tools))}
 	own := func(t *task.Tool) bool { return Identifier(t.Name) == t.Name && !slices.Contains(reserved, t.Name) }

@@ -1,5 +1,5 @@
 // Package policy has the scripted agents that calibrate a suite. They need no model and no key. A policy that plays a
-// plan is handed the plan; none may know which conditions or faults it meets, or what is right.
+// plan is handed the plan. A policy must never know which conditions or faults it meets, or what is right.
 package policy
 
 import (

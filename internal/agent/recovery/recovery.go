@@ -123,6 +123,7 @@ func New(t *task.Task, first *task.Plan, without []string) (*Policy, error) {
 	return p, nil
 }
 
+// Turn makes the next turn.
 func (p *Policy) Turn(view *task.View, seen []task.Observation) (task.Turn, error) {
 	p.view, p.why = view, nil
 	if len(p.plans) == 0 {

@@ -292,6 +292,7 @@ type toolIndex struct {
 	Tools map[string]*task.Tool
 }
 
+// NewToolIndex makes the index of a toolkit.
 func NewToolIndex(tools []*task.Tool) *toolIndex {
 	x := &toolIndex{Tools: make(map[string]*task.Tool, len(tools))}
 	for _, t := range tools {

@@ -18,6 +18,7 @@ type SQLReader struct {
 	calls    *Reader
 }
 
+// NewSQLReader makes a reader for the tool that runs the query, which it takes in that argument.
 func NewSQLReader(tool *task.Tool, argument string) SQLReader {
 	return SQLReader{Tool: tool, Argument: argument, calls: NewReader([]*task.Tool{tool})}
 }

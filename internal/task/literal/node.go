@@ -52,6 +52,7 @@ type Node struct {
 	Fields []Field
 }
 
+// Field is a field of an object, or an argument of a call.
 type Field struct {
 	Span
 	Name  string

@@ -71,6 +71,7 @@ func Append(dst []byte, v any) ([]byte, error) {
 // order of the columns.
 type Object []Member
 
+// Member is a field of an [Object].
 type Member struct {
 	Name  string
 	Value any // nil, bool, int64, float64, string, []any or object

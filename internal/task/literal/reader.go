@@ -51,8 +51,10 @@ type Reader struct {
 	Notes []task.Unparse
 }
 
+// NewReader makes a reader of text; with code, names and calls are values too.
 func NewReader(text string, code bool) *Reader { return &Reader{Text: text, code: code} }
 
+// Peek returns the next byte, 0 at the end.
 func (v *Reader) Peek() byte {
 	if v.Pos < len(v.Text) {
 		return v.Text[v.Pos]
@@ -60,6 +62,7 @@ func (v *Reader) Peek() byte {
 	return 0
 }
 
+// AtEnd returns an error unless the whole text is read.
 func (v *Reader) AtEnd() error {
 	if v.Pos < len(v.Text) {
 		return ErrSyntax
@@ -505,6 +508,7 @@ func (v *Reader) strings() (Node, error) {
 	return n, err
 }
 
+// SpaceInLine skips blanks and tabs.
 func (v *Reader) SpaceInLine() {
 	for v.Peek() == ' ' || v.Peek() == '\t' {
 		v.Pos++
@@ -592,6 +596,7 @@ func unescape(b *strings.Builder, rest string) (int, error) {
 	return 2 + width, nil
 }
 
+// IsDigit reports whether a byte is a decimal digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isLetter takes every byte of a character beyond ASCII for a letter, but for those of typographic quotes and dashes.
