@@ -58,7 +58,11 @@ func run() error {
 	address := flag.String("address", "", "HOST:PORT on this machine")
 	served := flag.Bool("served", false, "the server is `seatrial serve`: calls are made in episodes")
 	lookups := flag.Bool("lookups", false, "only calls that look rows up by one value")
-	batch := flag.Int("steps", 0, "step batches of that many environments instead, episodes of four turns one after the other")
+	batch := flag.Int(
+		"steps",
+		0,
+		"step batches of that many environments instead, episodes of four turns one after the other",
+	)
 	clients := flag.Int("clients", 16, "connections")
 	pid := flag.Int("pid", 0, "process of the server: its processor time is looked at")
 	seconds := flag.Float64("seconds", 4, "for which calls are made")
@@ -177,7 +181,7 @@ func post(address, path string, body, into any) error {
 	return json.Unmarshal(answer, into)
 }
 
-// processor gives the processor time that a process has had, from /proc, which counts in hundredths of a second.
+// processor returns the processor time that a process has had, from /proc, which counts in hundredths of a second.
 func processor(pid int) time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, found := strings.Cut(string(data), ") ")
@@ -269,7 +273,7 @@ func lines[T any](path string, visit func(T) error) error {
 	return nil
 }
 
-// episode makes an episode and gives its path.
+// episode makes an episode and returns its path.
 func episode(address, instance string) (string, error) {
 	var made struct {
 		URL string `json:"url"`

@@ -17,7 +17,8 @@ const (
 
 // anthropic is the row of Anthropic's messages API.
 var anthropic = provider{
-	name: ProviderAnthropic, baseURL: "https://api.anthropic.com", path: "v1/messages", cut: "/v1", output: anthropicMaxTokens,
+	name: ProviderAnthropic, baseURL: "https://api.anthropic.com", path: "v1/messages", cut: "/v1",
+	output: anthropicMaxTokens,
 	header: func(key string) http.Header {
 		header := http.Header{"Anthropic-Version": {"2023-06-01"}}
 		if key != "" {
@@ -73,7 +74,7 @@ func encodeAnthropic(r Request, plain, _ bool) (object, error) {
 	}
 	var stops []string
 	for _, stop := range r.Stop {
-		if strings.TrimSpace(stop) != "" { // white space alone is refused
+		if strings.TrimSpace(stop) != "" { // only white space is refused
 			stops = append(stops, stop)
 		}
 	}

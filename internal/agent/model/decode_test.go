@@ -70,7 +70,7 @@ func fuzzReplies(f *testing.F, format string) {
 	})
 }
 
-// passedOn says whether a raw message holds what is passed on as it came, for services newer than this package:
+// passedOn reports whether a raw message holds what is passed on as it came, for services newer than this package:
 // blocks of a type that the checker does not know, or fields of another type than it knows.
 func passedOn(raw json.RawMessage) bool {
 	var items []map[string]any

@@ -17,26 +17,26 @@ const (
 	KindRateLimit     = "rate_limit"     // too many requests or tokens for now
 	KindTimeout       = "timeout"        // no answer in time
 	KindServer        = "server"         // the service failed or is overloaded
-	KindBadRequest    = "bad_request"    // the service refuses the request as it stands
+	KindBadRequest    = "bad_request"    // the service refuses the request
 	KindContextLength = "context_length" // the conversation is longer than the model reads
 	KindConnection    = "connection"     // the service was not reached, or hung up
 	KindBadReply      = "bad_reply"      // the answer is not of the wire format
-	KindReplayMiss    = "replay_miss"    // the record holds no answer to the request
+	KindReplayMiss    = "replay_miss"    // the record has no answer to the request
 )
 
-// ProviderError is a failure of a model's provider, or of the record that stands for it: never the agent's mistake.
+// ProviderError is a failure of a model's provider, or of the record that replaces it: never the agent's mistake.
 type ProviderError struct {
 	Kind         string // one of the Kind constants
 	Status       int    // of HTTP; 0 where no answer came
 	ProviderName string // openai or anthropic
 	Model        string
 	Message      string        // what the provider says, without secrets
-	RetryAfter   time.Duration // for which the provider asks to be left alone; 0 where it does not say
+	RetryAfter   time.Duration // how long the provider asks to wait; 0 if it does not say
 	Attempts     int           // how often the request was tried
 	Cause        error         // of a failed connection
 }
 
-// Error gives model, kind, status and message.
+// Error returns model, kind, status and message.
 func (e *ProviderError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s: %s", e.ProviderName, e.Model, strings.ReplaceAll(e.Kind, "_", " "))
@@ -52,13 +52,13 @@ func (e *ProviderError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the failure of the connection, if there is one.
+// Unwrap returns the failure of the connection, if there is one.
 func (e *ProviderError) Unwrap() error { return e.Cause }
 
 // Provider tells other packages, which declare the one-method interface, that the failure is the provider's.
 func (e *ProviderError) Provider() bool { return true }
 
-// retryable says whether the same request may succeed later.
+// retryable reports whether the same request may succeed later.
 func (e *ProviderError) retryable() bool {
 	switch e.Kind {
 	case KindRateLimit, KindTimeout, KindServer, KindConnection, KindBadReply:
@@ -75,7 +75,7 @@ type SpendingError struct {
 	EstimateUSD float64 // of the request that was not sent
 }
 
-// Error gives the limit, what was spent and what the request might have cost.
+// Error returns the limit, what was spent and what the request might have cost.
 func (e *SpendingError) Error() string {
 	return fmt.Sprintf("spending limit reached: %.4f USD of %.4f USD are spent and the next request may cost %.4f USD",
 		e.SpentUSD, e.LimitUSD, e.EstimateUSD)
@@ -180,7 +180,7 @@ func embeddedError(body []byte) (status int, found bool) {
 	return http.StatusBadGateway, true
 }
 
-// retryAfter reads for how long the service asks to be left alone: retry-after-ms in milliseconds, else Retry-After in
+// retryAfter reads how long the service asks to wait: retry-after-ms in milliseconds, else Retry-After in
 // seconds or as an HTTP date (RFC 9110 §10.2.3). Nonsense counts as 0, more than a year as a year.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	const year = 365 * 24 * time.Hour
@@ -219,7 +219,7 @@ func shorten(text string, n int) string {
 	return text[:n] + "…"
 }
 
-// isObject says whether the text is a valid JSON object.
+// isObject reports whether the text is a valid JSON object.
 func isObject(data []byte) bool {
 	for _, b := range data {
 		switch b {

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
 )
 
-// reply gives a completion of that many tokens.
+// reply returns a completion of that many tokens.
 func replyOf(input, output int) string {
 	return fmt.Sprintf(`{"model":"m","choices":[{"message":{"role":"assistant","content":"x"}}],
 		"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, output)

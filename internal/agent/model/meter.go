@@ -19,14 +19,14 @@ type Meter struct {
 // NewMeter makes a meter at zero.
 func NewMeter() *Meter { return &Meter{changed: make(chan struct{})} }
 
-// Total gives the sum so far. CostUSD holds what is known to be spent, without the requests in flight.
+// Total returns the sum so far. CostUSD is what is known to be spent, without the requests in flight.
 func (m *Meter) Total() task.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.total
 }
 
-// Retries gives how many attempts failed and were made again.
+// Retries returns the number of retries.
 func (m *Meter) Retries() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *Meter) reserve(ctx context.Context, limit, estimate float64) error {
 	}
 }
 
-// settle gives a reservation back and adds what was used.
+// settle returns a reservation back and adds what was used.
 func (m *Meter) settle(estimate float64, used task.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

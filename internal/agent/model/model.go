@@ -1,4 +1,4 @@
-// Package model holds the chat-model clients behind one small interface: the wire formats of OpenAI-compatible chat
+// Package model contains the chat-model clients, with one small interface: the wire formats of OpenAI-compatible chat
 // completions and of Anthropic messages, retries, rate limits, a spending limit, and a record of every exchange from
 // which a run repeats offline. It must never know what is asked of a model or why (tools are specifications to it,
 // never things to run), and it never reads the environment: keys, addresses, clocks and files are handed in.
@@ -33,14 +33,14 @@ const (
 
 // Request is one chat request: the whole conversation so far.
 type Request struct {
-	Model       string // as the provider names it; the client's own where it is empty
-	System      string // instructions that stand before the conversation; none where empty
+	Model       string // as the provider names it; the client's own if it is empty
+	System      string // instructions before the conversation; may be empty
 	Messages    []Message
 	Tools       []ToolSpec
 	Temperature *float64 // nil leaves the provider's default
 	MaxTokens   int      // of the reply; 0 leaves the provider's default (4,096 for Anthropic, which demands a number)
 	Stop        []string // texts at which the model stops: at most four, none empty
-	Seed        *int64   // sampling seed; providers that have none (Anthropic) are not told
+	Seed        *int64   // sampling seed; not sent to providers without one (Anthropic)
 }
 
 // Message is one turn of a conversation. Tool messages answer the calls of the assistant message before them, every
@@ -50,15 +50,15 @@ type Message struct {
 	Content    string
 	ToolCalls  []ToolCall // of an assistant message
 	ToolCallID string     // of a tool message: the call that it answers
-	IsError    bool       // of a tool message: the call failed (told apart on the wire by Anthropic alone)
+	IsError    bool       // of a tool message: the call failed (only Anthropic's format says so)
 	// Raw is an assistant message in its provider's own form, ready to be sent back, so that reasoning_content,
 	// thinking blocks and signatures survive the round trip. A JSON object for OpenAI-compatible providers, a JSON list
-	// of content blocks for Anthropic. Where it is set and of the provider's form, it is sent in place of Content and
+	// of content blocks for Anthropic. If it is set and has the provider's form, it is sent instead of Content and
 	// ToolCalls.
 	Raw json.RawMessage
 }
 
-// ToolSpec is a tool as a model is told of it. Parameters is a JSON Schema of type object; nil stands for one without
+// ToolSpec is a tool as a model sees it. Parameters is a JSON Schema of type object; nil means one without
 // properties. The order of its properties is kept.
 type ToolSpec struct {
 	Name        string
@@ -73,7 +73,7 @@ type ToolCall struct {
 	Arguments string
 }
 
-// Reasons why a reply ended. A reason that is none of them is passed on as the provider names it.
+// Reasons why a reply ended. Any other reason is passed on as the provider names it.
 const (
 	FinishStop      = "stop"
 	FinishToolCalls = "tool_calls"
@@ -122,12 +122,12 @@ type Options struct {
 	Meter *Meter
 	// Prices is the table from which costs are computed; nil means that costs are unknown and reported as 0.
 	Prices *Prices
-	// Record holds exchanges: see [OpenRecord] and [OpenReplay]. Nil means that nothing is recorded.
+	// Record stores exchanges: see [OpenRecord] and [OpenReplay]. Nil means that nothing is recorded.
 	Record *Record
-	// Extra holds fields that are set in every request body, in the provider's own form, such as "thinking",
+	// Extra contains fields that are set in every request body, in the provider's own form, such as "thinking",
 	// "reasoning_effort" or "chat_template_kwargs". They replace what this package would send.
 	Extra map[string]json.RawMessage
-	// PlainHistory sends earlier assistant messages as text and tool calls alone, without Raw, for services that refuse
+	// PlainHistory sends earlier assistant messages as text and tool calls, without Raw, for services that refuse
 	// fields such as reasoning_content in what they are sent.
 	PlainHistory bool
 }
@@ -171,7 +171,7 @@ func openAt(p *provider, name, spec string, o Options) (*client, error) {
 	return newClient(p, name, base, o)
 }
 
-// Scoped gives a client whose exchanges are recorded and replayed under that scope, such as the id of an episode: the
+// Scoped returns a client whose exchanges are recorded and replayed under that scope, such as the id of an episode: the
 // same request in two scopes is answered to each from its own record, so that concurrent episodes replay the same
 // whatever their order. A scope begins anew with every call of Scoped. Clients without a record are unchanged by it, as
 // are those of other makers.

@@ -80,7 +80,7 @@ func openAIFunction(c ToolCall) object {
 	return object{"name": plainName(c.Name, openAINameLimit), "arguments": argumentsObject(c.Arguments)}
 }
 
-// openAIAssistant makes an assistant message of text and calls alone.
+// openAIAssistant makes an assistant message of text and calls.
 func openAIAssistant(m *Message) object {
 	message := object{"role": RoleAssistant}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
@@ -146,7 +146,7 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	raw["role"] = json.RawMessage(`"assistant"`)
 	for _, only := range []string{"annotations", "audio", "function_call"} {
-		delete(raw, only) // of replies alone, or of another form in requests
+		delete(raw, only) // allowed only in replies, or different in requests
 	}
 	reply.Message.Raw = mustJSON(raw)
 	if choice.Finish != nil {

@@ -23,7 +23,7 @@ type Price struct {
 	Cached float64 // input that the provider reads from its cache; the price of input where the table does not say
 }
 
-// Cost gives the cost in USD. Cached tokens are part of the input tokens.
+// Cost returns the cost in USD. Cached tokens are part of the input tokens.
 func (p Price) Cost(u task.Usage) float64 {
 	cached := min(u.CachedTokens, u.InputTokens)
 	return (float64(u.InputTokens-cached)*p.Input + float64(cached)*p.Cached + float64(u.OutputTokens)*p.Output) / 1e6
@@ -40,7 +40,7 @@ type prefixPrice struct {
 	price  Price
 }
 
-// Lookup gives the price of a model, named PROVIDER/NAME: that of the exact entry, else that of the longest prefix.
+// Lookup returns the price of a model, named PROVIDER/NAME: that of the exact entry, else that of the longest prefix.
 func (p *Prices) Lookup(spec string) (Price, bool) {
 	if p == nil {
 		return Price{}, false

@@ -33,7 +33,7 @@ type line struct {
 	// Key is a hash of provider and canonical request body, 32 hexadecimal digits.
 	Key   string `json:"key"`
 	Scope string `json:"scope,omitempty"` // see Scoped
-	// N is the occurrence of the key in its scope, from 1; 0 stands for a failed attempt, which is never replayed.
+	// N is the occurrence of the key in its scope, from 1; 0 marks a failed attempt, which is never replayed.
 	N        int               `json:"n"`
 	Provider string            `json:"provider"`
 	Model    string            `json:"model"`
@@ -44,9 +44,9 @@ type line struct {
 	Text     string            `json:"text,omitempty"`     // where it is not
 }
 
-// Record is an append-only file of exchanges, one a line in JSON, from which requests are answered again. It holds what
-// was asked and answered, and never a key or a header of a request. It may be shared by any number of clients of one
-// process, not by two processes.
+// Record is an append-only file of exchanges, one a line in JSON, from which requests are answered again. It contains
+// what was asked and answered, and never a key or a header of a request. It may be shared by any number of clients of
+// one process, not by two processes.
 type Record struct {
 	path     string
 	replay   bool
@@ -73,9 +73,9 @@ type entry struct {
 	length int
 }
 
-// OpenRecord opens a record for reading and appending, and makes it where there is none. path is a file ending in
-// .jsonl or a folder, in which the file is exchanges.jsonl. A request that the record holds is answered from it at no
-// cost, so that an interrupted run which goes on with its record repeats what it has done; every other is sent and
+// OpenRecord opens a record for reading and appending, and makes it if it does not exist. path is a file ending in
+// .jsonl or a folder, in which the file is exchanges.jsonl. A request in the record is answered from it at no
+// cost, so that an interrupted run resumes with its record; every other request is sent and
 // recorded. What a killed process left of an unfinished last line is cut off. A malformed record is an error of exit
 // code 2.
 func OpenRecord(path string) (*Record, error) {
@@ -98,8 +98,8 @@ func OpenRecord(path string) (*Record, error) {
 }
 
 // OpenReplay opens a record, file or folder as for [OpenRecord], to answer from it alone: nothing is sent, and a
-// request that it does not hold is a [*ProviderError] of kind replay_miss that says what differs. A record that is
-// not there or is malformed is an error of exit code 2.
+// request that is not in it is a [*ProviderError] of kind replay_miss that says what differs. A missing
+// or malformed record is an error of exit code 2.
 func OpenReplay(path string) (*Record, error) {
 	path = recordPath(path)
 	file, err := os.Open(path)
@@ -185,7 +185,7 @@ func (r *Record) Close() error {
 	return r.file.Close()
 }
 
-// replayOnly says whether nothing is ever sent.
+// replayOnly reports whether nothing is ever sent.
 func (r *Record) replayOnly() bool { return r != nil && r.replay }
 
 func (r *Record) read(e entry) (line, error) {
@@ -202,8 +202,8 @@ type session struct {
 	scope  string
 
 	mu   sync.Mutex
-	seen map[string]int   // by key: the highest occurrence given out
-	free map[string][]int // by key: occurrences given back unanswered, ascending
+	seen map[string]int   // by key: the highest occurrence taken
+	free map[string][]int // by key: occurrences returned unanswered, ascending
 }
 
 func (r *Record) session(scope string) *session {
@@ -221,8 +221,8 @@ func (s *session) take(key string) int {
 	return s.seen[key]
 }
 
-// release gives the occurrence back if it was not answered: the next to ask the same takes its place, so that a record
-// has no gaps.
+// release returns the occurrence back if it was not answered: the next to ask the same takes its place, so that a
+// record has no gaps.
 func (s *session) release(x *exchange) {
 	if x.n == 0 {
 		return
@@ -233,7 +233,7 @@ func (s *session) release(x *exchange) {
 	slices.Sort(s.free[x.key])
 }
 
-// find gives the recorded answer to the exchange's request, nil if it is to be sent, or a miss.
+// find returns the recorded answer to the exchange's request, nil if it is to be sent, or a miss.
 func (s *session) find(x *exchange, provider string) (*answer, error) {
 	var err error
 	if x.form, err = canonical(x.body); err != nil {
@@ -275,7 +275,7 @@ func (s *session) write(x *exchange, got *answer, provider string, decided bool)
 	l := line{
 		Version: 1, Key: x.key, Scope: s.scope, Provider: provider, Model: x.model, Status: got.status,
 		Headers: map[string]string{},
-		// The key is in no body, unless somebody pasted it into a prompt.
+		// The key is in no body, unless a user pasted it into a prompt.
 		Request: json.RawMessage(x.client.secrets.Replace(string(x.form))),
 	}
 	if decided {
@@ -300,7 +300,7 @@ func (s *session) write(x *exchange, got *answer, provider string, decided bool)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, err := r.file.WriteAt(text, r.size); err != nil {
-		// No torn line may stand between whole ones.
+		// No torn line may remain between whole ones.
 		return errors.Join(fmt.Errorf("record %s: %w", r.path, err), r.file.Truncate(r.size))
 	}
 	r.add(&l, len(text))
@@ -310,7 +310,7 @@ func (s *session) write(x *exchange, got *answer, provider string, decided bool)
 	return nil
 }
 
-// canonical gives the one form of a JSON body: keys sorted, numbers as written, compact.
+// canonical returns the one form of a JSON body: keys sorted, numbers as written, compact.
 func canonical(body []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -353,11 +353,11 @@ func (s *session) miss(x *exchange) string {
 	case len(entries) == 0:
 		return where + " is empty"
 	case answered > 0:
-		return fmt.Sprintf("%s holds %d answers to this request, and this is number %d", where, answered, x.n)
+		return fmt.Sprintf("%s has %d answers to this request, and this is number %d", where, answered, x.n)
 	case failed > 0:
-		return where + " holds only failed attempts at this request"
+		return where + " has only failed attempts at this request"
 	case elsewhere > 0:
-		return fmt.Sprintf("%s holds this request, but not in scope %q", where, s.scope)
+		return fmt.Sprintf("%s has this request, but not in scope %q", where, s.scope)
 	}
 	for _, keep := range []func(entry) bool{inScope, func(e entry) bool { return e.model == x.model }} {
 		narrowed := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return !keep(e) })
@@ -375,7 +375,7 @@ func (s *session) miss(x *exchange) string {
 			nearest = found
 		}
 	}
-	text := fmt.Sprintf("%s does not hold this request; the nearest one that it holds differs in %s", where,
+	text := fmt.Sprintf("%s does not have this request; the nearest that it has differs in %s", where,
 		strings.Join(nearest[:min(len(nearest), 3)], "; "))
 	if more := len(nearest) - 3; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)

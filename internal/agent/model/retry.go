@@ -17,7 +17,7 @@ type Clock interface {
 // machineClock is the machine's clock.
 type machineClock struct{}
 
-// Now gives the machine's time.
+// Now returns the machine's time.
 func (machineClock) Now() time.Time { return time.Now() }
 
 // Sleep waits for d, or until ctx ends.
@@ -64,9 +64,9 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// delay gives the wait after that attempt (from 1) of the request of that name. Without Retry-After it is between half
-// and all of Base·2^(attempt-1), bounded by Max; with it, the time asked for and up to Base more, so that requests that
-// were refused together do not come back together.
+// delay returns the wait after that attempt (from 1) of the request of that name. Without Retry-After it is between
+// half and all of Base·2^(attempt-1), bounded by Max; with it, the time asked for and up to Base more, so that requests
+// that were refused together do not come back together.
 func (r Retry) delay(request string, attempt int, retryAfter time.Duration) time.Duration {
 	u := task.Draw(r.Seed, "model retry", request, strconv.Itoa(attempt)).Float64()
 	if retryAfter > 0 {

@@ -60,11 +60,11 @@ func (p *provider) address(o Options) (string, error) {
 type object = map[string]any
 
 // invalidArguments is the field under which a model is shown again what it wrote as a call's arguments where that is no
-// JSON object: services refuse a conversation that holds it, and the model's mistake would become the provider's
+// JSON object: services refuse a conversation that contains it, and the model's mistake would become the provider's
 // failure. Anthropic's documentation of fine-grained tool streaming recommends this form.
 const invalidArguments = "INVALID_JSON"
 
-// argumentsObject gives the arguments of a call as a JSON object, so that the call can be sent back.
+// argumentsObject returns the arguments of a call as a JSON object, so that the call can be sent back.
 func argumentsObject(text string) string {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -97,7 +97,7 @@ func plainName(name string, limit int) string {
 	return name
 }
 
-// callIDs hands out the ids of a reply's calls: the provider's own where they can be told apart, else made up from
+// callIDs assigns the ids of a reply's calls: the provider's own if they are unique, else made up from
 // their place in the conversation.
 type callIDs struct {
 	turn int
@@ -132,7 +132,7 @@ func (c *count) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// textOf reads a text that may be null, a string, or a list of parts of which those of type text count.
+// textOf reads a text that may be null, a string, or a list of parts; parts of type text count.
 func textOf(data json.RawMessage) (string, error) {
 	if len(data) == 0 || string(data) == "null" {
 		return "", nil
@@ -174,7 +174,7 @@ func mustJSON(v any) json.RawMessage {
 	return data
 }
 
-// parametersOf gives a tool's schema, of type object even where it does not say so.
+// parametersOf returns a tool's schema, of type object even if it does not say so.
 func parametersOf(tool ToolSpec) (json.RawMessage, error) {
 	if len(tool.Parameters) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil

@@ -19,14 +19,14 @@ import (
 
 // Options say how a core is served over HTTP.
 type Options struct {
-	// Token, if it is not "", has to be borne by whoever makes, lists or grades episodes; in an episode its own token does
-	// too.
+	// Token, if it is not "", has to be borne by the caller that makes, lists or grades episodes; in an episode its own
+	// token does too.
 	Token string
 	// Hosts are the names under which clients may speak to the server; nil takes any. On a loopback address they keep
 	// pages of other origins out, whatever those made the name of their host resolve to.
 	Hosts []string
-	// MaxBody bounds the body of a request in bytes, MaxDelay how long an answer is held back where a fault is about time.
-	// 0 takes DefaultMaxBody, and holds nothing back.
+	// MaxBody bounds the body of a request in bytes, MaxDelay how long a fault may delay an answer.
+	// 0 means DefaultMaxBody, and no delay.
 	MaxBody  int64
 	MaxDelay time.Duration
 }
@@ -43,10 +43,10 @@ type api struct {
 	desks   desks
 }
 
-// route is one operation of the API, as it stands in the OpenAPI document too.
+// route is one operation of the API, as is in the OpenAPI document too.
 type route struct {
 	method, path string
-	operator     bool // for whoever may know of all episodes
+	operator     bool // for the caller that may know of all episodes
 	handle       func(a *api, w http.ResponseWriter, r *http.Request)
 }
 
@@ -132,7 +132,7 @@ func notAllowed(w http.ResponseWriter, allowed ...string) {
 		"."})
 }
 
-// episode finds the episode of an address, or answers that there is none.
+// episode finds the episode of an address, or answers that it does not exist.
 func (a *api) episode(w http.ResponseWriter, r *http.Request) *Episode {
 	return a.episodeOf(w, r, r.PathValue("episode"))
 }
@@ -154,7 +154,7 @@ func (a *api) episodeOf(w http.ResponseWriter, r *http.Request, name string) *Ep
 	return nil
 }
 
-// body reads a request's body whole, before anything is held that others may wait for.
+// body reads a request's body whole, before it takes a lock that others may wait for.
 func (a *api) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if r.ContentLength == 0 {
 		return nil, true
@@ -274,7 +274,7 @@ type creationBody struct {
 	Trial    *int        `json:"trial"`
 }
 
-// creationAnswer is what whoever made an episode is told: where it is, what proves the right to act in it, and the
+// creationAnswer is the answer to the maker of an episode: where it is, what proves the right to act in it, and the
 // view.
 type creationAnswer struct {
 	Episode string `json:"episode"` // the id, by which reports name it
@@ -496,7 +496,7 @@ func (a *api) listTools(w http.ResponseWriter, r *http.Request) {
 	a.write(w, r, http.StatusOK, &out)
 }
 
-// headerLabel is the label of a call: given by the client, or by the environment where the client gives none.
+// headerLabel is the label of a call: the client's, or else the environment's.
 const headerLabel = "Seatrial-Label"
 
 func (a *api) callTool(w http.ResponseWriter, r *http.Request) {
@@ -521,11 +521,12 @@ func writeObservation(w http.ResponseWriter, o *task.Observation) {
 	send(w, http.StatusOK, appendObservation(make([]byte, 0, len(o.Content)+256), o))
 }
 
-// act takes a step of one action and gives its observation; an error is answered as HTTP says it, and ok is then false.
+// act takes a step of one action and returns its observation; an error is answered as HTTP says it, and ok is then
+// false.
 func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action task.Action) (o *task.Observation,
 	ok bool) {
 	act := Act{Turn: task.Turn{Actions: []task.Action{action}}, Key: r.Header.Get(headerKey), Patient: true}
-	if act.Key != "" && r.Method == http.MethodGet { // what a query means is a matter of what the client was told last
+	if act.Key != "" && r.Method == http.MethodGet { // a query's meaning depends on the listing that the client saw last
 		act.Said = r.URL.RequestURI() + "\n" + action.Label
 	}
 	result, err := e.Step(r.Context(), act)
@@ -554,7 +555,7 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action tas
 	return nil, false
 }
 
-// hold keeps an answer back for as long as a condition has it late, within the bound.
+// hold delays an answer for as long as a condition says, within the bound.
 func (a *api) hold(ctx context.Context, latency time.Duration) {
 	if latency = min(latency, a.options.MaxDelay); latency <= 0 {
 		return

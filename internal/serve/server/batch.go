@@ -26,7 +26,7 @@ type Batch struct {
 	budget   task.Budget
 	auto     bool // an environment that has ended begins again by itself
 
-	turn  chan struct{} // held by whoever acts; all below it belongs to the holder
+	turn  chan struct{} // held by the acting caller; guards all fields below
 	seats []seat
 	last  time.Time
 }
@@ -37,7 +37,7 @@ type seat struct {
 	content  int
 }
 
-// BatchResult is what came of one environment's turn.
+// BatchResult is the result of one environment's turn.
 type BatchResult struct {
 	Observations []task.Observation
 	Done         bool
@@ -70,7 +70,7 @@ func (s *Episodes) NewBatch(instances []string, budget task.Budget, auto bool) (
 // Size is the number of environments.
 func (b *Batch) Size() int { return len(b.seats) }
 
-// Reset begins the environments of that numbers again, all of them where which is nil, and gives their views, in that
+// Reset begins the environments of that numbers again, all of them where which is nil, and returns their views, in that
 // order.
 func (b *Batch) Reset(ctx context.Context, which []int) ([]*task.View, error) {
 	if which == nil {

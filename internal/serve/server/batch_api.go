@@ -37,7 +37,7 @@ func (a *api) createBatch(w http.ResponseWriter, r *http.Request) {
 	}
 	x := &a.batches
 	x.mu.Lock()
-	for name, old := range x.list { // those that nobody has used for long make room
+	for name, old := range x.list { // those that no one has used for long make room
 		select {
 		case old.turn <- struct{}{}:
 			if a.core.now().Sub(old.last) >= a.core.limits.Idle {
@@ -187,7 +187,7 @@ func (a *api) stepBatch(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, append(text, `]}`...))
 }
 
-// appendResult writes what came of one environment's turn. Results of tools are JSON already and stand as they are.
+// appendResult writes the result of one environment's turn. Results of tools are JSON already and are copied.
 func (a *api) appendResult(text []byte, r *BatchResult) ([]byte, error) {
 	text = append(text, `{"observations":[`...)
 	for i := range r.Observations {

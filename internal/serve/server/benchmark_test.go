@@ -24,7 +24,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
 
-// endpoints gives the paths of calls of the plans of the rest style, each in an episode of its own.
+// endpoints returns the paths of calls of the plans of the rest style, each in an episode of its own.
 func endpoints(tb testing.TB, core *server.Episodes, most int) []string {
 	tb.Helper()
 	s, _ := openHarbour(tb)

@@ -8,12 +8,12 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// documentText is the OpenAPI 3.1 document of the API. It is written by hand; a test holds it to [routes].
+// documentText is the OpenAPI 3.1 document of the API. It is written by hand; a test compares it with [routes].
 //
 //go:embed openapi.json
 var documentText []byte
 
-// serveDocuments serves the document and the page about it. They hold nothing of a suite, and are there for everybody.
+// serveDocuments serves the document and the page about it. They contain nothing of a suite and need no token.
 func (a *api) serveDocuments(mux *http.ServeMux) {
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -19,12 +19,12 @@ import (
 // Episode is one served episode. Its methods are safe for concurrent use: one step is taken at a time, in the order of
 // their arrival.
 type Episode struct {
-	Handle string // in addresses: whoever has it may act in the episode
+	Handle string // in addresses: the caller that has it may act in the episode
 
 	episodes *Episodes
 	position int // of the instance in the suite
 	instance *suite.Instance
-	hosted   bool // its environment is another's, who keeps the transcript
+	hosted   bool // its environment belongs to the caller of Host, who keeps the transcript
 	header   transcript.Header
 	view     *task.View
 	started  time.Time
@@ -32,7 +32,7 @@ type Episode struct {
 
 	listed atomic.Pointer[[]*task.Tool] // nil while the client knows the view alone
 
-	// turn is held by whoever acts. All below it belongs to the holder.
+	// turn is held by the acting caller. It guards all fields below.
 	turn      chan struct{}
 	env       *environment.Environment // nil once the episode has ended
 	last      time.Time                // when something was done
@@ -60,7 +60,7 @@ type kept struct {
 	bytes  int
 }
 
-// wait is what a client was told to wait for.
+// wait is the delay that a client was asked for.
 type wait struct {
 	since time.Time
 	turns int // that may pass while it waits, one a second
@@ -69,22 +69,22 @@ type wait struct {
 // Act is what is to be done in one step.
 type Act struct {
 	Turn task.Turn
-	// Key makes a retry of the step harmless: the same key with the same turn gives the same observations, and nothing is
-	// done.
+	// Key makes a retry of the step harmless: the same key with the same turn returns the same observations, and nothing
+	// is done.
 	Key string
 	// Said is what the client wrote, where the turn depends on more than that: the request that the key belongs to. "" is
 	// the turn.
 	Said string
 	// Patient says that the transport tells clients to wait in seconds: a turn passes for each second that a client waited
-	// after it had been told to, so that waiting helps as it does where agents let turns pass.
+	// after it was asked to, so that waiting helps here too.
 	Patient bool
 }
 
-// Result is what came of a step. It is shared with later retries and must not be changed.
+// Result is the result of a step. It is shared with later retries and must not be changed.
 type Result struct {
 	Observations []task.Observation // of the actions, in their order
 	Done         bool               // the episode has ended
-	Latency      time.Duration      // that a condition gives the step, for transports that make it felt
+	Latency      time.Duration      // that a condition adds, for transports that delay their answers
 	Wait         int                // turns until a refused call is worth another try; 0 where nothing says so
 }
 
@@ -112,7 +112,7 @@ func (e *Episode) begin(r *Request) error {
 	return nil
 }
 
-// maxWall keeps budgets of time within what a duration can hold.
+// maxWall keeps budgets of time within the range of a duration.
 const maxWall = 10 * 365 * 24 * time.Hour
 
 // environmentOf makes an environment; a panic there is that episode's failure. The error may be a [Refusal].
@@ -126,7 +126,11 @@ func (s *Episodes) environmentOf(
 	}()
 	env, err = stage.Environment(s.stopping, in, seat)
 	if errors.Is(err, episode.ErrNoVectors) {
-		err = refuse(RefusedConflict, "In this instance tools are found by their meaning, and nothing makes vectors of texts here: the server takes --embeddings-url.")
+		err = refuse(
+			RefusedConflict,
+			"In this instance tools are found by their meaning, and nothing makes vectors of texts here: "+
+				"the server takes --embeddings-url.",
+		)
 	}
 	return env, err
 }
@@ -137,7 +141,7 @@ func (e *Episode) ID() string { return e.header.ID }
 // Header names the episode in full. Agents must not see it: the instance names its conditions.
 func (e *Episode) Header() transcript.Header { return e.header }
 
-// Token is what proves, beside the handle, that its bearer may act in the episode, where the server asks for tokens.
+// Token proves, with the handle, that its bearer may act in the episode, if the server asks for tokens.
 func (e *Episode) Token() string { return e.episodes.sign("token", e.header.ID) }
 
 // View is what the agent is given at the start. It is shared and must not be changed.
@@ -168,7 +172,7 @@ func (e *Episode) End() (end, budget string) {
 }
 
 // Tools lists the tools as a listing says now, in the order of the view: before the first call as they are documented,
-// later as they stand. The list is shared and must not be changed.
+// later unchanged. The list is shared and must not be changed.
 func (e *Episode) Tools(ctx context.Context) ([]*task.Tool, error) {
 	if err := e.take(ctx); err != nil {
 		return nil, err
@@ -182,7 +186,7 @@ func (e *Episode) Tools(ctx context.Context) ([]*task.Tool, error) {
 	return tools, nil
 }
 
-// Listed gives the tools as the client was last told of them: by [Episode.Tools], by what a tool said, or else by the
+// Listed returns the tools as the client last saw them: by [Episode.Tools], by what a tool said, or else by the
 // view.
 func (e *Episode) Listed() []*task.Tool {
 	if tools := e.listed.Load(); tools != nil {
@@ -191,10 +195,10 @@ func (e *Episode) Listed() []*task.Tool {
 	return e.view.Tools
 }
 
-// changes says whether the listing of tools may change in the course of the episode.
+// changes reports whether the listing of tools may change in the course of the episode.
 func (e *Episode) changes() bool { return e.view.Hidden != nil || len(e.instance.Conditions) > 0 }
 
-// Verdict gives the grade of an ended episode, as far as it may be shown. The error is a [Refusal].
+// Verdict returns the grade of an ended episode, as far as it may be shown. The error is a [Refusal].
 func (e *Episode) Verdict() (*Verdict, error) {
 	switch {
 	case !e.episodes.config.Grades:
@@ -272,7 +276,7 @@ func (e *Episode) Step(ctx context.Context, act Act) (*Result, error) {
 	return result, err
 }
 
-// digestOf gives what requests under one key have in common.
+// digestOf returns what requests under one key have in common.
 func digestOf(act *Act) (digest [sha256.Size]byte, err error) {
 	if act.Said != "" {
 		return sha256.Sum256([]byte(act.Said)), nil
@@ -284,7 +288,7 @@ func digestOf(act *Act) (digest [sha256.Size]byte, err error) {
 	return sha256.Sum256(text), nil
 }
 
-// keep keeps what came of a step for retries, and forgets the oldest where that is too much. That a key was used is
+// keep remembers the result of a step for retries, and forgets the oldest if that is too much. That a key was used is
 // never forgotten.
 func (e *Episode) keep(key string, k *kept, r *Result) {
 	for i := range r.Observations {
@@ -359,7 +363,7 @@ func (e *Episode) step(act *Act) (*Result, error) {
 	return result, err
 }
 
-// tells says whether an observation tells the agent how tools are called now: their documentation does, and so does
+// tells reports whether an observation tells the agent how tools are called now: their documentation does, and so does
 // what is said of arguments that a tool does not take.
 func tells(o *task.Observation) bool {
 	if o.Error == nil {
@@ -373,7 +377,7 @@ func tells(o *task.Observation) bool {
 	}
 }
 
-// pass lets the turns pass for which a client was told to wait and did.
+// pass counts the turns for which a client waited as asked.
 func (e *Episode) pass(ctx context.Context, act *Act, now time.Time) error {
 	turns := min(e.wait.turns, int(now.Sub(e.wait.since)/time.Second))
 	e.wait = wait{}

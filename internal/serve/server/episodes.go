@@ -20,23 +20,23 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// maxName bounds the names that clients give.
+// maxName bounds names that clients choose.
 const maxName = 200
 
 // Request asks for an episode.
 type Request struct {
 	Instance string
-	// Agent and Protocol name who acts, in reports; "" is "client" and "http".
+	// Agent and Protocol name the client in reports; "" is "client" and "http".
 	Agent, Protocol string
 	Hints           string // one of [episode.Hints]; "" is none
-	// Budget bounds the episode beside [Config.Budget]; Scale, if it is not 0, that many times the base budget of the
-	// task.
+	// Budget bounds the episode in addition to [Config.Budget]; Scale, if it is not 0, that many times the base budget of
+	// the task.
 	Budget task.Budget
 	Scale  float64
 	// Trial is the number of the episode among those of the same instance, agent, protocol and arm, from 0; nil takes the
 	// first one that is not played yet.
 	Trial *int
-	// Key makes a retry of the request harmless: the same key gives the same episode. "" makes a new one each time.
+	// Key makes a retry of the request harmless: the same key returns the same episode. "" makes a new one each time.
 	Key string
 }
 
@@ -45,7 +45,7 @@ type Episodes struct {
 	config    Config
 	limits    Limits
 	stage     *episode.Stage
-	training  *episode.Stage // without neighbours: nobody compares arguments there
+	training  *episode.Stage // without neighbours: arguments are not compared there
 	instances map[string]int // position in the suite, by id
 	now       func() time.Time
 
@@ -81,7 +81,7 @@ type creation struct {
 	err     error
 }
 
-// NewEpisodes makes the core over a suite. What the store holds already is not played again.
+// NewEpisodes makes the core over a suite. Episodes already in the store are not played again.
 func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 	if config.Suite == nil || config.Worlds == nil || config.Now == nil || len(config.Secret) < 16 {
 		return nil, errors.New("server: a suite, worlds, a clock and a secret must be given")
@@ -120,7 +120,7 @@ func NewEpisodes(ctx context.Context, config Config) (*Episodes, error) {
 // Instances lists the instances that can be asked for, in the order of the suite.
 func (s *Episodes) Instances() []*suite.Instance { return s.config.Suite.Instances }
 
-// Task gives the task of an instance, nil where there is none.
+// Task returns the task of an instance, or nil.
 func (s *Episodes) Task(in *suite.Instance) *task.Task {
 	task, err := s.stage.Task(in)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Episodes) Task(in *suite.Instance) *task.Task {
 	return task
 }
 
-// Open makes an episode. Where the key of the request was used before with the same request, it gives the episode of
+// Open makes an episode. Where the key of the request was used before with the same request, it returns the episode of
 // then, and created is false. The error is a [Refusal] or Seatrial's own failure.
 func (s *Episodes) Open(ctx context.Context, r Request) (e *Episode, created bool, err error) {
 	if refusal := s.check(&r); refusal != nil {
@@ -231,7 +231,7 @@ func (s *Episodes) make(r *Request) (*Episode, error) {
 		ended:     make(chan struct{}),
 		forgotten: make(chan struct{}),
 	}
-	e.turn <- struct{}{} // nobody acts before it is made
+	e.turn <- struct{}{} // no one acts before it is made
 	if err := s.reserve(e, &h, r.Trial); err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func trialsOf(h transcript.Header) string {
 	return h.Instance + "\n" + h.Agent + "\n" + h.Protocol + "\n" + h.Arm
 }
 
-// reserve gives the header its trial and its id, and takes a place among the open episodes.
+// reserve returns the header its trial and its id, and takes a place among the open episodes.
 func (s *Episodes) reserve(e *Episode, h *transcript.Header, trial *int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +285,8 @@ func (s *Episodes) reserve(e *Episode, h *transcript.Header, trial *int) error {
 	return nil
 }
 
-// handle gives the name of an episode in addresses. Unlike its id, which is a hash of what everybody may know, it
-// cannot be guessed: whoever has it may act in the episode.
+// handle returns the name of an episode in addresses. Unlike its id, which is a hash of what everybody may know, it
+// cannot be guessed: the caller that has it may act in the episode.
 func (s *Episodes) handle(id string) string { return s.sign("handle", id)[:32] }
 
 func (s *Episodes) sign(what, id string) string {
@@ -295,14 +295,14 @@ func (s *Episodes) sign(what, id string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Get gives the episode of a handle; nil where there is none, or none any more.
+// Get returns the episode of a handle; nil if it does not exist or has ended.
 func (s *Episodes) Get(handle string) *Episode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byHandle[handle]
 }
 
-// Find gives the episode of an id, for those who may know of all episodes.
+// Find returns the episode of an id, for callers that may know all episodes.
 func (s *Episodes) Find(id string) *Episode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +312,7 @@ func (s *Episodes) Find(id string) *Episode {
 	return nil
 }
 
-// List gives the episodes that can be read, in the order of their ids.
+// List returns the episodes that can be read, in the order of their ids.
 func (s *Episodes) List() []*Episode {
 	s.mu.Lock()
 	list := make([]*Episode, 0, len(s.byHandle))
@@ -332,7 +332,7 @@ func (s *Episodes) Sweep() {
 		select {
 		case e.turn <- struct{}{}:
 		default:
-			continue // somebody acts in it
+			continue // a caller acts in it
 		}
 		switch {
 		case e.isDone():
@@ -360,14 +360,14 @@ func (s *Episodes) forget(e *Episode) {
 	delete(s.byID, e.header.ID)
 }
 
-// Err gives the failure of the store, after which nothing can be kept any more; nil while all is well.
+// Err returns the failure of the store, after which nothing can be kept any more; nil while all is well.
 func (s *Episodes) Err() error {
 	s.failMu.Lock()
 	defer s.failMu.Unlock()
 	return s.failure
 }
 
-// note tells of a failure that nobody waits for.
+// note reports a failure for which no caller waits.
 func (s *Episodes) note(err error) {
 	if err != nil && s.config.Failed != nil {
 		s.config.Failed(err)

@@ -43,7 +43,7 @@ func (a *api) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// hostOf gives the name in a Host header, without its port.
+// hostOf returns the name in a Host header, without its port.
 func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -56,7 +56,7 @@ func sameOrigin(origin, host string) bool {
 	return err == nil && strings.EqualFold(u.Host, host)
 }
 
-// isOperator says whether the request may make, list and grade episodes.
+// isOperator reports whether the request may make, list and grade episodes.
 func (a *api) isOperator(r *http.Request) bool {
 	return a.options.Token == "" || sameText(bearer(r), a.options.Token)
 }

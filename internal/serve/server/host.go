@@ -8,9 +8,9 @@ import (
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
-// Host serves an episode whose environment is the caller's, who plays it, ends it and keeps its transcript: the server
-// is but one more way in. Such an episode ends for its clients as soon as its environment is done after a step of
-// theirs, and is neither graded nor stored here. The caller must call [Episode.Leave] before it looks at the
+// Host serves an episode whose environment belongs to the caller, who runs it, ends it and keeps its transcript: the
+// server is but one more way in. Such an episode ends for its clients as soon as its environment is done after a step
+// of theirs, and is neither graded nor stored here. The caller must call [Episode.Leave] before it looks at the
 // transcript. The error is a [Refusal].
 func (s *Episodes) Host(in *suite.Instance, h transcript.Header, env *environment.Environment) (*Episode, error) {
 	e := &Episode{
@@ -31,8 +31,8 @@ func (s *Episodes) Host(in *suite.Instance, h transcript.Header, env *environmen
 	return e, nil
 }
 
-// Leave takes a hosted episode out of the reach of its clients, once no step of theirs is under way any more, and gives
-// the times that they took to decide.
+// Leave takes a hosted episode out of the reach of its clients, once no step of theirs is under way any more, and
+// returns the times that they took to decide.
 func (e *Episode) Leave() (decisions []time.Duration) {
 	e.turn <- struct{}{}
 	defer e.give()
@@ -43,5 +43,5 @@ func (e *Episode) Leave() (decisions []time.Duration) {
 	return e.decisions
 }
 
-// PathOf gives the path of an episode on the server, under which its tools and acts are.
+// PathOf returns the path of an episode on the server, under which its tools and acts are.
 func PathOf(e *Episode) string { return episodesPath + e.Handle }

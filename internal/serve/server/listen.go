@@ -24,11 +24,11 @@ const (
 	maxHeader   = 64 << 10 // bytes
 )
 
-// DefaultConnections is how many connections are held at a time.
+// DefaultConnections is how many connections are open at a time.
 const DefaultConnections = 4096
 
 // Serve serves a core on a listener until ctx is done, and closes the core: what is under way comes to its end within
-// bounds, every open episode is kept as interrupted. At most that many connections are held; those that wait for
+// bounds, every open episode is kept as interrupted. At most that many connections are open; those that wait for
 // nothing give way first. The error is that of the listener or of the store.
 func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int) error {
 	gate := newGate(connections)
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, 
 	return errors.Join(err, core.Close(within))
 }
 
-// Run sweeps until ctx is done, for those who serve a core by other ways than [Serve].
+// Run sweeps until ctx is done, for servers other than [Serve].
 func (s *Episodes) Run(ctx context.Context) {
 	ticks := time.NewTicker(sweepEvery)
 	defer ticks.Stop()
@@ -164,7 +164,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wait has a connection that is open wait behind those that wait.
+// wait puts an open connection at the end of the queue of those that wait.
 func (g *gate) wait(c net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,13 +22,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Entries of a request's _meta that an MCP client may give beside a call.
+// Entries of a request's _meta that an MCP client may add to a call.
 const (
 	metaLabel = "seatrial/label" // of the call, as [task.Action] has it
 	metaKey   = "seatrial/key"   // an idempotency key, as [Act] has it
 )
 
-// Methods that are answered from the episode and not from what the SDK knows: it would hold every tool a second time,
+// Methods that are answered from the episode instead of by the SDK, which would store every tool a second time,
 // in every episode, and forbid names that it does not know.
 const (
 	methodList = "tools/list"
@@ -44,13 +44,13 @@ type desk struct {
 	acts     acts
 	server   *mcp.Server
 	maxDelay time.Duration
-	graded   func(http.Header) bool // whoever sent a request with that header may know grades, if they are shown at all
+	graded   func(http.Header) bool // reports whether a request with that header may see grades
 
 	mu   sync.Mutex
-	told []*task.Tool // the tools of which clients know, or were told that they have changed
+	told []*task.Tool // the tools that clients know, or whose change was announced
 }
 
-// newDesk makes the server. sessionID names sessions over HTTP; nil where there is but one.
+// newDesk makes the server. sessionID names sessions over HTTP; nil if there is only one.
 func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool) *desk {
 	view := e.View()
 	s := &desk{episode: e, acts: actsFor(view), maxDelay: maxDelay, graded: graded, told: view.Tools}
@@ -102,7 +102,8 @@ func (s *desk) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// toolPage is how many tools one page of a listing has. Acts come first: whoever reads one page can end the episode.
+// toolPage is how many tools one page of a listing has. Acts come first: the caller that reads one page can end the
+// episode.
 const toolPage = 1000
 
 func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListToolsResult, error) {
@@ -141,15 +142,15 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 // outcome is what a call comes to.
 type outcome struct {
 	text   []byte // an observation
-	failed bool   // it is an error that the agent is told of
+	failed bool   // it is an error that the agent sees
 	broken string // the connection broke, in words for transports that have none to break
 }
 
-// progress is told how far a call is that is held back.
+// progress is called while an answer is delayed.
 type progress func(passed, total time.Duration)
 
-// act takes the step that a call is. graded says that whoever asks may know grades. The error is a [jsonrpc.Error], or
-// that of ctx.
+// act takes the step that a call is. graded says that the caller that asks may know grades. The error is a
+// [jsonrpc.Error], or that of ctx.
 func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, tell progress) (*outcome, error) {
 	act := Act{Turn: task.Turn{Actions: []task.Action{s.action(p)}}, Patient: true}
 	act.Key, _ = p.Meta[metaKey].(string)
@@ -217,11 +218,11 @@ func (s *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 	return &result, nil
 }
 
-// typedSince is the version of the protocol from which on clients refuse a result that does not say of which type it
+// typedSince is the version of the protocol from which on clients refuse a result that does not name its type
 // is.
 const typedSince = "2026-07-28"
 
-// complete is a result that says so. The SDK writes the field and reads it, and lets nobody else set it.
+// complete is a result that names its type. Only the SDK can set the field.
 var complete = func() (r mcp.CallToolResult) {
 	if err := json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), &r); err != nil {
 		panic(err)
@@ -239,7 +240,7 @@ func progressOf(token any, passed, total time.Duration) *mcp.ProgressNotificatio
 	}
 }
 
-// appendField puts another field behind those of a JSON object.
+// appendField adds a field at the end of a JSON object.
 func appendField(object []byte, name string, value []byte) []byte {
 	object = object[:len(object)-1]
 	if len(object) > 1 {
@@ -252,7 +253,7 @@ func appendField(object []byte, name string, value []byte) []byte {
 func (s *desk) withGrade(text []byte) ([]byte, error) {
 	v, err := s.episode.Verdict()
 	if err != nil {
-		return text, nil // a refusal: grades are not shown, or there is none
+		return text, nil // a refusal: grades are not shown, or the episode has no grade
 	}
 	grade, err := task.Marshal(v)
 	if err != nil {
@@ -285,7 +286,7 @@ func (s *desk) action(p *mcp.CallToolParamsRaw) task.Action {
 	return task.Action{Kind: task.ActionCall, Tool: p.Name, Label: label, Arguments: arguments}
 }
 
-// spelledOut gives an answer; one that is a text which holds a JSON list or object is that list or object, as models
+// spelledOut returns an answer; text that contains a JSON list or object becomes that list or object, as models
 // write it.
 func spelledOut(answer json.RawMessage) json.RawMessage {
 	var text string
@@ -305,7 +306,7 @@ func (s *desk) failed(ctx context.Context, err error) error {
 		return &jsonrpc.Error{Code: codeClosed, Message: refusal.Message}
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // nobody waits any more
+		return context.Cause(ctx) // no caller waits any more
 	}
 	s.episode.episodes.note(err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; the episode does not count."}
@@ -332,7 +333,7 @@ func (s *desk) tell(ctx context.Context) error {
 	return nil
 }
 
-// sameSpecification says whether two tools are the same to a client.
+// sameSpecification reports whether two tools are the same to a client.
 func sameSpecification(a, b *task.Tool) bool {
 	if a == b {
 		return true
@@ -348,10 +349,10 @@ func sameSpecification(a, b *task.Tool) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// progressEvery is how often a client is told that a call is still under way.
+// progressEvery is how often a client hears that a call is still running.
 const progressEvery = 250 * time.Millisecond
 
-// hold keeps an answer back for as long as a condition has it late, within the bound, and says how far it is; tell may
+// hold delays an answer for as long as a condition says, within the bound, and says how far it is; tell may
 // be nil.
 func (s *desk) hold(ctx context.Context, latency time.Duration, tell progress) {
 	if latency = min(latency, s.maxDelay); latency <= 0 {
@@ -391,7 +392,7 @@ const lastAnswers = 10 * time.Second
 
 // ServeMCP lets the client at the other end of two streams act in an episode, one message a line, until it closes in,
 // the episode's core is closed, or ctx is done: the stdio transport of MCP. At most maxLine bytes make a line, and no
-// answer is held back for longer than maxDelay. What was asked before in closed is answered. The episode has ended when
+// answer is delayed for longer than maxDelay. What was asked before in closed is answered. The episode has ended when
 // it returns, as silent where the client did not end it.
 func ServeMCP(ctx context.Context, e *Episode, in io.ReadCloser, out io.WriteCloser, maxLine int,
 	maxDelay time.Duration) error {

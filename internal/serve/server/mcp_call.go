@@ -44,7 +44,7 @@ type callKey struct{ session, id string }
 // plainVersions are the versions of the protocol in which a call is what is read here.
 var plainVersions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// served answers a message in a session if it is a call, and makes it fit to be read again if it is none.
+// served answers a message in a session if it is a call; otherwise it makes the body readable again.
 func (h *httpDesk) served(a *api, w http.ResponseWriter, r *http.Request, session string) bool {
 	body, ok := a.body(w, r)
 	if !ok {
@@ -72,7 +72,7 @@ func (h *httpDesk) served(a *api, w http.ResponseWriter, r *http.Request, sessio
 	return false
 }
 
-// isPlain says whether a request's header is that of a call as clients make it.
+// isPlain reports whether a request's header is that of a call as clients make it.
 func isPlain(header http.Header) bool {
 	accept := strings.Join(header["Accept"], ",")
 	return header.Get("Content-Type") == "application/json" && strings.Contains(accept, "application/json") &&
@@ -80,7 +80,7 @@ func isPlain(header http.Header) bool {
 		header["Last-Event-Id"] == nil && header["Mcp-Method"] == nil
 }
 
-// isID says whether a request bears a text or a whole number, by which it is answered.
+// isID reports whether a request bears a text or a whole number, by which it is answered.
 func isID(id json.RawMessage) bool {
 	if len(id) == 0 {
 		return false
@@ -89,7 +89,7 @@ func isID(id json.RawMessage) bool {
 	return id[0] == '"' || err == nil
 }
 
-// begun says whether a session is open in which the client has said who it is.
+// begun reports whether a session is open whose client has introduced itself.
 func (h *httpDesk) begun(id string) bool {
 	for session := range h.server.Sessions() {
 		if session.ID() == id {
@@ -99,7 +99,7 @@ func (h *httpDesk) begun(id string) bool {
 	return false
 }
 
-// answer makes a call. It goes on if the client is gone, as MCP has it, and ends early where the client cancels it.
+// answer makes a call. It continues if the client is gone, as MCP says, and ends early where the client cancels it.
 func (h *httpDesk) answer(w http.ResponseWriter, r *http.Request, session string, m *message) {
 	reply := &reply{w: w, id: m.ID}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -130,7 +130,7 @@ func (h *httpDesk) answer(w http.ResponseWriter, r *http.Request, session string
 	case err != nil:
 		reply.fail(err)
 	case o.broken != "" && r.PathValue("episode") != "":
-		reply.cut() // clients whose session breaks with it go on in another
+		reply.cut() // clients whose session breaks with it continue in another
 	case o.broken != "": // at the door, where the session is the episode
 		reply.fail(brokenError(o))
 	default:
@@ -164,11 +164,11 @@ func (y *reply) write(head, params []byte) {
 	text = append(append(text, bytes.ReplaceAll(params, []byte("\n"), nil)...), "}\n\n"...)
 	control := http.NewResponseController(y.w)
 	_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // not every writer has deadlines
-	_, _ = y.w.Write(text)                                  // nobody is left to tell
+	_, _ = y.w.Write(text)                                  // the client is gone
 	_ = control.Flush()
 }
 
-// say gives the answer, whose last field is name.
+// say returns the answer, whose last field is name.
 func (y *reply) say(name string, value []byte) {
 	head := append([]byte(`{"jsonrpc":"2.0","id":`), y.id...)
 	head = append(append(append(head, `,"`...), name...), `":`...)
@@ -197,7 +197,7 @@ func (y *reply) fail(err error) {
 		known = &jsonrpc.Error{Code: codeClosed, Message: "The call was cancelled."}
 	}
 	text, err := json.Marshal(known)
-	if err != nil { // it holds nothing but texts and numbers
+	if err != nil { // it contains only texts and numbers
 		text = []byte(`{"code":-32603,"message":""}`)
 	}
 	y.say("error", text)

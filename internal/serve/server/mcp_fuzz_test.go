@@ -111,7 +111,7 @@ func FuzzMCP(f *testing.F) {
 	})
 }
 
-// answered gives the answer to a request, which has to come.
+// answered returns the answer to a request, which has to come.
 func answered(t *testing.T, h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -25,7 +25,7 @@ const (
 
 const headerSession = "Mcp-Session-Id"
 
-// desks are the MCP servers of the episodes in which somebody acts over MCP by HTTP.
+// desks are the MCP servers of the episodes that are open over HTTP.
 type desks struct {
 	mu       sync.Mutex
 	byHandle map[string]*httpDesk
@@ -59,7 +59,7 @@ func (a *api) serveMCP(mux *http.ServeMux) {
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { a.door(w, r, rest) })
 }
 
-// streamable gives the options of the transport. Names of hosts are looked at before. idle is when the SDK ends a
+// streamable returns the options of the transport. Names of hosts are looked at before. idle is when the SDK ends a
 // session that sends nothing, 0 for never: it does not see calls.
 func (a *api) streamable(idle time.Duration) *mcp.StreamableHTTPOptions {
 	return &mcp.StreamableHTTPOptions{
@@ -67,7 +67,7 @@ func (a *api) streamable(idle time.Duration) *mcp.StreamableHTTPOptions {
 	}
 }
 
-// deskOf gives the desk of an episode, and makes it where nobody has asked for it before.
+// deskOf returns the desk of an episode, and makes it where no one has asked for it before.
 func (a *api) deskOf(e *Episode) *httpDesk {
 	a.desks.mu.Lock()
 	defer a.desks.mu.Unlock()
@@ -112,7 +112,7 @@ func (a *api) leave(h *httpDesk) {
 	h.closeSessions()
 }
 
-// full says whether there is no room for another session, once those are closed in which nothing was sent for longer
+// full reports whether there is no room for another session, once those are closed in which nothing was sent for longer
 // than idle.
 func (h *httpDesk) full(now time.Time, idle time.Duration) bool {
 	var left []*mcp.ServerSession

@@ -12,11 +12,11 @@ import (
 )
 
 // drained is a transport whose connections report their end only when all that was asked before it has been answered:
-// the SDK gives up what is under way at the end of its input, and a client that writes what it has and closes would
+// the SDK cancels running calls at the end of its input, so a client that writes its calls and closes would
 // never hear of it.
 type drained struct {
 	mcp.Transport
-	patience time.Duration // for how long an end is held back at most
+	patience time.Duration // how long the end of input is delayed at most
 }
 
 func (t *drained) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -35,7 +35,7 @@ type drainedConnection struct {
 
 	mu    sync.Mutex
 	open  int           // requests without an answer
-	empty chan struct{} // closed when the last one is answered; nil where nobody waits
+	empty chan struct{} // closed when the last one is answered; nil if no caller waits
 }
 
 func (c *drainedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {

@@ -63,7 +63,7 @@ func inMemory(tb testing.TB, e *server.Episode, maxDelay time.Duration) mcp.Tran
 	return here
 }
 
-// overPipes serves an episode as over standard input and output, and gives the client's end.
+// overPipes serves an episode as over standard input and output, and returns the client's end.
 func overPipes(tb testing.TB, e *server.Episode) mcp.Transport {
 	tb.Helper()
 	in, toServer := io.Pipe()
@@ -400,7 +400,7 @@ func TestTypedResults(t *testing.T) {
 	}
 }
 
-// waitFor gives others the processor until something holds.
+// waitFor returns others the processor until something holds.
 func waitFor(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
@@ -547,7 +547,7 @@ func TestDriftIsTold(t *testing.T) {
 	}
 }
 
-// written gives what a client sees of tools.
+// written returns what a client sees of tools.
 func written(tb testing.TB, v any) string {
 	tb.Helper()
 	if tool, ok := v.(*task.Tool); ok {
@@ -730,7 +730,7 @@ func TestPagesOfTools(t *testing.T) {
 	}
 }
 
-// TestFreeNames gives a toolkit the names of acts: these get others.
+// TestFreeNames returns a toolkit the names of acts: these get others.
 func TestFreeNames(t *testing.T) {
 	core := newCore(t, nil)
 	e := open(t, core, server.Request{Instance: instances(t, task.StyleFunc)[0].ID})

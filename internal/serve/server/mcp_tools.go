@@ -15,11 +15,11 @@ import (
 // acts are the tools by which an agent over MCP answers, declines and asks.
 type acts struct {
 	answer, decline string
-	ask             string // "" where nobody is there to answer
+	ask             string // "" if there is no user to answer
 	tools           []*mcp.Tool
 }
 
-// actsFor gives the acts names that no tool bears, shown or not.
+// actsFor returns the acts names that no tool bears, shown or not.
 func actsFor(view *task.View) acts {
 	free := func(name string) string {
 		taken := func(name string) bool {
@@ -35,7 +35,8 @@ func actsFor(view *task.View) acts {
 	a := acts{answer: free("submit_answer"), decline: free("decline")}
 	a.tools = []*mcp.Tool{
 		actTool(a.answer, "Hands in the final answer and ends the episode.", "answer",
-			`{"description":"The value, list of values or records that answer the request, or a reference \"$label$\" to the result of one call."}`),
+			`{"description":"The value, list of values or records that answer the request, or a reference `+
+				`\"$label$\" to the result of one call."}`),
 		actTool(a.decline, "Says that the request cannot be met with these tools, and ends the episode.", "reason",
 			`{"type":"string","description":"What is missing, or why no tool serves."}`),
 	}
@@ -57,8 +58,8 @@ func actTool(name, description, argument, schema string) *mcp.Tool {
 	}
 }
 
-// besideContent describes what an observation holds beside what a tool returned. It stands in every tool of a listing:
-// the instructions say what labels are for.
+// besideContent describes what an observation contains in addition to the tool's result. It is in every tool of a
+// listing: the instructions say what labels are for.
 const besideContent = `"note":{"type":"string"},"hint":{"type":"string"},"done":{"type":"boolean"}`
 
 // specifications remembers how tools are written over MCP, which episodes share as they share the tools.
@@ -106,7 +107,9 @@ func specify(t *task.Tool) (*mcp.Tool, error) {
 		}
 		content = append(append([]byte(`{"anyOf":[`), returns...), `,{}]}`...)
 	}
-	output := append([]byte(`{"type":"object","properties":{"label":{"type":"string"},"tool":{"type":"string"},"content":`), content...)
+	output := append(
+		[]byte(`{"type":"object","properties":{"label":{"type":"string"},"tool":{"type":"string"},"content":`),
+		content...)
 	return &mcp.Tool{
 		Name: t.Name, Description: t.Description, InputSchema: input,
 		OutputSchema: json.RawMessage(append(output, `,`+besideContent+`}}`...)),
@@ -116,15 +119,22 @@ func specify(t *task.Tool) (*mcp.Tool, error) {
 // instructions say what is to be done, so that a client which knows nothing of the episode can begin.
 func instructions(view *task.View, a *acts) string {
 	var b strings.Builder
-	b.WriteString("Meet the user's request below with the tools of this server. Each call has a label, such as call_1, which comes with its " +
-		"result. Where an argument or an answer is the text \"$call_1$\", it stands for the whole result of that call, and \"$call_1.name$\" " +
-		"for one column of it. A text that begins with $ and means itself is written with another $ in front.\n")
-	fmt.Fprintf(&b, "Hand in the answer by the tool %s. If the request cannot be met with these tools, say so by %s. Both end the episode.\n", a.answer, a.decline)
+	b.WriteString("Meet the user's request below with the tools of this server. Each call has a label, such as call_1, " +
+		"which comes with its result. Where an argument or an answer is the text \"$call_1$\", it stands for the whole " +
+		"result of that call, and \"$call_1.name$\" for one column of it. A text that begins with $ and means itself " +
+		"is written with another $ in front.\n")
+	fmt.Fprintf(&b, "Hand in the answer by the tool %s. If the request cannot be met with these tools, say so by %s. "+
+		"Both end the episode.\n", a.answer, a.decline)
 	if a.ask != "" {
 		fmt.Fprintf(&b, "The user answers up to %d questions, asked by %s.\n", view.Questions, a.ask)
 	}
 	if view.Hidden != nil {
-		fmt.Fprintf(&b, "At first %s and %s are listed alone. What they show can be called by its name, and is listed from then on.\n", task.ToolSearch, task.ToolInfo)
+		fmt.Fprintf(
+			&b,
+			"At first %s and %s are listed alone. What they show can be called by its name, and is listed from then on.\n",
+			task.ToolSearch,
+			task.ToolInfo,
+		)
 	}
 	switch {
 	case view.Budget.Calls > 0 && view.Budget.Turns > 0:

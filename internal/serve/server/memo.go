@@ -37,7 +37,7 @@ type memoEntry struct {
 	key    memoKey
 	result *task.Result
 	bytes  int
-	digest [2]string // in no order and in that of the rows; "" while nobody has asked
+	digest [2]string // in no order and in that of the rows; "" while no one has asked
 }
 
 func newMemo(worlds episode.Worlds, bound int) *memo {
@@ -76,12 +76,12 @@ func (a alone) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) 
 	return world, nil, err
 }
 
-// published is what worlds may know beside their method: databases that episodes of an open world reach into.
+// published is what worlds may know in addition to their method: databases that episodes of an open world reach into.
 type published interface {
 	Published(ctx context.Context, database string) (environment.World, error)
 }
 
-// Published gives the published database of that name, if the worlds know any.
+// Published returns the published database of that name, if the worlds know any.
 func (m *memo) Published(ctx context.Context, database string) (environment.World, error) {
 	p, ok := m.worlds.(published)
 	if !ok {

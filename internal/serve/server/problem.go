@@ -49,7 +49,7 @@ func statusOf(code string) int {
 	}
 }
 
-// retryAfter gives the seconds after which a call that failed is worth another try, 0 where nothing is known or it is
+// retryAfter returns the seconds after which a call that failed is worth another try, 0 where nothing is known or it is
 // not.
 func retryAfter(code string, r *Result) int {
 	switch code {
@@ -93,7 +93,7 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 		p.Title = http.StatusText(p.Status)
 	}
 	text, err := json.Marshal(p)
-	if err != nil { // it holds nothing but texts and numbers
+	if err != nil { // it contains only texts and numbers
 		text = []byte(`{"title":"Internal Server Error","status":500,"code":"internal_error","detail":""}`)
 	}
 	h := w.Header()
@@ -107,10 +107,10 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 // writeTime is how long a client may take to read an answer.
 const writeTime = 20 * time.Second
 
-// told is how many bytes of an answer net/http holds back, and tells their number by itself.
+// told is how many bytes of an answer net/http buffers; it then sets their number itself.
 const told = 2048
 
-// deadliner is what a [http.ResponseWriter] may be beside: see [http.ResponseController].
+// deadliner is what a [http.ResponseWriter] may also be: see [http.ResponseController].
 type deadliner interface{ SetWriteDeadline(time.Time) error }
 
 // send writes an answer; what a client is too slow to read in time is lost to it alone.
@@ -122,7 +122,7 @@ func send(w http.ResponseWriter, status int, body []byte) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // nobody is left to tell
+	_, _ = w.Write(body) // the client is gone
 }
 
 // fail answers with a refusal in its words, and with any other error in none: its text may name what clients must not

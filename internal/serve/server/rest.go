@@ -13,7 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/openapi"
 )
 
-// Headers of an endpoint's answer: what a tool says beside its records.
+// Headers of an endpoint's answer: what a tool says in addition to its records.
 const (
 	headerNote = "Seatrial-Note" // a JSON string, in ASCII
 	headerHint = "Seatrial-Hint" // a JSON string, in ASCII
@@ -34,20 +34,20 @@ const (
 	maxQuery   = 1024
 )
 
-// indexes remembers those of the listings that episodes share, and what queries of endpoints stand for.
+// indexes remembers those of the listings that episodes share, and the meaning of queries of endpoints.
 type indexes struct {
 	mu      sync.RWMutex
 	list    map[indexKey]*index
 	queries map[queryKey]json.RawMessage
 }
 
-// queryKey is a query, as it stands in an address, under the specification that it is read by.
+// queryKey is a query, as is in an address, under the specification that it is read by.
 type queryKey struct {
 	parameters *task.Schema
 	query      string
 }
 
-// arguments gives the arguments that a query stands for. They are shared and must not be changed.
+// arguments returns the arguments of a query. They are shared and must not be changed.
 func (x *indexes) arguments(parameters *task.Schema, query string) (json.RawMessage, error) {
 	key := queryKey{parameters, query}
 	x.mu.RLock()
@@ -152,7 +152,7 @@ func restAddress(r *http.Request) (episode, path string, ok bool) {
 }
 
 func (a *api) restCall(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodHead { // a call that nobody would see the result of
+	if r.Method == http.MethodHead { // a call whose result no one would see
 		notAllowed(w, http.MethodGet)
 		return
 	}
@@ -167,7 +167,7 @@ func (a *api) callEndpoint(w http.ResponseWriter, r *http.Request, episode, path
 	}
 	t := a.indexes.of(e.Listed()).byPath[path]
 	if t == nil {
-		t = &task.Tool{Name: path} // the environment says that there is none
+		t = &task.Tool{Name: path} // the environment says that it does not exist
 	}
 	arguments, err := a.indexes.arguments(t.Parameters, r.URL.RawQuery)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a *api) callEndpoint(w http.ResponseWriter, r *http.Request, episode, path
 	send(w, http.StatusOK, o.Content)
 }
 
-// asciiJSON writes a text as a JSON string that a header can hold.
+// asciiJSON writes a text as a JSON string that fits into a header.
 func asciiJSON(text string) string {
 	quoted := task.AppendValue(nil, text)
 	var b strings.Builder
@@ -214,9 +214,9 @@ func asciiJSON(text string) string {
 	return b.String()
 }
 
-// queryArguments makes arguments of query parameters, by what the client was told of their types. What does not fit
-// stays a text, and what is given more than once a list: the environment says what is wrong with it. Arguments stand in
-// the order of the specification, unknown ones behind.
+// queryArguments makes arguments of query parameters, by the types that the client saw. What does not fit
+// stays a text, and a repeated parameter becomes a list: the environment says what is wrong with it. Arguments are in
+// the order of the specification, unknown ones last.
 func queryArguments(parameters *task.Schema, query url.Values) json.RawMessage {
 	out := []byte{'{'}
 	add := func(name string, s *task.Schema) {
@@ -250,7 +250,7 @@ func appendQueryValue(dst []byte, s *task.Schema, values []string) []byte {
 	isList := s != nil && slices.Contains(s.Types, "array")
 	if isList && len(values) == 1 {
 		if _, refers := task.ParseReference(values[0]); refers {
-			isList = false // it stands for a list
+			isList = false // it is a list
 		}
 	}
 	if !isList && len(values) == 1 {

@@ -1,8 +1,8 @@
 // Package server puts the environments of a suite before agents of any kind: episodes by id over HTTP, tools as
 // endpoints, a step API for training loops, and the documents that describe them. [Episodes] is the core, which knows
 // no transport: whatever a transport has agents do goes through [Episode.Step], into the same environment and the same
-// store as a run. What it sends must never hold gold, plans, certificates, statements of tools or another episode; it
-// asks the grader for a verdict only where whoever started it wants grades to be shown.
+// store as a run. What it sends must never contain gold, plans, certificates, statements of tools or another episode;
+// it asks the grader for a verdict only where the caller that started it wants grades to be shown.
 package server
 
 import (
@@ -22,19 +22,19 @@ type Config struct {
 	Suite  *suite.Suite
 	Worlds episode.Worlds
 	Shown  episode.Shown
-	// Vectors gives those of tools and of what agents search for; nil refuses episodes in which tools are found by their
+	// Vectors returns those of tools and of what agents search for; nil refuses episodes in which tools are found by their
 	// meaning.
 	Vectors episode.Vectors
 	// Store keeps each episode as soon as it has ended; nil keeps none.
 	Store *episode.Store
 	Now   func() time.Time // the clock
-	// Secret makes handles that nobody can guess: 32 bytes that leave the process in no other form.
+	// Secret makes handles that cannot be guessed: 32 bytes that leave the process in no other form.
 	Secret []byte
 	// Budget bounds every episode, whatever is asked for; 0 is no bound.
 	Budget task.Budget
 	Grades bool // grades of ended episodes can be read
 	Limits Limits
-	// Failed is told of Seatrial's own failures, which clients are not told of; may be nil.
+	// Failed hears of Seatrial's own failures, which clients do not see; may be nil.
 	Failed func(error)
 }
 
@@ -50,7 +50,7 @@ type Limits struct {
 	MemoBytes int           // of calls and of results of statements that are remembered, over all databases; half each
 }
 
-// DefaultLimits are those of a server that is not told otherwise.
+// DefaultLimits are the limits of a server without others.
 func DefaultLimits() Limits {
 	return Limits{
 		Episodes: 10_000, Idle: 30 * time.Minute, Keep: 10 * time.Minute, Content: 256 << 20, Kept: 1 << 20, Keys: 100_000,
@@ -96,14 +96,14 @@ type Refusal struct {
 	Message string
 }
 
-// Error gives reason and message.
+// Error returns reason and message.
 func (r *Refusal) Error() string { return r.Reason + ": " + r.Message }
 
 func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// refusalIn gives the refusal that an error is, nil for Seatrial's own failures.
+// refusalIn returns the refusal that an error is, nil for Seatrial's own failures.
 func refusalIn(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -124,7 +124,7 @@ type Verdict struct {
 	Calls   int    `json:"calls"`
 }
 
-// succeeded says whether an episode that has ended succeeded.
+// succeeded reports whether an episode that has ended succeeded.
 func succeeded(stage *episode.Stage, in *suite.Instance, t *transcript.Transcript) (bool, error) {
 	task, err := stage.Shown(in)
 	if err != nil {

@@ -134,7 +134,7 @@ func newStore(tb testing.TB) *episode.Store {
 	return store
 }
 
-// instances gives the instances of a style, and those of all styles for "".
+// instances returns the instances of a style, and those of all styles for "".
 func instances(tb testing.TB, style string) []*suite.Instance {
 	tb.Helper()
 	s, _ := openHarbour(tb)
@@ -185,7 +185,7 @@ func direct(tb testing.TB, h transcript.Header, in *suite.Instance, p episode.Ag
 	return t
 }
 
-// encode gives the bytes of a transcript.
+// encode returns the bytes of a transcript.
 func encode(tb testing.TB, t *transcript.Transcript) []byte {
 	tb.Helper()
 	data, err := t.Encode()

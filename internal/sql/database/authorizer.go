@@ -7,7 +7,7 @@ import (
 )
 
 // allowedFunctions are the SQL functions a statement may call: those of SQLite's core, date, aggregate, window,
-// mathematical and JSON sets that read nothing but their arguments and give the same for the same ones (but for the
+// mathematical and JSON sets that read only their arguments and return the same for the same ones (but for the
 // clock in the date functions). Chance and what a connection did before have no place in a proven result.
 var allowedFunctions = wordSet(`
 	abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like likelihood likely lower ltrim max

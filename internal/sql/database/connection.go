@@ -57,7 +57,7 @@ type guard struct {
 	stopped  bool // by the handler
 }
 
-// connections finds the connection of an id for the callbacks, which SQLite gives a number.
+// connections finds the connection of an id for the callbacks, to which SQLite passes a number.
 var (
 	connections    sync.Map // uintptr → *connection
 	lastConnection atomic.Uintptr
@@ -76,7 +76,7 @@ func fileURI(path string) (string, error) {
 	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: "mode=ro&immutable=1"}).String(), nil
 }
 
-// openFile opens a file that nobody writes to.
+// openFile opens a file that no process writes to.
 func openFile(path string) (*connection, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, &QueryError{Message: "the path has a NUL character"}
@@ -259,7 +259,7 @@ func (c *connection) prepare(sql string) (*statement, error) {
 }
 
 func (c *connection) compile(sql string) (*statement, error) {
-	// SQLite would stop reading at a NUL character and run what stands before it.
+	// SQLite would stop reading at a NUL character and run the text before it.
 	if strings.ContainsRune(sql, 0) {
 		return nil, &QueryError{Message: "the statement has a NUL character"}
 	}

@@ -21,11 +21,11 @@ type ColumnRead struct{ Table, Column string }
 // Copy is a private copy of a database file, in memory, in which the values of one column may be changed and the change
 // be taken back: [Copy.Change] and [Copy.Undo]. For all else it is a world, with the rows, rowids and indexes of the
 // file: of what does not read the column, every byte is the same. It takes as much memory as the file is large. Change
-// and Undo must not run beside a query whose result matters.
+// and Undo must not run during a query whose result matters.
 type Copy struct {
 	*World
 	changed bool
-	ties    map[ColumnRead]string // in lower case; a Column of "" stands for all columns of the table
+	ties    map[ColumnRead]string // in lower case; a Column of "" means all columns of the table
 	shared  []ColumnRead          // columns whose name several tables have
 	joining bool                  // a view joins by the names of columns
 }
@@ -47,7 +47,7 @@ const (
 	TiedByTrigger   = "trigger"   // something happens when its table changes
 )
 
-// Copied copies the file behind a world. A world in memory cannot be copied.
+// Copied copies the file of a world. A world in memory cannot be copied.
 func Copied(ctx context.Context, w *World) (*Copy, error) {
 	if w.file == "" {
 		return nil, errors.New("copy database: it is no file")
@@ -88,7 +88,7 @@ func openImage(file string) (*connection, error) {
 		return nil, err
 	}
 	const writeVersion, readVersion = 18, 19
-	if len(image) > readVersion { // a write-ahead log cannot be kept beside memory, and an immutable file has none
+	if len(image) > readVersion { // a write-ahead log cannot be kept with a copy in memory, and an immutable file has none
 		image[writeVersion], image[readVersion] = min(image[writeVersion], 1), min(image[readVersion], 1)
 	}
 	c, err := openConnection(":memory:", sqlite3.SQLITE_OPEN_READWRITE|sqlite3.SQLITE_OPEN_CREATE)
@@ -162,10 +162,10 @@ func (d *Copy) own(ctx context.Context, do func(c *connection) error) error {
 // too.
 var byName = regexp.MustCompile(`(?i)\b(natural|using)\b`)
 
-// Reads lists the columns that a statement reads, those of views and of the tables behind them alike, in no order that
+// Reads lists the columns that a statement reads, of views and of the tables that they read, in no order that
 // means anything and each once. SQLite's authorizer reports them while it compiles the statement
 // (https://sqlite.org/c3ref/set_authorizer.html); it does not report columns that NATURAL and USING join by, so that
-// all columns whose name several tables have count as read where one of these words stands. A statement that SQLite
+// all columns whose name several tables have count as read where one of these words appears. A statement that SQLite
 // refuses is a [*QueryError].
 func (d *Copy) Reads(ctx context.Context, statement string) ([]ColumnRead, error) {
 	var reads []ColumnRead
@@ -257,7 +257,7 @@ func (d *Copy) forget() {
 	d.mu.Unlock()
 }
 
-// Faults lists what is wrong with a table as it stands: rows that break a key, NOT NULL or CHECK, as SQLite's
+// Faults lists what is wrong with a table as is: rows that break a key, NOT NULL or CHECK, as SQLite's
 // integrity_check and foreign_key_check report them, at most a hundred of each, and where they refuse to look their
 // reason.
 func (d *Copy) Faults(ctx context.Context, table string) ([]string, error) {
@@ -347,7 +347,7 @@ func (d *Copy) tieTable(ctx context.Context, c *connection, sch *schema.Database
 		}
 	}
 	name := []task.Value{t.Name}
-	// Foreign keys whose target is gone stand in no schema.
+	// The schema leaves out foreign keys whose target is missing.
 	keys, err := c.query(ctx, `SELECT "from" FROM pragma_foreign_key_list(?1)`, name, limits{})
 	if err != nil {
 		return err

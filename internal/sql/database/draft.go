@@ -26,8 +26,8 @@ type draft struct {
 	notNull []bool // by column: something is to refer to the value
 }
 
-// grow makes a row around fixed values, and all the rows that it refers to, so that every key holds. It gives the row's
-// place; ok is false where none was found, and then nothing was added.
+// grow makes a row around fixed values, and all the rows that it refers to, so that every key is valid. It returns the
+// row's place; ok is false where none was found, and then nothing was added.
 func (g *grower) grow(i int, fixed map[int]task.Value) (at int, ok bool) {
 	g.steps = maxDrafts
 	return g.make(i, fixed, nil)
@@ -96,7 +96,7 @@ func (g *grower) remove(before int) {
 	}
 }
 
-// release gives the n-th key of a row free, unless another row has taken it by now.
+// release returns the n-th key of a row free, unless another row has taken it by now.
 func (g *grower) release(i, at, n int) {
 	text, complete := keyText(&g.layouts[i], n, g.rows[i][at])
 	if holder, taken := g.taken[i][n][text]; complete && taken && holder == at {
@@ -116,7 +116,7 @@ func keyText(l *layout, n int, row task.Row) (text string, complete bool) {
 	return string(b), true
 }
 
-// same says whether two stored values are equal under a collation; NULL equals NULL.
+// same reports whether two stored values are equal under a collation; NULL equals NULL.
 func same(a, b task.Value, collation string) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -129,7 +129,7 @@ func same(a, b task.Value, collation string) bool {
 	return string(appendKey(nil, a, collation)) == string(appendKey(nil, b, collation))
 }
 
-// complete fills a draft so that every key holds.
+// complete fills a draft so that every key is valid.
 func (g *grower) complete(d *draft, newParents bool) bool {
 	l := &g.layouts[d.table]
 	for n := range l.references {
@@ -164,7 +164,7 @@ func (g *grower) complete(d *draft, newParents bool) bool {
 	return false
 }
 
-// collision gives the first key that a row of the table has already, or -1.
+// collision returns the first key that a row of the table has already, or -1.
 func (g *grower) collision(d *draft) int {
 	l := &g.layouts[d.table]
 	for n := range l.keys {
@@ -177,7 +177,7 @@ func (g *grower) collision(d *draft) int {
 	return -1
 }
 
-// refer makes one foreign key of a draft hold.
+// refer makes one foreign key of a draft valid.
 func (g *grower) refer(d *draft, k *reference, newParents bool) bool {
 	target := &g.layouts[k.target]
 	given := map[int]task.Value{} // by column of the target
@@ -217,7 +217,7 @@ func (g *grower) leaveOut(d *draft, k *reference, free []int) bool {
 	return done
 }
 
-// copyKey gives a draft the key of its parent; it fails where a column that is set already holds something else.
+// copyKey returns a draft the key of its parent; it fails where a column already has another value.
 func (g *grower) copyKey(d *draft, k *reference, parent task.Row) bool {
 	t, target := g.layouts[d.table].table, g.layouts[k.target].table
 	for n, j := range k.columns {
@@ -350,7 +350,7 @@ func (g *grower) pooled(i, j int) task.Value {
 	}
 }
 
-// freshValue gives a value that the neighbour did not have yet, unless it was planted.
+// freshValue returns a value that the neighbour did not have yet, unless it was planted.
 func (g *grower) freshValue(i, j int) task.Value {
 	g.fresh++
 	if g.values != nil {
@@ -359,7 +359,7 @@ func (g *grower) freshValue(i, j int) task.Value {
 	return g.inColumn(i, j, g.pools[i][j].fresh(g.fresh))
 }
 
-// inColumn gives what the column stores for a value of its own kind; a rowid, which may store nothing, gets a number.
+// inColumn returns what the column stores for a value of its own kind; a rowid, which may store nothing, gets a number.
 func (g *grower) inColumn(i, j int, v task.Value) task.Value {
 	if s, ok := stored(g.layouts[i].table, j, v); ok {
 		return s

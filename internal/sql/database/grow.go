@@ -15,11 +15,11 @@ import (
 // witnessRows is about how many rows of witnesses a neighbour takes.
 const witnessRows = 160
 
-// maxSpread bounds in how many neighbours one witness stands.
+// maxSpread bounds the number of neighbours that contain one witness.
 const maxSpread = 8
 
-// Grow makes n neighbours: databases with the recipe's schema and keys and other rows, with NULLs, duplicates and
-// ties, planted values and witnesses. Primary, unique and foreign keys and NOT NULL hold. The k-th neighbour depends
+// Grow makes n neighbours: databases with the recipe's schema and keys and other rows, with NULLs, duplicates and ties,
+// planted values and witnesses. Primary, unique and foreign keys and NOT NULL are respected. The k-th neighbour depends
 // on recipe, seed, k and n alone.
 func Grow(ctx context.Context, r *Recipe, seed uint64, n int) ([]*World, error) {
 	return GrowFirst(ctx, r, seed, n, n)
@@ -60,8 +60,8 @@ func (r *Recipe) options() Options {
 	return r.World.options
 }
 
-// deal gives each neighbour its share of the witnesses: every witness stands in at least one, in as many as there is
-// room for, in an order drawn from seed.
+// deal returns each neighbour its share of the witnesses: every witness goes into at least one, into as many as there
+// is room for, in an order drawn from seed.
 func (r *Recipe) deal(seed uint64, n int) [][]int {
 	total := 0
 	for i := range r.Witnesses {
@@ -195,13 +195,13 @@ type grower struct {
 	rows    [][]task.Row
 	held    [][][]bool // by table, row and column: a witness counts on the value; nil where it does on none
 	domain  [][][]task.Value
-	taken   [][]map[string]int // by table and key: the row that holds these values
+	taken   [][]map[string]int // by table and key: the row with these values
 	fresh   int64
 	added   []int               // the tables of the rows, in the order in which they were made
 	drafts  []*draft            // rows that are being made, each for the sake of the one before
 	steps   int                 // drafts that may still be tried for the row that was asked for
 	values  Values              // of free cells, in place of pools; nil for none
-	touch   func(table, at int) // told before a row that is there already changes; nil for nobody
+	touch   func(table, at int) // called before an existing row changes; may be nil
 }
 
 func newGrower(layouts []layout, pools [][]*pool, order []int, seed uint64, k int) *grower {
@@ -236,7 +236,7 @@ func (g *grower) base() {
 	}
 }
 
-// twin fixes the columns of a row that no key holds.
+// twin fixes the columns of a row that are in no key.
 func (g *grower) twin(i, at int) map[int]task.Value {
 	fixed := map[int]task.Value{}
 	for j, v := range g.rows[i][at] {
@@ -247,7 +247,7 @@ func (g *grower) twin(i, at int) map[int]task.Value {
 	return fixed
 }
 
-// witness puts the rows of a witness into the neighbour. What cannot be had without breaking a key is left out.
+// witness puts the rows of a witness into the neighbour. Rows that would break a key are left out.
 func (g *grower) witness(w *Witness) {
 	variables := g.bindVariables(w)
 	for _, at := range g.parentsFirst(w) {
@@ -333,7 +333,7 @@ func (g *grower) merge(i int, fixed map[int]task.Value) (int, bool) {
 	return 0, false
 }
 
-// bindVariables gives each variable of a witness a value: a fresh one where it stands in a single-column key, else one
+// bindVariables returns each variable of a witness a value: a fresh one if it is in a single-column key, else one
 // from the pool of its first column.
 func (g *grower) bindVariables(w *Witness) map[int]task.Value {
 	values := map[int]task.Value{}

@@ -132,7 +132,7 @@ func readUnique(ctx context.Context, c *connection, t *schema.Table) error {
 		for _, column := range columns.Rows {
 			unique = append(unique, int(column[0].(int64)))
 		}
-		if len(unique) > 0 && slices.Min(unique) >= 0 && // below 0 stand the rowid and expressions
+		if len(unique) > 0 && slices.Min(unique) >= 0 && // below 0 are the rowid and expressions
 			!slices.Equal(unique, t.PrimaryKey) {
 			t.Unique = append(t.Unique, unique)
 		}
@@ -157,7 +157,7 @@ func readForeignKeys(ctx context.Context, c *connection, d *schema.Database, t *
 }
 
 // foreignKey reads one foreign key from the rows that describe it, a column each: id, table, from and to. It fails
-// where the target is not there.
+// if the target does not exist.
 func foreignKey(d *schema.Database, t *schema.Table, rows []task.Row) (schema.ForeignKey, bool) {
 	name, _ := rows[0][1].(string)
 	target := d.Table(name)

@@ -11,7 +11,7 @@ import (
 )
 
 // Memory makes a world in memory with the schema's tables, keys and collations; rows[i] are the rows of the i-th table,
-// with a value for each column. Foreign keys are declared nowhere: whoever makes the rows keeps them.
+// with a value for each column. Foreign keys are declared nowhere: the caller that makes the rows keeps them.
 // Rows that break a primary, unique or NOT NULL key are a [*QueryError].
 func Memory(sch *schema.Database, rows [][]task.Row, options Options) (*World, error) {
 	return newMemory(sch, rows, options, true)
@@ -43,7 +43,7 @@ func newMemory(sch *schema.Database, rows [][]task.Row, options Options, keys bo
 	return w, nil
 }
 
-// fill makes the tables with their rows, each with its primary and unique keys if keys is set; foreign says whether
+// fill makes the tables with their rows, each with its primary and unique keys if keys is set; foreign reports whether
 // foreign keys are declared too, those that SQLite can check.
 func (c *connection) fill(sch *schema.Database, rows [][]task.Row, keys, foreign bool) error {
 	var script strings.Builder
@@ -78,7 +78,7 @@ func (c *connection) fill(sch *schema.Database, rows [][]task.Row, keys, foreign
 }
 
 // createTable writes the table with its keys, or bare: the same columns and collations, and nothing that decides in
-// which order rows are visited. Further constraints stand at its end.
+// which order rows are visited. Further constraints are at its end.
 func createTable(t *schema.Table, keys bool, further ...string) string {
 	rowid := keys && isRowid(t)
 	var parts []string

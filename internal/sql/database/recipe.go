@@ -47,10 +47,10 @@ type Cell struct {
 	Var    int // above 0: a variable
 }
 
-// samplesPerColumn bounds the published values that a column's pool holds.
+// samplesPerColumn bounds the published values in a column's pool.
 const samplesPerColumn = 24
 
-// pool holds what a column's values are drawn from.
+// pool is what a column's values are drawn from.
 type pool struct {
 	planted []task.Value
 	near    []task.Value
@@ -84,8 +84,8 @@ func (r *Recipe) pools(ctx context.Context) ([][]*pool, error) {
 	return pools, nil
 }
 
-// plant puts a value into a column's pool, and into those of the columns that it refers to: a foreign key can only hold
-// what its target holds.
+// plant puts a value into a column's pool, and into those of the columns that it refers to: a foreign key can only
+// contain values of its target.
 func (r *Recipe) plant(pools [][]*pool, pl Planted, depth int) {
 	for i := range r.Schema.Tables {
 		t := &r.Schema.Tables[i]
@@ -120,7 +120,7 @@ func (r *Recipe) plant(pools [][]*pool, pl Planted, depth int) {
 	}
 }
 
-// isRowid says whether the primary key is the table's rowid: a single column that is declared INTEGER.
+// isRowid reports whether the primary key is the table's rowid: a single column that is declared INTEGER.
 func isRowid(t *schema.Table) bool {
 	return len(t.PrimaryKey) == 1 && strings.EqualFold(t.Columns[t.PrimaryKey[0]].Declared, "INTEGER")
 }
@@ -135,7 +135,7 @@ func contains(list []task.Value, v task.Value) bool {
 	return false
 }
 
-// sample gives up to n different values of a column, spread over its whole range.
+// sample returns up to n different values of a column, spread over its whole range.
 func (w *World) sample(ctx context.Context, table, column string, n int) ([]task.Value, error) {
 	values, err := w.Values(ctx, table, column, 4*n*n)
 	if err != nil {
@@ -197,7 +197,7 @@ func kindOf(samples []task.Value, a schema.Affinity) (kind, layout string) {
 	return kind, layout
 }
 
-// small gives one of few values; n is from 0 to 5.
+// small returns one of few values; n is from 0 to 5.
 func (p *pool) small(n int64) task.Value {
 	switch p.kind {
 	case kindInteger:
@@ -213,7 +213,7 @@ func (p *pool) small(n int64) task.Value {
 	}
 }
 
-// fresh gives a value that differs from those of other numbers.
+// fresh returns a value that differs from those of other numbers.
 func (p *pool) fresh(n int64) task.Value {
 	switch p.kind {
 	case kindInteger:
@@ -246,7 +246,7 @@ func dateOf(s string) (time.Time, string, bool) {
 	return time.Time{}, "", false
 }
 
-// nearMisses gives values that a sloppy comparison takes for v.
+// nearMisses returns values that a sloppy comparison takes for v.
 func nearMisses(v task.Value) []task.Value {
 	switch v := v.(type) {
 	case int64:

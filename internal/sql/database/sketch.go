@@ -14,11 +14,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Values says what free cells of a sketch hold. Tables and columns are indices into the sketch's schema.
+// Values fills the free cells of a sketch. Tables and columns are indices into the sketch's schema.
 type Values interface {
-	// Draw gives a value of a column; nil, which is NULL, only where null is set.
+	// Draw returns a value of a column; nil, which is NULL, only where null is set.
 	Draw(table, column int, null bool) task.Value
-	// Fresh gives a value that the column does not hold yet; n differs from call to call.
+	// Fresh returns a value that is new to the column; n differs from call to call.
 	Fresh(table, column int, n int64) task.Value
 }
 
@@ -26,9 +26,9 @@ type Values interface {
 const sketchNulls = 0.04
 
 // Sketch is a database in memory that is being made: rows are added, changed and taken out, steps are taken back, and
-// statements run on it at any time. Primary, unique and foreign keys and NOT NULL hold after every step; foreign keys
-// of the schema may name columns that are no key of their target: they then say where values come from. It is not safe
-// for concurrent use.
+// statements run on it at any time. Primary, unique and foreign keys and NOT NULL are respected after every step;
+// foreign keys of the schema may name columns that are no key of their target: they then say where values come from. It
+// is not safe for concurrent use.
 type Sketch struct {
 	sch     *schema.Database
 	g       *grower
@@ -93,16 +93,16 @@ func onAuthorizeSketch(_ *libc.TLS, _ uintptr, action int32, first, second, _, _
 	return sqlite3.SQLITE_DENY
 }
 
-// Close gives the memory back.
+// Close returns the memory back.
 func (s *Sketch) Close() { s.c.close() }
 
 // Tables lists the indices of the tables, those that others refer to first, as far as keys have no cycles.
 func (s *Sketch) Tables() []int { return slices.Clone(s.g.order) }
 
-// Rows gives the rows of a table. They must not be changed; nil stands for one that was taken out.
+// Rows returns the rows of a table. They must not be changed; nil marks one that was removed.
 func (s *Sketch) Rows(table int) []task.Row { return s.g.rows[table] }
 
-// Place gives the place of the row with a rowid in [Sketch.Rows], or -1.
+// Place returns the place of the row with a rowid in [Sketch.Rows], or -1.
 func (s *Sketch) Place(table int, rowid int64) int {
 	t := &s.sch.Tables[table]
 	if !isRowid(t) {
@@ -144,7 +144,7 @@ func (s *Sketch) Undo() error {
 	return s.failure
 }
 
-// Add adds a row with fixed values, by column, and all rows that it refers to. It says whether keys allow one.
+// Add adds a row with fixed values, by column, and all rows that it refers to. It reports whether keys allow one.
 func (s *Sketch) Add(table int, fixed map[int]task.Value) bool {
 	l := &s.g.layouts[table]
 	kept := make(map[int]task.Value, len(fixed))
@@ -166,7 +166,7 @@ func (s *Sketch) Plant(w *Witness) {
 	s.flush()
 }
 
-// Set changes one cell of the row at a place. It says whether keys allow it, and changes nothing where they do not.
+// Set changes one cell of the row at a place. It reports whether keys allow it, and changes nothing where they do not.
 func (s *Sketch) Set(table, at, column int, v task.Value) bool {
 	l := &s.g.layouts[table]
 	row := s.g.rows[table][at]
@@ -196,7 +196,7 @@ func (s *Sketch) Set(table, at, column int, v task.Value) bool {
 	return true
 }
 
-// Drop takes the row at a place out. It says whether keys allow it: no row may refer to it.
+// Drop takes the row at a place out. It reports whether keys allow it: no row may refer to it.
 func (s *Sketch) Drop(table, at int) bool {
 	row := s.g.rows[table][at]
 	if row == nil || s.isReferred(table, row, -1) {
@@ -208,7 +208,7 @@ func (s *Sketch) Drop(table, at int) bool {
 	return true
 }
 
-// refers says whether a foreign key of a row has its target, or is NULL.
+// refers reports whether a foreign key of a row has its target, or is NULL.
 func (s *Sketch) refers(table int, row task.Row, k *reference) bool {
 	target := &s.g.layouts[k.target]
 	given := map[int]task.Value{}
@@ -225,7 +225,7 @@ func (s *Sketch) refers(table int, row task.Row, k *reference) bool {
 	return len(s.g.candidates(k, given)) > 0 || k.target == table && s.sameKey(k, row, row)
 }
 
-// isReferred says whether a foreign key over a column (-1: over any) refers to a row.
+// isReferred reports whether a foreign key over a column (-1: over any) refers to a row.
 func (s *Sketch) isReferred(table int, row task.Row, column int) bool {
 	for i := range s.g.layouts {
 		for n := range s.g.layouts[i].references {
@@ -243,7 +243,7 @@ func (s *Sketch) isReferred(table int, row task.Row, column int) bool {
 	return false
 }
 
-// sameKey says whether a child's foreign key has the values of a parent.
+// sameKey reports whether a child's foreign key has the values of a parent.
 func (s *Sketch) sameKey(k *reference, child, parent task.Row) bool {
 	target := s.g.layouts[k.target].table
 	for n, j := range k.columns {
@@ -328,7 +328,7 @@ func (s *Sketch) insert(table, at int, row task.Row) {
 	s.run("INSERT INTO "+quote(t.Name)+" ("+strings.Join(names, ", ")+") VALUES ("+holes+")", values...)
 }
 
-// rowidName gives a name of the rowid that no column hides.
+// rowidName returns a name of the rowid that no column hides.
 func rowidName(t *schema.Table) string {
 	for _, name := range []string{"rowid", "_rowid_"} {
 		if t.Column(name) < 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// stored gives what SQLite stores for a value in a column, by the column's affinity
+// stored returns what SQLite stores for a value in a column, by the column's affinity
 // (https://sqlite.org/datatype3.html §3); ok is false where it stores nothing, because a rowid must be an integer.
 // Values that are compared for a key are brought into this form first.
 func stored(t *schema.Table, j int, v task.Value) (_ task.Value, ok bool) {

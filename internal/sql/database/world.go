@@ -56,7 +56,7 @@ type Options struct {
 	Rows    int           // of one result; 0 means DefaultRows
 }
 
-// Limits that hold where [Options] name none, so that every statement has one.
+// Default limits, so that every statement has one.
 const (
 	DefaultTimeout = 30 * time.Second
 	DefaultRows    = 1_000_000
@@ -83,8 +83,8 @@ type World struct {
 	values map[string][]string
 }
 
-// Open opens a file read-only, as a database that nobody changes while it is open. A file that is no SQLite database
-// is a [*QueryError]; one that is not there an error of package fs.
+// Open opens a file read-only, as a database that does not change while it is open. A file that is not an SQLite
+// database is a [*QueryError]; a missing file is an error of package fs.
 func Open(path string, options Options) (*World, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -126,7 +126,7 @@ func newWorld(options Options) *World {
 	}
 }
 
-// take gives a connection to one goroutine, and waits for one where all are in use.
+// take returns a connection to one goroutine, and waits for one where all are in use.
 func (w *World) take(ctx context.Context) (*connection, error) {
 	select {
 	case c := <-w.pool:
@@ -203,7 +203,7 @@ type Shallow struct {
 	rows int
 }
 
-// WithRows gives the world with another limit of rows, at which statements stop.
+// WithRows returns the world with another limit of rows, at which statements stop.
 func (w *World) WithRows(rows int) *Shallow { return &Shallow{World: w, rows: rows} }
 
 // Query is [World.Query] with the lower limit.
@@ -274,7 +274,7 @@ func valuesOf(table, column, condition string) string {
 		quote(column), quote(table), condition)
 }
 
-// isMissing says whether a statement failed because it names what does not exist.
+// isMissing reports whether a statement failed because it names what does not exist.
 func isMissing(err error) bool {
 	var refused *QueryError
 	return errors.As(err, &refused) &&
@@ -306,7 +306,7 @@ func (w *World) TableCount(ctx context.Context, table string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count the rows of %s: %w", table, err)
 	}
-	n, _ := r.Rows[0][0].(int64) // what count gives
+	n, _ := r.Rows[0][0].(int64) // the result of count
 	return int(n), nil
 }
 

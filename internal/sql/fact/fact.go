@@ -1,5 +1,5 @@
 // Package fact says what follows from a schema's keys and a query's conditions alone: which columns are settled, unique
-// or never NULL. It must never know rows: what it says holds on every database of the schema.
+// or never NULL. It must never know rows: what it says is true of every database of the schema.
 package fact
 
 import (
@@ -43,7 +43,7 @@ func (f *Facts) Closure(core *ast.SelectQuery, given ...*sqlast.Ref) Known {
 }
 
 // ClosureOf is closure within the rows where one more column is settled and not NULL. If its source is the right side
-// of a left join, the condition of that join holds there.
+// of a left join, the condition of that join is true there.
 func (f *Facts) ClosureOf(core *ast.SelectQuery, present *sqlast.Ref, given ...*sqlast.Ref) Known {
 	k := Known{}
 	for _, r := range given {
@@ -104,7 +104,7 @@ func (f *Facts) keyed(src *sqlast.Source, k Known) bool {
 	return false
 }
 
-// key is a set of columns that no two rows share; nulls says that this holds for NULLs too.
+// Key is a set of columns that no two rows share; Nulls says that this includes NULLs.
 type Key struct {
 	Columns []int
 	Nulls   bool
@@ -189,7 +189,7 @@ func SameText(a, b string) bool {
 	return strings.Join(strings.Fields(a), "") == strings.Join(strings.Fields(b), "")
 }
 
-// NotNull reports whether a column of a table can hold no NULL.
+// NotNull reports whether a column of a table is never NULL.
 func (f *Facts) NotNull(t *schema.Table, column int) bool {
 	switch {
 	case t == nil:
@@ -209,7 +209,7 @@ func (f *Facts) NotNull(t *schema.Table, column int) bool {
 	return false
 }
 
-// Equalities lists the columns that one SELECT's conditions hold equal to a constant, and those that they hold equal to
+// Equalities lists the columns that one SELECT's conditions make equal to a constant, and those that they make equal to
 // each other. Conditions of joins count where no join is an outer one.
 func (f *Facts) Equalities(core *ast.SelectQuery) (constants []sqlast.Ref, pairs [][2]sqlast.Ref) {
 	conjuncts := sqlast.Conjuncts(core.Where)
@@ -263,7 +263,7 @@ func (f *Facts) equalitiesOf(core *ast.SelectQuery, conjuncts []ast.Expr) (const
 
 // settles reports whether column = value leaves one value of the column, by SQLite's rules of comparison
 // (https://sqlite.org/datatype3.html §4.2): not where a text column is compared as a number ('1' and '01'), not under a
-// collation that ignores differences, not where a column can hold both 1 and 1.0.
+// collation that ignores differences, not where a column can contain both 1 and 1.0.
 func settles(value, column sqlast.Column) bool {
 	if column.Affinity == schema.Text {
 		return column.Collation == "BINARY" && value.Collation == "BINARY" && !value.Affinity.IsNumeric()
@@ -372,7 +372,7 @@ func (f *Facts) UniqueRows(core *ast.SelectQuery, k Known) bool {
 	return true
 }
 
-// NeverNull reports whether a column of one of the SELECT's sources holds no NULL in its rows.
+// NeverNull reports whether a column of one of the SELECT's sources has no NULL in its rows.
 func (f *Facts) NeverNull(core *ast.SelectQuery, ref *sqlast.Ref) bool {
 	if f.Closure(core)[*ref] {
 		return true
@@ -387,7 +387,7 @@ func (f *Facts) NeverNull(core *ast.SelectQuery, ref *sqlast.Ref) bool {
 		ref.Column)
 }
 
-// Countable returns the column that stands in for * in count(*): the first that can be NULL, else the first.
+// Countable returns the column that replaces * in count(*): the first that can be NULL, else the first.
 func (f *Facts) Countable(core *ast.SelectQuery) *sqlast.Ref {
 	var first *sqlast.Ref
 	for _, src := range f.Q.Sources(core) {
@@ -457,7 +457,7 @@ func (f *Facts) RowID(t *schema.Table, column int) bool {
 }
 
 // Unsettled reports whether values that a comparison takes for equal can differ in a column: under a collation that
-// ignores differences, or where 1 and 1.0 can both stand.
+// ignores differences, or where both 1 and 1.0 are possible.
 func Unsettled(c sqlast.Column) bool { return c.Collation != "BINARY" || c.Type == sqlast.TypeAny }
 
 // LiteralInt reads an integer that is written as a number.

@@ -1,5 +1,5 @@
-// Package mutant lists the statements one change away from a query, and says which of them no database tells from it. It
-// must never know why anybody asks, or what is done with a mutant that nothing kills.
+// Package mutant lists the statements one change away from a query, and says which of them no database tells from it.
+// It must never know why anybody asks, or what is done with a mutant that nothing kills.
 package mutant
 
 import (
@@ -54,7 +54,7 @@ var kindOrder = []string{
 type Mutant struct {
 	Kind string // one of the Kind constants
 	SQL  string // canonical
-	Join bool   // the change is one of joins, of which many are equivalent for reasons that no key states
+	Join bool   // the change is in a join; many of these are equivalent for reasons that no key states
 	// Equivalent says that no database on which primary, unique and foreign keys and NOT NULL hold, and no column of a
 	// primary key is NULL, tells the mutant from the query. Answers are compared as bags, or as lists of tie blocks where
 	// the outermost SELECT orders its rows, where the query is determinate. Why is the rule that proves it.
@@ -182,7 +182,7 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u fa
 	has := core.Distinct == ast.DistinctDistinct
 	merged := slices.ContainsFunc(s.Ops[min(max(i-1, 0), len(s.Ops)):], func(op ast.CompoundOp) bool { return !op.All })
 	if !has && (set || merged || u != fact.UseAnswer && u != fact.UseRows) {
-		return // nobody would write it there
+		return // no one would write it there
 	}
 	if !has && core.Limit != nil && !m.orderListed(core) {
 		return // which rows it keeps would depend on the order of the visit
@@ -208,7 +208,7 @@ func (m *mutator) distinct(s *ast.SelectStmt, core *ast.SelectQuery, i int, u fa
 	m.edit(KindDistinct, core.Pos(), core.Pos()+len(head), text, why)
 }
 
-// uniqueOutput says whether the rows of a SELECT differ in its list.
+// uniqueOutput reports whether the rows of a SELECT differ in its list.
 func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 	if len(core.GroupBy) == 0 && sqlast.IsGrouped(core) {
 		return true
@@ -240,7 +240,7 @@ func (m *mutator) uniqueOutput(core *ast.SelectQuery) bool {
 	return true
 }
 
-// orderListed says whether every term of a SELECT's ORDER BY is a column of its list.
+// orderListed reports whether every term of a SELECT's ORDER BY is a column of its list.
 func (m *mutator) orderListed(core *ast.SelectQuery) bool {
 	items := m.Q.Expand(core)
 	for _, t := range core.OrderBy {
@@ -252,7 +252,7 @@ func (m *mutator) orderListed(core *ast.SelectQuery) bool {
 	return true
 }
 
-// loose says whether a term of GROUP BY takes several spellings for one.
+// loose reports whether a term of GROUP BY takes several spellings for one.
 func (m *mutator) loose(core *ast.SelectQuery, term ast.Expr) bool {
 	if m.Q.Ordinal(core, term) >= 0 {
 		return true
@@ -318,7 +318,7 @@ func (m *mutator) tail(s *ast.SelectStmt, u fact.Use, set bool) {
 	}
 }
 
-// orderSettled says whether a term of ORDER BY has one value where the columns of the terms before have one.
+// orderSettled reports whether a term of ORDER BY has one value where the columns of the terms before have one.
 func (m *mutator) orderSettled(core *ast.SelectQuery, t *ast.OrderingTerm, before []*sqlast.Ref) bool {
 	if m.Q.Ordinal(core, t.Expr) >= 0 {
 		return false
@@ -337,7 +337,7 @@ func (m *mutator) orderSettled(core *ast.SelectQuery, t *ast.OrderingTerm, befor
 		sqlast.IsGrouped(core) && m.Settled(core, e, k)
 }
 
-// oneRowBeforeLimit says whether a statement without its LIMIT returns at most one row.
+// oneRowBeforeLimit reports whether a statement without its LIMIT returns at most one row.
 func (m *mutator) oneRowBeforeLimit(s *ast.SelectStmt) bool {
 	if len(s.Cores) != 1 {
 		return false
@@ -394,7 +394,7 @@ func (m *mutator) core(core *ast.SelectQuery, u fact.Use) {
 	}
 }
 
-// joins says whether a condition equates columns of two sources of the SELECT.
+// joins reports whether a condition equates columns of two sources of the SELECT.
 func (m *mutator) joins(core *ast.SelectQuery, c ast.Expr) bool {
 	b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
 	if !ok || b.Op != ast.OpEq {
@@ -420,7 +420,7 @@ func (m *mutator) drop(kind, keyword string, root, conjunct ast.Expr, why string
 	m.replace(kind, root, "1", why)
 }
 
-// parentOf gives the AND that a conjunct is an operand of, and its other operand.
+// parentOf returns the AND that a conjunct is an operand of, and its other operand.
 func parentOf(root, conjunct ast.Expr) (*ast.BinaryExpr, ast.Expr) {
 	b, ok := sqlast.Unparen(root).(*ast.BinaryExpr)
 	if !ok || b.Op != ast.OpAnd {
@@ -438,7 +438,7 @@ func parentOf(root, conjunct ast.Expr) (*ast.BinaryExpr, ast.Expr) {
 	return parentOf(b.Y, conjunct)
 }
 
-// always proves that a condition holds on every row.
+// always proves that a condition is true of every row.
 func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
 	var x ast.Expr
 	switch e := sqlast.Unparen(c).(type) {
@@ -460,7 +460,7 @@ func (m *mutator) always(core *ast.SelectQuery, c ast.Expr) string {
 	return ""
 }
 
-// alwaysOfGroups proves that a condition on count(*) holds of every group, which has a row. changed, if given, is the
+// alwaysOfGroups proves that a condition on count(*) is true of every group, which has a row. changed, if given, is the
 // condition as it would be read with another operator or number.
 func (m *mutator) alwaysOfGroups(
 	core *ast.SelectQuery, c ast.Expr, changed func(op ast.Operator, n int64) (ast.Operator, int64),
@@ -487,7 +487,7 @@ func (m *mutator) alwaysOfGroups(
 	return "every group has a row"
 }
 
-// expression changes what stands in an expression.
+// expression changes the parts of an expression.
 func (m *mutator) expression(core *ast.SelectQuery, root ast.Node) {
 	if root == nil {
 		return
@@ -577,7 +577,7 @@ func (m *mutator) pattern(n *ast.LikeExpr) {
 	}
 }
 
-// shifts are the operators that stand in for one.
+// shifts are the operators that replace one.
 var shifts = map[ast.Operator][]ast.Operator{
 	ast.OpLt: {ast.OpLe, ast.OpGt}, ast.OpLe: {ast.OpLt, ast.OpGe},
 	ast.OpGt: {ast.OpGe, ast.OpLt}, ast.OpGe: {ast.OpGt, ast.OpLe},
@@ -601,7 +601,7 @@ func (m *mutator) comparison(core *ast.SelectQuery, n *ast.BinaryExpr) {
 	}
 }
 
-// extremeOf says whether y is the extreme of the whole column that x is.
+// extremeOf reports whether y is the extreme of the whole column that x is.
 func (m *mutator) extremeOf(core *ast.SelectQuery, x, y ast.Expr, name string) bool {
 	ref := m.Own(core, sqlast.Unparen(x))
 	sub, ok := sqlast.Unparen(y).(*ast.SubqueryExpr)
@@ -700,12 +700,12 @@ func (m *mutator) call(core *ast.SelectQuery, n *ast.FuncCall) {
 	m.replace(KindCount, n, "count(*)"+m.Q.Source[starEnd(m.Q.Source, n):n.End()], why)
 }
 
-// distinctCall writes count(word x) with what stands behind it.
+// distinctCall writes count(word x) with the text after it.
 func (m *mutator) distinctCall(n *ast.FuncCall, word, why string) {
 	m.replace(KindCount, n, n.Name.Name+"("+word+m.Q.Text(n.Args[0])+")"+m.Q.Source[starEnd(m.Q.Source, n):n.End()], why)
 }
 
-// starEnd gives the end of the parentheses of a call, behind which FILTER and OVER stand.
+// starEnd returns the end of the parentheses of a call; FILTER and OVER follow.
 func starEnd(source string, n *ast.FuncCall) int {
 	if n.Filter == nil && n.Over == nil {
 		return n.End()
@@ -798,7 +798,7 @@ func (m *mutator) connectives(core *ast.SelectQuery, root ast.Expr) {
 
 var groupWords = regexp.MustCompile(`(?is)\bGROUP\s+BY\s*$`)
 
-// groups leaves out a term of GROUP BY, unless a column of it would stand bare in the list.
+// groups leaves out a term of GROUP BY, unless one of its columns would then be bare in the list.
 func (m *mutator) groups(core *ast.SelectQuery) {
 	for i, term := range core.GroupBy {
 		if m.Q.Ordinal(core, term) >= 0 || m.Q.Alias(sqlast.Unparen(term)) != nil {
@@ -854,7 +854,7 @@ func (m *mutator) join(core *ast.SelectQuery, t *ast.TableRef) {
 	m.replace(KindJoin, t.Join, word, m.joinMatches(core, t))
 }
 
-// joinMatches proves that an inner and a left join of a table give the same: every row before it has a match, or the
+// joinMatches proves that an inner and a left join of a table are the same: every row before it has a match, or the
 // rows without one are left out later.
 func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 	src := m.Q.SourceOf(t)
@@ -916,7 +916,7 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 	return ""
 }
 
-// rejects gives the column whose NULL makes a condition of WHERE fail, or nil.
+// rejects returns the column whose NULL makes a condition of WHERE fail, or nil.
 func (m *mutator) rejects(core *ast.SelectQuery, c ast.Expr) *sqlast.Ref {
 	switch e := sqlast.Unparen(c).(type) {
 	case *ast.BinaryExpr:

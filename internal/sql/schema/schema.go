@@ -16,10 +16,10 @@ const (
 	None    Affinity = "none"
 )
 
-// IsNumeric says whether a comparison applies numeric affinity for a.
+// IsNumeric reports whether a comparison applies numeric affinity for a.
 func (a Affinity) IsNumeric() bool { return a == Integer || a == Real || a == Numeric }
 
-// AffinityOf gives the affinity of a declared type by SQLite's five rules, in their order.
+// AffinityOf returns the affinity of a declared type by SQLite's five rules, in their order.
 func AffinityOf(declared string) Affinity {
 	t := strings.ToUpper(declared)
 	switch {
@@ -46,7 +46,7 @@ type Database struct {
 // Table is a table or view.
 type Table struct {
 	Name        string
-	Title       string // the name in words, "" where nobody wrote one
+	Title       string // the name in words, "" if unknown
 	Description string
 	Columns     []Column
 	PrimaryKey  []int   // indices into Columns, in key order
@@ -59,17 +59,17 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Name        string
-	Title       string // the name in words, "" where nobody wrote one
+	Title       string // the name in words, "" if unknown
 	Declared    string // the declared type as written
 	Affinity    Affinity
 	Collation   string // BINARY, NOCASE or RTRIM
 	NotNull     bool
-	Description string   // what the column means, "" where nobody wrote it
-	Values      string   // what its values mean, "" where nobody wrote it
-	Profile     *Profile // what is known of its values beside the schema, nil for nothing
+	Description string   // what the column means, "" if unknown
+	Values      string   // what its values mean, "" if unknown
+	Profile     *Profile // what else is known of its values; may be nil
 }
 
-// Profile is what is published about the values of a column whose rows are not at hand. Values are int64, float64 or
+// Profile is what is published about the values of a column whose rows are unknown. Values are int64, float64 or
 // string.
 type Profile struct {
 	Examples []any   // some values that occur, the most frequent first
@@ -107,7 +107,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// Table gives the table of that name, compared as SQLite compares names, or nil.
+// Table returns the table of that name, compared as SQLite compares names, or nil.
 func (d *Database) Table(name string) *Table {
 	for i := range d.Tables {
 		if SameName(d.Tables[i].Name, name) {
@@ -117,7 +117,7 @@ func (d *Database) Table(name string) *Table {
 	return nil
 }
 
-// Column gives the index of the column of that name, compared as SQLite compares names, or -1.
+// Column returns the index of the column of that name, compared as SQLite compares names, or -1.
 func (t *Table) Column(name string) int {
 	for i := range t.Columns {
 		if SameName(t.Columns[i].Name, name) {

@@ -135,7 +135,7 @@ func canonicals(t *testing.T, w *database.World, s *schema.Database, sources []s
 	return texts
 }
 
-// goldenQueries gives every query of the goldens.
+// goldenQueries returns every query of the goldens.
 func goldenQueries(t testing.TB) []string {
 	t.Helper()
 	entries, err := os.ReadDir("testdata/canonical")

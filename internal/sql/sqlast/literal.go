@@ -8,7 +8,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Literal gives the value of a text or number as it is written, with its sign, as a string, int64 or float64.
+// Literal returns the value of a text or number as it is written, with its sign, as a string, int64 or float64.
 // Double-quoted strings count; q may be nil, and they are then taken for names.
 func (q *Query) Literal(e ast.Expr) (any, bool) {
 	switch e := unparen(e).(type) {

@@ -96,7 +96,7 @@ func (g *generator) value(scope []source, depth int) string {
 	}
 }
 
-// scalar gives a sub-SELECT of one row and column.
+// scalar returns a sub-SELECT of one row and column.
 func (g *generator) scalar(outer []source) string {
 	table := g.pick("ta", "tb", "tc")
 	src := source{name: g.alias(), columns: oracleColumns[table]}
@@ -214,7 +214,7 @@ func (g *generator) where(scope []source) string {
 	return " WHERE " + g.conjunction(conditions)
 }
 
-// query writes a whole statement, and says whether its ORDER BY names every column, so that the rows' sequence is
+// query writes a whole statement, and reports whether its ORDER BY names every column, so that the rows' sequence is
 // fixed.
 func (g *generator) query() (string, bool) {
 	from, scope := g.from()

@@ -61,7 +61,7 @@ type Ref struct {
 	Column int
 }
 
-// Col gives the column that r refers to.
+// Col returns the column that r refers to.
 func (r *Ref) Col() Column {
 	if r.Column < 0 {
 		return Column{Name: "rowid", Affinity: schema.Integer, Collation: "BINARY", Type: TypeInteger}
@@ -106,16 +106,16 @@ func (q *Query) errorAt(n ast.Node, reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column}
 }
 
-// Ref gives the column that an identifier names, or nil if it names none.
+// Ref returns the column that an identifier names, or nil if it names none.
 func (q *Query) Ref(e ast.Expr) *Ref { return q.refs[e] }
 
-// Alias gives the result column that an identifier names, or nil.
+// Alias returns the result column that an identifier names, or nil.
 func (q *Query) Alias(e ast.Expr) *ast.ResultColumn { return q.aliases[e] }
 
-// IsText says whether a double-quoted identifier is a string, as SQLite takes it where no column has that name.
+// IsText reports whether a double-quoted identifier is a string, as SQLite takes it where no column has that name.
 func (q *Query) IsText(e *ast.Ident) bool { return q.texts[e] }
 
-// SourceOf gives the source that a FROM item stands for, or nil for a parenthesised join.
+// SourceOf returns the source of a FROM item, or nil for a parenthesised join.
 func (q *Query) SourceOf(t *ast.TableRef) *Source { return q.sources[t] }
 
 // Sources lists the sources of one SELECT in the order in which they are written.
@@ -126,8 +126,8 @@ func (q *Query) Sources(s *ast.SelectQuery) []*Source {
 	return nil
 }
 
-// Output gives the columns of a SELECT's result: for a compound, those of its first core.
+// Output returns the columns of a SELECT's result: for a compound, those of its first core.
 func (q *Query) Output(s *ast.SelectStmt) []Column { return q.outputs[s] }
 
-// Text gives the source text of a node.
+// Text returns the source text of a node.
 func (q *Query) Text(n ast.Node) string { return q.Source[n.Pos():n.End()] }

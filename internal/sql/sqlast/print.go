@@ -9,8 +9,8 @@ import (
 	"github.com/sqlc-dev/meyer/token"
 )
 
-// Marks around a hole in printed text. What stands between them does not count where the printer sorts conjuncts, so
-// that queries that differ in their holes alone print alike.
+// Marks around a hole in printed text. The text between them does not count where the printer sorts conjuncts, so
+// that queries that differ only in their holes print alike.
 const (
 	MarkOpen  = '\x01'
 	MarkClose = '\x02'
@@ -18,13 +18,13 @@ const (
 
 // Printer prints the nodes of a query in the canonical spelling: keywords in capitals, sources named t1, t2, … (u1, …
 // one level down) in the order of their FROM clauses, every column qualified, stars expanded, aliases and ordinals
-// replaced by what they stand for, double-quoted strings in single quotes, the conditions of inner joins moved to
+// replaced by what they mean, double-quoted strings in single quotes, the conditions of inner joins moved to
 // WHERE, and conjuncts sorted. The canonical text means what the source means; two sources with one canonical text mean
 // the same.
 type Printer struct {
 	q     *Query
 	names map[*Source]string
-	// Override, if set, is asked before each node is printed; where it gives a text, that text stands for the node. It
+	// Override, if set, is asked before each node is printed; if it returns a text, that text replaces the node. It
 	// must be an operand that needs no parentheses around it.
 	Override func(n ast.Node) (string, bool)
 	// KeepConjunctions leaves joins and conjuncts where the source has them.
@@ -33,14 +33,14 @@ type Printer struct {
 	DropWith bool
 }
 
-// Printer gives a printer for root and what stands under it.
+// Printer returns a printer for root and what is under it.
 func (q *Query) Printer(root ast.Node) *Printer {
 	p := &Printer{q: q, names: map[*Source]string{}}
 	p.name(root, 0)
 	return p
 }
 
-// name gives sources their aliases by depth and position alone: siblings share them, so that their order does not
+// name returns sources their aliases by depth and position only: siblings share them, so that their order does not
 // matter, and no scope hides what an inner one refers to.
 func (p *Printer) name(n ast.Node, depth int) {
 	if core, ok := n.(*ast.SelectQuery); ok {
@@ -143,7 +143,7 @@ func (p *Printer) orderTerm(s *ast.SelectStmt, last *ast.SelectQuery, t *ast.Ord
 	return text + orderSuffix(t)
 }
 
-// collated gives the expression inside any parentheses and collating sequences, as SQLite looks at ORDER BY terms.
+// collated returns the expression inside any parentheses and collating sequences, as SQLite looks at ORDER BY terms.
 func collated(e ast.Expr) ast.Expr {
 	for {
 		switch x := e.(type) {
@@ -171,7 +171,7 @@ func orderSuffix(t *ast.OrderingTerm) string {
 	return text
 }
 
-// ordinal prints a term of ORDER BY or GROUP BY: a plain integer stands for the result column at that position.
+// ordinal prints a term of ORDER BY or GROUP BY: a plain integer means the result column at that position.
 func (p *Printer) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 	if i := p.q.Ordinal(s, e); i >= 0 {
 		it := p.q.Expand(s)[i]
@@ -186,8 +186,8 @@ func (p *Printer) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 	return p.Expr(e)
 }
 
-// constant gives NULL in place of the text of an integer: as a term of ORDER BY or GROUP BY, where every constant does
-// the same, it would be read as a position.
+// constant returns NULL in place of the text of an integer: as a term of ORDER BY or GROUP BY, where every constant
+// does the same, it would be read as a position.
 func constant(e ast.Expr, text string) string {
 	if e == nil {
 		return text
@@ -205,7 +205,7 @@ func constant(e ast.Expr, text string) string {
 	return text
 }
 
-// Ordinal gives the index of the result column that an integer in ORDER BY or GROUP BY stands for, or -1.
+// Ordinal returns the index of the result column that an integer in ORDER BY or GROUP BY means, or -1.
 func (q *Query) Ordinal(s *ast.SelectQuery, e ast.Expr) int {
 	if lit, ok := unparen(e).(*ast.Literal); ok && lit.Kind == ast.LitInteger {
 		if i := atoi(lit.Value); i >= 1 && i <= len(q.Expand(s)) {
@@ -283,7 +283,7 @@ func (p *Printer) Core(s *ast.SelectQuery, named bool) string {
 	return b.String()
 }
 
-// conjunct prints one conjunct as an operand of AND; an override that gives "" drops it.
+// conjunct prints one conjunct as an operand of AND; an override that returns "" drops it.
 func (p *Printer) conjunct(e ast.Expr) []string {
 	text := p.Expr(e)
 	if text == "" {
@@ -321,7 +321,7 @@ func mask(s string) string {
 	return b.String()
 }
 
-// from prints FROM, and gives the conditions of inner joins where they may stand in WHERE.
+// from prints FROM, and returns the conditions of inner joins if they may move to WHERE.
 func (p *Printer) from(s *ast.SelectQuery) (string, []string) {
 	if len(s.From) == 0 {
 		return "", nil
@@ -436,7 +436,7 @@ func (p *Printer) ref(r *Ref) string {
 	}
 }
 
-// rowidName gives the name of the rowid that no column of the source hides.
+// rowidName returns the name of the rowid that no column of the source hides.
 func rowidName(s *Source) string {
 	for _, name := range []string{"rowid", "_rowid_"} {
 		if columnIndex(s, name) < 0 {
@@ -529,7 +529,7 @@ func (p *Printer) ident(e *ast.Ident) string {
 	return strings.ToUpper(e.Name) // TRUE and FALSE
 }
 
-// atomic says whether an expression is an operand as it stands, wherever it is put.
+// atomic reports whether an expression needs no parentheses as an operand.
 func atomic(e ast.Expr) bool {
 	switch e.(type) {
 	case *ast.Ident, *ast.QualifiedRef, *ast.Literal, *ast.FuncCall, *ast.ParenExpr, *ast.SubqueryExpr, *ast.CastExpr,
@@ -540,7 +540,7 @@ func atomic(e ast.Expr) bool {
 	}
 }
 
-// operand gives the column that an operand is, through parentheses and aliases, or nil.
+// operand returns the column that an operand is, through parentheses and aliases, or nil.
 func (p *Printer) operand(e ast.Expr) *Ref {
 	for {
 		e = unparen(e)
@@ -564,8 +564,8 @@ func (p *Printer) binary(e *ast.BinaryExpr) string {
 	return x + " " + e.Op.String() + " " + y
 }
 
-// collates says whether the collating sequence of a column is known. A view's is not, and what a sub-SELECT computes
-// has none, so that in an equation the other side's counts wherever it stands.
+// collates reports whether the collating sequence of a column is known. A view's is not, and what a sub-SELECT computes
+// has none, so that in an equation the other side's counts on either side.
 func (q *Query) collates(r *Ref) bool {
 	if r == nil || r.Column < 0 {
 		return r != nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// scope holds what can be named inside one SELECT.
+// scope is what can be named inside one SELECT.
 type scope struct {
 	parent  *scope
 	sources []*Source
@@ -126,7 +126,7 @@ func (r *resolver) core(s *ast.SelectQuery, outer *scope, ownOrder bool) error {
 			continue
 		}
 		if id, ok := collated(t.Expr).(*ast.Ident); ok && id.Quote != ast.QuoteSingle {
-			// Here alone an alias hides a column of its name.
+			// Only here an alias hides a column of its name.
 			if c := aliased(s.Columns, id.Name); c != nil {
 				r.q.aliases[id] = c
 				continue
@@ -463,7 +463,7 @@ func (r *resolver) ident(e *ast.Ident, sc *scope, withAliases bool) error {
 	return r.q.errorAt(e, ReasonUnknown, "no column %q", e.Name)
 }
 
-// column gives the first column of that name; a rowid counts only where no source has a column so named.
+// column returns the first column of that name; a rowid counts only where no source has a column so named.
 func (sc *scope) column(name string) *Ref {
 	var rowid *Ref
 	for _, s := range sc.sources {
@@ -505,7 +505,7 @@ func (r *resolver) qualified(e *ast.QualifiedRef, sc *scope) error {
 	return r.q.errorAt(e, ReasonUnknown, "no table %q in FROM", table)
 }
 
-// columnIndex gives the index of a column, -1 for the rowid, or -2 where there is none.
+// columnIndex returns the index of a column, -1 for the rowid, or -2 if there is no such column.
 func columnIndex(s *Source, name string) int {
 	for i, c := range s.Columns {
 		if schema.SameName(c.Name, name) {
@@ -521,7 +521,7 @@ func columnIndex(s *Source, name string) int {
 	return -2
 }
 
-// CoreOutput gives the columns of the result of one SELECT, stars expanded.
+// CoreOutput returns the columns of the result of one SELECT, stars expanded.
 func (q *Query) CoreOutput(s *ast.SelectQuery) []Column {
 	var out []Column
 	for _, item := range q.Expand(s) {
@@ -538,14 +538,14 @@ func (q *Query) CoreOutput(s *ast.SelectQuery) []Column {
 }
 
 // Item is one column of a SELECT list with stars expanded: either an expression as written, or a column that a star
-// stands for.
+// means.
 type Item struct {
 	Column *ast.ResultColumn
 	Expr   ast.Expr // nil for a column of a star
 	Ref    *Ref     // set for a column of a star
 }
 
-// Expand lists the columns of a SELECT list with stars expanded. A column shared by NATURAL or USING stands once.
+// Expand lists the columns of a SELECT list with stars expanded. A column shared by NATURAL or USING appears once.
 func (q *Query) Expand(s *ast.SelectQuery) []Item {
 	var items []Item
 	for _, c := range s.Columns {
@@ -596,7 +596,7 @@ func (q *Query) SharedColumns(s *ast.SelectQuery, src *Source) []string {
 	return names
 }
 
-// sourceBefore gives the first source before src that has a column of that name.
+// sourceBefore returns the first source before src that has a column of that name.
 func (q *Query) sourceBefore(s *ast.SelectQuery, src *Source, column string) *Ref {
 	for _, other := range q.Sources(s) {
 		if other == src {
@@ -609,7 +609,7 @@ func (q *Query) sourceBefore(s *ast.SelectQuery, src *Source, column string) *Re
 	return nil
 }
 
-// OutputIndex gives the index of the result column that an ORDER BY term of s names, by position, alias, name or by
+// OutputIndex returns the index of the result column that an ORDER BY term of s names, by position, alias, name or by
 // repeating its expression; -1 if it names none.
 func (q *Query) OutputIndex(s *ast.SelectStmt, e ast.Expr) int {
 	columns := q.outputs[s]
@@ -639,7 +639,7 @@ func (q *Query) OutputIndex(s *ast.SelectStmt, e ast.Expr) int {
 	return -1
 }
 
-// outputNamed gives the index of the first result column with that alias, else of the first with that name.
+// outputNamed returns the index of the first result column with that alias, else of the first with that name.
 func (q *Query) outputNamed(s *ast.SelectStmt, columns []Column, name string) int {
 	if first, ok := s.Cores[0].(*ast.SelectQuery); ok {
 		for i, item := range q.Expand(first) {
@@ -684,8 +684,8 @@ func atoi(s string) int {
 	return n
 }
 
-// CorrelatedColumns says whether a sub-SELECT refers to a column of a source outside itself. Common table expressions
-// that it reads do not count: they have no columns of the outer row.
+// CorrelatedColumns reports whether a sub-SELECT refers to a column of a source outside itself. Common table
+// expressions that it reads do not count: they have no columns of the outer row.
 func (q *Query) CorrelatedColumns(s *ast.SelectStmt) bool {
 	inside := func(n ast.Node) bool { return n.Pos() >= s.Pos() && n.End() <= s.End() }
 	found := false
@@ -704,7 +704,7 @@ func (q *Query) CorrelatedColumns(s *ast.SelectStmt) bool {
 	return found
 }
 
-// typeOfAffinity gives the type that a column of that affinity is documented with.
+// typeOfAffinity returns the type that a column of that affinity is documented with.
 func typeOfAffinity(a schema.Affinity) string {
 	switch a {
 	case schema.Text:

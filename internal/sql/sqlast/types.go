@@ -26,7 +26,7 @@ type Column struct {
 	Column    string
 }
 
-// Describe gives affinity, collation, type and origin of an expression.
+// Describe returns affinity, collation, type and origin of an expression.
 func (q *Query) Describe(e ast.Expr) Column { return q.column(e) }
 
 func (q *Query) column(e ast.Expr) Column {
@@ -100,7 +100,7 @@ func literalType(l *ast.Literal) string {
 	}
 }
 
-// commonType gives the type that all expressions share; integers and numbers make numbers; NULL fits everything.
+// commonType returns the type that all expressions share; integers and numbers make numbers; NULL fits everything.
 func (q *Query) commonType(list []ast.Expr) (string, bool) {
 	result, computed := "", false
 	for _, e := range list {
@@ -153,7 +153,7 @@ var aggregates = map[string]bool{
 	"string_agg": true, "median": true, "percentile": true, "json_group_array": true, "json_group_object": true,
 }
 
-// IsAggregate says whether a call is an aggregate: min and max of one argument are, of several are not; with OVER
+// IsAggregate reports whether a call is an aggregate: min and max of one argument are, of several are not; with OVER
 // nothing is.
 func IsAggregate(f *ast.FuncCall) bool {
 	name := strings.ToLower(f.Name.Name)
@@ -198,7 +198,7 @@ func (q *Query) callColumn(f *ast.FuncCall) Column {
 	return c
 }
 
-// columnName gives the name that SQLite gives a result column: its alias, the name of a plain column, or the text of
+// columnName returns the name that SQLite gives a result column: its alias, the name of a plain column, or the text of
 // its expression.
 func (q *Query) columnName(c *ast.ResultColumn) string {
 	if c.Alias != nil {
@@ -223,7 +223,7 @@ func unparen(e ast.Expr) ast.Expr {
 	}
 }
 
-// Unparen gives the expression inside any parentheses.
+// Unparen returns the expression inside any parentheses.
 func Unparen(e ast.Expr) ast.Expr { return unparen(e) }
 
 // Conjuncts splits an expression at its top-level ANDs, in order.
@@ -237,7 +237,7 @@ func Conjuncts(e ast.Expr) []ast.Expr {
 	return []ast.Expr{e}
 }
 
-// HasAggregate says whether an expression holds an aggregate of its own SELECT.
+// HasAggregate reports whether an expression contains an aggregate of its own SELECT.
 func HasAggregate(n ast.Node) bool {
 	found := false
 	ast.Walk(n, func(n ast.Node) bool {
@@ -254,7 +254,7 @@ func HasAggregate(n ast.Node) bool {
 	return found
 }
 
-// IsGrouped says whether a SELECT aggregates: it groups, or its list, HAVING or ORDER BY holds an aggregate.
+// IsGrouped reports whether a SELECT aggregates: it groups, or its list, HAVING or ORDER BY contains an aggregate.
 func IsGrouped(s *ast.SelectQuery) bool {
 	if len(s.GroupBy) > 0 || s.Having != nil {
 		return true
@@ -272,8 +272,8 @@ func IsGrouped(s *ast.SelectQuery) bool {
 	return false
 }
 
-// SingleRow says whether a statement returns exactly one row by its form: one core that aggregates without GROUP BY and
-// HAVING and has no LIMIT.
+// SingleRow reports whether a statement returns exactly one row by its form: one core that aggregates without GROUP BY
+// and HAVING and has no LIMIT.
 func SingleRow(s *ast.SelectStmt) bool {
 	if len(s.Cores) != 1 {
 		return false
@@ -282,7 +282,7 @@ func SingleRow(s *ast.SelectStmt) bool {
 	return ok && len(sel.GroupBy) == 0 && sel.Having == nil && sel.Limit == nil && IsGrouped(sel)
 }
 
-// Last gives the core on which ORDER BY and LIMIT of the whole statement hang.
+// Last returns the core on which ORDER BY and LIMIT of the whole statement hang.
 func Last(s *ast.SelectStmt) *ast.SelectQuery {
 	sel, _ := s.Cores[len(s.Cores)-1].(*ast.SelectQuery)
 	return sel

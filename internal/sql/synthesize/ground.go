@@ -16,7 +16,7 @@ type grounding struct {
 }
 
 // ground plants a witness around rows that are there: a row of the witness whose primary key is given, and with reuse
-// also one of which some row has all given values, is that row, and variables get its values. What such a row lacks is
+// or one whose given values some row has, is that row, and variables get its values. What such a row lacks is
 // set. It says what it touched.
 func (m *maker) ground(w database.Witness, reuse bool) []change {
 	g := &grounding{m: m, w: w, bound: map[int]task.Value{}, found: map[int]int{}}
@@ -41,7 +41,7 @@ func (m *maker) ground(w database.Witness, reuse bool) []change {
 	return changes
 }
 
-// value gives what a cell must hold; ok is false for a variable without a value.
+// value returns what a cell must be; ok is false for a variable without a value.
 func (g *grounding) value(c database.Cell) (v task.Value, ok bool) {
 	if c.Var > 0 {
 		v, ok = g.bound[c.Var]
@@ -95,7 +95,7 @@ func (g *grounding) find(n int, reuse bool) bool {
 	return false
 }
 
-// bind gives the variables of found rows that hold NULL there a value that another row's table has.
+// bind returns the variables of found rows that are NULL there a value that another row's table has.
 func (g *grounding) bind() {
 	for n := range g.w.Rows {
 		if _, known := g.found[n]; !known {
@@ -128,7 +128,7 @@ func (g *grounding) bind() {
 	}
 }
 
-// taken says whether another row of the witness is the row at a place.
+// taken reports whether another row of the witness is the row at a place.
 func (g *grounding) taken(table string, at int) bool {
 	for n, place := range g.found {
 		if place == at && g.w.Rows[n].Table == table {

@@ -11,9 +11,9 @@ import (
 // place is a column of a table, by index.
 type place struct{ table, column int }
 
-// linkedSchema is the schema with a foreign key for each pair of columns that queries hold equal and that no key
+// linkedSchema is the schema with a foreign key for each pair of columns that queries make equal and that no key
 // connects yet, so that joins which the schema does not declare find partners too. The column that is a key, or whose
-// table stands first, is referred to.
+// table comes first, is referred to.
 func linkedSchema(sch *schema.Database, queries []*sqlast.Query) *schema.Database {
 	linked := &schema.Database{Name: sch.Name, Tables: slices.Clone(sch.Tables)}
 	parents := map[place]place{}
@@ -77,7 +77,7 @@ func tableIndex(sch *schema.Database, name string) int {
 	return slices.IndexFunc(sch.Tables, func(t schema.Table) bool { return schema.SameName(t.Name, name) })
 }
 
-// placeOf gives the column of the schema that an expression is, in place or through a sub-SELECT in FROM.
+// placeOf returns the column of the schema that an expression is, in place or through a sub-SELECT in FROM.
 func placeOf(sch *schema.Database, q *sqlast.Query, e ast.Expr) (place, bool) {
 	ref := q.Ref(sqlast.Unparen(e))
 	if ref == nil {
@@ -96,7 +96,7 @@ func placeOfRef(sch *schema.Database, ref *sqlast.Ref) (place, bool) {
 	return place{i, j}, j >= 0
 }
 
-// equalColumns lists the pairs of columns that queries hold equal: by =, by USING, and by IN with a sub-SELECT.
+// equalColumns lists the pairs of columns that queries make equal: by =, by USING, and by IN with a sub-SELECT.
 func equalColumns(sch *schema.Database, queries []*sqlast.Query) [][2]place {
 	var pairs [][2]place
 	seen := map[[2]place]bool{}

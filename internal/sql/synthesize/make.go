@@ -12,7 +12,7 @@ import (
 // usualRows is the number of rows that a table has before queries ask for more: fewer where fewer are published.
 const usualRows = 80
 
-// found fills the tables with rows that nobody asked for.
+// found fills the tables with rows that no query needs.
 func (m *maker) found(ctx context.Context) error {
 	for _, i := range m.sketch.Tables() {
 		t := &m.sch.Tables[i]
@@ -43,7 +43,7 @@ func (m *maker) found(ctx context.Context) error {
 	return nil
 }
 
-// literals adds a row for each literal that no row holds.
+// literals adds a row for each literal that no row contains.
 func (m *maker) literals(ctx context.Context) error {
 	for i := range m.sch.Tables {
 		if m.sch.Tables[i].View {
@@ -105,7 +105,7 @@ func (m *maker) grown(before []int) []change {
 	return changes
 }
 
-// occurs says whether a row other than the one at a place holds a value.
+// occurs reports whether a row other than the one at a place has a value.
 func (m *maker) occurs(table, column int, v task.Value, except int) bool {
 	for at, row := range m.sketch.Rows(table) {
 		if at != except && row != nil && equal(row[column], v) {
@@ -125,7 +125,7 @@ func equal(a, b task.Value) bool {
 	return okX == okY && a == b
 }
 
-// needed says whether the row at a place is the last one with a literal in one of some columns.
+// needed reports whether the row at a place is the last one with a literal in one of some columns.
 func (m *maker) needed(table, at int, columns []int) bool {
 	row := m.sketch.Rows(table)[at]
 	for _, j := range columns {

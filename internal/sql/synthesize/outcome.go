@@ -17,7 +17,7 @@ import (
 type outcome int
 
 const (
-	unknown outcome = iota // nobody looked yet
+	unknown outcome = iota // not examined yet
 	failing
 	empty
 	long
@@ -36,7 +36,7 @@ type item struct {
 	tables    []bool // by table: read
 	reads     map[place]bool
 	outcome   outcome
-	views     bool // a view is read: any table may stand behind it
+	views     bool // a view is read: it may read any table
 	hopeless  bool // the answer depends on the clock, whatever the rows are
 }
 
@@ -85,7 +85,7 @@ type change struct {
 	table, column int // column is -1 for rows
 }
 
-// touchedBy says whether the answer may depend on what a step touched.
+// touchedBy reports whether the answer may depend on what a step touched.
 func (it *item) touchedBy(changes []change) bool {
 	return it.views || slices.ContainsFunc(changes, func(c change) bool {
 		if c.column < 0 {
@@ -105,7 +105,7 @@ func (q querier) Query(ctx context.Context, statement string, _ []task.Value) (*
 	return q.sketch.Query(ctx, statement, database.DefaultRows)
 }
 
-// look gives the outcome of a query on the sketch as it stands.
+// look returns the outcome of a query on the sketch as is.
 func (m *maker) look(ctx context.Context, it *item) (outcome, error) {
 	m.spent++
 	r, err := m.sketch.Query(ctx, it.q.Source, MaxRows)
@@ -139,7 +139,7 @@ func (m *maker) look(ctx context.Context, it *item) (outcome, error) {
 	return good, nil
 }
 
-// isTrivial says whether rows hold nothing but NULL and 0.
+// isTrivial reports whether rows contain only NULL and 0.
 func isTrivial(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {

@@ -15,9 +15,9 @@ import (
 
 // Bounds of the repair of one query in one round.
 const (
-	rowsBehind     = 6            // rows behind its result that are looked at
+	rowsBehind     = 6            // rows of its result that are examined
 	columnsTouched = 3            // columns of each
-	mostBehind     = MaxRows + 40 // rows behind its result that are changed together
+	mostBehind     = MaxRows + 40 // rows of its result that are changed together
 )
 
 // Values that witnesses take so that they meet no others: see package witness.
@@ -28,11 +28,11 @@ var (
 )
 
 const (
-	madeNumber = 700000 // from here on numbers of witnesses stand at the end of all ranges
+	madeNumber = 700000 // from here on numbers of witnesses are at the end of all ranges
 	madeGroups = 5000   // and from here on they tell groups apart
 )
 
-// plausible gives a witness in which values that were only made to differ look like the others of their column, and
+// plausible returns a witness in which values that were only made to differ look like the others of their column, and
 // dates are whole. Equal values stay equal.
 func (m *maker) plausible(w database.Witness) database.Witness {
 	type made struct {
@@ -68,7 +68,7 @@ func (m *maker) plausible(w database.Witness) database.Witness {
 	return out
 }
 
-// exchange gives a plausible value in place of one that a witness made up.
+// exchange returns a plausible value in place of one that a witness made up.
 func (m *maker) exchange(table, at int, v task.Value) (task.Value, bool) {
 	c := m.values.columns[table][at]
 	if slices.ContainsFunc(c.literals, func(l task.Value) bool { return equal(l, v) }) {
@@ -118,7 +118,7 @@ func (m *maker) repair(ctx context.Context) error {
 	return nil
 }
 
-// step is a repair that may be tried. It says whether keys allowed it, and what it touched.
+// step is a repair that may be tried. It reports whether keys allowed it, and what it touched.
 type step func() (ok bool, changes []change)
 
 // repairOne tries repairs of one query until one is worth it.
@@ -231,7 +231,7 @@ func (m *maker) steps(ctx context.Context, n int, it *item) ([]step, error) {
 	return append(list, m.wideSteps(rows, literalLimit(it.q))...), nil
 }
 
-// literalLimit gives the number of rows that a query's LIMIT takes, 1 where it has none.
+// literalLimit returns the number of rows that a query's LIMIT takes, 1 where it has none.
 func literalLimit(q *sqlast.Query) int {
 	if limit := sqlast.Last(q.Stmt).Limit; limit != nil {
 		if v, ok := q.Literal(limit.Count); ok {
@@ -243,7 +243,7 @@ func literalLimit(q *sqlast.Query) int {
 	return 1
 }
 
-// wideSteps change many rows of a table at once, where more than a few tie: those behind the first limit rows, or all
+// wideSteps change many rows of a table at once, where more than a few tie: those after the first limit rows, or all
 // but the first, get another value in one column, or a twin.
 func (m *maker) wideSteps(rows []witness.Row, limit int) []step {
 	var list []step

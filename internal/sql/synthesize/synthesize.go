@@ -1,6 +1,6 @@
-// Package synthesize makes databases that are not at hand: from a schema and the queries that are asked of it, rows
-// under which as many of the queries as possible give an answer that is worth asking for. It must never know where
-// schema and queries come from, who asks, or what becomes of the file.
+// Package synthesize makes databases that were not published: from a schema and its queries it makes rows
+// under which as many of the queries as possible have an answer that is worth asking for. It must never know where
+// schema and queries come from, or how the file is used.
 package synthesize
 
 import (
@@ -16,7 +16,7 @@ import (
 // MaxRows is the number of rows up to which a result is not long.
 const MaxRows = 100
 
-// Bounds of the search. They count steps, not time, so that the same inputs give the same rows on any machine.
+// Bounds of the search. They count steps, not time, so that the same inputs make the same rows on any machine.
 const (
 	// maxRounds is how often the queries without a good answer are gone through.
 	maxRounds = 12
@@ -26,15 +26,15 @@ const (
 	evaluationsPerQuery = 60
 )
 
-// Report says what the queries answer on a database that was made. Lists hold the indices of queries, ascending; but
-// for Trivial, whose answers are good otherwise, no query stands in two of them.
+// Report says what the queries answer on a database that was made. Lists contain the indices of queries, ascending;
+// except for Trivial, whose answers are good otherwise, no query is in two of them.
 type Report struct {
 	Queries       int
 	Failing       []int // SQLite refuses the query
 	Empty         []int // no rows
 	Long          []int // more than [MaxRows] rows
 	Indeterminate []int // the answer depends on the order in which rows are visited
-	Trivial       []int // rows that hold nothing but NULL or 0
+	Trivial       []int // rows that contain only NULL or 0
 	Rows          int   // of all tables
 }
 
@@ -46,10 +46,10 @@ func (r *Report) Good() int {
 // Database writes a SQLite file at path with the tables and keys of sch and rows under which as many of the queries as
 // possible have an answer that is not empty, at most [MaxRows] rows long, and does not depend on the order in which
 // rows are visited. Queries must be parsed against sch. Values come from the queries' literals and from the profiles of
-// columns, where the schema has them. Primary, unique and foreign keys and NOT NULL hold, and each value that a query
-// compares a column with occurs in it. Bytes and report depend on schema, queries and seed alone. A file that was at
-// path is replaced, in one move and only where all went well. Errors name the database; a statement that runs into its
-// time limit is one, as is a context that ends.
+// columns, if the schema has them. Primary, unique and foreign keys and NOT NULL are respected, and each value that a
+// query compares a column with occurs in it. Bytes and report depend on schema, queries and seed alone. A file that was
+// at path is replaced, in one move and only where all went well. Errors name the database; a statement that runs into
+// its time limit is one, as is a context that ends.
 func Database(
 	ctx context.Context, sch *schema.Database, queries []*sqlast.Query, seed uint64, path string,
 ) (*Report, error) {

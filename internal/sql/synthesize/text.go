@@ -13,7 +13,7 @@ import (
 var syllables = strings.Fields(`ba bel bor ca cen cor da del dor el en fa fen gar gel ha hol in ja jor ka kel la len lin
 	lor ma mel mir mon na nel nor o pa pel por ra ren ric ro sa sel son sta ta tel tor u va vel vin wa wen wil ya zan zel`)
 
-// longText is the length from which a text is prose, of which words are taken.
+// longText is the length from which a text is prose and its words are taken.
 const longText = 48
 
 // variant invents a text that looks like the others of a column: a code of the same form, or words.
@@ -47,7 +47,7 @@ func (v *values) variant(c *column) task.Value {
 	return strings.Join(words, " ")
 }
 
-// isCode says whether a text is a code, a number or a time rather than words: it has digits and no blank between
+// isCode reports whether a text is a code, a number or a time rather than words: it has digits and no blank between
 // letters.
 func isCode(s string) bool {
 	digits := strings.ContainsAny(s, "0123456789")
@@ -56,12 +56,12 @@ func isCode(s string) bool {
 
 var clock = regexp.MustCompile(`^\d\d:\d\d(:\d\d)?$`)
 
-// code gives a text of the same form: other digits and other letters of the same case, in hexadecimal where it is.
+// code returns a text of the same form: other digits and other letters of the same case, in hexadecimal where it is.
 func (v *values) code(s string) string {
 	if clock.MatchString(s) {
 		return fmt.Sprintf("%02d:%02d:%02d", v.draw.IntN(24), v.draw.IntN(60), v.draw.IntN(60))[:len(s)]
 	}
-	address := strings.ContainsAny(s, "/@") && len(s) > 8 // of which the words stay
+	address := strings.ContainsAny(s, "/@") && len(s) > 8 // whose words stay
 	hex := len(s) >= 16 && strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 	var b strings.Builder
 	for i, r := range s {

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Kinds of what a column holds.
+// Kinds of values of a column.
 type kind int
 
 const (
@@ -34,17 +34,17 @@ const (
 	codeShare     = 0.02 // or up to this share of the published rows
 	mostNulls     = 0.25 // NULL is never more frequent in free cells
 	usualNulls    = 0.06 // share of NULL where nothing is known
-	redraws       = 6    // how often a value that the column holds already is drawn again
+	redraws       = 6    // how often a value that the column already has is drawn again
 	defaultLeast  = 1
 	defaultMost   = 1000
 	shareLiterals = 0.12 // of numbers and dates that are a query's literal
-	shareBetween  = 0.3  // of numbers and dates that lie between the smallest and the largest literal
+	shareBetween  = 0.3  // of numbers and dates between the smallest and the largest literal
 	shareTexts    = 0.25 // of texts that are a query's literal
 	shareExamples = 0.35 // of texts that are published
 	briefText     = 240  // bytes; longer texts are left out
 )
 
-// values draws what the free cells of a database hold.
+// values draws the values of the free cells of a database.
 type values struct {
 	sch     *schema.Database
 	sketch  *database.Sketch
@@ -64,7 +64,7 @@ type column struct {
 	nulls    float64
 	// Of numbers, and of the days since 1970 of dates:
 	least, most         float64
-	leastWith, mostWith float64  // among the literals; equal where there are none
+	leastWith, mostWith float64  // among the literals; equal if there are no literals
 	serial              int64    // of a key of whole numbers: the last one given
 	layout              string   // of dates
 	rests               []string // what follows a date
@@ -139,7 +139,7 @@ func dateOf(v task.Value) (day time.Time, layout, rest string, ok bool) {
 
 func days(t time.Time) float64 { return math.Floor(float64(t.Unix()) / 86400) }
 
-// settle decides what the column holds from examples, literals and the declared type.
+// settle decides the column's values from examples, literals and the declared type.
 func (c *column) settle(declared *schema.Column) {
 	var least, most task.Value
 	distinct, rows := 0, 0
@@ -194,7 +194,7 @@ func brief(examples []task.Value) []task.Value {
 	return short
 }
 
-// sharedPrefix gives what at least three texts of a column all begin with.
+// sharedPrefix returns what at least three texts of a column all begin with.
 func sharedPrefix(examples []task.Value) string {
 	if len(examples) < 3 {
 		return ""
@@ -214,7 +214,7 @@ func isDigits(v task.Value) bool {
 	return isText && s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// isFlag says whether a column holds 0 and 1 alone, as far as one can tell.
+// isFlag reports whether a column has only 0 and 1, as far as one can tell.
 func isFlag(literals []task.Value, declared *schema.Column) bool {
 	if strings.Contains(strings.ToLower(declared.Declared), "bool") {
 		return true
@@ -227,7 +227,7 @@ func isFlag(literals []task.Value, declared *schema.Column) bool {
 	return len(literals) > 1
 }
 
-// kindOf says what most of some values are; the declared type decides where there are none.
+// kindOf says what most of some values are; the declared type decides if there are no values.
 func kindOf(known []task.Value, declared *schema.Column) kind {
 	counts := map[kind]int{}
 	for _, v := range known {
@@ -235,7 +235,7 @@ func kindOf(known []task.Value, declared *schema.Column) kind {
 		case int64:
 			counts[kindInteger]++
 		case float64:
-			counts[kindReal] += 2 // a whole number may stand among reals, not the other way round
+			counts[kindReal] += 2 // a whole number may be among reals, not the other way round
 		case string:
 			switch _, _, _, isDate := dateOf(v); {
 			case isDate:
@@ -282,7 +282,7 @@ func number(v task.Value) (float64, bool) {
 	return 0, false
 }
 
-// day gives the days since 1970 of a date, or of the first day of a month.
+// day returns the days since 1970 of a date, or of the first day of a month.
 func (c *column) day(v task.Value) (float64, bool) {
 	if s, ok := v.(string); ok && c.kind == kindMonth && monthText.MatchString(s) {
 		t, err := time.Parse("200601", s)
@@ -348,13 +348,13 @@ func (v *values) Draw(table, at int, null bool) task.Value {
 	return c.note(v.other(c))
 }
 
-// note remembers that the column holds a value.
+// note remembers a value of the column.
 func (c *column) note(value task.Value) task.Value {
 	c.seen[value] = true
 	return value
 }
 
-// other draws any value, rather one that the column does not hold yet.
+// other draws any value, preferably one that is new to the column.
 func (v *values) other(c *column) task.Value {
 	if c.coded {
 		n := v.draw.IntN(len(c.literals) + len(c.examples))
@@ -398,7 +398,7 @@ func (v *values) any(c *column) task.Value {
 	return v.within(c, least, most)
 }
 
-// next gives the next whole number of a key.
+// next returns the next whole number of a key.
 func (c *column) next() task.Value {
 	for {
 		c.serial++
@@ -437,7 +437,7 @@ func (v *values) date(c *column, day float64) task.Value {
 	return t.Format(c.layout) + v.timeOfDay(c.rests)
 }
 
-// timeOfDay gives what follows a date: one of those that are known or, where they differ, another one of their form.
+// timeOfDay returns what follows a date: one of those that are known or, where they differ, another one of their form.
 func (v *values) timeOfDay(rests []string) string {
 	rest := rests[v.draw.IntN(len(rests))]
 	if len(slices.Compact(slices.Sorted(slices.Values(rests)))) < 3 || len(rest) < 6 {
@@ -479,8 +479,8 @@ func (v *values) Fresh(table, at int, n int64) task.Value {
 	}
 }
 
-// Beyond gives a value that sorts after all that the column holds or, if high is not set, before them; inside the
-// published range where there is room.
+// Beyond returns a value that sorts after all values of the column or, if high is not set, before them; inside the
+// published range if there is room.
 func (v *values) Beyond(table, at int, high bool) task.Value {
 	c := v.columns[table][at]
 	switch {
@@ -566,7 +566,7 @@ func (v *values) whole(c *column, text string, spoken bool) task.Value {
 	return text
 }
 
-// shaped gives a value that a witness asks for in the form in which the column's values are written.
+// shaped returns a value that a witness asks for in the form in which the column's values are written.
 func (v *values) shaped(table, at int, value task.Value) task.Value {
 	c := v.columns[table][at]
 	s, ok := value.(string)

@@ -75,7 +75,7 @@ func (d *detector) behind(
 	}
 	r, err := w.Query(ctx, text, nil)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the rows behind a result: %w", err)
+		return nil, fmt.Errorf("asking for the rows of a result: %w", err)
 	}
 	columns := make([][]int, len(sources))
 	for i, src := range sources {

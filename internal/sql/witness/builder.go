@@ -28,13 +28,13 @@ type builder struct {
 	state  []cellState // of the class, at its head
 
 	serial      int      // of the witness among all queries' witnesses, so that its own values meet no other's
-	choice      ast.Node // the predicate of which alternative is tried in place of what satisfies it
+	choice      ast.Node // the predicate for which alternative is tried instead of a value that satisfies it
 	alternative int
 	absent      *sqlast.Source // a source that has no row
 	spread      int            // which of several rows that must differ is being made, from 1
 	same        bool           // rows repeat each other
 	null        bool           // what is aggregated or counted is NULL, where it may be
-	also        []ast.Expr     // conditions that hold too where their SELECT's rows are made: see [Speak]
+	also        []ast.Expr     // conditions that the rows of their SELECT also meet: see [Speak]
 }
 
 type cellState int
@@ -45,7 +45,7 @@ const (
 	cellNull
 )
 
-// env says which row stands for a source.
+// env maps sources to their rows.
 type env struct {
 	outer *env
 	rows  map[*sqlast.Source]int
@@ -53,7 +53,7 @@ type env struct {
 	core  map[*sqlast.Source]*ast.SelectQuery
 }
 
-// cell gives the cell of a column, or -1 where no row has it.
+// cell returns the cell of a column, or -1 where no row has it.
 func (b *builder) cell(e *env, ref *sqlast.Ref) int {
 	for ; e != nil; e = e.outer {
 		if row, ok := e.rows[ref.Source]; ok {
@@ -81,7 +81,7 @@ func (b *builder) cell(e *env, ref *sqlast.Ref) int {
 	return -1
 }
 
-// item gives the cell that the i-th column of a SELECT shows, or -1.
+// item returns the cell that the i-th column of a SELECT shows, or -1.
 func (b *builder) item(core *ast.SelectQuery, e *env, i int) int {
 	items := b.Q.Expand(core)
 	if e == nil || i < 0 || i >= len(items) {
@@ -127,7 +127,7 @@ func (b *builder) join(x, y int) {
 	b.class[y] = x
 }
 
-// assign gives a free cell a value, in the form in which its column stores it.
+// assign returns a free cell a value, in the form in which its column stores it.
 func (b *builder) assign(c int, v task.Value) {
 	if c < 0 {
 		return
@@ -142,7 +142,7 @@ func (b *builder) assign(c int, v task.Value) {
 	}
 }
 
-// clear makes a free cell NULL where its column may hold it.
+// clear makes a free cell NULL if its column may be NULL.
 func (b *builder) clear(c int) {
 	if c >= 0 {
 		if at := b.order[c]; !b.NotNull(b.tables[at[0]], at[1]) {
@@ -151,7 +151,7 @@ func (b *builder) clear(c int) {
 	}
 }
 
-// stored gives a value as a column of that affinity holds it.
+// stored returns a value as a column of that affinity stores it.
 func stored(v task.Value, a schema.Affinity) task.Value {
 	switch x := v.(type) {
 	case string:
@@ -178,7 +178,7 @@ func stored(v task.Value, a schema.Affinity) task.Value {
 	return v
 }
 
-// finish gives the rows: those of one table with one primary key are one row.
+// finish returns the rows: those of one table with one primary key are one row.
 func (b *builder) finish() []database.WitnessRow {
 	type held struct {
 		column int
@@ -221,7 +221,7 @@ func (b *builder) finish() []database.WitnessRow {
 				c := t.Columns[h.column]
 				cell.Value = stored(b.value[h.cell], c.Affinity)
 				if _, isInt := cell.Value.(int64); !isInt && b.RowID(t, h.column) {
-					continue // which holds integers only
+					continue // which is always an integer
 				}
 			case cellNull:
 				cell.Null = true
@@ -264,7 +264,7 @@ func merge(into *database.WitnessRow, row database.WitnessRow) {
 	slices.SortFunc(into.Cells, func(x, y database.Cell) int { return x.Column - y.Column })
 }
 
-// statement makes rows for which a statement returns one, and gives the rows behind its first SELECT's.
+// statement makes rows for which a statement returns one, and returns the rows of its first SELECT.
 func (b *builder) statement(s *ast.SelectStmt, outer *env) (*ast.SelectQuery, *env) {
 	first := s.Cores[0].(*ast.SelectQuery)
 	e := b.group(first, outer, 0)
@@ -300,7 +300,7 @@ func (b *builder) avoid(one *ast.SelectQuery, e *env, two *ast.SelectQuery) {
 	b.satisfy(two, &env{outer: e.outer, rows: map[*sqlast.Source]int{y[0]: row}}, sqlast.Conjuncts(two.Where)[0], false)
 }
 
-// within says whether the predicate whose alternative is tried stands in a node.
+// within reports whether the predicate whose alternative is tried is part of a node.
 func (b *builder) within(n ast.Node) bool {
 	return b.choice != nil && b.choice.Pos() >= n.Pos() && b.choice.End() <= n.End()
 }
@@ -312,7 +312,7 @@ func (b *builder) unite(one *ast.SelectQuery, x *env, two *ast.SelectQuery, y *e
 	}
 }
 
-// uniteArguments makes what two rows give to aggregates equal.
+// uniteArguments makes two rows equal in what aggregates read.
 func (b *builder) uniteArguments(core *ast.SelectQuery, x, y *env) {
 	b.arguments(core, func(_ *ast.FuncCall, ref *sqlast.Ref) { b.join(b.cell(x, ref), b.cell(y, ref)) })
 }
@@ -347,7 +347,7 @@ func (b *builder) arguments(core *ast.SelectQuery, visit func(*ast.FuncCall, *sq
 }
 
 // group makes the rows of one row of a SELECT's result: one, or those of a group that HAVING lets pass. Where an
-// alternative of one of its conditions is tried, rows for it stand in a group of their own beside one that is smaller
+// alternative of one of its conditions is tried, rows for it form their own group next to a smaller one
 // without them.
 func (b *builder) group(core *ast.SelectQuery, outer *env, number int) *env {
 	if len(core.GroupBy) == 0 {
@@ -370,7 +370,7 @@ func (b *builder) group(core *ast.SelectQuery, outer *env, number int) *env {
 	return first
 }
 
-// size gives a number of rows with which a group passes HAVING.
+// size returns a number of rows with which a group passes HAVING.
 func (b *builder) size(core *ast.SelectQuery) int {
 	for _, c := range sqlast.Conjuncts(core.Having) {
 		e, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
@@ -402,8 +402,8 @@ func (b *builder) size(core *ast.SelectQuery) int {
 	return 2
 }
 
-// grouped makes n rows of one group, the number-th of its kind, and gives the first. The key of a group with a negative
-// number is left open.
+// grouped makes n rows of one group, the number-th of its kind, and returns the first. The key of a group with a
+// negative number is left open.
 func (b *builder) grouped(core *ast.SelectQuery, outer *env, n, number int) *env {
 	var first *env
 	spread := b.spread
@@ -448,7 +448,7 @@ func (b *builder) sameGroup(core *ast.SelectQuery, x, y *env) {
 	}
 }
 
-// strictest gives the affinity of a cell's class that fewest values suit.
+// strictest returns the affinity of a cell's class that fewest values suit.
 func (b *builder) strictest(c int) schema.Affinity {
 	a := schema.Text
 	if c < 0 {
@@ -469,7 +469,7 @@ func (b *builder) strictest(c int) schema.Affinity {
 	return a
 }
 
-// distinct gives a value that no other group of this witness and no other witness has.
+// distinct returns a value that no other group of this witness and no other witness has.
 func (b *builder) distinct(a schema.Affinity, number int) task.Value {
 	n := 5000 + b.serial*64 + number
 	switch {
@@ -545,7 +545,7 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 	return e
 }
 
-// wantsNone says whether WHERE asks for rows without a partner in an outer-joined source.
+// wantsNone reports whether WHERE asks for rows without a partner in an outer-joined source.
 func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
 	for _, c := range sqlast.Conjuncts(core.Where) {
 		var x ast.Expr
@@ -568,7 +568,7 @@ func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
 	return false
 }
 
-// having gives aggregated columns values with which a group of equal rows passes.
+// having returns aggregated columns values with which a group of equal rows passes.
 func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
 	cmp, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
 	if !ok {
@@ -586,7 +586,7 @@ func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
 }
 
 // extremes puts what orders a cut, and what is aggregated, at the end of its range that counts, so that rows of the
-// witness stand before all others; rows of several spreads differ.
+// witness come before all others; rows of several spreads differ.
 func (b *builder) extremes(core *ast.SelectQuery, e *env) {
 	if core.Limit != nil {
 		for _, t := range core.OrderBy {
@@ -624,7 +624,7 @@ func (b *builder) extremes(core *ast.SelectQuery, e *env) {
 	})
 }
 
-// referring says whether a column is part of a key: its values are not free.
+// referring reports whether a column is part of a key: its values are not free.
 func (b *builder) referring(ref *sqlast.Ref) bool {
 	t := ref.Source.Table
 	if t == nil || ref.Column < 0 {
@@ -634,7 +634,7 @@ func (b *builder) referring(ref *sqlast.Ref) bool {
 		slices.ContainsFunc(t.ForeignKeys, func(k schema.ForeignKey) bool { return slices.Contains(k.Columns, ref.Column) })
 }
 
-// extreme gives a value at the end of a column's range: the further the larger spread is, and such that no other
+// extreme returns a value at the end of a column's range: the further the larger spread is, and such that no other
 // witness's is the same. Whose is the furthest where witnesses meet depends on a hash of the serial.
 func (b *builder) extreme(c sqlast.Column, high bool, spread int) task.Value {
 	n := int64(800000 + b.serial*7919%99991*100 + spread%100)
@@ -715,17 +715,17 @@ func (b *builder) isNull(e *env, x ast.Expr, null bool) {
 	}
 }
 
-// negation gives the operator that holds where one does not.
+// negation returns the operator that is true where one is false.
 var negation = map[ast.Operator]ast.Operator{
 	ast.OpEq: ast.OpNe, ast.OpNe: ast.OpEq, ast.OpLt: ast.OpGe, ast.OpGe: ast.OpLt, ast.OpGt: ast.OpLe, ast.OpLe: ast.OpGt,
 }
 
-// mirror gives the operator that holds of the operands in the other order.
+// mirror returns the operator for the operands in the other order.
 var mirror = map[ast.Operator]ast.Operator{
 	ast.OpEq: ast.OpEq, ast.OpNe: ast.OpNe, ast.OpLt: ast.OpGt, ast.OpGt: ast.OpLt, ast.OpLe: ast.OpGe, ast.OpGe: ast.OpLe,
 }
 
-// aim gives a value for what is compared with v: one that makes the comparison n hold, or the alternative that was
+// aim returns a value for what is compared with v: one that makes the comparison n true, or the alternative that was
 // chosen: a step below, a step above, at the bound, and spelled in another case.
 func (b *builder) aim(n ast.Node, op ast.Operator, v task.Value, want bool) task.Value {
 	if b.choice == n {
@@ -777,7 +777,7 @@ func otherCase(s string) string {
 	return s + " "
 }
 
-// step gives a value some steps above or below: numbers by one, dates by a day, other text in its order.
+// step returns a value some steps above or below: numbers by one, dates by a day, other text in its order.
 func step(v task.Value, by int) task.Value {
 	switch x := v.(type) {
 	case int64:
@@ -931,7 +931,7 @@ func (b *builder) compareWith(e *env, n *ast.BinaryExpr, x ast.Expr, op ast.Oper
 	}
 }
 
-// loneAggregate gives the aggregate that is all a SELECT lists, if it groups nothing.
+// loneAggregate returns the aggregate that is all a SELECT lists, if it groups nothing.
 func loneAggregate(core *ast.SelectQuery) *ast.FuncCall {
 	if len(core.Columns) != 1 || len(core.GroupBy) > 0 {
 		return nil
@@ -943,12 +943,12 @@ func loneAggregate(core *ast.SelectQuery) *ast.FuncCall {
 	return call
 }
 
-// matching gives a text that a LIKE pattern matches.
+// matching returns a text that a LIKE pattern matches.
 func matching(pattern string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(pattern, "%", ""), "_", "a")
 }
 
-// unique says whether a column is a key of its own.
+// unique reports whether a column is a key of its own.
 func (b *builder) unique(ref *sqlast.Ref) bool {
 	alone := func(k fact.Key) bool { return len(k.Columns) == 1 && k.Columns[0] == ref.Column }
 	return slices.ContainsFunc(b.Keys(ref.Source), alone)
@@ -1044,7 +1044,7 @@ func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
 	}
 }
 
-// set gives the column inside an expression the value for which the expression has the given one.
+// set returns the column inside an expression the value for which the expression has the given one.
 func (b *builder) set(e *env, x ast.Expr, v task.Value) {
 	if parts, ok := b.concatenation(x); ok {
 		text, isText := v.(string)
@@ -1107,7 +1107,7 @@ func (b *builder) concatenation(x ast.Expr) ([]part, bool) {
 	return parts, fine && len(parts) > 0
 }
 
-// invert gives the column inside an expression and the value with which the expression has the given one.
+// invert returns the column inside an expression and the value with which the expression has the given one.
 func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, bool) {
 	x = sqlast.Unparen(x)
 	if ref := b.Q.Ref(x); ref != nil {
@@ -1141,7 +1141,7 @@ func (b *builder) invert(x ast.Expr, v task.Value) (*sqlast.Ref, task.Value, boo
 	return nil, nil, false
 }
 
-// inverse gives the operation that undoes one.
+// inverse returns the operation that undoes one.
 var inverse = map[ast.Operator]ast.Operator{
 	ast.OpAdd: ast.OpSub, ast.OpSub: ast.OpAdd, ast.OpMul: ast.OpDiv, ast.OpDiv: ast.OpMul,
 }

@@ -17,7 +17,7 @@ const (
 	Clock             = "clock"               // the time of day or the time zone
 	TieAcrossCut      = "tie_across_cut"      // LIMIT or OFFSET parts rows with equal ORDER BY values
 	LimitWithoutOrder = "limit_without_order" // LIMIT or OFFSET parts rows that nothing orders
-	// a grouped SELECT reads a column of which a group has several values
+	// a grouped SELECT reads a column that has several values in a group
 	BareColumn             = "bare_column"
 	ScalarOfSeveralRows    = "scalar_of_several_rows"  // a sub-SELECT is read as one value and has several to choose from
 	GroupConcat            = "group_concat"            // an aggregate that joins values in the order of the visit
@@ -31,8 +31,8 @@ type Finding struct {
 	Construct    string
 	Line, Column int
 	Message      string
-	// Grouped says that what ties is groups of one SELECT. SQLite gives groups in the order of their keys unless it reads
-	// them off an index, so that copies with shuffled rows seldom show the tie; SQL leaves it open all the same.
+	// Grouped says that what ties is groups of one SELECT. SQLite returns groups in the order of their keys unless it
+	// reads them off an index, so that copies with shuffled rows seldom show the tie; SQL leaves it open all the same.
 	Grouped bool
 }
 
@@ -44,7 +44,7 @@ func (f *Finding) String() string {
 // depends on the order of the visit. False is a proof for every database that satisfies the declared keys.
 func MayDepend(q *sqlast.Query) bool { return len(checksOf(q)) > 0 }
 
-// Determinate gives nil if the result of q on the database behind w cannot depend on the order in which SQLite visits
+// Determinate returns nil if the result of q on the database of w cannot depend on the order in which SQLite visits
 // rows, else the first construct through which it can. The result is a bag of rows, or a list of tie blocks where the
 // outermost SELECT orders its rows: the order within a block never counts. Constructs are judged by executing the query
 // with what they read as additional columns; those inside a correlated sub-SELECT on every row that the conditions
@@ -82,7 +82,7 @@ type check struct {
 	statementOf *ast.SelectStmt
 }
 
-// holds says whether a check's construct makes the result depend on the order of the visit, on the database behind w.
+// holds reports whether a check's construct makes the result depend on the order of the visit, on the database of w.
 func (c *check) holds(ctx context.Context, w Querier) (bool, error) {
 	if c.statement == "" {
 		return true, nil
@@ -99,7 +99,7 @@ func (c *check) finding(q *sqlast.Query) *Finding {
 	return &Finding{Construct: c.construct, Line: line, Column: column, Message: c.message, Grouped: c.grouped}
 }
 
-// lift is a SELECT around a correlated statement, and the node of it that the statement stands in.
+// lift is a SELECT around a correlated statement, and the node of it that contains the statement.
 type lift struct {
 	core *ast.SelectQuery
 	node ast.Expr // the conjunct, or nil where it is not one of WHERE
@@ -111,7 +111,7 @@ type site struct {
 	statement *ast.SelectStmt
 	use       fact.Use
 	around    []lift
-	with      string // the common table expressions in reach, with a blank behind
+	with      string // the common table expressions in reach, with a blank after them
 }
 
 type detector struct {
@@ -299,7 +299,8 @@ func (d *detector) report(s site, c *check, condition string) {
 	d.checks = append(d.checks, c)
 }
 
-// hasWhere says whether the rows of a SELECT, printed without the conjunct that a statement stands in, end in a WHERE.
+// hasWhere reports whether the rows of a SELECT, printed without the conjunct that contains a statement, end in a
+// WHERE.
 func hasWhere(in lift, q *sqlast.Query) bool {
 	for _, c := range sqlast.Conjuncts(in.core.Where) {
 		if c != in.node {
@@ -389,7 +390,7 @@ func (d *detector) groups(s site, core *ast.SelectQuery) {
 	}
 }
 
-// orderedCall says whether an aggregate orders its rows by the very value that it reads.
+// orderedCall reports whether an aggregate orders its rows by the very value that it reads.
 func (d *detector) orderedCall(c *ast.FuncCall) bool {
 	for _, t := range c.OrderBy {
 		if fact.SameText(d.Q.Text(t.Expr), d.Q.Text(c.Args[0])) && d.Q.Describe(t.Expr).Collation == "BINARY" {
@@ -431,7 +432,7 @@ func (d *detector) flagged(s site, core *ast.SelectQuery, c *check, condition st
 	d.report(s, c, "EXISTS (SELECT 1 FROM ("+rows+") WHERE f1)")
 }
 
-// with puts additional columns in front of those of a printed SELECT.
+// with puts additional columns before those of a printed SELECT.
 func (d *detector) with(text string, core *ast.SelectQuery, columns ...string) string {
 	return withColumns(text, core.Distinct == ast.DistinctDistinct, columns)
 }
@@ -569,7 +570,7 @@ func (d *detector) groupOf(core *ast.SelectQuery) *group {
 	return g
 }
 
-// name gives a bare expression as the query writes it.
+// name returns a bare expression as the query writes it.
 func (d *detector) name(b bare) string {
 	if _, ok := b.node.(*ast.ResultColumn); ok {
 		return b.column.Name // of a star
@@ -577,7 +578,8 @@ func (d *detector) name(b bare) string {
 	return d.Q.Text(b.node)
 }
 
-// isTerm says whether an expression is one that the SELECT groups by, in a comparison that takes no two values for one.
+// isTerm reports whether an expression is one that the SELECT groups by, in a comparison that takes no two values for
+// one.
 func (d *detector) isTerm(core *ast.SelectQuery, e ast.Expr) bool {
 	if len(core.GroupBy) == 0 || fact.Unsettled(d.Q.Describe(e)) {
 		return false
@@ -591,7 +593,7 @@ func (d *detector) isTerm(core *ast.SelectQuery, e ast.Expr) bool {
 	return false
 }
 
-// term prints a term of ORDER BY or GROUP BY; an ordinal stands for its column.
+// term prints a term of ORDER BY or GROUP BY; an ordinal means its column.
 func (d *detector) term(core *ast.SelectQuery, e ast.Expr) string {
 	if i := d.Q.Ordinal(core, e); i >= 0 {
 		return d.p.Item(d.Q.Expand(core)[i])
@@ -687,7 +689,7 @@ func (d *detector) windows(s site, core *ast.SelectQuery) {
 	}
 }
 
-// frame gives what a window partitions and orders by, and whether its frame counts rows.
+// frame returns what a window partitions and orders by, and whether its frame counts rows.
 func (d *detector) frame(core *ast.SelectQuery, w *ast.WindowDef) (partition, order []ast.Expr, rows bool) {
 	partition = append(partition, w.Partition...)
 	for _, t := range w.OrderBy {
@@ -763,7 +765,7 @@ func literalItem(it sqlast.Item) bool {
 	return ok
 }
 
-// itemRef gives the column of the SELECT's own sources that an item is, or nil.
+// itemRef returns the column of the SELECT's own sources that an item is, or nil.
 func (d *detector) itemRef(core *ast.SelectQuery, it sqlast.Item) *sqlast.Ref {
 	if it.Ref != nil {
 		return it.Ref
@@ -784,8 +786,9 @@ func (d *detector) compound(s site) {
 	risky := make([]bool, len(first))
 	for _, c := range s.statement.Cores {
 		for i, column := range d.Q.CoreOutput(c.(*ast.SelectQuery)) {
-			if i < len(first) && (fact.Unsettled(column) || first[i].Type == sqlast.TypeInteger && column.Type == sqlast.TypeNumber ||
-				first[i].Type == sqlast.TypeNumber && column.Type == sqlast.TypeInteger) {
+			if i < len(first) &&
+				(fact.Unsettled(column) || first[i].Type == sqlast.TypeInteger && column.Type == sqlast.TypeNumber ||
+					first[i].Type == sqlast.TypeNumber && column.Type == sqlast.TypeInteger) {
 				risky[i] = true
 			}
 		}
@@ -970,8 +973,8 @@ func (d *detector) cut(s site) {
 	d.report(s, k, condition)
 }
 
-// readsOne says whether a nested statement is a single SELECT with a LIMIT whose first row is all that is read of it,
-// by columns that it names, wherever the rows around it stand.
+// readsOne reports whether a nested statement is a single SELECT with a LIMIT whose first row is all that is read of
+// it, by columns that it names, whichever rows are around it.
 func (d *detector) readsOne(s site) bool {
 	core := sqlast.Last(s.statement)
 	if s.statement == d.Q.Stmt || len(s.statement.Cores) > 1 || core.Limit == nil || core.Limit.Offset != nil ||
@@ -995,7 +998,7 @@ func (d *detector) readsOne(s site) bool {
 	return !with
 }
 
-// cutSafe says whether no rows that tie can differ, by form and keys alone.
+// cutSafe reports whether no rows that tie can differ, by form and keys alone.
 func (d *detector) cutSafe(s site) bool {
 	core := sqlast.Last(s.statement)
 	texts := map[string]bool{}

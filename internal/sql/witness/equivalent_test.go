@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// tell says whether a database tells a mutant from its query, where the query is determinate on it.
+// tell reports whether a database tells a mutant from its query, where the query is determinate on it.
 func tell(t testing.TB, w Querier, q *sqlast.Query, m mutant.Mutant) bool {
 	t.Helper()
 	if f, err := Determinate(t.Context(), w, q); err != nil || f != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// KeysError says that the ORDER BY values of a result's rows cannot be had, so that nothing can be said about which
+// KeysError says that the ORDER BY values of a result's rows cannot be read, so that nothing is known about which
 // rows tie.
 type KeysError struct{ Message string }
 
 func (e *KeysError) Error() string { return "the ORDER BY values cannot be had: " + e.Message }
 
-// Blocks gives the sizes of the runs of rows in r, a result of q on the database behind w, whose order is free among
+// Blocks returns the sizes of the runs of rows in r, a result of q on the database of w, whose order is free among
 // themselves because their ORDER BY values are equal; nil where the outermost SELECT orders nothing. They add up to the
 // number of rows. A [KeysError] says that DISTINCT leaves rows without one ORDER BY value, or that r is not a result of
 // q on this database.
@@ -76,7 +76,7 @@ type keyedRow struct {
 	row task.Row
 }
 
-// keyed runs the outermost statement, ended by tail, with its ORDER BY values beside its columns.
+// keyed runs the outermost statement, ended by tail, with its ORDER BY values next to its columns.
 func (d *detector) keyed(ctx context.Context, w Querier, o order, tail string) ([]keyedRow, error) {
 	s := d.Q.Stmt
 	core := sqlast.Last(s)

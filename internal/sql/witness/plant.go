@@ -18,9 +18,9 @@ const (
 	maxGroupRows   = 12
 )
 
-// Plant gives what a generated database must hold for q, the query of that number, to speak: values for the columns
+// Plant returns what a generated database must hold for q, the query of that number, to speak: values for the columns
 // that it compares, and up to 24 witnesses of up to 14 rows. The first witness satisfies every condition; the others
-// just miss one (at a bound, a step beside it, in another case, NULL, without a partner), or tell apart what counts
+// just miss one (at a bound, a step next to it, in another case, NULL, without a partner), or tell apart what counts
 // rows: repeated rows, groups one row smaller and larger than HAVING asks, more rows than LIMIT takes, values in one
 // branch of a set operation only. The result depends on the query alone.
 func Plant(q *sqlast.Query, number int) ([]database.Planted, []database.Witness) {
@@ -82,7 +82,7 @@ func witnessText(w database.Witness) string {
 	return string(b)
 }
 
-// target is a predicate of which a witness tries alternatives.
+// target is a predicate for which a witness tries alternatives.
 type target struct {
 	node         ast.Node
 	alternatives int
@@ -127,7 +127,7 @@ func (p *planter) shapes() {
 	})
 }
 
-// branches gives rows that satisfy both sides of a set operation, one of them, and one of them twice.
+// branches returns rows that satisfy both sides of a set operation, one of them, and one of them twice.
 func (p *planter) branches(s *ast.SelectStmt) {
 	one, two := s.Cores[0].(*ast.SelectQuery), s.Cores[1].(*ast.SelectQuery)
 	p.add(func(b *builder) { b.unite(one, b.group(one, nil, 0), two, b.group(two, nil, -1)) })
@@ -139,7 +139,7 @@ func (p *planter) branches(s *ast.SelectStmt) {
 	})
 }
 
-// core gives the witnesses that the clauses of one SELECT ask for. Those of an inner SELECT are rows of their own:
+// core returns the witnesses that the clauses of one SELECT ask for. Those of an inner SELECT are rows of their own:
 // where it names columns of an outer row, the cells compared with them stay free.
 func (p *planter) core(core *ast.SelectQuery) {
 	switch {
@@ -150,7 +150,7 @@ func (p *planter) core(core *ast.SelectQuery) {
 				b.grouped(core, nil, n, g)
 			}
 		})
-		p.add(func(b *builder) { // one group whose rows repeat each other beside one whose rows do not
+		p.add(func(b *builder) { // one group whose rows repeat each other and one whose rows do not
 			b.same = true
 			b.grouped(core, nil, 3, 0)
 			b.same = false
@@ -214,7 +214,7 @@ func (p *planter) core(core *ast.SelectQuery) {
 	})
 }
 
-// sizes gives the numbers of rows that groups should have: around the bound of HAVING, else different.
+// sizes returns the numbers of rows that groups should have: around the bound of HAVING, else different.
 func (p *planter) sizes(core *ast.SelectQuery) []int {
 	for _, c := range sqlast.Conjuncts(core.Having) {
 		b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
@@ -228,7 +228,7 @@ func (p *planter) sizes(core *ast.SelectQuery) []int {
 			if n > 1 {
 				sizes = []int{int(n), int(n) - 1, int(n) + 1}
 			}
-			if n > 5 { // more than a witness holds
+			if n > 5 { // more than fit into a witness
 				sizes = sizes[:1]
 			}
 			return sizes

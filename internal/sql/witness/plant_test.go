@@ -83,7 +83,7 @@ func ddl(s *schema.Database) string {
 	return b.String()
 }
 
-// speaks says whether a query returns a row that is not all NULL or 0 on a database.
+// speaks reports whether a query returns a row that is not all NULL or 0 on a database.
 func speaks(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {

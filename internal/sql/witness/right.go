@@ -13,13 +13,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Right is one right result of a query: its rows, and the sizes of their tie blocks as [Blocks] gives them.
+// Right is one right result of a query: its rows, and the sizes of their tie blocks as [Blocks] returns them.
 type Right struct {
 	Rows   []task.Row
 	Blocks []int
 }
 
-// RightSet is the results of a query on one database that some order of the visit gives. Computed reals count to 12
+// RightSet is the results of a query on one database that some order of the visit produces. Computed reals count to 12
 // digits.
 type RightSet struct {
 	ways    []way
@@ -27,14 +27,14 @@ type RightSet struct {
 	output  []sqlast.Column
 }
 
-// way is the right results under one choice of what nested SELECTs give: rows strictly within the cuts of the outermost
-// statement are in all of them, the rest is drawn from the runs of tied rows that the cuts part, each row as often as
-// it is there.
+// way is the right results under one choice of what nested SELECTs return: rows strictly within the cuts of the
+// outermost statement are in all of them, the rest is drawn from the runs of tied rows that the cuts part, each row as
+// often as it is there.
 type way []segment
 
-// segment is the part of a run of tied rows that lies within the cuts: so many of the rows, whichever.
+// segment is the part of a run of tied rows within the cuts: so many of the rows, in any choice.
 type segment struct {
-	rows   []task.Row     // the whole run, in the order in which SQLite gives it without the cuts
+	rows   []task.Row     // the whole run, in SQLite's order without the cuts
 	texts  []string       // equal where rows count as equal
 	counts map[string]int // by text
 	taken  int
@@ -47,7 +47,7 @@ const (
 	maxNested = 3
 )
 
-// RightResults gives the right results of q on the database behind w, where nothing depends on the order of the visit
+// RightResults returns the right results of q on the database of w, where nothing depends on the order of the visit
 // but ties across a cut of the outermost statement, and ties for the one row that a nested, uncorrelated SELECT is read
 // of, if there are few such rows; nil where they cannot be given so. Errors are those of w.
 func RightResults(ctx context.Context, w Querier, q *sqlast.Query) (*RightSet, error) {
@@ -134,7 +134,7 @@ func valueText(v task.Value) string {
 	}
 }
 
-// bounds gives the number of rows that OFFSET leaves out, and the number that LIMIT lets through, -1 for all; ok is
+// bounds returns the number of rows that OFFSET leaves out, and the number that LIMIT lets through, -1 for all; ok is
 // false where they are not written as numbers.
 func bounds(q *sqlast.Query) (start, count int, ok bool) {
 	limit := sqlast.Last(q.Stmt).Limit
@@ -152,7 +152,7 @@ func bounds(q *sqlast.Query) (start, count int, ok bool) {
 	return int(max(from, 0)), int(max(n, -1)), true
 }
 
-// wayOf cuts rows, which stand in the order of their keys.
+// wayOf cuts rows, which are in the order of their keys.
 func wayOf(rows []keyedRow, start, count int, output []sqlast.Column) way {
 	end := len(rows)
 	if count >= 0 {
@@ -178,8 +178,8 @@ func wayOf(rows []keyedRow, start, count int, output []sqlast.Column) way {
 	return w
 }
 
-// Accepts says whether a result is one of the right ones: as a list of tie blocks where the outermost SELECT orders its
-// rows, else as a bag.
+// Accepts reports whether a result is one of the right ones: as a list of tie blocks where the outermost SELECT orders
+// its rows, else as a bag.
 func (s *RightSet) Accepts(r *task.Result) bool {
 	return slices.ContainsFunc(s.ways, func(w way) bool { return w.accepts(r.Rows, s.output) })
 }
@@ -201,8 +201,8 @@ func (w way) accepts(rows []task.Row, output []sqlast.Column) bool {
 	return len(rows) == 0
 }
 
-// List gives every right result, no two of which are equal up to the order of rows that tie, in an order that does not
-// depend on the visit. complete is false, and nothing is listed, where there are more than most.
+// List returns every right result, no two of which are equal up to the order of rows that tie, in an order that does
+// not depend on the visit. complete is false, and nothing is listed, where there are more than most.
 func (s *RightSet) List(most int) (list []Right, complete bool) {
 	seen := map[string]bool{}
 	for _, w := range s.ways {

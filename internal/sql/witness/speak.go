@@ -13,8 +13,8 @@ import (
 // maxSpoken bounds the conditions of a SELECT list for which [Speak] makes rows.
 const maxSpoken = 6
 
-// Speak gives witnesses under which the answer to q, the query of that number, says something: rows that satisfy every
-// condition, and beside them rows that satisfy, each in turn, the conditions inside its SELECT lists, HAVING and ORDER
+// Speak returns witnesses under which the answer to q, the query of that number, says something: rows that satisfy
+// every condition, and also rows that satisfy, each in turn, the conditions inside its SELECT lists, HAVING and ORDER
 // BY (of CASE, of IIF, and comparisons that an aggregate reads), so that no share or sum is over nothing. Where q takes
 // the first rows of an order, there are more rows than it takes, and they differ. The result depends on the query
 // alone.

@@ -150,14 +150,14 @@ func TestDeterminateOnSpider(t *testing.T) {
 	}
 }
 
-// keysLost says whether DISTINCT leaves rows without ORDER BY values.
+// keysLost reports whether DISTINCT leaves rows without ORDER BY values.
 func keysLost(t *testing.T, w Querier, q *sqlast.Query, r *task.Result) bool {
 	_, err := Blocks(t.Context(), w, q, r)
 	var lost *KeysError
 	return errors.As(err, &lost)
 }
 
-// bagOf gives a text that is equal for equal bags of rows; reals count to 9 digits.
+// bagOf returns a text that is equal for equal bags of rows; reals count to 9 digits.
 func bagOf(r *task.Result) string {
 	lines := make([]string, len(r.Rows))
 	output := make([]sqlast.Column, len(r.Columns))

@@ -38,7 +38,7 @@ type possible struct {
 	text   string
 }
 
-// Document gives the OpenAPI 3.1 document of one database: a GET operation for each tool of the rest style, tagged by
+// Document returns the OpenAPI 3.1 document of one database: a GET operation for each tool of the rest style, tagged by
 // the table that it is mostly about. What the database is about may be said in description. The bytes are one line of
 // JSON with sorted keys, the same whatever the order of the tools. There are no examples of arguments or results, so no
 // document tells an answer. A tool that is no endpoint of this database, and two of one name or path, are errors.
@@ -235,7 +235,7 @@ func schema(s *task.Schema) *openapi3.Schema {
 
 var fromClause = regexp.MustCompile(`\bFROM (?:"((?:[^"]|"")+)"|([^\s(,]+))`)
 
-// mainTable gives the table that an endpoint is mostly about: the one that its first plain column is from, else the
+// mainTable returns the table that an endpoint is mostly about: the one that its first plain column is from, else the
 // first one of its statement that has a name.
 func mainTable(t *task.Tool) string {
 	if t.Body != nil {
@@ -277,9 +277,11 @@ func components(problems []possible) *openapi3.Components {
 			}},
 		}
 		if p.status == http.StatusTooManyRequests || p.status == http.StatusServiceUnavailable {
-			response.Headers = openapi3.Headers{"Retry-After": &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
-				Description: "After how many seconds to try again.", Schema: openapi3.NewIntegerSchema().NewRef(),
-			}}}}
+			response.Headers = openapi3.Headers{
+				"Retry-After": &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
+					Description: "After how many seconds to try again.", Schema: openapi3.NewIntegerSchema().NewRef(),
+				}}},
+			}
 		}
 		out.Responses[p.name] = &openapi3.ResponseRef{Value: response}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/openapi"
 )
 
-// endpoints compiles every example of a corpus whose database is known, and gives the tools by database and the longer
-// texts among the literals of the examples that the schema's notes do not mention.
+// endpoints compiles every example of a corpus whose database is known, and returns the tools by database and the
+// longer texts among the literals of the examples that the schema's notes do not mention.
 func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][]string) {
 	t.Helper()
 	c, err := questions.Open(spec, questions.Options{WorkDir: t.TempDir()})

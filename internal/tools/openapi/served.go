@@ -19,7 +19,7 @@ var servedProblems = append(slices.Clone(problems),
 	possible{http.StatusGatewayTimeout, "Timeout", "The endpoint did not answer in time."},
 )
 
-// Served gives the OpenAPI 3.1 document of the endpoints that an episode shows, as they stand: those of tools that
+// Served returns the OpenAPI 3.1 document of the endpoints that an episode shows, as they stand: those of tools that
 // conditions add too. Server is the path under which they are served. Nothing in it comes from what the tools run.
 func Served(database, server string, tools []*task.Tool) ([]byte, error) {
 	own := make([]*task.Tool, len(tools))
@@ -37,8 +37,12 @@ func Served(database, server string, tools []*task.Tool) ([]byte, error) {
 		}}}
 	}
 	return document(database, own, &form{
-		about: fmt.Sprintf("%d endpoints over the database %s, as they stand in one episode. All are read-only. A result can be referred to "+
-			"later as $label$, and its column as $label.column$, in any parameter.", len(tools), spaced(database)),
+		about: fmt.Sprintf(
+			"%d endpoints over the database %s, as they stand in one episode. All are read-only. A result can be referred to "+
+				"later as $label$, and its column as $label.column$, in any parameter.",
+			len(tools),
+			spaced(database),
+		),
 		server: server, says: "The endpoints of the episode.",
 		problems: servedProblems,
 		tag:      func(*task.Tool) string { return database },

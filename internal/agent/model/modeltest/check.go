@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Check holds the body of a request against a wire format and gives what it asks. It knows the fields of OpenAI's
+// Check compares the body of a request with a wire format and returns its content. It knows the fields of OpenAI's
 // reference of chat completions, with the reasoning fields that compatible services add to assistant messages, and
 // those of Anthropic's reference of messages; unknown ones are errors. Where services differ it takes the strictest
 // reading: arguments of calls must be JSON objects, a system message comes first, Anthropic roles alternate.
@@ -513,7 +513,7 @@ func (o object) anthropicMessages(chat *Chat) error {
 	return nil
 }
 
-// contentBlocks reads blocks; text alone stands for one block.
+// contentBlocks reads blocks; a plain text is one block.
 func contentBlocks(data json.RawMessage, at string) ([]json.RawMessage, error) {
 	var text *string
 	if json.Unmarshal(data, &text) == nil && text != nil {

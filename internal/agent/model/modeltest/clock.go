@@ -14,17 +14,17 @@ type Clock struct {
 	slept []time.Duration
 }
 
-// NewClock makes a clock that stands at start.
+// NewClock makes a clock that begins at start.
 func NewClock(start time.Time) *Clock { return &Clock{now: start} }
 
-// Now gives the clock's time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Sleep moves the clock on by d, or gives the context's error if it has ended.
+// Sleep advances the clock by d, or returns the context's error if it has ended.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Slept gives every sleep so far, in order.
+// Slept returns every sleep so far, in order.
 func (c *Clock) Slept() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

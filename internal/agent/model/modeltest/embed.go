@@ -12,7 +12,7 @@ import (
 // Dimensions is how many components the server's vectors have.
 const Dimensions = 64
 
-// Embed gives the vector that the server makes of a text: each of its words, in small letters, has a component and a
+// Embed returns the vector that the server makes of a text: each of its words, in small letters, has a component and a
 // sign of its own, so that texts are near that share words.
 func Embed(text string) []float64 {
 	vector := make([]float64, Dimensions)
@@ -31,7 +31,7 @@ func Embed(text string) []float64 {
 	return vector
 }
 
-// embed answers a request for vectors, and refuses one that breaks the reference of embeddings. The vectors stand in
+// embed answers a request for vectors, and refuses one that breaks the reference of embeddings. The vectors are in
 // the reverse order: their index says whose they are.
 func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, code, message string) {
@@ -87,7 +87,7 @@ func checkEmbeddings(body []byte) (model string, texts []string, err error) {
 		}
 	}
 	if form, err := o.text("embeddings", "encoding_format"); err != nil || form != "" && form != "float" {
-		return "", nil, fmt.Errorf("embeddings.encoding_format: this server gives numbers alone")
+		return "", nil, fmt.Errorf("embeddings.encoding_format: this server returns only numbers")
 	}
 	return model, texts, nil
 }

@@ -1,5 +1,5 @@
 // Package modeltest is a model server for tests and benchmarks. It speaks OpenAI chat completions and Anthropic
-// messages on 127.0.0.1, holds every request against the wire format as an independent reading of the providers'
+// messages on 127.0.0.1, checks every request against the wire format by an independent reading of the providers'
 // references (a request that breaks it is answered 400 with the reason), and answers from a script: text, parallel
 // tool calls, rate limits, failures, broken connections, slow and unreadable replies. It must never know the clients
 // that it tests: it shares no code with them.
@@ -26,8 +26,8 @@ const (
 	FormatAnthropic = "anthropic"
 )
 
-// Chat is a request that the server accepted, in one form for both wire formats: an Anthropic user message that holds
-// tool results stands as tool messages, followed by a user message if it holds text.
+// Chat is a request that the server accepted, in one form for all wire formats: an Anthropic user message that contains
+// tool results becomes tool messages, and a user message if it contains text.
 type Chat struct {
 	Format      string // FormatOpenAI or FormatAnthropic
 	Model       string
@@ -43,7 +43,7 @@ type Chat struct {
 	Body        json.RawMessage
 }
 
-// Turn gives how many assistant messages stand in the conversation, so that a script needs no memory.
+// Turn returns the number of assistant messages in the conversation, so that a script needs no memory.
 func (c Chat) Turn() int {
 	n := 0
 	for _, m := range c.Messages {
@@ -54,7 +54,7 @@ func (c Chat) Turn() int {
 	return n
 }
 
-// Last gives the last message.
+// Last returns the last message.
 func (c Chat) Last() Message { return c.Messages[len(c.Messages)-1] }
 
 // Message is a message of a conversation.
@@ -67,8 +67,8 @@ type Message struct {
 	IsError   bool   // of a tool message, in Anthropic's format
 }
 
-// Call is a tool call. In a [Response] an empty ID is made up, and Arguments is sent as it stands in OpenAI's format;
-// in Anthropic's, where it must be JSON, text that is none is sent as a JSON string.
+// Call is a tool call. In a [Response] an empty ID is made up, and Arguments is sent unchanged in OpenAI's format;
+// in Anthropic's, where it must be JSON, other text is sent as a JSON string.
 type Call struct {
 	ID        string
 	Name      string
@@ -97,7 +97,7 @@ type Response struct {
 	Code    string            // of the error: its type, and its code in OpenAI's format
 	Message string            // of the error
 	Header  map[string]string // added to the answer, such as Retry-After
-	Body    string            // sent as it stands in place of everything above but Status and Header
+	Body    string            // sent unchanged instead of everything above but Status and Header
 
 	Delay  time.Duration   // real time to wait before the answer, for benchmarks
 	Wait   <-chan struct{} // closed when the answer may be given; a client that goes away ends the wait
@@ -121,7 +121,7 @@ func Fail(status int, code, message string) Response {
 	return Response{Status: status, Code: code, Message: message}
 }
 
-// RateLimited answers 429 with that Retry-After header, none where it is empty.
+// RateLimited answers 429 with that Retry-After header, none if it is empty.
 func RateLimited(retryAfter string) Response {
 	r := Fail(http.StatusTooManyRequests, "rate_limit_error", "too many requests")
 	if retryAfter != "" {
@@ -149,7 +149,7 @@ type Server struct {
 	rejections []string
 }
 
-// NewServer starts a server whose script is called for every request that keeps to the wire format, from many
+// NewServer starts a server whose script is called for every request that follows the wire format, from many
 // goroutines at one time. Close ends it.
 func NewServer(script func(Chat) Response) *Server { return NewServerWithKey(script, "") }
 
@@ -167,7 +167,7 @@ func (s *Server) Close() {
 	s.server.Close()
 }
 
-// URL gives the base address for clients of that format.
+// URL returns the base address for clients of that format.
 func (s *Server) URL(format string) string {
 	if format == FormatOpenAI {
 		return s.server.URL + "/v1"
@@ -175,13 +175,13 @@ func (s *Server) URL(format string) string {
 	return s.server.URL
 }
 
-// Requests gives how many requests arrived, whatever was answered.
+// Requests returns how many requests arrived, whatever was answered.
 func (s *Server) Requests() int { return int(s.total.Load()) }
 
-// Peak gives how many requests were being answered at one time at most.
+// Peak returns how many requests were being answered at one time at most.
 func (s *Server) Peak() int { return int(s.peak.Load()) }
 
-// Rejections gives why requests were refused for breaking the wire format, in the order of arrival.
+// Rejections returns why requests were refused for breaking the wire format, in the order of arrival.
 func (s *Server) Rejections() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -395,7 +395,7 @@ func renderAnthropic(chat Chat, r Response, calls []Call) []byte {
 	return encode(message)
 }
 
-// Sign gives the signature that the server writes on a thinking block and demands back.
+// Sign returns the signature that the server writes on a thinking block and demands back.
 func Sign(thought string) string { return fmt.Sprintf("signed-%d", len(thought)) }
 
 func encode(v any) []byte {

@@ -136,7 +136,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// post gives status, headers and body.
+// post returns status, headers and body.
 func post(t *testing.T, s *Server, format, body string) (int, http.Header, string, error) {
 	t.Helper()
 	path := map[string]string{FormatOpenAI: "/chat/completions", FormatAnthropic: "/v1/messages"}[format]
