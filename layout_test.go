@@ -22,6 +22,7 @@ var layout = []string{
 	"task",
 	"task/literal",
 	"sql/schema",
+	"sql/schema/schematest",
 	"sql/sqlast",
 	"sql/database",
 	"sql/fact",

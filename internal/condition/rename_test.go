@@ -48,13 +48,12 @@ func demoTasks(t *testing.T) []demoTask {
 		d.Annotate(sch)
 		for _, way := range []struct {
 			style, names string
-			draft        func(*sqlast.Query) *compile.Draft
 		}{
-			{task.StyleFunc, compile.NamesObscure, compile.Func},
-			{task.StyleFunc, compile.NamesReadable, compile.Func},
-			{task.StyleRest, compile.NamesObscure, compile.Rest},
+			{task.StyleFunc, compile.NamesObscure},
+			{task.StyleFunc, compile.NamesReadable},
+			{task.StyleRest, ""},
 		} {
-			library := compile.NewLibrary()
+			library, endpoints := compile.NewLibrary(), compile.NewRestLibrary()
 			var drafts []*compile.Draft
 			for _, e := range c.Examples {
 				if e.Database != d.Name {
@@ -64,13 +63,21 @@ func demoTasks(t *testing.T) []demoTask {
 				if err != nil {
 					t.Fatal(err)
 				}
-				draft := way.draft(q)
+				if way.style == task.StyleRest {
+					draft := compile.Rest(q)
+					endpoints.Add(draft)
+					drafts = append(drafts, draft.Draft)
+					continue
+				}
+				draft := compile.Func(q)
 				library.Add(draft)
 				drafts = append(drafts, draft)
 			}
-			tools, err := library.Name(7, way.names)
-			if err != nil {
-				t.Fatal(err)
+			tools := endpoints.Name()
+			if way.style == task.StyleFunc {
+				if tools, err = library.Name(7, way.names); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for n, draft := range drafts {
 				tasks = append(tasks, demoTask{tools: tools, task: &task.Task{

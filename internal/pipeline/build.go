@@ -658,8 +658,10 @@ func (b *builder) name(ctx context.Context) error {
 	for at, style := range b.opts.Styles {
 		var err error
 		switch style {
-		case task.StyleFunc, task.StyleRest:
-			b.tools[style], err = b.nameFunctions(ctx, at, style)
+		case task.StyleFunc:
+			b.tools[style], err = b.nameFunctions(at)
+		case task.StyleRest:
+			b.tools[style], err = b.nameEndpoints(ctx, at)
 		default:
 			b.tools[style] = b.operations(style)
 		}
@@ -670,17 +672,42 @@ func (b *builder) name(ctx context.Context) error {
 	return nil
 }
 
-// nameFunctions names the functions of one style, the at-th.
-func (b *builder) nameFunctions(ctx context.Context, at int, style string) ([]*task.Tool, error) {
+// nameFunctions names the functions of the at-th style.
+func (b *builder) nameFunctions(at int) ([]*task.Tool, error) {
 	library := compile.NewLibrary()
+	gather[*compile.Draft](b, at, library)
+	return library.Name(b.opts.Seed, b.opts.Names)
+}
+
+// nameEndpoints names the endpoints of the at-th style, and lets the writer improve their wording.
+func (b *builder) nameEndpoints(ctx context.Context, at int) (tools []*task.Tool, err error) {
+	library := compile.NewRestLibrary()
+	gather[*compile.RestDraft](b, at, library)
+	tools = library.Name()
+	if b.opts.Writer == nil {
+		return tools, nil
+	}
+	b.done.pass = "write"
+	tools, b.written, err = library.Rewrite(ctx, compile.Rewrite{
+		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
+	})
+	return tools, err
+}
+
+// gather adds the drafts of the at-th style to a library. A variant that would need other tools than its source is
+// rejected.
+func gather[D draft](b *builder, at int, library interface {
+	Add(D)
+	Knows(D) bool
+}) {
 	for _, it := range b.items {
 		if it.forms != nil {
-			library.Add(it.forms[at].draft.(*compile.Draft))
+			library.Add(it.forms[at].draft.(D))
 		}
 	}
 	for _, s := range b.sources {
 		s.variants = slices.DeleteFunc(s.variants, func(v *item) bool {
-			d := v.forms[at].draft.(*compile.Draft)
+			d := v.forms[at].draft.(D)
 			if library.Knows(d) {
 				library.Add(d)
 				return false
@@ -690,15 +717,6 @@ func (b *builder) nameFunctions(ctx context.Context, at int, style string) ([]*t
 			return true
 		})
 	}
-	tools, err := library.Name(b.opts.Seed, b.opts.Names)
-	if err != nil || style != task.StyleRest || b.opts.Writer == nil {
-		return tools, err
-	}
-	b.done.pass = "write"
-	tools, b.written, err = library.Rewrite(ctx, compile.Rewrite{
-		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
-	})
-	return tools, err
 }
 
 // writers is how many texts are asked for side by side.

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
 	"strings"
 	"testing"
 
@@ -11,33 +12,6 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// parseSchema reads lines of the form `table(column TYPE, column TYPE COLLATE NOCASE, …)`.
-func parseSchema(t *testing.T, name, text string) *schema.Database {
-	t.Helper()
-	d := &schema.Database{Name: name}
-	for line := range strings.Lines(text) {
-		table, rest, ok := strings.Cut(strings.TrimSpace(line), "(")
-		if !ok {
-			t.Fatalf("not a table: %q", line)
-		}
-		tab := schema.Table{Name: table}
-		for _, spec := range strings.Split(strings.TrimSuffix(rest, ")"), ",") {
-			fields := strings.Fields(spec)
-			c := schema.Column{Name: fields[0], Collation: "BINARY"}
-			if len(fields) > 1 {
-				c.Declared = fields[1]
-			}
-			if len(fields) > 3 {
-				c.Collation = fields[3]
-			}
-			c.Affinity = schema.AffinityOf(c.Declared)
-			tab.Columns = append(tab.Columns, c)
-		}
-		d.Tables = append(d.Tables, tab)
-	}
-	return d
-}
-
 // TestCompile is driven by testdata/func: SQL in; tools and plans, or a diagnosis, out. The schema command sets the
 // tables that follow.
 func TestCompile(t *testing.T) {
@@ -45,7 +19,7 @@ func TestCompile(t *testing.T) {
 	datadriven.RunTest(t, "testdata/func", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "schema":
-			db = parseSchema(t, "music", d.Input)
+			db = schematest.Parse(t, "music", d.Input)
 			return ""
 		case "compile":
 			q, err := sqlast.Parse(d.Input, db)
@@ -118,7 +92,7 @@ func TestMentions(t *testing.T) {
 
 // TestDescriptionsTellFunctionsApart compiles pairs of queries that differ in meaning in one place.
 func TestDescriptionsTellFunctionsApart(t *testing.T) {
-	db := parseSchema(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)\nsong(id INTEGER, singer_id INTEGER, title TEXT, sales REAL)")
+	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)\nsong(id INTEGER, singer_id INTEGER, title TEXT, sales REAL)")
 	library := NewLibrary()
 	n := 0
 	for _, sql := range []string{
@@ -183,7 +157,7 @@ func TestDescriptionsTellFunctionsApart(t *testing.T) {
 
 // TestNamesDependOnTheSeedAlone names one library twice, with examples added in another order.
 func TestNamesDependOnTheSeedAlone(t *testing.T) {
-	db := parseSchema(t, "music", "singer(id INTEGER, name TEXT, age INTEGER)")
+	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER)")
 	queries := []string{
 		"SELECT name FROM singer", "SELECT age FROM singer WHERE name = 'x'", "SELECT T.name FROM singer AS T",
 		"SELECT max(age) FROM singer WHERE id IN (SELECT id FROM singer WHERE age > 3)",
@@ -220,7 +194,7 @@ func TestNamesDependOnTheSeedAlone(t *testing.T) {
 }
 
 func TestVariants(t *testing.T) {
-	db := parseSchema(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)")
+	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)")
 	q, err := sqlast.Parse(`SELECT name FROM singer WHERE country = "France" AND age > (SELECT avg(age) FROM singer WHERE country = 'France')`, db)
 	if err != nil {
 		t.Fatal(err)

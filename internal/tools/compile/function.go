@@ -22,20 +22,13 @@ type function struct {
 	singleRow bool
 	key       string
 	describe  description
-	endpoint  *endpoint  // of a function of the rest style, nil in others
 	tool      *task.Tool // set by the naming pass
 }
 
-// draftCall is a call of a plan before its function has a name; an argument is a value, or the index of an earlier
-// call.
+// draftCall is a call of a plan before its function has a name. The i-th hole is the i-th placeholder.
 type draftCall struct {
-	function  *function
-	arguments []draftArgument
-}
-
-type draftArgument struct {
-	value  task.Value
-	source int // index of the call whose result is the argument; -1 for a value
+	function *function
+	holes    []hole
 }
 
 // draft compiles one statement into calls, appending to them.
@@ -44,28 +37,6 @@ type draft struct {
 	parameters map[ast.Node]*parameter
 	calls      []draftCall
 	made       map[string]int // index of a call by function and arguments
-	rest       bool           // functions are endpoints of the rest style
-}
-
-// hole is what a placeholder stands for.
-type hole struct {
-	binding  task.Binding
-	argument draftArgument
-	node     ast.Node
-}
-
-// unit is a piece of the query that becomes one function: a whole statement, or one core of a compound.
-type unit struct {
-	statement *ast.SelectStmt
-	core      *ast.SelectQuery // nil for the whole statement
-	limitOne  bool             // a scalar sub-SELECT: only its first row counts
-}
-
-func (u unit) node() ast.Node {
-	if u.core != nil {
-		return u.core
-	}
-	return u.statement
 }
 
 func (d *draft) output(u unit) []sqlast.Column {
@@ -73,11 +44,6 @@ func (d *draft) output(u unit) []sqlast.Column {
 		return d.q.Output(u.statement)
 	}
 	return d.q.CoreOutput(u.core)
-}
-
-// direct makes the one call that answers the statement.
-func (d *draft) direct(s *ast.SelectStmt) {
-	d.emit(unit{statement: s}, map[ast.Node]string{}, nil, false)
 }
 
 // composed makes the calls that answer a unit, innermost first, and gives the index of the last. Every uncorrelated
@@ -120,7 +86,7 @@ func (d *draft) setOperation(u unit) int {
 		}
 		text.WriteString("SELECT " + strings.Join(fields(columns, func(sqlast.Column) bool { return false }, false), ", ") +
 			" FROM json_each(" + mark + ")")
-		holes = append(holes, hole{binding: binding, argument: draftArgument{source: branch}})
+		holes = append(holes, hole{binding: binding, argument: argumentOf{source: branch}})
 	}
 	return d.emitWith(u, nil, holes, true, func(p *sqlast.Printer) string { return text.String() + p.Tail(s) })
 }
@@ -206,7 +172,7 @@ func isCore(n ast.Node) bool {
 // receive gives the SQL that reads the result of call source in place of a sub-SELECT, and the hole it leaves.
 func (d *draft) receive(s site, source, number int) (string, hole) {
 	mark := markOf(number)
-	h := hole{node: s.node, argument: draftArgument{source: source}}
+	h := hole{node: s.node, argument: argumentOf{source: source}}
 	first := s.columns[0]
 	h.binding = task.Binding{
 		Kind: s.kind, Type: first.Type, Nullable: true, Role: task.RoleSource, Table: first.Table, Column: first.Column,
@@ -300,10 +266,6 @@ func names(columns []sqlast.Column) []string {
 	return task.UniqueNames(list)
 }
 
-func markOf(n int) string {
-	return string(rune(sqlast.MarkOpen)) + strconv.Itoa(n) + string(rune(sqlast.MarkClose))
-}
-
 // emit prints a unit with the given texts in place of nodes, and appends the call that runs it.
 func (d *draft) emit(u unit, texts map[ast.Node]string, holes []hole, composed bool) int {
 	return d.emitWith(u, texts, holes, composed, func(p *sqlast.Printer) string {
@@ -328,7 +290,7 @@ func (d *draft) emitWith(u unit, texts map[ast.Node]string, holes []hole, compos
 			return text, true
 		}
 		if param := d.parameters[n]; param != nil {
-			holes = append(holes, hole{binding: param.binding, argument: draftArgument{value: param.value, source: -1}, node: n})
+			holes = append(holes, hole{binding: param.binding, argument: argumentOf{value: param.value, source: -1}, node: n})
 			return param.before + markOf(len(holes)-1) + param.after, true
 		}
 		return "", false
@@ -360,9 +322,9 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 		text = after
 	}
 	f.statement = b.String()
+	call.holes = order
 	for _, h := range order {
 		f.bindings = append(f.bindings, h.binding)
-		call.arguments = append(call.arguments, h.argument)
 	}
 	columns := d.output(u)
 	unique := names(columns)
@@ -374,13 +336,13 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 		f.ordered = len(sqlast.Last(u.statement).OrderBy) > 0
 		f.singleRow = sqlast.SingleRow(u.statement)
 	}
-	if d.rest {
-		f.endpoint = describeEndpoint(d, u, order)
-	}
 	f.key = functionKey(f)
-	f.describe = describe(d, u, order)
+	f.describe = describe(d.q, d.parameters, u, order)
 	// The same function with the same arguments is called once, however often its result is used.
-	signature := f.key + "\n" + fmt.Sprintf("%#v", call.arguments)
+	signature := f.key
+	for _, h := range order {
+		signature += fmt.Sprintf("\n%#v", h.argument)
+	}
 	if at, ok := d.made[signature]; ok {
 		return at
 	}
@@ -392,9 +354,6 @@ func (d *draft) finish(u unit, text string, holes []hole) int {
 // functionKey tells functions apart by meaning: the database, the canonical statement, and how arguments are bound.
 func functionKey(f *function) string {
 	var b strings.Builder
-	if f.endpoint != nil {
-		b.WriteString(task.StyleRest + "\n")
-	}
 	b.WriteString(f.database + "\n" + f.statement)
 	for _, g := range f.bindings {
 		fmt.Fprintf(&b, "\n%s %d", g.Kind, len(g.Columns))

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,6 @@ var argumentWords = []string{
 // Library gathers the functions of many examples; functions of one meaning are one.
 type Library struct {
 	byKey map[string]*function
-	tools []*task.Tool // in their order, once they are named
 }
 
 // NewLibrary makes an empty library.
@@ -40,9 +40,6 @@ func (l *Library) Add(d *Draft) {
 	for _, calls := range [][]draftCall{d.Direct, d.Composed} {
 		for i := range calls {
 			f := calls[i].function
-			if f.endpoint != nil {
-				f.endpoint.literals = calls[i].literals()
-			}
 			if known := l.byKey[f.key]; known != nil {
 				known.merge(f)
 				calls[i].function = known
@@ -65,13 +62,6 @@ func (f *function) merge(g *function) {
 			a.Role, a.Table, a.Column = b.Role, b.Table, b.Column
 			f.describe.arguments[i] = g.describe.arguments[i]
 		}
-	}
-	if f.endpoint != nil {
-		literals := slices.Concat(f.endpoint.literals, g.endpoint.literals)
-		if g.endpoint.text() < f.endpoint.text() {
-			f.endpoint = g.endpoint
-		}
-		f.endpoint.literals = literals
 	}
 	if g.describe.summary < f.describe.summary {
 		f.describe.summary, f.describe.noun = g.describe.summary, g.describe.noun
@@ -117,23 +107,15 @@ func (l *Library) Knows(d *Draft) bool {
 }
 
 // Name names every function and its arguments by seed, makes the tools, and gives them in the order of their names. No
-// two tools of a database have the same description. Endpoints of the rest style stand behind the functions and are
-// named by what they do, whatever the seed and the way of naming: see [Rest].
+// two tools of a database have the same description.
 func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 	if style != NamesObscure && style != NamesReadable {
 		return nil, diag.Unknown("way of naming", style, []string{NamesObscure, NamesReadable})
 	}
-	var functions, endpoints []*function
-	for _, f := range l.byKey {
-		if f.endpoint != nil {
-			endpoints = append(endpoints, f)
-		} else {
-			functions = append(functions, f)
-		}
+	functions := make([]*function, 0, len(l.byKey))
+	for _, key := range slices.Sorted(maps.Keys(l.byKey)) {
+		functions = append(functions, l.byKey[key])
 	}
-	byKey := func(a, b *function) int { return strings.Compare(a.key, b.key) }
-	slices.SortFunc(functions, byKey)
-	slices.SortFunc(endpoints, byKey)
 	distinguish(functions)
 	order := task.Draw(seed, "names").Perm(len(functions))
 	taken := map[string]bool{}
@@ -155,8 +137,7 @@ func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
 	for i, f := range functions {
 		tools[i] = f.tool
 	}
-	l.tools = append(tools, nameEndpoints(endpoints)...)
-	return slices.Clone(l.tools), nil
+	return tools, nil
 }
 
 // distinguish adds the statement itself to the descriptions that several functions of a database share.
@@ -191,7 +172,7 @@ func markPlaceholders(statement string) string {
 				i++
 				n = n*10 + int(statement[i]-'0')
 			}
-			b.WriteString(argumentMark(n))
+			b.WriteString(markOf(n))
 			continue
 		}
 		b.WriteByte(c)
@@ -293,7 +274,7 @@ func (f *function) makeTool(name string) {
 // substitute puts the names of the arguments in place of their marks.
 func (f *function) substitute(text string) string {
 	for i, b := range f.bindings {
-		text = strings.ReplaceAll(text, argumentMark(i+1), "`"+b.Argument+"`")
+		text = strings.ReplaceAll(text, markOf(i+1), "`"+b.Argument+"`")
 	}
 	return text
 }

@@ -12,15 +12,26 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
+// RestDraft is a query compiled to one call of an endpoint.
+type RestDraft struct {
+	*Draft
+	endpoint *endpoint
+}
+
 // Rest compiles a query in the rest style (NL2API §3.3, appendix E.2): one GET endpoint, whose query parameters are the
 // literals of the query. Its plan is one call. Tables of inner joins stand in the order of their names. Where the paper
 // lets a language model invent names, paths and descriptions, here they are read off the query's tree, the schema and
 // what people wrote about its columns.
-func Rest(q *sqlast.Query) *Draft {
-	sorted := sortJoins(q)
-	d := &draft{q: sorted, parameters: parameters(sorted, sorted.Stmt), made: map[string]int{}, rest: true}
-	d.direct(sorted.Stmt)
-	return &Draft{Query: q, Direct: d.calls, parameters: parameters(q, q.Stmt)}
+func Rest(q *sqlast.Query) *RestDraft {
+	d := &RestDraft{Draft: Whole(sortJoins(q))}
+	call := d.Direct[0]
+	d.endpoint = &endpoint{function: call.function, key: task.StyleRest + "\n" + call.function.key,
+		wording: describeEndpoint(d.Query, d.parameters, call.holes)}
+	for _, h := range call.holes {
+		d.endpoint.literals = append(d.endpoint.literals, h.argument.value)
+	}
+	d.Query = q
+	return d
 }
 
 // Aspects of an endpoint that its name can tell. Some are part of every name, the others help to tell apart endpoints
@@ -58,28 +69,24 @@ type phrase struct {
 	short                 string
 }
 
-// endpoint is the wording of a rest function before names are chosen.
+// endpoint is a rest function before it has a name. Endpoints with one key mean the same.
 type endpoint struct {
-	counts    bool // it returns one number, how many there are of something
-	resource  string
-	phrases   [aspectCount]phrase
-	filters   []string // the parameters as names tell them briefly
-	exact     string   // what is returned, in a sentence with argument marks
-	arguments []endpointArgument
-	columns   []endpointColumn
-	literals  []task.Value // what examples ask with: no text may tell them
-	summary   string       // set by the naming pass
+	*function
+	key string
+	wording
+	literals []task.Value // what examples ask with: no text may tell them
 }
 
-// literals lists the values that a call is made with.
-func (c *draftCall) literals() []task.Value {
-	var list []task.Value
-	for _, a := range c.arguments {
-		if a.source < 0 {
-			list = append(list, a.value)
-		}
-	}
-	return list
+// wording is the wording of an endpoint before names are chosen.
+type wording struct {
+	counts     bool // it returns one number, how many there are of something
+	resource   string
+	phrases    [aspectCount]phrase
+	filters    []string // the parameters as names tell them briefly
+	exact      string   // what is returned, in a sentence with argument marks
+	parameters []endpointArgument
+	results    []endpointColumn
+	summary    string // set by the naming pass
 }
 
 // endpointColumn is the wording of one column of the result.
@@ -95,42 +102,40 @@ type endpointArgument struct {
 }
 
 // text orders endpoints of one meaning, so that the wording does not depend on which was met first.
-func (e *endpoint) text() string {
+func (e *wording) text() string {
 	var b strings.Builder
 	for _, p := range e.phrases {
 		b.WriteString(p.brief + "\n" + p.full + "\n")
 	}
-	for _, a := range e.arguments {
+	for _, a := range e.parameters {
 		b.WriteString(a.name + "\n" + a.description + "\n")
 	}
-	for _, c := range e.columns {
+	for _, c := range e.results {
 		b.WriteString(c.name + "\n" + c.description + "\n")
 	}
 	return b.String() + e.exact
 }
 
-// describeEndpoint finds the wording of the statement of u. The i-th of order is the i-th placeholder.
-func describeEndpoint(d *draft, u unit, order []hole) *endpoint {
-	p := &phraser{q: d.q, nouns: map[*schema.Table]noun{}}
-	p.findRoles()
-	e := &endpoint{}
-	uses := p.uses(u.statement, order)
-	e.arguments = p.arguments(d, order, uses)
-	p.statement(u.statement, uses, e)
-	var terse endpoint
+// phraser words the parts of an endpoint.
+type phraser struct{ *terms }
+
+// describeEndpoint finds the wording of a query. The i-th of order is the i-th placeholder.
+func describeEndpoint(q *sqlast.Query, parameters map[ast.Node]*parameter, order []hole) wording {
+	p := &phraser{terms: newTerms(q)}
+	e := wording{}
+	uses := p.uses(q.Stmt, order)
+	e.parameters = p.arguments(parameters, order, uses)
+	p.statement(q.Stmt, uses, &e)
+	var terse wording
 	p.terse = true
-	p.statement(u.statement, uses, &terse)
+	p.statement(q.Stmt, uses, &terse)
 	p.terse = false
 	for a, ph := range terse.phrases {
 		e.phrases[a].terseBrief, e.phrases[a].terseFull = ph.brief, ph.full
 	}
-	w := &writer{q: d.q, holes: map[ast.Node]int{}, parameters: d.parameters, labels: map[*sqlast.Source]string{}}
-	for i, h := range order {
-		w.holes[h.node] = i + 1
-	}
-	w.labelSources(u.statement)
-	e.exact = sentence("Returns " + w.statement(u.statement))
-	e.columns = p.results(u.statement, w)
+	w := newWriter(q, parameters, q.Stmt, order)
+	e.exact = sentence("Returns " + w.statement(q.Stmt))
+	e.results = p.results(q.Stmt, w)
 	return e
 }
 
@@ -185,7 +190,7 @@ func (p *phraser) results(s *ast.SelectStmt, w *writer) []endpointColumn {
 }
 
 // statement fills in the phrases of a whole statement.
-func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *endpoint) {
+func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *wording) {
 	first, ok := s.Cores[0].(*ast.SelectQuery)
 	if !ok {
 		e.phrases[aspectSubject] = phrase{brief: "values", full: "values", short: "values"}
@@ -227,9 +232,9 @@ func setTokens(op ast.CompoundOp) (between, alike string) {
 }
 
 // branch gives what a further branch of a set operation adds to the first.
-func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses []use, e *endpoint,
+func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses []use, e *wording,
 	subject string) (brief, full string) {
-	var other endpoint
+	var other wording
 	name := p.core(s, core, uses, &other)
 	var head string
 	if name != subject {
@@ -268,7 +273,7 @@ func unite(parts ...string) string {
 }
 
 // core fills in the phrases of one SELECT, and gives the words of what it returns.
-func (p *phraser) core(s *ast.SelectStmt, core *ast.SelectQuery, uses []use, e *endpoint) string {
+func (p *phraser) core(s *ast.SelectStmt, core *ast.SelectQuery, uses []use, e *wording) string {
 	subject := p.subject(s, core, e)
 	p.group(core, e)
 	p.superlative(s, core, e, subject)
@@ -293,7 +298,7 @@ type subject struct {
 const mostColumns = 3
 
 // subject finds words for the columns that are returned.
-func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint) subject {
+func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *wording) subject {
 	items := p.q.Expand(core)
 	var measures, plain []term
 	star := len(core.Columns) == 1
@@ -374,7 +379,7 @@ func (p *phraser) subject(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint)
 
 // detail adds what exactly is counted to the fuller subject: a column whose missing values do not count. Where plain
 // columns stand beside the aggregates, the fuller subject lists all columns in their order.
-func (e *endpoint) detail(p *phraser, core *ast.SelectQuery) {
+func (e *wording) detail(p *phraser, core *ast.SelectQuery) {
 	ph := &e.phrases[aspectSubject]
 	var parts []string
 	for _, it := range p.q.Expand(core) {
@@ -498,7 +503,7 @@ func limitOne(q *sqlast.Query, s *ast.SelectStmt) bool {
 }
 
 // group names what the rows are grouped by.
-func (p *phraser) group(core *ast.SelectQuery, e *endpoint) {
+func (p *phraser) group(core *ast.SelectQuery, e *wording) {
 	if len(core.GroupBy) == 0 {
 		return
 	}
@@ -547,7 +552,7 @@ func (p *phraser) group(core *ast.SelectQuery, e *endpoint) {
 }
 
 // superlative names the order of a statement that keeps its first rows, or the order alone.
-func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *endpoint, about subject) {
+func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *wording, about subject) {
 	if sources := p.q.Sources(core); len(core.OrderBy) == 0 && len(sources) == 1 && sources[0].Select != nil {
 		// The order of the rows that are selected from.
 		if inner, ok := sources[0].Select.Cores[0].(*ast.SelectQuery); ok && inner.Limit != nil && p.depth < maxDepth {
@@ -632,7 +637,7 @@ func (p *phraser) ordered(s *ast.SelectStmt, core *ast.SelectQuery, e ast.Expr) 
 }
 
 // conditions names the conditions that take no parameter. That what is returned is known goes without saying.
-func (p *phraser) conditions(core *ast.SelectQuery, e *endpoint, about subject) {
+func (p *phraser) conditions(core *ast.SelectQuery, e *wording, about subject) {
 	var brief, full []string
 	add := func(list *[]string, text string) {
 		if text != "" && !slices.Contains(*list, text) {
@@ -833,7 +838,7 @@ func (p *phraser) columnComparison(c *ast.BinaryExpr, about subject) (text strin
 }
 
 // filters names the parameters of a SELECT, but for those of a condition that the subject names already.
-func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *endpoint, about *schema.Table) {
+func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *wording, about *schema.Table) {
 	var brief, full, owners []string
 	subject := "_" + e.phrases[aspectSubject].brief + "_"
 	for _, u := range uses {
@@ -877,7 +882,7 @@ func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *endpoint, about 
 func inside(n, outer ast.Node) bool { return n.Pos() >= outer.Pos() && n.End() <= outer.End() }
 
 // tables names the joined tables, and whether rows without a match stay.
-func (p *phraser) tables(core *ast.SelectQuery, e *endpoint) {
+func (p *phraser) tables(core *ast.SelectQuery, e *wording) {
 	var names []string
 	for _, s := range p.q.Sources(core) {
 		if s.Table != nil {

@@ -3,10 +3,10 @@ package compile
 import (
 	"context"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,63 +18,17 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// parseNotedSchema reads tables as parseSchema does, and lines about them behind: `key table.column other.column`,
-// `primary table.column`, `title table.column words` and `note table.column words`.
-func parseNotedSchema(t *testing.T, name, text string) *schema.Database {
-	t.Helper()
-	var tables strings.Builder
-	var notes [][]string
-	for line := range strings.Lines(text) {
-		if fields := strings.SplitN(strings.TrimSpace(line), " ", 3); !strings.Contains(fields[0], "(") {
-			notes = append(notes, fields)
-		} else {
-			tables.WriteString(line)
-		}
-	}
-	d := parseSchema(t, name, tables.String())
-	find := func(name string) (*schema.Table, int) {
-		table, column, _ := strings.Cut(name, ".")
-		tab := d.Table(table)
-		if tab == nil || column != "" && tab.Column(column) < 0 {
-			t.Fatalf("no column %q", name)
-		}
-		return tab, tab.Column(column)
-	}
-	for _, n := range notes {
-		table, column := find(n[1])
-		switch n[0] {
-		case "key":
-			target, at := find(n[2])
-			table.ForeignKeys = append(table.ForeignKeys, schema.ForeignKey{Columns: []int{column}, Target: target.Name,
-				TargetColumns: []int{at}})
-		case "primary":
-			table.PrimaryKey = []int{column}
-		case "title":
-			if column < 0 {
-				table.Title = n[2]
-			} else {
-				table.Columns[column].Title = n[2]
-			}
-		case "note":
-			table.Columns[column].Description = n[2]
-		default:
-			t.Fatalf("unknown line %v", n)
-		}
-	}
-	return d
-}
-
 // TestRest is driven by testdata/rest: one query a line in; name, parameters, path, columns and documentation out. All
 // queries of a command are one library, so that they are told apart; `names` shows names and parameters alone.
 func TestRest(t *testing.T) {
 	var db *schema.Database
 	datadriven.RunTest(t, "testdata/rest", func(t *testing.T, d *datadriven.TestData) string {
 		if d.Cmd == "schema" {
-			db = parseNotedSchema(t, "heroes", d.Input)
+			db = schematest.Parse(t, "heroes", d.Input)
 			return ""
 		}
-		library := NewLibrary()
-		var drafts []*Draft
+		library := NewRestLibrary()
+		var drafts []*RestDraft
 		for line := range strings.Lines(d.Input) {
 			q, err := sqlast.Parse(strings.TrimSpace(line), db)
 			if err != nil {
@@ -84,10 +38,7 @@ func TestRest(t *testing.T) {
 			library.Add(draft)
 			drafts = append(drafts, draft)
 		}
-		tools, err := library.Name(1, NamesReadable)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := library.Name()
 		checkEndpoints(t, tools)
 		var b strings.Builder
 		for _, draft := range drafts {
@@ -205,11 +156,11 @@ func TestEndpointsAnswer(t *testing.T) {
 }
 
 // answer runs the one call of a draft.
-func answer(ctx context.Context, w *database.World, d *Draft) (*task.Result, error) {
+func answer(ctx context.Context, w *database.World, d *RestDraft) (*task.Result, error) {
 	call := d.Direct[0]
-	values := make([]task.Value, len(call.arguments))
-	for i, a := range call.arguments {
-		values[i] = a.value
+	values := make([]task.Value, len(call.holes))
+	for i, h := range call.holes {
+		values[i] = h.argument.value
 	}
 	return w.Query(ctx, call.function.statement, values)
 }
@@ -218,17 +169,14 @@ func answer(ctx context.Context, w *database.World, d *Draft) (*task.Result, err
 func TestEndpointsDoNotDependOnOrder(t *testing.T) {
 	c, all := openCorpus(t, "demo")
 	name := func(order []int) string {
-		library := NewLibrary()
+		library := NewRestLibrary()
 		for _, i := range order {
 			e := c.Examples[i]
 			if q, err := sqlast.Parse(e.SQL, all[e.Database].schema); err == nil {
 				library.Add(Rest(q))
 			}
 		}
-		tools, err := library.Name(1, NamesObscure)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := library.Name()
 		checkEndpoints(t, tools)
 		text, err := task.Marshal(tools)
 		if err != nil {
@@ -250,91 +198,12 @@ func TestEndpointsDoNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// TestOneLibraryForBothStyles adds functions and endpoints to one library: neither changes the other.
-func TestOneLibraryForBothStyles(t *testing.T) {
-	db := parseSchema(t, "music", "singer(id INTEGER, name TEXT, age INTEGER)")
-	parse := func(sql string) *sqlast.Query {
-		q, err := sqlast.Parse(sql, db)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return q
-	}
-	const sql = "SELECT name FROM singer WHERE age > 3"
-	tools := func(drafts ...*Draft) []string {
-		library := NewLibrary()
-		for _, d := range drafts {
-			library.Add(d)
-		}
-		list, err := library.Name(5, NamesObscure)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var texts []string
-		for _, tool := range list {
-			text, err := task.Marshal(tool)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts = append(texts, string(text))
-		}
-		return texts
-	}
-	functions, endpoints := tools(Func(parse(sql))), tools(Rest(parse(sql)))
-	both := tools(Rest(parse(sql)), Func(parse(sql)))
-	if !slices.Equal(both, append(functions, endpoints...)) {
-		t.Errorf("together %v, apart %v and %v", both, functions, endpoints)
-	}
-}
-
-func TestWords(t *testing.T) {
-	for name, want := range map[string]string{
-		"CDSCode": "cds_code", "AdmFName1": "adm_f_name1", "Percent (%) Eligible Free (K-12)": "percent_eligible_free_k_12",
-		"pet_type": "pet_type", "IDs": "ids", "Größe": "gro_e", "Café": "cafe", "driver's name": "drivers_name",
-		"T-BIL": "t_bil", "StuID": "stu_id",
-	} {
-		if got := joined(tokensOf(name)); got != want {
-			t.Errorf("%q in words is %s, want %s", name, got, want)
-		}
-	}
-	for one, many := range map[string]string{
-		"singer": "singers", "city": "cities", "class": "classes", "match": "matches", "superhero": "superheroes",
-		"person": "people",
-		"status": "statuses", "diagnosis": "diagnoses", "day": "days", "tax": "taxes", "series": "series",
-		"course": "courses", "house": "houses",
-	} {
-		if got := pluralWord(one); got != many {
-			t.Errorf("more than one %s are %s, want %s", one, got, many)
-		}
-		if got := singularWord(many); got != one {
-			t.Errorf("one of %s is %s, want %s", many, got, one)
-		}
-		if again := pluralWord(many); again != many {
-			t.Errorf("the plural %s became %s", many, again)
-		}
-	}
-	for phrase, want := range map[string]string{
-		"height cm": "heights_cm", "date of birth": "dates_of_birth", "number of test takers": "number_of_test_takers",
-		"free meal count k 12": "free_meal_counts_k_12", "is official": "is_official", "date arrived": "dates_arrived",
-	} {
-		if got := joined(plural(strings.Fields(phrase))); got != want {
-			t.Errorf("more than one %s are %s, want %s", phrase, got, want)
-		}
-	}
-}
-
-// FuzzTokens holds words to what names may be made of.
-func FuzzTokens(f *testing.F) {
+// FuzzCutWords cuts names to a length.
+func FuzzCutWords(f *testing.F) {
 	for _, s := range []string{"CDSCode", "Größe", "a b-c", "IDs", "T1", "½", "driver's", "ＡＢ"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, w := range tokensOf(s) {
-			if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-				t.Errorf("%q holds the word %q", s, w)
-			}
-			_ = pluralWord(singularWord(w))
-		}
 		if name := cutWords(joined(tokensOf(s)), 20); len(name) > 20 || strings.HasSuffix(name, "_") {
 			t.Errorf("%q is cut to %q", s, name)
 		}

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestSlot(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "schema":
-				db = parseSchema(t, "harbor", d.Input)
+				db = schematest.Parse(t, "harbor", d.Input)
 				return ""
 			case "compile":
 				profile := relation.ProfileExtended
@@ -71,7 +72,7 @@ func showSlot(t *testing.T, d *SlotDraft, sel bool) string {
 
 // TestSourcesAreShared checks that queries with the same joins share a starting table, however they write it.
 func TestSourcesAreShared(t *testing.T) {
-	db := parseSchema(t, "harbor", "ship(id INTEGER, name TEXT, port_id INTEGER)\nport(id INTEGER, city TEXT)")
+	db := schematest.Parse(t, "harbor", "ship(id INTEGER, name TEXT, port_id INTEGER)\nport(id INTEGER, city TEXT)")
 	ids := map[string]bool{}
 	for _, sql := range []string{
 		"SELECT T1.name FROM ship AS T1 JOIN port AS T2 ON T1.port_id = T2.id",
@@ -98,7 +99,7 @@ func TestSourcesAreShared(t *testing.T) {
 
 // TestSlotLiterals checks that what a request must say is listed, with its place in the question.
 func TestSlotLiterals(t *testing.T) {
-	db := parseSchema(t, "harbor", "ship(id INTEGER, name TEXT, tons REAL, built TEXT)")
+	db := schematest.Parse(t, "harbor", "ship(id INTEGER, name TEXT, tons REAL, built TEXT)")
 	q, err := sqlast.Parse("SELECT name FROM ship WHERE tons > '20' AND name LIKE '%star%' AND (built = '$x$' OR tons * 2 IN (7, 8))"+
 		" AND tons / 3 > (SELECT avg(tons) FROM ship) ORDER BY tons LIMIT 5", db)
 	if err != nil {
@@ -138,7 +139,7 @@ func FuzzSlot(f *testing.F) {
 	}
 	reasons := InexpressibleReasons()
 	f.Fuzz(func(t *testing.T, sql string) {
-		q, err := sqlast.Parse(sql, parseSchema(t, "harbor", tables))
+		q, err := sqlast.Parse(sql, schematest.Parse(t, "harbor", tables))
 		if err != nil {
 			t.Skip()
 		}

@@ -49,7 +49,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 		d.Annotate(s)
 		schemas[d.Name] = s
 	}
-	library := compile.NewLibrary()
+	library := compile.NewRestLibrary()
 	literals, notes := map[string][]string{}, map[string]string{}
 	for name, s := range schemas {
 		for _, table := range s.Tables {
@@ -76,12 +76,8 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 			}
 		}
 	}
-	tools, err := library.Name(1, compile.NamesReadable)
-	if err != nil {
-		t.Fatal(err)
-	}
 	by := map[string][]*task.Tool{}
-	for _, tool := range tools {
+	for _, tool := range library.Name() {
 		by[tool.Database] = append(by[tool.Database], tool)
 	}
 	return by, literals

@@ -22,7 +22,7 @@ type Candidate struct {
 	Tool  *task.Tool
 	style string
 	query *sqlast.Query
-	draft *compile.Draft
+	plans func() []task.Plan // of its one call, once it is named
 }
 
 // Maker makes tools beside those of a suite. It is safe for concurrent use.
@@ -84,14 +84,32 @@ func (m *Maker) take(t *task.Tool) {
 	}
 }
 
-// draft compiles a query to one tool of the func or the rest style.
-func draft(style string, q *sqlast.Query) *compile.Draft {
+// libraries name the tools of both styles.
+type libraries struct {
+	functions *compile.Library
+	endpoints *compile.RestLibrary
+}
+
+func newLibraries() libraries {
+	return libraries{functions: compile.NewLibrary(), endpoints: compile.NewRestLibrary()}
+}
+
+// add compiles a query to one tool of the func or the rest style. It returns what returns the plans of that tool once
+// it is named.
+func (l libraries) add(style string, q *sqlast.Query) func() []task.Plan {
 	if style == task.StyleRest {
-		return compile.Rest(q)
+		d := compile.Rest(q)
+		l.endpoints.Add(d)
+		return d.Plans
 	}
-	d := compile.Func(q)
-	d.Composed = nil // its parts answer other questions
-	return d
+	d := compile.Whole(q) // the parts of a composition answer other questions
+	l.functions.Add(d)
+	return d.Plans
+}
+
+func (l libraries) name(seed uint64, names string) ([]*task.Tool, error) {
+	tools, err := l.functions.Name(seed, names)
+	return append(tools, l.endpoints.Name()...), err
 }
 
 // Candidates lists tools that can be made for a task of the styles func and rest, in the order in which they are to be
@@ -122,12 +140,11 @@ func (m *Maker) Candidates(t *task.Task, q *sqlast.Query) ([]*Candidate, error) 
 
 // name compiles candidates, names them among one another, and gives them their tools.
 func (m *Maker) name(list []*Candidate) error {
-	library := compile.NewLibrary()
+	l := newLibraries()
 	for _, c := range list {
-		c.draft = draft(c.style, c.query)
-		library.Add(c.draft)
+		c.plans = l.add(c.style, c.query)
 	}
-	tools, err := library.Name(m.seed, cmp.Or(m.names, compile.NamesObscure))
+	tools, err := l.name(m.seed, cmp.Or(m.names, compile.NamesObscure))
 	if err != nil {
 		return err
 	}
@@ -136,7 +153,7 @@ func (m *Maker) name(list []*Candidate) error {
 		byName[place(t, t.Name)] = t
 	}
 	for _, c := range list {
-		name := c.draft.Plans()[0].Calls[0].Tool
+		name := c.plans()[0].Calls[0].Tool
 		if c.Tool = byName[place(&task.Tool{Style: c.style, Database: c.query.Schema.Name}, name)]; c.Tool == nil {
 			return fmt.Errorf("there is no tool %q", name)
 		}
@@ -237,9 +254,9 @@ func (m *Maker) ChangeOf(q *sqlast.Query, t *task.Tool) (string, error) {
 		return "", nil
 	}
 	for _, change := range Changes(q) {
-		library := compile.NewLibrary()
-		library.Add(draft(t.Style, change.Query))
-		tools, err := library.Name(0, compile.NamesObscure)
+		l := newLibraries()
+		l.add(t.Style, change.Query)
+		tools, err := l.name(0, compile.NamesObscure)
 		if err != nil {
 			return "", err
 		}

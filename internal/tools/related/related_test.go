@@ -124,13 +124,13 @@ var queries = []string{
 func shelf(t *testing.T, names string) ([]*task.Tool, []*task.Task, []*sqlast.Query) {
 	t.Helper()
 	_, sch := open(t, garden)
-	library := compile.NewLibrary()
+	library, endpoints := compile.NewLibrary(), compile.NewRestLibrary()
 	var tasks []*task.Task
 	var parsed []*sqlast.Query
 	for i, text := range queries {
 		q := parse(t, sch, text)
 		library.Add(compile.Func(q))
-		library.Add(compile.Rest(q))
+		endpoints.Add(compile.Rest(q))
 		for _, style := range []string{task.StyleFunc, task.StyleRest} {
 			tasks = append(tasks, &task.Task{ID: fmt.Sprintf("t%d.%s", i, style), Style: style, Database: "garden", SQL: text})
 			parsed = append(parsed, q)
@@ -140,7 +140,7 @@ func shelf(t *testing.T, names string) ([]*task.Tool, []*task.Task, []*sqlast.Qu
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tools, tasks, parsed
+	return append(tools, endpoints.Name()...), tasks, parsed
 }
 
 // TestCandidates holds what can be made for a task to what it is for: none is a tool that the suite has, or documented

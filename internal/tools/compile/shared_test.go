@@ -18,7 +18,7 @@ import (
 
 // sharedDrafts compiles a published corpus in the rest style, or skips the test where there is none. Databases that are
 // not at hand have the schema of the corpus' tables file.
-func sharedDrafts(t testing.TB, kind string) ([]*Draft, []questions.Example) {
+func sharedDrafts(t testing.TB, kind string) ([]*RestDraft, []questions.Example) {
 	t.Helper()
 	shared := os.Getenv("SEATRIAL_SHARED")
 	if shared == "" {
@@ -48,7 +48,7 @@ func sharedDrafts(t testing.TB, kind string) ([]*Draft, []questions.Example) {
 		}
 		schemas[d.Name] = s
 	}
-	var drafts []*Draft
+	var drafts []*RestDraft
 	var examples []questions.Example
 	for _, e := range c.Examples {
 		if schemas[e.Database] == nil {
@@ -76,14 +76,11 @@ func TestNamesOfPublishedCorpora(t *testing.T) {
 			if len(drafts) < test.examples {
 				t.Errorf("%d examples compile, want at least %d", len(drafts), test.examples)
 			}
-			library := NewLibrary()
+			library := NewRestLibrary()
 			for _, d := range drafts {
 				library.Add(d)
 			}
-			tools, err := library.Name(7, NamesObscure)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tools := library.Name()
 			checkEndpoints(t, tools)
 			withHash, total, longest := 0, 0, 0
 			databases := map[string]int{}

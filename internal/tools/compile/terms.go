@@ -19,8 +19,8 @@ type term struct {
 	count bool          // a number of things: words names the things, many of them
 }
 
-// phraser finds words for the parts of a query.
-type phraser struct {
+// terms finds words for the parts of a query.
+type terms struct {
 	q     *sqlast.Query
 	nouns map[*schema.Table]noun
 	roles map[*sqlast.Source][]string
@@ -28,7 +28,14 @@ type phraser struct {
 	terse bool // leave out the names of tables where a column says enough
 }
 
-func (p *phraser) noun(t *schema.Table) noun {
+// newTerms finds words for the parts of q.
+func newTerms(q *sqlast.Query) *terms {
+	p := &terms{q: q, nouns: map[*schema.Table]noun{}}
+	p.findRoles()
+	return p
+}
+
+func (p *terms) noun(t *schema.Table) noun {
 	n, ok := p.nouns[t]
 	if !ok {
 		n = nounOf(t)
@@ -38,7 +45,7 @@ func (p *phraser) noun(t *schema.Table) noun {
 }
 
 // of puts the name of its table before a term that does not name it already.
-func (p *phraser) of(t term) []string {
+func (p *terms) of(t term) []string {
 	switch {
 	case len(t.words) == 0 || t.table == nil:
 		return t.words
@@ -64,7 +71,7 @@ func inRole(words, role []string) []string {
 }
 
 // beside names a term beside those of another table: alone it says too little, it names its table too.
-func (p *phraser) beside(t term, subject *schema.Table) []string {
+func (p *terms) beside(t term, subject *schema.Table) []string {
 	id := len(t.words) == 1 && t.words[0] == "id"
 	if id || t.role != nil || t.table != subject && isGeneric(t.words) {
 		return p.of(t)
@@ -74,7 +81,7 @@ func (p *phraser) beside(t term, subject *schema.Table) []string {
 
 // findRoles finds the sources that are joined in one of several roles: by a column that names the table, of a table in
 // which other columns name it too (eye_colour_id and hair_colour_id name a colour).
-func (p *phraser) findRoles() {
+func (p *terms) findRoles() {
 	p.roles = map[*sqlast.Source][]string{}
 	ast.Walk(p.q.Stmt, func(n ast.Node) bool {
 		b, ok := n.(*ast.BinaryExpr)
@@ -93,7 +100,7 @@ func (p *phraser) findRoles() {
 }
 
 // roleOf gives the role in which to's source is joined by the column that from names, or nil.
-func (p *phraser) roleOf(from, to *sqlast.Ref) []string {
+func (p *terms) roleOf(from, to *sqlast.Ref) []string {
 	if from == nil || to == nil || from.Source == to.Source || from.Column < 0 || to.Column < 0 ||
 		from.Source.Table == nil || to.Source.Table == nil || from.Source.Table == to.Source.Table {
 		return nil
@@ -129,7 +136,7 @@ func (p *phraser) roleOf(from, to *sqlast.Ref) []string {
 // maxDepth bounds the words found for nested expressions.
 const maxDepth = 12
 
-func (p *phraser) term(e ast.Expr) term {
+func (p *terms) term(e ast.Expr) term {
 	if e == nil || p.depth > maxDepth {
 		return term{}
 	}
@@ -165,7 +172,7 @@ func (p *phraser) term(e ast.Expr) term {
 	}
 }
 
-func (p *phraser) name(e ast.Expr) term {
+func (p *terms) name(e ast.Expr) term {
 	if ref := p.q.Ref(e); ref != nil {
 		return p.ref(ref)
 	}
@@ -176,7 +183,7 @@ func (p *phraser) name(e ast.Expr) term {
 }
 
 // result names a result column: by its expression, or by its alias where that says more.
-func (p *phraser) result(c *ast.ResultColumn) term {
+func (p *terms) result(c *ast.ResultColumn) term {
 	t := p.term(c.Expr)
 	if _, star := c.Expr.(*ast.Star); star || c.Alias == nil {
 		return t
@@ -191,7 +198,7 @@ func (p *phraser) result(c *ast.ResultColumn) term {
 	return t
 }
 
-func (p *phraser) ref(r *sqlast.Ref) term {
+func (p *terms) ref(r *sqlast.Ref) term {
 	switch {
 	case r.Column < 0:
 		return term{words: []string{"row", "id"}, table: r.Source.Table}
@@ -212,7 +219,7 @@ func (p *phraser) ref(r *sqlast.Ref) term {
 	return term{words: tokensOf(r.Col().Name)}
 }
 
-func (p *phraser) item(it sqlast.Item) term {
+func (p *terms) item(it sqlast.Item) term {
 	if it.Ref != nil {
 		return p.ref(it.Ref)
 	}
@@ -220,14 +227,14 @@ func (p *phraser) item(it sqlast.Item) term {
 }
 
 // counted turns a number of things into a word for the number.
-func (p *phraser) counted(t term) term {
+func (p *terms) counted(t term) term {
 	if t.count {
 		return term{words: append(singular(t.words), "count")}
 	}
 	return t
 }
 
-func (p *phraser) list(list []ast.Expr, word string) term {
+func (p *terms) list(list []ast.Expr, word string) term {
 	var out term
 	for _, e := range list {
 		t := p.counted(p.term(e))
@@ -245,7 +252,7 @@ func (p *phraser) list(list []ast.Expr, word string) term {
 }
 
 // refsIn names the different columns that an expression speaks of.
-func (p *phraser) refsIn(n ast.Node) term {
+func (p *terms) refsIn(n ast.Node) term {
 	var out term
 	seen := map[string]bool{}
 	ast.Walk(n, func(m ast.Node) bool {
@@ -286,7 +293,7 @@ var datePartWords = map[string]string{
 	"%m-%d": "day of year", "%H:%M:%S": "time",
 }
 
-func (p *phraser) call(f *ast.FuncCall) term {
+func (p *terms) call(f *ast.FuncCall) term {
 	name := strings.ToLower(f.Name.Name)
 	if f.Over != nil {
 		return p.window(f, name)
@@ -327,7 +334,7 @@ func (p *phraser) call(f *ast.FuncCall) term {
 }
 
 // strftime names a part of a date: the year of the date of birth is birth_year.
-func (p *phraser) strftime(f *ast.FuncCall) term {
+func (p *terms) strftime(f *ast.FuncCall) term {
 	if len(f.Args) < 2 {
 		return term{words: []string{"today"}}
 	}
@@ -348,7 +355,7 @@ func (p *phraser) strftime(f *ast.FuncCall) term {
 }
 
 // current says whether a call of a date function is about the present.
-func (p *phraser) current(f *ast.FuncCall) bool {
+func (p *terms) current(f *ast.FuncCall) bool {
 	at := dateFunctions[strings.ToLower(f.Name.Name)]
 	if at >= len(f.Args) {
 		return true
@@ -380,7 +387,7 @@ func datePart(t term, part string) term {
 }
 
 // substring reads the parts of ISO dates where a date is cut, and else says what is cut.
-func (p *phraser) substring(f *ast.FuncCall) term {
+func (p *terms) substring(f *ast.FuncCall) term {
 	if len(f.Args) < 2 {
 		return p.refsIn(f)
 	}
@@ -411,14 +418,14 @@ func (p *phraser) substring(f *ast.FuncCall) term {
 	return term{words: append(slices.Clone(t.words), "part"), table: t.table}
 }
 
-func (p *phraser) iif(f *ast.FuncCall) term {
+func (p *terms) iif(f *ast.FuncCall) term {
 	if len(f.Args) < 2 {
 		return p.refsIn(f)
 	}
 	return p.choice(f.Args[0], f.Args[1:])
 }
 
-func (p *phraser) caseTerm(e *ast.CaseExpr) term {
+func (p *terms) caseTerm(e *ast.CaseExpr) term {
 	var results []ast.Expr
 	var conditions term
 	for i, w := range e.Whens {
@@ -436,12 +443,12 @@ func (p *phraser) caseTerm(e *ast.CaseExpr) term {
 	return p.chosen(conditions, results)
 }
 
-func (p *phraser) choice(condition ast.Expr, results []ast.Expr) term {
+func (p *terms) choice(condition ast.Expr, results []ast.Expr) term {
 	return p.chosen(p.refsIn(condition), results)
 }
 
 // chosen names what a condition decides: by the values that it decides between, or by what it looks at.
-func (p *phraser) chosen(conditions term, results []ast.Expr) term {
+func (p *terms) chosen(conditions term, results []ast.Expr) term {
 	for _, r := range results {
 		if t := p.term(r); len(t.words) > 0 {
 			return t
@@ -452,7 +459,7 @@ func (p *phraser) chosen(conditions term, results []ast.Expr) term {
 	return conditions
 }
 
-func (p *phraser) window(f *ast.FuncCall, name string) term {
+func (p *terms) window(f *ast.FuncCall, name string) term {
 	switch name {
 	case "rank", "dense_rank", "row_number", "ntile", "percent_rank", "cume_dist":
 		words := []string{"rank"}
@@ -471,7 +478,7 @@ func (p *phraser) window(f *ast.FuncCall, name string) term {
 }
 
 // aggregate names an aggregate.
-func (p *phraser) aggregate(f *ast.FuncCall, name string) term {
+func (p *terms) aggregate(f *ast.FuncCall, name string) term {
 	if name == "count" {
 		return p.count(f)
 	}
@@ -506,7 +513,7 @@ func (p *phraser) aggregate(f *ast.FuncCall, name string) term {
 
 // conditional reads an expression that is 1 where a condition holds and 0 or NULL where it does not, or has value in
 // place of 1.
-func (p *phraser) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
+func (p *terms) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
 	switch e := unwrap(e).(type) {
 	case *ast.CaseExpr:
 		if len(e.Whens) != 1 || !p.nothing(e.Else) {
@@ -541,7 +548,7 @@ func (p *phraser) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
 }
 
 // nothing says whether an expression is missing, NULL or 0.
-func (p *phraser) nothing(e ast.Expr) bool {
+func (p *terms) nothing(e ast.Expr) bool {
 	if e == nil {
 		return true
 	}
@@ -553,7 +560,7 @@ func (p *phraser) nothing(e ast.Expr) bool {
 }
 
 // counting names the things that are counted under a condition.
-func (p *phraser) counting(within ast.Node, condition ast.Expr) term {
+func (p *terms) counting(within ast.Node, condition ast.Expr) term {
 	t := p.refsIn(condition)
 	core := p.coreOf(within)
 	things := []string{"rows"}
@@ -570,7 +577,7 @@ func (p *phraser) counting(within ast.Node, condition ast.Expr) term {
 }
 
 // count names what a count counts.
-func (p *phraser) count(f *ast.FuncCall) term {
+func (p *terms) count(f *ast.FuncCall) term {
 	core := p.coreOf(f)
 	if f.Star || len(f.Args) == 0 {
 		var table *schema.Table
@@ -610,7 +617,7 @@ func (p *phraser) count(f *ast.FuncCall) term {
 
 // identified gives the table whose rows a column stands for: its own if it is the key, that which it refers to, or that
 // which its name names (molecule_id); nil for a column that is no identifier.
-func (p *phraser) identified(t *schema.Table, e ast.Expr) *schema.Table {
+func (p *terms) identified(t *schema.Table, e ast.Expr) *schema.Table {
 	ref := p.q.Ref(sqlast.Unparen(e))
 	if ref == nil || ref.Column < 0 || ref.Source.Table != t {
 		return nil
@@ -640,7 +647,7 @@ func (p *phraser) identified(t *schema.Table, e ast.Expr) *schema.Table {
 
 // root gives the table whose rows the rows of a join stand for: the one on the many side; where that only links two
 // others, the one that nothing else in the query asks about.
-func (p *phraser) root(core *ast.SelectQuery) *schema.Table {
+func (p *terms) root(core *ast.SelectQuery) *schema.Table {
 	var tables []*schema.Table
 	for _, s := range p.q.Sources(core) {
 		switch {
@@ -707,7 +714,7 @@ func (p *phraser) root(core *ast.SelectQuery) *schema.Table {
 }
 
 // coreOf gives the innermost SELECT that a node stands in.
-func (p *phraser) coreOf(n ast.Node) *ast.SelectQuery {
+func (p *terms) coreOf(n ast.Node) *ast.SelectQuery {
 	var found *ast.SelectQuery
 	ast.Walk(p.q.Stmt, func(m ast.Node) bool {
 		if m.Pos() > n.Pos() || m.End() < n.End() {
@@ -721,7 +728,7 @@ func (p *phraser) coreOf(n ast.Node) *ast.SelectQuery {
 	return found
 }
 
-func (p *phraser) subquery(s *ast.SelectStmt) term {
+func (p *terms) subquery(s *ast.SelectStmt) term {
 	core, ok := s.Cores[0].(*ast.SelectQuery)
 	if !ok {
 		return term{}
@@ -778,7 +785,7 @@ func unwrap(e ast.Expr) ast.Expr {
 
 // factors flattens products and quotients: what is multiplied, what divides, and whether a factor of 100 makes it a
 // percentage. Constants are left out.
-func (p *phraser) factors(e ast.Expr, over, under *[]ast.Expr, percent *bool) {
+func (p *terms) factors(e ast.Expr, over, under *[]ast.Expr, percent *bool) {
 	e = unwrap(e)
 	if v, ok := p.q.Literal(e); ok {
 		if v == int64(100) || v == 100.0 {
@@ -799,7 +806,7 @@ func (p *phraser) factors(e ast.Expr, over, under *[]ast.Expr, percent *bool) {
 	*over = append(*over, e)
 }
 
-func (p *phraser) binary(e *ast.BinaryExpr) term {
+func (p *terms) binary(e *ast.BinaryExpr) term {
 	switch e.Op {
 	case ast.OpMul, ast.OpDiv:
 		return p.quotient(e)
@@ -819,7 +826,7 @@ func (p *phraser) binary(e *ast.BinaryExpr) term {
 	}
 }
 
-func (p *phraser) quotient(e *ast.BinaryExpr) term {
+func (p *terms) quotient(e *ast.BinaryExpr) term {
 	var over, under []ast.Expr
 	percent := false
 	p.factors(e, &over, &under, &percent)
@@ -840,7 +847,7 @@ func (p *phraser) quotient(e *ast.BinaryExpr) term {
 	}
 }
 
-func (p *phraser) ratio(over, under ast.Expr, percent bool) term {
+func (p *terms) ratio(over, under ast.Expr, percent bool) term {
 	x, y := p.term(over), p.term(under)
 	kind := "ratio"
 	if percent {
@@ -879,7 +886,7 @@ func (p *phraser) ratio(over, under ast.Expr, percent bool) term {
 }
 
 // difference names a difference: of dates the time between them, of the same things their difference.
-func (p *phraser) difference(e *ast.BinaryExpr) term {
+func (p *terms) difference(e *ast.BinaryExpr) term {
 	x, y := p.counted(p.term(e.X)), p.counted(p.term(e.Y))
 	today := func(t term) bool { return len(t.words) == 2 && t.words[0] == "current" }
 	switch {
@@ -910,7 +917,7 @@ func sinceWords(t term) []string {
 	return t.words
 }
 
-func (p *phraser) sum(e *ast.BinaryExpr) term {
+func (p *terms) sum(e *ast.BinaryExpr) term {
 	x, y := p.counted(p.term(e.X)), p.counted(p.term(e.Y))
 	switch {
 	case len(y.words) == 0:

@@ -3,16 +3,26 @@ package compile
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// argumentMark stands for the n-th argument, counted from 1, until it has a name.
-func argumentMark(n int) string { return markOf(n) }
+// unit is a piece of the query that becomes one function: a whole statement, or one core of a compound.
+type unit struct {
+	statement *ast.SelectStmt
+	core      *ast.SelectQuery // nil for the whole statement
+	limitOne  bool             // a scalar sub-SELECT: only its first row counts
+}
+
+// node returns the piece of the tree.
+func (u unit) node() ast.Node {
+	if u.core != nil {
+		return u.core
+	}
+	return u.statement
+}
 
 // description is the documentation of a function before its arguments have names; marks stand for them.
 type description struct {
@@ -22,14 +32,8 @@ type description struct {
 }
 
 // describe derives the documentation of a unit from its tree and the schema. Nothing in it comes from the literals.
-func describe(d *draft, u unit, order []hole) description {
-	w := &writer{q: d.q, holes: map[ast.Node]int{}, parameters: d.parameters, labels: map[*sqlast.Source]string{}}
-	for i, h := range order {
-		if h.node != nil {
-			w.holes[h.node] = i + 1
-		}
-	}
-	w.labelSources(u.node())
+func describe(q *sqlast.Query, parameters map[ast.Node]*parameter, u unit, order []hole) description {
+	w := newWriter(q, parameters, u.node(), order)
 	out := description{arguments: make([]string, len(order))}
 	switch {
 	case u.core != nil:
@@ -49,14 +53,24 @@ func describe(d *draft, u unit, order []hole) description {
 	return out
 }
 
-func sentence(s string) string { return strings.TrimRight(s, " ") + "." }
-
 type writer struct {
 	q          *sqlast.Query
 	holes      map[ast.Node]int
 	parameters map[ast.Node]*parameter
 	labels     map[*sqlast.Source]string
 	several    bool // more than one source: columns name their table
+}
+
+// newWriter describes the piece of a query at root. The i-th of order is the i-th argument.
+func newWriter(q *sqlast.Query, parameters map[ast.Node]*parameter, root ast.Node, order []hole) *writer {
+	w := &writer{q: q, holes: map[ast.Node]int{}, parameters: parameters, labels: map[*sqlast.Source]string{}}
+	for i, h := range order {
+		if h.node != nil {
+			w.holes[h.node] = i + 1
+		}
+	}
+	w.labelSources(root)
+	return w
 }
 
 // labelSources names the sources as they are spoken of: a table by its title; a table that occurs more than once gets a
@@ -100,26 +114,6 @@ func (w *writer) sourceTitle(src *sqlast.Source) string {
 	}
 }
 
-// words writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
-func words(name string) string {
-	var b strings.Builder
-	previous := ' '
-	for _, c := range name {
-		switch {
-		case c == '_' || c == '-' || c == ' ':
-			c = ' '
-			if previous == ' ' {
-				continue
-			}
-		case unicode.IsUpper(c) && unicode.IsLower(previous):
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(c))
-		previous = c
-	}
-	return strings.TrimSpace(b.String())
-}
-
 func (w *writer) statement(s *ast.SelectStmt) string {
 	if len(s.Cores) == 1 {
 		sel := s.Cores[0].(*ast.SelectQuery)
@@ -157,9 +151,9 @@ func (w *writer) combination(s *ast.SelectStmt, order []hole) string {
 			given++
 		}
 	}
-	text := "Take the rows of " + argumentMark(1)
+	text := "Take the rows of " + markOf(1)
 	for i := 1; i < given; i++ {
-		text += " " + setWord(s.Ops[i-1]) + " " + argumentMark(i+1)
+		text += " " + setWord(s.Ops[i-1]) + " " + markOf(i+1)
 	}
 	columns := w.q.Output(s)
 	list := make([]string, len(columns))
@@ -278,17 +272,6 @@ func (w *writer) core(s *ast.SelectQuery) string {
 	return b.String()
 }
 
-func join(list []string) string {
-	switch len(list) {
-	case 0:
-		return ""
-	case 1:
-		return list[0]
-	default:
-		return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
-	}
-}
-
 func (w *writer) from(s *ast.SelectQuery) string {
 	if len(s.From) == 0 {
 		return ""
@@ -331,8 +314,8 @@ func (w *writer) table(s *ast.SelectQuery, t *ast.TableRef) string {
 		}
 		text = "(" + strings.Join(inner, " ") + ")"
 	case w.holes[t] > 0:
-		text = "the given rows " + argumentMark(w.holes[t])
-		w.labels[src] = argumentMark(w.holes[t])
+		text = "the given rows " + markOf(w.holes[t])
+		w.labels[src] = markOf(w.holes[t])
 	case src.Select != nil:
 		text = w.labels[src] + " (" + w.statement(src.Select) + ")"
 	default:
@@ -392,7 +375,7 @@ var comparisons = map[ast.Operator]string{
 
 func (w *writer) expr(e ast.Expr) string {
 	if n := w.holes[e]; n > 0 {
-		return argumentMark(n)
+		return markOf(n)
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -437,7 +420,7 @@ func (w *writer) expr(e ast.Expr) string {
 		return w.call(e)
 	case *ast.ExistsExpr:
 		if n := w.holes[e.Select]; n > 0 {
-			return argumentMark(n) + " holds any row"
+			return markOf(n) + " holds any row"
 		}
 		return "there is any row among (" + w.statement(e.Select) + ")"
 	case *ast.SubqueryExpr:
@@ -447,13 +430,6 @@ func (w *writer) expr(e ast.Expr) string {
 	default:
 		return w.q.Text(e)
 	}
-}
-
-func negated(no bool, yes, not string) string {
-	if no {
-		return not
-	}
-	return yes
 }
 
 func (w *writer) missing(e ast.Expr) string {
@@ -510,7 +486,7 @@ func (w *writer) in(e *ast.InExpr) string {
 	case e.Select == nil:
 		return w.expr(e.X) + word + "(" + w.list(e.List) + ")"
 	case w.holes[e.Select] > 0:
-		return w.expr(e.X) + word + argumentMark(w.holes[e.Select])
+		return w.expr(e.X) + word + markOf(w.holes[e.Select])
 	default:
 		return w.expr(e.X) + word + "(" + w.statement(e.Select) + ")"
 	}
@@ -649,17 +625,6 @@ func (w *writer) columnNote(table, column string) string {
 	return text
 }
 
-func notes(c schema.Column) string {
-	var parts []string
-	for _, s := range []string{c.Description, c.Values} {
-		s = strings.Join(strings.Fields(s), " ")
-		if s != "" && !strings.EqualFold(s, c.Name) && !strings.EqualFold(s, c.Title) {
-			parts = append(parts, strings.TrimRight(s, "."))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
 // noun makes the core of a readable name: the main table and the first column.
 func (w *writer) noun(u unit) string {
 	var columns []sqlast.Column
@@ -679,12 +644,4 @@ func (w *writer) noun(u unit) string {
 		parts = append(parts, words(columns[0].Name))
 	}
 	return identifier(strings.Join(parts, " "))
-}
-
-// identifier keeps letters and digits of ASCII, in lower case, joined by underscores.
-func identifier(s string) string {
-	fields := strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
-	})
-	return strings.Join(fields, "_")
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -165,132 +164,60 @@ func singular(tokens []string) []string {
 	return out
 }
 
-// noun is what a row of a table is called.
-type noun struct{ one, many []string }
-
-// nounOf names the rows of a table: by its title where that is short, else by its name.
-func nounOf(t *schema.Table) noun {
-	tokens := tokensOf(t.Title)
-	if len(tokens) == 0 || len(tokens) > 3 || numbered(tokens) || slices.Contains(tokens, "and") {
-		if own := tokensOf(t.Name); len(own) > 0 {
-			tokens = own
-		}
-	}
-	if len(tokens) > 1 && (tokens[0] == "has" || tokens[0] == "have") {
-		tokens = tokens[1:]
-	}
-	for len(tokens) > 1 && strings.ContainsAny(tokens[len(tokens)-1], "0123456789") {
-		tokens = tokens[:len(tokens)-1]
-	}
-	if len(tokens) == 0 {
-		tokens = []string{"row"}
-	}
-	one := singular(tokens)
-	last := one[len(one)-1]
-	if len(one) == 1 && !strings.ContainsAny(last, "aeiouy") || slices.Contains(prepositions, last) {
-		return noun{append(slices.Clone(one), "record"), append(one, "records")} // abbreviations and the like have no plural
-	}
-	return noun{one, plural(one)}
-}
-
 var prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from", "at"}
 
-func numbered(tokens []string) bool {
-	return len(tokens) > 0 && tokens[0] != "" && tokens[0][0] >= '0' && tokens[0][0] <= '9'
-}
-
-// columnTokens names a column in words: by its title where that is a short name that speaks of the same thing, else by
-// its own name.
-func columnTokens(c *schema.Column) []string {
-	own := tokensOf(c.Name)
-	title := tokensOf(c.Title)
-	for i, w := range title {
-		if w == "no" && i+1 < len(title) && title[i+1] == "of" {
-			title[i] = "number"
-		}
-	}
-	longest := 4
-	if opaque(c.Name) {
-		longest = 7
-	}
-	symbols := strings.ContainsAny(c.Title, "+/<>=")
-	if strings.Join(title, "") == strings.Join(own, "") && len(own) > len(title) {
-		title = nil // the name's capitals tell its words apart
-	}
-	if len(title) > 0 && len(title) <= longest && isID(title) == isID(own) && (!symbols || opaque(c.Name)) &&
-		!numbered(title) {
-		own = title
-	}
-	if len(own) == 0 {
-		return []string{"value"}
-	}
-	if numbered(own) {
-		return append([]string{"column"}, own...)
-	}
-	return own
-}
-
-// opaque says whether a column's name is a code that tells nothing: A16.
-func opaque(name string) bool {
-	return len(name) <= 3 && strings.ContainsAny(name, "0123456789")
-}
-
-func isID(tokens []string) bool {
-	return len(tokens) > 0 && strings.HasSuffix(tokens[len(tokens)-1], "id")
-}
-
-// generic words say little about whose property a column is.
-var generic = map[string]bool{
-	"name": true, "id": true, "title": true, "type": true, "code": true, "date": true, "year": true, "time": true,
-	"description": true, "status": true, "value": true, "text": true, "number": true, "location": true, "address": true,
-	"notes": true, "label": true, "count": true, "position": true, "level": true, "rank": true, "url": true,
-	"amount": true, "quantity": true, "state": true, "score": true, "details": true, "category": true, "format": true,
-}
-
-func isGeneric(tokens []string) bool {
-	for _, w := range tokens {
-		if !generic[w] {
-			return false
-		}
-	}
-	return true
-}
-
-// mentions says whether a column's words name the thing already: superhero_name that of superhero.
-func mentions(tokens, thing []string) bool {
-	for _, w := range thing {
-		if generic[w] && len(thing) > 1 {
-			continue
-		}
-		for _, v := range tokens {
-			if singularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 && len(w) > len(v) &&
-				strings.HasSuffix(w, v) && !generic[v] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isDate says whether a column holds points in time, so that its values come after rather than above each other.
-func isDate(tokens []string, declared string) bool {
-	for _, w := range tokens {
-		switch w {
-		case "date", "datetime", "day", "birthday", "dob", "birthdate", "timestamp", "birth":
-			return true
-		}
-	}
-	d := strings.ToUpper(declared)
-	return strings.Contains(d, "DATE") || strings.Contains(d, "TIMESTAMP")
-}
-
-// isName says whether a column holds names.
-func isName(tokens []string) bool {
-	switch tokens[len(tokens)-1] {
-	case "name", "title", "surname", "forename":
-		return true
-	}
-	return false
-}
-
 func joined(tokens []string) string { return strings.Join(tokens, "_") }
+
+// words writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
+func words(name string) string {
+	var b strings.Builder
+	previous := ' '
+	for _, c := range name {
+		switch {
+		case c == '_' || c == '-' || c == ' ':
+			c = ' '
+			if previous == ' ' {
+				continue
+			}
+		case unicode.IsUpper(c) && unicode.IsLower(previous):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+		previous = c
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func join(list []string) string {
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+	}
+}
+
+// identifier keeps letters and digits of ASCII, in lower case, joined by underscores.
+func identifier(s string) string {
+	fields := strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	return strings.Join(fields, "_")
+}
+func negated(no bool, yes, not string) string {
+	if no {
+		return not
+	}
+	return yes
+}
+
+func sentence(s string) string { return strings.TrimRight(s, " ") + "." }
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -5,8 +5,6 @@ package compile
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
@@ -22,19 +20,29 @@ type Draft struct {
 	parameters map[ast.Node]*parameter
 }
 
+// Parameters returns the literals of the query that are parameters.
+func (d *Draft) Parameters() map[ast.Node]*parameter { return d.parameters }
+
 // Func compiles a query in the func style (Hell or High Water §3.2, appendix C): one function for the whole, and one
 // for each uncorrelated sub-SELECT, each branch of a set operation, and what is left around them.
 func Func(q *sqlast.Query) *Draft {
 	params := parameters(q, q.Stmt)
-	direct := &draft{q: q, parameters: params, made: map[string]int{}}
-	direct.direct(q.Stmt)
-	out := &Draft{Query: q, Direct: direct.calls, parameters: params}
+	out := whole(q, params)
 	composed := &draft{q: q, parameters: params, made: map[string]int{}}
 	composed.composed(unit{statement: q.Stmt})
 	if len(composed.calls) > 1 {
 		out.Composed = composed.calls
 	}
 	return out
+}
+
+// Whole compiles a query to one call.
+func Whole(q *sqlast.Query) *Draft { return whole(q, parameters(q, q.Stmt)) }
+
+func whole(q *sqlast.Query, params map[ast.Node]*parameter) *Draft {
+	d := &draft{q: q, parameters: params, made: map[string]int{}}
+	d.emit(unit{statement: q.Stmt}, map[ast.Node]string{}, nil, false)
+	return &Draft{Query: q, Direct: d.calls, parameters: params}
 }
 
 // Meaning tells the query as one function from every other: queries that differ in their parameters' values alone share
@@ -68,26 +76,14 @@ func plan(kind string, calls []draftCall) task.Plan {
 	p := task.Plan{Kind: kind}
 	for i, c := range calls {
 		call := task.Call{Label: label(i), Tool: c.function.tool.Name, Arguments: map[string]any{}}
-		for j, a := range c.arguments {
-			call.Arguments[c.function.bindings[j].Argument] = a.json()
+		for j, h := range c.holes {
+			call.Arguments[c.function.bindings[j].Argument] = h.argument.json()
 		}
 		p.Calls = append(p.Calls, call)
 	}
 	p.Answer = label(len(calls) - 1)
 	p.Workflow = task.WorkflowOf(p.Calls)
 	return p
-}
-
-func label(i int) string { return fmt.Sprintf("call_%d", i+1) }
-
-func (a draftArgument) json() any {
-	if a.source >= 0 {
-		return task.Reference{Label: label(a.source)}.String()
-	}
-	if s, ok := a.value.(string); ok {
-		return task.EscapeText(s)
-	}
-	return a.value
 }
 
 // Columns gives the columns of the answer, under the names that the query itself gives them.
@@ -106,8 +102,8 @@ func (d *Draft) Columns() []task.Column {
 func (d *Draft) Literals(question string) []task.Literal {
 	var list []task.Literal
 	call := d.Direct[0]
-	for i, a := range call.arguments {
-		b := call.function.bindings[i]
+	for i, h := range call.holes {
+		b, a := call.function.bindings[i], h.argument
 		l := task.Literal{Value: a.value, Argument: b.Argument, Table: b.Table, Column: b.Column}
 		if at := Mentions(question, a.value); len(at) == 1 {
 			l.Start, l.End = at[0], at[0]+len(spell(a.value))
@@ -116,60 +112,6 @@ func (d *Draft) Literals(question string) []task.Literal {
 	}
 	return list
 }
-
-// spell writes a value as a question would.
-func spell(v task.Value) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	return strings.TrimSuffix(string(task.AppendValue(nil, v)), ".0")
-}
-
-// Mentions finds the byte offsets at which a value stands in a text as a token of its own: no letter or digit touches
-// it, nor does a decimal point with a digit behind it.
-func Mentions(text string, v task.Value) []int {
-	needle := spell(v)
-	if strings.TrimSpace(needle) == "" {
-		return nil
-	}
-	var at []int
-	for from := 0; from <= len(text)-len(needle); {
-		i := strings.Index(text[from:], needle)
-		if i < 0 {
-			break
-		}
-		start := from + i
-		end := start + len(needle)
-		if bounded(text, start, end) {
-			at = append(at, start)
-			from = end
-		} else {
-			from = start + 1
-		}
-	}
-	return at
-}
-
-func bounded(text string, start, end int) bool {
-	first, _ := utf8.DecodeRuneInString(text[start:])
-	last, _ := utf8.DecodeLastRuneInString(text[:end])
-	before, _ := utf8.DecodeLastRuneInString(text[:start])
-	after, size := utf8.DecodeRuneInString(text[end:])
-	if isWord(first) && start > 0 && isWord(before) || isWord(last) && end < len(text) && isWord(after) {
-		return false
-	}
-	if end < len(text) && after == '.' && unicode.IsDigit(last) {
-		next, _ := utf8.DecodeRuneInString(text[end+size:])
-		return !unicode.IsDigit(next)
-	}
-	if start > 1 && (before == '.' || before == '-') && unicode.IsDigit(first) {
-		prior, _ := utf8.DecodeLastRuneInString(text[:start-1])
-		return !unicode.IsDigit(prior)
-	}
-	return true
-}
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
 // Facets names what a query is made of: reports break figures down by them.
 func Facets(q *sqlast.Query) map[string]string {

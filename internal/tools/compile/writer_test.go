@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/sql/schema/schematest"
 	"maps"
 	"slices"
 	"strings"
@@ -56,11 +57,11 @@ func (s *script) calls() int {
 }
 
 // writtenLibrary names four endpoints.
-func writtenLibrary(t *testing.T) (*Library, []*Draft) {
+func writtenLibrary(t *testing.T) (*RestLibrary, []*RestDraft) {
 	t.Helper()
-	db := parseSchema(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)")
-	library := NewLibrary()
-	var drafts []*Draft
+	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)")
+	library := NewRestLibrary()
+	var drafts []*RestDraft
 	for _, sql := range []string{
 		"SELECT name FROM singer WHERE country = 'New Zealand' AND age > 41",
 		"SELECT name FROM singer WHERE country = 'Chile' AND age > 42",
@@ -76,9 +77,7 @@ func writtenLibrary(t *testing.T) (*Library, []*Draft) {
 		library.Add(d)
 		drafts = append(drafts, d)
 	}
-	if _, err := library.Name(1, NamesReadable); err != nil {
-		t.Fatal(err)
-	}
+	library.Name()
 	return library, drafts
 }
 
@@ -97,7 +96,7 @@ var good = map[string]string{
 	idsByName:      `{"name": "find_singer_ids", "summary": "Finds the ids of singers of a name.", "parameters": {"name": "Name in full."}}`,
 }
 
-func rewrite(t *testing.T, l *Library, r Rewrite) ([]*task.Tool, []Written) {
+func rewrite(t *testing.T, l *RestLibrary, r Rewrite) ([]*task.Tool, []Written) {
 	t.Helper()
 	tools, written, err := l.Rewrite(t.Context(), r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -44,7 +45,7 @@ type Rewrite struct {
 	Name    string    // of the writer, for the record
 	Workers int       // calls at a time; below 1 is 1
 	Cache   []Written // what was written before: nobody is asked again about an endpoint that stands here
-	// Answers holds the values that no text may tell, by the name that [Library.Name] gave the endpoint: the answers of
+	// Answers holds the values that no text may tell, by the name that [RestLibrary.Name] gave the endpoint: the answers of
 	// its examples. The literals of the examples are known to the library.
 	Answers map[string][]task.Value
 }
@@ -68,12 +69,12 @@ const (
 	complainLeak        = "the text mentions a value that somebody may ask with or be answered: speak of the columns alone"
 )
 
-// Rewrite lets a writer improve the names, summaries and parameter descriptions of the endpoints that [Library.Name]
+// Rewrite lets a writer improve the names, summaries and parameter descriptions of the endpoints that [RestLibrary.Name]
 // named, and gives all tools in their order again, with a record of each endpoint in the order of the derived names. A
 // text is taken only if it has the right form, its name and path are unique, and it tells no literal of an example and
 // no answer; otherwise the derived text stays. The outcome depends on the writer's replies alone, not on the number of
 // workers. Where the writer fails, the records of the endpoints that are settled come with the error.
-func (l *Library) Rewrite(ctx context.Context, r Rewrite) ([]*task.Tool, []Written, error) {
+func (l *RestLibrary) Rewrite(ctx context.Context, r Rewrite) ([]*task.Tool, []Written, error) {
 	taken := owners{}
 	pages := l.pages(r, taken)
 	fromCache(pages, r, taken)
@@ -91,7 +92,7 @@ func (l *Library) Rewrite(ctx context.Context, r Rewrite) ([]*task.Tool, []Writt
 			group.Go(func() error {
 				reply, err := r.Writer.Write(within, p.request())
 				if err != nil {
-					return fmt.Errorf("the writer %s, asked about %s: %w", r.Name, p.f.tool.Name, err)
+					return fmt.Errorf("the writer %s, asked about %s: %w", r.Name, p.e.tool.Name, err)
 				}
 				replies[i], came[i] = reply, true
 				return nil
@@ -132,7 +133,7 @@ func records(pages []*page) []Written {
 
 // page is one endpoint on its way through a writer.
 type page struct {
-	f       *function
+	e       *endpoint
 	prompt  string
 	known   map[string]bool // words that the derived text says already
 	secrets []secret
@@ -147,24 +148,24 @@ type secret struct {
 }
 
 // owners says to which endpoint a name or a path belongs.
-type owners map[string]*function
+type owners map[string]*endpoint
 
-func (o owners) take(f *function, name string) { o[name], o[pathOf(f, name)] = f, f }
+func (o owners) take(e *endpoint, name string) { o[name], o[pathOf(e, name)] = e, e }
 
 // pages makes ready the endpoints of a library, in the order of databases and derived names.
-func (l *Library) pages(r Rewrite, taken owners) []*page {
+func (l *RestLibrary) pages(r Rewrite, taken owners) []*page {
 	var pages []*page
-	for _, f := range l.byKey {
-		if f.endpoint == nil || f.tool == nil {
+	for _, e := range l.byKey {
+		if e.tool == nil {
 			continue
 		}
-		taken[f.tool.Name], taken[f.tool.Path] = f, f
-		specification := specify(f)
-		p := &page{f: f, prompt: instructions + specification + "\n", known: map[string]bool{}}
+		taken[e.tool.Name], taken[e.tool.Path] = e, e
+		specification := specify(e)
+		p := &page{e: e, prompt: instructions + specification + "\n", known: map[string]bool{}}
 		for _, w := range slices.Concat(plainWords(specification), signs(specification)) {
 			p.known[w] = true
 		}
-		for _, v := range slices.Concat(f.endpoint.literals, r.Answers[f.tool.Name]) {
+		for _, v := range slices.Concat(e.literals, r.Answers[e.tool.Name]) {
 			if v == nil {
 				continue
 			}
@@ -175,10 +176,10 @@ func (l *Library) pages(r Rewrite, taken owners) []*page {
 				p.secrets = append(p.secrets, secret{signs: text})
 			}
 		}
-		p.record = Written{Key: task.Hash(0, f.key, p.prompt), Writer: r.Name}
+		p.record = Written{Key: task.Hash(0, e.key, p.prompt), Writer: r.Name}
 		pages = append(pages, p)
 	}
-	slices.SortFunc(pages, func(a, b *page) int { return compareTools(a.f.tool, b.f.tool) })
+	slices.SortFunc(pages, func(a, b *page) int { return compareTools(a.e.tool, b.e.tool) })
 	return pages
 }
 
@@ -200,21 +201,21 @@ func fromCache(pages []*page, r Rewrite, taken owners) {
 			if p.complaint(taken, w.Name, w.Summary, w.Parameters) != "" {
 				continue
 			}
-			taken.take(p.f, w.Name)
+			taken.take(p.e, w.Name)
 		}
 		p.record, p.settled = w, true
 	}
 }
 
 // specify describes an endpoint to a writer. It holds nothing from a question or an answer.
-func specify(f *function) string {
+func specify(e *endpoint) string {
 	specification, err := task.Marshal(struct {
 		Database    string       `json:"database"`
 		Name        string       `json:"name"`
 		Description string       `json:"description"`
 		Parameters  *task.Schema `json:"parameters"`
 		Returns     *task.Schema `json:"returns"`
-	}{f.database, f.tool.Name, f.tool.Description, f.tool.Parameters, f.tool.Returns})
+	}{e.database, e.tool.Name, e.tool.Description, e.tool.Parameters, e.tool.Returns})
 	if err != nil {
 		panic(err) // plain data always has a JSON form
 	}
@@ -255,12 +256,12 @@ func (p *page) judge(reply string, taken owners) {
 		Parameters map[string]string `json:"parameters"`
 	}
 	if err := task.DecodeStrict([]byte(reply), &text); err != nil || text.Name == nil || text.Summary == nil ||
-		text.Parameters == nil && len(p.f.bindings) > 0 {
+		text.Parameters == nil && len(p.e.bindings) > 0 {
 		p.record.Complaint = complainForm
 		return
 	}
 	var parameters []WrittenParameter
-	for _, b := range p.f.bindings {
+	for _, b := range p.e.bindings {
 		description, given := text.Parameters[b.Argument]
 		if !given {
 			p.record.Complaint = complainParameters
@@ -276,7 +277,7 @@ func (p *page) judge(reply string, taken owners) {
 		p.record.Complaint = complaint
 		return
 	}
-	taken.take(p.f, *text.Name)
+	taken.take(p.e, *text.Name)
 	p.record.Accepted, p.record.Complaint = true, ""
 	p.record.Name, p.record.Summary, p.record.Parameters = *text.Name, *text.Summary, parameters
 }
@@ -288,20 +289,20 @@ func (p *page) complaint(taken owners, name, summary string, parameters []Writte
 	if !writtenName.MatchString(name) || len(name) > MaxNameLength || strings.HasSuffix(name, "_") {
 		return complainName
 	}
-	for _, key := range []string{name, pathOf(p.f, name)} {
-		if other := taken[key]; other != nil && other != p.f {
+	for _, key := range []string{name, pathOf(p.e, name)} {
+		if other := taken[key]; other != nil && other != p.e {
 			return complainTaken
 		}
 	}
 	if !oneLine(summary, longestSummary) || sentences(summary) != 1 {
 		return complainSummary
 	}
-	if len(parameters) != len(p.f.bindings) {
+	if len(parameters) != len(p.e.bindings) {
 		return complainParameters
 	}
 	texts := []string{strings.ReplaceAll(name, "_", " "), summary}
 	for i, w := range parameters {
-		if w.Name != p.f.bindings[i].Argument {
+		if w.Name != p.e.bindings[i].Argument {
 			return complainParameters
 		}
 		if !oneLine(w.Description, longestDescription) {
@@ -382,42 +383,30 @@ func signs(s string) []string {
 	})
 }
 
-func pathOf(f *function, name string) string {
+func pathOf(e *endpoint, name string) string {
 	resource := strings.TrimPrefix(name, "get_")
 	if resource == "" {
 		resource = name
 	}
-	return "/v1/" + url.PathEscape(f.database) + "/" + resource
+	return "/v1/" + url.PathEscape(e.database) + "/" + resource
 }
 
 // apply puts an accepted text into the endpoint's tool.
 func (p *page) apply() {
-	f, w := p.f, p.record
+	e, w := p.e, p.record
 	summary := strings.TrimRight(w.Summary, " .") + "."
-	f.describe.summary = summary + strings.TrimPrefix(f.describe.summary, f.endpoint.summary)
-	f.endpoint.summary = summary
+	e.describe.summary = summary + strings.TrimPrefix(e.describe.summary, e.summary)
+	e.summary = summary
 	for i, parameter := range w.Parameters {
-		f.describe.arguments[i] = parameter.Description
+		e.describe.arguments[i] = parameter.Description
 	}
-	tool := f.tool
-	f.makeEndpoint(w.Name, pathOf(f, w.Name))
-	*tool = *f.tool // whoever holds the tool sees the new wording
-	f.tool = tool
+	tool := e.tool
+	e.makeEndpoint(w.Name, pathOf(e, w.Name))
+	*tool = *e.tool // keep the tools that were handed out up to date
+	e.tool = tool
 }
 
-// compareTools orders functions by nothing, endpoints behind them by database and name.
+// compareTools orders endpoints by database and name.
 func compareTools(a, b *task.Tool) int {
-	rest := func(t *task.Tool) bool { return t.Style == task.StyleRest }
-	switch {
-	case !rest(a) && !rest(b):
-		return 0
-	case !rest(a):
-		return -1
-	case !rest(b):
-		return 1
-	}
-	if c := strings.Compare(a.Database, b.Database); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Name, b.Name)
+	return cmp.Or(strings.Compare(a.Database, b.Database), strings.Compare(a.Name, b.Name))
 }

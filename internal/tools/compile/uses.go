@@ -151,11 +151,11 @@ func (p *phraser) measured(n ast.Node) bool {
 
 // arguments names and describes the parameters. No two of an endpoint have one name: those of different tables name
 // their tables, and what is still the same is numbered.
-func (p *phraser) arguments(d *draft, order []hole, uses []use) []endpointArgument {
+func (p *phraser) arguments(parameters map[ast.Node]*parameter, order []hole, uses []use) []endpointArgument {
 	names := make([]string, len(uses))
 	for i := range uses {
 		u := &uses[i]
-		if param := d.parameters[u.node]; param != nil && u.relation == usedPattern {
+		if param := parameters[u.node]; param != nil && u.relation == usedPattern {
 			u.relation = patternRelation(param)
 		}
 		words := u.term.words
@@ -165,7 +165,7 @@ func (p *phraser) arguments(d *draft, order []hole, uses []use) []endpointArgume
 		names[i] = parameterName(u, words)
 	}
 	for i := range uses {
-		if t := uses[i].term; p.contested(uses, names, i) || p.vague(uses[i], d) {
+		if t := uses[i].term; p.contested(uses, names, i) || p.vague(uses[i]) {
 			names[i] = parameterName(&uses[i], p.of(t))
 		}
 	}
@@ -173,7 +173,7 @@ func (p *phraser) arguments(d *draft, order []hole, uses []use) []endpointArgume
 	out := make([]endpointArgument, len(uses))
 	for i := range uses {
 		uses[i].name = names[i]
-		out[i] = endpointArgument{name: names[i], description: p.document(d, order[i], uses[i])}
+		out[i] = endpointArgument{name: names[i], description: p.document(parameters, order[i], uses[i])}
 	}
 	return out
 }
@@ -187,14 +187,14 @@ func (p *phraser) contested(uses []use, names []string, i int) bool {
 
 // vague says whether a parameter's name alone says too little: an id, or a generic word of a table that is not the one
 // that the statement is about.
-func (p *phraser) vague(u use, d *draft) bool {
+func (p *phraser) vague(u use) bool {
 	if u.term.table == nil || !isGeneric(u.term.words) {
 		return false
 	}
 	if len(u.term.words) == 1 && u.term.words[0] == "id" {
 		return true
 	}
-	first, ok := d.q.Stmt.Cores[0].(*ast.SelectQuery)
+	first, ok := p.q.Stmt.Cores[0].(*ast.SelectQuery)
 	if !ok {
 		return true
 	}
@@ -337,7 +337,7 @@ const longestNote = 300
 
 // document describes a parameter: what it is compared with and how, what people wrote about the column, its format and
 // its unit where they are known.
-func (p *phraser) document(d *draft, h hole, u use) string {
+func (p *phraser) document(parameters map[ast.Node]*parameter, h hole, u use) string {
 	switch u.role {
 	case task.RoleLimit:
 		return "The largest number of records to return."
@@ -366,7 +366,7 @@ func (p *phraser) document(d *draft, h hole, u use) string {
 	if unit := unitOf(u.term.words); unit != "" {
 		text += " Unit: " + unit + "."
 	}
-	if param := d.parameters[u.node]; param != nil {
+	if param := parameters[u.node]; param != nil {
 		if format := formatOf(param.value); format != "" {
 			text += " Format: " + format + "."
 		}
@@ -382,13 +382,6 @@ func (p *phraser) spoken(t term) []string {
 		return t.words
 	}
 	return append(append(slices.Clone(t.words), "of"), p.noun(t.table).one...)
-}
-
-func capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 var clauses = map[string]string{
@@ -414,18 +407,6 @@ var dateClauses = map[string]string{
 	usedBelow: "must be before this, not equal to it",
 	usedMin:   "must be this or later",
 	usedMax:   "must be this or earlier",
-}
-
-func findColumn(s *schema.Database, b task.Binding) (schema.Column, bool) {
-	t := s.Table(b.Table)
-	if t == nil {
-		return schema.Column{}, false
-	}
-	at := t.Column(b.Column)
-	if at < 0 {
-		return schema.Column{}, false
-	}
-	return t.Columns[at], true
 }
 
 // noteOf gives what people wrote about a column as a sentence, "" where nobody did.

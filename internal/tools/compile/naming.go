@@ -13,7 +13,7 @@ const hashLength = 6
 
 // naming is an endpoint on its way to a name.
 type naming struct {
-	f     *function
+	e     *endpoint
 	told  [aspectCount]bool // aspects that are told in full
 	place bool              // the name says which database it is
 	hash  int               // digits of the hash of the meaning, 0 for none
@@ -30,7 +30,7 @@ const (
 
 // text gives one aspect in the words that are asked for.
 func (n *naming) text(a aspect, l length) string {
-	p := n.f.endpoint.phrases[a]
+	p := n.e.phrases[a]
 	switch {
 	case n.told[a] && l == long:
 		return p.full
@@ -48,7 +48,7 @@ func (n *naming) text(a aspect, l length) string {
 // words puts the aspects in the order in which they are read, with up to filters of the parameters. A path names the
 // number of things that a name counts.
 func (n *naming) words(path bool, l length, filters int) string {
-	e := n.f.endpoint
+	e := n.e
 	var parts []string
 	for a := range aspectCount {
 		text := n.text(a, l)
@@ -61,13 +61,13 @@ func (n *naming) words(path bool, l length, filters int) string {
 		parts = append(parts, text)
 	}
 	if n.place && !path {
-		parts = append(parts, "in", joined(tokensOf(n.f.database)))
+		parts = append(parts, "in", joined(tokensOf(n.e.database)))
 	}
 	return unite(parts...)
 }
 
 func (n *naming) verb() string {
-	if n.f.endpoint.counts && !n.told[aspectSubject] {
+	if n.e.counts && !n.told[aspectSubject] {
 		return "count"
 	}
 	return "get"
@@ -92,10 +92,10 @@ func (n *naming) fit(verb string, path bool) string {
 		}
 	}
 	digits := max(n.hash, hashLength)
-	hash := "_" + task.Hash(0, n.f.key)[:digits]
+	hash := "_" + task.Hash(0, n.e.key)[:digits]
 	// Whole parameters are left out as long as one is left, before words are cut.
 	text := verb + n.words(path, short, allFilters)
-	for k := len(n.f.endpoint.filters) - 1; k > 0 && len(text)+len(hash) > MaxNameLength; k-- {
+	for k := len(n.e.filters) - 1; k > 0 && len(text)+len(hash) > MaxNameLength; k-- {
 		text = verb + n.words(path, short, k)
 	}
 	return cutWords(text, MaxNameLength-len(hash)) + hash
@@ -104,10 +104,11 @@ func (n *naming) fit(verb string, path bool) string {
 // nameEndpoints names endpoints, makes their tools and gives them in the order of databases and names. Endpoints that
 // would have one name or path are told apart by the first aspect in which they differ, then by their database, and last
 // by a hash of what they mean. Nothing depends on the order in which they come.
-func nameEndpoints(functions []*function) []*task.Tool {
-	list := make([]*naming, len(functions))
-	for i, f := range functions {
-		list[i] = &naming{f: f}
+func nameEndpoints(endpoints []*endpoint) []*task.Tool {
+	list := make([]*naming, len(endpoints))
+	functions := make([]*function, len(endpoints))
+	for i, e := range endpoints {
+		list[i], functions[i] = &naming{e: e}, e.function
 	}
 	for {
 		groups := clashes(list)
@@ -127,20 +128,20 @@ func nameEndpoints(functions []*function) []*task.Tool {
 	}
 	tools := make([]*task.Tool, len(list))
 	for _, n := range list {
-		n.f.endpoint.summary = n.summary()
-		n.f.describe.summary = n.f.endpoint.summary + " " + n.f.endpoint.exact
-		for j, a := range n.f.endpoint.arguments {
-			n.f.bindings[j].Argument = a.name
-			n.f.describe.arguments[j] = a.description
+		n.e.summary = n.summary()
+		n.e.describe.summary = n.e.summary + " " + n.e.exact
+		for j, a := range n.e.parameters {
+			n.e.bindings[j].Argument = a.name
+			n.e.describe.arguments[j] = a.description
 		}
-		for j, c := range n.f.endpoint.columns {
-			n.f.columns[j].Name = c.name
+		for j, c := range n.e.results {
+			n.e.columns[j].Name = c.name
 		}
 	}
 	distinguish(functions)
 	for i, n := range list {
-		n.f.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.f.database)+"/"+n.resource())
-		tools[i] = n.f.tool
+		n.e.makeEndpoint(n.name(), "/v1/"+url.PathEscape(n.e.database)+"/"+n.resource())
+		tools[i] = n.e.tool
 	}
 	slices.SortFunc(tools, compareTools)
 	return tools
@@ -151,7 +152,7 @@ func clashes(list []*naming) [][]*naming {
 	by := map[string][]*naming{}
 	var keys []string
 	for _, n := range list {
-		for _, key := range []string{n.name(), n.f.database + "/" + n.resource()} {
+		for _, key := range []string{n.name(), n.e.database + "/" + n.resource()} {
 			if by[key] == nil {
 				keys = append(keys, key)
 			}
@@ -171,7 +172,7 @@ func clashes(list []*naming) [][]*naming {
 func tell(group []*naming) {
 	databases := map[string]bool{}
 	for _, n := range group {
-		databases[n.f.database] = true
+		databases[n.e.database] = true
 	}
 	if len(databases) == 1 || slices.ContainsFunc(group, func(n *naming) bool { return n.place }) {
 		for _, a := range tellingOrder {
@@ -201,8 +202,8 @@ func differ(group []*naming, a aspect) bool {
 	for _, n := range group {
 		fresh = fresh || !n.told[a]
 	}
-	first := group[0].f.endpoint.phrases[a].full
-	return fresh && slices.ContainsFunc(group, func(n *naming) bool { return n.f.endpoint.phrases[a].full != first })
+	first := group[0].e.phrases[a].full
+	return fresh && slices.ContainsFunc(group, func(n *naming) bool { return n.e.phrases[a].full != first })
 }
 
 // summary says in one sentence what an endpoint gives: the words of its name, in full.
@@ -215,10 +216,10 @@ func (n *naming) summary() string {
 }
 
 // makeEndpoint writes the specification of an endpoint.
-func (f *function) makeEndpoint(name, path string) {
-	f.makeTool(name)
-	f.tool.Style, f.tool.Path = task.StyleRest, path
-	for i, c := range f.endpoint.columns {
-		f.tool.Returns.Items.Properties[i].Schema.Description = f.substitute(c.description)
+func (e *endpoint) makeEndpoint(name, path string) {
+	e.makeTool(name)
+	e.tool.Style, e.tool.Path = task.StyleRest, path
+	for i, c := range e.results {
+		e.tool.Returns.Items.Properties[i].Schema.Description = e.substitute(c.description)
 	}
 }
