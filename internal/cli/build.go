@@ -20,7 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 	"github.com/spf13/cobra"
 )
@@ -63,7 +63,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.StringVar(&o.Name, "name", o.Name, "name of the suite")
 	f.StringVar(&o.Names, "names", o.Names,
-		"names of tools and arguments: "+compile.NamesObscure+" or "+compile.NamesReadable)
+		"names of tools and arguments: "+function.NamesObscure+" or "+function.NamesReadable)
 	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile,
 		"operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
 	f.StringArrayVar(&o.Conditions, "condition", nil,

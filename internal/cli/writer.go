@@ -14,8 +14,8 @@ import (
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 	"github.com/spf13/cobra"
 )
 
@@ -152,14 +152,14 @@ func writerError(err error) error {
 }
 
 // readWritten reads what was written of tools and of requests.
-func readWritten(path string) (tools []compile.Written, requests []request.Written, err error) {
+func readWritten(path string) (tools []rest.Written, requests []request.Written, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, diag.Usagef("what was written before cannot be read: %v", err)
 	}
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		asked, ofRequest, err := request.ReadWritten(line)
-		var w compile.Written
+		var w rest.Written
 		if !ofRequest {
 			err = task.DecodeStrict(line, &w)
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/relation"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 )
 
 // demoTask is a query of the bundled corpus in one style, with the tools of its database.
@@ -49,12 +50,12 @@ func demoTasks(t *testing.T) []demoTask {
 		for _, way := range []struct {
 			style, names string
 		}{
-			{task.StyleFunc, compile.NamesObscure},
-			{task.StyleFunc, compile.NamesReadable},
+			{task.StyleFunc, function.NamesObscure},
+			{task.StyleFunc, function.NamesReadable},
 			{task.StyleRest, ""},
 		} {
-			library, endpoints := compile.NewLibrary(), compile.NewRestLibrary()
-			var drafts []*compile.Draft
+			library, endpoints := function.NewLibrary(), rest.NewLibrary()
+			var drafts []*function.Draft
 			for _, e := range c.Examples {
 				if e.Database != d.Name {
 					continue
@@ -64,12 +65,12 @@ func demoTasks(t *testing.T) []demoTask {
 					t.Fatal(err)
 				}
 				if way.style == task.StyleRest {
-					draft := compile.Rest(q)
+					draft := rest.Compile(q)
 					endpoints.Add(draft)
 					drafts = append(drafts, draft.Draft)
 					continue
 				}
-				draft := compile.Func(q)
+				draft := function.Compile(q)
 				library.Add(draft)
 				drafts = append(drafts, draft)
 			}

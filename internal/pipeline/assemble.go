@@ -15,7 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/openapi"
 )
 
@@ -225,7 +225,7 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 		Difficulty: it.example.Difficulty, SQL: it.example.SQL, Gold: f.proof.Gold, Plans: plans,
 		Literals: f.draft.Literals(it.example.Question), Starts: f.starts(), Proof: task.ProofExecuted,
 		Chance: f.proof.Chance,
-		Facets: compile.Facets(it.query),
+		Facets: function.Facets(it.query),
 	}
 	if f.found != nil {
 		t.Paths, b.ways[t.ID] = f.found.Paths, f.found
@@ -379,7 +379,7 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 		} else {
 			c.Variants++
 		}
-		if compile.Structured(it.query) {
+		if function.Structured(it.query) {
 			c.Structured++
 		}
 	}

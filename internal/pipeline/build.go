@@ -32,9 +32,11 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/synthesize"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/relation"
+	"github.com/seatrial/seatrial/internal/tools/rest"
+	"github.com/seatrial/seatrial/internal/tools/slot"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -63,9 +65,9 @@ type Options struct {
 	Limit              int           // examples read of each corpus; 0 is all
 	StatementTimeout   time.Duration // a statement that takes longer ends the build
 	// improves the texts of the rest style's endpoints, and words changed requests; nil for none
-	Writer          compile.Writer
+	Writer          rest.Writer
 	WriterName      string             // PROVIDER/NAME, for the record
-	Written         []compile.Written  // what a writer wrote before: it is not asked again
+	Written         []rest.Written     // what a writer wrote before: it is not asked again
 	WrittenRequests []request.Written  // the same, of requests
 	Vectors         *embedding.Vectors // compares texts by meaning; nil compares them by their words
 	// file of reviewers' verdicts on instances of tasks whose tools cannot be run, "" for none
@@ -78,7 +80,7 @@ type Options struct {
 // Defaults gives the options that a command starts from.
 func Defaults() Options {
 	return Options{
-		Styles: []string{task.StyleFunc}, Name: "suite", Names: compile.NamesObscure, MaxRows: 100, Neighbours: 24,
+		Styles: []string{task.StyleFunc}, Name: "suite", Names: function.NamesObscure, MaxRows: 100, Neighbours: 24,
 		SlotProfile: relation.ProfileExtended, ValidationShare: 0.1, StatementTimeout: time.Minute,
 		Workers: runtime.GOMAXPROCS(0),
 	}
@@ -112,8 +114,8 @@ type item struct {
 	query     *sqlast.Query
 	columns   []task.Column
 	found     *proof.Finding
-	draft     *compile.Draft // the query as one function: what variants and the split go by
-	forms     []*form        // one a style, in the order of the styles; nil where the example is rejected in all of them
+	draft     *function.Draft // the query as one function: what variants and the split go by
+	forms     []*form         // one a style, in the order of the styles; nil where the example is rejected in all of them
 	rejection *suite.Rejection
 }
 
@@ -156,7 +158,7 @@ type builder struct {
 	rejected []*suite.Rejection
 	read     int
 	tools    map[string][]*task.Tool // by style
-	written  []compile.Written       // by the writer
+	written  []rest.Written          // by the writer
 	// isPublished names the examples that are published in some style.
 	isPublished map[string]bool
 	ways        map[string]*proof.FoundPaths // by task, where they were looked for
@@ -517,14 +519,14 @@ func (b *builder) examineItem(ctx context.Context, s *source, x *proof.Examiner,
 		it.reject(b, found.Reason, found.Line, found.Column, found.Message)
 		return nil
 	}
-	it.query, it.columns, it.draft = q, columns, compile.Func(q)
+	it.query, it.columns, it.draft = q, columns, function.Compile(q)
 	return b.compile(s, it)
 }
 
 // compile makes the forms of an example.
 func (b *builder) compile(s *source, it *item) error {
-	var slot *compile.SlotDraft
-	var inexpressible *compile.Inexpressible
+	var sequence *slot.Draft
+	var inexpressible *slot.Inexpressible
 	for _, style := range b.opts.Styles {
 		f := &form{style: style}
 		it.forms = append(it.forms, f)
@@ -536,12 +538,13 @@ func (b *builder) compile(s *source, it *item) error {
 			}
 			continue
 		case task.StyleRest:
-			f.draft = compile.Rest(it.query)
+			f.draft = rest.Compile(it.query)
 			continue
 		}
-		if slot == nil && inexpressible == nil {
-			if slot, inexpressible = compile.Slot(it.query, b.opts.SlotProfile); slot != nil {
-				for _, table := range slot.Sources {
+		if sequence == nil && inexpressible == nil {
+			sequence, inexpressible = slot.Compile(it.query, b.opts.SlotProfile)
+			if sequence != nil {
+				for _, table := range sequence.Sources {
 					s.starts[table.ID] = table
 				}
 			}
@@ -550,21 +553,21 @@ func (b *builder) compile(s *source, it *item) error {
 			it.rejectForm(b, f, inexpressible.Reason, inexpressible.Line, inexpressible.Column, inexpressible.Message)
 			continue
 		}
-		plan := slot.Plan()
+		plan := sequence.Plan()
 		if style == task.StyleSel {
 			var err error
-			if plan, err = slot.Sel(); err != nil {
+			if plan, err = sequence.Sel(); err != nil {
 				return fmt.Errorf("example %s: %w", it.id, err)
 			}
 		}
-		f.draft = operations{SlotDraft: slot, plan: plan}
+		f.draft = operations{Draft: sequence, plan: plan}
 	}
 	return nil
 }
 
 // operations is a query compiled to the tools of the slot or the sel style.
 type operations struct {
-	*compile.SlotDraft
+	*slot.Draft
 	plan task.Plan
 }
 
@@ -674,21 +677,21 @@ func (b *builder) name(ctx context.Context) error {
 
 // nameFunctions names the functions of the at-th style.
 func (b *builder) nameFunctions(at int) ([]*task.Tool, error) {
-	library := compile.NewLibrary()
-	gather[*compile.Draft](b, at, library)
+	library := function.NewLibrary()
+	gather[*function.Draft](b, at, library)
 	return library.Name(b.opts.Seed, b.opts.Names)
 }
 
 // nameEndpoints names the endpoints of the at-th style, and lets the writer improve their wording.
 func (b *builder) nameEndpoints(ctx context.Context, at int) (tools []*task.Tool, err error) {
-	library := compile.NewRestLibrary()
-	gather[*compile.RestDraft](b, at, library)
+	library := rest.NewLibrary()
+	gather[*rest.Draft](b, at, library)
 	tools = library.Name()
 	if b.opts.Writer == nil {
 		return tools, nil
 	}
 	b.done.pass = "write"
-	tools, b.written, err = library.Rewrite(ctx, compile.Rewrite{
+	tools, b.written, err = library.Rewrite(ctx, rest.Rewrite{
 		Writer: b.opts.Writer, Name: b.opts.WriterName, Workers: writers, Cache: b.opts.Written, Answers: b.answers(at),
 	})
 	return tools, err
@@ -889,7 +892,7 @@ func Reasons() map[string]string {
 		"changes_tools":       "a variant would need other tools than its source",
 		reasonUncertified:     "the plan of an instance does not give gold with the tools that the instance shows",
 	}
-	maps.Copy(reasons, compile.InexpressibleReasons())
+	maps.Copy(reasons, slot.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())
 	maps.Copy(reasons, proof.FaultReasons())
 	maps.Copy(reasons, twin.Refusals())

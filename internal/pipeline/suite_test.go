@@ -21,7 +21,8 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
 // driftsUnderRace is how many changes of a list `verify` is held against under the race detector: what it tells of them
@@ -379,17 +380,17 @@ func TestOptions(t *testing.T) {
 		}
 	})
 	t.Run("names", func(t *testing.T) {
-		for _, names := range []string{compile.NamesReadable, compile.NamesObscure} {
+		for _, names := range []string{function.NamesReadable, function.NamesObscure} {
 			o := small()
 			o.Names = names
 			seen := map[string]bool{}
 			described := map[string]bool{}
 			for _, tool := range run(t, o).Tools[task.StyleFunc] {
-				if len(tool.Name) > compile.MaxNameLength || tool.Name == "" || seen[tool.Name] ||
+				if len(tool.Name) > function.MaxNameLength || tool.Name == "" || seen[tool.Name] ||
 					strings.Trim(tool.Name, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
 					t.Errorf("%s: name %q", names, tool.Name)
 				}
-				if strings.HasPrefix(tool.Name, "function_") != (names == compile.NamesObscure) {
+				if strings.HasPrefix(tool.Name, "function_") != (names == function.NamesObscure) {
 					t.Errorf("%s: name %q", names, tool.Name)
 				}
 				seen[tool.Name] = true
@@ -510,7 +511,7 @@ func checkExchange(t *testing.T, tk, source *task.Task) {
 				continue
 			}
 			written := strings.ReplaceAll(spelt(to.Value), "'", "''")
-			if !strings.Contains(tk.SQL, written) || len(compile.Mentions(tk.Question(), from.Value)) > 0 {
+			if !strings.Contains(tk.SQL, written) || len(parameter.Mentions(tk.Question(), from.Value)) > 0 {
 				t.Errorf("%s: %v for %v in %s, %s", tk.ID, to.Value, from.Value, tk.Question(), tk.SQL)
 			}
 			if len(tk.Plans[0].Calls) != 1 || tk.Plans[0].Calls[0].Tool != source.Plans[0].Calls[0].Tool {

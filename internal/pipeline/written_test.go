@@ -15,8 +15,8 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 )
 
 // scripted is a writer that answers by a function of what it is asked.
@@ -55,7 +55,7 @@ func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float64, error
 }
 
 // writtenOptions put the beginning of the demo under the conditions that a writer words.
-func writtenOptions(t *testing.T, w compile.Writer, workers int) Options {
+func writtenOptions(t *testing.T, w rest.Writer, workers int) Options {
 	o := requestOptions(t.TempDir(), workers)
 	o.Conditions = []string{"drop-detail", "clarify", "paraphrase", "surface"}
 	o.Limit, o.Styles = 30, []string{"func"}
@@ -240,7 +240,7 @@ func TestWrittenLiars(t *testing.T) {
 // asked: the bytes are the same, with vectors and without.
 func TestWrittenAgain(t *testing.T) {
 	for _, meaning := range []bool{false, true} {
-		options := func(w compile.Writer, workers int) Options {
+		options := func(w rest.Writer, workers int) Options {
 			o := writtenOptions(t, w, workers)
 			o.Limit = 12
 			if meaning {

@@ -20,7 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 // sayer answers at once.
@@ -156,10 +156,10 @@ func TestPlansOfSeveralRightAnswers(t *testing.T) {
 			"SELECT flag FROM ship GROUP BY flag ORDER BY flag DESC LIMIT 1", proof.ReasonPlanDisagrees,
 		},
 	} {
-		q, planned := parse(t, c.text, sch), compile.Func(parse(t, c.plan, sch))
-		library := compile.NewLibrary()
+		q, planned := parse(t, c.text, sch), function.Compile(parse(t, c.plan, sch))
+		library := function.NewLibrary()
 		library.Add(planned)
-		tools, err := library.Name(seed, compile.NamesObscure)
+		tools, err := library.Name(seed, function.NamesObscure)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestPlansOfSeveralRightAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		columns := compile.Func(q).Columns()
+		columns := function.Compile(q).Columns()
 		found, err := x.Examine(t.Context(), q, columns)
 		if err != nil || len(found.Alternatives) == 0 {
 			t.Fatalf("%s: %+v %v", c.text, found, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 const (
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 type question struct {
 	id, text string
 	query    *sqlast.Query
-	draft    *compile.Draft
+	draft    *function.Draft
 	finding  *proof.Finding
 	proof    *proof.Proof
 	mutants  []mutant.Mutant
@@ -52,7 +52,7 @@ type question struct {
 // planted is a mutant that the neighbours tell from its query, compiled.
 type planted struct {
 	mutant mutant.Mutant
-	draft  *compile.Draft
+	draft  *function.Draft
 }
 
 // shelf is a database of the demo corpus with everything proven about its examples, and a prover whose tools include
@@ -94,7 +94,7 @@ var shelves = sync.OnceValues(func() ([]*shelf, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", e.ID, err)
 			}
-			s.questions = append(s.questions, &question{id: e.ID, text: e.Question, query: q, draft: compile.Func(q)})
+			s.questions = append(s.questions, &question{id: e.ID, text: e.Question, query: q, draft: function.Compile(q)})
 		}
 		if err := s.prove(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Name, err)
@@ -136,7 +136,7 @@ func (s *shelf) prove(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: mutant %q: %w", q.id, m.SQL, err)
 			}
-			q.wrong = append(q.wrong, &planted{mutant: m, draft: compile.Func(parsed)})
+			q.wrong = append(q.wrong, &planted{mutant: m, draft: function.Compile(parsed)})
 		}
 	}
 	s.planter, err = s.newProver(ctx)
@@ -146,17 +146,17 @@ func (s *shelf) prove(ctx context.Context) error {
 // newProver compiles the questions, and the mutants that are planted, and makes a prover with all their tools. The
 // neighbours depend on the questions alone.
 func (s *shelf) newProver(ctx context.Context) (*proof.Prover, error) {
-	library := compile.NewLibrary()
+	library := function.NewLibrary()
 	var recipe []*sqlast.Query
 	for _, q := range s.questions {
-		q.draft = compile.Func(q.query) // a draft keeps the names that it was given
+		q.draft = function.Compile(q.query) // a draft keeps the names that it was given
 		library.Add(q.draft)
 		recipe = append(recipe, q.query)
 		for _, w := range q.wrong {
 			library.Add(w.draft)
 		}
 	}
-	tools, err := library.Name(seed, compile.NamesObscure)
+	tools, err := library.Name(seed, function.NamesObscure)
 	if err != nil {
 		return nil, err
 	}

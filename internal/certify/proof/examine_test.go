@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 const harbour = `
@@ -73,7 +73,7 @@ func TestDeterminacy(t *testing.T) {
 	} {
 		for text, want := range map[string]string{c.depends: proof.ReasonIndeterminate, c.twin: ""} {
 			q := parse(t, text, sch)
-			found, err := x.Examine(t.Context(), q, compile.Func(q).Columns())
+			found, err := x.Examine(t.Context(), q, function.Compile(q).Columns())
 			switch {
 			case err != nil:
 				t.Errorf("%s: %v", text, err)
@@ -124,7 +124,7 @@ func TestAlternatives(t *testing.T) {
 			task.GoldRows},
 	} {
 		q := parse(t, c.text, sch)
-		columns := compile.Func(q).Columns()
+		columns := function.Compile(q).Columns()
 		found, err := x.Examine(t.Context(), q, columns)
 		if err != nil || found.Reason != "" {
 			t.Errorf("%s: %+v %v", c.text, found, err)
@@ -169,7 +169,7 @@ func TestBlocks(t *testing.T) {
 		{"SELECT depth FROM quay ORDER BY depth DESC", []int{2, 1}},
 	} {
 		q := parse(t, c.text, sch)
-		found, err := x.Examine(t.Context(), q, compile.Func(q).Columns())
+		found, err := x.Examine(t.Context(), q, function.Compile(q).Columns())
 		if err != nil || found.Reason != "" {
 			t.Errorf("%s: %+v %v", c.text, found, err)
 			continue
@@ -177,7 +177,7 @@ func TestBlocks(t *testing.T) {
 		if got := found.Blocks; (got == nil) != (c.blocks == nil) || !slices.Equal(got, c.blocks) {
 			t.Errorf("%s: blocks %#v, want %#v", c.text, got, c.blocks)
 		}
-		if gold := found.Gold(compile.Func(q).Columns()); !gold.Holds(found.Result) {
+		if gold := found.Gold(function.Compile(q).Columns()); !gold.Holds(found.Result) {
 			t.Errorf("%s: gold does not hold its own result", c.text)
 		}
 	}
@@ -200,7 +200,7 @@ func TestFindings(t *testing.T) {
 		"SELECT x FROM t WHERE x IN (SELECT a.x FROM t AS a, t AS b)": "",
 	} {
 		q := parse(t, text, sch)
-		found, err := x.Examine(t.Context(), q, compile.Func(q).Columns())
+		found, err := x.Examine(t.Context(), q, function.Compile(q).Columns())
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -208,7 +208,7 @@ func TestFindings(t *testing.T) {
 		if found.Reason != want || want != "" && found.Message == "" {
 			t.Errorf("%s: %q %q, want %q", text, found.Reason, found.Message, want)
 		}
-		again, err := x.Examine(t.Context(), parse(t, text, sch), compile.Func(q).Columns())
+		again, err := x.Examine(t.Context(), parse(t, text, sch), function.Compile(q).Columns())
 		if err != nil || again != found {
 			t.Errorf("%s: examined twice: %v", text, err)
 		}

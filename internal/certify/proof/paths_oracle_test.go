@@ -17,7 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/sql/witness"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 // waysOracle makes every call, and every pair of calls, in the environment, and reads what comes back as an agent's
@@ -500,14 +500,14 @@ func TestPathsAgainstAllCalls(t *testing.T) {
 func TestDemoPathsAgainstAllCalls(t *testing.T) {
 	tasks, paths, made := 0, 0, 0
 	for _, s := range demoShelves(t) {
-		library := compile.NewLibrary()
-		var drafts []*compile.Draft
+		library := function.NewLibrary()
+		var drafts []*function.Draft
 		var recipe []*sqlast.Query
 		for _, q := range s.questions {
-			drafts, recipe = append(drafts, compile.Func(q.query)), append(recipe, q.query)
+			drafts, recipe = append(drafts, function.Compile(q.query)), append(recipe, q.query)
 			library.Add(drafts[len(drafts)-1])
 		}
-		tools, err := library.Name(seed, compile.NamesObscure)
+		tools, err := library.Name(seed, function.NamesObscure)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 const bay = `
@@ -84,15 +84,15 @@ func searchScript(t *testing.T, script string, queries []string, order func([]*t
 		t.Fatal(err)
 	}
 	defer x.Close()
-	library := compile.NewLibrary()
-	var drafts []*compile.Draft
+	library := function.NewLibrary()
+	var drafts []*function.Draft
 	var recipe []*sqlast.Query
 	for _, text := range queries {
 		q := parse(t, text, s.schema)
-		drafts, recipe = append(drafts, compile.Func(q)), append(recipe, q)
+		drafts, recipe = append(drafts, function.Compile(q)), append(recipe, q)
 		library.Add(drafts[len(drafts)-1])
 	}
-	if s.tools, err = library.Name(seed, compile.NamesObscure); err != nil {
+	if s.tools, err = library.Name(seed, function.NamesObscure); err != nil {
 		t.Fatal(err)
 	}
 	shown := slices.Clone(s.tools)
@@ -399,11 +399,11 @@ func TestBoundsAreCounted(t *testing.T) {
 func TestPathsHeedTimeLimits(t *testing.T) {
 	slow, sch := openFile(t, makeFile(t, "small", hundred), database.Options{Timeout: 300 * time.Millisecond})
 	quick := parse(t, "SELECT count(*) FROM t WHERE x > 5", sch)
-	library := compile.NewLibrary()
-	draft := compile.Func(quick)
+	library := function.NewLibrary()
+	draft := function.Compile(quick)
 	library.Add(draft)
-	library.Add(compile.Func(parse(t, endless, sch)))
-	tools, err := library.Name(seed, compile.NamesObscure)
+	library.Add(function.Compile(parse(t, endless, sch)))
+	tools, err := library.Name(seed, function.NamesObscure)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
 // TestRightPlansAreProven holds every plan of the demo corpus against its query, on all neighbours.
@@ -23,7 +23,7 @@ func TestRightPlansAreProven(t *testing.T) {
 				t.Errorf("%s: %s %s %v", q.id, q.proof.Reason, q.proof.Message, q.proof.Dropped)
 				continue
 			}
-			if compile.Structured(q.query) && len(q.proof.Plans) < 2 {
+			if function.Structured(q.query) && len(q.proof.Plans) < 2 {
 				t.Errorf("%s is structured and has no second plan", q.id)
 			}
 			if len(q.proof.Plans) != len(q.proof.Certificate.Plans) || q.proof.Certificate.Neighbours != neighbours {
@@ -163,7 +163,7 @@ func TestTimeLimitsDecideNothing(t *testing.T) {
 	}
 	defer x.Close()
 	q := parse(t, endless, sch)
-	found, err := x.Examine(ctx, q, compile.Func(q).Columns())
+	found, err := x.Examine(ctx, q, function.Compile(q).Columns())
 	wantLimit("examine", err)
 	if found != nil {
 		t.Errorf("a query that ran into its time limit was found %+v", found)
@@ -171,11 +171,11 @@ func TestTimeLimitsDecideNothing(t *testing.T) {
 
 	// The query is quick and its plan is not.
 	quick := parse(t, "SELECT count(*) FROM t WHERE x > 5", sch)
-	draft, endlessly := compile.Func(quick), compile.Func(q)
-	library := compile.NewLibrary()
+	draft, endlessly := function.Compile(quick), function.Compile(q)
+	library := function.NewLibrary()
 	library.Add(draft)
 	library.Add(endlessly)
-	tools, err := library.Name(seed, compile.NamesObscure)
+	tools, err := library.Name(seed, function.NamesObscure)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,10 +233,10 @@ func TestNeighboursThatShowNothing(t *testing.T) {
 		"SELECT y, count(*) FROM t GROUP BY y HAVING count(*) < (SELECT count(*) FROM t AS b, t AS c)",
 	} {
 		q := parse(t, text, sch)
-		draft := compile.Func(q)
-		library := compile.NewLibrary()
+		draft := function.Compile(q)
+		library := function.NewLibrary()
 		library.Add(draft)
-		tools, err := library.Name(seed, compile.NamesObscure)
+		tools, err := library.Name(seed, function.NamesObscure)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -29,7 +29,7 @@ const (
 // Scribe keeps what a writer wrote of requests, and asks for what is not there yet. It is safe for concurrent use.
 type Scribe struct {
 	name    string
-	writer  compile.Writer // nil: nobody is asked, and what is not there is missing
+	writer  rest.Writer // nil: nobody is asked, and what is not there is missing
 	vectors *embedding.Vectors
 
 	mu      sync.Mutex
@@ -42,7 +42,7 @@ type Scribe struct {
 
 // NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where nobody is to be
 // asked. Where there are vectors, a text has to be near to the request that it words, and nearer than to any other.
-func NewScribe(name string, before []request.Written, writer compile.Writer, vectors *embedding.Vectors) *Scribe {
+func NewScribe(name string, before []request.Written, writer rest.Writer, vectors *embedding.Vectors) *Scribe {
 	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{},
 		settled: map[string]request.Written{}}
 	for _, w := range before {

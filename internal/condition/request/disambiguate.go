@@ -7,7 +7,8 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+	"github.com/seatrial/seatrial/internal/tools/wording"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -96,7 +97,7 @@ func columnsUsed(q *sqlast.Query) []*sqlast.Ref {
 // same words, or words of which one is the other's last, and stands in the same table or elsewhere.
 func columnNote(t *Task, r *sqlast.Ref) string {
 	column := &r.Source.Table.Columns[r.Column]
-	own := compile.ColumnWords(column)
+	own := wording.ColumnWords(column)
 	if said := strings.Join(own, " "); said == "id" || strings.HasSuffix(said, " id") {
 		return ""
 	}
@@ -109,7 +110,7 @@ func columnNote(t *Task, r *sqlast.Ref) string {
 			if table == r.Source.Table && j == r.Column || table.View {
 				continue
 			}
-			other := compile.ColumnWords(&table.Columns[j])
+			other := wording.ColumnWords(&table.Columns[j])
 			same := slices.Equal(own, other) || schema.SameName(table.Columns[j].Name, column.Name)
 			named = named || same && table != r.Source.Table && !slices.Equal(own, other)
 			similar := table == r.Source.Table && (endsWith(own, other) || endsWith(other, own))
@@ -167,13 +168,13 @@ func tablesNote(q *sqlast.Query) []string {
 func tellsValues(s string, values []*Value, answer []task.Row) bool {
 	low := strings.ToLower(s)
 	for _, v := range values {
-		if w := text(v.Value); len(w) > 1 && len(compile.Mentions(low, strings.ToLower(w))) > 0 {
+		if w := text(v.Value); len(w) > 1 && len(parameter.Mentions(low, strings.ToLower(w))) > 0 {
 			return true
 		}
 	}
 	for _, row := range answer {
 		for _, v := range row {
-			if w, ok := v.(string); ok && len(w) > 1 && len(compile.Mentions(low, strings.ToLower(w))) > 0 {
+			if w, ok := v.(string); ok && len(w) > 1 && len(parameter.Mentions(low, strings.ToLower(w))) > 0 {
 				return true
 			}
 		}

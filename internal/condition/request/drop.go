@@ -7,7 +7,9 @@ import (
 	"unicode"
 
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+	"github.com/seatrial/seatrial/internal/tools/wording"
 )
 
 // Dropped is a request that keeps a condition and says its value no more.
@@ -144,7 +146,7 @@ func (v *Value) encoded(clause string) bool {
 	if v.Table == "" {
 		return false
 	}
-	tables := compile.SingularOf(strings.Split(strings.ToLower(v.Table), "_"))
+	tables := english.Singular(strings.Split(strings.ToLower(v.Table), "_"))
 	table := tables[len(tables)-1]
 	for _, m := range equation.FindAllStringSubmatch(clause, -1) {
 		literal := strings.Trim(m[2], `'".`)
@@ -152,7 +154,7 @@ func (v *Value) encoded(clause string) bool {
 			continue
 		}
 		name := strings.FieldsFunc(strings.ToLower(m[1]), func(r rune) bool { return r == '.' || r == '_' })
-		if strings.EqualFold(m[1], v.Column) || slices.Contains(compile.SingularOf(name), table) ||
+		if strings.EqualFold(m[1], v.Column) || slices.Contains(english.Singular(name), table) ||
 			slices.Contains(name, table) {
 			return true
 		}
@@ -185,7 +187,7 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 			return true
 		}
 	}
-	if len(compile.Mentions(s, form)) > 0 {
+	if len(parameter.Mentions(s, form)) > 0 {
 		return true
 	}
 	parts := words(form)
@@ -274,16 +276,16 @@ func schemaWords(t *Task) map[string]bool {
 	add := func(tokens []string) {
 		for _, w := range tokens {
 			known[w] = true
-			known[strings.Join(compile.PluralOf([]string{w}), "")] = true
-			known[strings.Join(compile.SingularOf([]string{w}), "")] = true
+			known[strings.Join(english.Plural([]string{w}), "")] = true
+			known[strings.Join(english.Singular([]string{w}), "")] = true
 		}
 	}
 	for i := range t.Query.Schema.Tables {
 		table := &t.Query.Schema.Tables[i]
-		one, _ := compile.TableNoun(table)
+		one := wording.NounOf(table).One
 		add(one)
 		for j := range table.Columns {
-			add(compile.ColumnWords(&table.Columns[j]))
+			add(wording.ColumnWords(&table.Columns[j]))
 		}
 	}
 	return known
@@ -312,9 +314,9 @@ func (v *Value) names(named *naming) (own, others []string) {
 		return own, others
 	}
 	if t := q.Schema.Table(v.Table); t != nil && t.Column(v.Column) >= 0 {
-		add(&own, strings.Join(compile.ColumnWords(&t.Columns[t.Column(v.Column)]), " "))
+		add(&own, strings.Join(wording.ColumnWords(&t.Columns[t.Column(v.Column)]), " "))
 		for i := range t.Columns {
-			if tokens := compile.ColumnWords(&t.Columns[i]); i != t.Column(v.Column) {
+			if tokens := wording.ColumnWords(&t.Columns[i]); i != t.Column(v.Column) {
 				add(&others, strings.Join(tokens, " "))
 			}
 		}
@@ -529,7 +531,7 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 			plainPlural(second)) && !singularNoun(second) {
 			// the 4 cylinder cars
 			return p.edit(p.start, p.right[1].end, p.r(2)+" with "+certain("number",
-				again)+" of "+compile.PluralOf([]string{p.r(1)})[0])
+				again)+" of "+english.Plural([]string{p.r(1)})[0])
 		}
 		if p.l(1) == "the" || p.l(1) == "all" {
 			return p.edit(p.from(1), end, certain("number", again)+" of the"+things)
@@ -582,7 +584,7 @@ func (p *place) things() (end int, text string) {
 		if !singularNoun(w) {
 			return p.end, ""
 		}
-		end, text = p.right[k-1].end, p.text[p.end:p.right[k-1].start]+compile.PluralOf([]string{p.r(k)})[0]
+		end, text = p.right[k-1].end, p.text[p.end:p.right[k-1].start]+english.Plural([]string{p.r(k)})[0]
 	}
 	return end, text
 }
@@ -771,7 +773,7 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 		thing := n.owner
 		if p.l(1) == "all" || p.l(1) == "some" || p.l(1) == "no" || p.l(1) == "many" || p.l(1) == "only" ||
 			p.l(1) == "these" || p.l(1) == "those" {
-			thing = strings.Join(compile.PluralOf(strings.Fields(thing)), " ")
+			thing = strings.Join(english.Plural(strings.Fields(thing)), " ")
 		}
 		return p.edit(p.start, p.end, thing+" of "+certain(n.noun, again))
 	}
@@ -892,18 +894,18 @@ func (p *place) knownNoun(w string) bool {
 func schemaNouns(t *Task) map[string]bool {
 	known := map[string]bool{}
 	add := func(tokens []string) {
-		one := compile.SingularOf(tokens)
+		one := english.Singular(tokens)
 		last := one[len(one)-1]
 		known[last] = true
-		many := compile.PluralOf([]string{last})
+		many := english.Plural([]string{last})
 		known[many[0]] = true
 	}
 	for i := range t.Query.Schema.Tables {
 		table := &t.Query.Schema.Tables[i]
-		one, _ := compile.TableNoun(table)
+		one := wording.NounOf(table).One
 		add(one)
 		for j := range table.Columns {
-			if tokens := compile.ColumnWords(&table.Columns[j]); !functionWords[tokens[len(tokens)-1]] {
+			if tokens := wording.ColumnWords(&table.Columns[j]); !functionWords[tokens[len(tokens)-1]] {
 				add(tokens)
 			}
 		}
@@ -912,6 +914,6 @@ func schemaNouns(t *Task) map[string]bool {
 }
 
 // singularNoun says whether a noun of the schema stands in the singular.
-func singularNoun(w string) bool { return compile.SingularOf([]string{w})[0] == w }
+func singularNoun(w string) bool { return english.Singular([]string{w})[0] == w }
 
 func akinOrSame(a, b string) bool { return a == b || akin(a, b) }

@@ -7,7 +7,8 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/wording"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -177,8 +178,8 @@ func (v *Value) columnNaming(table, column string) naming {
 	switch {
 	case participle(last) && len(tokens) == 1 && v.numeric && v.number >= 1500 && v.number < 2100:
 		n.noun = "year"
-	case v.numeric && last != "series" && compile.SingularOf([]string{last})[0] != last &&
-		compile.PluralOf([]string{last})[0] == last:
+	case v.numeric && last != "series" && english.Singular([]string{last})[0] != last &&
+		english.Plural([]string{last})[0] == last:
 		n.noun, n.counts = "number", true // seats
 	case slices.Contains([]string{"number", "num", "count", "total", "no", "quantity", "amount"}, tokens[0]) &&
 		len(tokens) > 1:
@@ -213,16 +214,17 @@ func (v *Value) columnNaming(table, column string) naming {
 	case prepositions[last] || participle(last):
 		n.noun, n.beside = "value", []string{owner}
 	}
-	n.noun = strings.Join(compile.SingularOf(strings.Fields(n.noun)), " ")
+	n.noun = strings.Join(english.Singular(strings.Fields(n.noun)), " ")
 	return n
 }
 
 // tableNoun gives what one row of a table is called, and several: of a title that gives two names, the first.
 func tableNoun(t *schema.Table) (one, many []string) {
-	one, many = compile.TableNoun(t)
+	n := wording.NounOf(t)
+	one, many = n.One, n.Many
 	if at := slices.Index(one, "or"); at > 0 {
 		one = one[:at]
-		many = compile.PluralOf(one)
+		many = english.Plural(one)
 	}
 	return one, many
 }
@@ -230,10 +232,10 @@ func tableNoun(t *schema.Table) (one, many []string) {
 // columnTokens names a column in words, without naming the table again: of "the partner's country" and "state of the
 // accession", country and state are left.
 func columnTokens(t *schema.Table, column int) []string {
-	tokens := slices.Clone(compile.ColumnWords(&t.Columns[column]))
+	tokens := slices.Clone(wording.ColumnWords(&t.Columns[column]))
 	one, _ := tableNoun(t)
 	plural := func(w, thing string) bool {
-		return w != thing && (w == thing+"s" || w == compile.PluralOf([]string{thing})[0])
+		return w != thing && (w == thing+"s" || w == english.Plural([]string{thing})[0])
 	}
 	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool {
 		return plural(tokens[0], thing) || len(thing) > 5 && strings.HasSuffix(thing, strings.TrimSuffix(tokens[0], "s")) &&

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -583,7 +583,7 @@ func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
 		return p.items[0] + " over " + of + p.where()
 	}
 	if ref := items[0].Ref; plural && ref != nil && ref.Source.Table != nil && ref.Column >= 0 {
-		p.items[0] = "the " + strings.Join(compile.PluralOf(strings.Fields(columnSaid(ref.Source.Table, ref.Column))), " ")
+		p.items[0] = "the " + strings.Join(english.Plural(strings.Fields(columnSaid(ref.Source.Table, ref.Column))), " ")
 		if inner := sc.scope(sel, sc.q.Sources(sel)); len(inner.sources) > 1 && ref.Source != inner.main {
 			p.items[0] += " of the " + inner.one(ref.Source)
 		}

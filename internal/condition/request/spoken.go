@@ -7,7 +7,8 @@ import (
 	"unicode"
 
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
 // Said is a value of a right call to a tool that cannot be run.
@@ -62,7 +63,7 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 			t.said[at].part = t.said[at].part || s.Part
 			continue
 		}
-		v := &Value{Given: compile.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t,
+		v := &Value{Given: parameter.Given{Value: s.Value, Role: task.RoleEqual}, Argument: s.Argument, task: t,
 			asRight: s.Forms, part: s.Part}
 		v.number, v.numeric = numberOf(s.Value)
 		t.said = append(t.said, v)
@@ -77,13 +78,13 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 // learn takes the words of a name into the vocabulary.
 func (t *Task) learn(tokens []string) {
 	for _, w := range tokens {
-		for _, form := range []string{w, compile.PluralOf([]string{w})[0], compile.SingularOf([]string{w})[0]} {
+		for _, form := range []string{w, english.Plural([]string{w})[0], english.Singular([]string{w})[0]} {
 			t.known.words[form] = true
 		}
 	}
 	if n := len(tokens); n > 0 && !functionWords[tokens[n-1]] {
-		t.known.nouns[compile.SingularOf(tokens[n-1:])[0]] = true
-		t.known.nouns[compile.PluralOf(tokens[n-1:])[0]] = true
+		t.known.nouns[english.Singular(tokens[n-1:])[0]] = true
+		t.known.nouns[english.Plural(tokens[n-1:])[0]] = true
 	}
 }
 
@@ -167,9 +168,9 @@ func (v *Value) argumentNaming() naming {
 		return len(w) < 2 || functionWords[w] ||
 			strings.ContainsAny(w, "0123456789")
 	})
-	n.noun = strings.Join(compile.SingularOf(tokens), " ")
+	n.noun = strings.Join(english.Singular(tokens), " ")
 	if len(tokens) > 3 {
-		n.noun = strings.Join(compile.SingularOf(tokens[len(tokens)-2:]), " ")
+		n.noun = strings.Join(english.Singular(tokens[len(tokens)-2:]), " ")
 	}
 	if _, day := readDate(text(v.Value)); day {
 		n.kind, n.noun = kindDate, "date"
@@ -225,7 +226,7 @@ func (v *Value) Part() bool { return v.part }
 // spokenOf says whether every word of a name is used in a sentence: in the request, or in what documents a tool.
 func (v *Value) spokenOf(noun string) bool {
 	for _, w := range strings.Fields(noun) {
-		if !v.task.used[w] && !v.task.used[compile.PluralOf([]string{w})[0]] {
+		if !v.task.used[w] && !v.task.used[english.Plural([]string{w})[0]] {
 			return false
 		}
 	}

@@ -8,18 +8,18 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
 // Value is a value of the request: what the SQL compares with one expression, in all its places.
 type Value struct {
-	compile.Given
+	parameter.Given
 	Argument string // of the plan's tool, "" where it cannot be told
 	task     *Task
-	places   []compile.Given // of the SQL, in their order
-	index    int             // of the first among the givens of the query
-	op       ast.Operator    // with which the first place is compared, OpNone for none
+	places   []parameter.Given // of the SQL, in their order
+	index    int               // of the first among the givens of the query
+	op       ast.Operator      // with which the first place is compared, OpNone for none
 	number   float64
 	numeric  bool
 	mentions []mention
@@ -51,7 +51,7 @@ func Values(t *Task) []*Value {
 	if t.Query == nil {
 		return t.said
 	}
-	givens := compile.Givens(t.Query)
+	givens := parameter.Givens(t.Query)
 	compared := comparisons(t.Query)
 	var list []*Value
 	for i, g := range givens {
@@ -63,7 +63,7 @@ func Values(t *Task) []*Value {
 			list[at].places = append(list[at].places, g)
 			continue
 		}
-		v := &Value{Given: g, task: t, places: []compile.Given{g}, index: i, op: compared[g.Node]}
+		v := &Value{Given: g, task: t, places: []parameter.Given{g}, index: i, op: compared[g.Node]}
 		v.number, v.numeric = numberOf(g.Value)
 		for _, l := range t.Literals {
 			if text(l.Value) == text(g.Value) && l.Table == g.Table && l.Column == g.Column && v.Argument == "" {
@@ -200,7 +200,7 @@ func (v *Value) find(s string) []mention {
 	if len(words(text(v.Value))) == 0 {
 		return nil // a sign alone says nothing
 	}
-	for _, at := range compile.Mentions(s, v.Value) {
+	for _, at := range parameter.Mentions(s, v.Value) {
 		add(at, at+len(text(v.Value)), howExact)
 	}
 	if v.numeric {
@@ -246,7 +246,7 @@ func (v *Value) find(s string) []mention {
 		}
 	}
 	for _, other := range kinOf(value) {
-		for _, at := range compile.Mentions(strings.ToLower(s), other) {
+		for _, at := range parameter.Mentions(strings.ToLower(s), other) {
 			add(at, at+len(other), howKin)
 		}
 	}

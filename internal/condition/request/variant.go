@@ -10,7 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -150,7 +150,7 @@ func (v *Value) Fits(other task.Value) bool {
 		return false
 	}
 	for _, t := range v.task.texts() {
-		if len(compile.Mentions(t, other)) > 0 {
+		if len(parameter.Mentions(t, other)) > 0 {
 			return false
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/mutant"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/sql/witness"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 	"github.com/sqlc-dev/meyer/parser"
 )
@@ -64,7 +64,7 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 	}
 	s.query = q
 	n.subject = s
-	for _, g := range compile.Givens(q) {
+	for _, g := range parameter.Givens(q) {
 		if literal, ok := q.Literal(g.Node); ok {
 			s.givens = append(s.givens, given{Given: g, literal: literal, said: s.say(&g)})
 		}

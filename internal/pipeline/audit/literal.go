@@ -10,7 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -302,7 +302,7 @@ func (s *subject) otherValue(ctx context.Context, question string, g *given) (st
 	}
 	best := ""
 	for _, v := range values {
-		if len(v) <= max(len(best), 2) || len(compile.Mentions(question, v)) == 0 {
+		if len(v) <= max(len(best), 2) || len(parameter.Mentions(question, v)) == 0 {
 			continue
 		}
 		if !slices.ContainsFunc(s.givens, func(o given) bool { return plainWords(fmt.Sprint(o.literal)) == plainWords(v) }) {

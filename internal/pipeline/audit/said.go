@@ -11,12 +11,12 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
 // given is a literal that whoever asks has to give, and how it is given.
 type given struct {
-	compile.Given
+	parameter.Given
 	literal any // as it is written in the SQL: a string, int64 or float64
 	said    saying
 	// other is another value of its column, which the question gives where it does not give this one, "" for none.
@@ -35,7 +35,7 @@ type saying struct {
 func (s saying) given() bool { return s.exact || s.near != "" }
 
 // say finds how a literal is given: as it is, spelled otherwise, or in what is written about its column.
-func (s *subject) say(g *compile.Given) saying {
+func (s *subject) say(g *parameter.Given) saying {
 	if implied(g) {
 		return saying{exact: true}
 	}
@@ -70,7 +70,7 @@ func (s *subject) say(g *compile.Given) saying {
 }
 
 // column gives the column that a literal is compared with, or nil.
-func (s *subject) column(g *compile.Given) *schema.Column {
+func (s *subject) column(g *parameter.Given) *schema.Column {
 	t := s.Schema.Table(g.Table)
 	if t == nil {
 		return nil
@@ -83,7 +83,7 @@ func (s *subject) column(g *compile.Given) *schema.Column {
 
 // implied says whether nobody would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at
 // all, more than one).
-func implied(g *compile.Given) bool {
+func implied(g *parameter.Given) bool {
 	if g.Value == "" {
 		return true
 	}
@@ -106,12 +106,12 @@ func number(v task.Value) (float64, bool) {
 }
 
 // stands says whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
-func stands(text string, g *compile.Given) bool {
+func stands(text string, g *parameter.Given) bool {
 	pattern, ok := g.Value.(string)
 	if !ok || g.Role != task.RoleLike {
 		v, isNumber := g.Value.(int64)
 		real, isReal := g.Value.(float64)
-		return len(compile.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real, g.Role)
+		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real, g.Role)
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
 	for _, part := range parts {
@@ -124,7 +124,7 @@ func stands(text string, g *compile.Given) bool {
 }
 
 // nearSpelling gives what a text says in place of a literal, or "".
-func nearSpelling(text string, g *compile.Given) string {
+func nearSpelling(text string, g *parameter.Given) string {
 	if text == "" {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
 func TestNumerals(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSpellings(t *testing.T) {
 		{0.5, task.RoleCompare, "above 50%", "="},
 		{int64(7), task.RoleEqual, "unit A7", ""},
 	} {
-		g := &compile.Given{Value: c.value, Role: c.role, Column: "column"}
+		g := &parameter.Given{Value: c.value, Role: c.role, Column: "column"}
 		got := nearSpelling(c.text, g)
 		if stands(c.text, g) {
 			got = "="
@@ -154,7 +154,7 @@ func FuzzTexts(f *testing.F) {
 			}
 			last = q[1]
 		}
-		g := &compile.Given{Value: value, Role: task.RoleEqual, Column: "column"}
+		g := &parameter.Given{Value: value, Role: task.RoleEqual, Column: "column"}
 		if near := nearSpelling(text, g); near != "" && !strings.Contains(near, " … ") {
 			for _, part := range strings.Fields(near) {
 				if !strings.Contains(text, part) {

@@ -15,8 +15,8 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
 	"github.com/seatrial/seatrial/internal/tools/openapi"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 )
 
 // endpoints compiles every example of a corpus whose database is known, and returns the tools by database and the
@@ -49,7 +49,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 		d.Annotate(s)
 		schemas[d.Name] = s
 	}
-	library := compile.NewRestLibrary()
+	library := rest.NewLibrary()
 	literals, notes := map[string][]string{}, map[string]string{}
 	for name, s := range schemas {
 		for _, table := range s.Tables {
@@ -67,7 +67,7 @@ func endpoints(t *testing.T, spec string) (map[string][]*task.Tool, map[string][
 		if err != nil {
 			continue
 		}
-		draft := compile.Rest(q)
+		draft := rest.Compile(q)
 		library.Add(draft)
 		for _, l := range draft.Literals(e.Question) {
 			// What the schema's own notes say is no secret, and short texts are words of the language.

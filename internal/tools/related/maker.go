@@ -11,7 +11,8 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 )
 
 // Candidate is a tool that can be made.
@@ -36,7 +37,7 @@ type Maker struct {
 }
 
 // NewMaker makes a maker beside the tools of a suite. Names is the way of naming functions, as in
-// [compile.Library.Name].
+// [function.Library.Name].
 func NewMaker(tools []*task.Tool, names string, seed uint64) *Maker {
 	m := &Maker{seed: seed, names: names, keys: map[string]bool{}, texts: map[string]bool{}, taken: map[string]bool{}}
 	for _, t := range tools {
@@ -86,23 +87,23 @@ func (m *Maker) take(t *task.Tool) {
 
 // libraries name the tools of both styles.
 type libraries struct {
-	functions *compile.Library
-	endpoints *compile.RestLibrary
+	functions *function.Library
+	endpoints *rest.Library
 }
 
 func newLibraries() libraries {
-	return libraries{functions: compile.NewLibrary(), endpoints: compile.NewRestLibrary()}
+	return libraries{functions: function.NewLibrary(), endpoints: rest.NewLibrary()}
 }
 
 // add compiles a query to one tool of the func or the rest style. It returns what returns the plans of that tool once
 // it is named.
 func (l libraries) add(style string, q *sqlast.Query) func() []task.Plan {
 	if style == task.StyleRest {
-		d := compile.Rest(q)
+		d := rest.Compile(q)
 		l.endpoints.Add(d)
 		return d.Plans
 	}
-	d := compile.Whole(q) // the parts of a composition answer other questions
+	d := function.Whole(q) // the parts of a composition answer other questions
 	l.functions.Add(d)
 	return d.Plans
 }
@@ -144,7 +145,7 @@ func (m *Maker) name(list []*Candidate) error {
 	for _, c := range list {
 		c.plans = l.add(c.style, c.query)
 	}
-	tools, err := l.name(m.seed, cmp.Or(m.names, compile.NamesObscure))
+	tools, err := l.name(m.seed, cmp.Or(m.names, function.NamesObscure))
 	if err != nil {
 		return err
 	}
@@ -239,7 +240,7 @@ func (m *Maker) rename(t *task.Tool) {
 	base, path := t.Name, t.Path
 	for n := 2; m.taken[place(t, t.Name)] || t.Path != "" && m.taken[t.Path]; n++ {
 		suffix := "_" + strconv.Itoa(n)
-		t.Name = base[:min(len(base), compile.MaxNameLength-len(suffix))] + suffix
+		t.Name = base[:min(len(base), function.MaxNameLength-len(suffix))] + suffix
 		if path != "" {
 			t.Path = path + suffix
 		}
@@ -256,7 +257,7 @@ func (m *Maker) ChangeOf(q *sqlast.Query, t *task.Tool) (string, error) {
 	for _, change := range Changes(q) {
 		l := newLibraries()
 		l.add(t.Style, change.Query)
-		tools, err := l.name(0, compile.NamesObscure)
+		tools, err := l.name(0, function.NamesObscure)
 		if err != nil {
 			return "", err
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
-	"github.com/seatrial/seatrial/internal/tools/compile"
+	"github.com/seatrial/seatrial/internal/tools/function"
+	"github.com/seatrial/seatrial/internal/tools/rest"
 	_ "modernc.org/sqlite"
 )
 
@@ -124,13 +125,13 @@ var queries = []string{
 func shelf(t *testing.T, names string) ([]*task.Tool, []*task.Task, []*sqlast.Query) {
 	t.Helper()
 	_, sch := open(t, garden)
-	library, endpoints := compile.NewLibrary(), compile.NewRestLibrary()
+	library, endpoints := function.NewLibrary(), rest.NewLibrary()
 	var tasks []*task.Task
 	var parsed []*sqlast.Query
 	for i, text := range queries {
 		q := parse(t, sch, text)
-		library.Add(compile.Func(q))
-		endpoints.Add(compile.Rest(q))
+		library.Add(function.Compile(q))
+		endpoints.Add(rest.Compile(q))
 		for _, style := range []string{task.StyleFunc, task.StyleRest} {
 			tasks = append(tasks, &task.Task{ID: fmt.Sprintf("t%d.%s", i, style), Style: style, Database: "garden", SQL: text})
 			parsed = append(parsed, q)
@@ -147,7 +148,7 @@ func shelf(t *testing.T, names string) ([]*task.Tool, []*task.Task, []*sqlast.Qu
 // like one, or an endpoint of its name; each comes of the task's query by the change that it names; no change stands
 // before another kind has had its turn.
 func TestCandidates(t *testing.T) {
-	for _, names := range []string{compile.NamesObscure, compile.NamesReadable} {
+	for _, names := range []string{function.NamesObscure, function.NamesReadable} {
 		tools, tasks, parsed := shelf(t, names)
 		m := NewMaker(tools, names, 7)
 		checked := 0
@@ -195,8 +196,8 @@ func TestCandidates(t *testing.T) {
 // TestChangeOfRefuses finds no change where there is none: of another query, of a tool of the suite, of one that is
 // documented like it, and of one that cannot be run.
 func TestChangeOfRefuses(t *testing.T) {
-	tools, tasks, parsed := shelf(t, compile.NamesObscure)
-	m := NewMaker(tools, compile.NamesObscure, 7)
+	tools, tasks, parsed := shelf(t, function.NamesObscure)
+	m := NewMaker(tools, function.NamesObscure, 7)
 	list, err := m.Candidates(tasks[0], parsed[0])
 	if err != nil || len(list) == 0 {
 		t.Fatal(len(list), err)
@@ -232,7 +233,7 @@ func TestChangeOfRefuses(t *testing.T) {
 // TestName names what was chosen for several tasks: no two tools share a name or a path, also with the suite's;
 // functions of one meaning are one tool; the order of what was chosen changes nothing.
 func TestName(t *testing.T) {
-	for _, names := range []string{compile.NamesObscure, compile.NamesReadable} {
+	for _, names := range []string{function.NamesObscure, function.NamesReadable} {
 		tools, tasks, parsed := shelf(t, names)
 		var lists [2]string
 		for turn := range lists {
@@ -262,7 +263,7 @@ func TestName(t *testing.T) {
 			}
 			seen := map[string]bool{}
 			for _, own := range append(slices.Clone(tools), made...) {
-				if seen[place(own, own.Name)] || own.Path != "" && seen[own.Path] || len(own.Name) > compile.MaxNameLength {
+				if seen[place(own, own.Name)] || own.Path != "" && seen[own.Path] || len(own.Name) > function.MaxNameLength {
 					t.Errorf("two tools are %s, %s", own.Name, own.Path)
 				}
 				seen[place(own, own.Name)], seen[own.Path] = true, true

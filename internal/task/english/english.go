@@ -1,0 +1,231 @@
+// Package english splits names and texts into words, and forms plurals and singulars. It must never know where a text
+// comes from.
+package english
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Words splits a name or title into words of ASCII letters and digits, in lower case: `CDSCode` gives cds, code;
+// `Percent (%) Eligible Free (K-12)` gives percent, eligible, free, k, 12. Accents are taken off.
+func Words(name string) []string {
+	name = norm.NFD.String(strings.NewReplacer("'s ", "s ", "'", "", "’", "").Replace(name))
+	var plain []rune
+	for _, c := range name {
+		if !unicode.Is(unicode.Mn, c) {
+			plain = append(plain, c)
+		}
+	}
+	var tokens []string
+	var token []rune
+	end := func() {
+		if len(token) > 0 {
+			tokens = append(tokens, strings.ToLower(string(token)))
+			token = nil
+		}
+	}
+	for i, c := range plain {
+		if c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			end()
+			continue
+		}
+		if i > 0 && unicode.IsUpper(c) && humped(plain, i) {
+			end()
+		}
+		token = append(token, c)
+	}
+	end()
+	return tokens
+}
+
+// humped says whether a capital begins a new word: after a small letter, or before one at the end of a run of capitals.
+func humped(name []rune, i int) bool {
+	if unicode.IsLower(name[i-1]) {
+		return true
+	}
+	if !unicode.IsUpper(name[i-1]) || i+1 >= len(name) || !unicode.IsLower(name[i+1]) {
+		return false
+	}
+	// The s of a plural of capitals begins nothing: `IDs`.
+	return name[i+1] != 's' || i+2 < len(name) && unicode.IsLetter(name[i+2])
+}
+
+var irregular = map[string]string{
+	"person": "people", "child": "children", "man": "men", "woman": "women", "foot": "feet", "tooth": "teeth",
+	"mouse": "mice", "life": "lives", "wife": "wives", "leaf": "leaves", "shelf": "shelves", "movie": "movies",
+	"hero": "heroes", "superhero": "superheroes", "potato": "potatoes", "analysis": "analyses", "basis": "bases",
+	"status": "statuses", "campus": "campuses", "bonus": "bonuses", "virus": "viruses", "bus": "buses",
+	"gas": "gases", "alias": "aliases", "bias": "biases", "quiz": "quizzes", "cookie": "cookies", "tie": "ties",
+	"diagnosis": "diagnoses", "thesis": "theses", "crisis": "crises", "synthesis": "syntheses", "lens": "lenses",
+	"atlas": "atlases", "alumnus": "alumni",
+}
+
+// regular gives the singular of each irregular word, in either form.
+var regular = func() map[string]string {
+	m := map[string]string{}
+	for one, many := range irregular {
+		m[one], m[many] = one, one
+	}
+	return m
+}()
+
+var uncountable = map[string]bool{
+	"data": true, "information": true, "series": true, "species": true, "news": true, "staff": true, "equipment": true,
+	"people": true, "aircraft": true, "faculty": true, "money": true, "sales": true, "furniture": true, "sheep": true,
+	"foreign": true, "teaches": true, "takes": true, "likes": true, "headquarters": true, "statistics": true,
+}
+
+// Units are words after a quantity that stay as they are in a plural.
+var Units = map[string]string{
+	"kg": "kilograms", "cm": "centimetres", "mm": "millimetres", "km": "kilometres", "lb": "pounds", "lbs": "pounds",
+	"ft": "feet", "mph": "miles per hour", "kmh": "kilometres per hour", "ms": "milliseconds",
+	"milliseconds": "milliseconds", "seconds": "seconds", "minutes": "minutes", "hours": "hours", "usd": "US dollars",
+	"dollars": "US dollars", "percent": "percent", "pct": "percent", "percentage": "percent", "knots": "knots",
+	"millions": "millions", "billion": "billions", "million": "millions", "billions": "billions", "bytes": "bytes",
+	"inches": "inches", "gb": "gigabytes", "mb": "megabytes",
+}
+
+// PluralWord gives the plural of one English word, by rule.
+func PluralWord(w string) string {
+	if p := irregular[w]; p != "" {
+		return p
+	}
+	n := len(w)
+	switch {
+	case uncountable[w] || n < 2:
+		return w
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
+		!strings.HasSuffix(w, "is"):
+		return w // a plural already
+	case strings.HasSuffix(w, "s"), strings.HasSuffix(w, "x"), strings.HasSuffix(w, "z"), strings.HasSuffix(w, "ch"),
+		strings.HasSuffix(w, "sh"):
+		return w + "es"
+	case strings.HasSuffix(w, "y") && !strings.ContainsRune("aeiou", rune(w[n-2])):
+		return w[:n-1] + "ies"
+	default:
+		return w + "s"
+	}
+}
+
+// SingularWord undoes pluralWord, and leaves a singular as it is.
+func SingularWord(w string) string {
+	if one := regular[w]; one != "" {
+		return one
+	}
+	n := len(w)
+	switch {
+	case uncountable[w] || n < 4 || !strings.HasSuffix(w, "s"):
+		return w
+	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	case strings.HasSuffix(w, "ies") && n > 4:
+		return w[:n-3] + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"),
+		strings.HasSuffix(w, "xes"):
+		return w[:n-2]
+	default:
+		return w[:n-1]
+	}
+}
+
+// Plural gives the plural of a phrase: that of its head, which is its last word but for units, numbers and single
+// letters, or the word before a last `of birth`.
+func Plural(tokens []string) []string {
+	if len(tokens) == 0 || tokens[0] == "is" || tokens[0] == "has" {
+		return tokens
+	}
+	end := len(tokens)
+	if at := slices.Index(tokens, "of"); at > 0 && at == end-2 {
+		end = at
+	}
+	for at := end - 1; at >= 0; at-- {
+		w := tokens[at]
+		_, unit := Units[w]
+		participle := strings.HasSuffix(w, "ed") && len(w) > 4 && at > 0
+		if unit && at > 0 || participle || len(w) == 1 || strings.ContainsAny(w, "0123456789") {
+			continue
+		}
+		out := slices.Clone(tokens)
+		out[at] = PluralWord(w)
+		return out
+	}
+	return tokens
+}
+
+// Singular gives the singular of a phrase: that of its last word.
+func Singular(tokens []string) []string {
+	if len(tokens) == 0 {
+		return tokens
+	}
+	out := slices.Clone(tokens)
+	out[len(out)-1] = SingularWord(out[len(out)-1])
+	return out
+}
+
+var Prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from", "at"}
+
+// Joined joins words as a name does: a_b_c.
+func Joined(tokens []string) string { return strings.Join(tokens, "_") }
+
+// Spaced writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
+func Spaced(name string) string {
+	var b strings.Builder
+	previous := ' '
+	for _, c := range name {
+		switch {
+		case c == '_' || c == '-' || c == ' ':
+			c = ' '
+			if previous == ' ' {
+				continue
+			}
+		case unicode.IsUpper(c) && unicode.IsLower(previous):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+		previous = c
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// List joins a list as a sentence does: a, b and c.
+func List(list []string) string {
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+	}
+}
+
+// Identifier keeps letters and digits of ASCII, in lower case, joined by underscores.
+func Identifier(s string) string {
+	fields := strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	return strings.Join(fields, "_")
+}
+
+// Either returns not if no is set, else yes.
+func Either(no bool, yes, not string) string {
+	if no {
+		return not
+	}
+	return yes
+}
+
+// Sentence ends a text with a full stop.
+func Sentence(s string) string { return strings.TrimRight(s, " ") + "." }
+
+// Capital writes the first letter of a text as a capital.
+func Capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,57 @@
+package english
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"CDSCode": "cds_code", "AdmFName1": "adm_f_name1", "Percent (%) Eligible Free (K-12)": "percent_eligible_free_k_12",
+		"pet_type": "pet_type", "IDs": "ids", "Größe": "gro_e", "Café": "cafe", "driver's name": "drivers_name",
+		"T-BIL": "t_bil", "StuID": "stu_id",
+	} {
+		if got := Joined(Words(name)); got != want {
+			t.Errorf("%q in words is %s, want %s", name, got, want)
+		}
+	}
+	for one, many := range map[string]string{
+		"singer": "singers", "city": "cities", "class": "classes", "match": "matches", "superhero": "superheroes",
+		"person": "people",
+		"status": "statuses", "diagnosis": "diagnoses", "day": "days", "tax": "taxes", "series": "series",
+		"course": "courses", "house": "houses",
+	} {
+		if got := PluralWord(one); got != many {
+			t.Errorf("more than one %s are %s, want %s", one, got, many)
+		}
+		if got := SingularWord(many); got != one {
+			t.Errorf("one of %s is %s, want %s", many, got, one)
+		}
+		if again := PluralWord(many); again != many {
+			t.Errorf("the plural %s became %s", many, again)
+		}
+	}
+	for phrase, want := range map[string]string{
+		"height cm": "heights_cm", "date of birth": "dates_of_birth", "number of test takers": "number_of_test_takers",
+		"free meal count k 12": "free_meal_counts_k_12", "is official": "is_official", "date arrived": "dates_arrived",
+	} {
+		if got := Joined(Plural(strings.Fields(phrase))); got != want {
+			t.Errorf("more than one %s are %s, want %s", phrase, got, want)
+		}
+	}
+}
+
+// FuzzTokens holds words to what names may be made of.
+func FuzzTokens(f *testing.F) {
+	for _, s := range []string{"CDSCode", "Größe", "a b-c", "IDs", "T1", "½", "driver's", "ＡＢ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range Words(s) {
+			if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+				t.Errorf("%q holds the word %q", s, w)
+			}
+			_ = PluralWord(SingularWord(w))
+		}
+	})
+}

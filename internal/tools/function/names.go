@@ -1,0 +1,316 @@
+package function
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+)
+
+// Ways of naming tools and arguments.
+const (
+	NamesObscure  = "obscure"  // function_987, two-word arguments: nothing to guess from (Hell or High Water, appendix C)
+	NamesReadable = "readable" // get_singer_name_by_country
+)
+
+// MaxNameLength is the longest tool name that every provider accepts.
+const MaxNameLength = 64
+
+// argumentWords make the uninformative names of arguments, two of them each.
+var argumentWords = []string{
+	"amber", "basalt", "cedar", "cobalt", "coral", "dune", "ember", "fjord", "flint", "garnet", "glade", "granite",
+	"harbor", "hazel", "indigo", "iris", "jasper", "juniper", "kelp", "lagoon", "larch", "linen", "maple", "marble",
+	"meadow", "nectar", "ochre", "onyx", "opal", "pebble", "pine", "quartz", "raven", "reed", "saffron", "slate",
+	"tidal", "umber", "velvet", "willow",
+}
+
+// Library gathers the functions of many examples; functions of one meaning are one.
+type Library struct {
+	byKey map[string]*Function
+}
+
+// NewLibrary makes an empty library.
+func NewLibrary() *Library { return &Library{byKey: map[string]*Function{}} }
+
+// Add takes in the functions of a draft, and points the draft to the ones that were there before.
+func (l *Library) Add(d *Draft) {
+	for _, calls := range [][]Call{d.Direct, d.Composed} {
+		for i := range calls {
+			f := calls[i].Function
+			if known := l.byKey[f.Key]; known != nil {
+				known.Merge(f)
+				calls[i].Function = known
+				continue
+			}
+			l.byKey[f.Key] = f
+		}
+	}
+}
+
+// Merge widens f so that it takes the arguments of g too, which means the same. The outcome does not depend on which of
+// the two came first.
+func (f *Function) Merge(g *Function) {
+	for i := range f.Bindings {
+		a, b := &f.Bindings[i], &g.Bindings[i]
+		a.Type, a.Nullable = widerType(a.Type, b.Type), a.Nullable || b.Nullable
+		// What a person asks with documents an argument better than what a function returns.
+		if a.Role == task.RoleSource && b.Role != task.RoleSource ||
+			(a.Role == task.RoleSource) == (b.Role == task.RoleSource) && bindingText(*b) < bindingText(*a) {
+			a.Role, a.Table, a.Column = b.Role, b.Table, b.Column
+			f.Describe.Arguments[i] = g.Describe.Arguments[i]
+		}
+	}
+	if g.Describe.Summary < f.Describe.Summary {
+		f.Describe.Summary, f.Describe.Noun = g.Describe.Summary, g.Describe.Noun
+	}
+	if columnText(g.Columns) < columnText(f.Columns) {
+		f.Columns = g.Columns
+	}
+}
+
+func bindingText(b task.Binding) string { return b.Role + "\n" + b.Table + "\n" + b.Column }
+
+func columnText(columns []task.Column) string {
+	text, err := task.Marshal(columns)
+	if err != nil {
+		panic(err) // plain data always has a JSON form
+	}
+	return string(text)
+}
+
+// widerType gives the type that holds the values of both.
+func widerType(a, b string) string {
+	numeric := func(t string) bool { return t == task.TypeInteger || t == task.TypeNumber }
+	switch {
+	case a == b:
+		return a
+	case numeric(a) && numeric(b):
+		return task.TypeNumber
+	default:
+		return task.TypeAny
+	}
+}
+
+// Knows says whether every function of a draft is in the library already.
+func (l *Library) Knows(d *Draft) bool {
+	for _, calls := range [][]Call{d.Direct, d.Composed} {
+		for i := range calls {
+			if l.byKey[calls[i].Function.Key] == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Name names every function and its arguments by seed, makes the tools, and gives them in the order of their names. No
+// two tools of a database have the same description.
+func (l *Library) Name(seed uint64, style string) ([]*task.Tool, error) {
+	if style != NamesObscure && style != NamesReadable {
+		return nil, diag.Unknown("way of naming", style, []string{NamesObscure, NamesReadable})
+	}
+	functions := make([]*Function, 0, len(l.byKey))
+	for _, key := range slices.Sorted(maps.Keys(l.byKey)) {
+		functions = append(functions, l.byKey[key])
+	}
+	Distinguish(functions)
+	order := task.Draw(seed, "names").Perm(len(functions))
+	taken := map[string]bool{}
+	for i, f := range functions {
+		f.nameArguments(seed, style)
+		name := fmt.Sprintf("function_%d", order[i]+1)
+		if style == NamesReadable {
+			name = f.readableName(taken)
+		}
+		f.MakeTool(name)
+	}
+	if style == NamesObscure {
+		slices.SortFunc(functions, func(a, b *Function) int {
+			return order[slices.Index(functions,
+				a)] - order[slices.Index(functions, b)]
+		})
+	}
+	tools := make([]*task.Tool, len(functions))
+	for i, f := range functions {
+		tools[i] = f.Tool
+	}
+	return tools, nil
+}
+
+// Distinguish adds the statement itself to the descriptions that several functions of a database share.
+func Distinguish(functions []*Function) {
+	count := map[string]int{}
+	for _, f := range functions {
+		count[f.Database+"\n"+f.Describe.Summary]++
+	}
+	for _, f := range functions {
+		if count[f.Database+"\n"+f.Describe.Summary] > 1 {
+			f.Describe.Summary += " Exactly: " + markPlaceholders(f.Statement) + "."
+		}
+	}
+}
+
+// markPlaceholders writes the placeholders of a statement as argument marks.
+func markPlaceholders(statement string) string {
+	var b strings.Builder
+	quoted := byte(0)
+	for i := 0; i < len(statement); i++ {
+		c := statement[i]
+		switch {
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case c == '\'' || c == '"':
+			quoted = c
+		case c == '?':
+			n := 0
+			for i+1 < len(statement) && statement[i+1] >= '0' && statement[i+1] <= '9' {
+				i++
+				n = n*10 + int(statement[i]-'0')
+			}
+			b.WriteString(parameter.Mark(n))
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func (f *Function) nameArguments(seed uint64, style string) {
+	draw := task.Draw(seed, "arguments", f.Key)
+	taken := map[string]bool{}
+	for i := range f.Bindings {
+		b := &f.Bindings[i]
+		var name string
+		if style == NamesReadable {
+			name = readableArgument(*b)
+			for k := 2; taken[name]; k++ {
+				name = fmt.Sprintf("%s_%d", readableArgument(*b), k)
+			}
+		} else {
+			for name == "" || taken[name] {
+				first, second := draw.IntN(len(argumentWords)), draw.IntN(len(argumentWords)-1)
+				if second >= first {
+					second++
+				}
+				name = argumentWords[first] + "_" + argumentWords[second]
+			}
+		}
+		taken[name] = true
+		b.Argument = name
+	}
+}
+
+func readableArgument(b task.Binding) string {
+	name := english.Identifier(english.Spaced(b.Column))
+	switch {
+	case b.Role == task.RoleLimit:
+		return "limit"
+	case b.Role == task.RoleOffset:
+		return "offset"
+	case name == "":
+		name = "value"
+	}
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "column_" + name
+	}
+	if b.Kind != task.BindValue {
+		name += "_list"
+	}
+	return name
+}
+
+func (f *Function) readableName(taken map[string]bool) string {
+	var by []string
+	for _, b := range f.Bindings {
+		if b.Role != task.RoleLimit && b.Role != task.RoleOffset {
+			by = append(by, readableArgument(b))
+		}
+	}
+	base := "get_" + f.Describe.Noun
+	if len(by) > 0 {
+		base += "_by_" + strings.Join(by, "_and_")
+	}
+	base = strings.Trim(base[:min(len(base), MaxNameLength-6)], "_")
+	name := base
+	for k := 2; taken[name]; k++ {
+		name = fmt.Sprintf("%s_%d", base, k)
+	}
+	taken[name] = true
+	return name
+}
+
+// MakeTool writes the specification in the form of OpenAI's functions.
+func (f *Function) MakeTool(name string) {
+	parameters := &task.Schema{Types: []string{"object"}, Closed: true, Properties: []task.Property{}}
+	for i, b := range f.Bindings {
+		s := argumentSchema(b)
+		s.Description = f.Substitute(f.Describe.Arguments[i])
+		parameters.Properties = append(parameters.Properties, task.Property{Name: b.Argument, Schema: s})
+		parameters.Required = append(parameters.Required, b.Argument)
+	}
+	record := &task.Schema{Types: []string{"object"}}
+	for _, c := range f.Columns {
+		record.Properties = append(record.Properties, task.Property{Name: c.Name, Schema: valueSchema(c.Type, true)})
+	}
+	f.Tool = &task.Tool{
+		Name:        name,
+		Description: f.Substitute(f.Describe.Summary) + " Database: " + english.Spaced(f.Database) + ".",
+		Parameters:  parameters,
+		Returns:     &task.Schema{Types: []string{"array"}, Items: record},
+		Style:       task.StyleFunc,
+		Database:    f.Database,
+		Body: &task.Body{
+			Engine: task.EngineSQLite, Statement: f.Statement, Bindings: f.Bindings, Columns: f.Columns,
+			Ordered: f.ordered, SingleRow: f.singleRow,
+		},
+	}
+}
+
+// Substitute puts the names of the arguments in place of their marks.
+func (f *Function) Substitute(text string) string {
+	for i, b := range f.Bindings {
+		text = strings.ReplaceAll(text, parameter.Mark(i+1), "`"+b.Argument+"`")
+	}
+	return text
+}
+
+func argumentSchema(b task.Binding) *task.Schema {
+	switch b.Kind {
+	case task.BindList:
+		return &task.Schema{Types: []string{"array"}, Items: valueSchema(b.Type, b.Nullable)}
+	case task.BindTable:
+		record := &task.Schema{Types: []string{"object"}}
+		for _, c := range b.Columns {
+			record.Properties = append(record.Properties, task.Property{Name: c, Schema: valueSchema(task.TypeAny, true)})
+			record.Required = append(record.Required, c)
+		}
+		return &task.Schema{Types: []string{"array"}, Items: record}
+	default:
+		return valueSchema(b.Type, b.Nullable)
+	}
+}
+
+func valueSchema(t string, nullable bool) *task.Schema {
+	s := &task.Schema{}
+	switch t {
+	case task.TypeText:
+		s.Types = []string{"string"}
+	case task.TypeInteger:
+		s.Types = []string{"integer"}
+	case task.TypeNumber:
+		s.Types = []string{"number"}
+	default:
+		s.Types = []string{"string", "number"}
+	}
+	if nullable {
+		s.Types = append(s.Types, "null")
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+package slot
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+	"github.com/seatrial/seatrial/internal/tools/relation"
+)
+
+// Sel gives the same sequence in the sel style (NL2API §3.2): each closed argument is part of a tool's name, and each
+// retrieved key has a getter of its own, the later of several beside the earlier. An error says that the sequence is
+// none of the slot style's.
+func (d *Draft) Sel() (task.Plan, error) {
+	s := &selWriter{labels: map[string]string{}, keys: map[string]bool{}}
+	for _, src := range d.Sources {
+		for _, k := range src.Keys {
+			s.keys[k.Name] = true
+		}
+	}
+	for _, st := range d.Starts {
+		s.labels[st.Label] = st.Label
+	}
+	for _, c := range d.Calls {
+		if err := s.call(c); err != nil {
+			return task.Plan{}, fmt.Errorf("call %s in the sel style: %w", c.Label, err)
+		}
+	}
+	return sequence(s.calls), nil
+}
+
+// selWriter writes calls of the slot tools as calls of the sel tools.
+type selWriter struct {
+	keys   map[string]bool   // of the starting tables, which have getters
+	labels map[string]string // by the label of a slot call: that of the sel call which gives the same
+	calls  []task.Call
+}
+
+func (s *selWriter) made(key string) bool { return !s.keys[key] }
+
+func (s *selWriter) call(c task.Call) error {
+	arguments := s.relabel(c.Arguments).(map[string]any)
+	keys, several := arguments["key_name"].([]any)
+	if c.Tool != relation.Retrieve {
+		return s.add(c.Label, c.Tool, arguments)
+	}
+	if !several {
+		keys = []any{arguments["key_name"]}
+	}
+	// What is no restriction is left out.
+	if distinct, _ := arguments["distinct"].(bool); !distinct {
+		delete(arguments, "distinct")
+	}
+	if limit, _ := arguments["limit"].(int64); limit < 0 {
+		delete(arguments, "limit")
+	}
+	// The getters of a row of keys stand beside each other; the last one says what holds for the whole.
+	for i, key := range keys {
+		get := map[string]any{"data_source": arguments["data_source"]}
+		if i == len(keys)-1 {
+			get = maps.Clone(arguments)
+		}
+		get["key_name"] = key
+		if i > 0 {
+			get["beside"] = task.Reference{Label: s.labels[c.Label]}.String()
+		}
+		if err := s.add(c.Label, c.Tool, get); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *selWriter) add(of, tool string, arguments map[string]any) error {
+	name, arguments, err := relation.Sel(tool, arguments, s.made)
+	if err != nil {
+		return err
+	}
+	s.labels[of] = parameter.CallLabel(len(s.calls))
+	s.calls = append(s.calls, task.Call{Label: s.labels[of], Tool: name, Arguments: arguments})
+	return nil
+}
+
+// relabel copies an argument with the labels of the sel calls in its references.
+func (s *selWriter) relabel(v any) any {
+	switch v := v.(type) {
+	case string:
+		if r, ok := task.ParseReference(v); ok {
+			r.Label = s.labels[r.Label]
+			return r.String()
+		}
+		return v
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = s.relabel(e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = s.relabel(e)
+		}
+		return out
+	default:
+		return v
+	}
+}

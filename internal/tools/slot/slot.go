@@ -1,0 +1,399 @@
+// Package slot compiles queries to sequences of operations on data handles: the slot and sel styles. It must never know
+// how agents meet the tools, and it executes nothing: package proof proves what it makes.
+package slot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
+	"github.com/seatrial/seatrial/internal/tools/relation"
+	"github.com/sqlc-dev/meyer/ast"
+	"github.com/sqlc-dev/meyer/parser"
+)
+
+// Draft is a query compiled to a sequence of calls of the slot tools (NL2API §3.1, appendix E.1).
+type Draft struct {
+	Query   *sqlast.Query
+	Profile string
+	Sources []*task.Source // the starting tables, in the order of Starts
+	Starts  []task.Start
+	Calls   []task.Call // in an order in which they can be made; the last one gives the answer
+}
+
+// Inexpressible says why a query is no sequence of the slot tools' calls. Reason is one of [InexpressibleReasons]; Line
+// and Column count from 1 within the query, column in bytes.
+type Inexpressible struct {
+	Reason, Message string
+	Line, Column    int
+}
+
+func (e *Inexpressible) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
+
+// Reasons of an [Inexpressible]. Those that begin with `paper_` are rules of the paper's own tools: the extended
+// profile has none of them.
+const (
+	reasonCorrelated   = "correlated_subquery"
+	reasonFunction     = "unsupported_function"
+	reasonOperator     = "unsupported_operator"
+	reasonArgument     = "unsupported_argument"
+	reasonWindow       = "unsupported_window"
+	reasonJoin         = "unsupported_join"
+	reasonRowValue     = "row_value"
+	reasonHiddenColumn = "hidden_column"
+	reasonLiteral      = "unsupported_literal"
+	reasonLimit        = "limit_expression"
+
+	reasonPaperNested     = "paper_nested_select"
+	reasonPaperSet        = "paper_set_operation"
+	reasonPaperOr         = "paper_or"
+	reasonPaperCondition  = "paper_condition"
+	reasonPaperCompare    = "paper_column_comparison"
+	reasonPaperArithmetic = "paper_arithmetic"
+	reasonPaperCase       = "paper_case"
+	reasonPaperExpression = "paper_expression"
+	reasonPaperAggregates = "paper_several_aggregates"
+	reasonPaperGroup      = "paper_group"
+	reasonPaperBare       = "paper_bare_column"
+	reasonPaperHaving     = "paper_having"
+	reasonPaperReplaced   = "paper_replaced_key"
+	reasonPaperCount      = "paper_count_rows"
+	reasonPaperOffset     = "paper_offset"
+	reasonPaperConstant   = "paper_constant"
+	reasonPaperDistinct   = "paper_distinct_aggregate"
+	reasonPaperDate       = "paper_date"
+	reasonPaperSort       = "paper_sort"
+	reasonPaperJoin       = "paper_join"
+	reasonPaperColumns    = "paper_several_columns"
+)
+
+var inexpressible = map[string]string{
+	reasonCorrelated:   "a nested SELECT that reads a column of the outer one",
+	reasonFunction:     "a function that no tool performs",
+	reasonOperator:     "an operator that no tool performs",
+	reasonArgument:     "an argument of a function that the tool of that function does not take",
+	reasonWindow:       "a window with a frame, or a base window, of its own",
+	reasonJoin:         "an outer join with a nested SELECT that is more than equalities between its columns and the rest",
+	reasonRowValue:     "a row of several values as an operand",
+	reasonHiddenColumn: "the rowid of a table, which no key stands for",
+	reasonLiteral:      "a literal that no argument can hold",
+	reasonLimit:        "a LIMIT or OFFSET that is not a plain number",
+
+	reasonPaperNested:     "a nested SELECT",
+	reasonPaperSet:        "UNION, INTERSECT or EXCEPT",
+	reasonPaperOr:         "conditions connected by OR or NOT",
+	reasonPaperCondition:  "a condition outside the paper's eight, such as BETWEEN, IN or IS NULL",
+	reasonPaperCompare:    "a condition between two columns",
+	reasonPaperArithmetic: "arithmetic on columns or aggregates",
+	reasonPaperCase:       "CASE or IIF",
+	reasonPaperExpression: "an expression other than a substring or a formatted date",
+	reasonPaperAggregates: "several aggregates that are not one aggregation of one group",
+	reasonPaperGroup:      "GROUP BY over several keys, or with an aggregate of the key itself",
+	reasonPaperBare:       "a column that is neither grouped by nor aggregated",
+	reasonPaperHaving:     "HAVING",
+	reasonPaperReplaced:   "a column that is needed after a transformation has replaced it",
+	reasonPaperCount:      "a count of rows where no key is known never to be null",
+	reasonPaperOffset:     "LIMIT with OFFSET",
+	reasonPaperConstant:   "a constant in the SELECT list",
+	reasonPaperDistinct:   "an aggregate of DISTINCT values",
+	reasonPaperDate:       "a date function",
+	reasonPaperSort:       "several order keys, or an order by an aggregate",
+	reasonPaperJoin:       "an outer join, or a table that stands twice",
+	reasonPaperColumns:    "several columns in the SELECT list",
+}
+
+// InexpressibleReasons gives the closed list of reasons for which a query cannot be expressed in the slot and sel
+// styles, with what each means.
+func InexpressibleReasons() map[string]string { return maps.Clone(inexpressible) }
+
+// Compile compiles a query into calls of the slot tools of a profile. The paper's own operations are preferred: the
+// extended profile gives their sequence wherever there is one that needs no choice of a key to count. In the paper's
+// profile the bounds of its pipeline hold too ([slotter.withinBounds]), though its operations reach further.
+func Compile(q *sqlast.Query, profile string) (*Draft, *Inexpressible) {
+	s := &slotter{q: q}
+	err := s.attempt(func() node {
+		answer := s.paper()
+		if profile == relation.ProfilePaper {
+			s.withinBounds()
+		}
+		return answer
+	})
+	if profile != relation.ProfilePaper && (err != nil || s.strained) {
+		s = &slotter{q: q}
+		err = s.attempt(func() node { return s.extended(q.Stmt) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.draft(profile), nil
+}
+
+// Plan gives the sequence as a plan.
+func (d *Draft) Plan() task.Plan { return sequence(d.Calls) }
+
+func sequence(calls []task.Call) task.Plan {
+	return task.Plan{
+		Kind: task.PlanDirect, Workflow: task.WorkflowOf(calls), Calls: calls, Answer: calls[len(calls)-1].Label,
+	}
+}
+
+// slotter compiles one query.
+type slotter struct {
+	q        *sqlast.Query
+	sources  []*task.Source
+	calls    []slotCall
+	made     map[string]node                 // by tool and arguments: handles never change, so a call is made once
+	results  map[*ast.SelectStmt]*slotResult // of nested SELECTs
+	strained bool                            // a key had to be chosen that the query does not name
+}
+
+// node is a data handle while the sequence is being built: the index of the call that makes it, or, below zero, of the
+// starting table. In arguments it stands for a reference to that handle.
+type node int
+
+func startNode(i int) node { return node(-i - 1) }
+
+// slotCall is a call whose arguments hold nodes in place of references and texts as they are.
+type slotCall struct {
+	tool      string
+	arguments map[string]any
+}
+
+// slotResult is a compiled SELECT: its handle, and the key of each of its columns.
+type slotResult struct {
+	at   node
+	keys []string
+	open bool // an aggregate that nothing has retrieved yet: what is added to it would be of the same SELECT
+}
+
+// attempt runs a compilation that gives up by [slotter.fail].
+func (s *slotter) attempt(compile func() node) (err *Inexpressible) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Inexpressible:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	s.made, s.results = map[string]node{}, map[*ast.SelectStmt]*slotResult{}
+	s.prune(compile())
+	return nil
+}
+
+// fail gives the compilation up because of what stands at n.
+func (s *slotter) fail(n ast.Node, reason, format string, args ...any) {
+	line, column := parser.LineCol(s.q.Source, n.Pos())
+	panic(&Inexpressible{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column})
+}
+
+// emit appends a call, unless the same one is there already, and gives its handle.
+func (s *slotter) emit(tool string, arguments map[string]any) node {
+	signature := tool + signature(arguments)
+	if at, ok := s.made[signature]; ok {
+		return at
+	}
+	s.calls = append(s.calls, slotCall{tool: tool, arguments: arguments})
+	at := node(len(s.calls) - 1)
+	s.made[signature] = at
+	return at
+}
+
+// signature writes arguments so that different ones never look alike.
+func signature(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		text := "{"
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			text += fmt.Sprintf("%q:%s,", k, signature(v[k]))
+		}
+		return text + "}"
+	case []any:
+		text := "["
+		for _, e := range v {
+			text += signature(e) + ","
+		}
+		return text + "]"
+	default:
+		return fmt.Sprintf("%T %#v", v, v)
+	}
+}
+
+// start gives the handle of a starting table.
+func (s *slotter) start(src *task.Source) node {
+	for i, known := range s.sources {
+		if known.ID == src.ID {
+			return startNode(i)
+		}
+	}
+	s.sources = append(s.sources, src)
+	return startNode(len(s.sources) - 1)
+}
+
+// prune drops the calls and starting tables that do not lead to the answer, and puts the answer last.
+func (s *slotter) prune(answer node) {
+	needed := make([]bool, len(s.calls))
+	started := make([]bool, len(s.sources))
+	var visit func(v any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case node:
+			if v < 0 {
+				started[-v-1] = true
+			} else if !needed[v] {
+				needed[v] = true
+				visit(s.calls[v].arguments)
+			}
+		case map[string]any:
+			for _, e := range v {
+				visit(e)
+			}
+		case []any:
+			for _, e := range v {
+				visit(e)
+			}
+		}
+	}
+	visit(answer)
+	renumbered := map[node]node{}
+	var calls []slotCall
+	for i, c := range s.calls {
+		if needed[i] {
+			renumbered[node(i)] = node(len(calls))
+			calls = append(calls, c)
+		}
+	}
+	var sources []*task.Source
+	for i, src := range s.sources {
+		if started[i] {
+			renumbered[startNode(i)] = startNode(len(sources))
+			sources = append(sources, src)
+		}
+	}
+	for i := range calls {
+		calls[i].arguments = mapNodes(calls[i].arguments, func(n node) any { return renumbered[n] }).(map[string]any)
+	}
+	s.calls, s.sources = calls, sources
+}
+
+// mapNodes copies arguments with other values in place of nodes.
+func mapNodes(v any, f func(node) any) any {
+	switch v := v.(type) {
+	case node:
+		return f(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = mapNodes(e, f)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = mapNodes(e, f)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// draft writes the calls with labels and references.
+func (s *slotter) draft(profile string) *Draft {
+	d := &Draft{Query: s.q, Profile: profile, Sources: s.sources}
+	for i, src := range s.sources {
+		d.Starts = append(d.Starts, task.Start{Label: startLabel(i), Source: src.ID})
+	}
+	for i, c := range s.calls {
+		arguments := mapNodes(c.arguments, func(n node) any { return task.Reference{Label: n.label()}.String() })
+		d.Calls = append(d.Calls, task.Call{Label: parameter.CallLabel(i), Tool: c.tool, Arguments: arguments.(map[string]any)})
+	}
+	return d
+}
+
+func (n node) label() string {
+	if n < 0 {
+		return startLabel(int(-n - 1))
+	}
+	return parameter.CallLabel(int(n))
+}
+
+func startLabel(i int) string {
+	if i == 0 {
+		return "starting_table"
+	}
+	return fmt.Sprintf("starting_table_%d", i+1)
+}
+
+// argument writes a value as an argument: one that would be read as a reference is escaped.
+func argument(v task.Value) any {
+	if t, ok := v.(string); ok {
+		return task.EscapeText(t)
+	}
+	return v
+}
+
+// Literals lists the values of the request: what is compared with a key, and counts of rows above 1, with their only
+// token-bounded mention in the question.
+func (d *Draft) Literals(question string) []task.Literal {
+	columns := map[string]task.Key{}
+	for _, src := range d.Sources {
+		for _, k := range src.Keys {
+			columns[k.Name] = k
+		}
+	}
+	var list []task.Literal
+	add := func(v any, name, key string) {
+		if text, ok := v.(string); ok {
+			if _, reference := task.ParseReference(text); reference {
+				return
+			}
+			v = task.UnescapeText(text)
+		}
+		l := task.Literal{Value: v, Argument: name, Table: columns[key].Table, Column: columns[key].Column}
+		same := func(o task.Literal) bool {
+			return o.Argument == name && o.Table == l.Table && o.Column == l.Column && signature(o.Value) == signature(v)
+		}
+		if v == nil || slices.ContainsFunc(list, same) {
+			return
+		}
+		if at := parameter.Mentions(question, v); len(at) == 1 {
+			l.Start, l.End = at[0], at[0]+len(parameter.Spell(v))
+		}
+		list = append(list, l)
+	}
+	for _, c := range d.Calls {
+		key, _ := c.Arguments["key_name"].(string)
+		holder := c.Arguments
+		switch c.Tool {
+		case relation.Transform:
+			if !slices.Contains(conditions, c.Arguments["operation_type"].(string)) {
+				continue
+			}
+			holder, _ = c.Arguments["operation_args"].(map[string]any)
+		case relation.Retrieve:
+			for _, name := range []string{"limit", "offset"} {
+				if n, ok := c.Arguments[name].(int64); ok && n > 1 {
+					add(n, name, "")
+				}
+			}
+			continue
+		case relation.Filter:
+		default:
+			continue
+		}
+		switch v := holder["value"].(type) {
+		case []any:
+			for _, e := range v {
+				add(e, "value", key)
+			}
+		default:
+			add(v, "value", key)
+		}
+	}
+	return list
+}
