@@ -34,7 +34,7 @@ if [[ "$(cat "$clients/versions" 2>/dev/null || true)" != "$versions" ]]; then
   printf '%s\n' "$versions" >"$clients/versions"
 fi
 
-cp docs/agents/mcp_loop.ts "$clients/mcp_loop.ts"
+cp examples/mcp_loop.ts "$clients/mcp_loop.ts"
 (cd "$clients" && node_modules/.bin/tsc --strict --erasableSyntaxOnly --target es2022 --module nodenext --skipLibCheck --outDir built mcp_loop.ts)
 
 go build -o "$work/seatrial" ./cmd/seatrial
@@ -57,5 +57,5 @@ try_recipe() {
   grep connection_error "$work/$name.jsonl" >/dev/null || { echo "No connection broke in $name." >&2; return 1; }
   echo "The recipe in $name succeeds in $reached episodes, as it should."
 }
-PYTHONPATH="$clients/python" try_recipe Python python3 docs/agents/mcp_loop.py
+PYTHONPATH="$clients/python" try_recipe Python python3 examples/mcp_loop.py
 try_recipe TypeScript node "$clients/built/mcp_loop.js"

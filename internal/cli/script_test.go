@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SUITE", small)
-			recipe, err := os.ReadFile(filepath.FromSlash("../../docs/agents/http_loop.py"))
+			recipe, err := os.ReadFile(filepath.FromSlash("../../examples/http_loop.py"))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(env.WorkDir, "http_loop.py"), recipe, 0o644)
 			}
