@@ -21,6 +21,7 @@ var layout = []string{
 	"diag",
 	"task/english",
 	"task",
+	"task/lru",
 	"task/literal",
 	"sql/schema",
 	"sql/schema/schematest",

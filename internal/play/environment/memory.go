@@ -1,12 +1,12 @@
 package environment
 
 import (
-	"container/list"
 	"encoding/json"
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // Memory remembers what calls gave, for all environments that share it: worlds do not change, so that what a call gives
@@ -14,18 +14,15 @@ import (
 // hand in what the body is given or returns. Transcripts are the same with and without it. It keeps within its bound,
 // forgets what nobody asked for longest, and is safe for concurrent use.
 type Memory struct {
-	bound int
-
 	mu     sync.Mutex
 	scenes map[sceneKey]*scene
-	known  map[memoryKey]*list.Element
-	recent *list.List // of *memory, the one that was used last in front
-	bytes  int
+	known  *lru.Cache[memoryKey, *memory]
 }
 
-// NewMemory makes an empty memory of that many bytes. Worlds of environments that share it must be comparable.
+// NewMemory makes an empty memory of that many bytes, of which one call takes at most an eighth. Worlds of environments
+// that share it must be comparable.
 func NewMemory(bound int) *Memory {
-	return &Memory{bound: bound, scenes: map[sceneKey]*scene{}, known: map[memoryKey]*list.Element{}, recent: list.New()}
+	return &Memory{scenes: map[sceneKey]*scene{}, known: lru.New[memoryKey, *memory](bound, bound/8, nil)}
 }
 
 // scene is a world with its neighbours and the limits of calls: the last one of a chain that holds one world each.
@@ -53,7 +50,6 @@ type memory struct {
 	note      string
 	digest    string
 	neighbour []string
-	bytes     int
 }
 
 // scene gives the scene of these worlds.
@@ -82,30 +78,14 @@ func (m *Memory) setting(key sceneKey) *scene {
 func (m *Memory) get(s *scene, t *tool, arguments []byte) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found := m.known[memoryKey{scene: s, tool: t, arguments: string(arguments)}]
-	if found == nil {
-		return nil
-	}
-	m.recent.MoveToFront(found)
-	return found.Value.(*memory)
+	found, _ := m.known.Get(memoryKey{scene: s, tool: t, arguments: string(arguments)})
+	return found
 }
 
 func (m *Memory) put(x *memory) {
-	x.bytes = x.size()
-	if x.bytes > m.bound/8 {
-		return // one call is not to drive out all others
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.known[x.key] != nil {
-		return
-	}
-	m.known[x.key] = m.recent.PushFront(x)
-	for m.bytes += x.bytes; m.bytes > m.bound; {
-		oldest := m.recent.Remove(m.recent.Back()).(*memory)
-		delete(m.known, oldest.key)
-		m.bytes -= oldest.bytes
-	}
+	m.known.Put(x.key, x, x.size())
 }
 
 // size is about how many bytes it takes: the decoded arguments are reckoned by the length of their JSON.

@@ -31,8 +31,8 @@ func TestMemoryBound(t *testing.T) {
 				})
 				m.get(of, kit, []byte(key.arguments))
 				m.mu.Lock()
-				if m.bytes > bound || len(m.known) != m.recent.Len() {
-					t.Errorf("%d bytes in %d entries of %d", m.bytes, len(m.known), m.recent.Len())
+				if m.known.Weight() > bound {
+					t.Errorf("%d bytes of %d", m.known.Weight(), bound)
 				}
 				m.mu.Unlock()
 			}
@@ -40,13 +40,13 @@ func TestMemoryBound(t *testing.T) {
 	}
 	all.Wait()
 	sum := 0
-	for at := m.recent.Front(); at != nil; at = at.Next() {
-		x := at.Value.(*memory)
-		if sum += x.bytes; x.bytes > bound/8 || m.known[x.key] != at {
-			t.Errorf("%d bytes under %q", x.bytes, x.key.arguments)
+	for _, key := range m.known.Keys() {
+		x, _ := m.known.Get(key)
+		if sum += x.size(); x.size() > bound/8 {
+			t.Errorf("%d bytes under %q", x.size(), key.arguments)
 		}
 	}
-	if sum != m.bytes || sum < bound/2 {
-		t.Errorf("entries of %d bytes are reckoned as %d", sum, m.bytes)
+	if sum != m.known.Weight() || sum < bound/2 {
+		t.Errorf("entries of %d bytes weigh %d", sum, m.known.Weight())
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"container/list"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -12,20 +11,18 @@ import (
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // memo remembers what statements gave, within a bound of bytes: databases do not change, and an environment does not
 // change what a world gave it.
 type memo struct {
 	worlds episode.Worlds
-	bound  int
 
 	mu      sync.Mutex
 	wrapped map[environment.World]*remembering
-	entries map[memoKey]*list.Element
+	entries *lru.Cache[memoKey, *memoEntry]
 	rows    map[*task.Row]*memoEntry // by the first row of its result
-	recent  *list.List               // of *memoEntry, the one that was used last in front
-	bytes   int
 }
 
 type memoKey struct {
@@ -34,18 +31,19 @@ type memoKey struct {
 }
 
 type memoEntry struct {
-	key    memoKey
 	result *task.Result
-	bytes  int
-	digest [2]string // in no order and in that of the rows; "" while no one has asked
+	digest [2]string // in no order and in that of the rows; "" before it is needed
 }
 
+// newMemo makes a memo of that many bytes. One result takes at most an eighth of them.
 func newMemo(worlds episode.Worlds, bound int) *memo {
-	return &memo{
-		worlds: worlds, bound: bound, wrapped: map[environment.World]*remembering{}, entries: map[memoKey]*list.Element{},
-		rows:   map[*task.Row]*memoEntry{},
-		recent: list.New(),
-	}
+	m := &memo{worlds: worlds, wrapped: map[environment.World]*remembering{}, rows: map[*task.Row]*memoEntry{}}
+	m.entries = lru.New(bound, bound/8, func(_ memoKey, e *memoEntry) {
+		if len(e.result.Rows) > 0 {
+			delete(m.rows, &e.result.Rows[0])
+		}
+	})
+	return m
 }
 
 // Worlds is that of [episode.Worlds].
@@ -177,35 +175,18 @@ func appendKey(dst []byte, v task.Value) []byte {
 func (m *memo) get(key memoKey) *task.Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found := m.entries[key]
-	if found == nil {
-		return nil
+	if found, ok := m.entries.Get(key); ok {
+		return found.result
 	}
-	m.recent.MoveToFront(found)
-	return found.Value.(*memoEntry).result
+	return nil
 }
 
 func (m *memo) put(key memoKey, r *task.Result) {
-	entry := &memoEntry{key: key, result: r, bytes: 200 + len(key.text) + r.Size()}
-	if entry.bytes > m.bound/8 {
-		return // one result is not to drive out all others
-	}
+	entry := &memoEntry{result: r}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.entries[key] != nil {
-		return
-	}
-	m.entries[key] = m.recent.PushFront(entry)
-	if len(r.Rows) > 0 {
+	if m.entries.Put(key, entry, 200+len(key.text)+r.Size()) && len(r.Rows) > 0 {
 		m.rows[&r.Rows[0]] = entry
-	}
-	for m.bytes += entry.bytes; m.bytes > m.bound; {
-		oldest := m.recent.Remove(m.recent.Back()).(*memoEntry)
-		delete(m.entries, oldest.key)
-		if len(oldest.result.Rows) > 0 {
-			delete(m.rows, &oldest.result.Rows[0])
-		}
-		m.bytes -= oldest.bytes
 	}
 }
 

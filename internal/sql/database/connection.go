@@ -18,6 +18,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
 // The package speaks to the SQLite library inside modernc.org/sqlite rather than through its database/sql driver,
@@ -42,8 +43,8 @@ type connection struct {
 	tls        *libc.TLS
 	db         uintptr
 	id         uintptr
-	scratch    uintptr // room for two pointers that SQLite writes to
-	statements statementCache
+	scratch    uintptr                        // room for two pointers that SQLite writes to
+	statements *lru.Cache[string, *statement] // those used last, by their SQL
 	guard      guard
 	buffer     uintptr    // C memory for the texts and blobs that are bound
 	capacity   int        // of the buffer
@@ -103,7 +104,7 @@ func openFile(path string) (*connection, error) {
 
 func openConnection(name string, flags int32) (*connection, error) {
 	c := &connection{tls: libc.NewTLS(), id: lastConnection.Add(1)}
-	c.statements.finalize = c.finalize
+	c.keep(1)
 	c.scratch = libc.Xmalloc(c.tls, 4*pointerSize)
 	zName, err := libc.CString(name)
 	if err != nil || c.scratch == 0 {
@@ -139,7 +140,7 @@ func (c *connection) watch(statements int, allow uintptr) error {
 	if err := c.exec("PRAGMA trusted_schema=0"); err != nil {
 		return err
 	}
-	c.statements.capacity = statements
+	c.keep(statements)
 	connections.Store(c.id, c)
 	for limit, value := range map[int32]int32{
 		sqlite3.SQLITE_LIMIT_LENGTH:   maxValueBytes,
@@ -158,6 +159,11 @@ func (c *connection) watch(statements int, allow uintptr) error {
 	return nil
 }
 
+// keep sets the number of statements that stay compiled, at least one. It is called before the first of them.
+func (c *connection) keep(statements int) {
+	c.statements = lru.New(max(statements, 1), 1, func(_ string, s *statement) { c.finalize(s.handle) })
+}
+
 // configure calls sqlite3_db_config, which takes a varying list of arguments.
 func (c *connection) configure(option int32, arguments ...any) int32 {
 	list := libc.Xmalloc(c.tls, types.Size_t(len(arguments)*pointerSize))
@@ -169,7 +175,7 @@ func (c *connection) configure(option int32, arguments ...any) int32 {
 }
 
 func (c *connection) close() {
-	c.statements.clear()
+	c.statements.Clear()
 	if c.db != 0 {
 		sqlite3.Xsqlite3_close_v2(c.tls, c.db)
 		c.db = 0
@@ -245,16 +251,24 @@ func bytesAt(address uintptr, n int) []byte { return unsafe.Slice((*byte)(outsid
 // and never moves it.
 func outside(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
+// statement is a compiled statement.
+type statement struct {
+	sql        string
+	handle     uintptr
+	parameters int      // the highest index of a parameter
+	columns    []string // unique names
+}
+
 // prepare compiles one statement, or finds it compiled.
 func (c *connection) prepare(sql string) (*statement, error) {
-	if s := c.statements.get(sql); s != nil {
+	if s, ok := c.statements.Get(sql); ok {
 		return s, nil
 	}
 	s, err := c.compile(sql)
 	if err != nil {
 		return nil, err
 	}
-	c.statements.put(s)
+	c.statements.Put(sql, s, 1)
 	return s, nil
 }
 
