@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/pipeline/audit"
@@ -77,7 +78,7 @@ func (a *app) auditCommand() *cobra.Command {
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the audit")
-	workersFlag(cmd, &o.Workers)
+	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
 }
 

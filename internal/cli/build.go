@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -88,7 +90,7 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Verdicts, "verdicts", "",
 		"file of reviewers' verdicts, as JSON Lines, on changed tasks whose tools cannot be run: what they drop is refused")
 	w.flags(cmd)
-	workersFlag(cmd, &o.Workers)
+	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
 }
 
@@ -144,24 +146,15 @@ func checkBuild(o pipeline.Options) error {
 			return diag.Usagef("--style %s is given twice", style)
 		}
 	}
-	for _, c := range []struct {
-		bad  bool
-		text string
-	}{
-		{o.MaxRows < 1, fmt.Sprintf("--max-rows %d: at least one row is needed", o.MaxRows)},
-		{o.Augment < 0, fmt.Sprintf("--augment %d is negative", o.Augment)},
-		{o.FaultLimit < 0, fmt.Sprintf("--fault-limit %d is negative", o.FaultLimit)},
-		{o.Limit < 0, fmt.Sprintf("--limit %d is negative", o.Limit)},
-		{o.Neighbours < 1 || o.Neighbours > 1000, fmt.Sprintf("--neighbours %d: from 1 to 1000", o.Neighbours)},
-		{!(o.ValidationShare >= 0 && o.ValidationShare <= 1), fmt.Sprintf("--validation-share %g: from 0 to 1",
-			o.ValidationShare)},
-		{o.StatementTimeout <= 0, fmt.Sprintf("--statement-timeout %s: must be above 0", o.StatementTimeout)},
-	} {
-		if c.bad {
-			return diag.Usagef("%s", c.text)
-		}
+	if o.Neighbours < 1 || o.Neighbours > 1000 {
+		return diag.Usagef("--neighbours %d: from 1 to 1000", o.Neighbours)
 	}
-	return checkWorkers(o.Workers)
+	if !(o.ValidationShare >= 0 && o.ValidationShare <= 1) {
+		return diag.Usagef("--validation-share %g: from 0 to 1", o.ValidationShare)
+	}
+	return cmp.Or(settings.AtLeast("max-rows", o.MaxRows, 1), settings.AtLeast("augment", o.Augment, 0),
+		settings.AtLeast("fault-limit", o.FaultLimit, 0), settings.AtLeast("limit", o.Limit, 0),
+		settings.Positive("statement-timeout", o.StatementTimeout), settings.AtLeast("workers", o.Workers, 1))
 }
 
 func (a *app) build(ctx context.Context, o pipeline.Options, out string) error {

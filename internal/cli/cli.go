@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -116,17 +116,20 @@ func (a *app) root() *cobra.Command {
 		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution, runs agents\n" +
 			"in them, and says how often the job got done and why it did not.\n\n" +
 			"Flags may also be given in a YAML file (--config: a section a command, names with _ for -) or as environment\n" +
-			"variables (SEATRIAL_SEED=7); flags count before the file, the file before the environment.\n\n" + exitCodes,
+			"variables (SEATRIAL_SEED=7). Flags beat the environment, which beats the file.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return diag.Unknown("command", args[0], commandNames(cmd))
+				return diag.Unknown("command", args[0], settings.CommandNames(cmd))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.configure(cmd); err != nil {
+			if err := settings.Fill(cmd, settings.Sources{
+				File: a.config, Getenv: a.Getenv, Environ: a.Environ,
+				Other: []string{settings.VariablePrefix + "SHARED", tokenVariable}, // the tests' own, and the server's token
+			}); err != nil {
 				return err
 			}
 			a.started = true
@@ -153,24 +156,7 @@ func flagMessage(err error) string {
 	if !errors.As(err, &bad) {
 		return err.Error()
 	}
-	return fmt.Sprintf("--%s: %s", bad.GetFlag().Name, valueMessage(bad))
-}
-
-// valueMessage says what a flag's value should have been.
-func valueMessage(err error) string {
-	var bad *pflag.InvalidValueError
-	if !errors.As(err, &bad) {
-		return err.Error()
-	}
-	expected := map[string]string{
-		"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false",
-		"duration": "a duration such as 90s or 1m30s",
-	}
-	kind, known := expected[bad.GetFlag().Value.Type()]
-	if !known {
-		return err.Error()
-	}
-	return fmt.Sprintf("%q is not %s", bad.GetValue(), kind)
+	return fmt.Sprintf("--%s: %s", bad.GetFlag().Name, settings.ValueMessage(bad))
 }
 
 // flagHint names the flag that may have been meant.
@@ -217,16 +203,12 @@ func tooMany(cmd *cobra.Command, arg string) error {
 	return diag.Usagef("%s takes no argument %q", cmd.Name(), arg).WithHint("%s --help", cmd.CommandPath())
 }
 
-func workersFlag(cmd *cobra.Command, workers *int) {
-	cmd.Flags().IntVar(workers, "workers", runtime.GOMAXPROCS(0),
-		"how much is done side by side; never changes the result")
-}
+// warn writes a warning to the error stream.
+func (a *app) warn(format string, args ...any) { a.note("warning: "+format, args...) }
 
-func checkWorkers(n int) error {
-	if n < 1 {
-		return diag.Usagef("--workers %d: at least one is needed", n)
-	}
-	return nil
+// note writes a line to the error stream.
+func (a *app) note(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Err, "seatrial: "+format+"\n", args...) // a closed stream is no error
 }
 
 func (a *app) printf(format string, args ...any) {

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/pipeline"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/spf13/cobra"
 )
 
@@ -18,19 +17,19 @@ func (a *app) demoCommand() *cobra.Command {
 	var workers int
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "The whole path on the bundled corpus: suite, reference agents, report; no key, no network",
-		Long: "Builds the bundled corpus, puts a few tasks under each kind of fault, runs the reference agents on both, and says what\n" +
-			"came of it. With --json, one JSON value for each of the two runs.",
+		Short: "Try everything on the bundled corpus: suite, scripted policies, report; no key, no network",
+		Long: "Builds the bundled corpus, injects each kind of fault into a few tasks, runs the scripted policies on clean and\n" +
+			"faulted tasks, and prints a report of each run. With --json, it prints one JSON value for each of the two runs.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkWorkers(workers); err != nil {
+			if err := settings.AtLeast("workers", workers, 1); err != nil {
 				return err
 			}
 			return a.demo(cmd.Context(), out, workers)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for the suite and the run; a temporary one that is removed by default")
-	workersFlag(cmd, &workers)
+	cmd.Flags().StringVar(&out, "out", "", "folder for the suite and the runs; by default a temporary folder, removed at the end")
+	settings.WorkersFlag(cmd.Flags(), &workers)
 	return cmd
 }
 
@@ -59,26 +58,24 @@ func (a *app) demo(ctx context.Context, out string, workers int) error {
 		a.printBuild(&buildResult{Suite: "demo", Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
 		a.printf("\n")
 	}
-	r := runOptions{
-		suite: dir, out: filepath.Join(out, "run"), conditions: []string{condition.RoleClean},
-		agents: []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"},
-		trials: 1, temperature: "0", workers: workers, concurrency: 1, neighbours: 2, timeout: time.Minute,
-		evidence: evidenceShown, handles: environment.HandlesReference,
-	}
-	err = a.run(ctx, &r, false)
+	r := settings.New()
+	r.Suite, r.Out, r.Workers = dir, filepath.Join(out, "run"), workers
+	r.Conditions = []string{condition.RoleClean}
+	r.Agents = []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"}
+	err = a.run(ctx, r, false)
 	if err == nil {
 		if !a.asJSON {
 			a.printf("\n")
 		}
-		r.out, r.conditions, r.tables = filepath.Join(out, "run.faults"), []string{"*:*"}, []string{"tbx-3"}
-		r.agents = []string{"blind", "retry", "fallback", "recover"}
-		err = a.run(ctx, &r, false)
+		r.Out, r.Conditions, r.Tables = filepath.Join(out, "run.faults"), []string{"*:*"}, []string{"tbx-3"}
+		r.Agents = []string{"blind", "retry", "fallback", "recover"}
+		err = a.run(ctx, r, false)
 	}
 	if err == nil && !temporary && !a.asJSON {
-		a.printf("\n`seatrial report %s` says it by hazard, kind and workflow.\n", r.out)
+		a.printf("\n`seatrial report %s` breaks it down by hazard, kind and workflow.\n", r.Out)
 	}
 	if temporary {
-		a.resumeHint = "" // what was finished is gone with its folder
+		a.resumeHint = "" // its folder is removed
 	}
 	return err
 }

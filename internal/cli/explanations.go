@@ -10,6 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/agent/protocol"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -19,16 +21,16 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// explanations is what it takes to have a judge model assess explanations.
+// explanations is what a judge model needs to assess explanations.
 type explanations struct {
 	suite     *suite.Suite
 	stage     *episode.Stage // with worlds
 	store     *episode.Store
-	o         *runOptions
-	providers model.Options
+	settings  *settings.Run
+	providers *participants.Providers
 }
 
-// opinion is what a judge said, as the run's file keeps it.
+// opinion is a judge's assessment, as the run's file stores it.
 type opinion struct {
 	Right bool       `json:"right"`
 	Known bool       `json:"known"` // a verdict could be read
@@ -37,7 +39,7 @@ type opinion struct {
 	Model string     `json:"model,omitempty"`
 }
 
-// explanationIn gives the explanation of a right no under the protocol explain; false of any other episode.
+// explanationIn returns the explanation of a right no under the protocol explain; false for any other episode.
 func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
 	if !g.Valid || !g.Success || g.Judged != grade.JudgedNo || g.Protocol != protocol.Explain {
 		return "", false
@@ -50,13 +52,13 @@ func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
 	return "", false
 }
 
-// judgeExplanations asks the judge model about every explanation that it has not seen, and keeps each opinion as soon
-// as it is there. It does nothing where no judge is named.
+// judgeExplanations asks the judge model about every explanation that it has not seen, and stores each opinion at once.
+// Without a judge it does nothing.
 func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
-	if x.o.judging.judge == "" {
+	if x.settings.Judge == "" {
 		return nil
 	}
-	config, err := a.conversations(x.o, x.o.judging.judge, x.providers)
+	config, err := x.providers.Conversations(x.settings, x.settings.Judge)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return err
 	}
 	for _, o := range known {
-		seen[o.Episode] = seen[o.Episode] || o.Judge == x.o.judging.judge
+		seen[o.Episode] = seen[o.Episode] || o.Judge == x.settings.Judge
 	}
 	type question struct {
 		episode, explanation string
@@ -91,7 +93,7 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	failures := 0
 	m := a.meter()
 	done := 0
-	for range min(x.o.concurrency, len(open)) {
+	for range min(x.settings.Concurrency, len(open)) {
 		work.Go(func() {
 			for q := range next {
 				err := x.assess(ctx, config, q.instance, q.episode, q.explanation)
@@ -131,33 +133,33 @@ func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 		return &diag.Error{
 			Exit: diag.ExitProvider, Message: fmt.Sprintf("the judge failed on %d of %d explanations, first: %v", failures,
 				len(open), failed),
-			Hint: "seatrial grade " + x.store.Path() + " --judge " + x.o.judging.judge,
+			Hint: "seatrial grade " + x.store.Path() + " --judge " + x.settings.Judge,
 		}
 	}
 	return nil
 }
 
-// judgeRun has a judge assess the explanations of a run that is there already.
-func (a *app) judgeRun(ctx context.Context, o *runOptions, s *suite.Suite, store *episode.Store) (err error) {
-	if o.concurrency < 1 {
-		return diag.Usagef("--concurrency %d: at least one is needed", o.concurrency)
+// judgeRun has a judge assess the explanations of an existing run.
+func (a *app) judgeRun(ctx context.Context, o *settings.Run, s *suite.Suite, store *episode.Store) (err error) {
+	if err := settings.AtLeast("concurrency", o.Concurrency, 1); err != nil {
+		return err
 	}
-	settings := store.Meta().Settings
-	o.temperature, o.evidence, o.handles = "0", settings["evidence"], settings["handles"]
-	providers, done, err := a.providers(o)
+	record := store.Meta().Settings
+	o.Evidence, o.Handles = settings.Text(record, "evidence"), settings.Text(record, "handles")
+	providers, err := participants.OpenProviders(a.Getenv, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, providers.Close()) }()
 	worlds := proof.NewWorlds(s, 0)
 	defer worlds.Close()
 	stage := episode.NewStage(s, worlds, environment.Limits{})
-	stage.Show(o.shown())
-	a.resumeHint = "seatrial grade " + store.Path() + " --judge " + o.judging.judge
-	return a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, o: o, providers: providers})
+	stage.Show(o.Shown())
+	a.resumeHint = "seatrial grade " + store.Path() + " --judge " + o.Judge
+	return a.judgeExplanations(ctx, &explanations{suite: s, stage: stage, store: store, settings: o, providers: providers})
 }
 
-// assess asks about one explanation and keeps what is said.
+// assess asks about one explanation and stores the opinion.
 func (x *explanations) assess(ctx context.Context, config protocol.Config, in *suite.Instance, id,
 	explanation string) error {
 	env, err := x.stage.Environment(ctx, in, episode.Seat{Header: transcript.Header{Instance: in.ID, Task: in.Task}})
@@ -176,10 +178,10 @@ func (x *explanations) assess(ctx context.Context, config protocol.Config, in *s
 	if err != nil {
 		return err
 	}
-	return x.store.PutOpinions(ctx, x.o.judging.judge, map[string]json.RawMessage{id: text})
+	return x.store.PutOpinions(ctx, x.settings.Judge, map[string]json.RawMessage{id: text})
 }
 
-// opinionsOf reads what judges said of the episodes of a run, by episode and judge; what could not be read is left out.
+// opinionsOf returns judges' verdicts on explanations, by episode and judge. It leaves out unreadable ones.
 func opinionsOf(ctx context.Context, store *episode.Store) (map[string]map[string]bool, error) {
 	list, err := store.Opinions(ctx)
 	if err != nil {

@@ -4,109 +4,68 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
-// Settings of a run that tables read.
-const (
-	settingLabels  = "labels"
-	settingLeftOut = "left_out" // on a fresh world: what [proof.WriteLeftOut] writes
-)
-
-var labelForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*=[^,\s][^,\n]*$`)
-
-// labelsOf reads labels of the form KEY=VALUE.
-func labelsOf(list []string) (map[string]string, error) {
-	labels := map[string]string{}
-	for _, text := range list {
-		if !labelForm.MatchString(text) {
-			return nil, diag.Usagef("--label %q is not KEY=VALUE",
-				text).WithHint("a key of small letters, and a value without a comma: --label size=7B")
-		}
-		key, value, _ := strings.Cut(text, "=")
-		if _, taken := labels[key]; taken {
-			return nil, diag.Usagef("--label: %s is given twice", key)
-		}
-		labels[key] = value
-	}
-	return labels, nil
-}
-
 // freshRun is a run on fresh worlds; nil is one on the published databases.
 type freshRun struct{ *proof.Fresh }
 
-// openFresh takes those of the instances that can be played on the neighbours of that number, in their fresh worlds,
-// and says which it leaves out. 0 takes all of them as they are.
-func (a *app) openFresh(
-	ctx context.Context, s *suite.Suite, world int, instances []*suite.Instance,
-) (*freshRun, []*suite.Instance, []proof.LeftOut, error) {
-	if world == 0 {
-		return nil, instances, nil, nil
+// openFresh selects the instances that can be played on the run's fresh world, and records which it leaves out. A run on
+// the published databases keeps all instances.
+func (a *app) openFresh(ctx context.Context, s *suite.Suite, o *settings.Run, instances []*suite.Instance) (
+	*freshRun, []*suite.Instance, error) {
+	if o.World == 0 {
+		return nil, instances, nil
 	}
-	fresh, err := proof.NewFresh(s, world)
+	fresh, err := proof.NewFresh(s, o.World)
 	if err != nil {
-		return nil, nil, nil, diag.Usagef("--world %d: %v", world,
-			err).WithHint("a smaller number, or a suite that is built with more --neighbours")
+		return nil, nil, diag.Usagef("--world %d: %v", o.World, err).
+			WithHint("a smaller number, or a suite that is built with more --neighbours")
 	}
 	tasks := s.Index()
 	m := a.meter()
+	defer m.clear()
 	var fitting []*suite.Instance
 	var left []proof.LeftOut
 	for i, in := range instances {
 		m.show("fresh worlds", i, len(instances), "")
 		reason, _, err := fresh.Fits(ctx, in, tasks[in.Task])
-		if err == nil {
-			err = ctx.Err()
-		}
-		switch {
-		case err != nil:
-			m.clear()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			fresh.Close()
-			return nil, nil, nil, err
-		case reason != "":
-			left = append(left, proof.LeftOut{Instance: in.ID, Reason: reason})
-		default:
-			moved := *in
-			moved.World = fmt.Sprintf("neighbour %d", world)
-			fitting = append(fitting, &moved)
+			return nil, nil, err
 		}
+		if reason != "" {
+			left = append(left, proof.LeftOut{Instance: in.ID, Reason: reason})
+			continue
+		}
+		moved := *in
+		moved.World = fmt.Sprintf("neighbour %d", o.World)
+		fitting = append(fitting, &moved)
 	}
 	m.clear()
-	_, _ = fmt.Fprintf(a.Err, "seatrial: world %d: %d of %d instances; left out: %s\n", world, len(fitting),
-		len(instances), reasonsOf(left))
+	a.note("world %d: %d of %d instances; left out: %s", o.World, len(fitting), len(instances), reasonsOf(left))
 	if len(fitting) == 0 {
 		fresh.Close()
-		return nil, nil, nil, diag.Usagef("no instance can be played on world %d",
-			world).WithHint("another --world, or other instances")
+		return nil, nil, diag.Usagef("no instance can be played on world %d", o.World).
+			WithHint("another --world, or other instances")
 	}
-	return &freshRun{fresh}, fitting, left, nil
+	o.LeftOut = proof.WriteLeftOut(left)
+	return &freshRun{fresh}, fitting, nil
 }
 
-// reasonsOf counts reasons, the most frequent first.
+// reasonsOf counts why instances are left out, the most frequent reason first.
 func reasonsOf(left []proof.LeftOut) string {
 	counts := map[string]int{}
 	for _, l := range left {
 		counts[l.Reason]++
 	}
-	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
-	})
-	if len(reasons) == 0 {
-		return "none"
-	}
-	for i, r := range reasons {
-		reasons[i] = fmt.Sprintf("%s %d", r, counts[r])
-	}
-	return strings.Join(reasons, ", ")
+	return cmp.Or(countList(counts), "none")
 }
 
 func (f *freshRun) close() {
@@ -115,7 +74,7 @@ func (f *freshRun) close() {
 	}
 }
 
-// or gives the fresh worlds, else the published ones.
+// or returns the fresh worlds if there are any, else the published ones.
 func (f *freshRun) or(published episode.Worlds) episode.Worlds {
 	if f != nil {
 		return f.Fresh
@@ -123,8 +82,8 @@ func (f *freshRun) or(published episode.Worlds) episode.Worlds {
 	return published
 }
 
-// settle gives what is written into the events of finished episodes: the right answer on a fresh world, where calls
-// cannot be held against what plans gave elsewhere; else what holds calls apart.
+// settle returns what completes the events of finished episodes. On a fresh world it is the right answer, because
+// calls cannot be compared with the plans' results elsewhere; otherwise it is what separates calls from each other.
 func (f *freshRun) settle(s *proof.Separator) func(context.Context, *suite.Instance, *transcript.Transcript) error {
 	if f != nil {
 		return f.Settle

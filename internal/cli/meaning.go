@@ -9,10 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -41,15 +41,11 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 // embedderOf gives what makes vectors at an address, or at the provider's own where a key for it is at hand; nil where
 // neither is.
 func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
-	options := a.withProvider(spec, model.Options{BaseURL: address, Timeout: time.Minute}, model.Rates{})
-	if options.BaseURL == "" && options.APIKey == "" {
+	providers := participants.At(a.Getenv, address)
+	if !providers.Reachable(spec) {
 		return nil, nil
 	}
-	opened, err := model.OpenEmbedder(spec, options)
-	if err != nil {
-		return nil, err
-	}
-	return opened, nil
+	return providers.Embedder(spec)
 }
 
 // servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none:
@@ -110,8 +106,8 @@ func (v *searchVectors) close() error {
 }
 
 // openSearchVectors gives the vectors of a run, nil where its suite has none.
-func (a *app) openSearchVectors(s *suite.Suite, o *runOptions) (*searchVectors, error) {
-	path := o.out + ".vectors.jsonl"
+func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors, error) {
+	path := o.Out + ".vectors.jsonl"
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.Usagef("the vectors of earlier searches cannot be read: %v", err)
@@ -127,7 +123,7 @@ func (a *app) openSearchVectors(s *suite.Suite, o *runOptions) (*searchVectors, 
 		}
 		kept = append(kept, r)
 	}
-	vectors, err := a.vectorsOf(s, o.embeddingsURL, kept)
+	vectors, err := a.vectorsOf(s, o.EmbeddingsURL, kept)
 	if err != nil || vectors == nil {
 		return nil, err
 	}

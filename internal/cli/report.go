@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -20,6 +21,14 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
+
+// notesOf lists what a report must say about how a run came about.
+func notesOf(path string, record settings.Record) []string {
+	if settings.Text(record, "suite_files") != settings.FilesOpen {
+		return nil
+	}
+	return []string{path + ": the commands that acted as agents could read the files of the suite, gold included."}
+}
 
 // graded reads the episodes of a run and grades them.
 func graded(
@@ -43,6 +52,27 @@ func graded(
 		}
 		return visit(g, in, e.Transcript)
 	})
+}
+
+// judge returns the verdicts of the grader.
+func judge(stage *episode.Stage) func(*suite.Instance, *transcript.Transcript) (bool, error) {
+	return func(in *suite.Instance, t *transcript.Transcript) (bool, error) {
+		g, err := gradeOf(stage, in, t)
+		return g.Success, err
+	}
+}
+
+// gradeOf grades an episode of an instance.
+func gradeOf(stage *episode.Stage, in *suite.Instance, script *transcript.Transcript) (grade.Grade, error) {
+	var g grade.Grade
+	t, err := stage.Shown(in)
+	if err == nil {
+		g, err = grade.Of(t, script)
+	}
+	if err != nil {
+		return g, fmt.Errorf("episode %s: %w", script.Header.ID, err)
+	}
+	return g, nil
 }
 
 // gradeStore grades every episode of a run and writes the grades beside them.
@@ -92,13 +122,13 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 }
 
 // setOf is the rows of a run with what tables about them need.
-func setOf(name string, s *suite.Suite, rows []report.Row, settings map[string]string) report.Set {
+func setOf(name string, s *suite.Suite, rows []report.Row, record settings.Record) report.Set {
 	set := report.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
-	o := runOptions{}
-	if o.restore(settings) == nil { // that of a run that was served has other settings
-		set.Labels, _ = labelsOf(o.labels)
+	o, err := settings.Restore(record)
+	if err == nil {
+		set.Labels, _ = o.LabelMap()
 	}
-	for _, l := range proof.ReadLeftOut(settings[settingLeftOut]) {
+	for _, l := range proof.ReadLeftOut(o.LeftOut) {
 		if set.LeftOut == nil {
 			set.LeftOut = map[string]int{}
 		}
@@ -122,23 +152,23 @@ func explainedOf(
 	return report.ExplainedOf(&lack, s.Toolkit(in, shown), shown, text, opinions), nil
 }
 
-// warnUnfinished says on standard error how much of a run is still to be done. What cannot be told is not said.
-func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.Suite, rows []report.Row) {
-	o := runOptions{}
-	if o.restore(settings) != nil {
+// warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so.
+func (a *app) warnUnfinished(path string, record settings.Record, s *suite.Suite, rows []report.Row) {
+	o, err := settings.Restore(record)
+	if err != nil || len(o.Agents)+len(o.Models) == 0 {
 		return
 	}
-	instances, err := o.instances(s)
-	arms, armsErr := o.scaling.arms()
+	instances, err := o.Instances(s)
+	arms, armsErr := o.Arms()
 	if err != nil || armsErr != nil {
 		return
 	}
 	left := map[string]bool{}
-	for _, l := range proof.ReadLeftOut(settings[settingLeftOut]) {
+	for _, l := range proof.ReadLeftOut(o.LeftOut) {
 		left[l.Instance] = true
 	}
 	instances = slices.DeleteFunc(slices.Clone(instances), func(in *suite.Instance) bool { return left[in.ID] })
-	planned := len(instances) * o.trials * len(arms) * (len(o.agents) + len(o.models)*len(o.protocols))
+	planned := len(instances) * o.Trials * len(arms) * (len(o.Agents) + len(o.Models)*len(o.Protocols))
 	done := 0
 	for i := range rows {
 		if arm, err := transcript.ParseArm(rows[i].Grade.Arm); err == nil && !arm.Informed &&
@@ -147,8 +177,7 @@ func (a *app) warnUnfinished(path string, settings map[string]string, s *suite.S
 		}
 	}
 	if done < planned {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s is not finished: %d of %d episodes; seatrial resume %s\n", path,
-			done, planned, path)
+		a.warn("%s is not finished: %d of %d episodes; seatrial resume %s", path, done, planned, path)
 	}
 }
 
@@ -219,7 +248,7 @@ func openRun(ctx context.Context, path, suiteDir string) (*episode.Store, *suite
 
 func suiteOf(store *episode.Store, path, dir string) (*suite.Suite, error) {
 	if dir == "" {
-		dir = store.Meta().Settings["suite"]
+		dir = settings.Text(store.Meta().Settings, "suite")
 	}
 	s, err := loadSuite(dir)
 	if err != nil {
@@ -251,11 +280,11 @@ func (a *app) reportCommand() *cobra.Command {
 			if !slices.Contains(formats, format) {
 				return diag.Unknown("format", format, formats)
 			}
-			if options.Resamples < 1 {
-				return diag.Usagef("--resamples %d: at least one is needed", options.Resamples)
+			if err := settings.AtLeast("resamples", options.Resamples, 1); err != nil {
+				return err
 			}
-			if vote && !slices.Contains(tables, tableVotes) {
-				tables = append(tables, tableVotes)
+			if vote && !slices.Contains(tables, settings.TableVotes) {
+				tables = append(tables, settings.TableVotes)
 			}
 			for _, name := range tables {
 				if _, err := report.BuildTable(name, report.Input{}); err != nil {
@@ -274,14 +303,14 @@ func (a *app) reportCommand() *cobra.Command {
 					return err
 				}
 				rows, err := rowsOf(cmd.Context(), s, store)
-				settings := store.Meta().Settings
+				record := store.Meta().Settings
 				if err = errors.Join(err, store.Close()); err != nil {
 					return err
 				}
-				a.warnUnfinished(path, settings, s, rows)
-				notes = append(notes, notesOf(path, settings)...)
+				a.warnUnfinished(path, record, s, rows)
+				notes = append(notes, notesOf(path, record)...)
 				runs = append(runs, report.Run{Name: runName(args, i), Rows: rows})
-				sets = append(sets, setOf(runName(args, i), s, rows, settings))
+				sets = append(sets, setOf(runName(args, i), s, rows, record))
 			}
 			if len(tables) > 0 {
 				return a.printTables(tables, report.Input{Sets: sets, Options: options}, format)
@@ -294,11 +323,11 @@ func (a *app) reportCommand() *cobra.Command {
 			return a.printReport(r, format)
 		},
 	}
-	cmd.Flags().StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
+	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	cmd.Flags().StringSliceVar(&tables, "table", nil,
 		"print that table in place of the report; may be given several times")
 	cmd.Flags().BoolVar(&vote, "vote", false,
-		"print what votes over repeated trials and informed retries are worth: --table "+tableVotes)
+		"print what votes over repeated trials and informed retries are worth: --table "+settings.TableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")
@@ -361,7 +390,7 @@ func runName(paths []string, at int) string {
 
 func (a *app) gradeCommand() *cobra.Command {
 	var suiteDir string
-	o := runOptions{}
+	o := settings.New()
 	cmd := &cobra.Command{
 		Use:   "grade RUN",
 		Short: "Grade a run again, from its transcripts alone",
@@ -381,18 +410,15 @@ func (a *app) gradeCommand() *cobra.Command {
 			if err := gradeStore(cmd.Context(), s, store); err != nil {
 				return err
 			}
-			if o.judging.judge != "" {
-				if err := a.judgeRun(cmd.Context(), &o, s, store); err != nil {
+			if o.Judge != "" {
+				if err := a.judgeRun(cmd.Context(), o, s, store); err != nil {
 					return err
 				}
 			}
 			return a.summary(cmd.Context(), s, store, args[0])
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&suiteDir, "suite", "", "folder of the suite, where it is no longer where it was")
-	o.judging.judgeFlag(cmd)
-	f.StringVar(&o.baseURL, "base-url", "", "address of the judge's server, where it is not the provider's own")
-	o.providerFlags(f)
+	settings.SuiteFlag(cmd.Flags(), &suiteDir)
+	o.ProviderFlags(cmd.Flags())
 	return cmd
 }

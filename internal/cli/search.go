@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -74,8 +75,8 @@ func (s *searched) kinds() []string {
 }
 
 func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([]*searched, error) {
-	if o.results < 1 {
-		return nil, diag.Usagef("--results %d: at least one", o.results)
+	if err := settings.AtLeast("results", o.results, 1); err != nil {
+		return nil, err
 	}
 	if o.kind != "" && !slices.Contains(search.Kinds(), o.kind) {
 		return nil, diag.Unknown("kind of search", o.kind, search.Kinds())

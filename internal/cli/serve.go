@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,19 +13,19 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
-	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // serveOptions are the flags of `serve`.
@@ -47,6 +48,7 @@ type serveOptions struct {
 	maxBody    int64
 	maxDelay   time.Duration
 	clients    int
+	recorded   *pflag.FlagSet // flags that decide the content of the run
 }
 
 // tokenVariable is the environment variable that may hold the server's token.
@@ -85,20 +87,12 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringSliceVar(&o.hosts, "host", nil,
 		"name under which clients may speak to the server, beside those of its loopback address; may be given several times")
 	f.BoolVar(&o.grades, "show-grades", false, "let the grades of ended episodes be read, and rewards")
-	f.StringVar(&o.evidence, "evidence", evidenceShown,
-		"what the corpus says for a person to understand a question: "+evidenceShown+" or "+evidenceHidden)
-	f.StringVar(&o.handles, "handles", environment.HandlesReference,
-		"what agents see of a data handle: "+environment.HandlesReference+
-			", or "+environment.HandlesPreview+" for keys, row count and first rows")
-	f.StringVar(&o.embeddings, "embeddings-url", "",
-		"address of the server that makes vectors of what agents search for, where tools are found by their meaning")
-	f.IntVar(&o.neighbours, "neighbours", 2,
-		"neighbours on which each call is repeated, so that grading can tell arguments apart")
-	f.IntVar(&o.budget.Turns, "max-turns", 1000, "longest budget of turns of an episode")
-	f.IntVar(&o.budget.Calls, "max-calls", 1000, "longest budget of tool calls of an episode")
-	f.IntVar(&o.budget.Tokens, "token-budget", 0,
-		"longest budget of tokens of an episode, as clients report them; 0 is none")
-	f.Float64Var(&o.budget.WallSeconds, "wall", 0, "longest budget of seconds of an episode; 0 is none")
+	o.recorded = pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	settings.ShownFlags(o.recorded, &o.evidence, &o.handles)
+	settings.NeighboursFlag(o.recorded, &o.neighbours)
+	f.AddFlagSet(o.recorded)
+	f.StringVar(&o.embeddings, "embeddings-url", "", settings.EmbeddingsUsage)
+	settings.BudgetFlags(f, &o.budget, task.Budget{Turns: 1000, Calls: 1000}, "largest budget")
 	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "episodes open at a time")
 	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "after which an episode in which nothing was done ends as silent")
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "for which an ended episode can still be read")
@@ -124,15 +118,6 @@ func (o *serveOptions) check() error {
 		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
 	case o.mcp == "" && o.http == "":
 		return diag.Usagef("no address is given").WithHint("--http 127.0.0.1:8080")
-	case o.evidence != evidenceShown && o.evidence != evidenceHidden:
-		return diag.Unknown("way with evidence", o.evidence, []string{evidenceShown, evidenceHidden})
-	case o.handles != environment.HandlesReference && o.handles != environment.HandlesPreview:
-		return diag.Unknown("way to show data handles", o.handles, []string{environment.HandlesReference,
-			environment.HandlesPreview})
-	case o.neighbours < 0:
-		return diag.Usagef("--neighbours %d is negative", o.neighbours)
-	case o.budget.Turns < 0 || o.budget.Calls < 0 || o.budget.Tokens < 0 || !(o.budget.WallSeconds >= 0):
-		return diag.Usagef("a budget is negative, or no number")
 	case o.maxDelay < 0:
 		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
 	}
@@ -147,23 +132,19 @@ func (o *serveOptions) check() error {
 			return diag.Usagef("--%s must be above 0", n.flag)
 		}
 	}
-	return nil
+	return settings.CheckShown(o.evidence, o.handles, o.neighbours, o.budget)
 }
 
-// settings lists what decides the content of a served run, flag by flag.
-func (o *serveOptions) settings() map[string]string {
+// record returns the settings that decide the content of a served run.
+func (o *serveOptions) record() (settings.Record, error) {
 	folder := o.suite
 	if absolute, err := filepath.Abs(folder); err == nil {
 		folder = absolute
 	}
-	return map[string]string{
-		settingCommand: "serve", "suite": folder, "evidence": o.evidence, "handles": o.handles,
-		"neighbours": strconv.Itoa(o.neighbours),
-	}
+	text, err := task.Marshal(folder)
+	record := settings.Record{settings.Command: json.RawMessage(`"serve"`), "suite": text}
+	return record, errors.Join(err, settings.Add(record, o.recorded))
 }
-
-// settingCommand is the setting that says which command a run was begun with; `run` has none.
-const settingCommand = "command"
 
 // servePercent is by how much the heap may grow before it is looked through again, in percent.
 const servePercent = 300
@@ -244,7 +225,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	core, err := server.NewEpisodes(ctx, server.Config{
-		Suite: s, Worlds: worlds, Shown: episode.Shown{HideEvidence: o.evidence == evidenceHidden, Handles: o.handles},
+		Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
 		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
 		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
 	})
@@ -353,6 +334,9 @@ func (a *app) serveStore(ctx context.Context, o *serveOptions, digest string) (*
 	}
 	_, err := os.Lstat(o.out)
 	resume := !errors.Is(err, fs.ErrNotExist)
-	meta := episode.Meta{Suite: digest, Settings: o.settings(), Started: a.Now()}
-	return openStore(ctx, o.out, meta, resume)
+	record, err := o.record()
+	if err != nil {
+		return nil, err
+	}
+	return openStore(ctx, o.out, episode.Meta{Suite: digest, Settings: record, Started: a.Now()}, resume)
 }

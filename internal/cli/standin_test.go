@@ -172,11 +172,16 @@ func post(path, label string, body any) ([]byte, error) {
 
 // planFor finds the plan that meets a request.
 func planFor(knows, asked string) (*task.Plan, error) {
-	s, err := suite.Load(knows)
+	// The tasks alone: to load and check the suite in every episode takes longer than to play it.
+	text, err := os.ReadFile(filepath.Join(knows, suite.FileTasks))
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range s.Tasks {
+	for line := range bytes.Lines(text) {
+		var t task.Task
+		if err := json.Unmarshal(line, &t); err != nil {
+			return nil, err
+		}
 		if len(t.Messages) == 1 && strings.HasPrefix(asked, t.Messages[0].Content) && len(t.Plans) > 0 {
 			return &t.Plans[0], nil
 		}

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 )
@@ -15,11 +17,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Execute every certificate of a suite again and report drift",
 		Args:  oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkWorkers(o.Workers); err != nil {
+			if err := cmp.Or(settings.AtLeast("workers", o.Workers, 1),
+				settings.Positive("statement-timeout", o.StatementTimeout)); err != nil {
 				return err
-			}
-			if o.StatementTimeout <= 0 {
-				return diag.Usagef("--statement-timeout %s: must be above 0", o.StatementTimeout)
 			}
 			began := a.Now()
 			s, err := loadSuite(args[0])
@@ -51,7 +51,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	workersFlag(cmd, &o.Workers)
+	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	cmd.Flags().DurationVar(&o.StatementTimeout, "statement-timeout", proof.DefaultTimeout,
 		"a statement that takes longer ends the command")
 	return cmd

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/cli/participants"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
@@ -82,24 +83,22 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 	if o.record != "" && o.replay != "" {
 		return done, diag.Usagef("--record and --replay exclude each other")
 	}
-	options, record, err := a.modelOptions(&runOptions{
-		baseURL: o.baseURL, record: o.record, replay: o.replay, timeout: 5 * time.Minute,
-	})
+	run := settings.New()
+	run.BaseURL, run.Record, run.Replay = o.baseURL, o.record, o.replay
+	providers, err := participants.OpenProviders(a.Getenv, run)
 	if err != nil {
 		return done, err
 	}
-	if record != nil {
-		done = record.Close
-	}
+	done = providers.Close
 	if o.embeddings != "" {
-		if b.Vectors, err = a.openEmbeddings(o, options); err != nil {
+		if b.Vectors, err = openEmbeddings(o, *providers); err != nil {
 			return done, err
 		}
 	}
 	if o.spec == "" {
 		return done, nil
 	}
-	client, err := a.openModel(o.spec, options, model.Rates{})
+	client, err := providers.Open(o.spec, model.Rates{})
 	if err != nil {
 		return done, err
 	}
@@ -107,38 +106,21 @@ func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() err
 	return done, nil
 }
 
-// openEmbeddings opens what compares texts by meaning. Behind an address alone the server decides which model that is.
-func (a *app) openEmbeddings(o *writerOptions, options model.Options) (*embedding.Vectors, error) {
+// openEmbeddings opens the model that compares texts by meaning. If only an address is given, the server chooses it.
+func openEmbeddings(o *writerOptions, providers participants.Providers) (*embedding.Vectors, error) {
 	spec := o.embeddings
 	if o.embeddingsURL != "" {
-		options.BaseURL = o.embeddingsURL
+		providers.Options.BaseURL = o.embeddingsURL
 	}
 	if strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://") {
-		options.BaseURL, spec = strings.TrimSuffix(strings.TrimSuffix(spec, "/"), "/embeddings"),
-			model.ProviderOpenAI+"/default"
+		providers.Options.BaseURL = strings.TrimSuffix(strings.TrimSuffix(spec, "/"), "/embeddings")
+		spec = model.ProviderOpenAI + "/default"
 	}
-	options = a.withProvider(spec, options, model.Rates{})
-	embedder, err := model.OpenEmbedder(spec, options)
+	embedder, err := providers.Embedder(spec)
 	if err != nil {
 		return nil, err
 	}
 	return embedding.New(spec, nil, embedder)
-}
-
-// openModel opens a model with its provider's key and address from the environment.
-func (a *app) openModel(spec string, options model.Options, rates model.Rates) (model.Client, error) {
-	return model.Open(spec, a.withProvider(spec, options, rates))
-}
-
-// withProvider adds to options what the environment says of a model's provider.
-func (a *app) withProvider(spec string, options model.Options, rates model.Rates) model.Options {
-	provider, _, _ := strings.Cut(spec, "/")
-	options.APIKey = a.Getenv(strings.ToUpper(provider) + "_API_KEY")
-	if options.BaseURL == "" {
-		options.BaseURL = a.Getenv(strings.ToUpper(provider) + "_BASE_URL")
-	}
-	options.Limits = model.NewLimits(rates)
-	return options
 }
 
 // writerError says that a build ended because its writer's provider failed.

@@ -96,15 +96,15 @@ CREATE TABLE grades (              -- one row an episode that was graded
 
 // Meta says what a run is of. Resuming demands that suite and settings are the same.
 type Meta struct {
-	Suite    string            // digest of the suite
-	Settings map[string]string // everything that decides what is run, flag by flag
+	Suite    string                     // digest of the suite
+	Settings map[string]json.RawMessage // what decides what is run: setting by setting, its value as JSON
 	Started  time.Time
 }
 
 func (m *Meta) settings() (text []byte, digest string, err error) {
 	settings := m.Settings
 	if settings == nil {
-		settings = map[string]string{}
+		settings = map[string]json.RawMessage{}
 	}
 	if text, err = task.Marshal(settings); err != nil {
 		return nil, "", err
@@ -161,11 +161,26 @@ func beginning(path string) []byte {
 // headOfRun is within how many bytes of a run, or of its log, its tables are written down.
 const headOfRun = 64 << 10
 
-// Difference is one thing that is not as it was when the run began. Is or Was is "" where it is not set.
+// Difference is a setting that has changed since the run began. Was or Is is nil where it is not set.
 type Difference struct {
-	Name string // suite, or the name of a setting
-	Was  string
-	Is   string
+	Name    string // suite, or the name of a setting
+	Was, Is json.RawMessage
+}
+
+// WasText returns the earlier value of a setting that is a string; "" for any other.
+func (d Difference) WasText() (text string) {
+	_ = json.Unmarshal(d.Was, &text) // another type is no string
+	return text
+}
+
+func (d Difference) String() string {
+	show := func(value json.RawMessage) string {
+		if value == nil {
+			return "not set"
+		}
+		return string(value)
+	}
+	return fmt.Sprintf("%s was %s and is %s", d.Name, show(d.Was), show(d.Is))
 }
 
 // MismatchError refuses to resume a run with another suite or other settings.
@@ -175,16 +190,11 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	// A setting that only one of two commands has, and that is not set, tells nobody anything where another one differs.
-	told := slices.DeleteFunc(slices.Clone(e.Differences), func(d Difference) bool { return d.Was == d.Is })
-	if len(told) == 0 {
-		told = e.Differences
+	parts := make([]string, len(e.Differences))
+	for i, d := range e.Differences {
+		parts[i] = d.String()
 	}
-	parts := make([]string, len(told))
-	for i, d := range told {
-		parts[i] = fmt.Sprintf("%s was %q and is %q", d.Name, d.Was, d.Is)
-	}
-	return fmt.Sprintf("%s was begun with something else: %s", e.Path, strings.Join(parts, "; "))
+	return fmt.Sprintf("%s was begun with other settings: %s", e.Path, strings.Join(parts, "; "))
 }
 
 // CorruptError says that an episode in the store is not what was put there.
@@ -288,7 +298,7 @@ func Resume(ctx context.Context, path string, meta Meta) (*Store, error) {
 func differences(was, is Meta) []Difference {
 	var list []Difference
 	if was.Suite != is.Suite {
-		list = append(list, Difference{Name: "suite", Was: was.Suite, Is: is.Suite})
+		list = append(list, Difference{"suite", json.RawMessage(was.Suite), json.RawMessage(is.Suite)})
 	}
 	names := slices.Sorted(maps.Keys(was.Settings))
 	for _, name := range slices.Sorted(maps.Keys(is.Settings)) {
@@ -297,10 +307,8 @@ func differences(was, is Meta) []Difference {
 		}
 	}
 	for _, name := range names {
-		before, wasSet := was.Settings[name]
-		now, isSet := is.Settings[name]
-		if before != now || wasSet != isSet {
-			list = append(list, Difference{Name: name, Was: before, Is: now})
+		if before, now := was.Settings[name], is.Settings[name]; !bytes.Equal(before, now) {
+			list = append(list, Difference{name, before, now})
 		}
 	}
 	return list

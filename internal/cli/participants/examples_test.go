@@ -1,4 +1,4 @@
-package cli
+package participants
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -46,7 +47,8 @@ func TestExamplesAreOfOthers(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(5) {
 		for _, n := range []int{2, 4, 8} {
-			o := &runOptions{seed: seed}
+			o := settings.New()
+			o.Seed = seed
 			e, err := newExamples(s, o, s.Instances, n)
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +95,7 @@ func TestExamplesAreOfOthers(t *testing.T) {
 		t.Errorf("%d different lists of examples", len(orders))
 	}
 	var mistake *diag.Error
-	if _, err := newExamples(s, &runOptions{}, s.Instances, 14); !errors.As(err, &mistake) ||
+	if _, err := newExamples(s, settings.New(), s.Instances, 14); !errors.As(err, &mistake) ||
 		mistake.Exit != diag.ExitUsage {
 		t.Errorf("too few tasks: %v", err)
 	}
@@ -106,7 +108,7 @@ func TestTakes(t *testing.T) {
 		Conditions: []condition.Condition{{Name: "y"}}, Role: condition.RoleClean})
 	for _, p := range protocol.List() {
 		for _, scenario := range append(protocol.FeedbackScenarios(), "") {
-			only := takes(s, &p, transcript.Arm{Scenario: scenario})
+			only := playedUnder(s, &p, transcript.Arm{Scenario: scenario})
 			n := 0
 			for _, in := range s.Instances {
 				if only == nil || only(in) {
@@ -121,7 +123,7 @@ func TestTakes(t *testing.T) {
 				t.Errorf("%s after %q takes %d instances, want %d", p.Name, scenario, n, want)
 			}
 		}
-		if only := takes(&suite.Suite{Instances: s.Instances[:1]}, &p, transcript.Arm{}); only != nil {
+		if only := playedUnder(&suite.Suite{Instances: s.Instances[:1]}, &p, transcript.Arm{}); only != nil {
 			t.Errorf("%s takes nothing of a suite without pairs", p.Name)
 		}
 	}

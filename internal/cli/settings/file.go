@@ -1,7 +1,8 @@
-package cli
+package settings
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,62 +15,67 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// configure fills the flags that were not given from the configuration file, and from the environment what is then
-// still missing.
-func (a *app) configure(cmd *cobra.Command) error {
-	if err := a.checkEnvironment(cmd.Root()); err != nil {
+// Sources are where settings come from that are not given as flags.
+type Sources struct {
+	File    string // YAML with a section for each command; "" reads none
+	Getenv  func(string) string
+	Environ func() []string // nil where no variable is checked
+	Other   []string        // variables that are no flags
+}
+
+// VariablePrefix begins the environment variables that are settings.
+const VariablePrefix = "SEATRIAL_"
+
+// Fill sets the flags of a command that were not given: from the environment, else from the file.
+func Fill(cmd *cobra.Command, from Sources) error {
+	if err := checkEnvironment(cmd.Root(), from); err != nil {
 		return err
 	}
-	if a.config == "" {
-		a.config = a.Getenv("SEATRIAL_CONFIG")
+	file := from.File
+	if file == "" {
+		file = from.Getenv(VariablePrefix + "CONFIG")
 	}
 	var section map[string]setting
-	if a.config != "" {
-		file, err := readConfig(a.config, cmd.Root())
+	if file != "" {
+		sections, err := readConfig(file, cmd.Root())
 		if err != nil {
 			return err
 		}
-		section = file[cmd.Name()]
+		section = sections[cmd.Name()]
 	}
 	var failure error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if failure != nil || f.Changed || f.Name == "help" || f.Name == "config" {
 			return
 		}
-		if s, ok := section[f.Name]; ok {
-			failure = s.apply(cmd, f.Name, a.config)
-			return
-		}
 		variable := variableOf(f)
-		if value := a.Getenv(variable); value != "" {
+		if value := from.Getenv(variable); value != "" {
 			if err := cmd.Flags().Set(f.Name, value); err != nil {
-				failure = diag.Usagef("%s: %s", variable, valueMessage(err))
+				failure = diag.Usagef("%s: %s", variable, ValueMessage(err))
 			}
+		} else if s, ok := section[f.Name]; ok {
+			failure = s.apply(cmd, f.Name, file)
 		}
 	})
 	return failure
 }
 
-const variablePrefix = "SEATRIAL_"
+func variableOf(f *pflag.Flag) string { return VariablePrefix + strings.ToUpper(keyOf(f)) }
 
-func variableOf(f *pflag.Flag) string {
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-}
-
-// checkEnvironment refuses variables that no command reads: a misspelt one must not be passed over.
-func (a *app) checkEnvironment(root *cobra.Command) error {
-	if a.Environ == nil {
+// checkEnvironment refuses variables that no command reads: a misspelt one must not be ignored.
+func checkEnvironment(root *cobra.Command, from Sources) error {
+	if from.Environ == nil {
 		return nil
 	}
-	known := []string{variablePrefix + "SHARED", tokenVariable} // the tests' own, and what no flag may hold
+	known := slices.Clone(from.Other)
 	add := func(f *pflag.Flag) { known = append(known, variableOf(f)) }
 	root.PersistentFlags().VisitAll(add)
 	for _, c := range root.Commands() {
 		c.Flags().VisitAll(add)
 	}
-	for _, entry := range a.Environ() {
+	for _, entry := range from.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
-		if value == "" || !strings.HasPrefix(name, variablePrefix) || slices.Contains(known, name) {
+		if value == "" || !strings.HasPrefix(name, VariablePrefix) || slices.Contains(known, name) {
 			continue
 		}
 		e := diag.Usagef("unknown variable %s", name)
@@ -81,7 +87,24 @@ func (a *app) checkEnvironment(root *cobra.Command) error {
 	return nil
 }
 
-// setting is a value of the file with its place; lists give a flag several times.
+// ValueMessage says what a flag's value should have been, for an error of setting one.
+func ValueMessage(err error) string {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err.Error()
+	}
+	expected := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
+		"bool": "true or false", "duration": "a duration such as 90s or 1m30s",
+	}
+	kind, known := expected[bad.GetFlag().Value.Type()]
+	if !known {
+		return err.Error()
+	}
+	return fmt.Sprintf("%q is not %s", bad.GetValue(), kind)
+}
+
+// setting is a value in the file with its place; a list sets a flag several times.
 type setting struct {
 	values       []string
 	line, column int
@@ -90,14 +113,14 @@ type setting struct {
 func (s setting) apply(cmd *cobra.Command, flag, file string) error {
 	for _, v := range s.values {
 		if err := cmd.Flags().Set(flag, v); err != nil {
-			return diag.Usagef("%s: %s", strings.ReplaceAll(flag, "-", "_"), valueMessage(err)).At(file, s.line, s.column)
+			return diag.Usagef("%s: %s", strings.ReplaceAll(flag, "-", "_"), ValueMessage(err)).At(file, s.line, s.column)
 		}
 	}
 	return nil
 }
 
-// readConfig reads a file of sections, one a command, that hold flags. Unknown sections and flags are errors that name
-// the nearest known one.
+// readConfig reads a file with a section of flags for each command. Unknown sections and flags are errors that name the
+// nearest known one.
 func readConfig(path string, root *cobra.Command) (map[string]map[string]setting, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -118,17 +141,17 @@ func readConfig(path string, root *cobra.Command) (map[string]map[string]setting
 		}
 		sections, ok := doc.Body.(*ast.MappingNode)
 		if !ok {
-			return nil, configError(path, doc.Body, "a section a command is expected")
+			return nil, configError(path, doc.Body, "expected a section for each command")
 		}
 		for _, entry := range sections.Values {
 			name := entry.Key.String()
 			cmd := commandNamed(root, name)
 			if cmd == nil {
-				return nil, configUnknown(path, entry.Key, "command", name, commandNames(root))
+				return nil, configUnknown(path, entry.Key, "command", name, CommandNames(root))
 			}
 			flags, ok := entry.Value.(*ast.MappingNode)
 			if !ok {
-				return nil, configError(path, entry.Value, "section "+name+" must hold flags")
+				return nil, configError(path, entry.Value, "section "+name+" must contain flags")
 			}
 			if out[name], err = readSection(path, cmd, flags); err != nil {
 				return nil, err
@@ -141,7 +164,7 @@ func readConfig(path string, root *cobra.Command) (map[string]map[string]setting
 func readSection(path string, cmd *cobra.Command, node *ast.MappingNode) (map[string]setting, error) {
 	section := map[string]setting{}
 	var known []string
-	collect := func(f *pflag.Flag) { known = append(known, strings.ReplaceAll(f.Name, "-", "_")) }
+	collect := func(f *pflag.Flag) { known = append(known, keyOf(f)) }
 	cmd.Flags().VisitAll(collect)
 	cmd.InheritedFlags().VisitAll(collect)
 	for _, entry := range node.Values {
@@ -173,7 +196,7 @@ func readSection(path string, cmd *cobra.Command, node *ast.MappingNode) (map[st
 	return section, nil
 }
 
-// scalar gives a value as it is written, so that 012 stays 012.
+// scalar returns a value as it is written, so that 012 stays 012.
 func scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -204,7 +227,8 @@ func commandNamed(root *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-func commandNames(root *cobra.Command) []string {
+// CommandNames lists the commands that users can run.
+func CommandNames(root *cobra.Command) []string {
 	var names []string
 	for _, c := range root.Commands() {
 		if c.Runnable() && !c.Hidden {

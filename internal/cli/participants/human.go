@@ -1,4 +1,4 @@
-package cli
+package participants
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// errLeft is what a person's turn gives once they have left.
+// errLeft is the error of a turn after the person has left.
 var errLeft = io.EOF
 
 // console is the terminal: lines of standard input, and the error stream, so that reports can be piped on.
@@ -25,7 +25,7 @@ type console struct {
 	lines chan string // closed at the end of the input
 }
 
-// newConsole reads lines from in until it ends. A line that nobody waits for waits.
+// newConsole reads lines from in until it ends. Lines wait until they are asked for.
 func newConsole(in io.Reader, out io.Writer) *console {
 	c := &console{out: out, lines: make(chan string)}
 	go func() {
@@ -39,8 +39,10 @@ func newConsole(in io.Reader, out io.Writer) *console {
 	return c
 }
 
-func (c *console) Say(text string) { _, _ = io.WriteString(c.out, text) } // nobody is left to tell
+// Say writes to the terminal.
+func (c *console) Say(text string) { _, _ = io.WriteString(c.out, text) } // a closed stream is no error
 
+// Line reads a line.
 func (c *console) Line(ctx context.Context) (string, error) {
 	select {
 	case line, ok := <-c.lines:
@@ -54,24 +56,21 @@ func (c *console) Line(ctx context.Context) (string, error) {
 }
 
 // human makes the person at the terminal a participant, one episode at a time.
-func (a *app) human(o *runOptions, arms []transcript.Arm, instances int,
-	stop context.CancelCauseFunc) []episode.Participant {
-	terminal := newConsole(a.In, a.Err)
+func (c *Cast) human(arms []transcript.Arm) (list []episode.Participant) {
+	terminal := newConsole(c.Host.In, c.Host.Err)
 	var mu sync.Mutex
 	begun := 0
 	leave := func() {
-		stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the terminal was left; what was finished is kept",
-			Hint: a.resumeHint})
+		c.Stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the input ended; finished episodes are kept", Hint: c.Resume})
 	}
-	var list []episode.Participant
 	for _, arm := range arms {
 		list = append(list, episode.Participant{
-			Agent: protocol.HumanName, Arm: arm.String(), Budget: o.budget, Scale: arm.Budget,
+			Agent: protocol.HumanName, Arm: arm.String(), Budget: c.Settings.Budget, Scale: arm.Budget,
 			New: func(*suite.Instance, *task.Task, int) (episode.Agent, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				begun++
-				title := fmt.Sprintf("%d of at most %d", begun, instances*len(arms)*o.trials)
+				title := fmt.Sprintf("%d of at most %d", begun, len(c.Instances)*len(arms)*c.Settings.Trials)
 				return attended{protocol.NewHuman(terminal, title), leave}, nil
 			},
 		})
@@ -79,12 +78,13 @@ func (a *app) human(o *runOptions, arms []transcript.Arm, instances int,
 	return list
 }
 
-// attended ends the run when the person at the terminal leaves: what is left is for a resumed run.
+// attended ends the run when the person at the terminal leaves; `resume` plays the rest.
 type attended struct {
 	episode.Agent
 	leave func()
 }
 
+// Next ends the run where the input has ended.
 func (h attended) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	turn, err := h.Agent.Next(ctx, view, seen)
 	if errors.Is(err, errLeft) {

@@ -1,0 +1,387 @@
+package participants
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/serve/server"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// StderrSuffix is added to the name of a run for the folder of its commands' standard error.
+const StderrSuffix = ".stderr"
+
+// Bounds of a command's episode where no setting bounds it.
+const (
+	commandWall  = 600.0 // seconds
+	commandTurns = 1000
+	commandCalls = 1000
+)
+
+// Bounds around a command.
+const (
+	commandGrace   = 10 * time.Second // to exit after its episode has ended
+	commandStderr  = 64 << 10         // bytes kept of its standard error
+	commandLast    = 1 << 10          // bytes of it in the transcript of a crash
+	commandRequest = 100 << 10        // bytes of the longest request passed as an environment variable
+)
+
+// bench is where commands act: a server on the loopback address for the episodes of this run alone, and a folder.
+type bench struct {
+	core    *server.Episodes
+	address string
+	folder  *command.Scratch // contains a folder for each episode under way
+	stderr  string           // folder of what commands write to standard error
+	hide    []string
+	env     []string // the user's, without variables for Seatrial
+	stop    context.CancelFunc
+	served  chan error
+}
+
+// openBench starts the server for commands.
+func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, worlds *proof.Worlds) (*bench, error) {
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("commands: %w", err)
+	}
+	limits := server.DefaultLimits()
+	limits.Idle, limits.Episodes = 1<<62, max(limits.Episodes, o.Concurrency)
+	core, err := server.NewEpisodes(ctx, server.Config{
+		Suite: s, Worlds: worlds, Shown: o.Shown(), Now: h.Now, Secret: secret, Limits: limits,
+	})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, diag.Usagef("the agents' commands need a port of the loopback address: %v", err)
+	}
+	b := &bench{core: core, address: "http://" + listener.Addr().String(), stderr: o.Out + StderrSuffix,
+		served: make(chan error, 1)}
+	if b.folder, err = command.NewScratch(); err != nil {
+		return nil, errors.Join(fmt.Errorf("commands: %w", err), listener.Close())
+	}
+	for _, variable := range h.Environ() {
+		if !strings.HasPrefix(variable, settings.VariablePrefix) {
+			b.env = append(b.env, variable)
+		}
+	}
+	if o.CommandFiles() == settings.FilesHidden {
+		b.hide = append([]string{s.Dir, o.Out, o.Out + "-wal", o.Out + "-shm", b.stderr, b.folder.Path}, o.Hide...)
+		b.hide = append(b.hide, suitesAndRuns(filepath.Dir(o.Out))...)
+		b.hide = append(b.hide, suitesAndRuns(filepath.Dir(s.Dir))...)
+		for _, path := range []string{o.Record, o.Replay} {
+			if path != "" {
+				b.hide = append(b.hide, path)
+			}
+		}
+		h.warnOfCorpora(s, o.Hide)
+	}
+	// The operator's token is given to no command. Each episode has its own token, which reaches no other episode.
+	handler := server.NewHandler(core, server.Options{Token: rand.Text(), Hosts: server.LoopbackHosts(),
+		MaxDelay: time.Second})
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b.stop = stop
+	go func() { b.served <- server.Serve(serving, listener, core, handler, server.DefaultConnections) }()
+	return b, nil
+}
+
+// suitesAndRuns lists the suites and the runs in a folder, with the files that belong to them: they contain gold, too.
+func suitesAndRuns(folder string) []string {
+	entries, _ := os.ReadDir(folder) // a folder that cannot be listed here cannot be listed by a command
+	var list []string
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		if entry.IsDir() {
+			if _, err := os.Stat(filepath.Join(path, suite.FileManifest)); err == nil {
+				list = append(list, path)
+			}
+		} else if entry.Type().IsRegular() && episode.IsRun(path) {
+			list = append(list, path, path+"-wal", path+"-shm", path+StderrSuffix)
+		}
+	}
+	return list
+}
+
+// warnOfCorpora says that the corpora of a suite are not hidden: its manifest does not record their paths.
+func (h *Host) warnOfCorpora(s *suite.Suite, hidden []string) {
+	var names []string
+	for _, c := range s.Manifest.Corpora {
+		if c.Kind != "demo" {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 || len(hidden) > 0 {
+		return
+	}
+	h.warn("commands can read the corpus %s, if it is on this machine: --hide its folder", strings.Join(names, ", "))
+}
+
+// close ends the server. No episode may be under way.
+func (b *bench) close() error {
+	b.stop()
+	return errors.Join(<-b.served, b.folder.Close())
+}
+
+// command makes a command a participant in each arm.
+func (c *Cast) command(name string, arms []transcript.Arm) ([]episode.Participant, error) {
+	text, protocol := strings.TrimPrefix(name, settings.PrefixCmd), "http"
+	if over, is := strings.CutPrefix(name, settings.PrefixMCP); is {
+		text, protocol = over, "mcp"
+	}
+	line, err := command.Parse(text)
+	if err != nil {
+		return nil, diag.Usagef("--agent %q cannot be read: %v", name, err).WithHint("--agent 'cmd: python my_agent.py'")
+	}
+	program, err := line.Find()
+	if err != nil {
+		return nil, diag.Usagef("--agent %q: program %s cannot be started: %v", name, line[0],
+			errors.Unwrap(err)).
+			WithHint("give its path, or put its folder into PATH")
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	var list []episode.Participant
+	for _, arm := range arms {
+		list = append(list, episode.Participant{
+			Agent: name, Protocol: protocol, Arm: arm.String(), Model: true, Scale: arm.Budget,
+			Budget: episode.TighterBudget(c.Settings.Budget, task.Budget{Turns: commandTurns, Calls: commandCalls,
+				WallSeconds: cmp.Or(c.Settings.Budget.WallSeconds, commandWall)}),
+			Drive: func(in *suite.Instance, h transcript.Header) episode.Drive {
+				play := &commandEpisode{bench: c.bench, stop: c.Stop, name: name, line: line, program: program,
+					mcp: protocol == "mcp", instance: in, header: h}
+				return play.drive
+			},
+		})
+	}
+	return list, nil
+}
+
+// commandEpisode is one command in one episode.
+type commandEpisode struct {
+	bench    *bench
+	stop     context.CancelCauseFunc // of the run
+	name     string
+	line     command.Line
+	program  string
+	mcp      bool
+	instance *suite.Instance
+	header   transcript.Header
+}
+
+// drive plays the episode: the command acts in the served episode. If it submits no answer, its last words are the
+// answer.
+func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment) ([]time.Duration, error) {
+	e, err := r.bench.core.Host(r.instance, r.header, env)
+	if err != nil {
+		return nil, err
+	}
+	left := false
+	leave := func() []time.Duration { left = true; return e.Leave() }
+	defer func() {
+		if !left {
+			leave()
+		}
+	}()
+	folder := filepath.Join(r.bench.folder.Path, r.header.ID)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("command: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // close removes what is left
+	start, answerFile, err := r.start(folder, e)
+	if err != nil {
+		return nil, err
+	}
+	out, err := command.Run(ctx, start)
+	decisions := leave()
+	var notStarted *command.NotStartedError
+	if errors.As(err, &notStarted) { // no episode can start it
+		r.stop(diag.Usagef("--agent %q: %v", r.name, notStarted).
+			WithHint("is the file a program, and does the interpreter in its first line exist?"))
+	}
+	if err != nil {
+		return decisions, err
+	}
+	if err := r.keepStderr(out); err != nil {
+		return decisions, err
+	}
+	switch {
+	case env.Done():
+		return decisions, nil
+	case ctx.Err() != nil:
+		return decisions, context.Cause(ctx)
+	case out.Signal != "" || out.Exit != 0:
+		env.Finish(transcript.EndCrashed, crash(out))
+		return decisions, nil
+	}
+	text, ok := out.Stdout.LastLine()
+	if r.line.Has(command.PlaceAnswer) {
+		if text, ok, err = readAnswer(answerFile); err != nil {
+			return decisions, err
+		}
+	}
+	word, said := command.Read(text)
+	if !ok || !said {
+		env.Finish(transcript.EndSilent, "the command ended without an answer")
+		return decisions, nil
+	}
+	act := task.Action{Kind: task.ActionAnswer, Answer: word.Answer}
+	if word.Declines {
+		act = task.Action{Kind: task.ActionDecline, Text: word.Reason}
+	}
+	_, err = env.Step(ctx, task.Turn{Actions: []task.Action{act}})
+	return decisions, err
+}
+
+// crash says how a command failed, with the end of its standard error.
+func crash(out *command.Outcome) string {
+	message := fmt.Sprintf("the command ended with status %d", out.Exit)
+	if out.Signal != "" {
+		message = "the command was ended by " + out.Signal
+	}
+	said, _ := out.Stderr.Bytes()
+	if len(said) > commandLast {
+		said = said[len(said)-commandLast:]
+	}
+	if text := strings.TrimSpace(strings.ToValidUTF8(string(said), "\uFFFD")); text != "" {
+		message += ": " + text
+	}
+	return message
+}
+
+// readAnswer reads the file in which a command leaves its answer. A missing file, or one that is too long or not
+// regular, is no answer.
+func readAnswer(path string) (text string, ok bool, err error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("command: answer: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > command.MaxAnswer {
+		return "", false, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", false, fmt.Errorf("command: answer: %w", err)
+	}
+	return string(data), true, nil
+}
+
+// keepStderr writes the standard error of a command to the folder beside the run.
+func (r *commandEpisode) keepStderr(out *command.Outcome) error {
+	said, _ := out.Stderr.Bytes()
+	if len(said) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(r.bench.stderr, 0o755); err != nil {
+		return fmt.Errorf("command: standard error: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(r.bench.stderr, r.header.ID+".txt"), said, 0o644); err != nil {
+		return fmt.Errorf("command: standard error: %w", err)
+	}
+	return nil
+}
+
+// start says how to start the command, and in which file it leaves its answer if its line names one.
+func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Start, answerFile string, err error) {
+	url := r.bench.address + server.PathOf(e)
+	request := requestText(e.View(), r.mcp)
+	config := filepath.Join(folder, "mcp.json")
+	answerFile = filepath.Join(folder, "answer")
+	scratch := filepath.Join(folder, "tmp")
+	text, err := task.Marshal(mcpConfig(url+"/mcp", e.Token()))
+	if err == nil {
+		err = os.WriteFile(config, text, 0o600)
+	}
+	if err == nil {
+		err = os.Mkdir(scratch, 0o700)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("command: %w", err)
+	}
+	env := append(slices.Clone(r.bench.env),
+		"SEATRIAL_URL="+url, "SEATRIAL_TOKEN="+e.Token(), "SEATRIAL_EPISODE="+r.header.ID, "SEATRIAL_MCP_URL="+url+"/mcp",
+		"SEATRIAL_MCP_CONFIG="+config, "SEATRIAL_ANSWER="+answerFile, "TMPDIR="+scratch,
+	)
+	if len(request) <= commandRequest && !strings.Contains(request, "\x00") {
+		env = append(env, "SEATRIAL_REQUEST="+request)
+	}
+	s = &command.Start{
+		Path: r.program, Args: r.line.Fill(request, config, answerFile), Env: env, Ended: e.Ended(), Grace: commandGrace,
+		Hide: r.bench.hide, Stderr: commandStderr,
+	}
+	if s.Hide != nil {
+		s.Show = []string{folder}
+	}
+	if !r.line.Has(command.PlaceRequest) {
+		s.Stdin = request + "\n"
+	}
+	return s, answerFile, nil
+}
+
+// mcpConfig is a configuration of MCP servers in the form that most clients read.
+func mcpConfig(url, token string) any {
+	type connection struct {
+		Type    string            `json:"type"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+	}
+	return map[string]map[string]connection{
+		"mcpServers": {"seatrial": {Type: "http", URL: url, Headers: map[string]string{"Authorization": "Bearer " + token}}},
+	}
+}
+
+// requestText is the request that a command reads. Over MCP it also explains how to submit the answer, because
+// clients pass the request to a model as it is.
+func requestText(view *task.View, mcp bool) string {
+	var b strings.Builder
+	for i, m := range view.Messages {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		if len(view.Messages) > 1 {
+			b.WriteString(m.Role + ": ")
+		}
+		b.WriteString(m.Content)
+	}
+	if view.Evidence != "" {
+		b.WriteString("\n\nGood to know: " + view.Evidence)
+	}
+	if view.Hint != "" {
+		b.WriteString("\n\n" + view.Hint)
+	}
+	if mcp {
+		b.WriteString("\n\nUse the tools of the MCP server seatrial to meet this request, and nothing else. Hand in the answer, the bare value " +
+			"or values that were asked for, by its tool for answers; if the request cannot be met with these tools, say so by its tool for declining.")
+	}
+	return b.String()
+}
+
+// CommandHelp explains agents that are commands.
+const CommandHelp = "\nCommands:\n" +
+	"  cmd: COMMAND    a program of yours, started for each episode. It reads the request from standard input, or as an\n" +
+	"                  argument where the command contains {request}. SEATRIAL_URL and SEATRIAL_TOKEN lead to its tools. Its\n" +
+	"                  answer is what it submits over HTTP or MCP, else its last line of standard output, or the file\n" +
+	"                  {answer} if the command names it\n" +
+	"  mcp: COMMAND    the same for an MCP client: {config} is the path of a file that tells it how to reach its tools\n"

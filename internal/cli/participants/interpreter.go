@@ -1,0 +1,75 @@
+package participants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/diag"
+)
+
+// PythonChoice returns the engines to choose from; file is CPython for WASI, or "" for the fetched one.
+func PythonChoice(file string) python.Choice {
+	return python.Choice{WASI: python.WASIOptions{File: file, Folder: CacheFolder()}}
+}
+
+// CacheFolder is the folder for what can be fetched or computed again; "" where the system names none.
+func CacheFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "seatrial")
+}
+
+// openInterpreter starts the engine that runs agents' code; nil where no agent writes code.
+func openInterpreter(ctx context.Context, o *settings.Run) (engine python.Engine, limits python.Limits, err error) {
+	if !o.WritesCode() {
+		if o.Bare || !o.Limits.Empty() {
+			return nil, limits, diag.Usagef("--python-limits and --python-without-any-sandbox are for agents that write code").
+				WithHint("--protocol codeact, or --agent gold-code")
+		}
+		return nil, limits, nil
+	}
+	if limits, err = o.Limits.Python(); err != nil {
+		return nil, limits, err
+	}
+	if o.Interpreter != "" && !slices.Contains(python.Engines(), o.Interpreter) {
+		return nil, limits, diag.Unknown("interpreter", o.Interpreter, python.Engines())
+	}
+	if o.Bare && o.Interpreter != "native" {
+		return nil, limits, diag.Usagef("--python-without-any-sandbox is for the interpreter native").
+			WithHint("--interpreter native")
+	}
+	choice := PythonChoice(o.PythonFile)
+	choice.Engine, choice.Native.WithoutAnySandbox = o.Interpreter, o.Bare
+	engine, err = python.Open(ctx, choice)
+	var lacks *python.NoSandboxError
+	if errors.As(err, &lacks) {
+		return nil, limits, &diag.Error{Exit: diag.ExitFailed, Message: "agents' code cannot run here: " + lacks.Error(),
+			Hint: lacks.Hint()}
+	}
+	if err != nil || o.Limits.Empty() {
+		return engine, limits, err
+	}
+	// A session that cannot live within its limits should fail now, and not in the first episode.
+	session, err := engine.Start(ctx, &python.Setup{Limits: limits})
+	if err == nil {
+		err = session.Close()
+	}
+	if err != nil && ctx.Err() == nil {
+		err = &diag.Error{
+			Exit: diag.ExitUsage, Message: fmt.Sprintf("the interpreter %s cannot keep to --python-limits", engine.Name()),
+			Cause: err, Hint: "more memory",
+		}
+	}
+	if err != nil {
+		return nil, limits, errors.Join(err, engine.Close())
+	}
+	return engine, limits, nil
+}

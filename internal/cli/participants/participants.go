@@ -1,0 +1,303 @@
+// Package participants makes who takes part in a run: scripted policies, models under protocols, commands, and the
+// person at the terminal. It must never decide what is run, nor grade it.
+package participants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Host is what participants see of the process.
+type Host struct {
+	In      io.Reader
+	Err     io.Writer
+	Getenv  func(string) string
+	Environ func() []string
+	Now     func() time.Time
+}
+
+// Cast makes the agents of a run and owns what they share.
+type Cast struct {
+	Host      Host
+	Settings  *settings.Run
+	Suite     *suite.Suite
+	Instances []*suite.Instance
+	Providers *Providers
+	Stop      context.CancelCauseFunc // ends the run with a cause
+	Resume    string                  // the command that resumes the run
+
+	python   python.Engine // nil where no agent writes code
+	limits   python.Limits // of its sessions
+	bench    *bench        // where commands act
+	examples *examples     // nil where no agent is shown any
+}
+
+// Open prepares what the agents need: the interpreter, and the examples that models are shown.
+func (c *Cast) Open(ctx context.Context) (err error) {
+	if c.python, c.limits, err = openInterpreter(ctx, c.Settings); err != nil {
+		return err
+	}
+	if c.python != nil {
+		c.Settings.Interpreter = c.python.Name()
+	}
+	if len(c.Settings.Models) == 0 {
+		return nil
+	}
+	numbers, err := c.Settings.ShotNumbers()
+	if err != nil {
+		return err
+	}
+	if most := slices.Max(numbers); most > 0 {
+		c.examples, err = newExamples(c.Suite, c.Settings, c.Instances, most)
+	}
+	return err
+}
+
+// Serve starts the server that commands act through, if an agent is one. No episode may begin before.
+func (c *Cast) Serve(ctx context.Context, worlds *proof.Worlds) (err error) {
+	if c.Settings.HasCommands() {
+		c.bench, err = openBench(ctx, &c.Host, c.Settings, c.Suite, worlds)
+	}
+	return err
+}
+
+// Close releases what the agents share. No episode may be under way.
+func (c *Cast) Close() error {
+	var errs []error
+	if c.bench != nil {
+		errs = append(errs, c.bench.close())
+	}
+	if c.examples != nil {
+		c.examples.worlds.Close()
+	}
+	if c.python != nil {
+		errs = append(errs, c.python.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Participants lists who takes part, in every arm.
+func (c *Cast) Participants() (list []episode.Participant, err error) {
+	arms, err := c.Settings.Arms()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Settings.Agents {
+		var made []episode.Participant
+		switch {
+		case name == protocol.HumanName:
+			made = c.human(arms)
+		case settings.IsCommand(name):
+			made, err = c.command(name, arms)
+		default:
+			made, err = c.policy(name, arms)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, made...)
+	}
+	for _, spec := range c.Settings.Models {
+		made, err := c.model(spec, arms)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, made...)
+	}
+	return list, nil
+}
+
+func (c *Cast) policy(name string, arms []transcript.Arm) (list []episode.Participant, err error) {
+	if _, err := policy.New(name, policy.Input{Task: &task.Task{}, Python: c.python}); err != nil {
+		return nil, err
+	}
+	for _, arm := range arms {
+		list = append(list, episode.Participant{
+			Agent: name, Arm: arm.String(), Budget: c.Settings.Budget, Scale: arm.Budget,
+			New: func(in *suite.Instance, t *task.Task, trial int) (episode.Agent, error) {
+				return policy.New(name, policy.Input{
+					Task: t, Primary: in.Primary, Seed: c.Settings.Seed, Trial: trial,
+					Python: c.python, PythonLimits: c.limits,
+				})
+			},
+		})
+	}
+	return list, nil
+}
+
+// Conversations returns what all conversations with a model of a run have in common.
+func (p *Providers) Conversations(o *settings.Run, spec string) (protocol.Config, error) {
+	rates := o.Rates
+	rates.Concurrency = o.Concurrency
+	client, err := p.Open(spec, rates)
+	if err != nil {
+		return protocol.Config{}, err
+	}
+	config := protocol.Config{
+		MaxTokens: o.MaxTokens, Loops: o.MaxReplies(), Specs: new(protocol.Specs), Client: client, Draw: o.Seed,
+	}
+	if o.Temperature != "default" {
+		t, err := strconv.ParseFloat(o.Temperature, 64)
+		if err != nil || !(t >= 0) {
+			return config, diag.Usagef("--temperature %q is no temperature", o.Temperature).
+				WithHint("a number from 0, or `default`")
+		}
+		config.Temperature = &t
+	}
+	return config, nil
+}
+
+// model makes one model a participant under each protocol, in each of its arms.
+func (c *Cast) model(spec string, arms []transcript.Arm) ([]episode.Participant, error) {
+	config, err := c.Providers.Conversations(c.Settings, spec)
+	if err != nil {
+		return nil, err
+	}
+	config.Python, config.PythonLimits = c.python, c.limits
+	var list []episode.Participant
+	for _, info := range protocol.List() {
+		if !slices.Contains(c.Settings.Protocols, info.Name) {
+			continue
+		}
+		// A conversation that reaches its last reply ran out of turns, which is not silence: the protocol's number of
+		// replies is a budget. Protocols of one reply have none.
+		budgets := [2]task.Budget{c.Settings.Budget, c.Settings.Budget} // in closed worlds, and in open ones
+		for i := range budgets {
+			config.Open = i == 1
+			conversation, err := protocol.New(info.Name, config)
+			if err != nil {
+				return nil, err
+			}
+			if budgets[i].Turns == 0 {
+				budgets[i].Turns = conversation.Turns()
+			}
+		}
+		for _, arm := range arms {
+			own, err := c.Settings.ProtocolArms(&info, arm)
+			if err != nil {
+				return nil, err
+			}
+			for _, arm := range own {
+				p := c.conversing(config, spec, info.Name, arm)
+				p.Budget, p.Open, p.Only = budgets[0], &budgets[1], playedUnder(c.Suite, &info, arm)
+				list = append(list, p)
+			}
+		}
+	}
+	return list, nil
+}
+
+// conversing makes a participant of a model under a protocol in an arm.
+func (c *Cast) conversing(config protocol.Config, spec, name string, arm transcript.Arm) episode.Participant {
+	converse := func(in *suite.Instance, trial int, arm transcript.Arm, failed *transcript.Transcript) (episode.Agent,
+		error) {
+		own := config
+		own.Client = model.Scoped(config.Client, exchangeName(in, name, trial, arm))
+		own.Failed, own.Scenario = failed, arm.Scenario
+		own.Open = condition.SearchKind(in.Conditions) != ""
+		if arm.Shots > 0 {
+			var err error
+			if own.Examples, err = c.examples.of(context.Background(), in, arm.Shots); err != nil {
+				return nil, err
+			}
+		}
+		if c.Settings.Trials > 1 {
+			seed := int64(c.Settings.Seed) + int64(trial)
+			own.Seed = &seed
+		}
+		conversation, err := protocol.New(name, own)
+		return frugal{conversation, c.Stop}, err
+	}
+	p := episode.Participant{
+		Agent: spec, Protocol: name, Arm: arm.String(), Model: true, SQL: name == protocol.SQL, Scale: arm.Budget,
+		New: func(in *suite.Instance, _ *task.Task, trial int) (episode.Agent, error) {
+			return converse(in, trial, arm, nil)
+		},
+	}
+	if c.Settings.Informed {
+		again := arm
+		again.Informed = true
+		p.Retry = func(in *suite.Instance, _ *task.Task, trial int, failed *transcript.Transcript) (episode.Agent, error) {
+			return converse(in, trial, again, failed)
+		}
+	}
+	return p
+}
+
+// exchangeName names the exchanges of an episode in a record, so that those of two arms differ.
+func exchangeName(in *suite.Instance, protocol string, trial int, arm transcript.Arm) string {
+	parts := []string{in.ID, protocol, strconv.Itoa(trial)}
+	if text := arm.String(); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// playedUnder selects the instances that are played under a protocol in an arm; nil selects all. If a suite has pairs,
+// judging protocols play only pairs: nothing else is scored. Invented results are shown for incomplete requests only
+// (Incomplete Conditions, table 6).
+func playedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*suite.Instance) bool {
+	if !p.Judges {
+		return nil
+	}
+	incomplete, complete := map[string]bool{}, map[string]bool{}
+	pairs, _ := s.Pairs()
+	for _, pair := range pairs {
+		incomplete[pair.Incomplete.ID], complete[pair.Complete.ID] = true, true
+	}
+	switch {
+	case len(pairs) == 0:
+		return nil
+	case arm.Scenario == protocol.FeedbackInvented:
+		return func(in *suite.Instance) bool { return incomplete[in.ID] }
+	default:
+		return func(in *suite.Instance) bool { return incomplete[in.ID] || complete[in.ID] }
+	}
+}
+
+// frugal ends the run when the spending limit is reached: the rest could only fail.
+type frugal struct {
+	episode.Agent
+	stop context.CancelCauseFunc
+}
+
+// Close ends what the agent still runs.
+func (f frugal) Close() error {
+	if closer, ok := f.Agent.(io.Closer); ok {
+		return closer.Close()
+	}
+	return nil
+}
+
+func (f frugal) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
+	turn, err := f.Agent.Next(ctx, view, seen)
+	var spending *model.SpendingError
+	if errors.As(err, &spending) {
+		f.stop(spending)
+	}
+	return turn, err
+}
+
+// warn writes a warning to the error stream.
+func (h *Host) warn(format string, args ...any) {
+	_, _ = fmt.Fprintf(h.Err, "seatrial: warning: "+format+"\n", args...) // a closed stream is no error
+}

@@ -1,0 +1,102 @@
+package participants
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/cli/settings"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/tools/embedding"
+)
+
+// Providers opens models: their options, with keys and addresses from the environment.
+type Providers struct {
+	Options model.Options
+	getenv  func(string) string
+}
+
+// OpenProviders says how the models of a run are reached. Close closes the record.
+func OpenProviders(getenv func(string) string, o *settings.Run) (*Providers, error) {
+	options := model.Options{
+		BaseURL: o.BaseURL, Timeout: o.Timeout, MaxCostUSD: o.MaxCost, Meter: model.NewMeter(),
+		PlainHistory: o.PlainHistory, Retry: model.Retry{Attempts: o.Attempts},
+	}
+	for _, field := range o.Extra {
+		name, value, ok := strings.Cut(field, "=")
+		if !ok || !json.Valid([]byte(value)) {
+			return nil, diag.Usagef("--extra %q is not FIELD=JSON", field).WithHint(`--extra 'reasoning_effort="low"'`)
+		}
+		if options.Extra == nil {
+			options.Extra = map[string]json.RawMessage{}
+		}
+		options.Extra[name] = json.RawMessage(value)
+	}
+	if o.Prices != "" {
+		data, err := os.ReadFile(o.Prices)
+		if err != nil {
+			return nil, diag.Usagef("the prices cannot be read: %v", err)
+		}
+		if options.Prices, err = model.ParsePrices(o.Prices, data); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	switch {
+	case o.Record != "":
+		options.Record, err = model.OpenRecord(o.Record)
+	case o.Replay != "":
+		options.Record, err = model.OpenReplay(o.Replay)
+	}
+	var unreadable *fs.PathError
+	if errors.As(err, &unreadable) {
+		err = diag.Usagef("the record cannot be opened: %v", unreadable)
+	}
+	return &Providers{options, getenv}, err
+}
+
+// At returns providers without a record, at an address or at their own.
+func At(getenv func(string) string, address string) *Providers {
+	return &Providers{model.Options{BaseURL: address, Timeout: time.Minute}, getenv}
+}
+
+// Close closes the record, if there is one.
+func (p *Providers) Close() error {
+	if p.Options.Record == nil {
+		return nil
+	}
+	return p.Options.Record.Close()
+}
+
+// Open opens a model.
+func (p *Providers) Open(spec string, rates model.Rates) (model.Client, error) {
+	return model.Open(spec, p.of(spec, rates))
+}
+
+// of adds to the options what the environment says of a model's provider.
+func (p *Providers) of(spec string, rates model.Rates) model.Options {
+	provider, _, _ := strings.Cut(spec, "/")
+	provider = strings.ToUpper(provider)
+	options := p.Options
+	options.APIKey = p.getenv(provider + "_API_KEY")
+	if options.BaseURL == "" {
+		options.BaseURL = p.getenv(provider + "_BASE_URL")
+	}
+	options.Limits = model.NewLimits(rates)
+	return options
+}
+
+// Embedder opens a model of embeddings.
+func (p *Providers) Embedder(spec string) (embedding.Embedder, error) {
+	return model.OpenEmbedder(spec, p.of(spec, model.Rates{}))
+}
+
+// Reachable reports whether an address or a key of a model's provider is known.
+func (p *Providers) Reachable(spec string) bool {
+	options := p.of(spec, model.Rates{})
+	return options.BaseURL != "" || options.APIKey != ""
+}

@@ -1,0 +1,156 @@
+package settings
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/suite"
+)
+
+// specification names what an instance puts its task under, as its id does: clean, obfuscate, lookalike:exec.timeout.
+func specification(in *suite.Instance) string {
+	return strings.TrimPrefix(in.ID, in.Task+"/")
+}
+
+// matches reports whether a pattern of --condition selects instances of a specification.
+func matches(pattern, specification string) bool {
+	matched, err := path.Match(pattern, specification)
+	return matched && err == nil || pattern == specification
+}
+
+// canonical writes a pattern of --condition as instance ids write it. Users may list conditions and faults in any
+// order; ids list them in that of the catalogue.
+func canonical(pattern string) string {
+	variant, rest, faulted := strings.Cut(pattern, ":")
+	if combination, err := condition.ParseCombination(pattern); err == nil {
+		return condition.Specification(combination)
+	}
+	if !faulted {
+		return pattern
+	}
+	var within, faults []string
+	for part := range strings.SplitSeq(rest, "+") {
+		if _, err := condition.Parse(part); err == nil {
+			within = append(within, part)
+		} else {
+			faults = append(faults, part)
+		}
+	}
+	combination, err := condition.ParseCombination(strings.Join(within, "+"))
+	if err != nil {
+		return pattern
+	}
+	return variant + ":" + strings.Join(append([]string{condition.Specification(combination)}, faults...), "+")
+}
+
+// patterns returns the conditions that are asked for in canonical form. Each must select an instance of the suite.
+func (r *Run) patterns(s *suite.Suite) ([]string, error) {
+	known := []string{condition.RoleClean}
+	for _, in := range s.Instances {
+		if under := specification(in); !slices.Contains(known, under) {
+			known = append(known, under)
+		}
+	}
+	patterns := make([]string, len(r.Conditions))
+	for i, c := range r.Conditions {
+		patterns[i] = canonical(c)
+		if slices.ContainsFunc(known, func(k string) bool { return matches(patterns[i], k) }) {
+			continue
+		}
+		// Faults that no plan survives are built like all others, and run under a role of their own.
+		hopeless := condition.RoleHopeless + ":" + strings.TrimPrefix(c, condition.RoleFault+":")
+		if slices.Contains(known, hopeless) {
+			return nil, diag.Usagef("unknown condition %q", c).WithHint("did you mean %q?", hopeless)
+		}
+		return nil, diag.Unknown("condition", c, known)
+	}
+	return patterns, nil
+}
+
+// Instances lists the instances that a run is of.
+func (r *Run) Instances(s *suite.Suite) ([]*suite.Instance, error) {
+	patterns, err := r.patterns(s)
+	if err != nil {
+		return nil, err
+	}
+	tasks, pairs := s.Index(), r.takesPairs(s)
+	var list []*suite.Instance
+	for _, in := range s.Instances {
+		under := specification(in)
+		if len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, under) }) {
+			continue
+		}
+		t := tasks[in.Task]
+		if t == nil || r.Split != "" && t.Split != r.Split || r.Style != "" && t.Style != r.Style {
+			continue
+		}
+		list = append(list, in)
+		if len(list) == r.Limit && !pairs {
+			break
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, diag.Usagef("no instance of %s has style %q and split %q", s.Dir, r.Style, r.Split)
+	case pairs:
+		return paired(s, list, r.Limit)
+	}
+	return list, r.checkSQL(list)
+}
+
+// checkSQL refuses faults under the protocol that has no tools.
+func (r *Run) checkSQL(list []*suite.Instance) error {
+	if !slices.Contains(r.Protocols, protocol.SQL) || len(r.Models) == 0 {
+		return nil
+	}
+	for _, in := range list {
+		if in.Role == condition.RoleHopeless || slices.ContainsFunc(in.Conditions, condition.Condition.OfEnvironment) {
+			return diag.Usagef("the protocol %s has no tools that could fail, and instance %s is under a fault", protocol.SQL,
+				in.ID).WithHint("--condition clean, or another protocol")
+		}
+	}
+	return nil
+}
+
+// takesPairs reports whether a run is of pairs alone: if it is asked for, or if only models under judging protocols
+// take part and the suite has pairs.
+func (r *Run) takesPairs(s *suite.Suite) bool {
+	if r.Pairs || len(r.Agents) > 0 {
+		return r.Pairs
+	}
+	for _, p := range protocol.List() {
+		if !p.Judges && slices.Contains(r.Protocols, p.Name) {
+			return false
+		}
+	}
+	pairs, _ := s.Pairs()
+	return len(pairs) > 0
+}
+
+// paired keeps the chosen instances whose request cannot be met, each with its complete instance, in the order of the
+// suite. most bounds the number of pairs; 0 does not.
+func paired(s *suite.Suite, chosen []*suite.Instance, most int) ([]*suite.Instance, error) {
+	among := make(map[*suite.Instance]bool, len(chosen))
+	for _, in := range chosen {
+		among[in] = true
+	}
+	keep := map[*suite.Instance]bool{}
+	n := 0
+	pairs, _ := s.Pairs()
+	for _, p := range pairs {
+		if !among[p.Incomplete] || most > 0 && n == most {
+			continue
+		}
+		n++
+		keep[p.Incomplete], keep[p.Complete] = true, true
+	}
+	if n == 0 {
+		return nil, diag.Usagef("--pairs: no chosen instance of %s is incomplete and has a complete one", s.Dir).
+			WithHint("build with --condition drop-detail, --condition replace-tool or --fault distractors-only, or from bfcl:")
+	}
+	return slices.DeleteFunc(slices.Clone(s.Instances), func(in *suite.Instance) bool { return !keep[in] }), nil
+}

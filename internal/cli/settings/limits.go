@@ -1,0 +1,115 @@
+package settings
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/agent/python"
+	"github.com/seatrial/seatrial/internal/diag"
+)
+
+// CodeLimits are the limits of agents' code that were given: a flag of the form NAME=VALUE,NAME=VALUE.
+type CodeLimits struct{ given map[string]string }
+
+// codeLimit is one limit of [python.Limits]: a time, a number of bytes, or a number.
+type codeLimit struct {
+	name  string
+	into  func(l *python.Limits, value int64)
+	parse func(text string) (int64, error)
+}
+
+// codeLimits are the limits that --python-limits knows.
+var codeLimits = []codeLimit{
+	{"block-time", func(l *python.Limits, v int64) { l.BlockTime = time.Duration(v) }, parseTime},
+	{"block-cpu", func(l *python.Limits, v int64) { l.BlockCPU = time.Duration(v) }, parseTime},
+	{"session-time", func(l *python.Limits, v int64) { l.SessionTime = time.Duration(v) }, parseTime},
+	{"memory", func(l *python.Limits, v int64) { l.Memory = v }, parseBytes},
+	{"output", func(l *python.Limits, v int64) { l.Output = int(v) }, parseBytes},
+	{"value", func(l *python.Limits, v int64) { l.Value = int(v) }, parseBytes},
+	{"block-calls", func(l *python.Limits, v int64) { l.BlockCalls = int(v) }, parseCount},
+	{"session-calls", func(l *python.Limits, v int64) { l.SessionCalls = int(v) }, parseCount},
+}
+
+func limitNames() []string {
+	names := make([]string, len(codeLimits))
+	for i, l := range codeLimits {
+		names[i] = l.name
+	}
+	return names
+}
+
+func parseTime(text string) (int64, error) {
+	d, err := time.ParseDuration(text)
+	return int64(d), err
+}
+
+func parseCount(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }
+
+// parseBytes reads a number of bytes below 2 GiB, optionally followed by KiB or MiB.
+func parseBytes(text string) (int64, error) {
+	number, unit := text, int64(1)
+	if before, ok := strings.CutSuffix(text, "KiB"); ok {
+		number, unit = before, 1<<10
+	} else if before, ok := strings.CutSuffix(text, "MiB"); ok {
+		number, unit = before, 1<<20
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err == nil && n > math.MaxInt32/unit {
+		err = strconv.ErrRange
+	}
+	return n * unit, err
+}
+
+// Set adds limits, as a flag does.
+func (c *CodeLimits) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		if part == "" {
+			continue
+		}
+		if !ok {
+			return diag.Usagef("%q is not NAME=VALUE", part)
+		}
+		if c.given == nil {
+			c.given = map[string]string{}
+		}
+		c.given[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return nil
+}
+
+// String writes the limits as Set reads them, in the order of their names.
+func (c *CodeLimits) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		parts = append(parts, name+"="+c.given[name])
+	}
+	return strings.Join(parts, ",")
+}
+
+// Type is the form that help shows.
+func (c *CodeLimits) Type() string { return "NAME=VALUE,..." }
+
+// Empty reports whether no limit is given.
+func (c *CodeLimits) Empty() bool { return len(c.given) == 0 }
+
+// Python returns the limits; those that are not given are the interpreter's own.
+func (c *CodeLimits) Python() (l python.Limits, err error) {
+	for _, name := range slices.Sorted(maps.Keys(c.given)) {
+		i := slices.IndexFunc(codeLimits, func(c codeLimit) bool { return c.name == name })
+		if i < 0 {
+			return l, diag.Unknown("limit", name, limitNames())
+		}
+		value, err := codeLimits[i].parse(c.given[name])
+		if err != nil || value <= 0 {
+			return l, diag.Usagef("--python-limits: %q is no value for %s", c.given[name], name).
+				WithHint("times as 20s or 2m, sizes as 65536, 64KiB or 256MiB up to 2047MiB, numbers of calls as 200")
+		}
+		codeLimits[i].into(&l, value)
+	}
+	return l, nil
+}

@@ -1,0 +1,101 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Record is what the file of a run keeps: setting by setting, its value as JSON.
+type Record = map[string]json.RawMessage
+
+// Command is the setting that names the command that began a run; `run` has none.
+const Command = "command"
+
+// Snapshot returns the content settings, for the run's file.
+func (r *Run) Snapshot() (Record, error) {
+	record := Record{}
+	return record, errors.Join(Add(record, r.content), Add(record, r.recorded))
+}
+
+// Add records the flags of a set.
+func Add(record Record, f *pflag.FlagSet) error {
+	var errs []error
+	f.VisitAll(func(flag *pflag.Flag) {
+		text, err := task.Marshal(valueOf(flag))
+		record[keyOf(flag)] = text
+		errs = append(errs, err)
+	})
+	return errors.Join(errs...)
+}
+
+// Text returns a setting that is a string; "" where the record has none.
+func Text(record Record, key string) string {
+	var text string
+	if json.Unmarshal(record[key], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// keyOf is the name of a flag in files and records.
+func keyOf(f *pflag.Flag) string { return strings.ReplaceAll(f.Name, "-", "_") }
+
+// valueOf returns a flag's value as JSON holds it best: a list, a number, true or false, or a string.
+func valueOf(f *pflag.Flag) any {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return append([]string{}, list.GetSlice()...)
+	}
+	text := f.Value.String()
+	if f.Value.Type() != "string" && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// Restore returns the run that a record specifies.
+func Restore(record Record) (*Run, error) {
+	r := New()
+	return r, r.Restore(record)
+}
+
+// Restore takes the settings of a record, apart from those that were given as flags.
+func (r *Run) Restore(record Record) error {
+	var errs []error
+	restore := func(f *pflag.Flag) {
+		if raw, ok := record[keyOf(f)]; ok && !f.Changed {
+			errs = append(errs, assign(f, raw))
+		}
+	}
+	r.content.VisitAll(restore)
+	r.recorded.VisitAll(restore)
+	return errors.Join(errs...)
+}
+
+// assign is the inverse of valueOf.
+func assign(f *pflag.Flag, raw json.RawMessage) error {
+	var err error
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		var values []string
+		if err = json.Unmarshal(raw, &values); err == nil {
+			err = list.Replace(values)
+		}
+	} else {
+		text := string(raw)
+		if strings.HasPrefix(text, `"`) {
+			err = json.Unmarshal(raw, &text)
+		}
+		if err == nil {
+			err = f.Value.Set(text)
+		}
+	}
+	if err != nil {
+		return diag.Usagef("setting %s: %s cannot be read: %v", keyOf(f), raw, err)
+	}
+	return nil
+}

@@ -1,0 +1,415 @@
+// Package settings specifies runs: the flags of `seatrial run`, where their values come from (flags, the environment, a
+// file, the record of an earlier run), and the instances and arms that they choose. It must never run anything.
+package settings
+
+import (
+	"cmp"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seatrial/seatrial/internal/agent/command"
+	"github.com/seatrial/seatrial/internal/agent/model"
+	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/agent/protocol"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Run is the specification of a run. Content settings decide what is run: the run's file records them, and `resume`
+// demands the same ones. Execution and provider settings decide only how it is run.
+type Run struct {
+	// Content settings, each a flag.
+	Agents      []string
+	Models      []string
+	Protocols   []string
+	Style       string
+	Split       string
+	Conditions  []string
+	Limit       int
+	Trials      int
+	Seed        uint64
+	Temperature string // a number, or "default"
+	MaxTokens   int
+	Loops       int
+	Budget      task.Budget
+	Neighbours  int
+	Evidence    string
+	Handles     string
+	BaseURL     string
+	Extra       []string // FIELD=JSON
+	Labels      []string // KEY=VALUE, for reports
+	Hints       []string // each is an arm
+	Budgets     []string // scales of the base budget; each is an arm
+	Informed    bool     // models try again after a failure
+	World       int      // number of the fresh world; 0 plays on the published databases
+	Pairs       bool
+	Shots       []string // numbers of examples; each is an arm
+	Hide        []string // more paths that commands must not read
+	OpenFiles   bool     // commands may read all files
+	Interpreter string   // engine that runs agents' Python; empty takes the first that works
+	Limits      CodeLimits
+
+	// Content that is recorded and has no flag.
+	Suite      string // folder
+	SuiteFiles string // FilesHidden or FilesOpen, where commands take part
+	LeftOut    string // instances that cannot be played on a fresh world
+
+	// Execution settings.
+	Location      string // where the suite is now; empty where Suite says so
+	Out           string // file of the run
+	Tables        []string
+	Workers       int
+	Bare          bool   // run agents' Python without a sandbox
+	PythonFile    string // CPython for WASI
+	EmbeddingsURL string
+
+	// Provider settings.
+	Judge        string // PROVIDER/NAME of the model that assesses explanations
+	Concurrency  int
+	Rates        model.Rates
+	MaxCost      float64
+	Prices       string
+	Record       string
+	Replay       string
+	Timeout      time.Duration
+	Attempts     int
+	PlainHistory bool
+
+	content, recorded, execution, provider *pflag.FlagSet
+}
+
+// How a task's evidence is treated.
+const (
+	EvidenceShown  = "shown"
+	EvidenceHidden = "hidden"
+)
+
+// Whether commands can read the suite's files.
+const (
+	FilesHidden = "hidden"
+	FilesOpen   = "open"
+)
+
+// TableVotes is the table that shows what repeated trials and retries are worth.
+const TableVotes = "tts"
+
+// New returns a run with the default of every setting.
+func New() *Run {
+	r := &Run{}
+	r.content, r.recorded = newFlagSet(), newFlagSet()
+	r.execution, r.provider = newFlagSet(), newFlagSet()
+	r.selectionFlags()
+	r.conversationFlags()
+	r.recorded.StringVar(&r.Suite, "suite", "", "")
+	r.recorded.StringVar(&r.SuiteFiles, "suite-files", "", "")
+	r.recorded.StringVar(&r.LeftOut, "left-out", "", "")
+	r.executionFlags()
+	r.providerFlags()
+	return r
+}
+
+func newFlagSet() *pflag.FlagSet { return pflag.NewFlagSet("run", pflag.ContinueOnError) }
+
+// selectionFlags choose who takes part, and in which instances.
+func (r *Run) selectionFlags() {
+	f := r.content
+	f.StringArrayVar(&r.Agents, "agent", nil, "scripted policy (`NAME`), or a command such as "+
+		"'cmd: python my_agent.py' or 'mcp: CLIENT {config} {request}'; repeatable")
+	f.StringArrayVar(&r.Models, "model", nil, "model as PROVIDER/NAME (openai, anthropic); repeatable")
+	f.StringSliceVar(&r.Protocols, "protocol", []string{"tools"}, "protocols for models")
+	f.StringVar(&r.Style, "style", "", "only tasks of this style")
+	f.StringVar(&r.Split, "split", "", "only tasks of this split: validation or test")
+	f.StringArrayVar(&r.Conditions, "condition", nil, "only instances under this condition or fault (`NAME`): "+
+		"clean, obfuscate, fault:exec.timeout, fault:*; repeatable")
+	f.IntVar(&r.Limit, "limit", 0, "only the first instances; 0 runs all")
+	f.IntVar(&r.Trials, "trials", 1, "episodes of each instance and agent")
+	f.IntVar(&r.World, "world", 0, "play on the generated neighbours of this number, with the right answers there; "+
+		"0 plays on the published databases")
+	f.BoolVar(&r.Pairs, "pairs", false, "only instances whose request cannot be met, each with exactly one complete "+
+		"instance; --condition chooses among the former, and --limit counts pairs")
+	f.StringArrayVar(&r.Labels, "label", nil, "KEY=VALUE that names the run in tables, such as size=7B; repeatable")
+	f.StringArrayVar(&r.Hide, "hide", nil,
+		"file or folder that commands must not read or change, besides the suite and the run; repeatable")
+	f.BoolVar(&r.OpenFiles, "open-files", false,
+		"let commands read every file that you can read, the suite included; labels the run")
+}
+
+// conversationFlags decide what agents see and how much they may use.
+func (r *Run) conversationFlags() {
+	f := r.content
+	f.Uint64Var(&r.Seed, "seed", 0, "seed of the policies' draws, and of sampling where the provider takes one")
+	f.StringVar(&r.Temperature, "temperature", "0", "sampling temperature; `default` leaves it to the provider")
+	f.IntVar(&r.MaxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
+	f.IntVar(&r.Loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number: 10 (codeact 15), and 30 "+
+		"where agents search for tools")
+	BudgetFlags(f, &r.Budget, task.Budget{}, "budget")
+	f.Lookup("wall").Usage += ", and ten minutes for commands"
+	NeighboursFlag(f, &r.Neighbours)
+	ShownFlags(f, &r.Evidence, &r.Handles)
+	f.StringVar(&r.BaseURL, "base-url", "", "address of an OpenAI- or Anthropic-compatible server")
+	f.StringArrayVar(&r.Extra, "extra", nil, "FIELD=JSON to add to every request, in the provider's own form")
+	f.StringSliceVar(&r.Hints, "hints", nil,
+		"run once with each kind of advice on faults, as arms: "+strings.Join(episode.Hints(), ","))
+	f.StringSliceVar(&r.Budgets, "budgets", nil,
+		"run once with each multiple of the task's base budget of turns and calls, as arms: 0.5,1,2,4")
+	f.BoolVar(&r.Informed, "informed-retry", false, "models try once more after a failure: they are told that they "+
+		"failed, by the grader's verdict, and not the answer")
+	f.StringSliceVar(&r.Shots, "shots", nil, "run once with each number of examples before the question, as arms: 0,4; "+
+		"half of them are incomplete; drawn by seed from the validation split")
+	f.StringVar(&r.Interpreter, "interpreter", "", "what runs the Python of agents that write code: native (the "+
+		"system's, in a sandbox) or wasi; empty takes the first that works")
+	f.Var(&r.Limits, "python-limits", "what agents' code may use, as block-time=20s,memory=256MiB: "+
+		strings.Join(limitNames(), ", "))
+}
+
+func (r *Run) executionFlags() {
+	f := r.execution
+	WorkersFlag(f, &r.Workers)
+	f.StringVar(&r.EmbeddingsURL, "embeddings-url", "", EmbeddingsUsage)
+	f.BoolVar(&r.Bare, "python-without-any-sandbox", false,
+		"run agents' code with your own rights: it can read, change and send whatever you can")
+	PythonFlag(f, &r.PythonFile)
+}
+
+func (r *Run) providerFlags() {
+	f := r.provider
+	f.StringVar(&r.Judge, "judge", "", "model that assesses explanations of the protocol explain, as PROVIDER/NAME")
+	f.IntVar(&r.Concurrency, "concurrency", 8, "episodes of models side by side")
+	f.IntVar(&r.Rates.RequestsPerMinute, "rpm", 0, "requests a minute to the provider; 0 is no limit")
+	f.IntVar(&r.Rates.TokensPerMinute, "tpm", 0, "tokens a minute to the provider; 0 is no limit")
+	f.Float64Var(&r.MaxCost, "max-cost", 0, "stop before spending this, in US dollars; 0 is no limit")
+	f.StringVar(&r.Prices, "prices", "", "YAML file of prices, for costs and --max-cost")
+	f.StringVar(&r.Record, "record", "", "file that records every exchange with a provider")
+	f.StringVar(&r.Replay, "replay", "", "file of recorded exchanges to answer from, offline")
+	f.DurationVar(&r.Timeout, "timeout", 5*time.Minute, "longest wait for one reply")
+	f.IntVar(&r.Attempts, "attempts", 0, "tries of one request; 0 takes the default")
+	f.BoolVar(&r.PlainHistory, "plain-history", false,
+		"send earlier replies as text and calls alone, for servers that refuse more")
+}
+
+// Flags adds the flags of `run`.
+func (r *Run) Flags(f *pflag.FlagSet) {
+	f.StringVar(&r.Out, "out", "", "file of the run")
+	f.AddFlagSet(r.content)
+	f.AddFlagSet(r.execution)
+	f.AddFlagSet(r.provider)
+}
+
+// ResumeFlags adds the flags of `resume`: how to run, and the interpreter, which must be the recorded one.
+func (r *Run) ResumeFlags(f *pflag.FlagSet) {
+	SuiteFlag(f, &r.Location)
+	f.AddFlag(r.content.Lookup("interpreter"))
+	f.AddFlag(r.content.Lookup("python-limits"))
+	f.AddFlagSet(r.execution)
+	f.AddFlagSet(r.provider)
+}
+
+// ProviderFlags adds the flags that say how models are reached.
+func (r *Run) ProviderFlags(f *pflag.FlagSet) {
+	f.AddFlag(r.content.Lookup("base-url"))
+	f.AddFlagSet(r.provider)
+}
+
+// EmbeddingsUsage is the help of --embeddings-url.
+const EmbeddingsUsage = "address of the server that embeds agents' search queries, where tools are found by meaning"
+
+// SuiteFlag adds --suite of the commands that read a run.
+func SuiteFlag(f *pflag.FlagSet, dir *string) {
+	f.StringVar(dir, "suite", "", "folder of the suite, if it was moved since the run")
+}
+
+// WorkersFlag adds --workers.
+func WorkersFlag(f *pflag.FlagSet, workers *int) {
+	f.IntVar(workers, "workers", runtime.GOMAXPROCS(0), "how much is done side by side; never changes the result")
+}
+
+// PythonFlag adds --python-wasi.
+func PythonFlag(f *pflag.FlagSet, file *string) {
+	f.StringVar(file, "python-wasi", "", "CPython for WASI (python.wasm) to run instead of the fetched one")
+}
+
+// NeighboursFlag adds --neighbours.
+func NeighboursFlag(f *pflag.FlagSet, n *int) {
+	f.IntVar(n, "neighbours", 2, "neighbours on which each call is repeated, so that grading can tell arguments apart")
+}
+
+// ShownFlags adds the flags that say what agents see of a task.
+func ShownFlags(f *pflag.FlagSet, evidence, handles *string) {
+	f.StringVar(evidence, "evidence", EvidenceShown,
+		"the corpus's notes that explain a question: "+EvidenceShown+" or "+EvidenceHidden)
+	f.StringVar(handles, "handles", environment.HandlesReference, "what agents see of a data handle: "+
+		environment.HandlesReference+", or "+environment.HandlesPreview+" for keys, row count and first rows")
+}
+
+// BudgetFlags adds the flags of an episode's budget; name is what their help calls it.
+func BudgetFlags(f *pflag.FlagSet, b *task.Budget, defaults task.Budget, name string) {
+	f.IntVar(&b.Turns, "max-turns", defaults.Turns, name+" of turns of an episode; 0 is no limit")
+	f.IntVar(&b.Calls, "max-calls", defaults.Calls, name+" of tool calls of an episode; 0 is no limit")
+	f.IntVar(&b.Tokens, "token-budget", defaults.Tokens, name+" of tokens of an episode, in and out; 0 is no limit")
+	f.Float64Var(&b.WallSeconds, "wall", defaults.WallSeconds, name+" of seconds of an episode; 0 is no limit")
+}
+
+// Shown says what agents are shown of a task.
+func (r *Run) Shown() episode.Shown { return ShownAs(r.Evidence, r.Handles) }
+
+// ShownAs says what agents are shown, by the values of --evidence and --handles.
+func ShownAs(evidence, handles string) episode.Shown {
+	return episode.Shown{HideEvidence: evidence == EvidenceHidden, Handles: handles}
+}
+
+// Check says what is wrong with a run before anything is opened.
+func (r *Run) Check() error {
+	switch {
+	case len(r.Agents)+len(r.Models) == 0:
+		return diag.Usagef("no agent is given").WithHint("--agent gold, or --model openai/NAME")
+	case r.Out == "":
+		return diag.Usagef("no file for the run is given").WithHint("--out out/run")
+	case r.Record != "" && r.Replay != "":
+		return diag.Usagef("--record and --replay exclude each other")
+	case r.Split != "" && r.Split != task.SplitValidation && r.Split != task.SplitTest:
+		return diag.Unknown("split", r.Split, []string{task.SplitValidation, task.SplitTest})
+	case r.World < 0:
+		return diag.Usagef("--world %d: neighbours are numbered from 1", r.World)
+	}
+	return cmp.Or(
+		AtLeast("trials", r.Trials, 1), AtLeast("concurrency", r.Concurrency, 1), AtLeast("workers", r.Workers, 1),
+		AtLeast("limit", r.Limit, 0), AtLeast("rpm", r.Rates.RequestsPerMinute, 0),
+		AtLeast("tpm", r.Rates.TokensPerMinute, 0), AtLeast("max-cost", r.MaxCost, 0),
+		AtLeast("attempts", r.Attempts, 0), AtLeast("loops", r.Loops, 0), AtLeast("max-tokens", r.MaxTokens, 0),
+		CheckShown(r.Evidence, r.Handles, r.Neighbours, r.Budget), Positive("timeout", r.Timeout),
+		r.checkPrices(), r.checkLabels(), r.checkArms(), r.checkCommands(), r.checkJudging(), r.checkNames(),
+	)
+}
+
+// AtLeast refuses numbers below a bound, and those that are no number.
+func AtLeast[N int | int64 | float64](flag string, n, least N) error {
+	if n >= least {
+		return nil
+	}
+	return diag.Usagef("--%s %v: must be at least %v", flag, n, least)
+}
+
+// Positive refuses durations that are not above 0.
+func Positive(flag string, d time.Duration) error {
+	if d <= 0 {
+		return diag.Usagef("--%s %s: must be above 0", flag, d)
+	}
+	return nil
+}
+
+// CheckShown checks the settings that `run` and `serve` share.
+func CheckShown(evidence, handles string, neighbours int, b task.Budget) error {
+	if known := []string{EvidenceShown, EvidenceHidden}; !slices.Contains(known, evidence) {
+		return diag.Unknown("value of --evidence", evidence, known)
+	}
+	if known := []string{environment.HandlesReference, environment.HandlesPreview}; !slices.Contains(known, handles) {
+		return diag.Unknown("value of --handles", handles, known)
+	}
+	if b.Turns < 0 || b.Calls < 0 || b.Tokens < 0 || !(b.WallSeconds >= 0) {
+		return diag.Usagef("a budget is negative, or no number")
+	}
+	return AtLeast("neighbours", neighbours, 0)
+}
+
+func (r *Run) checkPrices() error {
+	if r.MaxCost > 0 && r.Prices == "" && r.Replay == "" {
+		return diag.Usagef("--max-cost needs to know what models cost").WithHint("--prices FILE")
+	}
+	return nil
+}
+
+var labelForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*=[^,\s][^,\n]*$`)
+
+func (r *Run) checkLabels() error {
+	_, err := r.LabelMap()
+	return err
+}
+
+// LabelMap reads the labels, which have the form KEY=VALUE.
+func (r *Run) LabelMap() (map[string]string, error) {
+	labels := map[string]string{}
+	for _, text := range r.Labels {
+		if !labelForm.MatchString(text) {
+			return nil, diag.Usagef("--label %q is not KEY=VALUE", text).
+				WithHint("a key of small letters, and a value without a comma: --label size=7B")
+		}
+		key, value, _ := strings.Cut(text, "=")
+		if _, taken := labels[key]; taken {
+			return nil, diag.Usagef("--label: %s is given twice", key)
+		}
+		labels[key] = value
+	}
+	return labels, nil
+}
+
+func (r *Run) checkNames() error {
+	for _, list := range [][]string{r.Agents, r.Models, r.Protocols} {
+		for i, name := range list {
+			if slices.Contains(list[:i], name) {
+				return diag.Usagef("%s is given twice", name).WithHint("--trials 2 runs each episode twice")
+			}
+		}
+	}
+	var known []string
+	for _, p := range protocol.List() {
+		known = append(known, p.Name)
+	}
+	for _, name := range r.Protocols {
+		if !slices.Contains(known, name) {
+			return diag.Unknown("protocol", name, known)
+		}
+	}
+	return nil
+}
+
+// What the names of agents that are commands begin with: the first act over HTTP, the second over MCP.
+const (
+	PrefixCmd = "cmd:"
+	PrefixMCP = "mcp:"
+)
+
+// IsCommand reports whether an agent is a command.
+func IsCommand(name string) bool {
+	return strings.HasPrefix(name, PrefixCmd) || strings.HasPrefix(name, PrefixMCP)
+}
+
+// HasCommands reports whether an agent of the run is a command.
+func (r *Run) HasCommands() bool { return slices.ContainsFunc(r.Agents, IsCommand) }
+
+// CommandFiles says whether the commands of a run can read the suite's files.
+func (r *Run) CommandFiles() string {
+	if r.OpenFiles || !command.CanHide() {
+		return FilesOpen
+	}
+	return FilesHidden
+}
+
+func (r *Run) checkCommands() error {
+	switch {
+	case !r.HasCommands() && (r.OpenFiles || len(r.Hide) > 0):
+		return diag.Usagef("--hide and --open-files are for agents that are commands").
+			WithHint("--agent 'cmd: python my_agent.py'")
+	case r.OpenFiles && len(r.Hide) > 0:
+		return diag.Usagef("--hide and --open-files exclude each other")
+	case len(r.Hide) > 0 && !command.CanHide():
+		return diag.Usagef("--hide: this system cannot hide files from commands").
+			WithHint("Linux from 5.13 on, with landlock")
+	}
+	return nil
+}
+
+// WritesCode reports whether an agent of the run writes Python.
+func (r *Run) WritesCode() bool {
+	return slices.ContainsFunc(policy.List(), func(p policy.Info) bool {
+		return p.Code && slices.Contains(r.Agents, p.Name)
+	}) || len(r.Models) > 0 && slices.ContainsFunc(protocol.List(), func(p protocol.Info) bool {
+		return p.Code && slices.Contains(r.Protocols, p.Name)
+	})
+}
