@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// AnswerReference makes the answer that stands for the result of the call with that label.
+// AnswerReference returns the answer that refers to the result of the call with that label.
 func AnswerReference(label string) task.Action {
 	return task.Action{
 		Kind:   task.ActionAnswer,
@@ -30,7 +30,7 @@ func Call(c *task.Call) (task.Action, error) {
 	return task.Action{Kind: task.ActionCall, Label: c.Label, Tool: c.Tool, Arguments: text}, nil
 }
 
-// Stop is the turn that ends an episode without an act, and says why.
+// Stop returns the turn that ends an episode without an act. It says why.
 func Stop(why string) task.Turn {
 	return task.Turn{Stop: true, Thought: why}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// EngineOf gives the interpreter of all tests; they are skipped where no engine can be had.
+// EngineOf returns the interpreter of all tests, and skips the test if there is none.
 func EngineOf(t testing.TB) python.Engine {
 	t.Helper()
 	engine, err := openPython()
@@ -64,12 +64,12 @@ func RunPython(t *testing.T, code string) *python.Outcome {
 	return outcome
 }
 
-// Actor is what this package's agents are.
+// Actor is any agent.
 type Actor interface {
 	Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error)
 }
 
-// Harbour is a small environment: tools are functions, labels stand for results, references are put in before a tool
+// Harbour is a small environment: tools are functions, labels name results, and references are replaced before a tool
 // runs.
 type Harbour struct {
 	tools   map[string]func(arguments map[string]any) ([]map[string]any, *task.ToolError)
@@ -231,7 +231,7 @@ func (h *Harbour) Play(t testing.TB, a Actor, view *task.View) error {
 	return nil
 }
 
-// Sizes gives the number of actions of each turn.
+// Sizes returns the number of actions of each turn.
 func (h *Harbour) Sizes() []int {
 	var sizes []int
 	for i := range h.Turns {
@@ -256,7 +256,7 @@ func PlanCall(label, tool string, arguments map[string]any) task.Call {
 	return task.Call{Label: label, Tool: tool, Arguments: arguments}
 }
 
-// TestTask has a direct plan of one call, and a composed one: two calls side by side, and one that uses the first.
+// TestTask has a direct plan of one call, and a composed one: two independent calls, and one that uses the first.
 func TestTask(city string) *task.Task {
 	return &task.Task{
 		ID: "t1",
@@ -376,7 +376,7 @@ func Flatten(v any) string {
 	}
 }
 
-// grammar are the words by which replies say that they hold a call; they may vanish when the call is read.
+// grammar has the words that mark a call in a reply; they may vanish when the call is read.
 var grammar = func() map[string]bool {
 	words := map[string]bool{}
 	for _, list := range [][]string{{
@@ -397,8 +397,8 @@ var grammar = func() map[string]bool {
 	return words
 }()
 
-// LostWords lists the words of at least three letters of a text that are not in what was kept. Words behind a
-// backslash are passed over: what they stand for is kept.
+// LostWords lists the words of at least three letters of a text that were not kept. It skips words after a backslash:
+// their meaning is kept.
 func LostWords(text, kept string) []string {
 	kept = strings.ToLower(kept)
 	var lost []string
@@ -414,7 +414,7 @@ func LostWords(text, kept string) []string {
 		}
 		word := strings.ToLower(text[start:i])
 		escaped := start > 0 && text[start-1] == '\\'
-		// A number in base 16, or with an exponent, is written anew.
+		// A number in base 16, or with an exponent, is rewritten.
 		digits := start > 0 && text[start-1] >= '0' && text[start-1] <= '9'
 		if len(word) >= 3 && !escaped && !digits && !grammar[word] && !strings.Contains(kept, word) {
 			lost = append(lost, word)

@@ -1,5 +1,5 @@
-// Package mention finds what a request mentions that could be the value of an argument, by its form alone. It must
-// never know which of it is a value: no meaning is read.
+// Package mention finds values that a request mentions, by their form alone. It must never know which of them are
+// arguments: it reads no meaning.
 package mention
 
 import (
@@ -15,8 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Mentioned is what a request mentions that could be the value of an argument, by its form alone: nobody says which of
-// it is a value.
+// Mentioned lists the values in a request that could be arguments, found by their form alone.
 type Mentioned struct {
 	words   map[string]bool // of the request, as [task.ContentWords] has them
 	text    string          // the request
@@ -40,7 +39,7 @@ func Of(view *task.View) Mentioned {
 	take := func(from, to int, value string) {
 		m.Texts = append(m.Texts, strings.TrimSpace(value))
 		for i := from; i < to; i++ {
-			rest[i] = '.' // what is read once is no number and no name as well; a stop keeps names apart
+			rest[i] = '.' // what is read once is neither a number nor a name as well; a full stop separates the names around it
 		}
 	}
 	for _, at := range dateMention.FindAllStringIndex(text, -1) {
@@ -61,7 +60,7 @@ func Of(view *task.View) Mentioned {
 	return m
 }
 
-// RequestOf is what the user says: every message of that role, and the evidence.
+// RequestOf joins the user's messages and the evidence.
 func RequestOf(view *task.View) string {
 	var parts []string
 	for _, m := range view.Messages {
@@ -72,7 +71,7 @@ func RequestOf(view *task.View) string {
 	return strings.Join(append(parts, view.Evidence), "\n")
 }
 
-// names lists runs of capitalised words. A single word that begins a sentence is none.
+// names lists runs of capitalised words. It skips a single word that begins a sentence.
 func names(text string) []string {
 	var list []string
 	start, end := -1, -1
@@ -115,8 +114,8 @@ func (m *Mentioned) Shared(t *task.Tool) int {
 	return n
 }
 
-// Fill gives the required arguments of a tool the values that the request mentions, each value once, in the order of
-// the arguments, and lists the arguments for which none is left. A starting table fills an argument that names one.
+// Fill assigns the values that the request mentions to the required arguments of a tool, in order, each value once. It
+// lists the arguments that get no value. A starting table fills an argument that names one.
 func (m *Mentioned) Fill(t *task.Tool, starts []task.Table) (filled literal.Object, missing []string) {
 	if t.Parameters == nil {
 		return nil, nil
@@ -147,16 +146,16 @@ func (m *Mentioned) Fill(t *task.Tool, starts []task.Table) (filled literal.Obje
 	return filled, missing
 }
 
-// dataSource is the argument by which the tools of the slot and sel styles are given a table.
+// dataSource is the argument that names the table on which a tool of the slot and sel styles works.
 const dataSource = "data_source"
 
-// Takes says whether a schema allows a type, also as one of several forms.
+// Takes reports whether a schema allows a type, also as one of several forms.
 func Takes(s *task.Schema, kind string) bool {
 	return slices.Contains(s.Types, kind) || slices.ContainsFunc(s.AnyOf,
 		func(a *task.Schema) bool { return Takes(a, kind) })
 }
 
-// listed gives the first of some values that the request mentions as words, nil where it mentions none.
+// listed returns the first of some values that the request mentions as words, or nil.
 func (m *Mentioned) listed(values []any) any {
 	for _, v := range values {
 		text, ok := v.(string)

@@ -22,7 +22,7 @@ var pythonWords = []string{
 
 var notInIdentifier = regexp.MustCompile(`[^a-zA-Z0-9_]+`)
 
-// Identifier makes a Python identifier of a name: what cannot stand in one becomes an underscore.
+// Identifier turns a name into a Python identifier: other characters become underscores.
 func Identifier(name string) string {
 	id := notInIdentifier.ReplaceAllString(name, "_")
 	if id == "" || id[0] >= '0' && id[0] <= '9' {
@@ -34,13 +34,13 @@ func Identifier(name string) string {
 	return id
 }
 
-// Names gives each tool the name of a Python function, and the way back. Names that are identifiers stay.
+// Names maps tools to the names of Python functions, and back. Names that are identifiers stay.
 type Names struct {
 	Function map[string]string     // by tool
 	Tool     map[string]*task.Tool // by function
 }
 
-// NewNames gives each tool a name that is a Python identifier, and that no other tool and no reserved word has.
+// NewNames chooses a Python identifier for each tool, different from every other tool's and from the reserved words.
 func NewNames(tools []*task.Tool, reserved ...string) *Names {
 	n := &Names{Function: make(map[string]string, len(tools)), Tool: make(map[string]*task.Tool, len(tools))}
 	own := func(t *task.Tool) bool { return Identifier(t.Name) == t.Name && !slices.Contains(reserved, t.Name) }
@@ -74,7 +74,7 @@ func parametersOf(t *task.Tool) []string {
 	return names
 }
 
-// Stub documents a tool as Python would: signature, and what it does in its docstring.
+// Stub documents a tool as Python would: its signature and a docstring.
 func (n *Names) Stub(t *task.Tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "def %s(%s):\n", n.Function[t.Name], signature(t))
@@ -96,7 +96,7 @@ func docText(text, indent string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+indent)
 }
 
-// describe says what a parameter is: its type, the values that it may have, and its description.
+// describe describes a parameter: its type, its allowed values and its description.
 func describe(s *task.Schema, required bool) string {
 	var parts []string
 	parts = append(parts, annotation(s))
@@ -127,7 +127,7 @@ func describe(s *task.Schema, required bool) string {
 	return text
 }
 
-// signature writes the parameters of a function. Those that are no identifiers stand at the end, as words in a dict.
+// signature writes the parameters of a function. Those that are not identifiers come last, as keys of a dict.
 func signature(t *task.Tool) string {
 	if t.Parameters == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestPythonNames: every tool has a name of its own that Python takes, and names that are identifiers stay.
+// TestPythonNames: every tool has its own valid Python name, and names that are identifiers stay.
 func TestPythonNames(t *testing.T) {
 	var tools []*task.Tool
 	for _, name := range []string{"a.b", "a_b", "class", "get data", "1st", "decline", "ü", "a-b"} {
@@ -42,7 +42,7 @@ func TestPythonNames(t *testing.T) {
 	}
 }
 
-// TestLiteral: what is written as Python is the same value there.
+// TestLiteral: a value written as Python is the same value there.
 func TestLiteral(t *testing.T) {
 	for _, text := range []string{
 		`null`, `true`, `-17`, `1.5e300`, `"a\"b\\c\n\u0001é😀$x$"`, `[1,[null,false]]`, `{"from":{"b":[]},"a b":"'"}`,

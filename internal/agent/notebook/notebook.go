@@ -1,6 +1,6 @@
 // Package notebook runs the code of one episode: a session of Python in which the tools of a view are functions. A call
-// in the code becomes an action of the turn, and the code waits for its result. The package must never know who wrote
-// the code, a model or a scripted policy.
+// in the code becomes an action of the turn, and the code blocks until the result is there. The package must never know
+// who wrote the code, a model or a scripted policy.
 package notebook
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// Functions beside the tools that code can call: the acts of an agent.
+// Functions other than tools that code can call: the acts of an agent.
 const (
 	codeAnswer  = "submit_answer"
 	CodeDecline = "decline"
 	codeAsk     = "ask_user"
 )
 
-// Notebook runs the blocks of code of one episode. A block runs in a goroutine of its own, which waits wherever the code
-// calls a function, until the environment has answered: each call is an action of a turn that stays open.
+// Notebook runs the blocks of code of one episode. A block runs in its own goroutine. Each call of a function in the
+// code is an action of a turn that stays open, and the goroutine blocks until the environment has answered.
 type Notebook struct {
 	engine  python.Engine
 	Names   *Names
@@ -37,7 +37,7 @@ type Notebook struct {
 	// handles are labels by which tables can be referred to: texts with them stay references.
 	handles map[string]bool
 	hidden  func(name string) *task.Tool // see [task.View]
-	// Labels are for the next calls, in their order; a call beyond them has none of its own.
+	// Labels are for the next calls, in order; further calls get none.
 	Labels []string
 
 	Block   *running
@@ -104,7 +104,7 @@ func hidden(t *task.Tool) *python.Function {
 	return &python.Function{Name: t.Name, Parameters: parametersOf(t), Document: t.Description}
 }
 
-// serve hands a call of the code to the agent, and waits for what came of it.
+// serve passes a call of the code to the agent and returns its result.
 func (c *Notebook) serve(ctx context.Context, function string, arguments json.RawMessage) (json.RawMessage, error) {
 	b := c.Block
 	select {
@@ -142,8 +142,8 @@ func (c *Notebook) Start(ctx context.Context, code string) error {
 	return nil
 }
 
-// wait gives the next action of the block that runs, or, where it has ended, what a notebook would show. The error is
-// Seatrial's own failure, or the context's.
+// wait returns the next action of the running block, or, once it has ended, what a notebook would show. The error is
+// Seatrial's own failure or the context's.
 func (c *Notebook) wait() (*task.Action, *task.Block, error) {
 	for {
 		select {
@@ -167,9 +167,9 @@ func (c *Notebook) wait() (*task.Action, *task.Block, error) {
 	}
 }
 
-// next gives the next action of the code, or what its block has shown when it has ended. A block that is to leave the
-// solution is followed by code that hands it in: the action then comes with what the block has shown, and where that
-// fails, its traceback stands in what was shown.
+// next returns the next action of the code, or what the block showed once it has ended. After a block that should leave
+// the solution, it runs code that submits the solution: the action then comes with what the block showed, and a failure
+// adds its traceback to that.
 func (c *Notebook) next(ctx context.Context, solution bool) (*task.Action, *task.Block, error) {
 	action, ended, err := c.wait()
 	if err != nil || action != nil || !solution || ended.Traceback != "" || ended.Lost != "" {
@@ -187,7 +187,7 @@ func (c *Notebook) next(ctx context.Context, solution bool) (*task.Action, *task
 	return action, ended, err
 }
 
-// Await adds to a turn what the block that runs does next: an action, with which the turn stays open, or its end.
+// Await adds to a turn what the running block does next: an action, and the turn stays open, or its end.
 func (c *Notebook) Await(ctx context.Context, solution bool, turn task.Turn) (task.Turn, error) {
 	action, ended, err := c.next(ctx, solution)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Notebook) Await(ctx context.Context, solution bool, turn task.Turn) (ta
 	return turn, nil
 }
 
-// shown is what a block leaves.
+// shown describes a finished block.
 func (c *Notebook) shown(code string, o *python.Outcome) *task.Block {
 	block := &task.Block{
 		Code: code, Output: o.Output, Value: o.Value, Traceback: o.Traceback, Cut: o.Cut, Calls: c.calls,
@@ -245,8 +245,8 @@ func (c *Notebook) action(r codeRequest) (*task.Action, error) {
 	return action, nil
 }
 
-// literal writes the arguments of a call so that nothing in them is read as a reference but data handles. A record that
-// was returned for a data handle stands for the handle.
+// literal writes the arguments of a call so that only data handles are read as references. The record that a tool
+// returned for a data handle is written as the handle.
 func (c *Notebook) literal(arguments json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(arguments, []byte(`"$`)) {
 		return arguments, nil
@@ -280,15 +280,15 @@ func (c *Notebook) escape(v any) any {
 	return v
 }
 
-// handle gives the reference that a record stands for which was returned for a data handle.
+// handle returns the reference for a record that a tool returned for a data handle.
 func (c *Notebook) handle(record map[string]any) (string, bool) {
 	text, isText := record["handle"].(string)
 	ref, isReference := task.ParseReference(text)
 	return text, isText && isReference && c.handles[ref.Label]
 }
 
-// answer writes the answer: data as it is, and the record of a data handle as the reference to its rows. A text that
-// looks like a reference and is none is escaped.
+// answer writes the answer: data as it is, and the record of a data handle as a reference to its rows. A text that only
+// looks like a reference is escaped.
 func (c *Notebook) answer(answer json.RawMessage) (json.RawMessage, error) {
 	v, err := task.DecodeValue(answer)
 	if err != nil {
@@ -302,7 +302,7 @@ func (c *Notebook) answer(answer json.RawMessage) (json.RawMessage, error) {
 	return answer, nil
 }
 
-// Resume tells the code what came of its last action.
+// Resume passes the result of the last action to the code.
 func (c *Notebook) Resume(o *task.Observation) {
 	c.Seen = append(c.Seen, *o)
 	if o.Note != "" && o.Tool != "" {
@@ -331,7 +331,7 @@ func (c *Notebook) reply(o *task.Observation) codeReply {
 	return codeReply{content: o.Content}
 }
 
-// tool gives what code can call under the tool's own name; nil where that is not known.
+// tool returns the tool of that name that code can call, or nil.
 func (c *Notebook) tool(name string) *task.Tool {
 	if t := c.Names.Tool[c.Names.Shown(name)]; t != nil || c.hidden == nil {
 		return t
@@ -339,12 +339,12 @@ func (c *Notebook) tool(name string) *task.Tool {
 	return c.hidden(name)
 }
 
-// WorksOnTables says whether a tool takes tables by their labels (the slot and sel styles).
+// WorksOnTables reports whether a tool takes tables by their labels (the slot and sel styles).
 func WorksOnTables(t *task.Tool) bool {
 	return t != nil && t.Body != nil && t.Body.Engine == task.EngineRelation
 }
 
-// Shown gives the name under which code knows a tool.
+// Shown returns the name under which code calls a tool.
 func (n *Names) Shown(tool string) string {
 	if id, ok := n.Function[tool]; ok {
 		return id
@@ -365,7 +365,7 @@ func (c *Notebook) Close() error {
 	return c.session.Close()
 }
 
-// Told writes what a block has shown, as a notebook would.
+// Told writes what a block showed, as a notebook would.
 func Told(b *task.Block, notices []string) string {
 	var parts []string
 	add := func(text string) {

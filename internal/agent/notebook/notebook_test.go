@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestTablesByLabel: of a text that looks like a reference, only that of a table that was given stays one.
+// TestTablesByLabel: among texts that look like references, only the label of a table stays a reference.
 func TestTablesByLabel(t *testing.T) {
 	c := New(agenttest.Echo{}, python.Limits{}, &task.View{Starts: []task.Table{{Label: "starting_table"}}})
 	for given, want := range map[string]string{

@@ -23,13 +23,13 @@ type codePolicy struct {
 	over   bool
 }
 
-// author writes a policy's blocks: it is called with nothing at first, and then with what the last block has shown and
-// what its calls came back with. No code ends the episode, for the reason that stands in its place.
+// author writes a policy's blocks. It is first called with nothing, then with what the last block showed and the
+// results of its calls. A block with stop set ends the episode; its thought says why.
 type author interface {
 	write(view *task.View, names *notebook.Names, shown *task.Block, seen []task.Observation) (codeText, error)
 }
 
-// codeText is a block of a policy: its code, the labels of the calls that it makes, and the thought behind it.
+// codeText is a block of a policy: its code, the labels of its calls, and the thought that comes with it.
 type codeText struct {
 	reply.Code
 	labels  []string
@@ -45,7 +45,7 @@ func newCodePolicy(in Input, a author) (*codePolicy, error) {
 	return &codePolicy{engine: in.Python, limits: in.PythonLimits, author: a}, nil
 }
 
-// next gives the next turn, or the next call of the block that runs.
+// next returns the next turn, or the next call of the running block.
 func (p *codePolicy) next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if p.over {
 		return action.Stop("there is no more code"), nil
@@ -80,10 +80,10 @@ func (p *codePolicy) begin(ctx context.Context, view *task.View, shown *task.Blo
 	return p.coder.Await(ctx, p.asked.Solution, task.Turn{Thought: b.thought})
 }
 
-// goldCode writes the primary plan as one block, and hands in its result in a second.
+// goldCode writes the primary plan as one block, and submits its result in a second.
 type goldCode struct {
 	plan *task.Plan
-	// slip makes a first attempt that reads a field which is not there, and prints what is there after the traceback.
+	// slip adds a first attempt that reads a missing field, and prints the fields after the traceback.
 	slip  bool
 	stage int
 }
@@ -143,13 +143,13 @@ func labelsOf(calls []task.Call) []string {
 	return labels
 }
 
-// transcribed writes another policy's turns as code: each turn is a block, each call an assignment to a variable of its
-// label, and each reference what Python makes of that variable.
+// transcribed writes another policy's turns as code: each turn is a block, each call an assignment to a variable named
+// after its label, and each reference an expression over that variable.
 type transcribed struct {
 	script script
 	writer *codeWriter
 	begun  bool
-	// answered says that the last block was to hand in the answer.
+	// answered is set when the last block was to submit the answer.
 	answered bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestAnswersKeepTheOrderOfFields: cells of records count by place where their keys are not the right answer's.
+// TestAnswersKeepTheOrderOfFields: cells of records count by position when their keys differ from the right answer's.
 func TestAnswersKeepTheOrderOfFields(t *testing.T) {
 	for _, text := range []string{
 		`[{"name":"Alpine House","accession_count":9},{"name":null,"accession_count":1.50}]`,
@@ -32,7 +32,7 @@ func TestAnswersKeepTheOrderOfFields(t *testing.T) {
 	}
 }
 
-// TestCodePolicies: what is written as code comes to what the plan comes to, by calls of the same arguments.
+// TestCodePolicies: code and plan make the same calls and get the same answer.
 func TestCodePolicies(t *testing.T) {
 	task := &task.Task{Plans: []task.Plan{{
 		Kind: task.PlanDirect, Answer: "counted",

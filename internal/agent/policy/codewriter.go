@@ -12,13 +12,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// codeWriter writes calls of a plan as Python. The result of a call stands in a variable of its label, and a reference
-// is what Python makes of that variable: one value, a list of values, or records.
+// codeWriter writes calls of a plan as Python. A variable named after its label contains the result of a call, and a
+// reference is an expression over that variable: one value, a list of values, or records.
 type codeWriter struct {
 	names *notebook.Names
-	// texts are labels that stand for starting tables, which no variable holds.
+	// texts are the labels of starting tables, which no variable contains.
 	texts map[string]bool
-	// held says where in the variable of a label its records are, where it holds more; "" for none.
+	// held says where in its variable the records of a label are, if the variable has more; "" otherwise.
 	held map[string]string
 	// hidden finds tools that are not shown; may be nil.
 	hidden func(name string) *task.Tool
@@ -32,7 +32,7 @@ func newCodeWriter(view *task.View, names *notebook.Names) *codeWriter {
 	return w
 }
 
-// learn takes note of where results hold their records, beside other fields.
+// learn notes which results have their records in a field.
 func (w *codeWriter) learn(seen []task.Observation) {
 	for i := range seen {
 		o := &seen[i]
@@ -54,7 +54,7 @@ func (w *codeWriter) learn(seen []task.Observation) {
 	}
 }
 
-// variable gives the expression for the records of a label.
+// variable returns the expression for the records of a label.
 func (w *codeWriter) variable(label string) string { return label + w.held[label] }
 
 // calls writes a line for each call.
@@ -71,7 +71,7 @@ func (w *codeWriter) calls(calls []task.Call) ([]string, error) {
 	return lines, nil
 }
 
-// attempt writes a call that may fail, so that the block goes on.
+// attempt writes a call that may fail, so that the block continues.
 func (w *codeWriter) attempt(a *task.Action) (string, error) {
 	v, err := task.DecodeValue(a.Arguments)
 	if err != nil {
@@ -154,7 +154,7 @@ func (w *codeWriter) value(v any, s *task.Schema) string {
 	}
 }
 
-// reference writes what a reference stands for, as the parameter takes it.
+// reference writes what a reference refers to, in the form that the parameter takes.
 func (w *codeWriter) reference(ref task.Reference, s *task.Schema) string {
 	field := func(row string) string {
 		if ref.Column == "" {
@@ -182,7 +182,7 @@ func (w *codeWriter) reference(ref task.Reference, s *task.Schema) string {
 	}
 }
 
-// answer writes an answer: a reference as what its variable holds, data as data.
+// answer writes an answer: a reference as the content of its variable, data as data.
 func (w *codeWriter) answer(answer json.RawMessage) string {
 	v, err := task.DecodeValue(answer)
 	if err != nil {
@@ -203,8 +203,8 @@ func (w *codeWriter) answer(answer json.RawMessage) string {
 	return notebook.Literal(v)
 }
 
-// inOrder writes JSON as Python does, the fields of objects in the order in which they stand: where records have other
-// keys than the right answer's, their cells count by place. ok is false for what is no JSON.
+// inOrder writes JSON as Python does and keeps the order of fields: when records have other keys than the right
+// answer's, their cells count by position. ok is false if data is not JSON.
 func inOrder(data json.RawMessage) (text string, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

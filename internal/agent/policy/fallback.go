@@ -7,12 +7,12 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// switcher goes on with the next plan at the first error of a turn, while there is one, and is blind otherwise. Plans
-// come in the order of the task, the primary one first.
+// switcher changes to the next plan at the first error of a turn, while one is left, and is blind otherwise. Plans come
+// in the order of the task, the primary one first.
 type switcher struct {
 	plans  []*task.Plan // that are left
 	player *planPlayer
-	made   map[string]bool // labels that stand for calls of earlier plans
+	made   map[string]bool // labels of calls of earlier plans
 }
 
 func newFallback(in Input) script {
@@ -43,7 +43,7 @@ func (s *switcher) Turn(view *task.View, seen []task.Observation) (task.Turn, er
 	return turn, err
 }
 
-// relabelled gives a plan whose labels are none of those that are taken. The plan given is not changed.
+// relabelled copies a plan and replaces the labels that are taken.
 func relabelled(plan *task.Plan, taken map[string]bool) *task.Plan {
 	names := make(map[string]string, len(plan.Calls))
 	for i := range plan.Calls {

@@ -8,7 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// always judges every request alike. On pairs of an incomplete and a complete instance it is right about exactly half.
+// always makes the same judgement of every request. On pairs of an incomplete and a complete instance it is right about
+// exactly half.
 type always bool
 
 func newAlwaysYes(Input) script { return always(true) }
@@ -19,8 +20,8 @@ func (a always) Turn(*task.View, []task.Observation) (task.Turn, error) {
 	return task.Turn{Actions: []task.Action{task.Judge(bool(a), "")}}, nil
 }
 
-// phraseCheck judges a request by a turn of phrase alone: it cannot be met if it leaves something to "a certain" one.
-// It looks at no tool. What it reaches under a condition is what wording gives away there.
+// phraseCheck judges a request by its wording alone: it cannot be met if it asks for "a certain" something. Its score
+// under a condition is what wording gives away there.
 type phraseCheck struct{}
 
 func newPhraseCheck(Input) script { return phraseCheck{} }
@@ -32,13 +33,13 @@ func (phraseCheck) Turn(view *task.View, _ []task.Observation) (task.Turn, error
 	return task.Turn{Actions: []task.Action{task.Judge(!hints, "")}}, nil
 }
 
-// schemaCheck judges a request by the form of the tools alone: it can be met if some tool is about it (its name and
-// description have at least [schemaCheckWords] content words in common with the request) and every argument that this
-// tool requires can be filled with a value that the request mentions: a listed value, a number, a date, a quoted text
-// or a name, each used once. It reads no meaning, and never looks whether the tool does what is asked.
+// schemaCheck judges a request by the form of the tools alone. A request can be met if some tool is about it (its name
+// and description share at least [schemaCheckWords] content words with the request) and the request mentions a value
+// for each required argument: a listed value, a number, a date, a quoted text or a name, each used once. It reads no
+// meaning, and never checks whether the tool does what is asked.
 type schemaCheck struct{}
 
-// schemaCheckWords is how many content words make a tool one that is about the request.
+// schemaCheckWords is how many shared content words make a tool relevant.
 const schemaCheckWords = 3
 
 func newSchemaCheck(Input) script { return schemaCheck{} }

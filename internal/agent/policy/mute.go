@@ -5,7 +5,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// mute never acts: what it scores, silence scores.
+// mute never acts. Its score is the score of silence.
 type mute struct{}
 
 func newMute(Input) script { return mute{} }

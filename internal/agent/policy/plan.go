@@ -13,17 +13,16 @@ import (
 // answer in a turn after the last of them.
 type planPlayer struct {
 	plan   *task.Plan
-	absent string // why there is no plan, where there is none
+	absent string // why there is no plan, if plan is nil
 	heed   bool   // stop at the first error that comes back
 	byName bool   // refer to the only field of a result by its name, as people write it
 	levels [][]int
 	next   int // the level to play
-	// without is the act of a player that has no plan, where the task asks for one that is no call.
+	// without is the act of a player without a plan, for tasks whose right act is not a call.
 	without *task.Action
 }
 
-// newGold makes the policy that does what is right. Where no tool can be run and none serves the request, the task's
-// plan is not it.
+// newGold makes the policy that does what is right. A static task that no tool serves has no right plan.
 func newGold(in Input) script {
 	if in.Task.Proof == task.ProofStatic && in.Task.Gold.Kind == task.GoldDecline {
 		return newPlanPlayer(nil, "no plan", true).orAct(in.Task)
@@ -33,8 +32,8 @@ func newGold(in Input) script {
 
 func newGoldDirect(in Input) script { return newPlanKind(in, task.PlanDirect) }
 
-// orAct has a player act where nothing can be run and the task has no plan: it declines what no tool serves, and judges
-// that a request can be met of which the right calls are not known.
+// orAct sets the act for a static task without a plan: the player declines if no tool serves the request, and judges
+// that a request can be met if its right calls are not known.
 func (p *planPlayer) orAct(t *task.Task) *planPlayer {
 	if p.plan != nil || t.Proof != task.ProofStatic {
 		return p
@@ -49,7 +48,7 @@ func (p *planPlayer) orAct(t *task.Task) *planPlayer {
 	return p
 }
 
-// newGoldComposed plays the composed plan, and the direct one where a task has no other: it succeeds on every task.
+// newGoldComposed plays the composed plan, or the direct one if a task has no other: it succeeds on every task.
 func newGoldComposed(in Input) script {
 	if in.Task.Plan(task.PlanComposed) == nil {
 		return newGoldDirect(in)
@@ -57,8 +56,8 @@ func newGoldComposed(in Input) script {
 	return newPlanKind(in, task.PlanComposed)
 }
 
-// newBlind makes the policy that lands every fault: the same turns as gold's, whatever comes back. It refers to fields
-// by their names, so that a renamed one hurts it.
+// newBlind makes the policy that ignores every fault: it takes the same turns as gold, whatever comes back. It refers
+// to fields by name, so that a renamed field makes it fail.
 func newBlind(in Input) script { return newBlindPlayer(primary(in)).orAct(in.Task) }
 
 func newBlindPlayer(plan *task.Plan) *planPlayer {
@@ -71,7 +70,7 @@ func newPlanKind(in Input, kind string) script {
 	return newPlanPlayer(in.Task.Plan(kind), "no "+kind+" plan", true)
 }
 
-// primary gives the plan that the instance plays; nil where the task has none of that kind, or none at all.
+// primary returns the plan that the instance plays, or nil.
 func primary(in Input) *task.Plan {
 	if in.Primary != "" {
 		return in.Task.Plan(in.Primary)
@@ -90,8 +89,8 @@ func newPlanPlayer(plan *task.Plan, absent string, heed bool) *planPlayer {
 	return p
 }
 
-// planLevels groups calls by the longest chain of references that leads to them. A reference to a call that stands
-// later, or nowhere, waits for nothing.
+// planLevels groups calls by the longest chain of references that leads to them. References to later or unknown calls
+// do not count.
 func planLevels(calls []task.Call) [][]int {
 	level := make(map[string]int, len(calls))
 	var levels [][]int
@@ -143,9 +142,9 @@ func (p *planPlayer) Turn(view *task.View, seen []task.Observation) (task.Turn, 
 	return turn, nil
 }
 
-// named gives a plan that means the same and names the field where it refers to the only field of a result: `$call_1$`
-// is `$call_1.name$`. Arguments that take records, and operations on data handles, refer to whole results. The plan
-// given is not changed.
+// named returns a plan with the same meaning that names the field wherever it refers to the only field of a result:
+// `$call_1$` becomes `$call_1.name$`. Arguments that take records, and operations on data handles, keep references to
+// whole results. The given plan stays as it is.
 func named(plan *task.Plan, view *task.View) *task.Plan {
 	tools := make(map[string]*task.Tool, len(plan.Calls))
 	for i := range plan.Calls {
@@ -176,8 +175,8 @@ func named(plan *task.Plan, view *task.View) *task.Plan {
 	return &spelt
 }
 
-// onlyField gives the name of the only field of a tool's records, "" where there are more, or where it cannot be
-// written in a reference.
+// onlyField returns the name of the only field of a tool's records; "" if there are more or if a reference cannot name
+// it.
 func onlyField(t *task.Tool) string {
 	if t == nil || t.Returns == nil || t.Returns.Items == nil || len(t.Returns.Items.Properties) != 1 {
 		return ""
@@ -188,7 +187,7 @@ func onlyField(t *task.Tool) string {
 	return ""
 }
 
-// takesValues says whether an argument takes a value or a list of values, and not records.
+// takesValues reports whether an argument takes a value or a list of values, and not records.
 func takesValues(s *task.Schema) bool {
 	return s != nil && (s.Items == nil || !slices.Contains(s.Items.Types, "object"))
 }

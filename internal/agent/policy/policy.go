@@ -1,5 +1,5 @@
-// Package policy has the scripted agents that calibrate a suite. They need no model and no key. A policy that plays a
-// plan is handed the plan. A policy must never know which conditions or faults it meets, or what is right.
+// Package policy contains the scripted agents that calibrate a suite. They need no model and no key. A policy that
+// plays a plan gets that plan. A policy must never know which conditions or faults it meets, or what is right.
 package policy
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Input is what a policy is made of: the task that it plays, and what its draws depend on.
+// Input is what a policy is made from: its task, and the seed of its draws.
 type Input struct {
 	Task    *task.Task
 	Primary string // the kind of the plan that the instance plays; "" means the task's first plan
@@ -35,8 +35,7 @@ type Info struct {
 	Code        bool   // it writes Python, for which it needs an interpreter
 }
 
-// script is a policy's mind: it is called turn by turn with what was seen of the last one. The first call sees
-// nothing.
+// script decides the turns of a policy. It is called with the observations of its last turn; the first call has none.
 type script interface {
 	Turn(view *task.View, seen []task.Observation) (task.Turn, error)
 }
@@ -93,7 +92,7 @@ func of(make func(Input) script) func(Input) (script, error) {
 	return func(in Input) (script, error) { return make(in), nil }
 }
 
-// recoverWithout begins the name of the recovery policy that does without the tactic that stands behind it.
+// recoverWithout is the prefix of a recovery policy's name that is followed by the tactic to leave out.
 const recoverWithout = "recover-without:"
 
 // Policies lists the scripted reference agents.
@@ -114,12 +113,12 @@ func List() []Info {
 type Policy struct {
 	name   string
 	script script
-	code   *codePolicy // in place of the script where it writes Python
+	code   *codePolicy // set instead of script for policies that write Python
 	over   bool
 }
 
-// New makes the policy of that name for one episode. An unknown name is an error of exit code 2 that names the
-// nearest known one; so is an unknown tactic behind recover-without.
+// New makes the policy of that name for one episode. An unknown name is an error of exit code 2 that names the nearest
+// known one; so is an unknown tactic after recover-without.
 func New(name string, in Input) (*Policy, error) {
 	known := name
 	if tactic, without := strings.CutPrefix(name, recoverWithout); without {
@@ -151,8 +150,8 @@ func New(name string, in Input) (*Policy, error) {
 	return nil, diag.Unknown("policy", name, names)
 }
 
-// Next gives the policy's next turn. A policy that has answered or stopped goes on stopping: an environment that
-// refuses its answer is not asked twice.
+// Next returns the policy's next turn. After an answer or a stop it keeps stopping: an environment that refuses the
+// answer does not get another.
 func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if err := ctx.Err(); err != nil {
 		return task.Turn{}, err
@@ -176,7 +175,7 @@ func (p *Policy) Next(ctx context.Context, view *task.View, seen []task.Observat
 	return turn, nil
 }
 
-// Close ends the code that may still run. It is called when the episode has ended.
+// Close ends code that is still running. It is called when the episode has ended.
 func (p *Policy) Close() error {
 	if p.code != nil && p.code.coder != nil {
 		return p.code.coder.Close()

@@ -65,7 +65,7 @@ func TestComposedFallsBack(t *testing.T) {
 	}
 }
 
-// TestErrors: gold does not answer what it does not have; blind goes on whatever comes back.
+// TestErrors: gold does not answer without a result; blind continues whatever comes back.
 func TestErrors(t *testing.T) {
 	in := Input{Task: agenttest.TestTask("Atlantis"), Primary: task.PlanComposed}
 	gold := playPolicy(t, "gold", in)
@@ -106,8 +106,8 @@ func TestAbsentPlansStopAtOnce(t *testing.T) {
 	}
 }
 
-// TestRandomDrawsEvenly: every call that the literals allow is drawn about equally often, and the draw depends on
-// seed, task and trial alone.
+// TestRandomDrawsEvenly: every call that the literals allow is drawn about equally often, and the draw depends only on
+// seed, task and trial.
 func TestRandomDrawsEvenly(t *testing.T) {
 	view := agenttest.View(t)
 	tk := agenttest.TestTask("Bergen")
@@ -187,7 +187,7 @@ func TestPolicyStopsForGood(t *testing.T) {
 	}
 }
 
-// TestArgumentsKeepTheirTypes: what a plan holds reaches the environment as the same values.
+// TestArgumentsKeepTheirTypes: the values of a plan reach the environment unchanged.
 func TestArgumentsKeepTheirTypes(t *testing.T) {
 	arguments := map[string]any{
 		"real": 1.0, "integer": int64(1), "big": int64(math.MaxInt64), "infinite": math.Inf(1), "null": nil, "bool": true,
@@ -211,7 +211,7 @@ func TestArgumentsKeepTheirTypes(t *testing.T) {
 	}
 }
 
-// TestLevels: every call stands in a later level than those it refers to, and levels are as early as can be.
+// TestLevels: every call has a later level than those it refers to, and levels are as early as possible.
 func TestLevels(t *testing.T) {
 	tried := 0
 	for n := range 300 {
@@ -254,7 +254,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestRecoverPlaysAsGold: where nothing goes wrong the turns are those of gold, action by action.
+// TestRecoverPlaysAsGold: if nothing goes wrong, the turns are those of gold, action by action.
 func TestRecoverPlaysAsGold(t *testing.T) {
 	for _, primary := range []string{"", task.PlanDirect, task.PlanComposed} {
 		in := Input{Task: agenttest.TestTask("Bergen"), Primary: primary}

@@ -7,11 +7,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// randomCaller makes one call, drawn evenly from [task.SingleCalls] over the toolkit that it is shown, and
-// answers with its result. Over many trials its success is the task's chance level.
+// randomCaller makes one call, drawn evenly from [task.SingleCalls] over the toolkit that it is shown, and answers with
+// its result. Over many trials its success is the task's chance level.
 type randomCaller struct {
 	in    Input
-	label string // of the call, once it is made
+	label string // of the call, once made
 }
 
 func newRandom(in Input) script { return &randomCaller{in: in} }

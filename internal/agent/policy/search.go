@@ -8,14 +8,14 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// searching is a policy that finds its tools before it begins, where they have to be found: it searches with the words
-// of the request, and looks up the documentation of those that the search did not show. It knows their names from the
+// searching is a policy for open worlds that finds its tools before it begins: it searches with the words of the
+// request, and looks up the documentation of the tools that the search did not show. It knows their names from the
 // plans.
 type searching struct {
 	script
 	query  string
 	wanted []string
-	looked int // turns so far; -1 when the policy has begun
+	looked int // turns so far; -1 once the policy has begun
 }
 
 // searchingFirst makes a policy find the tools of the plans first: those of the primary one, and of as many others as

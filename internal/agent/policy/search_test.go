@@ -38,7 +38,7 @@ func TestWantedTools(t *testing.T) {
 	}
 }
 
-// TestPolicySearches finds its tools where it has to, and nowhere else.
+// TestPolicySearches: a policy searches for its tools in open worlds only.
 func TestPolicySearches(t *testing.T) {
 	tk := &task.Task{
 		Messages: []task.Message{{Role: "user", Content: "How many $?"}}, Plans: []task.Plan{planOf(task.PlanDirect, "x",

@@ -15,7 +15,7 @@ import (
 type codeAct struct {
 	config  Config
 	coder   *notebook.Notebook
-	reminds string // what the model is told where its reply held no block
+	reminds string // the message to a model whose reply had no block
 }
 
 func newCodeAct(config Config) dialect { return &codeAct{config: config} }
@@ -81,8 +81,8 @@ func (c *codeAct) open(view *task.View) (model.Request, error) {
 	return request, nil
 }
 
-// read takes the first block of a reply: between its tags, or, where there is no tag, in the only fence of Python. What
-// stands behind it is named; the observation that models go on to make up is not kept.
+// read takes the first block of a reply: the one between its tags, or, without tags, the only fence of Python. It names
+// the text after the block, and does not keep an observation that the model made up.
 func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	text := response.Message.Content
 	parts := reply.ReadCode(text)
@@ -113,7 +113,7 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	return d
 }
 
-// observe reminds the model of the form where its reply held no block. What a block shows is told when it has ended.
+// observe repeats the form to a model whose reply had no block. What a block showed is told when the block has ended.
 func (c *codeAct) observe([]task.Observation) ([]model.Message, error) {
 	if c.reminds == "" {
 		return nil, nil
@@ -123,7 +123,7 @@ func (c *codeAct) observe([]task.Observation) ([]model.Message, error) {
 	return []model.Message{{Role: model.RoleUser, Content: text}}, nil
 }
 
-// observed tells the model what a block has shown.
+// observed tells the model what a block showed.
 func (c *codeAct) observed(b *task.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: notebook.Told(b, c.coder.Notices)}
 }

@@ -29,7 +29,7 @@ func playCode(t *testing.T, engine python.Engine, view *task.View, replies ...st
 	return h, s
 }
 
-// lastTold is what the model was told last.
+// lastTold is the last message to the model.
 func lastTold(s *scripted) string {
 	messages := s.requests[len(s.requests)-1].Messages
 	return messages[len(messages)-1].Content
@@ -85,7 +85,7 @@ func TestCodeAct(t *testing.T) {
 	}
 }
 
-// TestCodeActLiterals: what looks like a reference is a text in code, and errors of tools are exceptions.
+// TestCodeActLiterals: a text in code that looks like a reference stays a text, and errors of tools are exceptions.
 func TestCodeActLiterals(t *testing.T) {
 	h, s := playCode(t, agenttest.EngineOf(t), agenttest.View(t),
 		"<execute>function_1('$call_1$', 1)[0]['city']</execute>",
@@ -103,7 +103,7 @@ func TestCodeActLiterals(t *testing.T) {
 	}
 }
 
-// TestCodeActBadSolution: a solution that is none is told as a traceback, and the episode goes on.
+// TestCodeActBadSolution: an invalid solution comes back as a traceback, and the episode continues.
 func TestCodeActBadSolution(t *testing.T) {
 	for code, want := range map[string]string{
 		"answer = 1":              "NameError",
@@ -121,7 +121,7 @@ func TestCodeActBadSolution(t *testing.T) {
 	}
 }
 
-// TestCodeActEndsCode: code that still runs when the episode ends is ended, and Close waits for it.
+// TestCodeActEndsCode: the end of an episode stops running code, and Close blocks until it has ended.
 func TestCodeActEndsCode(t *testing.T) {
 	p, err := New(CodeAct, Config{Client: says("<execute>function_1('Bergen', 1)\nwhile True: pass</execute>"), Python: agenttest.EngineOf(t)})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// example is a request that was answered with calls, of a database that stands in no corpus. Its calls keep to the
-// operations of the paper, which every profile has.
+// example is a request answered with calls, over a database that is in no corpus. Its calls use only operations of the
+// paper, which every profile has.
 type example struct {
 	database string
 	joins    []string // the tables of its starting table
@@ -23,8 +23,8 @@ type example struct {
 // shownExamples is how many worked examples are shown (NL2API appendix F.1).
 const shownExamples = 3
 
-// examples in the order of their databases' names, which is the order in which they are shown. One is to spare, for
-// suites whose own database bears a name like those here.
+// examples in the order of their databases' names, in which they are shown. One is spare, for suites whose database has
+// the same name as one here.
 var examples = []example{
 	{
 		database: "clock_workshop",
@@ -134,7 +134,7 @@ func made(tool, label string, arguments ...any) task.Call {
 	return c
 }
 
-// calls gives the calls of an example in a style, nil for a style that has none.
+// calls returns the calls of an example in a style, nil for other styles.
 func (e *example) calls(style string) []task.Call {
 	switch style {
 	case task.StyleSlot:
@@ -146,8 +146,8 @@ func (e *example) calls(style string) []task.Call {
 	}
 }
 
-// resembles says whether an example could be of the view's own database: the names of the databases are the same, or
-// those of a table.
+// resembles reports whether an example could be about the view's own database: the databases, or two tables, have the
+// same name.
 func (e *example) resembles(view *task.View) bool {
 	if slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return strings.EqualFold(t.Database, e.database) }) {
 		return true
@@ -169,9 +169,9 @@ const (
 	promptExamplesNative = promptExamples + ` Their calls are written as JSON here; make yours through the tool interface.`
 )
 
-// worked writes the worked examples for the view's style, "" for a style that has none. Where tools bear other names
-// than those that the examples call, as obfuscated ones do, the examples would speak of what is not there: then there
-// are none. Calls that are made natively are labelled by their number.
+// worked writes the worked examples for the view's style, or "". Toolkits whose tools have other names, such as
+// obfuscated ones, get no examples: the examples would call tools that are not there. Native calls are labelled by
+// their number.
 func worked(view *task.View, native bool) (string, error) {
 	style, used := "", map[string]bool{}
 	for _, t := range view.Tools {
@@ -236,7 +236,7 @@ func (e *example) write(b *strings.Builder, number int, calls []task.Call) error
 	return nil
 }
 
-// numbered gives calls the labels that a protocol gives to calls without one: call_1, call_2, …
+// numbered labels calls as a protocol labels calls without one: call_1, call_2, …
 func numbered(calls []task.Call) []task.Call {
 	labels := map[string]string{}
 	out := make([]task.Call, len(calls))

@@ -139,7 +139,7 @@ func (s *scene) environment(t *testing.T, style, profile string) *environment.En
 	return env
 }
 
-// act plays an agent to the end of its episode and gives the rows that it answered with.
+// act plays an agent to the end of its episode and returns the rows of its answer.
 func act(t *testing.T, env *environment.Environment, a agenttest.Actor) (columns []string, rows []task.Row) {
 	t.Helper()
 	view := env.View()
@@ -173,7 +173,7 @@ func act(t *testing.T, env *environment.Environment, a agenttest.Actor) (columns
 var handleStyles = []string{task.StyleSlot, task.StyleSel}
 
 // TestExamplesAreTrue plays the calls of every worked example, written as a model writes them, in the environment that
-// agents meet: they give what the SQL of the request gives, in both styles and in every profile.
+// agents meet: they return what the SQL of the request returns, in both styles and in every profile.
 func TestExamplesAreTrue(t *testing.T) {
 	if len(examples) <= shownExamples || len(examples) != len(proofs) {
 		t.Fatalf("%d examples, %d proofs", len(examples), len(proofs))
@@ -270,8 +270,8 @@ func TestExamplesKeepToTheSpecifications(t *testing.T) {
 	}
 }
 
-// TestExamplesAreOfOtherDatabases: three are shown, never one of the view's own database or with a table of its name,
-// always the same ones; none where the toolkit's tools bear other names, and none in other styles.
+// TestExamplesAreOfOtherDatabases: a prompt shows three, always the same ones, never one about the view's own database
+// or with a table of its name; toolkits with other tool names, and other styles, get none.
 func TestExamplesAreOfOtherDatabases(t *testing.T) {
 	shown := func(view *task.View, native bool) []string {
 		text, err := worked(view, native)
@@ -316,9 +316,9 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 	}
 }
 
-// TestStartsAreTold: every protocol names the starting tables and what they are made of, and says nothing of them where
+// TestPromptsNameTheStarts: every protocol names the starting tables and what they are made from, and does not mention them if
 // there are none.
-func TestStartsAreTold(t *testing.T) {
+func TestPromptsNameTheStarts(t *testing.T) {
 	for _, protocol := range []string{OneShot, OneShotNative, "tools", "react"} {
 		for _, starts := range [][]task.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}},
 			{Label: "starting_table_2"}}} {

@@ -11,8 +11,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// explain asks for a judgement and for the reason of it, in one reply (Incomplete Conditions, "Can Tool-augmented LLMs
-// Correctly Explain Incomplete Conditions?", figure 25). Explanations are assessed where the judgement is a right no.
+// explain asks for a judgement and its reason, in one reply (Incomplete Conditions, "Can Tool-augmented LLMs Correctly
+// Explain Incomplete Conditions?", figure 25). Explanations are assessed if the judgement is a correct no.
 type explain struct {
 	config Config
 }
@@ -37,7 +37,7 @@ func (e *explain) read(reply *model.Reply, _ []string) decision { return judgeme
 
 func (e *explain) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
-// Opinion is what a judge model says of an explanation.
+// Opinion is a judge model's opinion of an explanation.
 type Opinion struct {
 	Known bool // a word of the two could be read
 	Right bool
@@ -46,8 +46,8 @@ type Opinion struct {
 	Model string // as the provider names it
 }
 
-// ExplanationJudge asks a model whether the explanation of a right no is right (figure 26 in other words). It is told
-// that the request cannot be met, and nothing of what is missing.
+// ExplanationJudge asks a model whether the explanation of a correct no is right (figure 26 in other words). The model
+// knows that the request cannot be met, but not what is missing.
 type ExplanationJudge struct {
 	Client      model.Client
 	Model       string // as the provider names it; "" leaves the client's own
@@ -70,13 +70,13 @@ const (
 	headExplanation = "The explanation:"
 )
 
-// judgeQuestion asks about one explanation of what was shown.
+// judgeQuestion asks about one explanation.
 func judgeQuestion(view *task.View, specs *Specs, explanation string) (string, error) {
 	shown, err := situation(view, specs)
 	return paragraphs(shown, headExplanation+"\n"+explanation, formJudge), err
 }
 
-// Assess gives the model's opinion on one explanation, behind four examples of invented ones. Errors are the client's.
+// Assess returns the model's opinion of one explanation. Four invented examples precede it. Errors are the client's.
 func (j *ExplanationJudge) Assess(ctx context.Context, view *task.View, explanation string) (Opinion, error) {
 	messages, err := judgedMessages(j.Specs)
 	if err != nil {
@@ -100,7 +100,7 @@ func (j *ExplanationJudge) Assess(ctx context.Context, view *task.View, explanat
 
 var opinionWord = regexp.MustCompile(`(?i)\b(correct|right|wrong|incorrect|not correct|not right)\b`)
 
-// opinionIn reads the word of a judge: the first of the reply outside of its reasoning, or the only one that it has.
+// opinionIn reads the word of a judge: the first word of the reply after its reasoning, or the only one in it.
 func opinionIn(text string) (right, known bool) {
 	_, rest := reply.SplitThoughts(text)
 	text = strings.TrimSpace(rest)

@@ -10,9 +10,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// feasible asks in advance, before anything is called, whether a request can be met (Incomplete Conditions, "Task
-// Formulation" and figure 22): at once, after brief reasoning (figure 23), or after the five steps of Structured
-// Verification (figures 6 and 24). One reply, which is a judgement. Examples stand before it as an exchange each.
+// feasible asks before any call whether a request can be met (Incomplete Conditions, "Task Formulation" and figure 22):
+// at once, after brief reasoning (figure 23), or after the five steps of Structured Verification (figures 6 and 24).
+// The one reply is a judgement. Examples precede the question, each as an exchange.
 type feasible struct {
 	config Config
 	manner *manner
@@ -91,7 +91,7 @@ func (f *feasible) read(reply *model.Reply, _ []string) decision { return judgem
 
 func (f *feasible) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
-// judgement makes an act of a reply to a question of yes or no; none of one that says neither.
+// judgement turns the reply to a yes-or-no question into an act. A reply that says neither makes none.
 func judgement(response *model.Reply) decision {
 	r := reply.ReadVerdict(response)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed, silent: !r.Known}
@@ -108,7 +108,7 @@ const (
 	evidenceHead     = "Good to know: "
 )
 
-// situation tells of a request from outside: the conversation, what the corpus adds to it, the starting tables, and the
+// situation describes a request from outside: the conversation, the corpus's evidence, the starting tables, and the
 // tools.
 func situation(view *task.View, specs *Specs) (string, error) {
 	var lines []string

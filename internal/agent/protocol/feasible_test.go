@@ -16,7 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// oneJudgement plays one reply under a protocol, over the wire, and gives the action and the request that was sent.
+// oneJudgement plays one reply under a protocol, over the wire, and returns the action and the request that was sent.
 func oneJudgement(t *testing.T, protocol, reply string, config Config, view *task.View) (task.Turn,
 	modeltest.Chat) {
 	t.Helper()
@@ -48,7 +48,7 @@ func oneJudgement(t *testing.T, protocol, reply string, config Config, view *tas
 	return turn, asked
 }
 
-// judged gives what a turn says: yes, no, or nothing.
+// judged returns the judgement of a turn: yes, no, or nothing.
 func judged(t *testing.T, turn *task.Turn) string {
 	t.Helper()
 	if len(turn.Actions) == 0 {
@@ -125,8 +125,8 @@ func TestJudgingProtocols(t *testing.T) {
 	}
 }
 
-// TestExamplesStandBeforeTheQuestion: as exchanges, each with the verdict in the protocol's form, which it reads back.
-func TestExamplesStandBeforeTheQuestion(t *testing.T) {
+// TestExamplesPrecedeTheQuestion: as exchanges, each with the verdict in the protocol's form, which it reads back.
+func TestExamplesPrecedeTheQuestion(t *testing.T) {
 	tk := agenttest.TestTask("Bergen")
 	example := func(question string, feasible bool) Example {
 		view := agenttest.View(t)
@@ -200,8 +200,8 @@ func feedbackTool() *task.Tool {
 	}
 }
 
-// TestFeedbackScenarios: an error leaves an argument out, and a made-up result stands on what the request says and on
-// nothing that it says where it does not.
+// TestFeedbackScenarios: an error leaves an argument out, and a made-up result follows what the request says and
+// invents only what it does not say.
 func TestFeedbackScenarios(t *testing.T) {
 	other := &task.Tool{Name: "tides", Description: "Lists tides.", Parameters: &task.Schema{Types: []string{"object"}}}
 	for _, c := range []struct {
@@ -275,7 +275,7 @@ type toldAttempt struct {
 	Arguments map[string]any
 }
 
-// attemptIn reads the call that a prompt tells of, and what came back.
+// attemptIn reads the call in a prompt, and its result.
 func attemptIn(t *testing.T, prompt string) (call toldAttempt, came string) {
 	t.Helper()
 	lines := strings.Split(prompt, "\n")
@@ -324,7 +324,7 @@ func TestJudgesOfExplanations(t *testing.T) {
 		if !strings.Contains(last, "Nobody says which year.") || !strings.Contains(last, "Which homes?") || r.MaxTokens != 9 {
 			t.Errorf("the judge is asked %+v", r)
 		}
-		// Before it stand four examples, two of each kind, in the form of the question.
+		// Four examples precede it, two of each kind, in the form of the question.
 		verdicts := map[string]int{}
 		for i, m := range r.Messages[:len(r.Messages)-1] {
 			if i%2 == 1 {
@@ -383,7 +383,7 @@ func TestJudgingPolicies(t *testing.T) {
 	}
 }
 
-// TestMentions: what a request mentions by its form.
+// TestMentions: the values that a request mentions, found by their form.
 func TestMentions(t *testing.T) {
 	m := mention.Of(&task.View{Evidence: "Old Town is a quarter", Messages: []task.Message{
 		{Role: "assistant", Content: "Ask for Rome."},

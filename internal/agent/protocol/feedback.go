@@ -13,23 +13,23 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// What a model under the protocol feedback is told of an attempt before (Incomplete Conditions, "Impact of Tool
-// Invocation Feedback", table 6). Of an incomplete request both are told, and no is right; of a complete one the error
-// alone, and yes is right: what went wrong can be mended.
+// The earlier attempts that the protocol feedback describes (Incomplete Conditions, "Impact of Tool Invocation
+// Feedback", table 6). For an incomplete request both are used, and no is right; for a complete one only the error, and
+// yes is right: the mistake can be corrected.
 const (
-	// FeedbackError tells of a call that came back with an error: an argument was left out.
+	// FeedbackError describes a call that failed because an argument was missing.
 	FeedbackError = "error"
-	// FeedbackInvented tells of a call that seems to have gone through: what the request does not say was made up, and so
+	// FeedbackInvented describes a call that seems to have succeeded: what the request does not say was made up, and so
 	// was the result.
 	FeedbackInvented = "invented"
 )
 
-// FeedbackScenarios lists what there is to be told.
+// FeedbackScenarios lists the scenarios.
 func FeedbackScenarios() []string { return []string{FeedbackError, FeedbackInvented} }
 
-// feedback asks for a judgement after an attempt. The call that is told of is a function of the view and of a seed,
-// never of whether the request can be met: it is of the tool that is closest to the request by words, with the values
-// that the request mentions. The prompts are figures 27 and 28 in other words.
+// feedback asks for a judgement after an attempt. The described call depends on the view and a seed, never on whether
+// the request can be met: it calls the tool closest to the request by words, with the values that the request mentions.
+// The prompts are figures 27 and 28 in other words.
 type feedback struct {
 	config Config
 }
@@ -78,16 +78,15 @@ func (f *feedback) read(reply *model.Reply, _ []string) decision { return judgem
 
 func (f *feedback) observe([]task.Observation) ([]model.Message, error) { return nil, nil }
 
-// toldCall is a call that is told of as if it had been made.
+// toldCall is a call described as if it had been made.
 type toldCall struct {
 	tool      string
 	arguments literal.Object
-	result    []literal.Object // of one that seems to have gone through
+	result    []literal.Object // of a call that seems to have succeeded
 	mistake   *task.ToolError
 }
 
-// texts writes the call and what came back, each as a line of JSON in the form in which calls and results are told
-// elsewhere.
+// texts writes the call and its result, each as a line of JSON in the form used elsewhere.
 func (a *toldCall) texts() (made, came string, err error) {
 	arguments, err := literal.Append(nil, a.arguments)
 	if err != nil {
@@ -117,8 +116,9 @@ func (a *toldCall) texts() (made, came string, err error) {
 	return string(line), came, err
 }
 
-// aimed chooses the tool that is closest to the request by words, in doubt the first, and fills what it requires: the
-// square of how many content words they share over how many the tool has. Without any tool it is nil.
+// aimed chooses the tool closest to the request by words, and fills its required arguments. The score is the square of
+// the number of shared content words over the number of the tool's. The first of equals wins. It returns nil if there
+// is no tool.
 func aimed(view *task.View) (tool *task.Tool, filled literal.Object, missing []string) {
 	m := mention.Of(view)
 	most := -1.0
@@ -135,11 +135,11 @@ func aimed(view *task.View) (tool *task.Tool, filled literal.Object, missing []s
 	return tool, filled, missing
 }
 
-// toolForAll is what is called where there is no tool at all.
+// toolForAll is the tool called if there is no tool at all.
 const toolForAll = "search"
 
-// failedAttempt is a call that leaves out what the request has no value for; where it has one for everything, an
-// argument that is drawn; where nothing is required, it gives an argument that the tool does not have.
+// failedAttempt is a call that omits the arguments for which the request has no value. If it has all of them, the call
+// omits a drawn one; if nothing is required, the call has an argument that the tool does not accept.
 func failedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	tool, filled, missing := aimed(view)
 	switch {
@@ -165,7 +165,7 @@ func failedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	}}
 }
 
-// acceptedBy says which arguments a tool takes, as tools say it.
+// acceptedBy lists the arguments of a tool, in the words of tools' errors.
 func acceptedBy(t *task.Tool) string {
 	if t.Parameters == nil || len(t.Parameters.Properties) == 0 {
 		return "This tool takes no arguments."
@@ -179,8 +179,7 @@ func acceptedBy(t *task.Tool) string {
 
 func ticked(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
-// inventedAttempt is a call in which what the request has no value for is made up, and that came back with rows that
-// are made up too.
+// inventedAttempt is a call with made-up values for what the request does not say, and made-up rows as its result.
 func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	said := mention.RequestOf(view)
 	tool, filled, missing := aimed(view)

@@ -10,8 +10,8 @@ import (
 )
 
 // freeForm does not ask whether the request can be met: the model simply replies to the user, and a reply with a tool
-// call shows that it thinks so (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29).
-// Calls that were begun and cannot be read are calls too: what counts is the decision to make one. Nothing is called.
+// call means yes (Incomplete Conditions, "Implicit Evaluation with Free-form Generation", figure 29). Calls that cannot
+// be read count too: what matters is the decision to make one. Nothing is called.
 type freeForm struct {
 	config Config
 	reader *reply.Reader
@@ -60,7 +60,7 @@ func (f *freeForm) read(response *model.Reply, labels []string) decision {
 		d.actions = []task.Action{task.Judge(true, strings.Join(tools, ", "))}
 	case r.Prose != "" && response.Finish == model.FinishLength:
 		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: r.Prose})
-	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code that calls no tool is none
+	case r.Prose != "" || len(r.Unparsed) > 0: // a block of code without a call of a tool means no
 		d.actions = []task.Action{task.Judge(false, r.Prose)}
 	}
 	d.silent = len(d.actions) == 0

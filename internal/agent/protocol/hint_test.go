@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestAdviceIsShown plays every protocol with and without advice: it stands, marked, in the message it belongs to, and
+// TestAdviceIsShown plays every protocol with and without advice: the advice is marked and in its own message, and
 // nothing else of any request differs.
 func TestAdviceIsShown(t *testing.T) {
 	const start, later = "Check `complete` first.\nThen go on.", "Renew the session."

@@ -17,15 +17,15 @@ import (
 // HumanName is the name of the agent that is a person at a terminal.
 const HumanName = "human"
 
-// Console is where a person is asked. Say writes text as it is; Line waits for a line, without its end. Line gives
-// [io.EOF] where there will be no more.
+// Console is a terminal. Say writes text as it is; Line reads a line, without its end, and returns [io.EOF] at the end
+// of the input.
 type Console interface {
 	Say(text string)
 	Line(ctx context.Context) (string, error)
 }
 
-// Human is a person at a terminal, for one episode: shown the request and the tools, and free to call, answer, decline,
-// or judge whether the request can be met (Incomplete Conditions, "Human Analysis", has the last alone).
+// Human is a person at a terminal, for one episode, who sees the request and the tools and can call, answer, decline,
+// or judge whether the request can be met (Incomplete Conditions, "Human Analysis", has only the last).
 type Human struct {
 	console Console
 	title   string
@@ -47,7 +47,7 @@ const humanHelp = `  yes [WHY]            the request can be met with these tool
   quit                 stop here; what is finished is kept
 `
 
-// Next asks for one act. What is no act is explained, and asked for again. The end of the input is [io.EOF].
+// Next asks for one act. It explains a line that is not an act, and asks again. The end of the input is [io.EOF].
 func (h *Human) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	if !h.told {
 		h.told, h.view = true, view
@@ -101,7 +101,7 @@ func (h *Human) opening() string {
 	return b.String()
 }
 
-// list has a line for each tool: its name, its arguments, those that may be left out in brackets, and what it does.
+// list has a line for each tool: its name, its arguments with optional ones in brackets, and its description.
 func (h *Human) list() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Tools (%d):\n", len(h.view.Tools))
@@ -121,7 +121,7 @@ func (h *Human) list() string {
 	return b.String()
 }
 
-// act reads a line: an action, or what to say in its place.
+// act reads a line: an action, or a response to show instead.
 func (h *Human) act(line string) (action *task.Action, response string, err error) {
 	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)
@@ -159,7 +159,7 @@ func (h *Human) act(line string) (action *task.Action, response string, err erro
 	}
 }
 
-// call reads what stands behind the word: a tool and its arguments, with or without parentheses.
+// call reads the words after "call": a tool and its arguments, with or without parentheses.
 func (h *Human) call(text string) (action *task.Action, reply string, err error) {
 	at := strings.IndexAny(text, " ({")
 	name, arguments := text, ""

@@ -16,17 +16,17 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls, what
-// came back, and its thoughts in brief. Its final word is kept back, so that the retry cannot know which answer to
+// An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls, their
+// results, and its thoughts in brief. The account omits the final word, so that the retry cannot know which answer to
 // avoid:
 //
-//   - the answer or decline is not shown, nor is the thought of the turn that gave it;
-//   - a sentence of an earlier thought that holds the whole of an answer's cell, or the label that the answer refers to,
-//     is left out;
-//   - a word or number of the answer that stood neither in the request nor in an observation is blotted out of arguments
-//     and labels, and a sentence that holds one is left out.
+//   - it shows neither the answer or decline nor the thought of that turn;
+//   - it leaves out a sentence of an earlier thought with a whole cell of the answer, or with the label that the answer
+//     refers to;
+//   - it masks a word or number of the answer that was in neither the request nor an observation in arguments and
+//     labels, and leaves out a sentence with one.
 //
-// A number is the same however its digits are grouped. What environments decide in secret is no part of an account.
+// Numbers are compared however their digits are grouped. The account has nothing that environments decide in secret.
 
 // Bounds of an account, in bytes.
 const (
@@ -44,7 +44,7 @@ const (
 	blot          = "[hidden]"
 )
 
-// accountEnds says how an attempt ended. Whether the final word was an answer or a decline is kept back too.
+// accountEnds says how an attempt ended. It hides whether the final word was an answer or a decline.
 var accountEnds = map[string]string{
 	transcript.EndAnswered: "Then it gave its final word, which is not shown.",
 	transcript.EndDeclined: "Then it gave its final word, which is not shown.",
@@ -55,7 +55,7 @@ var accountEnds = map[string]string{
 	transcript.EndCrashed:  "Then it broke off, before it had given a final word.",
 }
 
-// account tells of a failed attempt, for whoever is shown the view.
+// account describes a failed attempt.
 func account(view *task.View, failed *transcript.Transcript) string {
 	s := newSecret(view, failed)
 	var turns []string
@@ -132,9 +132,9 @@ func clip(text string, most int) string {
 	return text[:most] + " … (cut)"
 }
 
-// secret is the final word of an attempt, and what of it nobody had been shown.
+// secret is the final word of an attempt, and the parts of it that the agent was never shown.
 type secret struct {
-	last   int        // the turn of the final word; 0 where there was none
+	last   int        // the turn of the final word; 0 for none
 	cells  [][]string // the words of each cell of the answer
 	label  []string   // the words of the label that the answer refers to, if it does
 	known  wordSet    // words of the request and of observations
@@ -146,7 +146,7 @@ type secret struct {
 // word is a run of letters and digits, or a number with the marks in it.
 var word = regexp.MustCompile(`\pN+(?:[` + numberMarks + `]\pN+)*|[\pL\pM\pN]+`)
 
-// numberMarks stand inside numbers, before decimals or between groups of digits.
+// numberMarks occur inside numbers, before decimals or between groups of digits.
 const numberMarks = ".,'_’\u00a0\u2009\u202f"
 
 // wordsOf splits a text.
@@ -162,8 +162,8 @@ func dropRunes(text, characters string) string {
 	}, text)
 }
 
-// wordForms gives the forms that stand for a word itself: without case, and of a number its value, digits grouped by
-// commas.
+// wordForms returns the forms of a word itself: in lower case, and the value of a number, with commas between groups of
+// digits.
 func wordForms(w string) []string {
 	w = strings.ToLower(w)
 	if f, err := strconv.ParseFloat(dropRunes(w, strings.ReplaceAll(numberMarks, ".", "")), 64); err == nil {
@@ -172,8 +172,7 @@ func wordForms(w string) []string {
 	return []string{w}
 }
 
-// numberForms gives further forms that a number may have been given: its digits alone, and its value where commas stand
-// before decimals.
+// numberForms returns further forms of a number: its digits alone, and its value with a comma before decimals.
 func numberForms(w string) []string {
 	if !strings.ContainsAny(w, numberMarks) {
 		return nil
@@ -186,7 +185,7 @@ func numberForms(w string) []string {
 	return list
 }
 
-// numberPieces gives the parts of a number between its marks: 1,2,3 may be a list.
+// numberPieces splits a number at its marks: 1,2,3 may be a list.
 func numberPieces(w string) []string {
 	if !strings.ContainsAny(w, numberMarks) {
 		return nil
@@ -194,7 +193,7 @@ func numberPieces(w string) []string {
 	return strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(numberMarks, r) })
 }
 
-// wordSet holds forms of words.
+// wordSet is a set of forms of words.
 type wordSet map[string]bool
 
 func (s wordSet) add(forms ...string) {
@@ -314,7 +313,7 @@ func eachScalar(v any, visit func(string)) {
 	}
 }
 
-// unescaped gives JSON with the texts in it as they are, so that an escape does not run into a word.
+// unescaped returns JSON with its texts unescaped, so that an escape does not run into a word.
 func unescaped(raw json.RawMessage) string {
 	v, err := task.DecodeValue(raw)
 	if len(raw) == 0 || err != nil {
@@ -342,7 +341,7 @@ func collect(v any, b *strings.Builder) {
 	eachScalar(v, func(text string) { b.WriteString(" " + text + " ") })
 }
 
-// hides says whether a word, in any form that it may have, is one of those that nobody had been shown.
+// hides reports whether a word, in any of its forms, was never shown.
 func (s *secret) hides(w string) bool {
 	if s.hidden.hasAny(wordForms(w)) {
 		return true
@@ -368,10 +367,10 @@ func (s *secret) blotted(text string) string {
 	})
 }
 
-// sentenceEnd parts sentences. A full stop inside a number is none.
+// sentenceEnd separates sentences. A full stop inside a number does not.
 var sentenceEnd = regexp.MustCompile(`[.!?;:]+[\s"')\]]|[\r\n]+`)
 
-// thought gives the sentences that say nothing of the answer, as one line.
+// thought returns the sentences that do not reveal the answer, as one line.
 func (s *secret) thought(text string) string {
 	var kept []string
 	for len(text) > 0 {
@@ -379,7 +378,7 @@ func (s *secret) thought(text string) string {
 		if m := sentenceEnd.FindStringIndex(text); m != nil {
 			end = m[1]
 		}
-		if sentence := strings.Join(strings.Fields(text[:end]), " "); sentence != "" && !s.told(sentence) {
+		if sentence := strings.Join(strings.Fields(text[:end]), " "); sentence != "" && !s.reveals(sentence) {
 			kept = append(kept, sentence)
 		}
 		text = text[end:]
@@ -387,8 +386,8 @@ func (s *secret) thought(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// told says whether a sentence holds a hidden word, or the words of a whole cell or of the label in a row.
-func (s *secret) told(sentence string) bool {
+// reveals reports whether a sentence contains a hidden word, or the words of a whole cell or of the label in a row.
+func (s *secret) reveals(sentence string) bool {
 	said := wordsOf(sentence)
 	for _, w := range said {
 		if s.hides(w) {
@@ -404,7 +403,7 @@ func (s *secret) told(sentence string) bool {
 	return inARow(sets, s.label) || slices.ContainsFunc(s.cells, func(cell []string) bool { return inARow(sets, cell) })
 }
 
-// inARow says whether words stand one after the other among those of a sentence. No words stand nowhere.
+// inARow reports whether words follow each other directly in a sentence. No words are never in a row.
 func inARow(sentence []wordSet, row []string) bool {
 place:
 	for at := 0; len(row) > 0 && at+len(row) <= len(sentence); at++ {
@@ -421,7 +420,7 @@ place:
 // ownLabel is a label that the environment gave.
 var ownLabel = regexp.MustCompile(`^call_[0-9]+$`)
 
-// call tells of a call and what came back.
+// call describes a call and its result.
 func (s *secret) call(e *transcript.Event) string {
 	label, tool := e.Label, e.Tool
 	if !ownLabel.MatchString(label) {

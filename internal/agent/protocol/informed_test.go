@@ -92,7 +92,8 @@ Then it gave its final word, which is not shown.
 	}
 }
 
-// TestAccountDoesNotTellDecliningFromAnswering: an attempt that declined reads like one that answered.
+// TestAccountDoesNotTellDecliningFromAnswering: the account of an attempt that declined reads like that of one that
+// answered.
 func TestAccountDoesNotTellDecliningFromAnswering(t *testing.T) {
 	view := &task.View{Messages: []task.Message{{Role: "user", Content: "Which?"}}}
 	told := map[string]bool{}
@@ -121,14 +122,14 @@ func TestAccountDoesNotTellDecliningFromAnswering(t *testing.T) {
 	}
 }
 
-// pool is what cells, thoughts and arguments are made of.
+// pool has the words of cells, thoughts and arguments.
 var pool = []string{
 	"Tromsø", "Bergen", "Porto Santo", "Ålesund", "1204", "1,204", "42.5", "42,5", "7", "0.25", "1204000", "1,204,000",
 	"true",
 	"Ana", "ana", "New York", "O'Neill", "2024-05-17", "12abc", "pier\nquay", "1.204", "“q”", "東京", "nan",
 }
 
-// lettersAndDigits is another reading of what a word is than that of the account: runs of letters and digits.
+// lettersAndDigits splits words differently from the account: runs of letters and digits.
 func lettersAndDigits(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -139,8 +140,8 @@ func lettersAndDigits(text string) map[string]bool {
 	return set
 }
 
-// randomAttempt makes a failed attempt whose words are drawn from the pool, with what it was shown and what it
-// answered.
+// randomAttempt makes a failed attempt with words drawn from the pool. It returns what the attempt was shown and what
+// it answered.
 func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, shown string, cells []string) {
 	some := func() string { return pool[draw.IntN(len(pool))] }
 	question = "Which is it, " + some() + "?"
@@ -201,8 +202,8 @@ func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, sh
 	return a.end(transcript.EndAnswered), question, shown, cells
 }
 
-// TestNoAccountTellsTheAnswer: no piece of an answer stands in the account unless it stood in the request or in an
-// observation, in the account's own frame, or in the name of a tool or argument that the agent was given.
+// TestNoAccountTellsTheAnswer: no piece of an answer is in the account unless it was in the request, in an observation,
+// in the account's own frame, or in the name of a tool or argument.
 func TestNoAccountTellsTheAnswer(t *testing.T) {
 	const cases = 4000
 	hidden, kept, blots := 0, 0, 0
@@ -228,7 +229,7 @@ func TestNoAccountTellsTheAnswer(t *testing.T) {
 				switch {
 				case known:
 					kept++
-				case stands(cell, text):
+				case occurs(cell, text):
 					t.Fatalf("case %d: %q of the answer %q stands in the account:\n%s", n, cell, answer, text)
 				default:
 					hidden++
@@ -262,8 +263,8 @@ func valueOf(text string) string {
 	return fmt.Sprint(f)
 }
 
-// stands says whether a text holds a cell that no letter or digit goes on from.
-func stands(cell, text string) bool {
+// occurs reports whether a text contains a cell as whole words.
+func occurs(cell, text string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], cell)
 		if at < 0 {
@@ -279,10 +280,10 @@ func stands(cell, text string) bool {
 	}
 }
 
-// withBreaks adds a text as it is without escapes.
+// withBreaks adds a copy of a text without escapes.
 func withBreaks(text string) string { return text + " " + strings.ReplaceAll(text, `\n`, " ") }
 
-// TestSentencesWithAnswersAreLeftOut: a thought that says the answer is left out though the value had been shown.
+// TestSentencesWithAnswersAreLeftOut: a thought that says the answer is left out even if the value had been shown.
 func TestSentencesWithAnswersAreLeftOut(t *testing.T) {
 	view := &task.View{Messages: []task.Message{{Role: "user",
 		Content: "How many ships lie in Porto Santo, and where else?"}}}
@@ -353,7 +354,7 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// TestConversationOfAnInformedRetry: in every protocol the conversation begins as it did, with the account behind the
+// TestConversationOfAnInformedRetry: in every protocol the conversation begins as before, with the account after the
 // request.
 func TestConversationOfAnInformedRetry(t *testing.T) {
 	failed := new(tried).

@@ -5,16 +5,16 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// judgedExample is an explanation with what is right to say of it.
+// judgedExample is an explanation with its correct assessment.
 type judgedExample struct {
 	view        *task.View
 	explanation string
 	right       bool
 }
 
-// judgedExamples stand before each explanation that a judge assesses: two that are right and two that are wrong
-// (Incomplete Conditions, supplementary material, has four-shot examples of both classes). The wrong ones err as models
-// do there: one demands what was said where the tool is missing, one misses a tool that is there where a detail is.
+// judgedExamples precede each explanation that a judge assesses: two right and two wrong ones (Incomplete Conditions,
+// supplementary material, has four-shot examples of both classes). The wrong ones err as models do there: one asks for
+// what was said although the tool is missing, one misses a tool although a detail is.
 var judgedExamples = []judgedExample{
 	{
 		judgedView("Please book berth 7 for the Petrel tonight.",

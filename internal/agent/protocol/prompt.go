@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// The prompts are Seatrial's own. What they have to say is the same in every protocol: what a result is, how it is
-// referred to, what counts as an answer, and that declining is an act of its own.
+// The prompts are Seatrial's own. Every protocol says the same: what a result is, how to refer to it, what counts as an
+// answer, and that declining is an act of its own.
 const (
 	promptResults = `Every tool returns a list of records (JSON objects), even when there is only one value to return.`
 
@@ -23,8 +23,8 @@ const (
 		`the argument. A text of your own that starts with a dollar sign is written with two of them ` +
 		`("$$5" means $5).`
 
-	// promptTables and promptTableReferences take the place of promptResults and promptReferences where an episode begins
-	// with starting tables: most calls of the slot and sel styles make a data handle (NL2API §3.1).
+	// promptTables and promptTableReferences replace promptResults and promptReferences in episodes with starting
+	// tables: most calls of the slot and sel styles make a data handle (NL2API §3.1).
 	promptTables = `Tools work on tables, whose columns are called keys. A tool that filters, sorts, groups or changes a ` +
 		`table makes a new one, whose rows are not returned: it is known by the label of the call. A tool that returns ` +
 		`values gives a list of records (JSON objects), even when there is only one value.`
@@ -34,7 +34,7 @@ const (
 		`"$label.key$" for one key of it, as the value of the argument. A text of your own that starts with a dollar ` +
 		`sign is written with two of them ("$$5" means $5).`
 
-	// promptStatic takes the place of both where no tool can be run: nothing returns anything that could be referred to.
+	// promptStatic replaces both if no tool can be run: nothing returns a result to refer to.
 	promptStatic = `The tools are only described here, and nothing runs: the first calls that you make are what counts, ` +
 		`each by its tool, its arguments and their values. Write every value out, and leave out what the request does ` +
 		`not ask for.`
@@ -49,7 +49,7 @@ const (
 	promptErrors = `A call may come back with an error in place of a result. Decide for yourself what to do then.`
 )
 
-// promptOf says what results are and how they are referred to, and with which tables the episode begins.
+// promptOf explains results, references and starting tables.
 func promptOf(view *task.View) (results, references string) {
 	switch {
 	case onlyDescribed(view):
@@ -61,12 +61,12 @@ func promptOf(view *task.View) (results, references string) {
 	}
 }
 
-// onlyDescribed says whether none of the tools that are shown can be run.
+// onlyDescribed reports whether none of the tools in view can be run.
 func onlyDescribed(view *task.View) bool {
 	return len(view.Tools) > 0 && !slices.ContainsFunc(view.Tools, func(t *task.Tool) bool { return t.Body != nil })
 }
 
-// startsOf lists the starting tables. Their keys stand in the tools' specifications.
+// startsOf lists the starting tables. The tools' specifications list their keys.
 func startsOf(view *task.View) string {
 	var b strings.Builder
 	b.WriteString("You begin with this table, which is ready under its label:")
@@ -81,7 +81,7 @@ func startsOf(view *task.View) string {
 	return b.String()
 }
 
-// joined says of which tables of the database a starting table is made.
+// joined says from which tables of the database a starting table is made.
 func joined(tables []string) string {
 	quoted := make([]string, len(tables))
 	for i, t := range tables {
@@ -128,7 +128,7 @@ func declineTool(name string) *task.Tool {
 	}
 }
 
-// freeName gives name, or name_2, name_3, … where a tool of the toolkit bears it already.
+// freeName returns name, or name_2, name_3, … if a tool of the toolkit has that name.
 func freeName(name string, tools []*task.Tool) string {
 	free := name
 	for k := 2; ; k++ {
@@ -143,8 +143,8 @@ func freeName(name string, tools []*task.Tool) string {
 	}
 }
 
-// conversationOf writes the request as chat messages. System messages of the request join the system prompt; the
-// evidence stands behind the last user message, and the advice, where there is any, behind that.
+// conversationOf writes the request as chat messages. System messages of the request join the system prompt. The
+// evidence, and then any advice, follow the last user message.
 func conversationOf(view *task.View, system string) (string, []model.Message) {
 	var messages []model.Message
 	last := -1
@@ -171,7 +171,7 @@ func conversationOf(view *task.View, system string) (string, []model.Message) {
 	return system, messages
 }
 
-// replies says how many replies the model has, in words; "" where nothing limits them.
+// repliesLeft says in words how many replies the model has; "" without a limit.
 func repliesLeft(view *task.View, loops int) string {
 	if turns := view.Budget.Turns; turns > 0 && (loops == 0 || turns < loops) {
 		loops = turns
@@ -206,8 +206,8 @@ type shown struct {
 	Error  *task.ToolError `json:"error,omitempty"`
 }
 
-// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message.
-// Advice that comes with it stands on the lines after.
+// render writes an observation as one line of JSON: label and tool, and the result or the error's code and message. Its
+// advice follows on the next lines.
 func render(o *task.Observation) (string, error) {
 	text, err := task.Marshal(shown{Label: o.Label, Tool: o.Tool, Result: o.Content, Note: o.Note, Error: o.Error})
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package protocol has the protocols under which a chat model acts, and the one under which a person does. A protocol
-// is one file and one row of a table: its prompt, how a reply is read, and how observations are told. The package must
+// is one file and one row of a table: its prompt, how it reads a reply, and how it shows observations. The package must
 // never know which conditions or faults it meets, how tools are run, or what is right: a protocol sees only the view.
 package protocol
 
@@ -20,7 +20,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// ProtocolConfig says how a model is spoken to. Zero values are usable but for Client.
+// Config configures a conversation. Only Client is required.
 type Config struct {
 	Client      model.Client
 	Model       string   // as the provider names it; "" leaves the client's own
@@ -31,14 +31,14 @@ type Config struct {
 	Open        bool     // tools have to be found: the default is that for open worlds
 	native      bool     // specifications go through the provider's tool interface
 	Specs       *Specs   // shared by the episodes of a run; nil means one of the episode's own
-	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that failed
-	// attempt, its final word kept back. The grader's verdict on it is thereby used. nil for a first try.
+	// Failed makes the episode an informed retry: the conversation begins with the request and an account of that
+	// failed attempt without its final word. This uses the grader's verdict on it. nil for a first try.
 	Failed *transcript.Transcript
-	// Examples stand before the question of protocols that take examples; others pass them over.
+	// Examples precede the question in protocols that take examples; others ignore them.
 	Examples []Example
-	// Scenario is what the protocol feedback tells of an attempt before; "" is [FeedbackError].
+	// Scenario is the earlier attempt that the protocol feedback describes; "" is [FeedbackError].
 	Scenario string
-	Draw     uint64 // the seed of what that protocol makes up
+	Draw     uint64 // seeds what that protocol makes up
 	// Python runs the code of the protocol codeact, which cannot be had without; Limits bound it.
 	Python       python.Engine
 	PythonLimits python.Limits
@@ -49,11 +49,11 @@ type Info struct {
 	Name        string
 	Description string // one line
 	Loops       int    // replies in an episode, by default
-	OpenLoops   int    // the same where tools have to be found; 0 where it is Loops
-	Judges      bool   // the reply is a judgement whether the request can be met, and ends the episode
+	OpenLoops   int    // the same in open worlds; 0 for Loops
+	Judges      bool   // the reply judges whether the request can be met, and ends the episode
 	Examples    bool   // it can be shown examples: see [ProtocolConfig]
-	Code        bool   // replies hold Python, for which the protocol needs an interpreter
-	Scenarios   bool   // it tells of an attempt before, in the scenarios of [FeedbackScenarios]
+	Code        bool   // replies contain Python, for which the protocol needs an interpreter
+	Scenarios   bool   // it describes an earlier attempt, in the scenarios of [FeedbackScenarios]
 }
 
 // Protocols that are spoken of outside this package.
@@ -63,11 +63,11 @@ const (
 	// OneShotNative is the same through the provider's tool interface.
 	OneShotNative = "one-shot-native"
 	// SQL is the baseline of NL2API §4.2: the model writes one query. It needs a view with one tool of the engine
-	// [task.EngineText], whose description tells of the schema.
+	// [task.EngineText], whose description explains the schema.
 	SQL = "sql"
 	// CodeAct is the loop of blocks of Python (Hell or High Water §3.3).
 	CodeAct = "codeact"
-	// Judging protocols (Incomplete Conditions): one reply, which says whether the request can be met at all.
+	// Judging protocols (Incomplete Conditions): the one reply says whether the request can be met at all.
 	Feasible        = "feasible"
 	FeasibleThought = "feasible-cot"
 	FeasibleVerify  = "feasible-verify"
@@ -76,8 +76,8 @@ const (
 	Explain         = "explain"
 )
 
-// openLoops is the default number of replies where tools have to be found: about what certificates may take there for a
-// plan of one call and a backup plan of two.
+// openLoops is the default number of replies in open worlds: about what certificates may take there for a plan of one
+// call and a backup plan of two.
 const openLoops = 30
 
 // protocols is the table of all protocols, in the order in which they are listed.
@@ -122,12 +122,12 @@ func List() []Info {
 	return list
 }
 
-// dialect is what differs between protocols: how the conversation opens, how a reply is read, how observations are
-// told.
+// dialect is what differs between protocols: how the conversation opens, how a reply is read, and how observations are
+// shown.
 type dialect interface {
 	open(view *task.View) (model.Request, error)
 	read(reply *model.Reply, labels []string) decision
-	// observe gives the messages that tell what came of the last decision.
+	// observe returns the messages that follow the actions of the last decision.
 	observe(seen []task.Observation) ([]model.Message, error)
 }
 
@@ -208,9 +208,8 @@ func New(name string, config Config) (*Conversation, error) {
 	return nil, diag.Unknown("protocol", name, known)
 }
 
-// Turns gives the number of turns in which the model is heard. Whoever runs the episode can make it the budget of
-// turns, so that running out is recorded as such; beyond it the conversation stops by itself. It is 0 for a protocol of
-// one reply, which has none to run out of.
+// Turns returns the number of turns in which the model replies. The runner can make it the budget of turns, so that
+// running out is recorded as such; otherwise the conversation stops by itself. It is 0 for a protocol of one reply.
 func (c *Conversation) Turns() int {
 	if c.once {
 		return 0
@@ -226,7 +225,7 @@ func (c *Conversation) Next(
 		return action.Stop("the conversation is over"), nil
 	}
 	if c.script != nil {
-		return c.goOn(ctx, seen)
+		return c.resume(ctx, seen)
 	}
 	if err := c.advance(view, seen); err != nil {
 		return task.Turn{}, err
@@ -266,7 +265,7 @@ func (c *Conversation) Next(
 	return turn, nil
 }
 
-// run begins a block of code, and gives the turn as far as the code gets without the environment.
+// run starts a block of code, and returns the turn as far as the code gets without the environment.
 func (c *Conversation) run(ctx context.Context, b *reply.Code, turn task.Turn) (task.Turn, error) {
 	d := c.dialect.(*codeAct)
 	c.script = b
@@ -276,8 +275,8 @@ func (c *Conversation) run(ctx context.Context, b *reply.Code, turn task.Turn) (
 	return c.await(ctx, turn)
 }
 
-// goOn tells the code what came of its call, and gives what it does next. The turn goes on.
-func (c *Conversation) goOn(ctx context.Context, seen []task.Observation) (task.Turn, error) {
+// resume passes the result of a call to the code, and returns its next action in the same turn.
+func (c *Conversation) resume(ctx context.Context, seen []task.Observation) (task.Turn, error) {
 	for i := range seen {
 		c.dialect.(*codeAct).coder.Resume(&seen[i])
 	}
@@ -296,7 +295,7 @@ func (c *Conversation) await(ctx context.Context, turn task.Turn) (task.Turn, er
 	return turn, err
 }
 
-// Close ends the code that may still run. It is called when the episode has ended.
+// Close ends code that is still running. It is called when the episode has ended.
 func (c *Conversation) Close() error {
 	if d, ok := c.dialect.(*codeAct); ok && d.coder != nil {
 		return d.coder.Close()
@@ -304,7 +303,7 @@ func (c *Conversation) Close() error {
 	return nil
 }
 
-// advance opens the conversation, or tells the model what came of its last turn.
+// advance opens the conversation, or shows the model the observations of its last turn.
 func (c *Conversation) advance(view *task.View, seen []task.Observation) error {
 	if !c.opened {
 		c.opened = true
@@ -354,8 +353,8 @@ func tell(request *model.Request, text string) {
 	request.Messages = append(request.Messages, model.Message{Role: model.RoleUser, Content: text})
 }
 
-// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). Where that call
-// failed there is none.
+// conclude ends a protocol of one reply: the result of the last call is the answer (NL2API §4.1). If that call failed
+// there is no answer.
 func conclude(seen []task.Observation) task.Turn {
 	if len(seen) == 0 {
 		return action.Stop("nothing was called")

@@ -307,8 +307,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenIsShown: neither bodies nor results of specifications reach a model, and what the request says
-// does.
+// TestNothingHiddenIsShown: models see neither bodies of tools nor specifications of results, but all of the request.
 func TestNothingHiddenIsShown(t *testing.T) {
 	view := agenttest.View(t)
 	view.Evidence = "homes means houses"
@@ -336,7 +335,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 					continue // all that the model needs is the schema
 				}
 				if protocol.Judges && (want == "$label.column$" || want == "declin") {
-					continue // nothing is called, and no is what declining is elsewhere
+					continue // judging protocols call nothing, and say no instead of declining
 				}
 				if protocol.Code && want == "$label.column$" {
 					continue // results are values of variables
@@ -406,7 +405,7 @@ func TestCallsWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestCallsAsText: a model without native calls is understood, and told its results as text.
+// TestCallsAsText: calls that a model writes as text are read, and it gets the results as text.
 func TestCallsAsText(t *testing.T) {
 	s := says(`<tool_call>{"name": "get_all", "arguments": {}}</tool_call>`,
 		`<tool_call>{"name": "get_all", "arguments": oops}</tool_call>`,
@@ -450,7 +449,7 @@ func TestUnknownProtocol(t *testing.T) {
 	}
 }
 
-// TestSettingsReachTheModel: temperature, tokens, seed and name stand in every request.
+// TestSettingsReachTheModel: temperature, tokens, seed and name are in every request.
 func TestSettingsReachTheModel(t *testing.T) {
 	temperature, seed := 0.0, int64(3)
 	for _, protocol := range List() {
@@ -508,7 +507,7 @@ func TestOverTheWire(t *testing.T) {
 	}
 }
 
-// TestSpecsAreShared: concurrent episodes over one toolkit hold one specification.
+// TestSpecsAreShared: concurrent episodes over one toolkit share one specification.
 func TestSpecsAreShared(t *testing.T) {
 	specs := new(Specs)
 	view := agenttest.View(t)

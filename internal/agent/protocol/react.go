@@ -13,7 +13,7 @@ import (
 type react struct {
 	config  Config
 	reader  *reply.Reader
-	reminds string // what the model is told where its reply held no act
+	reminds string // the message to a model whose reply had no act
 }
 
 func newReact(config Config) dialect { return &react{config: config} }
@@ -65,8 +65,8 @@ func (r *react) open(view *task.View) (model.Request, error) {
 	return request, nil
 }
 
-// grow lets calls of tools that have come into view be read as those of others are. What they do the model has read
-// where they were shown.
+// grow adds tools that have come into view, so that their calls are read like all others. The model has read their
+// documentation in an observation.
 func (r *react) grow(view *task.View) { r.reader = reply.NewReader(view.Tools) }
 
 func (r *react) read(response *model.Reply, labels []string) decision {

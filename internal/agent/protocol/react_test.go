@@ -51,7 +51,7 @@ func showDecision(d *decision) string {
 	return b.String()
 }
 
-// checkReact demands what must hold of every turn of the loop.
+// checkReact checks what must be true of every turn of the loop.
 func checkReact(t testing.TB, text string, d *decision) {
 	t.Helper()
 	if len(d.actions) > 1 {

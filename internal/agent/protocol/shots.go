@@ -8,8 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Example is a request that was judged rightly: what the model is shown of it, and why the judgement is what it is.
-// Whoever makes it knows the task; the model under test never meets that task.
+// Example is a correctly judged request: what the model is shown of it, and the reason of the judgement. Its maker
+// knows the task; the model under test never gets that task.
 type Example struct {
 	View     *task.View
 	Feasible bool
@@ -18,7 +18,7 @@ type Example struct {
 	Details  []string     // that its request leaves out, as they can be asked for
 }
 
-// goal says what the request is after, in its own words.
+// goal returns the request in its own words.
 func (e *Example) goal() string {
 	for i := len(e.View.Messages) - 1; i >= 0; i-- {
 		if m := e.View.Messages[i]; m.Role == "user" {
@@ -28,7 +28,7 @@ func (e *Example) goal() string {
 	return ""
 }
 
-// calls says which calls meet a feasible request, a phrase each.
+// calls describes the calls that meet a feasible request, a phrase each.
 func (e *Example) calls() []string {
 	if e.Plan == nil {
 		return nil
@@ -45,7 +45,7 @@ func (e *Example) calls() []string {
 	return list
 }
 
-// lacks says what is missing of an infeasible request.
+// lacks says what an infeasible request is missing.
 func (e *Example) lacks() string {
 	var parts []string
 	for _, t := range e.Tools {
@@ -60,7 +60,7 @@ func (e *Example) lacks() string {
 	return strings.Join(parts, ", and ")
 }
 
-// thought is the brief reasoning of an example, as it stands behind a colon.
+// thought is the brief reasoning of an example, to follow a colon.
 func (e *Example) thought() string {
 	if !e.Feasible {
 		return " What is asked for takes something that is not there: the request leaves me with " + e.lacks() + "."
@@ -69,7 +69,7 @@ func (e *Example) thought() string {
 		strings.Join(e.calls(), ", then ") + "."
 }
 
-// steps is the reasoning of an example in the five steps of Structured Verification, as it stands behind a colon.
+// steps is the reasoning of an example in the five steps of Structured Verification, to follow a colon.
 func (e *Example) steps() string {
 	needs, tools, details, verdict := "", "", "", "Yes, nothing is left open."
 	switch {

@@ -15,23 +15,22 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Specs keeps tool specifications in the forms in which models are shown them, so that thousands of episodes over one
-// toolkit hold them once. The zero value is ready; it is safe for concurrent use.
+// Specs caches tool specifications in the forms that models are shown, so that thousands of episodes over one toolkit
+// share them. The zero value is ready; it is safe for concurrent use.
 type Specs struct {
 	mu       sync.Mutex
 	tools    map[*task.Tool]model.ToolSpec
 	listings map[string]string
-	stubs    map[*task.Tool]string // with the name that the tool has where its own is an identifier
+	stubs    map[*task.Tool]string // by tool; only for tools whose own name is an identifier
 }
 
-// Bounds of a cache: where one is reached, the cache begins anew.
+// Bounds of the caches: a full cache is emptied.
 const (
 	maxCachedTools    = 1 << 16
 	maxCachedListings = 256
 )
 
-// spec gives a tool as models are told of it: name, description and parameters. Neither its body nor what is known of
-// its results is in it.
+// spec returns a tool as models see it: name, description and parameters, without its body and its results.
 func (s *Specs) spec(t *task.Tool) (model.ToolSpec, error) {
 	s.mu.Lock()
 	cached, ok := s.tools[t]
@@ -57,7 +56,7 @@ func (s *Specs) spec(t *task.Tool) (model.ToolSpec, error) {
 	return spec, nil
 }
 
-// specs gives the specifications of tools in their order.
+// specs returns the specifications of tools in their order.
 func (s *Specs) specs(tools []*task.Tool) ([]model.ToolSpec, error) {
 	out := make([]model.ToolSpec, len(tools))
 	for i, t := range tools {
@@ -130,13 +129,14 @@ func (s *Specs) stub(names *notebook.Names, t *task.Tool) string {
 	return text
 }
 
-// wireNames gives each tool a name that providers accept as a native tool's, and the way back. Names that are
-// accepted as they are stay; another gets its foreign characters replaced, is cut, and ends in a part of a hash.
+// wireNames maps tools to names that providers accept as names of native tools, and back. Accepted names stay; others
+// get underscores for foreign characters, are cut, and end in a part of a hash.
 type wireNames struct {
 	wire, own map[string]string // only the names that differ
 }
 
-// nativeName is what providers accept (OpenAI and Anthropic: up to 64 letters, digits, underscores and hyphens).
+// nativeName matches names that providers accept (OpenAI and Anthropic: up to 64 letters, digits, underscores and
+// hyphens).
 var (
 	nativeName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	foreignInAny = regexp.MustCompile(`[^a-zA-Z0-9_-]`)

@@ -10,8 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// sqlBaseline asks for one SQL query in place of calls, the baseline of NL2API §4.2. The query goes to the view's one
-// tool that runs SQL; what it returns is the answer.
+// sqlBaseline asks for one SQL query instead of calls, the baseline of NL2API §4.2. The query goes to the view's one
+// tool that runs SQL; its result is the answer.
 type sqlBaseline struct {
 	reader reply.SQLReader
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// nativeLoop is native tool calling in a loop. Answering and declining are two more tools, so that both are acts.
-// A model that writes its calls as text is read all the same, and is told the results as text.
+// nativeLoop is native tool calling in a loop. Answering and declining are two more tools, so that both are acts. Calls
+// written as text are read too, and get their results as text.
 type nativeLoop struct {
 	config Config
 	acts   reply.Acts
@@ -20,10 +20,10 @@ type nativeLoop struct {
 
 	sent    []sentCall
 	native  bool   // the last reply had native calls
-	reminds string // what the model is told where its reply held no act
+	reminds string // the message to a model whose reply had no act
 }
 
-// sentCall is a call of the last reply, and the action that came of it, or -1.
+// sentCall is a call of the last reply, and the index of its action, or -1.
 type sentCall struct {
 	id     string
 	action int
@@ -73,7 +73,7 @@ func (l *nativeLoop) grow(view *task.View) {
 	l.reader = reply.NewReader(append(slices.Clone(view.Tools), answerTool(l.acts.Answer), declineTool(l.acts.Decline)))
 }
 
-// offer offers tools that have come into view, behind those that were offered before.
+// offer adds tools that have come into view after those offered before.
 func (l *nativeLoop) offer(view *task.View, request *model.Request) error {
 	specs, err := l.config.Specs.specs(view.Tools)
 	if err != nil {
@@ -150,8 +150,8 @@ func (l *nativeLoop) observe(seen []task.Observation) ([]model.Message, error) {
 	return append(messages, model.Message{Role: model.RoleUser, Content: strings.Join(lines, "\n")}), nil
 }
 
-// withIDs sees to it that every native call has an id of its own: some servers send none, or the same one twice. The
-// provider's own form of the message is then left out, because it has the wrong ones.
+// withIDs makes sure that every native call has its own id: some servers send none, or the same one twice. It then
+// drops the provider's own form of the message, which has the wrong ids.
 func withIDs(m model.Message) model.Message {
 	seen := map[string]bool{"": true}
 	calls := append([]model.ToolCall(nil), m.ToolCalls...)
@@ -168,7 +168,7 @@ func withIDs(m model.Message) model.Message {
 	return m
 }
 
-// rename gives specifications the names that go over the wire.
+// rename replaces the names of specifications by those on the wire.
 func (w *wireNames) rename(specs []model.ToolSpec) []model.ToolSpec {
 	for i := range specs {
 		specs[i].Name = w.of(specs[i].Name)
@@ -176,7 +176,7 @@ func (w *wireNames) rename(specs []model.ToolSpec) []model.ToolSpec {
 	return specs
 }
 
-// restore gives a message whose native calls bear the toolkit's own names.
+// restore returns a message whose native calls have the toolkit's own names.
 func (w *wireNames) restore(m *model.Message) *model.Message {
 	own := *m
 	own.ToolCalls = append([]model.ToolCall(nil), m.ToolCalls...)

@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// offered is a model that calls a tool in every reply, and remembers what it was offered.
+// offered is a model that calls a tool in every reply, and remembers which tools it was offered.
 type offered struct {
 	requests []model.Request
 	call     string
@@ -24,8 +24,8 @@ func (o *offered) Complete(_ context.Context, r model.Request) (*model.Reply, er
 	}}, nil
 }
 
-// TestNativeToolsGrow offers tools that come into view behind those before, once, and leaves earlier requests as they
-// were.
+// TestNativeToolsGrow: tools that come into view are offered after those before, once, and earlier requests stay as
+// they were.
 func TestNativeToolsGrow(t *testing.T) {
 	client := &offered{call: "found_later"}
 	c, err := New("tools", Config{Client: client})

@@ -4,8 +4,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// resolve gives the arguments of a call with its references to what they stand for by now: a label of this episode, or
-// the values themselves where a result had to be read back.
+// resolve returns the arguments of a call with its references replaced: by a label of this episode, or by the values
+// themselves if a result had to be read back.
 func (p *Policy) resolve(j *job) map[string]any {
 	if len(j.call.Arguments) == 0 {
 		return j.call.Arguments
@@ -61,8 +61,8 @@ func (p *Policy) resolveValue(j *job, v any, wants *task.Schema, literal bool) a
 	}
 }
 
-// writeOut says that an argument that refers to a result is to be written out from now on; it is false where it is
-// already, or refers to nothing.
+// writeOut makes sure that an argument that refers to a result is written out from now on. It returns false if the
+// argument already is, or refers to nothing.
 func (p *Policy) writeOut(j *job, argument string) bool {
 	text, _ := j.given[argument].(string)
 	if _, refers := task.ParseReference(text); !refers || j.literal[argument] {

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// valueKind is what documentation says that a field holds.
+// valueKind is the documented kind of a field's values.
 type valueKind int
 
 const (
@@ -24,14 +24,14 @@ type field struct {
 	kind valueKind
 }
 
-// documentation is what an agent is told of a tool's results before it calls.
+// documentation describes a tool's results before the first call.
 type documentation struct {
 	rows   bool    // records are promised
-	fields []field // in their order; nil where they are not told
-	keys   []field // of the starting tables, which results of data handles bear
+	fields []field // in order; nil if not documented
+	keys   []field // of the starting tables, which also name the fields of data handles' results
 }
 
-// documented reads the specification of a tool as it stands in the view.
+// documented reads the specification of a tool in the view.
 func documented(t *task.Tool, view *task.View) *documentation {
 	d := &documentation{}
 	if t != nil && t.Returns != nil && slices.Contains(t.Returns.Types, "array") {
@@ -87,24 +87,24 @@ func kindOfType(t string) valueKind {
 	}
 }
 
-// finding is a result as the policy understands it: what was delivered, then, step by step, what it means.
+// finding is a result as the policy understands it: first as delivered, then, step by step, with its meaning.
 type finding struct {
-	label  string // of the call that handed it over
+	label  string // of the call that returned it
 	doc    *documentation
-	handle bool           // a data handle, whose rows nobody has read
-	whole  literal.Object // the payload, where it is an object: what stands beside the rows is in it
+	handle bool           // a data handle; its rows are not known
+	whole  literal.Object // the payload, if it is an object: it includes the fields next to the rows
 	table  bool           // the rows were found
 	given  []string
-	names  []string // of the fields: as delivered (given), in the end as documented
+	names  []string // of the fields: at first as delivered (given), in the end as documented
 	rows   [][]any
-	// rewritten says that the rows are no longer what the label stands for: they have to be written out.
+	// rewritten is set when the rows differ from those that the label refers to: they have to be written out.
 	rewritten bool
-	// cursor is that of the next page, nil where there is none, and the name of the field in which it stands.
+	// cursor is the cursor of the next page, or nil; cursorName is its field.
 	cursor     any
 	cursorName string
 }
 
-// rowFields are the names under which payloads hold their rows, in the order in which they count.
+// rowFields are the names of fields that contain rows, in order of preference.
 var rowFields = []string{"records", "rows", "items", "results", "result", "data"}
 
 // find reads the delivered value: a data handle, a list of records, or such a list in a field of an object.
@@ -128,7 +128,7 @@ func find(v any, d *documentation) *finding {
 	return f
 }
 
-// settleNames keeps the names as they were delivered; a result without rows has those that are documented.
+// settleNames keeps the delivered names; a result without rows gets the documented ones.
 func (f *finding) settleNames() {
 	if f.table && f.names == nil {
 		for _, d := range f.doc.fields {
@@ -141,7 +141,7 @@ func (f *finding) settleNames() {
 // recordsIn finds the list of records in a field of an object.
 func recordsIn(o literal.Object) (names []string, rows [][]any, ok bool) {
 	for _, name := range rowFields {
-		if list, is := member0(o, name).([]any); is {
+		if list, is := valueOf(o, name).([]any); is {
 			if names, rows, ok = recordList(list); ok {
 				return names, rows, true
 			}
@@ -157,13 +157,13 @@ func recordsIn(o literal.Object) (names []string, rows [][]any, ok bool) {
 	return nil, nil, false
 }
 
-// member0 gives the value of a member, nil where there is none.
-func member0(o literal.Object, name string) any {
+// valueOf returns the value of a member, or nil.
+func valueOf(o literal.Object, name string) any {
 	v, _ := o.Get(name)
 	return v
 }
 
-// kind gives what is documented of the values of a column.
+// kind returns the documented kind of a column's values.
 func (f *finding) kind(column int) valueKind {
 	if len(f.doc.fields) == len(f.names) {
 		return f.doc.fields[column].kind
@@ -176,13 +176,13 @@ func (f *finding) kind(column int) valueKind {
 	return kindAny
 }
 
-// bears says whether a column is called so: as it was delivered, as it is called by now, or as it is documented.
-func (f *finding) bears(column int, name string) bool {
+// isNamed reports whether a column has that name: as delivered, as renamed so far, or as documented.
+func (f *finding) isNamed(column int, name string) bool {
 	return f.given[column] == name || f.names[column] == name ||
 		len(f.doc.fields) == len(f.names) && f.doc.fields[column].name == name
 }
 
-// beside lists the fields beside the rows whose name holds one of the words.
+// beside lists the fields next to the rows whose name contains one of the words.
 func (f *finding) beside(words ...string) []literal.Member {
 	var found []literal.Member
 	for _, m := range f.whole {
@@ -194,7 +194,7 @@ func (f *finding) beside(words ...string) []literal.Member {
 	return found
 }
 
-// text gives the first text beside the rows whose name holds one of the words.
+// text returns the first text next to the rows whose field name contains one of the words.
 func (f *finding) text(words ...string) (string, bool) {
 	for _, m := range f.beside(words...) {
 		if text, ok := m.Value.(string); ok {
@@ -204,7 +204,8 @@ func (f *finding) text(words ...string) (string, bool) {
 	return "", false
 }
 
-// ofColumn gives what the objects beside the rows whose name holds one of the words say of a column.
+// ofColumn returns what the objects next to the rows say of a column, among fields whose name contains one of the
+// words.
 func (f *finding) ofColumn(column int, words ...string) (any, bool) {
 	for _, m := range f.beside(words...) {
 		o, ok := m.Value.(literal.Object)
@@ -212,7 +213,7 @@ func (f *finding) ofColumn(column int, words ...string) (any, bool) {
 			continue
 		}
 		for i := range o {
-			if f.bears(column, o[i].Name) {
+			if f.isNamed(column, o[i].Name) {
 				return o[i].Value, true
 			}
 		}
@@ -243,7 +244,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// texts lists the texts of a column; plain says whether there are numbers too.
+// texts lists the texts of a column; plain reports whether there are numbers too.
 func (f *finding) texts(column int) (texts []string, plain bool) {
 	for _, row := range f.rows {
 		switch v := row[column].(type) {
@@ -256,7 +257,7 @@ func (f *finding) texts(column int) (texts []string, plain bool) {
 	return texts, plain
 }
 
-// sameRows says whether two findings hold the same rows in the same order. Types count: they are read back.
+// sameRows reports whether two findings have the same rows in the same order. Types count.
 func sameRows(a, b *finding) bool {
 	return len(a.rows) == len(b.rows) && slices.EqualFunc(a.rows, b.rows, func(x, y []any) bool {
 		return slices.EqualFunc(x, y, same)
@@ -272,7 +273,7 @@ func (f *finding) append(page *finding) {
 	}
 }
 
-// delivered gives the name under which a documented field was delivered: references use that.
+// delivered returns the name under which a documented field was delivered: references use that.
 func (f *finding) delivered(name string) string {
 	if name == "" || !f.table {
 		return name
@@ -287,8 +288,8 @@ func (f *finding) delivered(name string) string {
 	return f.given[at]
 }
 
-// written writes out what a reference stands for, as an argument wants it: records, a list of the values of a column,
-// or one value. It is false where it stands for no such thing.
+// written writes out what a reference refers to, as an argument takes it: records, a list of the values of a column, or
+// one value. It returns false if the reference means none of these.
 func (f *finding) written(column string, wants *task.Schema) (any, bool) {
 	list := wants != nil && slices.Contains(wants.Types, "array")
 	if list && wants.Items != nil && slices.Contains(wants.Items.Types, "object") {
@@ -336,7 +337,7 @@ func (f *finding) writtenRecords(wants *task.Schema) (any, bool) {
 	return list, true
 }
 
-// escaped gives a value as an argument that is taken for itself, and not for a reference.
+// escaped returns a value as an argument that is never read as a reference.
 func escaped(v any) any {
 	if text, ok := v.(string); ok {
 		return task.EscapeText(text)

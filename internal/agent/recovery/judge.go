@@ -8,11 +8,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// unfit says in what a result is still not what the tool's documentation and the call promise; "" where it is.
+// unfit says how a result still differs from what the tool's documentation and the call promise; "" if it fits.
 func (p *Policy) unfit(j *job) string {
 	f := j.finding
 	switch {
-	case j.misheard(f):
+	case j.misread(f):
 		return "it answered another question"
 	case f.handle:
 		return ""
@@ -29,7 +29,7 @@ func (p *Policy) unfit(j *job) string {
 		if len(f.doc.fields) > 0 && f.names[i] != f.doc.fields[i].name {
 			return "its records have other fields"
 		}
-		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber && allHoldNumber(texts) {
+		if texts, plain := f.texts(i); len(texts) > 0 && !plain && f.kind(i) == kindNumber && allHaveNumber(texts) {
 			return "a field of numbers holds texts with numbers in them"
 		}
 	}
@@ -38,20 +38,20 @@ func (p *Policy) unfit(j *job) string {
 
 var numberPattern = regexp.MustCompile(`-?\d[\d.,]*`)
 
-// allHoldNumber says whether each text holds one number, among other words. (Documentation can be wrong: a field that
-// is said to hold numbers may hold names or dates, and mean them.)
-func allHoldNumber(texts []string) bool {
+// allHaveNumber reports whether each text contains one number among other words. (Documentation can be wrong: a field
+// documented as numbers may contain names or dates, and mean them.)
+func allHaveNumber(texts []string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool {
 		at := numberPattern.FindAllStringIndex(text, 2)
 		return len(at) != 1 || at[0][1]-at[0][0] == len(text) || at[0][0] > 0 && text[at[0][0]-1] != ' '
 	})
 }
 
-// misunderstood goes another way where a result is unfit; where there is none, it is made the best of.
+// misunderstood tries another plan for an unfit result; otherwise it uses the result as it is.
 func (p *Policy) misunderstood(j *job, why string) {
 	if p.uses(otherPlanTactic) && !j.aside && p.another(j.run) && j.run == p.current {
 		j.state, j.run.failed = jobFailed, true
-		p.lose(j, fmt.Sprintf("`%s`: %s", j.tool, why))
+		p.fail(j, fmt.Sprintf("`%s`: %s", j.tool, why))
 		return
 	}
 	p.judge(j)
@@ -59,10 +59,10 @@ func (p *Policy) misunderstood(j *job, why string) {
 
 func (p *Policy) uses(t *tactic) bool { return slices.Contains(p.tactics, t) }
 
-// judge asks whether the source of a result is right.
+// judge asks the tactics whether the source of a result is right.
 func (p *Policy) judge(j *job) {
 	if j.aside || j.run != p.current {
-		p.done(j) // it is asked to check another, or is not needed any more
+		p.done(j) // it only checks another result, or is not needed any more
 		return
 	}
 	s := &sign{p: p, j: j, f: j.finding}
@@ -114,8 +114,8 @@ func (p *Policy) judgeAgain(source *job) {
 	}
 }
 
-// second gives the n-th other source of a result, once it has answered: nil and a question to be asked before, or nil
-// and nothing where it cannot be asked or has failed.
+// second returns the n-th other source of a result once it has answered. Otherwise it returns nil and the question to
+// ask first, or nil and nothing if that source cannot be asked or has failed.
 func (p *Policy) second(s *sign, n int) (*job, verdict) {
 	names := s.f.sources()
 	if n >= len(names) {
@@ -136,8 +136,8 @@ func (p *Policy) second(s *sign, n int) (*job, verdict) {
 	}
 }
 
-// source has another source asked for what a call asks: the plan that ends with its tool where there is one, else the
-// tool itself with the same arguments. It is nil where neither can be.
+// source starts asking another source for the same data: through the plan that ends with its tool, or else by calling
+// the tool with the same arguments. It returns nil if neither is possible.
 func (p *Policy) source(j *job, tool string) *job {
 	for _, plan := range p.plans {
 		if plan == j.run.plan || endTool(plan) != tool || !p.open(plan) {

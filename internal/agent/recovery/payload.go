@@ -5,7 +5,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// scalar gives a decoded value as a SQLite value; it is false for lists and for objects that are no binary data.
+// scalar returns a decoded value as a SQLite value; false for lists and for objects other than binary data.
 func scalar(v any) (task.Value, bool) {
 	switch v := v.(type) {
 	case nil, int64, float64, string:
@@ -24,7 +24,7 @@ func scalar(v any) (task.Value, bool) {
 	return nil, false
 }
 
-// plainJSON gives a decoded value with objects as maps: what [Append] can write.
+// plainJSON returns a decoded value with objects as maps: a form that [Append] can write.
 func plainJSON(v any) any {
 	switch v := v.(type) {
 	case literal.Object:

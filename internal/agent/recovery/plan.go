@@ -6,9 +6,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// changePlan goes on with the first plan whose tools are all there and none of which has been given up; with a
-// preferred one where a source has been named. Where there is none, none is played any more. It says whether there is
-// one.
+// changePlan switches to the first plan whose tools all exist and still work, preferring one that ends with the named
+// tool. It reports whether there is such a plan; without one the policy declines.
 func (p *Policy) changePlan(preferred string) bool {
 	var best *task.Plan
 	for _, plan := range p.plans {
@@ -29,7 +28,7 @@ func (p *Policy) changePlan(preferred string) bool {
 	return best != nil
 }
 
-// open says whether a plan can still lead to the answer.
+// open reports whether a plan can still lead to the answer.
 func (p *Policy) open(plan *task.Plan) bool {
 	for i := range plan.Calls {
 		name := plan.Calls[i].Tool
@@ -41,7 +40,7 @@ func (p *Policy) open(plan *task.Plan) bool {
 	return at < 0 || !p.runs[at].failed
 }
 
-// another says whether there is an open plan beside that of a run.
+// another reports whether another plan than that of a run is open.
 func (p *Policy) another(than *run) bool {
 	return slices.ContainsFunc(p.plans, func(plan *task.Plan) bool { return plan != than.plan && p.open(plan) })
 }
@@ -55,7 +54,7 @@ func endTool(plan *task.Plan) string {
 	return ""
 }
 
-// runOf gives the run of a plan, begun where it has not been.
+// runOf returns the run of a plan, and starts it if needed.
 func (p *Policy) runOf(plan *task.Plan) *run {
 	for _, r := range p.runs {
 		if r.plan == plan {
@@ -70,7 +69,7 @@ func (p *Policy) runOf(plan *task.Plan) *run {
 	return r
 }
 
-// answer gives the job whose result is the answer, nil where the plan calls nothing of that label.
+// answer returns the job whose result is the answer, or nil.
 func (r *run) answer() *job { return r.job(r.plan.Answer) }
 
 func (r *run) job(label string) *job {

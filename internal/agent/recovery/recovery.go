@@ -1,5 +1,5 @@
-// Package recovery has the scripted policy that plays a plan and heals what goes wrong, by tactics that use only what
-// an agent can see. It must never know which faults exist.
+// Package recovery contains the scripted policy that plays a plan and recovers from what goes wrong, by tactics that
+// use only what an agent can see. It must never know which faults exist.
 package recovery
 
 import (
@@ -14,19 +14,20 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// recovery plays a plan and heals what goes wrong, by what it sees alone: it knows the plans of the task and no fault.
+// Policy plays a plan and recovers from what goes wrong, using only what it sees: it knows the plans of the task and no
+// fault.
 //
-// Calls that wait for nothing go side by side, as gold plays them. What comes back is handed to the tactics in their
-// order: an error until one knows what to do; a result first to those that complete it, then to those that read values
-// back, then to those that judge its source. Results that are as documented go on by reference; of others the values
-// are written out.
+// Independent calls run in parallel, as in gold. The tactics look at what comes back in their order. An error goes to
+// the tactics until one has a remedy. A result goes first to the tactics that complete it, then to those that read
+// values back, then to those that judge its source. Later calls refer to results that are as documented; the values of
+// other results are written out.
 type Policy struct {
 	view    *task.View
 	tactics []*tactic
 
 	known   map[string]*task.Tool // tools that were looked up
 	states  map[string]*toolState
-	labels  map[string]bool // that are taken, or stand in a plan
+	labels  map[string]bool // that are taken (true) or occur in a plan (false)
 	plans   []*task.Plan
 	runs    []*run
 	current *run
@@ -35,7 +36,7 @@ type Policy struct {
 	errands   []errand // of the last turn, by action
 	questions []*question
 	why       []string // what was noticed in this turn
-	reason    string   // why the last plan was given up
+	reason    string   // why the last plan failed
 }
 
 // Bounds of patience: how often a call is made again because of errors of one code, how often in all, and how many
@@ -48,13 +49,13 @@ const (
 	maxPagesTaken = 1000
 )
 
-// toolState is what the policy has learnt of a tool.
+// toolState is what the policy has learnt about a tool.
 type toolState struct {
 	fixes   []fix
-	instead string // the tool that is called in its place
-	dead    string // why it is not called any more
+	instead string // the tool to call instead
+	dead    string // why it is no longer called
 	asked   bool   // its specification has been asked for
-	ready   int    // the turn before which it is not called
+	ready   int    // the turn from which it may be called again
 }
 
 // run is a plan that is being played.
@@ -62,17 +63,17 @@ type run struct {
 	plan   *task.Plan
 	jobs   []*job // by call
 	failed bool
-	aside  bool // it is played to check another
+	aside  bool // it only checks another run
 }
 
-// jobState says where a call of a plan stands.
+// jobState is the state of a call of a plan.
 type jobState int
 
 const (
 	jobOpen    jobState = iota // to be made
 	jobSent                    // made, and not yet answered
-	jobAsking                  // waits for the answer to a question
-	jobJudging                 // waits for another source
+	jobAsking                  // until a question is answered
+	jobJudging                 // until another source has answered
 	jobDone
 	jobFailed
 )
@@ -86,18 +87,18 @@ type job struct {
 	label    string         // of the last attempt
 	given    map[string]any // arguments as the plan has them, references resolved
 	sent     map[string]any // arguments as they were sent last
-	version  int            // of what was known of the tool when the call was made
+	version  int            // how many fixes of the tool were known when the call was made
 	attempts int
 	pages    int
 	tries    map[string]int  // by the code of the error
 	refusal  *task.ToolError // the last one
 	literal  map[string]bool // arguments that are written out rather than referred to
 	finding  *finding
-	others   []*job // other sources that were asked, in the order in which they are named; nil where one cannot be
-	aside    bool   // it is asked to check another
+	others   []*job // other sources that were asked, in the order in which the result names them; nil for one that cannot be asked
+	aside    bool   // it only checks another result
 }
 
-// errand is what an action was for.
+// errand is the purpose of an action.
 type errand struct {
 	job      *job
 	question *question
@@ -133,7 +134,7 @@ func (p *Policy) Turn(view *task.View, seen []task.Observation) (task.Turn, erro
 		p.begin()
 	}
 	p.turns++
-	p.hear(seen)
+	p.receive(seen)
 	switch {
 	case p.current == nil:
 		return p.decline(), nil
@@ -160,7 +161,7 @@ func (p *Policy) begin() {
 	p.changePlan("")
 }
 
-// note keeps which tactic saw its sign, for whoever reads the transcript.
+// note records for readers of the transcript which tactic acted.
 func (p *Policy) note(j *job, t *tactic) { p.why = append(p.why, j.label+": "+t.Name) }
 
 func (p *Policy) decline() task.Turn {
@@ -171,7 +172,7 @@ func (p *Policy) decline() task.Turn {
 	}
 }
 
-// answer answers with a finding: by reference where the environment holds it, else written out.
+// answer answers with a finding: by reference if the environment has it, written out otherwise.
 func (p *Policy) answer(j *job) (task.Turn, error) {
 	thought := strings.Join(p.why, "; ")
 	if j == nil {
@@ -188,7 +189,7 @@ func (p *Policy) answer(j *job) (task.Turn, error) {
 	return task.Turn{Actions: []task.Action{{Kind: task.ActionAnswer, Answer: answer}}, Thought: thought}, nil
 }
 
-// answer gives rows as records under their documented names, and as lists where names are not unique.
+// answer returns rows as records under their documented names, or as lists if names are not unique.
 func (f *finding) answer() []any {
 	list := make([]any, len(f.rows))
 	unique := len(slices.Compact(slices.Sorted(slices.Values(f.names)))) == len(f.names)
@@ -206,7 +207,7 @@ func (f *finding) answer() []any {
 	return list
 }
 
-// tool gives a tool of the view, nil where there is none of that name.
+// tool returns a tool of the view, or nil.
 func (p *Policy) tool(name string) *task.Tool {
 	if t, known := p.known[name]; known {
 		return t
@@ -230,7 +231,7 @@ func (p *Policy) state(tool string) *toolState {
 	return s
 }
 
-// learn keeps how calls of a tool are to be spelt from now on; it is false where that is known already.
+// learn records how to write calls of a tool from now on. It returns false if that is already known.
 func (p *Policy) learn(tool string, f fix) bool {
 	s := p.state(tool)
 	if slices.ContainsFunc(s.fixes, func(known fix) bool {
@@ -242,18 +243,18 @@ func (p *Policy) learn(tool string, f fix) bool {
 	return true
 }
 
-// informant finds the tool that gives the specification of a tool, and the argument that names the tool.
+// informant finds the tool that returns specifications of tools, and its argument.
 func (p *Policy) informant() (tool, argument string) {
 	for _, t := range p.view.Tools {
 		if t.Parameters != nil && len(t.Parameters.Required) == 1 && len(t.Parameters.Properties) == 1 &&
-			holds(t.Description, "specification of a tool", "documentation of a tool", "documentation of a function") {
+			contains(t.Description, "specification of a tool", "documentation of a tool", "documentation of a function") {
 			return t.Name, t.Parameters.Required[0]
 		}
 	}
 	return "", ""
 }
 
-// fresh gives a label that nothing bears: the wanted one, or that with a number.
+// fresh returns a label that is not taken: the wanted one, or one with a number.
 func (p *Policy) fresh(wanted string) string {
 	label := wanted
 	for n := 2; ; n++ {
@@ -266,7 +267,7 @@ func (p *Policy) fresh(wanted string) string {
 	}
 }
 
-// act lists what can be done now: questions first, then the calls of the current run and of those played beside it.
+// act lists what can be done now: questions first, then the calls of the current run and of those that check it.
 func (p *Policy) act() ([]task.Action, error) {
 	var actions []task.Action
 	p.errands = p.errands[:0]
@@ -298,7 +299,7 @@ func (p *Policy) act() ([]task.Action, error) {
 	return actions, nil
 }
 
-// ready says whether a call can be made: what it refers to is there, and its tool is not waited for.
+// ready reports whether a call can be made: its references are resolved, and its tool need not be waited for.
 func (p *Policy) ready(j *job) bool {
 	if s := p.states[p.calls(j)]; s != nil && s.ready > p.turns {
 		return false
@@ -311,7 +312,7 @@ func (p *Policy) ready(j *job) bool {
 	return true
 }
 
-// calls gives the tool that a job calls: that of the plan, or the one that takes its place.
+// calls returns the tool that a job calls: that of the plan, or its replacement.
 func (p *Policy) calls(j *job) string {
 	if s := p.states[j.call.Tool]; s != nil && s.instead != "" {
 		return s.instead
@@ -331,8 +332,8 @@ func (p *Policy) make(j *job) (task.Action, error) {
 	return action.Call(&task.Call{Label: j.label, Tool: j.tool, Arguments: j.sent})
 }
 
-// hear hands what came back to those who wait for it.
-func (p *Policy) hear(seen []task.Observation) {
+// receive passes observations to the jobs and questions that caused them.
+func (p *Policy) receive(seen []task.Observation) {
 	for i, e := range p.errands {
 		if i >= len(seen) {
 			break
@@ -362,7 +363,7 @@ func (p *Policy) answered(q *question, o *task.Observation) {
 	for _, j := range q.jobs {
 		switch {
 		case ok && q.again:
-			p.follows(j, r)
+			p.apply(j, r)
 		case ok:
 			p.examine(j)
 		case q.again:
@@ -374,7 +375,7 @@ func (p *Policy) answered(q *question, o *task.Observation) {
 	}
 }
 
-// refused asks the tactics what an error means.
+// refused asks the tactics for a remedy for an error.
 func (p *Policy) refused(j *job, err *task.ToolError) {
 	if j.tries == nil {
 		j.tries = map[string]int{}
@@ -396,16 +397,16 @@ func (p *Policy) refused(j *job, err *task.ToolError) {
 		}
 		if r, ok := t.heal(s); ok {
 			p.note(j, t)
-			p.follows(j, r)
+			p.apply(j, r)
 			return
 		}
 	}
 	j.state = jobFailed
-	p.lose(j, fmt.Sprintf("`%s` fails: %s", j.tool, err.Error()))
+	p.fail(j, fmt.Sprintf("`%s` fails: %s", j.tool, err.Error()))
 }
 
-// follows does what a remedy says.
-func (p *Policy) follows(j *job, r remedy) {
+// apply carries out a remedy.
+func (p *Policy) apply(j *job, r remedy) {
 	switch {
 	case r.ask != nil:
 		j.state = jobAsking
@@ -424,7 +425,7 @@ func (p *Policy) follows(j *job, r remedy) {
 	}
 }
 
-// ask puts a question; one that is to be put already is put once.
+// ask asks a question; a question that is already pending is asked once.
 func (p *Policy) ask(j *job, q *question) {
 	for _, other := range p.questions {
 		if q.again && other.again && other.tool == q.tool && len(q.arguments)+len(other.arguments) == 0 {
@@ -440,11 +441,11 @@ func (p *Policy) ask(j *job, q *question) {
 func (p *Policy) giveUp(j *job, why string) {
 	p.state(j.tool).dead = why
 	j.state = jobFailed
-	p.lose(j, fmt.Sprintf("`%s` fails: %s", j.tool, why))
+	p.fail(j, fmt.Sprintf("`%s` fails: %s", j.tool, why))
 }
 
-// lose gives up a run whose call has failed, or the check that it was for.
-func (p *Policy) lose(j *job, why string) {
+// fail gives up the run of a failed call, or the check that the call was for.
+func (p *Policy) fail(j *job, why string) {
 	if j.aside {
 		p.judgeAgain(j)
 		return
@@ -490,7 +491,7 @@ func (p *Policy) findIn(content []byte, d *documentation) (*finding, bool) {
 	return f, ok
 }
 
-// examine looks at a result: is it what was asked for, and all of it? What do its values mean? Is its source right?
+// examine looks at a result: is it complete and the one asked for? What do its values mean? Is its source right?
 func (p *Policy) examine(j *job) {
 	s := &sign{p: p, j: j, f: j.finding}
 	for _, t := range p.tactics {
@@ -499,11 +500,11 @@ func (p *Policy) examine(j *job) {
 		}
 		if r, ok := t.complete(s); ok && p.patient(j, r) {
 			p.note(j, t)
-			p.follows(j, r)
+			p.apply(j, r)
 			return
 		}
 	}
-	if !p.readsRows(j) && !j.misheard(j.finding) {
+	if !p.readsRows(j) && !j.misread(j.finding) {
 		p.done(j)
 		return
 	}
@@ -519,8 +520,8 @@ func (p *Policy) examine(j *job) {
 	p.judge(j)
 }
 
-// readsRows says whether the rows of a result are read: where calls work on data handles, those of the answer alone
-// are.
+// readsRows reports whether the policy reads the rows of a result: if calls work on data handles, only those of the
+// answer.
 func (p *Policy) readsRows(j *job) bool {
 	return len(p.view.Starts) == 0 || j.call.Label == j.run.plan.Answer || j.aside
 }

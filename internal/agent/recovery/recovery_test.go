@@ -38,7 +38,7 @@ func understand(t testing.TB, content string, d *documentation) *finding {
 	return f
 }
 
-// payload writes rows as a tool delivers them, with fields beside them.
+// payload writes rows as a tool delivers them, with extra fields.
 func payload(names []string, rows [][]any, beside string) string {
 	r := task.Result{Columns: names}
 	for _, row := range rows {
@@ -61,7 +61,7 @@ func mapped(rows [][]any, column int, change func(v any) any) [][]any {
 	return fresh
 }
 
-// drift is a way in which payloads change, written without a look at how it is undone.
+// drift is a way in which payloads change, written independently of the code that undoes it.
 type drift struct {
 	name   string
 	column func(rows [][]any) (names []string, changed [][]any, beside string)
@@ -243,7 +243,7 @@ func checkDrifts(t *testing.T, rows [][]any) int {
 	return checked
 }
 
-// TestReadingBack is the property: what a payload says of a change undoes it, whatever the values.
+// TestReadingBack: what a payload says about a change is enough to undo it, whatever the values.
 func TestReadingBack(t *testing.T) {
 	checked := 0
 	words := []string{"Ada", "", "Brise: 2", "N/A", "EUR 5", "is 5.", `say "so" \`, "1.234", "$call_1$", "-", "Ä 1",
@@ -283,7 +283,7 @@ func FuzzReadingBack(f *testing.F) {
 	})
 }
 
-// TestLookalikesAreRead: what only looks like a change changes nothing, and the result goes on by reference.
+// TestLookalikesAreRead: what only looks like a change changes nothing, and later calls refer to the result.
 func TestLookalikesAreRead(t *testing.T) {
 	names := []string{"ship", "crew", "length"}
 	rows := [][]any{{"Mission: Impossible", int64(120), 7.5}, {"Value of life", nil, 31.0}, {nil, int64(-1), 1234.5},
@@ -324,7 +324,7 @@ func TestUndoneInOrder(t *testing.T) {
 	}
 }
 
-// TestErrorsAreRead: what each kind of error says.
+// TestErrorsAreRead: the meaning of each kind of error.
 func TestErrorsAreRead(t *testing.T) {
 	for _, c := range []struct {
 		message string
@@ -392,7 +392,7 @@ func TestErrorsAreRead(t *testing.T) {
 	}
 }
 
-// TestSpelling: what was learnt of a tool is applied in the order in which it was learnt, to names of any age.
+// TestSpelling: fixes apply in the order in which they were learnt, to old and new names.
 func TestSpelling(t *testing.T) {
 	list := func(v any) any { return []any{v} }
 	given := map[string]any{"country": "Norway", "year": int64(5)}
@@ -406,7 +406,7 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestFreshSpecificationIsFollowed: a new name, another type and an argument that was added, from the specification
+// TestFreshSpecificationIsFollowed: a new name, another type and an added argument, learnt from the specification
 // alone.
 func TestFreshSpecificationIsFollowed(t *testing.T) {
 	before := &task.Schema{Types: []string{"object"}, Properties: []task.Property{
@@ -470,7 +470,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestWrittenOut: what stands for a reference whose result had to be read back.
+// TestWrittenOut: the values that replace a reference whose result had to be read back.
 func TestWrittenOut(t *testing.T) {
 	f := &finding{doc: &documentation{}, names: []string{"ship", "crew"}, rows: [][]any{{"$Ada$", int64(1)},
 		{nil, int64(2)}}}
@@ -590,7 +590,7 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
-// twice says whether an object holds a name twice: a map keeps the last.
+// twice reports whether an object has a name twice: a map keeps the last.
 func twice(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -607,7 +607,7 @@ func twice(v any) bool {
 	return false
 }
 
-// FuzzErrors: whatever an error says, something is done or nothing, and nothing breaks.
+// FuzzErrors: no error message breaks the policy.
 func FuzzErrors(f *testing.F) {
 	f.Add("unknown_argument", "Unknown argument `city`. This tool accepts `town`, `year`.")
 	f.Add("wrong_type", "Wrong type string for `city`: expected an array of one value.")
@@ -645,7 +645,7 @@ func FuzzErrors(f *testing.F) {
 	})
 }
 
-// TestRecoveryIsBounded: tools that never answer are given up, whatever they say.
+// TestRecoveryIsBounded: the policy gives up tools that never answer, whatever they say.
 func TestRecoveryIsBounded(t *testing.T) {
 	for _, message := range []string{
 		"It may succeed when it is tried again.", "Call it again in 3 turns.", "Call `get_all`, then make this call again.",

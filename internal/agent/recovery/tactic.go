@@ -11,28 +11,28 @@ import (
 // TacticInfo describes a tactic of the recovery policy to a person.
 type TacticInfo struct {
 	Name        string
-	Description string // one line: the sign, and what is done
+	Description string // one line: the sign and the remedy
 }
 
-// tactic recognises one sign of trouble and says what to do next. It knows what any agent can see: the view, the words
-// of errors, payloads, and what other tools answer. A tactic speaks of signs, never of kinds of faults, and does
-// nothing where its sign is absent. Which of the functions it has says where it looks.
+// tactic recognises one sign that something is wrong and says what to do next. It uses what any agent can see: the
+// view, the words of errors, payloads, and what other tools answer. A tactic knows signs, never kinds of faults, and
+// does nothing when its sign is absent. Its functions say where it looks.
 type tactic struct {
 	TacticInfo
 	// heal reads the error of a call.
 	heal func(s *sign) (remedy, bool)
-	// complete reads a result that is not, or not all of, what was asked for.
+	// complete reads a result that is incomplete or not the one asked for.
 	complete func(s *sign) (remedy, bool)
-	// shape finds the rows in a payload in which they do not stand as a list of records.
+	// shape finds the rows in a payload that has no plain list of records.
 	shape func(v any, f *finding) bool
-	// undo reads values back as the documentation has them, and says whether anything was changed.
+	// undo restores values to their documented form, and reports whether anything changed.
 	undo func(f *finding) bool
-	// judge says whether the source of a result is to be trusted.
+	// judge reports whether the source of a result is to be trusted.
 	judge func(s *sign) (verdict, bool)
 }
 
-// tactics is the table of all tactics, in the order in which they are asked. What changed a call last is undone first:
-// what was delivered, then the form of values, the values, their shape, at last the source.
+// tactics is the table of all tactics, in the order in which they are asked. The last change is undone first: delivery,
+// then the form of values, the values, their shape, and finally the source.
 var tactics = []*tactic{
 	waitTactic, renewTactic, repeatTactic, argumentNameTactic, argumentTypeTactic, argumentAddedTactic,
 	freshSpecificationTactic,
@@ -52,7 +52,7 @@ func Tactics() []TacticInfo {
 	return list
 }
 
-// tacticsWithout gives the tactics but those that are named. An unknown name is an error of exit code 2 that names the
+// tacticsWithout returns all tactics except those named. An unknown name is an error of exit code 2 that names the
 // nearest known one.
 func tacticsWithout(without []string) ([]*tactic, error) {
 	if len(without) == 0 {
@@ -70,54 +70,53 @@ func tacticsWithout(without []string) ([]*tactic, error) {
 	return slices.DeleteFunc(slices.Clone(tactics), func(t *tactic) bool { return slices.Contains(without, t.Name) }), nil
 }
 
-// sign is what a tactic is shown: a call, and the error or the result that came back.
+// sign is what a tactic looks at: a call, and its error or its result.
 type sign struct {
 	p   *Policy
 	j   *job
-	err *task.ToolError // nil where a result came back
-	f   *finding        // nil where an error came back
+	err *task.ToolError // nil for a result
+	f   *finding        // nil for an error
 }
 
-// says tells whether the error's message holds one of the phrases, given in small letters.
+// says reports whether the error's message contains one of the phrases, given in lower case.
 func (s *sign) says(phrases ...string) bool {
-	return holds(s.err.Message, phrases...)
+	return contains(s.err.Message, phrases...)
 }
 
-// holds says whether a text holds one of the phrases, given in small letters, whatever its case.
-func holds(text string, phrases ...string) bool {
+// contains reports whether a text contains one of the phrases, given in lower case, whatever its case.
+func contains(text string, phrases ...string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-// remedy says what to do next about a call. One of its fields is set, or none, which means to make the call again as it
-// now stands.
+// remedy says what to do next about a call. At most one field is set; none means to make the call again.
 type remedy struct {
-	wait    int       // turns to let pass before the call is made again; 1 is the next one
+	wait    int       // turns to wait before the call is made again; 1 is the next one
 	ask     *question // to be asked before anything else
 	instead string    // a tool to be called in place of this one, now and later
 	give    string    // why no further call of this tool will help
 }
 
-// question is a call beside the plan: its answer says how to go on.
+// question is a call outside the plan: its answer says how to continue.
 type question struct {
 	tool      string
 	arguments map[string]any
-	// heard reads the answer; it is false where that is of no use.
+	// heard reads the answer; it returns false if that is useless.
 	heard func(o *task.Observation) (remedy, bool)
-	again bool // with the answer heard the call that raised the question is made again; else its result is looked at again
+	again bool // after the answer, make the call that raised the question again; otherwise look at its result again
 
-	jobs  []*job // that wait for it
+	jobs  []*job // that need the answer
 	tries int
 }
 
-// verdict is what a tactic makes of a source.
+// verdict is a tactic's opinion of a source.
 type verdict struct {
 	ask   string // another source to be asked for the same, by its tool
-	take  *job   // whose finding is to be trusted in place of the call's own
-	doubt string // why the result is not to be trusted, where no other is known
+	take  *job   // whose finding replaces the call's own
+	doubt string // why the result is not to be trusted, if no other is known
 }
 
-// quotedNames lists what stands between backquotes in a text.
+// quotedNames lists the names between backquotes in a text.
 func quotedNames(text string) []string {
 	var names []string
 	for {

@@ -33,7 +33,7 @@ var argumentAddedTactic = &tactic{
 
 var asBefore = regexp.MustCompile(`(?i)"((?:[^"\\]|\\.)*)"[^".;]{0,60}\b(?:before|default|unchanged|as usual)\b`)
 
-// valueAsBefore reads which of several values leaves everything as it was.
+// valueAsBefore reads which of several values keeps the old behaviour.
 func valueAsBefore(text string) (string, bool) {
 	m := asBefore.FindStringSubmatch(text)
 	if m == nil {
@@ -44,8 +44,8 @@ func valueAsBefore(text string) (string, bool) {
 	return value, ok && isText
 }
 
-// amongValues reads the value of a closed set that leaves everything as it was: the one that is said to, or the only
-// one.
+// amongValues returns the value of a closed set that keeps the old behaviour: the one that the description names, or
+// the only one.
 func amongValues(values []any, description string) (any, bool) {
 	if value, ok := valueAsBefore(description); ok && slices.Contains(values, any(value)) {
 		return value, true
@@ -76,17 +76,17 @@ var argumentNameTactic = &tactic{
 
 var acceptsPattern = regexp.MustCompile(`(?i)accept`)
 
-// namesIn reads the arguments that an error refuses, and those that it says are accepted.
+// namesIn reads the arguments that an error refuses, and those that it accepts.
 func namesIn(message string) (unknown, accepted []string) {
 	at := acceptsPattern.FindStringIndex(message)
-	if at == nil || !holds(message, "unknown", "unexpected", "not known", "unrecogni") {
+	if at == nil || !contains(message, "unknown", "unexpected", "not known", "unrecogni") {
 		return nil, nil
 	}
 	return quotedNames(message[:at[0]]), quotedNames(message[at[0]:])
 }
 
-// renamedTo finds the new name of an argument among those that are accepted and not given: the only one, the one that
-// stands in its place in the specification, or the one that holds the old name.
+// renamedTo finds the new name of an argument among the accepted ones that were not sent: the only one, the one at its
+// position in the specification, or the one that contains the old name.
 func renamedTo(old string, sent map[string]any, accepted, documented []string) (string, bool) {
 	var free []string
 	for _, name := range accepted {
@@ -109,15 +109,15 @@ func renamedTo(old string, sent map[string]any, accepted, documented []string) (
 	return "", false
 }
 
-// fix is what the policy has learnt of a tool: how its calls are to be spelt from now on.
+// fix is what the policy has learnt about a tool: how to write its calls from now on.
 type fix struct {
-	argument string          // as the plan calls it, or as it is called by now
-	name     string          // its new name; "" where that stays
-	convert  func(v any) any // of its value; nil where that stays
+	argument string          // its name in the plan, or its current one
+	name     string          // its new name; "" if it keeps its name
+	convert  func(v any) any // of its value; nil to keep it
 	add      any             // the value of an argument that is new; nil for others
 }
 
-// spell gives arguments as the tool wants them by now. Given ones are left as they are.
+// spell writes arguments as the tool now takes them. It does not change the given ones.
 func spell(arguments map[string]any, fixes []fix) map[string]any {
 	if len(fixes) == 0 {
 		return arguments
@@ -163,14 +163,14 @@ var argumentTypeTactic = &tactic{
 		if convert == nil {
 			return remedy{}, false
 		}
-		written := s.p.writeOut(s.j, argument) // what a reference stands for can be converted only then
+		written := s.p.writeOut(s.j, argument) // the values behind a reference can only be converted once written out
 		return remedy{}, s.p.learn(s.j.tool, fix{argument: argument, convert: convert}) || written
 	},
 }
 
 var expectedPattern = regexp.MustCompile(`(?is)expected (.*?)(?: but got|$)`)
 
-// typeIn reads the argument that an error speaks of, and what it is expected to be.
+// typeIn reads which argument an error is about, and its expected type.
 func typeIn(message string) (argument, wanted string, ok bool) {
 	m := expectedPattern.FindStringSubmatch(message)
 	names := quotedNames(message)
@@ -180,22 +180,22 @@ func typeIn(message string) (argument, wanted string, ok bool) {
 	return names[len(names)-1], m[1], true
 }
 
-// converter gives the conversion to what is wanted, nil where that is not understood. References stay as they are.
+// converter returns the conversion to the wanted type, or nil if that is not understood. References stay as they are.
 func converter(wanted string) func(v any) any {
 	var convert func(v any) any
 	switch {
-	case holds(wanted, "array", "list"):
+	case contains(wanted, "array", "list"):
 		convert = func(v any) any {
 			if _, isList := v.([]any); isList {
 				return v
 			}
 			return []any{v}
 		}
-	case holds(wanted, "date"):
+	case contains(wanted, "date"):
 		convert = dateOf
-	case holds(wanted, "string", "text"):
+	case contains(wanted, "string", "text"):
 		convert = func(v any) any { return eachOf(v, textOf) }
-	case holds(wanted, "integer", "number"):
+	case contains(wanted, "integer", "number"):
 		convert = func(v any) any { return eachOf(v, numberOf) }
 	default:
 		return nil
@@ -241,7 +241,7 @@ func numberOf(v any) any {
 	return v
 }
 
-// dateOf gives the first day of a year.
+// dateOf returns the first day of a year.
 func dateOf(v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -268,7 +268,7 @@ var strictFormTactic = &tactic{
 		return remedy{instead: name}, ok
 	},
 	complete: func(s *sign) (remedy, bool) {
-		if !s.j.misheard(s.f) {
+		if !s.j.misread(s.f) {
 			return remedy{}, false
 		}
 		name, ok := s.p.strictForm(s.j.tool)
@@ -276,8 +276,8 @@ var strictFormTactic = &tactic{
 	},
 }
 
-// misheard says whether a result echoes other arguments than were given.
-func (j *job) misheard(f *finding) bool {
+// misread reports whether a result echoes other arguments than were sent.
+func (j *job) misread(f *finding) bool {
 	for _, m := range f.beside("applied", "argument", "parameter") {
 		echo, ok := m.Value.(literal.Object)
 		if ok && !sameArguments(echo, j.sent) && !sameArguments(echo, j.given) {
@@ -287,7 +287,7 @@ func (j *job) misheard(f *finding) bool {
 	return false
 }
 
-// sameArguments says whether an echo holds exactly these arguments.
+// sameArguments reports whether an echo has exactly these arguments.
 func sameArguments(echo literal.Object, given map[string]any) bool {
 	if len(echo) != len(given) {
 		return false
@@ -306,8 +306,7 @@ func sameArguments(echo literal.Object, given map[string]any) bool {
 	return true
 }
 
-// strictForm finds a tool that says of itself that it is another form of this one, which takes arguments as they are
-// given.
+// strictForm finds a tool whose description says that it is another form of this one that takes arguments literally.
 func (p *Policy) strictForm(name string) (string, bool) {
 	own := p.tool(name)
 	if own == nil {
@@ -315,7 +314,7 @@ func (p *Policy) strictForm(name string) (string, bool) {
 	}
 	at := slices.IndexFunc(p.view.Tools, func(t *task.Tool) bool {
 		return t.Name != name && strings.Contains(t.Description, "`"+name+"`") &&
-			holds(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t),
+			contains(t.Description, "strict", "exactly as", "unchanged", "verbatim") && slices.Equal(parameterNames(t),
 			parameterNames(own))
 	})
 	if at < 0 {

@@ -28,8 +28,7 @@ var checksumTactic = &tactic{
 	},
 }
 
-// addsUp compares the rows with what is said of them: their number, and sums of columns. It also says whether anything
-// is.
+// addsUp compares the rows with their stated number and sums. It also reports whether anything is stated.
 func (f *finding) addsUp() (fits, stated bool) {
 	fits = true
 	for _, m := range f.beside("row_count", "total_rows", "num_rows") {

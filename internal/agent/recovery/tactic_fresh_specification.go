@@ -45,7 +45,7 @@ func parametersIn(content []byte) (*task.Schema, bool) {
 		return nil, false
 	}
 	for _, name := range []string{"parameters", "arguments", "input_schema", "inputSchema"} {
-		if listed, isSchema := member0(whole, name).(literal.Object); isSchema {
+		if listed, isSchema := valueOf(whole, name).(literal.Object); isSchema {
 			text, err := literal.Append(nil, plainJSON(listed))
 			if err != nil {
 				return nil, false
@@ -55,7 +55,7 @@ func parametersIn(content []byte) (*task.Schema, bool) {
 				return nil, false
 			}
 			// The order of arguments is part of a specification, and maps have none.
-			if properties, ok := member0(listed, "properties").(literal.Object); ok {
+			if properties, ok := valueOf(listed, "properties").(literal.Object); ok {
 				slices.SortStableFunc(schema.Properties, func(a, b task.Property) int {
 					return positionOf(properties, a.Name) - positionOf(properties, b.Name)
 				})
@@ -70,7 +70,7 @@ func positionOf(o literal.Object, name string) int {
 	return slices.IndexFunc(o, func(m literal.Member) bool { return m.Name == name })
 }
 
-// follow learns how the arguments of a tool differ from those that the view documents, and says whether they do.
+// follow learns how the arguments of a tool differ from those in the view, and reports whether they do.
 func (p *Policy) follow(tool string, before, now *task.Schema) bool {
 	learnt := false
 	var gone, fresh []string
@@ -113,13 +113,13 @@ func (p *Policy) follow(tool string, before, now *task.Schema) bool {
 	return learnt
 }
 
-// followType learns that an argument wants another type.
+// followType learns that an argument takes another type.
 func (p *Policy) followType(tool, argument string, before, now *task.Schema) bool {
 	if slices.Equal(before.Types, now.Types) {
 		return false
 	}
 	wanted := strings.Join(now.Types, " ")
-	if now.Pattern != "" && strings.Contains(now.Pattern, "01-01") || holds(now.Description, "iso date") {
+	if now.Pattern != "" && strings.Contains(now.Pattern, "01-01") || contains(now.Description, "iso date") {
 		wanted = "date"
 	}
 	convert := converter(wanted)

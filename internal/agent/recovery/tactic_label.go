@@ -42,7 +42,7 @@ var labelTactic = &tactic{
 	},
 }
 
-// labelWords are labels that speak of an answer, and not of what the field holds.
+// labelWords are labels that name an answer, and not the content of a field.
 var labelWords = []string{"answer", "result", "value", "output", "response", "finding", "returned", "data"}
 
 func isLabelWord(label string) bool { return slices.Contains(labelWords, strings.ToLower(label)) }

@@ -25,8 +25,7 @@ var legendTactic = &tactic{
 	},
 }
 
-// legendOf reads what a field beside the rows says of the values of a column: an object of objects, by column and by
-// code.
+// legendOf reads a field next to the rows as a legend of a column: an object of objects, by column and by code.
 func legendOf(f *finding, column int, v any) (map[string]any, bool) {
 	whole, ok := v.(literal.Object)
 	if !ok {
@@ -34,7 +33,7 @@ func legendOf(f *finding, column int, v any) (map[string]any, bool) {
 	}
 	for i := range whole {
 		codes, isObject := whole[i].Value.(literal.Object)
-		if !isObject || !f.bears(column, whole[i].Name) {
+		if !isObject || !f.isNamed(column, whole[i].Name) {
 			continue
 		}
 		legend := make(map[string]any, len(codes))

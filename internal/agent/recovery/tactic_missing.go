@@ -28,7 +28,7 @@ var missingTactic = &tactic{
 	},
 }
 
-// meansSame compares two values, numbers by what they are worth.
+// meansSame compares two values, numbers by value.
 func meansSame(a, b task.Value) bool {
 	x, isReal := a.(float64)
 	y, isWhole := b.(int64)

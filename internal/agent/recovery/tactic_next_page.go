@@ -34,7 +34,7 @@ var nextPageTactic = &tactic{
 	},
 }
 
-// readCursor finds the cursor beside the rows.
+// readCursor finds the cursor next to the rows.
 func (f *finding) readCursor() {
 	for _, m := range f.beside("cursor", "page_token", "continuation", "next_page") {
 		switch v := m.Value.(type) {

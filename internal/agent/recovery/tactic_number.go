@@ -42,7 +42,7 @@ var numberFormatTactic = &tactic{
 		}) {
 			return true
 		}
-		// The locale is there for a reason: what is documented as text may hold numbers all the same.
+		// A result states its locale for a reason: a field documented as text may still contain numbers.
 		return f.eachColumn(func(column int) bool { return f.kind(column) == kindText && undo(column, false) })
 	},
 }
@@ -51,7 +51,7 @@ var numberFormatTactic = &tactic{
 var commaLanguages = []string{"de", "fr", "pt", "es", "it", "nl", "ru", "pl", "sv", "da", "nb", "no", "fi", "cs", "tr",
 	"id", "uk", "el"}
 
-// separators gives what a locale may put between groups of digits, and what it puts before the fraction.
+// separators returns the marks that a locale puts between groups of digits, and its decimal mark.
 func separators(locale string) (groups []string, point string, ok bool) {
 	language, region, _ := strings.Cut(strings.ReplaceAll(locale, "_", "-"), "-")
 	if len(language) != 2 && len(language) != 3 || len(region) > 4 || strings.ContainsAny(locale, " ;,") {

@@ -24,7 +24,7 @@ var readTogetherTactic = &tactic{
 	},
 }
 
-// isApart says whether fields were read apart from each other.
+// isApart reports whether fields were read separately.
 func isApart(from string) bool {
-	return holds(from, "separate", "position", "different lists", "independent")
+	return contains(from, "separate", "position", "different lists", "independent")
 }

@@ -23,7 +23,7 @@ var renewTactic = &tactic{
 			if t == nil || name == s.j.tool || t.Parameters != nil && len(t.Parameters.Required) > 0 {
 				continue
 			}
-			if holds(s.err.Message, "call `"+name, "use `"+name, "run `"+name, "with `"+name, "first") {
+			if contains(s.err.Message, "call `"+name, "use `"+name, "run `"+name, "with `"+name, "first") {
 				return remedy{ask: &question{tool: name, again: true, heard: heardNothing}}, true
 			}
 		}
@@ -50,24 +50,23 @@ var passing = map[string]bool{
 	task.CodeTimeout: true, "connection_error": true, "server_error": true, "io_error": true, "rejected": true,
 }
 
-// passes says whether an error is one that a later attempt may not meet.
+// passes reports whether a later attempt may not meet the same error.
 func passes(err *task.ToolError) bool {
 	return !isLasting(err) &&
-		(passing[err.Code] || holds(err.Message, "try again", "tried again", "may succeed", "temporar", "same call will be",
+		(passing[err.Code] || contains(err.Message, "try again", "tried again", "may succeed", "temporar", "same call will be",
 			"retry"))
 }
 
-// isLasting says whether an error says of itself that trying again is of no use.
+// isLasting reports whether an error says that trying again is useless.
 func isLasting(err *task.ToolError) bool {
-	return holds(err.Message, "will not help", "permanently", "no longer available", "another tool") ||
+	return contains(err.Message, "will not help", "permanently", "no longer available", "another tool") ||
 		err.Code == task.CodeUnknownTool
 }
 
-// isIncomplete says whether a result says of itself that records are missing for another reason than the length of a
-// page.
+// isIncomplete reports whether a result says that records are missing, and not because of the length of a page.
 func isIncomplete(f *finding) bool {
 	for _, m := range f.beside("complete", "partial") {
-		if said, ok := m.Value.(bool); ok && said == holds(m.Name, "incomplete", "partial") {
+		if said, ok := m.Value.(bool); ok && said == contains(m.Name, "incomplete", "partial") {
 			return true
 		}
 	}
@@ -84,13 +83,13 @@ var waitTactic = &tactic{
 
 var waitPattern = regexp.MustCompile(`(?i)\b(\d{1,3}) (?:more )?(?:turns?|steps?|rounds?)\b`)
 
-// maxWait bounds the turns that the policy waits at once.
+// maxWait bounds how many turns the policy waits at once.
 const maxWait = 20
 
 // waitIn reads how many turns an error asks to wait.
 func waitIn(message string) (int, bool) {
 	m := waitPattern.FindStringSubmatch(message)
-	if m == nil || !holds(message, "again", "wait", "after", "retry", "quota", "rate") {
+	if m == nil || !contains(message, "again", "wait", "after", "retry", "quota", "rate") {
 		return 0, false
 	}
 	n, err := strconv.Atoi(m[1])

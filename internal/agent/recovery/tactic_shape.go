@@ -49,10 +49,10 @@ func recordsWithin(o literal.Object, depth int) (names []string, rows [][]any, o
 	return nil, nil, false
 }
 
-// promises says whether lists under these names are the columns of a result: as many as are documented, or in a field
-// that says so.
+// promises reports whether lists under these names are the columns of a result: as many as are documented, or in a
+// field that says so.
 func (f *finding) promises(names []string, in string) bool {
-	return holds(in, "column") || len(f.doc.fields) > 0 && len(f.doc.fields) == len(names)
+	return contains(in, "column") || len(f.doc.fields) > 0 && len(f.doc.fields) == len(names)
 }
 
 var fieldNameTactic = &tactic{
@@ -100,7 +100,7 @@ var sentenceTactic = &tactic{
 	},
 }
 
-// eachColumn calls undo for each column of a table, and says whether one of them was changed.
+// eachColumn calls undo for each column of a table, and reports whether one of them changed.
 func (f *finding) eachColumn(undo func(column int) bool) bool {
 	changed := false
 	for column := range f.names {
@@ -109,7 +109,7 @@ func (f *finding) eachColumn(undo func(column int) bool) bool {
 	return changed
 }
 
-// valueInSentence reads a sentence that ends with a value as JSON writes it: what leads up to it, and the value.
+// valueInSentence splits a sentence that ends with a value in JSON into the words before it and the value.
 func valueInSentence(text string) (lead string, value any, ok bool) {
 	body, ok := strings.CutSuffix(text, ".")
 	if !ok {
@@ -138,17 +138,17 @@ func valueInSentence(text string) (lead string, value any, ok bool) {
 	}
 }
 
-// minLead is the number of words from which what leads up to a value is a sentence, and no label.
+// minLead is the number of words from which the text before a value is a sentence rather than a label.
 const minLead = 4
 
 func lastWord(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
 
-// speaksOf says whether the words before a value are about the field rather than a part of it.
+// speaksOf reports whether the words before a value name the field rather than a part of it.
 func (f *finding) speaksOf(column int, lead string) bool {
 	names := []string{f.names[column], f.given[column]}
 	if len(f.doc.fields) == len(f.names) {
 		names = append(names, f.doc.fields[column].name)
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.Contains(lead, name) }) ||
-		holds(lead, "value", "answer", "result")
+		contains(lead, "value", "answer", "result")
 }

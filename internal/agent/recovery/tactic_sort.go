@@ -19,8 +19,8 @@ var sortTactic = &tactic{
 	},
 }
 
-// placed puts rows at their places, counted from 0 or from 1. It is false where the places are not one for each row,
-// and where the rows stand there already.
+// placed sorts rows by their places, counted from 0 or from 1. It returns false unless each row has its own place, and
+// if they are in order already.
 func placed(rows [][]any, places []any) ([][]any, bool) {
 	first := int64(1)
 	for _, place := range places {

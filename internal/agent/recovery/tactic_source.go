@@ -67,7 +67,7 @@ var measureTactic = &tactic{
 	},
 }
 
-// measureIn reads a number with a short unit before or behind it.
+// measureIn reads a number with a short unit before or after it.
 func measureIn(text string) (number any, unit string, ok bool) {
 	before, after, found := strings.Cut(text, " ")
 	if !found {
@@ -82,14 +82,14 @@ func measureIn(text string) (number any, unit string, ok bool) {
 	return nil, "", false
 }
 
-// isShort says whether a word can be a unit: a few letters or signs, no digit.
+// isShort reports whether a word can be a unit: a few letters or signs, no digit.
 func isShort(word string) bool {
 	return word != "" && len([]rune(word)) <= 5 && !strings.ContainsFunc(word, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '-' || r == '+'
 	})
 }
 
-// units are those that are known without documentation.
+// units are those known without documentation.
 var units = []string{
 	"USD", "EUR", "GBP", "JPY", "CHF", "CNY", "INR", "$", "€", "£", "¥", "%",
 	"mg", "g", "kg", "t", "lb", "oz", "mm", "cm", "m", "km", "mi", "ft", "in", "ms", "s", "min", "h", "d", "ml", "l",
@@ -123,7 +123,7 @@ var newestTactic = &tactic{
 
 var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
 
-// date gives the date of a result, as an ISO date: later ones are greater.
+// date returns the date of a result, as an ISO date: later ones are greater.
 func (f *finding) date() (string, bool) {
 	for _, m := range f.beside("as_of", "updated", "timestamp", "valid_at", "snapshot") {
 		if text, ok := m.Value.(string); ok && isoDate.MatchString(text) {
@@ -133,7 +133,7 @@ func (f *finding) date() (string, bool) {
 	return "", false
 }
 
-// sources lists the other sources that stand beside the rows, by their tools.
+// sources lists the other sources named next to the rows, by their tools.
 func (f *finding) sources() []string {
 	var names []string
 	for _, m := range f.beside("other_source", "also_from", "alternative") {

@@ -22,7 +22,7 @@ var unitTactic = &tactic{
 	},
 }
 
-// scales are words for parts of one: so many of them make one.
+// scales are words for parts of one: that many make one.
 var scales = map[string]int64{"tenths": 10, "hundredths": 100, "thousandths": 1000, "millionths": 1_000_000}
 
 // scaleInName reads a scale at the end of a name, as in price_in_hundredths.
@@ -35,7 +35,7 @@ func scaleInName(name string) (base string, divisor int64, ok bool) {
 	return name[:at], divisor, ok
 }
 
-// isKnown says whether a column bears a name that was documented: it then means what it always meant.
+// isKnown reports whether a column has a documented name: it then keeps its meaning.
 func (f *finding) isKnown(column int) bool {
 	if len(f.doc.fields) == len(f.names) {
 		return f.doc.fields[column].name == f.names[column]
@@ -43,7 +43,7 @@ func (f *finding) isKnown(column int) bool {
 	return slices.ContainsFunc(f.doc.keys, func(k field) bool { return k.name == f.names[column] })
 }
 
-// divided gives so many parts of one as ones. A whole number that is no multiple was never scaled.
+// divided converts parts of one to ones. A whole number that is not a multiple was never scaled.
 func divided(v any, divisor int64) any {
 	switch v := v.(type) {
 	case int64:

@@ -25,7 +25,7 @@ const (
 	bankColumnInfo = "api_info"
 )
 
-// bankTypes gives the type names of API-Bank in the leaderboard's dialect.
+// bankTypes maps the type names of API-Bank to the leaderboard's dialect.
 var bankTypes = map[string]string{
 	"str": "string", "int": "integer", "float": "float", "bool": "boolean", "datetime": "string", "object": "dict",
 	"dict": "dict",
@@ -35,8 +35,8 @@ var bankTypes = map[string]string{
 // bank loads API-Bank: an instance for each call of a tool in the dialogues of level 1, with the history up to the
 // user's turn before it. Tools are those that the dialogue calls, in the order of API-Bank's table.
 //
-// The table and the dialogues differ in places: a call that has other arguments than its tool's description cannot be
-// judged by it, and only that the request can be met is then known of it.
+// The table and the dialogues differ in places: if a call has other arguments than its tool's description, only the
+// feasibility of the request is known.
 func (l *loader) bank() error {
 	table, found, err := l.read(bankTools)
 	if err != nil {
@@ -183,7 +183,7 @@ type turn struct {
 	line   int
 }
 
-// dialogue makes an instance of each call. A dialogue of which a line cannot be read is rejected as one.
+// dialogue makes an instance of each call. A dialogue with an unreadable line is rejected.
 func (l *loader) dialogue(name string, data []byte, tools map[string]*bankTool, order []string) {
 	var turns []turn
 	number := 0
@@ -255,8 +255,8 @@ func (l *loader) bankCall(q Question, turns []turn, at int, tools map[string]*ba
 	l.add(q)
 }
 
-// besides lists the calls that the same turn of the user asks for beside one: those that neither give it a value nor
-// take one from it.
+// besides lists the other calls that the same turn of the user asks for: those that neither pass a value to this one
+// nor take one from it.
 func besides(turns []turn, at int) []*turn {
 	from, to := at, at
 	for from > 0 && turns[from-1].Role != "User" {
@@ -274,7 +274,7 @@ func besides(turns []turn, at int) []*turn {
 	return others
 }
 
-// feeds says whether what one call returned is an argument of another.
+// feeds reports whether a result of one call is an argument of another.
 func feeds(from, to *turn) bool {
 	for _, raw := range to.Given {
 		var text string
@@ -289,7 +289,7 @@ func feeds(from, to *turn) bool {
 	return false
 }
 
-// needOf writes a call of a dialogue as it stands there.
+// needOf writes a call of a dialogue unchanged.
 func needOf(t *turn) task.Call {
 	c := task.Call{Label: "call_1", Tool: t.Name, Arguments: map[string]any{}}
 	for name, raw := range t.Given {
@@ -300,14 +300,13 @@ func needOf(t *turn) task.Call {
 	return c
 }
 
-// holds says whether the right calls are right by lenient matching.
+// holds reports whether the right calls are right by lenient matching.
 func (q *Question) holds(functions []*callcheck.Function, answers []callcheck.Answer) bool {
 	entry, err := callcheck.Prepare(callcheck.Category(q.Expected.Category), functions, answers, false)
 	return err == nil && entry.Lenient(q.Gold).Right
 }
 
-// history writes the turns up to the last one of the user. What tools were called and what they returned is told by the
-// assistant.
+// history writes the turns up to the last one of the user. The assistant reports the calls of tools and their results.
 func history(turns []turn) []task.Message {
 	last := len(turns)
 	for last > 0 && turns[last-1].Role != "User" {
@@ -331,7 +330,7 @@ func history(turns []turn) []task.Message {
 	return messages
 }
 
-// told says in a line what a call was and what it returned.
+// told describes a call and its result in a line.
 func told(t *turn) string {
 	given, err := task.Marshal(t.Given)
 	if err != nil {
@@ -347,9 +346,8 @@ func told(t *turn) string {
 	return fmt.Sprintf("[%s was called with %s and returned %s]", t.Name, given, text)
 }
 
-// answersOf writes a call as the one possible answer. It fits if each argument is described and none that is required
-// is missing. A text that is a number stands for the number too where one is wanted: dialogues write every value as a
-// text.
+// answersOf writes a call as the one possible answer. It fits if each argument is described and no required one is
+// missing. A text that is a number also means the number if the tool takes one: dialogues write every value as a text.
 func answersOf(f *callcheck.Function, given map[string]json.RawMessage) (text string, fits bool) {
 	fits = true
 	for _, name := range f.Parameters.Required {
@@ -368,7 +366,7 @@ func answersOf(f *callcheck.Function, given map[string]json.RawMessage) (text st
 	return string(written), fits && err == nil
 }
 
-// numberIn gives the number that a text holds where a schema wants one, else nothing.
+// numberIn returns the number in a text if a schema takes one.
 func numberIn(s *task.Schema, value json.RawMessage) []json.RawMessage {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

@@ -41,8 +41,7 @@ type benchParameter struct {
 	Default     json.RawMessage `json:"default"`
 }
 
-// bench loads ToolBench's queries. Nobody wrote the right calls: that each query can be met is known, and by which
-// tools.
+// bench loads ToolBench's queries. It has no right calls: only the feasibility of each query is known, and its tools.
 func (l *loader) bench() error {
 	names, err := l.files(benchQueries)
 	if err != nil {
@@ -142,7 +141,7 @@ func (l *loader) query(place, name string, raw []byte, at diag.Position) {
 	l.add(q)
 }
 
-// benchTypes gives the JSON Schema type of ToolBench's type names, in small letters up to the first blank.
+// benchTypes maps ToolBench's type names, in lower case up to the first blank, to JSON Schema.
 var benchTypes = map[string]string{
 	"string": "string", "number": "number", "boolean": "boolean", "enum": "string", "date": "string", "time": "string",
 	"array": "array", "object": "object", "binary": "string", "geopoint": "string", "file": "string",
@@ -157,7 +156,7 @@ func (t *benchTool) tool(document string) (*task.Tool, error) {
 	}{{t.Required, true}, {t.Optional, false}} {
 		for _, p := range list.parameters {
 			if parameters.Property(p.Name) != nil {
-				continue // required and optional: the first word holds
+				continue // both required and optional: the first word counts
 			}
 			kind, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(p.Type)), " ")
 			own, known := benchTypes[kind]
@@ -193,9 +192,9 @@ func benchName(name string) string {
 	return strings.Trim(foreign.ReplaceAllString(strings.ToLower(name), "_"), "_")
 }
 
-// said lists the values of a tool's required parameters that a query says. Nobody wrote which these are: a value is the
-// example of the documentation, where the query has it, or a quoted text, an address, a number or a code that stands
-// right behind the parameter's name.
+// said lists the values of a tool's required parameters in a query. ToolBench does not mark them: a value is the
+// documentation's example, if the query has it, or a quoted text, an address, a number or a code right after the
+// parameter's name.
 func (t *benchTool) said(query string) map[string]any {
 	values := map[string]any{}
 	for _, p := range t.Required {
@@ -215,11 +214,11 @@ func (t *benchTool) said(query string) map[string]any {
 			}
 			labelled, err := regexp.Compile(`(?i)\b` + strings.Join(words, `[ _-]?`) + benchLabelled)
 			if err != nil {
-				continue // a name of signs alone
+				continue // a name without letters
 			}
 			if at := labelled.FindStringSubmatch(query); at != nil {
 				for _, found := range at[1:] {
-					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 && !goesOn(query, found) {
+					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 && !continues(query, found) {
 						values[p.Name] = found
 					}
 				}
@@ -229,13 +228,13 @@ func (t *benchTool) said(query string) map[string]any {
 	return values
 }
 
-// goesOn says whether a number is written in several parts, of which this is the first.
-func goesOn(query, found string) bool {
+// continues reports whether a number has several parts, of which this is the first.
+func continues(query, found string) bool {
 	_, behind, _ := strings.Cut(query, found)
 	behind = strings.TrimLeft(behind, " -(")
 	return behind != "" && behind[0] >= '0' && behind[0] <= '9'
 }
 
-// benchLabelled is what stands behind a parameter's name, and the forms of a value there: quoted, or a word with a
-// digit or an address in it.
+// benchLabelled is the text after a parameter's name, and the forms of a value there: quoted, or a word with a digit or
+// an address in it.
 const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* (?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`

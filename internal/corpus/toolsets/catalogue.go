@@ -1,7 +1,7 @@
 // Package toolsets loads corpora whose tools are specified and cannot be run: the Berkeley Function Calling
-// Leaderboard, API-Bank and ToolBench. Each question comes with the tools that are shown for it and with what is known
-// of the right calls. The dialects in which they are written become JSON Schema, and the documents are kept byte for
-// byte. It must never know what becomes of a question, and it judges nothing beyond whether one can be read.
+// Leaderboard, API-Bank and ToolBench. Each question comes with its tools and with what is known about the right calls.
+// The dialects of the corpora become JSON Schema, and the documents are kept byte for byte. The package must never know
+// how a question is used, and it judges only whether one can be read.
 package toolsets
 
 import (
@@ -26,16 +26,16 @@ import (
 // Reasons for which a question cannot be used, a closed list.
 const (
 	ReasonRow           = "bad_question"       // the question, its tools or its answers cannot be read
-	ReasonTurns         = "several_turns"      // what is right depends on what tools return
-	ReasonNoAnswers     = "missing_answers"    // the corpus says nothing of the right calls
+	ReasonTurns         = "several_turns"      // the right calls depend on results of tools
+	ReasonNoAnswers     = "missing_answers"    // the corpus has no right calls
 	ReasonAnswers       = "bad_answers"        // the right calls do not fit the tools
 	ReasonNoTools       = "missing_tools"      // no tool is shown
-	ReasonUndocumented  = "undocumented_tool"  // the right call is of a tool that nobody describes
+	ReasonUndocumented  = "undocumented_tool"  // the right call is of an undocumented tool
 	ReasonDuplicate     = "duplicate_question" // another question has the same id
-	ReasonEmptyDialogue = "empty_dialogue"     // nobody has asked anything before the call
+	ReasonEmptyDialogue = "empty_dialogue"     // no user message precedes the call
 )
 
-// Reasons lists why a question cannot be used, with what each means.
+// Reasons maps the reasons why a question cannot be used to their meaning.
 func Reasons() map[string]string {
 	return map[string]string{
 		ReasonRow:           "the question, its tools or its answers cannot be read",
@@ -63,15 +63,14 @@ type Question struct {
 	ID       string // unique in the corpus and the same at every load
 	Category string // a part of the corpus: simple_python, level-1, G1_tool
 	Messages []task.Message
-	// Tools are those that are shown, under their own names, which are unique among them alone.
+	// Tools are the shown ones, under their own names, which are unique only among them.
 	Tools    []*task.Tool
 	Expected task.Expected
-	Gold     []callcheck.Call // right calls, as [callcheck.Entry.Gold] gives them; none where right is to call nothing
-	// Needs are calls that serve the request, with the arguments that are known, where these are not Gold alone: the
-	// question's own first, behind it those of other things that are asked for at the same time.
+	Gold     []callcheck.Call // right calls, as [callcheck.Entry.Gold] returns them; none if it is right to call nothing
+	// Needs are calls that serve the request, with the known arguments, if they differ from Gold: the question's own
+	// first, then those of other things asked for at the same time.
 	Needs []task.Call
-	// Unwritten says that nobody wrote which calls are right, or that what is written does not fit the tools: only that
-	// the request can be met is known.
+	// Unwritten is set if the right calls are not known, or do not fit the tools: only feasibility is known.
 	Unwritten bool
 	Position  diag.Position
 }
@@ -104,15 +103,15 @@ func Kinds() []string {
 	return names
 }
 
-// Names says whether spec, as KIND:DIR, names a corpus of one of the kinds.
+// Names reports whether spec, as KIND:DIR, names a corpus of one of the kinds.
 func Names(spec string) bool {
 	kind, _, _ := strings.Cut(spec, ":")
 	return slices.Contains(Kinds(), kind)
 }
 
-// Open loads the corpus that spec names: bfcl:DIR, api-bank:DIR or toolbench:DIR. A question that cannot be used is
-// listed in Rejected, and the rest is loaded. A folder that holds nothing of the kind is a [*diag.Error] of exit code
-// [diag.ExitUsage]. The same files give the same catalogue.
+// Open loads the corpus that spec names: bfcl:DIR, api-bank:DIR or toolbench:DIR. It lists unusable questions in
+// Rejected, and loads the rest. A folder without such a corpus is a [*diag.Error] of exit code [diag.ExitUsage]. The
+// same files make the same catalogue.
 func Open(spec string) (*Catalogue, error) {
 	kind, dir, _ := strings.Cut(spec, ":")
 	for i := range kinds {
@@ -143,7 +142,7 @@ type loader struct {
 	catalogue *Catalogue
 }
 
-// files lists the files of a pattern, in order; none of them is a usage error that names what was expected.
+// files lists the files of a pattern, in order; no file is a usage error that names what was expected.
 func (l *loader) files(pattern string) ([]string, error) {
 	names, err := fs.Glob(l.tree, pattern)
 	if err != nil {
@@ -157,7 +156,7 @@ func (l *loader) files(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// read gives a file's bytes; found is false where there is no such file.
+// read returns a file's bytes; found is false if the file does not exist.
 func (l *loader) read(name string) (data []byte, found bool, err error) {
 	data, err = fs.ReadFile(l.tree, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +198,7 @@ func (l *loader) reject(id, reason string, at diag.Position, message string) {
 	l.catalogue.Rejected = append(l.catalogue.Rejected, Rejected{ID: id, Reason: reason, Position: at, Message: message})
 }
 
-// expect fills in which calls are right. Functions are the documents of those that are called.
+// expect sets the right calls. Functions are the documents of the called tools.
 func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function, answers []callcheck.Answer,
 	text string) error {
 	entry, err := callcheck.Prepare(c, functions, answers, false)
@@ -219,19 +218,19 @@ func (q *Question) expect(c callcheck.Category, functions []*callcheck.Function,
 	return nil
 }
 
-// feasible says that the request can be met and nobody knows by which calls.
+// feasible marks a request as one that can be met, with unknown calls.
 func (q *Question) feasible() {
 	q.Expected, q.Gold, q.Unwritten = task.Expected{Category: string(callcheck.Relevance)}, nil, true
 }
 
-// toolOf makes a tool of a function. Default values stand in its document alone.
+// toolOf makes a tool of a function. Only its document has the default values.
 func toolOf(f *callcheck.Function, document string) *task.Tool {
 	return &task.Tool{
 		Name: f.Name, Description: f.Description, Parameters: f.Parameters, Style: task.StyleStatic, Document: document,
 	}
 }
 
-// stem gives the name of a file without folders and ending.
+// stem returns the name of a file without folders and extension.
 func stem(name string) string {
 	base := path.Base(name)
 	return strings.TrimSuffix(base, path.Ext(base))

@@ -88,7 +88,7 @@ func TestLeaderboard(t *testing.T) {
 	}
 }
 
-// TestDocumentsStay checks that what an export would write is what the corpus has.
+// TestDocumentsStay: an export writes what the corpus has.
 func TestDocumentsStay(t *testing.T) {
 	for _, kind := range []struct{ spec, glob string }{
 		{"bfcl:testdata/bfcl", "testdata/bfcl/*.json"}, {"toolbench:testdata/bench",
@@ -198,7 +198,7 @@ func TestWrongFolders(t *testing.T) {
 	}
 }
 
-// TestPublished counts what is read of the published corpora.
+// TestPublished counts the questions read from the published corpora.
 func TestPublished(t *testing.T) {
 	shared := os.Getenv("SEATRIAL_SHARED")
 	if shared == "" {

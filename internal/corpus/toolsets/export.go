@@ -11,21 +11,19 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Shown is a question as it is shown to agents: a task whose tools cannot be run, with the request as it reads and the
-// tools that stand beside it.
+// Shown is a question as agents see it: a task whose tools cannot be run, with its request and the tools added to it.
 type Shown struct {
 	Task  *task.Task
 	Tools []*task.Tool
 }
 
 // Export writes questions, in the order of their corpus, in the form of the Berkeley Function Calling Leaderboard: by
-// path, a file of questions for each part of a corpus and, where right calls are known, one of possible answers in a
-// folder of its own. Documents of tools and possible answers are those of the corpus, byte for byte, with its own names
-// and types; what the leaderboard published comes out line by line as it went in. A document that is no JSON on one
-// line (those of API-Bank and ToolBench) stands as a text in its line. A tool that a condition lends to a question has
-// the document of the tool of the same specification, among those of the corpus; one that nobody documented, because a
-// model wrote it, is documented in the leaderboard's own types. Errors are a task without a part, and an id that stands
-// twice in a part.
+// path, a file of questions for each part of a corpus and, if right calls are known, one of possible answers in its own
+// folder. Documents of tools and possible answers are those of the corpus, byte for byte, with its own names and types;
+// the leaderboard's own files come out line by line as they went in. A document that is not JSON on one line (those of
+// API-Bank and ToolBench) is a text in its line. A tool that a condition adds to a question has the corpus's document
+// of the tool with the same specification; a tool without one, because a model wrote it, is documented in the
+// leaderboard's own types. A task without a part, and a duplicate id in a part, are errors.
 func Export(questions []Shown, corpus []*task.Tool) (map[string][]byte, error) {
 	byName := map[string][]*Shown{}
 	documents, err := documentsOf(corpus)
@@ -124,7 +122,7 @@ func appendText(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
-// documentsOf gives the documents of tools by what is specified.
+// documentsOf maps specifications to the documents of tools.
 func documentsOf(tools []*task.Tool) (map[string]string, error) {
 	documents := map[string]string{}
 	for _, t := range tools {
@@ -151,7 +149,7 @@ func documentOf(t *task.Tool, documents map[string]string) (string, error) {
 	return string(written), err
 }
 
-// specificationOf writes what is specified of a tool.
+// specificationOf writes the specification of a tool.
 func specificationOf(t *task.Tool, parameters *task.Schema) ([]byte, error) {
 	return task.Marshal(struct {
 		Name        string       `json:"name"`
@@ -160,7 +158,7 @@ func specificationOf(t *task.Tool, parameters *task.Schema) ([]byte, error) {
 	}{t.Name, t.Description, parameters})
 }
 
-// inDialect gives a schema with the leaderboard's names of types.
+// inDialect copies a schema with the leaderboard's names of types.
 func inDialect(s *task.Schema) *task.Schema {
 	if s == nil {
 		return nil

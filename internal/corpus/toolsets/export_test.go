@@ -25,8 +25,8 @@ func shownOf(c *Catalogue) []Shown {
 	return list
 }
 
-// What the leaderboard published comes out as it went in, questions that cannot be used left out.
-func TestTheLeaderboardComesOutAsItWentIn(t *testing.T) {
+// The leaderboard's own files come out as they went in, without the unusable questions.
+func TestLeaderboardExportIsUnchanged(t *testing.T) {
 	shared := os.Getenv("SEATRIAL_SHARED")
 	if shared == "" {
 		t.Skip("SEATRIAL_SHARED names no folder with real data")
@@ -81,7 +81,7 @@ func TestTheLeaderboardComesOutAsItWentIn(t *testing.T) {
 	}
 }
 
-// Whatever a question says, reading what was written gives it again.
+// Reading an export returns every question again.
 func TestExportsAreReadAgain(t *testing.T) {
 	c, err := Open("bfcl:testdata/bfcl")
 	if err != nil {
@@ -156,8 +156,8 @@ func TestOtherCorporaKeepTheirDocuments(t *testing.T) {
 	}
 }
 
-// Tools that a condition lends have the document of the tool that they are; what nobody documented is written in the
-// leaderboard's types, which its reader takes.
+// Tools that a condition adds have the document of the same tool in the corpus; undocumented ones are written in the
+// leaderboard's types, which its reader accepts.
 func TestToolsWithoutDocuments(t *testing.T) {
 	c, err := Open("bfcl:testdata/bfcl")
 	if err != nil {

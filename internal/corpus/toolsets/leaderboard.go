@@ -12,11 +12,11 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 )
 
-// versioned is what stands before the name of a category in the leaderboard's files.
+// versioned is the prefix of a category's name in the leaderboard's files.
 var versioned = regexp.MustCompile(`^BFCL_v\d+_`)
 
-// leaderboard loads the questions of the Berkeley Function Calling Leaderboard: a file a category, with the possible
-// answers in a file of the same name in a folder of their own.
+// leaderboard loads the questions of the Berkeley Function Calling Leaderboard: a file for each category, with the
+// possible answers in a file of the same name in their own folder.
 func (l *loader) leaderboard() error {
 	names, err := l.files("BFCL_v*.json")
 	if err != nil {

@@ -50,7 +50,7 @@ func readAssignments(source string) ([]field, error) {
 
 type literalParser struct{ rest, whole string }
 
-// maxDepth bounds how deep literals stand in each other.
+// maxDepth bounds the nesting of literals.
 const maxDepth = 64
 
 func (p *literalParser) fault(message string) error {
@@ -58,7 +58,7 @@ func (p *literalParser) fault(message string) error {
 	return fmt.Errorf("line %d: %s", 1+strings.Count(read, "\n"), message)
 }
 
-// space passes over blanks and comments, and over the ends of lines where they mean nothing.
+// space skips blanks and comments, and line ends if they mean nothing.
 func (p *literalParser) space(lines bool) {
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\r\f\\")
@@ -243,7 +243,7 @@ func (p *literalParser) text() (string, error) {
 					continue
 				}
 			}
-			b.WriteByte('\\') // Python keeps what it does not know
+			b.WriteByte('\\') // Python keeps unknown escapes
 			p.rest = p.rest[1:]
 		}
 	}

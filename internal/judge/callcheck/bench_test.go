@@ -39,13 +39,13 @@ func benchmarkGrading(b *testing.B, of func(*item) []mutant, grade func(*Entry, 
 	b.ReportMetric(float64(right)/float64(b.N), "right")
 }
 
-// BenchmarkStrict grades right calls with every argument given, an entry after the other.
+// BenchmarkStrict grades correct calls with all arguments, one entry after the other.
 func BenchmarkStrict(b *testing.B) { benchmarkGrading(b, whole, (*Entry).Strict) }
 
 // BenchmarkStrictMutants grades right and wrong calls.
 func BenchmarkStrictMutants(b *testing.B) { benchmarkGrading(b, (*item).mutants, (*Entry).Strict) }
 
-// BenchmarkLenient grades right calls with every argument given, leniently.
+// BenchmarkLenient grades correct calls with all arguments, leniently.
 func BenchmarkLenient(b *testing.B) { benchmarkGrading(b, whole, (*Entry).Lenient) }
 
 // BenchmarkLenientMutants grades right and wrong calls, leniently.

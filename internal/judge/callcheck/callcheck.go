@@ -1,7 +1,7 @@
-// Package callcheck judges tool calls by possible answers, as the Berkeley Function Calling Leaderboard does: it
-// reads the leaderboard's function documents and possible answers, and says of calls whether they are right, strictly
-// (the official rules and their oddities) and leniently (listed rules for other spellings of one value). It must
-// never know how an agent came to its calls, and asks no model.
+// Package callcheck judges tool calls by possible answers, as the Berkeley Function Calling Leaderboard does: it reads
+// the leaderboard's function documents and possible answers, and decides whether calls are right, strictly (the
+// official rules and their oddities) and leniently (listed rules for other spellings of one value). It must never know
+// how an agent came to its calls, and asks no model.
 package callcheck
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// Category says how the calls of an entry are compared with its possible answers.
+// Category determines how the calls of an entry are compared with its possible answers.
 type Category string
 
 // Categories of the leaderboard.
@@ -24,8 +24,8 @@ const (
 	Relevance   Category = "relevance"   // some function serves the request: right is to call any
 )
 
-// CategoryOf reads the category off the name of a test category or the id of an entry: live_parallel_multiple and
-// parallel_multiple_3 are both [Parallel]. What names none of the others is [Simple], as in the official checker.
+// CategoryOf reads the category from the name of a test category or the id of an entry: live_parallel_multiple and
+// parallel_multiple_3 are both [Parallel]. Other names are [Simple], as in the official checker.
 func CategoryOf(test string) Category {
 	for _, c := range []Category{Irrelevance, Relevance, Parallel, Multiple} {
 		if strings.Contains(test, string(c)) {
@@ -35,7 +35,7 @@ func CategoryOf(test string) Category {
 	return Simple
 }
 
-// ErrorType says why calls are wrong, by the name that the leaderboard gives it.
+// ErrorType says why calls are wrong, in the leaderboard's names.
 type ErrorType string
 
 // The error types of the leaderboard.
@@ -81,7 +81,7 @@ const (
 	ClassParameter Class = "parameter"
 )
 
-// Class gives the kind of mistake that an error type is, "" for none. That of [NoMatch] is that of its cause.
+// Class returns the class of mistakes to which an error type belongs, or "". That of [NoMatch] is that of its cause.
 func (e ErrorType) Class() Class {
 	switch e {
 	case "", NoMatch:
@@ -97,21 +97,21 @@ func (e ErrorType) Class() Class {
 	}
 }
 
-// OfValue says whether an error type is about the value of an argument, rather than its name, its type or the call.
+// OfValue reports whether an error type is about the value of an argument, rather than its name, its type or the call.
 func (e ErrorType) OfValue() bool { return strings.HasPrefix(string(e), "value_error:") }
 
-// Verdict is what is said of the calls of one entry.
+// Verdict is the judgement of the calls of one entry.
 type Verdict struct {
 	Right bool
-	Error ErrorType // "" where the calls are right
+	Error ErrorType // "" for right calls
 	// Cause is what is wrong with a single call: Error itself, and for [NoMatch] the mistake of the first call that
 	// names the right function, or else [WrongName].
 	Cause     ErrorType
-	Parameter string // the argument that is wrong, missing or unexpected, "" where the mistake is none of one argument
+	Parameter string // the wrong, missing or unexpected argument; "" for mistakes that concern no single argument
 	Rules     Rules  // the rules of lenient matching without which the calls would be wrong
 }
 
-// Class gives the kind of the mistake, "" where the calls are right.
+// Class returns the class of the mistake, "" for right calls.
 func (v Verdict) Class() Class {
 	if c := v.Error.Class(); c != "" {
 		return c
@@ -133,12 +133,11 @@ type Entry struct {
 	targets  []target
 }
 
-// Prepare makes an entry ready for grading. With underscored, models write the dots of function names as underscores,
-// as providers want whose names hold no dots.
+// Prepare prepares an entry for grading. With underscored, models write the dots of function names as underscores, as
+// some providers require.
 //
-// In the simple category the first function is the one that is asked for, whatever the answer calls it; in the others
-// the answer names it. An answer that names no function, and an entry without answers where calls are expected, are
-// errors.
+// In the simple category the first function is the expected one, whatever the answer calls it; in the others the answer
+// names it. An answer that names no function, and an entry that expects calls but has no answers, are errors.
 func Prepare(c Category, functions []*Function, answers []Answer, underscored bool) (*Entry, error) {
 	e := &Entry{category: c, count: len(answers)}
 	switch c {
@@ -183,7 +182,7 @@ func named(functions []*Function, name string, c Category) (*Function, error) {
 	return functions[i], nil
 }
 
-// countError gives the error of another number of calls than is expected, "" where the number is right.
+// countError returns the error of a wrong number of calls, "" for the right number.
 func (e *Entry) countError(calls int) ErrorType {
 	switch e.category {
 	case Irrelevance:
@@ -210,16 +209,16 @@ func (e *Entry) countError(calls int) ErrorType {
 	}
 }
 
-// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). Parallel calls are matched
-// as the official checker does: each possible answer takes the first call left that fits it.
+// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). It matches parallel calls as
+// the official checker does: each possible answer takes the first remaining call that fits it.
 func (e *Entry) Strict(calls []Call) Verdict { return e.judge(calls, (*target).strict, false) }
 
 // Matched is Strict with a real assignment of parallel calls to possible answers: the calls are right if any assignment
 // makes every pair right.
 func (e *Entry) Matched(calls []Call) Verdict { return e.judge(calls, (*target).strict, true) }
 
-// Lenient judges calls by the official rules and, where those say no, by the rules of [LenientRules]. What Strict or
-// Matched finds right, Lenient does.
+// Lenient judges calls by the official rules and, if they fail, by the rules of [LenientRules]. Whatever Strict or
+// Matched accepts, Lenient accepts.
 func (e *Entry) Lenient(calls []Call) Verdict { return e.judge(calls, (*target).lenient, true) }
 
 func (e *Entry) judge(calls []Call, check func(*target, *Call) Verdict, assign bool) Verdict {

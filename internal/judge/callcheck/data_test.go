@@ -8,7 +8,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// sharedData gives the folder of the leaderboard's files, or skips the test where there is none.
+// sharedData returns the folder of the leaderboard's files, or skips the test if there is none.
 func sharedData(t testing.TB) string {
 	t.Helper()
 	shared := os.Getenv("SEATRIAL_SHARED")
@@ -18,7 +18,7 @@ func sharedData(t testing.TB) string {
 	return filepath.Join(shared, "data", "bfcl")
 }
 
-// published are the leaderboard's files at hand that have possible answers, with the entries in each.
+// published are the available files of the leaderboard that have possible answers, with their numbers of entries.
 var published = []struct {
 	name    string
 	entries int
@@ -73,7 +73,7 @@ func (e *item) prepare(t testing.TB, underscored bool) *Entry {
 	return p
 }
 
-// everyItem gives the entries of all the files at hand that have answers.
+// everyItem returns the entries of all available files that have answers.
 func everyItem(t testing.TB) []item {
 	var all []item
 	dir := sharedData(t)

@@ -12,9 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// dialect gives the JSON Schema type of each type name in the leaderboard's function documents: Python's, Java's and
-// JavaScript's names stand beside JSON Schema's own. The type any is a text, because the official checker takes it
-// for one.
+// dialect maps the type names in the leaderboard's function documents to JSON Schema: Python's, Java's and JavaScript's
+// names, and JSON Schema's own. The type any is a text, as in the official checker.
 var dialect = map[string]string{
 	"string": "string", "String": "string", "char": "string", "any": "string", "Any": "string",
 	"integer": "integer", "byte": "integer", "short": "integer", "long": "integer", "Bigint": "integer",
@@ -30,7 +29,7 @@ const (
 	CodeSyntax   = "syntax"   // not JSON
 	CodeShape    = "shape"    // another JSON type than is wanted there
 	CodeMissing  = "missing"  // a key that must be there
-	CodeUnknown  = "unknown"  // a key, type or role that nobody knows
+	CodeUnknown  = "unknown"  // an unknown key, type or role
 	CodeConflict = "conflict" // two places that contradict each other
 )
 
@@ -38,9 +37,9 @@ const (
 type Function struct {
 	Name        string
 	Description string
-	// Parameters is the documentation as JSON Schema. Default values stand in Original alone.
+	// Parameters is the documentation as JSON Schema. Only Original has the default values.
 	Parameters *task.Schema
-	// Original is the document byte for byte, which is what an export writes.
+	// Original is the document byte for byte; an export writes it.
 	Original json.RawMessage
 
 	declared []declared
@@ -52,7 +51,7 @@ type declared struct {
 	name         string
 	description  string
 	typeName     string // in the dialect
-	itemType     string // of a list's elements, "" where the document does not say
+	itemType     string // of a list's elements, "" if the document does not say
 	defaultValue *Value
 	enum         []Value
 }
@@ -107,7 +106,7 @@ func (p *document) function(v *Value) *Function {
 	return f
 }
 
-// declaration keeps what grading asks of a parameter. The schema's forms were checked before.
+// declaration keeps what grading needs of a parameter. The schema was checked before.
 func declaration(name string, v *Value) declared {
 	d := declared{name: name, defaultValue: v.field("default")}
 	if t := v.field("type"); t != nil {
@@ -127,8 +126,8 @@ func declaration(name string, v *Value) declared {
 	return d
 }
 
-// keywords are those of the dialect, with the JSON type of each; kindNone stands for any. Those that no case of keyword
-// reads are kept in the original alone.
+// keywords are those of the dialect, with the JSON type of each; kindNone means any. Keywords without a case in keyword
+// are kept only in the original.
 var keywords = map[string]kind{
 	"type": kindText, "description": kindText, "items": kindDict, "properties": kindDict, "required": kindList,
 	"enum": kindList, "default": kindNone, "optional": kindNone, "format": kindText, "pattern": kindText,
@@ -136,7 +135,7 @@ var keywords = map[string]kind{
 	"maxLength": kindInt, "additionalProperties": kindNone,
 }
 
-// schema reads a schema of the dialect as JSON Schema, nil where something is wrong with it.
+// schema reads a schema of the dialect as JSON Schema; nil if it is wrong.
 func (p *document) schema(v *Value) *task.Schema {
 	if v.kind != kindDict {
 		p.report(v.at, CodeShape, "a schema must be an object, not %s", kindNames[v.kind])
@@ -150,8 +149,8 @@ func (p *document) schema(v *Value) *task.Schema {
 	if v.field("type") == nil {
 		p.report(v.at, CodeMissing, "the schema has no type")
 	}
-	// A published document asks for parameters of a dict that stand beside it, so a required name without a schema is
-	// passed over there; among the parameters themselves no call could be right.
+	// A published document requires parameters of a dict that are next to it, so a required name without a schema is
+	// ignored there; among the parameters themselves no call could be right.
 	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return s.Property(name) == nil })
 	if len(p.found) > before {
 		return nil
@@ -224,14 +223,14 @@ var kindNames = map[kind]string{
 	kindText: "a text", kindList: "a list", kindDict: "an object",
 }
 
-// plain gives the value as [task.DecodeValue] does.
+// plain returns the value as [task.DecodeValue] does.
 func (v *Value) plain() any {
 	switch v.kind {
 	case kindBool:
 		return v.bits == 1
 	case kindInt:
 		if v.isBig() {
-			f, _ := strconv.ParseFloat(v.text, 64) // out of range gives an infinity
+			f, _ := strconv.ParseFloat(v.text, 64) // out of range returns an infinity
 			return f
 		}
 		return v.int()
@@ -256,7 +255,7 @@ func (v *Value) plain() any {
 	}
 }
 
-// document is a JSON text that is being read, with what is found wrong in it.
+// document is a JSON text while it is read, with the mistakes found in it.
 type document struct {
 	file  string
 	line  int // at which data begins
@@ -323,7 +322,7 @@ func (p *document) keys(v *Value, what string, wanted ...string) bool {
 	return true
 }
 
-// text gives the text under a key, "" where there is none.
+// text returns the text under a key, or "".
 func (p *document) text(v *Value, key string) string {
 	field := v.field(key)
 	if field == nil {
@@ -336,7 +335,7 @@ func (p *document) text(v *Value, key string) string {
 	return field.text
 }
 
-// list gives the elements under a key, none where there is no list.
+// list returns the elements under a key, or nil.
 func (p *document) list(v *Value, key string) []Value {
 	field := v.field(key)
 	if field == nil {
@@ -349,7 +348,7 @@ func (p *document) list(v *Value, key string) []Value {
 	return field.items
 }
 
-// original gives the bytes of a value.
+// original returns the bytes of a value.
 func (p *document) original(v *Value) json.RawMessage {
 	return json.RawMessage(p.data[v.at:v.end])
 }

@@ -11,10 +11,10 @@ import (
 // Question is an entry of the leaderboard without its answers.
 type Question struct {
 	ID        string
-	Turns     [][]task.Message // one turn in the categories of one turn, each ending with what the user says
+	Turns     [][]task.Message // one turn in the categories of one turn, each ending with the user's message
 	Functions []*Function
 	Position  diag.Position
-	// Original is the line byte for byte, which is what an export writes.
+	// Original is the line byte for byte; an export writes it.
 	Original json.RawMessage
 }
 
@@ -23,7 +23,7 @@ type Answers struct {
 	ID       string
 	Answers  []Answer
 	Position diag.Position
-	// Original is the line byte for byte, which is what an export writes.
+	// Original is the line byte for byte; an export writes it.
 	Original json.RawMessage
 }
 
@@ -33,14 +33,14 @@ type Answer struct {
 	Parameters []AnswerParameter
 }
 
-// AnswerParameter lists the possible values of an argument; the empty text says that it may be left out.
+// AnswerParameter lists the possible values of an argument; the empty text means that it may be left out.
 type AnswerParameter struct {
 	Name   string
 	Values []Value
 }
 
-// ReadQuestions reads a file of questions: JSON Lines, an entry a line. A line with something wrong is left out, and
-// what is wrong stands in the diagnoses; name is that of the file.
+// ReadQuestions reads a file of questions: JSON Lines, an entry a line. It leaves out wrong lines and explains them in
+// the diagnoses; name is that of the file.
 func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Question, string, bool) {
 		q := Question{Position: p.position(v.at), Original: p.original(v)}
@@ -67,8 +67,8 @@ func ReadQuestions(name string, data []byte) ([]Question, []diag.Diagnosis) {
 	})
 }
 
-// ReadAnswers reads a file of possible answers: JSON Lines, an entry a line. A line with something wrong is left out,
-// and what is wrong stands in the diagnoses; name is that of the file.
+// ReadAnswers reads a file of possible answers: JSON Lines, an entry a line. It leaves out wrong lines and explains
+// them in the diagnoses; name is that of the file.
 func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 	return readLines(name, data, func(p *document, v *Value) (Answers, string, bool) {
 		a := Answers{Position: p.position(v.at), Original: p.original(v)}
@@ -83,7 +83,7 @@ func ReadAnswers(name string, data []byte) ([]Answers, []diag.Diagnosis) {
 	})
 }
 
-// readLines reads a file line by line. Empty lines are passed over, ids stand once.
+// readLines reads a file line by line. It skips empty lines, and requires unique ids.
 func readLines[T any](
 	name string, data []byte, read func(*document, *Value) (T, string, bool),
 ) ([]T, []diag.Diagnosis) {

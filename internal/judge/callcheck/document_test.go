@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// TestPublishedFilesAreWrittenBack reads every file at hand without a diagnosis and gets its bytes back.
+// TestPublishedFilesAreWrittenBack reads every available file without a diagnosis and gets its bytes back.
 func TestPublishedFilesAreWrittenBack(t *testing.T) {
 	dir := sharedData(t)
 	for _, name := range []string{"simple_python", "multiple", "live_simple", "irrelevance"} {

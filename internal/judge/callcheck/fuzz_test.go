@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// plainAnswers says whether nothing odd is in the possible values of an argument, so that each of them, given, is
-// right by the official rules too: all have the documented type, and so have the elements of lists.
+// plainAnswers reports whether each possible value of an argument is right by the official rules too: all values, and
+// the elements of lists, have the documented type.
 func (p *parameter) plainAnswers() bool {
 	if !p.typed {
 		return false
@@ -45,8 +45,8 @@ func (p *parameter) plainAnswers() bool {
 	return true
 }
 
-// FuzzGrading grades what it can read as an entry and a call. Nothing panics; what is strictly right is leniently
-// right; a listed value is right leniently, and strictly where the table of oddities says nothing of it.
+// FuzzGrading grades what it can read as an entry and a call. Nothing panics; strictly right calls are leniently right;
+// a listed value is right leniently, and strictly unless the table of oddities says otherwise.
 func FuzzGrading(f *testing.F) {
 	for _, c := range lenientCases {
 		f.Add(c.schema, c.possible, c.given)
@@ -146,7 +146,7 @@ func FuzzReadValue(f *testing.F) {
 	})
 }
 
-// FuzzReadFiles reads anything as files of questions and of answers: places are within the file, and what was read is
+// FuzzReadFiles reads any text as files of questions and of answers: places are within the file, and everything read is
 // written back.
 func FuzzReadFiles(f *testing.F) {
 	f.Add([]byte(`{"id":"a","question":[[{"role":"user","content":"x"}]],"function":[{"name":"f",` +

@@ -2,10 +2,10 @@ package callcheck
 
 import "slices"
 
-// Gold gives calls that the possible answers of an entry ask for: of each argument that may not be left out, the
-// first value listed, dicts with the first value of each field that may not be left out. What an entry asks for no
-// calls of has none. An argument that the function does not document is left out. An argument without any listed
-// value is left out, or empty where the function requires it.
+// Gold returns calls that the possible answers of an entry require: the first listed value of each required argument,
+// and dicts with the first value of each required field. Entries that expect no calls have none. Arguments that the
+// function does not document are left out. An argument without any listed value is left out, or empty if the function
+// requires it.
 //
 // The official checker refuses some of its own answers ([Oddities] says why); Lenient refuses none.
 func (e *Entry) Gold() []Call {
@@ -32,7 +32,7 @@ func (e *Entry) Gold() []Call {
 	return calls
 }
 
-// firstOf gives the first value that is not the empty text, or that.
+// firstOf returns the first value other than the empty text, or the empty text.
 func firstOf(values []Value) *Value {
 	for i := range values {
 		if !values[i].isEmpty() {

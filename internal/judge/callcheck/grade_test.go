@@ -2,9 +2,9 @@ package callcheck
 
 import "testing"
 
-// TestLenientHoldsWhatStrictHolds goes through every mutant of every entry: what the official rules find right, lenient
-// matching does, with no rule; what it finds right beyond them names its rules.
-func TestLenientHoldsWhatStrictHolds(t *testing.T) {
+// TestLenientAcceptsWhatStrictAccepts: for every mutant of every entry, lenient matching accepts without any rule what the
+// official rules accept, and names its rules for whatever else it accepts.
+func TestLenientAcceptsWhatStrictAccepts(t *testing.T) {
 	right, more := 0, 0
 	for _, e := range everyItem(t) {
 		p := e.prepare(t, false)
@@ -29,8 +29,8 @@ func TestLenientHoldsWhatStrictHolds(t *testing.T) {
 	}
 }
 
-// TestListedValuesAreRight makes calls of listed values. Leniently all of them are right; strictly, all but those
-// that the table of oddities says.
+// TestListedValuesAreRight makes calls of listed values. All are right leniently, and all but those in the table of
+// oddities are right strictly.
 func TestListedValuesAreRight(t *testing.T) {
 	refused := map[string]bool{}
 	calls := 0

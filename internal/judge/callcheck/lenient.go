@@ -25,7 +25,7 @@ func (r Rules) Names() []string {
 type Rule struct {
 	Name    string
 	Meaning string
-	// same says whether two values mean the same by this rule alone; nil where the rule is one of calls, not of values.
+	// same reports whether two values mean the same by this rule alone; nil for a rule about calls rather than values.
 	same func(given, wanted *Value, p *parameter) bool
 }
 
@@ -39,9 +39,8 @@ const (
 	ruleListed
 )
 
-// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic; a
-// value that several make right counts for the first. A value that is one member of a documented enumeration is never
-// taken for another.
+// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic; a value
+// that several rules accept counts for the first. One member of a documented enumeration never equals another.
 var LenientRules = []Rule{
 	{"separators", "The function's name has other separators: dots, underscores and hyphens stand for each " +
 		"other.", nil},
@@ -72,8 +71,8 @@ var LenientRules = []Rule{
 	{"formula", "One formula in two forms: lambda x: x**2, y = x^2, x².", formulaForm},
 }
 
-// lenient judges one call by the official rules and, where those refuse something, by the lenient ones. What stays
-// wrong has the error type of the official rules.
+// lenient judges one call by the official rules and, if they refuse something, by the lenient ones. A call that stays
+// wrong keeps the error type of the official rules.
 func (t *target) lenient(c *Call) Verdict {
 	if v := t.strict(c); v.Right {
 		return v
@@ -131,7 +130,7 @@ func (c *Call) argument(name string) *Value {
 	return nil
 }
 
-// mayLack says by which rule an argument may be missing that the official rules ask for.
+// mayLack returns the rule by which an argument that the official rules require may be missing.
 func (p *parameter) mayLack(required bool) (Rules, bool) {
 	switch {
 	case !p.documented:
@@ -228,7 +227,7 @@ func (p *parameter) same(v, wanted *Value) (Rules, bool) {
 	return 0, false
 }
 
-// isOtherMember says that a value is a member of the documented enumeration, and another than the wanted one.
+// isOtherMember reports whether a value is a member of the documented enumeration other than the wanted one.
 func (p *parameter) isOtherMember(v, wanted *Value) bool {
 	if p.declared == nil {
 		return false
@@ -275,8 +274,8 @@ func (p *parameter) sameDict(v, wanted *Value) (Rules, bool) {
 	return all, true
 }
 
-// sameFields compares a dict with a possible one, whose fields list possible values; what is no list is the only one.
-// What are no two dicts compare as all else does.
+// sameFields compares a dict with a possible one, whose fields list possible values; a field that is not a list is the
+// only possible value. Other values compare as usual.
 func (p *parameter) sameFields(v, wanted *Value) (Rules, bool) {
 	if v.kind != kindDict || wanted.kind != kindDict {
 		return p.same(v, wanted)
@@ -301,7 +300,7 @@ func (p *parameter) sameFields(v, wanted *Value) (Rules, bool) {
 	return all, true
 }
 
-// mayBeEmpty says whether a field may be left out: the empty text is listed, or nothing is.
+// mayBeEmpty reports whether a field may be left out: the empty text is listed, or nothing is.
 func mayBeEmpty(options *Value) bool {
 	return options.kind == kindList && (len(options.items) == 0 ||
 		slices.ContainsFunc(options.items, func(v Value) bool { return v.isEmpty() }))

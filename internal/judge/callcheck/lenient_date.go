@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// moment is a date, a time of day, or both. What is not said is 0, or -1 for seconds.
+// moment is a date, a time of day, or both. Missing parts are 0, or -1 for seconds.
 type moment struct {
 	year, month, day int
 	seconds          int // of the day
@@ -33,7 +33,7 @@ func init() {
 // piece is a run of digits, a run of letters, or one other sign of a text.
 type piece struct {
 	text   string
-	number int // -1 for what is none
+	number int // -1 for other pieces
 }
 
 func pieces(s string) []piece {
@@ -69,7 +69,7 @@ func pieces(s string) []piece {
 	return all
 }
 
-// dateSigns stand between the numbers of a date.
+// dateSigns separate the numbers of a date.
 var dateSigns = map[string]bool{"-": true, "/": true, ".": true, "\\": true}
 
 // parser reads a moment from the left.
@@ -150,7 +150,7 @@ func (p *parser) date(m *moment) bool {
 	return m.month >= 1 && m.month <= 12 && m.day <= 31 && m.year >= 1000 && m.year <= 9999
 }
 
-// order gives the year, month and day that three numbers stand for.
+// order returns the year, month and day that three numbers mean.
 func (p *parser) order(a, b, c piece, separator string) (year, month, day int) {
 	if len(a.text) == 4 {
 		return a.number, b.number, c.number
@@ -243,7 +243,7 @@ func (p *parser) time(m *moment) bool {
 	return true
 }
 
-// half reads am, pm, a.m. or p.m. and gives a, p or nothing.
+// half reads am, pm, a.m. or p.m. and returns a, p or nothing.
 func (p *parser) half() string {
 	switch p.at(0).text {
 	case "am", "pm":
@@ -261,7 +261,7 @@ func (p *parser) half() string {
 	return ""
 }
 
-// offset reads what is left as an offset from universal time: nothing, Z, or ±hh:mm.
+// offset reads the rest as an offset from universal time: nothing, Z, or ±hh:mm.
 func (p *parser) offset() string {
 	switch p.at(0).text {
 	case "z", "utc", "gmt":
@@ -290,10 +290,10 @@ func moments(given, wanted *Value, p *parameter) (a, b moment, ok bool) {
 	return a, b, ok
 }
 
-// sameZone lets a moment without an offset stand for one with any.
+// sameZone lets a moment without an offset equal one with any.
 func sameZone(a, b moment) bool { return a.zone == b.zone || a.zone == "" || b.zone == "" }
 
-// dateForm compares dates; midnight stands for no time of day.
+// dateForm compares dates; midnight equals no time of day.
 func dateForm(given, wanted *Value, p *parameter) bool {
 	a, b, ok := moments(given, wanted, p)
 	return ok && a.month > 0 && a.year == b.year && a.month == b.month && a.day == b.day &&

@@ -57,7 +57,7 @@ func parseDigits(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// joins says whether a numeral can stand behind a group of them: five behind twenty or two hundred, not behind ten.
+// joins reports whether a numeral can follow a group of them: five can follow twenty or two hundred, but not ten.
 func joins(group, n int) bool {
 	return group%100 == 0 || n < 10 && group%10 == 0 && group%100 != 10
 }
@@ -87,7 +87,7 @@ func parseNumerals(parts []string) (float64, bool) {
 	return sum + group, read
 }
 
-// amount gives a number, or the number that a text writes.
+// amount returns a number, or the number that a text spells.
 func amount(v *Value) (float64, bool) {
 	switch v.kind {
 	case kindText:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// part is a piece of a place's name between commas: its words joined, and the regions that it may stand for.
+// part is a piece of a place's name between commas: its words joined, and the regions that it may mean.
 type part struct {
 	name    string
 	regions []string
@@ -28,8 +28,8 @@ var (
 	nameSigns  = strings.NewReplacer(".", "", "'", " ")
 )
 
-// placeParts takes a place apart: Miami, FL (USA) has three parts. A state or country that ends a part without a comma
-// before it is a part of its own where its name is long, or its code written in capitals.
+// placeParts splits the name of a place: Miami, FL (USA) has three parts. A state or country that ends a part without a
+// comma before it is a part of its own if its name is long or its code is in capitals.
 func placeParts(s string) []part {
 	if len(s) > longestForm {
 		return nil
@@ -97,8 +97,8 @@ func placeForm(given, wanted *Value, p *parameter) bool {
 		samePlace(placeParts(given.text), placeParts(wanted.text))
 }
 
-// placeQualifier lets states and countries be more or less behind the same place. Where a possible answer says which
-// place of that name is meant, another one is not it.
+// placeQualifier accepts more or fewer states and countries after the same place. If a possible answer says which place
+// of that name is meant, another one is wrong.
 func placeQualifier(given, wanted *Value, p *parameter) bool {
 	if !bothTexts(given, wanted) || !p.is(topicPlace) {
 		return false
@@ -117,7 +117,7 @@ func placeQualifier(given, wanted *Value, p *parameter) bool {
 	return true
 }
 
-// qualifies says whether long is short with more states and countries behind its first part.
+// qualifies reports whether long is short with more states and countries after its first part.
 func qualifies(long, short []part) bool {
 	if len(short) == 0 || len(long) <= len(short) || !long[0].same(&short[0]) {
 		return false

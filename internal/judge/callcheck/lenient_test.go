@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// judged is an argument of a one-argument function, what is given for it, and the rule that makes it right, or
-// "wrong", or "" where the official rules do.
+// judged is an argument of a one-argument function, the given value, and the rule that accepts it, or "wrong", or "" if
+// the official rules accept it.
 type judged struct {
 	parameter, schema, possible, given, rule string
 }
@@ -227,7 +227,7 @@ func TestAnswersBeyondTheDocument(t *testing.T) {
 }
 
 // TestLenientTakesNoNeighbour gives every entry values that mean something else: those of the same argument in other
-// entries, and numbers beside the right one. Lenient matching must refuse what the official rules refuse.
+// entries, and numbers close to the right one. Lenient matching must refuse what the official rules refuse.
 func TestLenientTakesNoNeighbour(t *testing.T) {
 	all := everyItem(t)
 	others := map[string][]Value{}
@@ -277,7 +277,7 @@ func TestLenientTakesNoNeighbour(t *testing.T) {
 	}
 }
 
-// lists says whether a value is, as a number, one of those listed for an argument.
+// lists reports whether a value is, as a number, one of those listed for an argument.
 func (a *Answer) lists(name string, v *Value) bool {
 	for _, p := range a.Parameters {
 		for i := range p.Values {

@@ -9,18 +9,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may give a text
-// of any length, and trying each place to part it would take the square of that.
+// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may write a text of
+// any length, and trying each place to split it takes quadratic time.
 const longestForm = 200
 
 // calculating are the signs that make a text more than words: it keeps its punctuation, for (a+b)*c is not a+b*c.
 const calculating = "+*^=<>|~\\"
 
-// plainLetters writes letters as Latin ones that no Unicode form takes apart.
+// plainLetters replaces letters by Latin ones if no Unicode form decomposes them.
 var plainLetters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i",
 	"’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "−", "-")
 
-// escapedLetter is a letter that stands in a text as JSON would write it.
+// escapedLetter is a letter written in a text as in JSON.
 var escapedLetter = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
 
 // folded writes a text in small letters without diacritics, in one Unicode form.
@@ -128,7 +128,7 @@ func unabbreviated(all []string) []string {
 
 func wording(given, wanted *Value, _ *parameter) bool { return sameWords(given, wanted, unabbreviated) }
 
-// plurals are words whose last s is none of a plural, by their ends.
+// singularEnds are endings in s that are not plural.
 var singularEnds = []string{"ss", "us", "is", "ics", "news", "series", "species", "means"}
 
 func singular(w string) string {

@@ -106,7 +106,8 @@ var units = func() map[string]string {
 
 var unitSigns = strings.NewReplacer("²", "2", "³", "3", "^", "", " per ", "/", "-", " ")
 
-// unit gives the one form of a unit, of its powers (square meters, m², m^2) and of its quotients (meters per second).
+// unit returns the standard form of a unit, of its powers (square meters, m², m^2) and of its quotients (meters per
+// second).
 func unit(s string) (string, bool) {
 	s = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(s), ".")))
 	s = unitSigns.Replace(s)
@@ -176,7 +177,7 @@ func parseQuantity(s string) (quantity, bool) {
 	}
 	s = strings.TrimSpace(s)
 	letters := []rune(s)
-	// A currency stands before the number, every other unit behind it: each place to part the text is tried.
+	// A currency precedes the number, every other unit follows it: each place to split the text is tried.
 	for i := 1; i < len(letters); i++ {
 		if unicode.IsLetter(letters[i-1]) && unicode.IsLetter(letters[i]) ||
 			unicode.IsDigit(letters[i-1]) && unicode.IsDigit(letters[i]) {

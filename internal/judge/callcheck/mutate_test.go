@@ -29,8 +29,8 @@ func dictValue(keys []string, items ...Value) Value {
 	return Value{kind: kindDict, keys: keys, items: items}
 }
 
-// choose makes a value of a possible answer: the fields of dicts are lists to choose from, where the function
-// documents a dict or a list of dicts. nth says which to choose.
+// choose makes a value of a possible answer: the fields of dicts are lists to choose from, if the function documents a
+// dict or a list of dicts. nth says which to choose.
 func choose(v *Value, d *declared, nth int) Value {
 	fields := func(v *Value) Value {
 		if v.kind != kindDict {
@@ -81,7 +81,7 @@ func (f *Function) declaration(name string) *declared {
 	return nil
 }
 
-// whole makes a call of the nth possible value of each argument; optional ones are left out or given.
+// whole makes a call of the nth possible value of each argument, with or without optional ones.
 func (e *item) whole(a *Answer, nth int, optional bool) Call {
 	f := e.function(a.Function)
 	c := Call{Name: f.Name}
@@ -107,7 +107,7 @@ func (e *item) wholes(nth int, optional bool) []Call {
 	return calls
 }
 
-// listed gives replies of listed values alone, optional arguments given and left out.
+// listed returns replies of listed values only, with and without optional arguments.
 func (e *item) listed() []mutant {
 	most := 1
 	for _, a := range e.answers {
@@ -122,7 +122,7 @@ func (e *item) listed() []mutant {
 	return all
 }
 
-// mutants gives an entry's replies: those of listed values, and those with values, types, names, missing and extra
+// mutants returns an entry's replies: those of listed values, and those with values, types, names, missing and extra
 // arguments, and orders changed.
 func (e *item) mutants() []mutant {
 	all := e.listed()
@@ -226,7 +226,7 @@ var strange = []Value{
 	dictValue(nil), dictValue([]string{"zzz"}, intValue(1)), listValue(textValue("")),
 }
 
-// near gives values that are close to one: other spellings, other types, neighbours.
+// near returns values that are close to one: other spellings, other types, neighbours.
 func near(v *Value) []Value {
 	switch v.kind {
 	case kindBool:

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// The oracle says what the official rules say of a call, written anew from the documentation of Strict and the table of
-// oddities: on plain JSON, with nothing prepared, comparing each value with each possible one in the plainest way.
+// The oracle applies the official rules to a call. It was written independently, from the documentation of Strict and
+// the table of oddities: on plain JSON, with nothing prepared, comparing each value with each possible one in the
+// plainest way.
 
 // object is a JSON object in its order.
 type object []member
@@ -238,7 +239,7 @@ func oracleValue(schema object, answers []any, v any) ErrorType {
 func oracleDict(v, possible object) ErrorType {
 	for _, m := range possible {
 		if _, given := v.get(m.key); !given && !slices.Contains(m.value.([]any), any("")) {
-			// Found last by the official checker, this hides what is wrong with the fields that are there.
+			// The official checker finds this last, so it hides what is wrong with the existing fields.
 			return WrongKey
 		}
 	}

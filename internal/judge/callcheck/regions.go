@@ -83,8 +83,7 @@ te,tel,telugu;th,tha,thai;tl,tgl,tagalog,filipino;tr,tur,turkish;uk,ukr,ukrainia
 zh,zho,chinese,mandarin
 `
 
-// forms reads a table: what an entry is called by, and the entries' ids that each form stands for. A form of an entry
-// stands with its words joined.
+// forms reads a table: it maps each form of an entry's name, its words joined, to the ids of its entries.
 func forms(table string, id func(entry string) (id string, forms []string)) map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(table) {
@@ -112,7 +111,7 @@ func codes(entry string) (string, []string) {
 	return all[0], all
 }
 
-// regions gives the states and countries that a form stands for: ca is California and Canada, georgia a state and a
+// regions maps forms to the states and countries that they may mean: ca is California and Canada, georgia a state and a
 // country.
 var regions = func() map[string][]string {
 	all := forms(states, colon)
@@ -124,7 +123,7 @@ var regions = func() map[string][]string {
 
 var languageCodes = forms(languages, codes)
 
-// cityNames gives the name of a city under its short names, with its words joined.
+// cityNames maps the short names of a city to its name, with its words joined.
 var cityNames = func() map[string]string {
 	names := map[string]string{}
 	for short, all := range forms(cities, colon) {

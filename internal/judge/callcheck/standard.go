@@ -67,8 +67,8 @@ func lower(s string) string {
 	return b.String()
 }
 
-// endsWord is Unicode's condition Final_Sigma: a cased letter stands before, and none behind, with characters between
-// that do not count.
+// endsWord is Unicode's condition Final_Sigma: a cased letter precedes and none follows, ignoring certain characters
+// between.
 func endsWord(letters []rune, i int) bool {
 	before := i - 1
 	for before >= 0 && caseIgnorable(letters[before]) {
@@ -96,7 +96,7 @@ func caseIgnorable(r rune) bool {
 		strings.ContainsRune(wordInner, r)
 }
 
-// hasStandard says whether standard(s) is want, without making it.
+// hasStandard reports whether standard(s) is want, without building it.
 func hasStandard(s, want string) bool {
 	at := 0
 	for i := range len(s) {
@@ -108,8 +108,8 @@ func hasStandard(s, want string) bool {
 			continue
 		}
 		if at >= len(want) || want[at] != c {
-			// A letter outside ASCII that comes later does not make equal what differs before it: each character is
-			// normalised by itself, but for Σ, whose form looks at its neighbours and never changes them.
+			// A later letter outside ASCII does not make equal what differs before it: each character is normalised
+			// separately, but for Σ, whose form depends on its neighbours and never changes them.
 			return false
 		}
 		at++

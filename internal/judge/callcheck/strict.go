@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Oddity is something in the official rules that one would not expect, with what follows from it. Strict follows them
-// all.
+// Oddity is something unexpected in the official rules, and its consequence. Strict follows them all.
 type Oddity struct {
 	Name, Rule, Effect string
 }
@@ -69,11 +68,11 @@ type parameter struct {
 	name       string
 	documented bool // by the function
 	answered   bool // by the answer
-	typed      bool // its type stands in Python's table, and that of its elements where it needs one
-	real       bool // documented as float: a whole number is taken for a real one
+	typed      bool // its type, and that of its elements if needed, is in Python's table
+	real       bool // documented as float: a whole number counts as a real one
 	optional   bool // the answer lets it be left out
 	kind       kind
-	nested     kind // of a list's elements, kindNone where they are not looked at
+	nested     kind // of a list's elements, kindNone if they are not checked
 	first      kind // of the possible answers
 	answers    []Value
 	forms      []form
@@ -88,11 +87,11 @@ type form struct {
 	elements []element
 	fields   []field // of a dict
 	dicts    []form  // of a list of dicts, one an element
-	// fails says that the official checker stops when it comes to this answer.
+	// fails is set if the official checker stops at this answer.
 	fails bool
 }
 
-// element is a value whose text, if it is one, is in normal form.
+// element is a value whose text, if any, is in normal form.
 type element struct {
 	value    *Value
 	standard string
@@ -193,7 +192,7 @@ func elementOf(v *Value) element {
 	return e
 }
 
-// sequence gives what Python finds at the places 0, 1, … of a value; ok is false where it stops instead.
+// sequence returns what Python finds at the indices 0, 1, … of a value; ok is false if Python raises an exception.
 func sequence(v *Value) (elements []element, ok bool) {
 	switch v.kind {
 	case kindList:
@@ -298,7 +297,7 @@ func (t *target) strict(c *Call) Verdict {
 	return right
 }
 
-// check judges the value of an argument; "" says that it is right.
+// check judges the value of an argument; "" means right.
 func (p *parameter) check(v *Value) ErrorType {
 	if !p.typed {
 		return Exception

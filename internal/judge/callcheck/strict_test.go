@@ -109,7 +109,7 @@ func TestOddities(t *testing.T) {
 	for _, o := range Oddities {
 		switch o.Name {
 		case "dots-first-function", "multiple-first-answer", "greedy":
-			continue // these are of whole entries: TestCategories
+			continue // these concern whole entries: TestCategories
 		}
 		if len(oddityCases[o.Name]) == 0 {
 			t.Errorf("no case shows the oddity %s", o.Name)
@@ -160,7 +160,7 @@ func callsOf(t testing.TB, text string) []Call {
 func TestCategories(t *testing.T) {
 	const one = `[{"f.b":{"n":[1]}}]`
 	const two = `[{"f.a":{"n":[1]}},{"f.b":{"n":[2]}}]`
-	// The first answer takes either call, the second the first alone.
+	// The first answer accepts either call, the second only the first.
 	const stolen = `[{"f.a":{"n":[1,2]}},{"f.a":{"n":[1]}}]`
 	for _, c := range []struct {
 		category        Category
@@ -176,7 +176,7 @@ func TestCategories(t *testing.T) {
 		{Multiple, one, `f.b{"n":1}`, "", "", true, true},
 		{Multiple, one, `f.a{"n":1}`, WrongName, WrongName, false, false},
 		{Multiple, one, ``, MultipleWrongCount, MultipleWrongCount, false, false},
-		{Multiple, two, `f.a{"n":1} x{}`, "", "", true, true}, // what comes after the first is counted alone
+		{Multiple, two, `f.a{"n":1} x{}`, "", "", true, true}, // only the number of the calls after the first counts
 		{Multiple, two, `f.a{"n":1}`, MultipleWrongCount, MultipleWrongCount, false, false},
 		{Parallel, two, `f.a{"n":1} f.b{"n":2}`, "", "", true, true},
 		{Parallel, two, `f.b{"n":2} f.a{"n":1}`, "", "", true, true},

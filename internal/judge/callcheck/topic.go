@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// topic is what an argument is about, as far as rules ask: some hold for places, units or companies alone.
+// topic is what an argument is about, as far as rules need it: some apply to places, units or companies only.
 type topic uint8
 
 const (

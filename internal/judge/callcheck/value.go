@@ -14,11 +14,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// kind is the type of a value as Python's json module gives it: whole numbers and reals are two types.
+// kind is the type of a value in Python's json module: whole numbers and reals are two types.
 type kind uint8
 
 const (
-	kindNone  kind = iota // no type: there is nothing to take one from
+	kindNone  kind = iota // no type
 	kindNull              // NoneType
 	kindBool              // bool
 	kindInt               // int, of any size
@@ -28,16 +28,16 @@ const (
 	kindDict              // dict, in the order of its keys
 )
 
-// Value is a JSON value that keeps what the rules look at and Go's maps lose: the order of keys, and whether a number
-// was written as a whole one. Its zero is no value.
+// Value is a JSON value that keeps what the rules need and Go's maps lose: the order of keys, and whether a number was
+// written as a whole one. Its zero is no value.
 type Value struct {
 	kind  kind
-	at    int    // byte offset in what was read
-	end   int    // byte offset behind it
+	at    int    // byte offset in the text
+	end   int    // byte offset after it
 	bits  uint64 // of a bool, of an int that fits 64 bits, of a float
 	text  string // a text; the digits of an int that does not fit
 	items []Value
-	keys  []string // of a dict, beside items
+	keys  []string // of a dict, parallel to items
 }
 
 func (v *Value) int() int64     { return int64(v.bits) }
@@ -46,7 +46,7 @@ func (v *Value) isBig() bool    { return v.kind == kindInt && v.text != "" }
 func (v *Value) isEmpty() bool  { return v.kind == kindText && v.text == "" }
 func (v *Value) isNumber() bool { return v.kind == kindInt || v.kind == kindFloat }
 
-// field gives the value under that key of a dict, or nil.
+// field returns the value under that key of a dict, or nil.
 func (v *Value) field(key string) *Value {
 	for i := range v.keys {
 		if v.keys[i] == key {
@@ -56,7 +56,7 @@ func (v *Value) field(key string) *Value {
 	return nil
 }
 
-// asFloat is Python's float(v) of an int; ok is false where Python raises OverflowError.
+// asFloat is Python's float(v) of an int; ok is false if Python raises OverflowError.
 func (v *Value) asFloat() (Value, bool) {
 	f := float64(v.int())
 	if v.isBig() {
@@ -121,12 +121,12 @@ func sameNumber(a, b *Value) bool {
 	}
 }
 
-// isWhole says whether f is exactly i. The bounds are where the conversion to int64 would be undefined.
+// isWhole reports whether f is exactly i. Beyond the bounds the conversion to int64 would be undefined.
 func isWhole(f float64, i int64) bool {
 	return f >= -(1<<63) && f < 1<<63 && f == math.Trunc(f) && int64(f) == i
 }
 
-// isExactly says whether an int that does not fit 64 bits is f. No real number has more than 309 digits.
+// isExactly reports whether an int that does not fit 64 bits is f. No real number has more than 309 digits.
 func (v *Value) isExactly(f float64) bool {
 	if len(v.text) > 310 || math.IsInf(f, 0) {
 		return false
@@ -135,7 +135,7 @@ func (v *Value) isExactly(f float64) bool {
 	return new(big.Float).SetInt(i).Cmp(big.NewFloat(f)) == 0
 }
 
-// syntaxError is where a text stops being JSON.
+// syntaxError is the place where a text stops being JSON.
 type syntaxError struct {
 	offset  int
 	message string
@@ -143,15 +143,14 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.message }
 
-// maxDepth bounds how deep lists and dicts stand in each other, so that no text exhausts the stack.
+// maxDepth bounds the nesting of lists and dicts, so that no text exhausts the stack.
 const maxDepth = 500
 
 // reader reads one JSON value. encoding/json keeps neither the order of keys nor the places of values.
 type reader struct {
 	data []byte
 	at   int
-	// distinct refuses a key that stands twice. Without it the last value wins, in the place of the first, as in
-	// Python.
+	// distinct refuses a duplicate key. Without it the last value wins, in the place of the first, as in Python.
 	distinct bool
 	depth    int
 }
@@ -366,7 +365,7 @@ func (r *reader) number(v *Value) error {
 	}
 	text := string(r.data[start:r.at])
 	if !whole {
-		f, _ := strconv.ParseFloat(text, 64) // out of range gives an infinity, as in Python
+		f, _ := strconv.ParseFloat(text, 64) // out of range returns an infinity, as in Python
 		v.kind, v.bits = kindFloat, math.Float64bits(f)
 		return nil
 	}
@@ -405,7 +404,7 @@ func (r *reader) string() (string, error) {
 	return "", r.fail("a text does not end")
 }
 
-// longString reads on from the first escape or letter outside ASCII. What is no UTF-8, and half of a surrogate pair,
+// longString reads on from the first escape or letter outside ASCII. Invalid UTF-8, and half of a surrogate pair,
 // becomes U+FFFD.
 func (r *reader) longString(start int) (string, error) {
 	b := append([]byte(nil), r.data[start:r.at]...)
@@ -470,7 +469,7 @@ func (r *reader) hex() (rune, bool) {
 	return rune(n), true
 }
 
-// MarshalJSON writes the value with the keys of dicts in their order, and whole numbers and reals apart.
+// MarshalJSON keeps the order of the keys of dicts, and the difference between whole numbers and reals.
 func (v Value) MarshalJSON() ([]byte, error) { return v.append(nil), nil }
 
 func (v *Value) append(b []byte) []byte {
@@ -522,9 +521,8 @@ type Argument struct {
 	Value Value
 }
 
-// ReadCall reads a call whose arguments are a JSON object. An error says why they are none: the agent's mistake,
-// which the leaderboard calls [DecoderFailed] where they are no JSON and [DecoderWrongFormat] where they are no
-// object.
+// ReadCall reads a call whose arguments are a JSON object. An error explains the agent's mistake: the leaderboard calls
+// it [DecoderFailed] for invalid JSON and [DecoderWrongFormat] for anything but an object.
 func ReadCall(name string, arguments []byte) (Call, error) {
 	v, err := readValue(arguments, false)
 	if err != nil {

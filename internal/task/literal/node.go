@@ -1,5 +1,5 @@
-// Package literal reads values as models, tools and corpora write them: JSON, Python and what is nearly so, with the
-// order of fields and the digits of numbers kept. It must never know what a value is for.
+// Package literal reads values as models, tools and corpora write them: JSON, Python and near misses of both, keeping
+// the order of fields and the digits of numbers. It must never know what a value is for.
 package literal
 
 import ()
@@ -7,7 +7,7 @@ import ()
 // Span is a part of a text, in bytes.
 type Span struct{ Start, End int }
 
-// Field gives the index of the field of the first of those names, or -1.
+// Field returns the index of the first field with one of those names, or -1.
 func (n *Node) Field(names ...string) int {
 	for _, name := range names {
 		for i := range n.Fields {
@@ -19,7 +19,7 @@ func (n *Node) Field(names ...string) int {
 	return -1
 }
 
-// ObjectField gives the index of the first of those fields that holds an object, or -1.
+// ObjectField returns the index of the first of those fields whose value is an object, or -1.
 func (n *Node) ObjectField(names ...string) int {
 	for _, name := range names {
 		if i := n.Field(name); i >= 0 && n.Fields[i].Value.Kind == ObjectKind {
@@ -39,7 +39,7 @@ const (
 	Text            // text is the decoded text
 	List            // items
 	ObjectKind      // fields
-	Name            // text is a variable, items the texts of the attributes behind it: code only
+	Name            // text is a variable, items the texts of its attributes: code only
 	Call            // text is a function's name, fields its arguments (positional ones without a name): code only
 )
 
@@ -60,7 +60,7 @@ type Field struct {
 	Value Node
 }
 
-// AppendJSON appends the JSON of a value that holds neither names nor calls.
+// AppendJSON appends the JSON of a value without names and calls.
 func (n *Node) AppendJSON(dst []byte) ([]byte, error) {
 	var err error
 	switch n.Kind {

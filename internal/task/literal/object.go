@@ -67,8 +67,8 @@ func Append(dst []byte, v any) ([]byte, error) {
 	}
 }
 
-// Object is a JSON object with its members in the order in which they stand: the order of a record's fields is the
-// order of the columns.
+// Object is a JSON object that keeps the order of its members: the order of a record's fields is the order of the
+// columns.
 type Object []Member
 
 // Member is a field of an [Object].
@@ -77,7 +77,7 @@ type Member struct {
 	Value any // nil, bool, int64, float64, string, []any or object
 }
 
-// Get gives the member of that name.
+// Get returns the member of that name.
 func (o Object) Get(name string) (any, bool) {
 	for i := range o {
 		if o[i].Name == name {
@@ -87,7 +87,7 @@ func (o Object) Get(name string) (any, bool) {
 	return nil, false
 }
 
-// IsJSON says whether text is one JSON value, and gives it without space around and inside it.
+// IsJSON reports whether text is one JSON value, and returns it without white space.
 func IsJSON(text string) (json.RawMessage, bool) {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(strings.TrimSpace(text))) != nil {

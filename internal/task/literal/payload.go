@@ -9,8 +9,8 @@ import (
 // maxNesting bounds how deep payloads are read: no tool answers deeper.
 const maxNesting = 64
 
-// Read reads one JSON value, objects with their members in order. It is false for what is none, and may take for
-// JSON what is nearly so: payloads come from tools, and a reader of them is not their judge.
+// Read reads one JSON value and keeps the order of members. It returns false for anything else, though it may accept
+// near misses: it reads payloads and does not check them.
 func Read(content []byte) (any, bool) {
 	r := payloadReader{text: string(content)}
 	v, ok := r.value(0)
@@ -35,7 +35,7 @@ func (r *payloadReader) space() {
 	}
 }
 
-// take passes over a character, if it stands next.
+// take skips a character if it comes next.
 func (r *payloadReader) take(c byte) bool {
 	r.space()
 	if r.at < len(r.text) && r.text[r.at] == c {

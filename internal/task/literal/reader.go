@@ -11,8 +11,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// EndOfStatement demands that nothing but a comment follows on the line. A comma is let pass: models write calls as a
-// list without its brackets.
+// EndOfStatement returns an error unless only a comment follows on the line. It allows a comma: models write calls as a
+// list without brackets.
 func (v *Reader) EndOfStatement() error {
 	v.SpaceInLine()
 	switch {
@@ -36,18 +36,18 @@ var (
 	ErrExpression = errors.New("more than a literal, a label or a call")
 )
 
-// maxDepth bounds the nesting of what is read as a value.
+// maxDepth bounds the nesting of values.
 const maxDepth = 64
 
-// Reader reads JSON as models write it: also Python's dictionaries, with either quotes, typographic quotes, bare
-// keys, trailing commas, doubled braces and comments, and with closing brackets that are missing at the end. What is
-// not complete when the text ends (a string without its quote, a number that may lack digits) is an error: its value
-// would be a guess. With code set, names and calls are values too.
+// Reader reads JSON as models write it. It accepts Python's dictionaries, either quotes, typographic quotes, bare keys,
+// trailing commas, doubled braces, comments, and missing closing brackets at the end. An incomplete value at the end of
+// the text (a string without its quote, a number that may lack digits) is an error: reading it would be a guess. With
+// code set, names and calls are values too.
 type Reader struct {
 	Text  string
 	Pos   int
 	code  bool
-	Open  []byte // brackets that wait for their closing
+	Open  []byte // closing brackets still to come
 	Notes []task.Unparse
 }
 
@@ -70,7 +70,7 @@ func (v *Reader) AtEnd() error {
 	return nil
 }
 
-// Space passes over space and, inside brackets, over comments, which are kept as notes.
+// Space skips white space and, inside brackets, comments, which it notes.
 func (v *Reader) Space() {
 	for v.Pos < len(v.Text) {
 		rest := v.Text[v.Pos:]
@@ -135,8 +135,8 @@ func (v *Reader) bare() (Node, error) {
 	return Node{}, ErrSyntax
 }
 
-// closes passes over a closing bracket, and says whether the bracketed value ends here: at its own bracket, at the
-// bracket of one that surrounds it (its own is missing), or at the end of the text.
+// closes skips a closing bracket and reports whether the bracketed value ends here: at its own bracket, at the bracket
+// of an outer one (its own is missing), or at the end of the text.
 func (v *Reader) closes(closing byte) bool {
 	if v.Pos >= len(v.Text) {
 		return true
@@ -158,8 +158,8 @@ func (v *Reader) push(closing byte) { v.Open = append(v.Open, closing) }
 
 func (v *Reader) pop() { v.Open = v.Open[:len(v.Open)-1] }
 
-// complete says whether the value that was just read can stand at the very end of the text: a number or a word there
-// may lack its rest.
+// complete returns an error if the value that was just read ends the text and may be cut: a number or a word there may
+// lack its rest.
 func (v *Reader) complete(n *Node) error {
 	if v.Pos >= len(v.Text) && (n.Kind == Number || n.Kind == Name) && n.End == len(v.Text) {
 		return ErrTruncated
@@ -202,15 +202,15 @@ func (v *Reader) object() (Node, error) {
 			seen[f.Name] = len(n.Fields)
 			n.Fields = append(n.Fields, f)
 		}
-		if more, err = v.goesOn('}'); err != nil {
+		if more, err = v.more('}'); err != nil {
 			return Node{}, err
 		}
 	}
 	return n, nil
 }
 
-// ends says, before an element, whether the bracketed value ends here. Where the text ends instead, right behind the
-// opening bracket or a comma, more was to come.
+// ends reports, before an element, whether the bracketed value ends here. A text that ends right after the opening
+// bracket or a comma was cut.
 func (v *Reader) ends(closing byte) (bool, error) {
 	v.Space()
 	if v.Pos >= len(v.Text) {
@@ -219,8 +219,8 @@ func (v *Reader) ends(closing byte) (bool, error) {
 	return v.closes(closing), nil
 }
 
-// goesOn says, behind an element, whether another one can follow: there is a comma. Otherwise the value has to end.
-func (v *Reader) goesOn(closing byte) (bool, error) {
+// more reports, after an element, whether another one can follow: there is a comma. Otherwise the value has to end.
+func (v *Reader) more(closing byte) (bool, error) {
 	v.Space()
 	if v.Peek() == ',' {
 		v.Pos++
@@ -285,7 +285,7 @@ func (v *Reader) list(opening, closing byte) (Node, error) {
 			return Node{}, err
 		}
 		n.Items = append(n.Items, item)
-		if more, err = v.goesOn(closing); err != nil {
+		if more, err = v.more(closing); err != nil {
 			return Node{}, err
 		}
 		if more {
@@ -316,7 +316,7 @@ func (v *Reader) bareReference() (Node, error) {
 var numberForm = regexp.MustCompile(
 	`^[+-]?(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|(?:[0-9]+(?:_[0-9]+)*)?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)`)
 
-// number reads a number of JSON or Python and writes it as JSON, digit by digit where both agree.
+// number reads a number of JSON or Python and writes it as JSON, keeping its digits if both agree.
 func (v *Reader) number() (Node, error) {
 	written := numberForm.FindString(v.Text[v.Pos:])
 	digits := strings.TrimLeft(written, "+-")
@@ -423,7 +423,7 @@ func (v *Reader) call(name string) (Node, error) {
 			return Node{}, err
 		}
 		n.Fields = append(n.Fields, fields...)
-		if more, err = v.goesOn(')'); err != nil {
+		if more, err = v.more(')'); err != nil {
 			return Node{}, err
 		}
 	}
@@ -462,7 +462,7 @@ func (v *Reader) argument() ([]Field, error) {
 	return []Field{f}, v.complete(&value)
 }
 
-// quotes that open a text, with those that close it. Longer openings stand first.
+// quotes that open a text, with those that close it. Longer openings come first.
 var quotes = []struct {
 	open  string
 	close []string
@@ -478,7 +478,7 @@ var quotes = []struct {
 	{"’", []string{"’", "‘"}},
 }
 
-// QuoteOf gives the closing quotes of the quote with which rest begins, or nil.
+// QuoteOf returns the closing quotes of the quote with which rest begins, or nil.
 func QuoteOf(rest string) []string {
 	if rest == "" || rest[0] != '"' && rest[0] != '\'' && rest[0] != 0xe2 {
 		return nil
@@ -515,7 +515,7 @@ func (v *Reader) SpaceInLine() {
 	}
 }
 
-// oneString reads one text; in a raw one, escapes stand for themselves.
+// oneString reads one text; a raw one keeps its escapes.
 func (v *Reader) oneString(raw bool) (Node, error) {
 	var open string
 	var closing []string
@@ -560,8 +560,8 @@ func (v *Reader) oneString(raw bool) (Node, error) {
 	return Node{}, ErrTruncated
 }
 
-// unescape writes what an escape of JSON or Python stands for and gives its length. An escape that neither has stays
-// as it is, as in Python.
+// unescape writes the character of an escape of JSON or Python and returns its length. An unknown escape stays as it
+// is, as in Python.
 func unescape(b *strings.Builder, rest string) (int, error) {
 	simple := map[byte]string{
 		'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'a': "\a", 'v': "\v", '0': "\x00",
