@@ -871,49 +871,57 @@ func (m *mutator) joinMatches(core *ast.SelectQuery, t *ast.TableRef) string {
 			return "WHERE leaves out the rows without a match"
 		}
 	}
+	if from, pairs := m.joinPairs(core, t, src); from != nil && refersTo(from.Table, src.Table, pairs) {
+		return "a NOT NULL foreign key refers to the joined key, so every row has a match"
+	}
+	return ""
+}
+
+// joinPairs returns the one source with whose columns a join equates its own, and the pairs of columns. The source is
+// nil if the condition is anything else, or if a column of the source can be NULL.
+func (m *mutator) joinPairs(core *ast.SelectQuery, t *ast.TableRef, src *sqlast.Source) (from *sqlast.Source,
+	pairs map[int]int) {
 	conditions := sqlast.Conjuncts(t.On)
 	if len(conditions) == 0 || src.Table.View {
-		return ""
+		return nil, nil
 	}
-	var from *sqlast.Source
-	pairs := map[int]int{}
+	pairs = map[int]int{}
 	for _, c := range conditions {
 		b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
 		if !ok || b.Op != ast.OpEq {
-			return ""
+			return nil, nil
 		}
 		x, y := m.Own(core, sqlast.Unparen(b.X)), m.Own(core, sqlast.Unparen(b.Y))
 		if x == nil || y == nil {
-			return ""
+			return nil, nil
 		}
 		if x.Source == src {
 			x, y = y, x
 		}
-		if y.Source != src || x.Source == src || x.Source.Table == nil || x.Source.Nullable || from != nil &&
-			from != x.Source {
-			return ""
+		if y.Source != src || x.Source == src || x.Source.Table == nil || x.Source.Nullable ||
+			from != nil && from != x.Source || !m.NotNull(x.Source.Table, x.Column) {
+			return nil, nil
 		}
 		from = x.Source
-		if !m.NotNull(from.Table, x.Column) {
-			return ""
-		}
 		pairs[x.Column] = y.Column
 	}
-	for _, key := range from.Table.ForeignKeys {
-		if !strings.EqualFold(key.Target, src.Table.Name) || len(key.Columns) != len(pairs) ||
+	return from, pairs
+}
+
+// refersTo reports whether a foreign key of a table consists of these pairs of columns.
+func refersTo(from, to *schema.Table, pairs map[int]int) bool {
+	return slices.ContainsFunc(from.ForeignKeys, func(key schema.ForeignKey) bool {
+		if !strings.EqualFold(key.Target, to.Name) || len(key.Columns) != len(pairs) ||
 			len(key.TargetColumns) != len(key.Columns) {
-			continue
+			return false
 		}
-		all := true
 		for i, c := range key.Columns {
-			target, ok := pairs[c]
-			all = all && ok && target == key.TargetColumns[i]
+			if target, ok := pairs[c]; !ok || target != key.TargetColumns[i] {
+				return false
+			}
 		}
-		if all {
-			return "a NOT NULL foreign key refers to the joined key, so every row has a match"
-		}
-	}
-	return ""
+		return true
+	})
 }
 
 // rejects returns the column whose NULL makes a condition of WHERE fail, or nil.

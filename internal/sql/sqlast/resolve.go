@@ -364,18 +364,10 @@ func (r *resolver) expr(e ast.Expr, sc *scope, withAliases bool) error {
 		if e.Table != nil {
 			return r.q.errorAt(e, ReasonUnsupported, "IN with a table name")
 		}
-		if err := r.expr(e.X, sc, withAliases); err != nil {
+		if err := r.exprs(sc, withAliases, append([]ast.Expr{e.X}, e.List...)...); err != nil || e.Select == nil {
 			return err
 		}
-		for _, x := range e.List {
-			if err := r.expr(x, sc, withAliases); err != nil {
-				return err
-			}
-		}
-		if e.Select != nil {
-			return r.selectStmt(e.Select, sc)
-		}
-		return nil
+		return r.selectStmt(e.Select, sc)
 	case *ast.BindParam:
 		return r.q.errorAt(e, ReasonUnsupported, "a bound parameter")
 	case *ast.Star, *ast.RaiseExpr:
@@ -390,35 +382,36 @@ func (r *resolver) expr(e ast.Expr, sc *scope, withAliases bool) error {
 	case *ast.CollateExpr:
 		return r.expr(e.X, sc, withAliases)
 	case *ast.LikeExpr:
-		for _, x := range []ast.Expr{e.X, e.Y, e.Escape} {
-			if err := r.expr(x, sc, withAliases); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.exprs(sc, withAliases, e.X, e.Y, e.Escape)
 	}
 	for _, c := range e.Children() {
+		var err error
 		switch c := c.(type) {
 		case *ast.CaseWhen:
-			for _, x := range []ast.Expr{c.When, c.Then} {
-				if err := r.expr(x, sc, withAliases); err != nil {
-					return err
-				}
-			}
+			err = r.exprs(sc, withAliases, c.When, c.Then)
 		case ast.Expr:
-			if err := r.expr(c, sc, withAliases); err != nil {
-				return err
-			}
+			err = r.expr(c, sc, withAliases)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exprs resolves expressions in order.
+func (r *resolver) exprs(sc *scope, withAliases bool, list ...ast.Expr) error {
+	for _, x := range list {
+		if err := r.expr(x, sc, withAliases); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (r *resolver) call(e *ast.FuncCall, sc *scope, withAliases bool) error {
-	for _, x := range e.Args {
-		if err := r.expr(x, sc, withAliases); err != nil {
-			return err
-		}
+	if err := r.exprs(sc, withAliases, e.Args...); err != nil {
+		return err
 	}
 	for _, t := range e.OrderBy {
 		if err := r.expr(t.Expr, sc, withAliases); err != nil {

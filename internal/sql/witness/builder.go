@@ -491,8 +491,21 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 	if len(b.tables) > 4*maxWitnessRows {
 		return e
 	}
-	sources := b.Q.Sources(core)
-	for _, src := range sources {
+	b.sources(core, e)
+	b.conditions(core, e)
+	b.extremes(core, e)
+	// Every row has a cell, so that it is made though nothing is asked of it.
+	for _, src := range b.Q.Sources(core) {
+		if _, ok := e.rows[src]; ok && len(src.Table.PrimaryKey) == 1 {
+			b.cell(e, &sqlast.Ref{Source: src, Column: src.Table.PrimaryKey[0]})
+		}
+	}
+	return e
+}
+
+// sources makes a row of each source of a SELECT.
+func (b *builder) sources(core *ast.SelectQuery, e *env) {
+	for _, src := range b.Q.Sources(core) {
 		switch {
 		case src == b.absent || src.Nullable && !b.within(core) && b.wantsNone(core, src):
 		case src.Table != nil:
@@ -501,14 +514,19 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 				b.tables = append(b.tables, src.Table)
 			}
 		default:
-			e.core[src], e.subs[src] = b.statement(src.Select, outer)
+			e.core[src], e.subs[src] = b.statement(src.Select, e.outer)
 		}
 	}
+}
+
+// conditions makes the rows of a SELECT satisfy its joins, WHERE and HAVING.
+func (b *builder) conditions(core *ast.SelectQuery, e *env) {
 	b.EachTable(core.From, func(t *ast.TableRef) {
 		for _, c := range sqlast.Conjuncts(t.On) {
 			b.satisfy(core, e, c, true)
 		}
 	})
+	sources := b.Q.Sources(core)
 	for i, src := range sources {
 		for _, name := range b.Q.SharedColumns(core, src) {
 			x, y := fact.ColumnOf(sources[:i], name), fact.ColumnOf(sources[i:i+1], name)
@@ -535,14 +553,6 @@ func (b *builder) rows(core *ast.SelectQuery, outer *env) *env {
 			b.clear(b.cell(e, ref))
 		}
 	}
-	b.extremes(core, e)
-	// Every row has a cell, so that it is made though nothing is asked of it.
-	for _, src := range sources {
-		if _, ok := e.rows[src]; ok && len(src.Table.PrimaryKey) == 1 {
-			b.cell(e, &sqlast.Ref{Source: src, Column: src.Table.PrimaryKey[0]})
-		}
-	}
-	return e
 }
 
 // wantsNone reports whether WHERE asks for rows without a partner in an outer-joined source.

@@ -471,9 +471,37 @@ type aggregate struct {
 }
 
 func (d *detector) groupOf(core *ast.SelectQuery) *group {
-	g := &group{}
-	var given []*sqlast.Ref
-	loose := fact.Known{} // grouped, but loosely
+	given, loose := d.groupedColumns(core)
+	k := d.Closure(core, given...)
+	v := &groupVisitor{detector: d, core: core, known: k, loose: loose, extremes: map[string]bool{}}
+	g := &v.group
+	g.single = len(core.GroupBy) > 0 && d.UniqueRows(core, k)
+	for _, it := range d.Q.Expand(core) {
+		if it.Ref == nil {
+			v.visit(it.Expr, false)
+		} else if !k.Has(it.Ref) {
+			g.bare = append(g.bare, bare{it.Column, d.p.Item(it), it.Ref.Col(), false, loose.Has(it.Ref)})
+		}
+	}
+	v.visit(core.Having, true)
+	for _, t := range core.OrderBy {
+		if len(core.GroupBy) == 0 {
+			break // one row is in order
+		}
+		if d.Q.Ordinal(core, t.Expr) < 0 {
+			v.visit(sqlast.Unparen(t.Expr), true)
+		}
+	}
+	if len(v.extremes) != 1 || g.extreme != nil && g.extreme.Filter != nil {
+		g.extreme = nil
+	}
+	return g
+}
+
+// groupedColumns returns the columns that a SELECT groups by, and those that it groups by in a comparison that takes
+// several values for one.
+func (d *detector) groupedColumns(core *ast.SelectQuery) (given []*sqlast.Ref, loose fact.Known) {
+	loose = fact.Known{}
 	for _, term := range core.GroupBy {
 		e, ref := term, (*sqlast.Ref)(nil)
 		if i := d.Q.Ordinal(core, term); i >= 0 {
@@ -502,72 +530,61 @@ func (d *detector) groupOf(core *ast.SelectQuery) *group {
 		}
 		given = append(given, ref)
 	}
-	k := d.Closure(core, given...)
-	g.single = len(core.GroupBy) > 0 && d.UniqueRows(core, k)
-	extremes := map[string]bool{}
-	var visit func(e ast.Expr, early bool)
-	visit = func(e ast.Expr, early bool) {
-		if e == nil || d.isTerm(core, e) {
-			return
-		}
-		if c := d.Q.Alias(e); c != nil {
-			visit(c.Expr, early)
-			return
-		}
-		if call, ok := e.(*ast.FuncCall); ok && sqlast.IsAggregate(call) {
-			g.calls = append(g.calls, aggregate{call, early})
-			switch strings.ToLower(call.Name.Name) {
-			case "min", "max":
-				if text := d.p.Expr(call); !extremes[text] {
-					extremes[text] = true
-					g.extreme = call
-				}
-			}
-			return
-		}
-		if !sqlast.HasAggregate(e) {
-			open, spelling := false, true
-			d.References(core, e, func(r *sqlast.Ref) {
-				if !k.Has(r) {
-					open = true
-					spelling = spelling && loose.Has(r)
-				}
-			})
-			if open {
-				g.bare = append(g.bare, bare{e, d.p.Expr(e), d.Q.Describe(e), early, spelling})
-			}
-			return
-		}
-		for _, c := range e.Children() {
-			switch c := c.(type) {
-			case *ast.CaseWhen:
-				visit(c.When, early)
-				visit(c.Then, early)
-			case ast.Expr:
-				visit(c, early)
+	return given, loose
+}
+
+// groupVisitor collects the group of a SELECT.
+type groupVisitor struct {
+	*detector
+	core         *ast.SelectQuery
+	known, loose fact.Known
+	extremes     map[string]bool // the texts of min() and max()
+	group        group
+}
+
+// visit reads an expression; early says that it decides which groups there are.
+func (d *groupVisitor) visit(e ast.Expr, early bool) {
+	g := &d.group
+	switch {
+	case e == nil || d.isTerm(d.core, e):
+		return
+	case d.Q.Alias(e) != nil:
+		d.visit(d.Q.Alias(e).Expr, early)
+		return
+	}
+	if call, ok := e.(*ast.FuncCall); ok && sqlast.IsAggregate(call) {
+		g.calls = append(g.calls, aggregate{call, early})
+		switch strings.ToLower(call.Name.Name) {
+		case "min", "max":
+			if text := d.p.Expr(call); !d.extremes[text] {
+				d.extremes[text] = true
+				g.extreme = call
 			}
 		}
+		return
 	}
-	for _, it := range d.Q.Expand(core) {
-		if it.Ref == nil {
-			visit(it.Expr, false)
-		} else if !k.Has(it.Ref) {
-			g.bare = append(g.bare, bare{it.Column, d.p.Item(it), it.Ref.Col(), false, loose.Has(it.Ref)})
+	if !sqlast.HasAggregate(e) {
+		open, spelling := false, true
+		d.References(d.core, e, func(r *sqlast.Ref) {
+			if !d.known.Has(r) {
+				open = true
+				spelling = spelling && d.loose.Has(r)
+			}
+		})
+		if open {
+			g.bare = append(g.bare, bare{e, d.p.Expr(e), d.Q.Describe(e), early, spelling})
+		}
+		return
+	}
+	for _, c := range e.Children() {
+		switch c := c.(type) {
+		case *ast.CaseWhen:
+			d.visit(c.When, early)
+			d.visit(c.Then, early)
+		case ast.Expr:
+			d.visit(c, early)
 		}
 	}
-	visit(core.Having, true)
-	for _, t := range core.OrderBy {
-		if len(core.GroupBy) == 0 {
-			break // one row is in order
-		}
-		if d.Q.Ordinal(core, t.Expr) < 0 {
-			visit(sqlast.Unparen(t.Expr), true)
-		}
-	}
-	if len(extremes) != 1 || g.extreme != nil && g.extreme.Filter != nil {
-		g.extreme = nil
-	}
-	return g
 }
 
 // name returns a bare expression as the query writes it.
