@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // User is a simulated user who left out a detail and answers one question about it.
@@ -92,11 +93,11 @@ func (u *User) Waits() json.RawMessage { return detail(Field{"questions", number
 
 // understand says what a question asks for.
 func (u *User) understand(question string) string {
-	words := task.NameWords(question)
-	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, task.NameWords(name)) })
+	words := english.NameWords(question)
+	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, english.NameWords(name)) })
 	others := 0
 	for _, name := range u.Others {
-		if within(words, task.NameWords(name)) {
+		if within(words, english.NameWords(name)) {
 			others++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Pair is an instance whose request cannot be met, and the complete one that it is scored with (Incomplete Conditions,
@@ -192,9 +193,9 @@ func (s *Suite) Lacking(in *Instance, shown *task.Task) (Lack, error) {
 		d := Detail{Argument: l.Argument, Names: slices.DeleteFunc([]string{l.Argument, l.Column},
 			func(n string) bool { return n == "" })}
 		switch {
-		case task.HasPhrase(after, mention):
+		case english.HasPhrase(after, mention):
 			lack.Present = append(lack.Present, d)
-		case len(dropped) == 0 && task.HasPhrase(before, mention):
+		case len(dropped) == 0 && english.HasPhrase(before, mention):
 			lack.Missing = append(lack.Missing, d)
 		}
 	}

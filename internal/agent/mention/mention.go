@@ -12,6 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
@@ -34,7 +35,7 @@ var (
 // Of reads the user's messages of a view, and its evidence.
 func Of(view *task.View) Mentioned {
 	text := RequestOf(view)
-	m := Mentioned{words: task.ContentWords(text), text: text}
+	m := Mentioned{words: english.ContentWords(text), text: text}
 	rest := []byte(text)
 	take := func(from, to int, value string) {
 		m.Texts = append(m.Texts, strings.TrimSpace(value))
@@ -106,7 +107,7 @@ func names(text string) []string {
 // Shared counts the content words that a tool's name and description have in common with the request.
 func (m *Mentioned) Shared(t *task.Tool) int {
 	n := 0
-	for w := range task.ContentWords(t.Name + " " + t.Description) {
+	for w := range english.ContentWords(t.Name + " " + t.Description) {
 		if m.words[w] {
 			n++
 		}
@@ -159,7 +160,7 @@ func Takes(s *task.Schema, kind string) bool {
 func (m *Mentioned) listed(values []any) any {
 	for _, v := range values {
 		text, ok := v.(string)
-		if ok && task.HasPhrase(m.text, text) {
+		if ok && english.HasPhrase(m.text, text) {
 			return text
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/mention"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // always makes the same judgement of every request. On pairs of an incomplete and a complete instance it is right about
@@ -28,7 +29,7 @@ func newPhraseCheck(Input) script { return phraseCheck{} }
 
 func (phraseCheck) Turn(view *task.View, _ []task.Observation) (task.Turn, error) {
 	hints := slices.ContainsFunc(view.Messages, func(m task.Message) bool {
-		return m.Role == "user" && task.HasPhrase(m.Content, "a certain")
+		return m.Role == "user" && english.HasPhrase(m.Content, "a certain")
 	})
 	return task.Turn{Actions: []task.Action{task.Judge(!hints, "")}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/mention"
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
@@ -123,7 +124,7 @@ func aimed(view *task.View) (tool *task.Tool, filled literal.Object, missing []s
 	m := mention.Of(view)
 	most := -1.0
 	for _, t := range view.Tools {
-		shared, all := float64(m.Shared(t)), len(task.ContentWords(t.Name+" "+t.Description))
+		shared, all := float64(m.Shared(t)), len(english.ContentWords(t.Name+" "+t.Description))
 		if score := shared * shared / float64(max(1, all)); score > most {
 			tool, most = t, score
 		}
@@ -224,14 +225,14 @@ func invented(s *task.Schema, said string, draw *rand.Rand) any {
 		return draw.IntN(2) == 0
 	case s != nil && (mention.Takes(s, "integer") || mention.Takes(s, "number")):
 		for n := int64(2 + draw.IntN(90)); ; n++ {
-			if !task.HasPhrase(said, fmt.Sprint(n)) {
+			if !english.HasPhrase(said, fmt.Sprint(n)) {
 				return n
 			}
 		}
 	}
 	at := draw.IntN(len(inventedNames))
 	for i := range inventedNames {
-		if name := inventedNames[(at+i)%len(inventedNames)]; !task.HasPhrase(said, name) {
+		if name := inventedNames[(at+i)%len(inventedNames)]; !english.HasPhrase(said, name) {
 			return name
 		}
 	}

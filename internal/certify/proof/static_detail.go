@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // saidOf lists the values of the calls that serve a static task, each with the others that are as right, elements of
@@ -128,9 +129,9 @@ func required(t *task.Tool, argument string) bool {
 // gives says whether a tool may return the value of an argument: its documented results have the name, or its name and
 // the first words of its description say that it gets such a thing.
 func gives(t *task.Tool, argument string) bool {
-	want := strings.Join(task.NameWords(argument), " ")
+	want := strings.Join(english.NameWords(argument), " ")
 	if slices.ContainsFunc(results(t.Document), func(name string) bool {
-		return strings.Join(task.NameWords(name),
+		return strings.Join(english.NameWords(name),
 			" ") == want
 	}) {
 		return true
@@ -141,7 +142,7 @@ func gives(t *task.Tool, argument string) bool {
 		what, _, _ = strings.Cut(what, end)
 	}
 	first, rest, _ := strings.Cut(strings.TrimSpace(what), " ")
-	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(task.NameWords(rest),
+	return slices.Contains(getting, first) && want != "" && strings.Contains(" "+strings.Join(english.NameWords(rest),
 		" ")+" ", " "+want+" ")
 }
 

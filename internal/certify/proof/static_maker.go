@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -359,7 +360,7 @@ func (m *StaticMaker) unstated(tk *task.Task, t *request.Task) string {
 			}
 			for _, v := range values {
 				if v.Argument != "" && slices.Contains(tool.Parameters.Required, v.Argument) && !v.Stated() &&
-					!task.HasPhrase(documentation, fmt.Sprint(v.Value)) {
+					!english.HasPhrase(documentation, fmt.Sprint(v.Value)) {
 					return v.Argument
 				}
 			}
@@ -513,7 +514,7 @@ func documents(shown []*task.Tool, argument string, v task.Value) bool {
 			func(p task.Property) bool { return p.Name == argument })
 		copied.Parameters, bare[i] = &parameters, &copied
 	}
-	return task.HasPhrase(told(bare), value)
+	return english.HasPhrase(told(bare), value)
 }
 
 // needsOf lists the tools that a task needs, each once.

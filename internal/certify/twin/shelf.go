@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Equivalent is from which similarity of their signatures (name, description, parameters) on two tools count as one
@@ -115,7 +116,7 @@ func about(a, b subject) bool {
 type subject struct{ name, words map[string]bool }
 
 func subjectOf(t *task.Tool) subject {
-	return subject{name: meaningful(t.Name), words: task.ContentWords(parted(t.Name) + " " + t.Description)}
+	return subject{name: meaningful(t.Name), words: english.ContentWords(parted(t.Name) + " " + t.Description)}
 }
 
 // subjectOf gives that of a tool, which is read once for those that were made ready.
@@ -127,11 +128,11 @@ func (s *Shelf) subjectOf(t *task.Tool) subject {
 }
 
 // verbs say what is done to a thing, not which thing it is.
-var verbs = task.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate create convert check analyze " +
+var verbs = english.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate create convert check analyze " +
 	"math geometry calc info information detail details data api list query update add set")
 
 func meaningful(name string) map[string]bool {
-	words := task.ContentWords(parted(name))
+	words := english.ContentWords(parted(name))
 	for w := range verbs {
 		delete(words, w)
 	}

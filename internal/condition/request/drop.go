@@ -310,7 +310,7 @@ func (v *Value) names(named *naming) (own, others []string) {
 	}
 	q := v.task.Query
 	if q == nil { // of tools that cannot be run
-		add(&own, strings.Join(nameWords(v.Argument), " "))
+		add(&own, strings.Join(english.NameWords(v.Argument), " "))
 		return own, others
 	}
 	if t := q.Schema.Table(v.Table); t != nil && t.Column(v.Column) >= 0 {

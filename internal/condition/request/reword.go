@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Rewording is a request in another wording that means the same.
@@ -76,7 +77,7 @@ func means(form string, value task.Value) int {
 
 // plainForm takes off a text what its forms may differ in.
 func plainForm(s string) string {
-	s = strings.ReplaceAll(task.Fold(s), "&", " and ")
+	s = strings.ReplaceAll(english.Fold(s), "&", " and ")
 	s = strings.NewReplacer(`"`, "", "“", "", "”", "", "’", "'").Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }

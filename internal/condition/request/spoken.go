@@ -35,12 +35,12 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 	}
 	for _, tool := range tools {
 		use(tool.Description)
-		t.learn(nameWords(tool.Name))
+		t.learn(english.NameWords(tool.Name))
 		if tool.Parameters == nil {
 			continue
 		}
 		for _, p := range tool.Parameters.Properties {
-			t.learn(nameWords(p.Name))
+			t.learn(english.NameWords(p.Name))
 			use(p.Schema.Description)
 			t.guardListed(p.Schema)
 		}
@@ -136,26 +136,9 @@ func labelled(s string) []span {
 	return list
 }
 
-// nameWords parts the name of a tool or an argument into words in small letters: camel case, underscores, dots.
-func nameWords(name string) []string {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r)
-	})
-}
-
 // argumentNaming names a value by the argument that it is given to.
 func (v *Value) argumentNaming() naming {
-	tokens := nameWords(v.Argument)
+	tokens := english.NameWords(v.Argument)
 	n := naming{kind: kindText, beside: []string{strings.Join(tokens, " ")}, proper: true}
 	for len(tokens) > 1 && unitWords[tokens[len(tokens)-1]] {
 		tokens = tokens[:len(tokens)-1]
@@ -353,7 +336,7 @@ func abbreviated(s, form string) bool {
 	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
 	all := words(s)
 	if isCode(form) {
-		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(task.Fold(form), w.folded) })
+		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(english.Fold(form), w.folded) })
 	}
 	initials := ""
 	for _, w := range words(form) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 func dialogue(turns ...string) []task.Message {
@@ -96,7 +97,7 @@ func FuzzMissing(f *testing.F) {
 			return
 		}
 		for i, m := range made.Messages {
-			if task.HasPhrase(m.Content, value) && strings.TrimSpace(value) != "" {
+			if english.HasPhrase(m.Content, value) && strings.TrimSpace(value) != "" {
 				t.Errorf("%q still stands in %q", value, m.Content)
 			}
 			if m.Role != messages[i].Role {

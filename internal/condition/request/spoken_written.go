@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // SpokenParaphrase gives the page on which a writer says the last turn of a request to tools that cannot be run in
@@ -74,7 +75,7 @@ func (v *Value) WrittenMissing() *Page {
 	own := t.Messages[at].Content
 	m := v.mentions[0]
 	form := own[m.start:m.end]
-	prompt := fmt.Sprintf(missingInstructions, form, strings.Join(nameWords(v.Argument), " "), own)
+	prompt := fmt.Sprintf(missingInstructions, form, strings.Join(english.NameWords(v.Argument), " "), own)
 	var stay []string
 	for _, other := range t.said {
 		for _, o := range other.mentions {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Strengths of Surface.
@@ -367,7 +368,7 @@ func (v *Value) forms() []form {
 			return list
 		}
 		add(strings.ToLower(value), RuleCase, levelName)
-		if bare := task.Fold(value); bare != strings.ToLower(value) {
+		if bare := english.Fold(value); bare != strings.ToLower(value) {
 			add(stripped(value), RuleDiacritic, levelName)
 		}
 		if strings.Contains(value, " & ") {
@@ -384,7 +385,7 @@ func (v *Value) forms() []form {
 func stripped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		bare := []rune(task.Fold(string(r)))
+		bare := []rune(english.Fold(string(r)))
 		switch {
 		case len(bare) != 1:
 			b.WriteString(string(bare))

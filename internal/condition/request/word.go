@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // word is a run of letters, digits and marks.
@@ -18,7 +18,7 @@ type word struct {
 // words splits a text into its words.
 func words(text string) []word {
 	var list []word
-	for _, w := range task.FoldedWords(text) {
+	for _, w := range english.Words(text) {
 		list = append(list, word{w.Start, w.End, text[w.Start:w.End], w.Folded})
 	}
 	return list
@@ -96,7 +96,7 @@ func capitalised(s string) string {
 
 // article gives the indefinite article that stands before a word.
 func article(s string) string {
-	s = task.Fold(s)
+	s = english.Fold(s)
 	switch {
 	case s == "":
 		return "a"

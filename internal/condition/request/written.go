@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Written says what came of asking a writer for the wording of one request. Suites keep it beside what was written of
@@ -213,10 +214,10 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 
 // fills says whether a text names one of the values of a column that the request does not name.
 func fills(own, said string, column []task.Value) bool {
-	own, said = task.Fold(own), task.Fold(said)
+	own, said = english.Fold(own), english.Fold(said)
 	return slices.ContainsFunc(column, func(v task.Value) bool {
 		s, isText := v.(string)
-		s = task.Fold(s)
+		s = english.Fold(s)
 		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) &&
 			!stands(own, s)
 	})
@@ -265,7 +266,7 @@ func invents(t *Task, own, text string) string {
 		}
 	}
 	for _, q := range quotations(text) {
-		if !strings.Contains(task.Fold(own), task.Fold(q)) {
+		if !strings.Contains(english.Fold(own), english.Fold(q)) {
 			return complainNumber
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 const benchQueries = "test_instruction/*.json"
@@ -202,13 +203,13 @@ func (t *benchTool) said(query string) map[string]any {
 		if json.Unmarshal(p.Default, &text) != nil {
 			text = string(bytes.Trim(p.Default, "\""))
 		}
-		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && task.HasPhrase(query, text) &&
+		if text = strings.TrimSpace(text); len(text) > 1 && text != "null" && english.HasPhrase(query, text) &&
 			strings.Contains(query, text) &&
 			!strings.EqualFold(strings.ReplaceAll(text, " ", ""), strings.ReplaceAll(p.Name, "_", "")) {
 			values[p.Name] = text
 			continue
 		}
-		if words := task.Words(task.Spaced(p.Name)); len(words) > 0 && len(p.Name) > 1 {
+		if words := english.NameWords(p.Name); len(words) > 0 && len(p.Name) > 1 {
 			for i := range words {
 				words[i] = regexp.QuoteMeta(words[i])
 			}

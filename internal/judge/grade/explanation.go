@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Lack is what is missing of an instance whose request cannot be met, for the judge of explanations.
@@ -94,7 +95,7 @@ func (l *Lack) claimsOf(explanation string) claims {
 				rest = append(rest, clause)
 			}
 		}
-		c.named = c.named || l.namesTool(task.ContentWords(strings.Join(rest, "\n")), telling)
+		c.named = c.named || l.namesTool(english.ContentWords(strings.Join(rest, "\n")), telling)
 	}
 	for _, n := range named {
 		if n {
@@ -113,7 +114,7 @@ func (l *Lack) namesTool(words, telling map[string]bool) bool {
 		}
 	}
 	return slices.ContainsFunc(l.Tools, func(t *task.Tool) bool {
-		shared, described := 0, task.ContentWords(t.Description)
+		shared, described := 0, english.ContentWords(t.Description)
 		for w := range described {
 			if words[w] {
 				shared++
@@ -141,12 +142,12 @@ func (l *Lack) isPresent(clause string) bool {
 
 // isNamed says whether a text has one of some names: as a phrase, or all its content words.
 func isNamed(names []string, text string) bool {
-	words := task.ContentWords(text)
+	words := english.ContentWords(text)
 	return slices.ContainsFunc(names, func(name string) bool {
-		if task.HasPhrase(text, name) || task.HasPhrase(text, strings.ReplaceAll(name, "_", " ")) {
+		if english.HasPhrase(text, name) || english.HasPhrase(text, strings.ReplaceAll(name, "_", " ")) {
 			return true
 		}
-		all := task.ContentWords(name)
+		all := english.ContentWords(name)
 		for w := range all {
 			if !words[w] {
 				return false
@@ -162,12 +163,12 @@ func (l *Lack) telling() map[string]bool {
 	if len(l.Tools) == 0 {
 		return nil
 	}
-	wanted := task.ContentWords(l.Request)
+	wanted := english.ContentWords(l.Request)
 	for _, t := range l.Tools {
-		maps.Copy(wanted, task.ContentWords(t.Name+" "+t.Description))
+		maps.Copy(wanted, english.ContentWords(t.Name+" "+t.Description))
 	}
 	for _, t := range l.Shown {
-		for w := range task.ContentWords(t.Name + " " + t.Description) {
+		for w := range english.ContentWords(t.Name + " " + t.Description) {
 			delete(wanted, w)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -165,9 +166,9 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	}
 	text, isText := g.Value.(string)
 	if isText && len(values) > 0 && len(values) <= valuesSearched {
-		want := task.Fold(strings.Trim(text, "% "))
+		want := english.Fold(strings.Trim(text, "% "))
 		for _, v := range values {
-			if task.Fold(strings.TrimSpace(v)) == want {
+			if english.Fold(strings.TrimSpace(v)) == want {
 				return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(v)), nil
 			}
 		}
@@ -175,7 +176,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 			return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(near)), nil
 		}
 		for _, v := range values {
-			if len(want) >= 3 && strings.Contains(task.Fold(v), want) || len(v) >= 3 && strings.Contains(want, task.Fold(v)) {
+			if len(want) >= 3 && strings.Contains(english.Fold(v), want) || len(v) >= 3 && strings.Contains(want, english.Fold(v)) {
 				return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(v)), nil
 			}
 		}

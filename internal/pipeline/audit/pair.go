@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
-	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // pairs finds examples that are one, and those that contradict one another. Of a group, each later example is reported,
@@ -30,7 +30,7 @@ func (a *auditor) pairs() {
 // plainWords writes a text without case, punctuation and the number of blanks.
 func plainWords(text string) string {
 	var b strings.Builder
-	for _, w := range task.FoldedWords(text) {
+	for _, w := range english.Words(text) {
 		b.WriteString(w.Folded)
 		b.WriteByte(' ')
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/sql/schema"
-	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // unused finds what the question gives and the SQL does not use: numbers, and quoted texts.
@@ -144,14 +144,14 @@ var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
 
 // usesText says whether the words of a text stand in the SQL, or are explained by the evidence.
 func (s *subject) usesText(text string) bool {
-	want := slices.DeleteFunc(task.FoldedWords(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
+	want := slices.DeleteFunc(english.Words(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
 	if len(want) == 0 {
 		return true
 	}
 	for _, in := range []string{s.Example.SQL, s.Example.Evidence} {
 		have := map[string]bool{}
 		all := ""
-		for _, w := range task.FoldedWords(strings.ReplaceAll(in, "_", " ")) {
+		for _, w := range english.Words(strings.ReplaceAll(in, "_", " ")) {
 			have[stem(w.Folded)] = true
 			all += w.Folded
 		}
@@ -261,5 +261,5 @@ func plainName(name string) string {
 			return r
 		}
 		return -1
-	}, task.Fold(name))
+	}, english.Fold(name))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
@@ -230,7 +231,7 @@ func monthIn(text string, month int) string {
 	if month < 1 || month > 12 {
 		return ""
 	}
-	for _, w := range task.FoldedWords(text) {
+	for _, w := range english.Words(text) {
 		if w.Folded == months[month-1] || w.Folded == months[month-1][:3] {
 			return text[w.Start:w.End]
 		}
@@ -239,7 +240,7 @@ func monthIn(text string, month int) string {
 }
 
 // word is a run of letters and digits, folded.
-type word = task.FoldedWord
+type word = english.Word
 
 // joiners stand between the words of a name without a letter in its initials.
 var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
@@ -250,7 +251,7 @@ const longestName = 8
 // nearText gives the words of a text that spell a value otherwise: in another case or inflection, closed up or apart,
 // with a letter changed, in full where the value is an abbreviation.
 func nearText(text, value string) string {
-	want := task.FoldedWords(value)
+	want := english.Words(value)
 	if len(want) == 0 {
 		return ""
 	}
@@ -258,7 +259,7 @@ func nearText(text, value string) string {
 	for _, w := range want {
 		joined += w.Folded
 	}
-	have := task.FoldedWords(text)
+	have := english.Words(text)
 	at := func(from, n int) string { return text[have[from].Start:have[from+n-1].End] }
 	for from := range have { // the same letters
 		run := ""
@@ -458,11 +459,11 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 	default:
 		return ""
 	}
-	for _, w := range task.FoldedWords(text) {
+	for _, w := range english.Words(text) {
 		if utf8.RuneCountInString(w.Folded) < 4 {
 			continue
 		}
-		for _, name := range nameWords(c) {
+		for _, name := range english.NameWords(c.Name + " " + c.Title) {
 			begins := 0
 			for begins < min(len(name), len(w.Folded)) && name[begins] == w.Folded[begins] {
 				begins++
@@ -474,17 +475,8 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 			}
 		}
 	}
-	if strings.Contains(task.Fold(text), task.Fold(c.Name)) && len(c.Name) > 3 {
+	if strings.Contains(english.Fold(text), english.Fold(c.Name)) && len(c.Name) > 3 {
 		return c.Name
 	}
 	return ""
-}
-
-// nameWords splits a column's name and title into words.
-func nameWords(c *schema.Column) []string {
-	var list []string
-	for _, w := range task.FoldedWords(task.Spaced(c.Name + " " + c.Title)) {
-		list = append(list, w.Folded)
-	}
-	return list
 }

@@ -12,7 +12,7 @@ import (
 
 // Words splits a name or title into words of ASCII letters and digits, in lower case: `CDSCode` gives cds, code;
 // `Percent (%) Eligible Free (K-12)` gives percent, eligible, free, k, 12. Accents are taken off.
-func Words(name string) []string {
+func NameWords(name string) []string {
 	name = norm.NFD.String(strings.NewReplacer("'s ", "s ", "'", "", "’", "").Replace(name))
 	var plain []rune
 	for _, c := range name {
@@ -172,7 +172,7 @@ var Prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from",
 func Joined(tokens []string) string { return strings.Join(tokens, "_") }
 
 // Spaced writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
-func Spaced(name string) string {
+func Title(name string) string {
 	var b strings.Builder
 	previous := ' '
 	for _, c := range name {

@@ -11,7 +11,7 @@ func TestWords(t *testing.T) {
 		"pet_type": "pet_type", "IDs": "ids", "Größe": "gro_e", "Café": "cafe", "driver's name": "drivers_name",
 		"T-BIL": "t_bil", "StuID": "stu_id",
 	} {
-		if got := Joined(Words(name)); got != want {
+		if got := Joined(NameWords(name)); got != want {
 			t.Errorf("%q in words is %s, want %s", name, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func FuzzTokens(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, w := range Words(s) {
+		for _, w := range NameWords(s) {
 			if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
 				t.Errorf("%q holds the word %q", s, w)
 			}

@@ -208,7 +208,7 @@ func (f *Function) nameArguments(seed uint64, style string) {
 }
 
 func readableArgument(b task.Binding) string {
-	name := english.Identifier(english.Spaced(b.Column))
+	name := english.Identifier(english.Title(b.Column))
 	switch {
 	case b.Role == task.RoleLimit:
 		return "limit"
@@ -261,7 +261,7 @@ func (f *Function) MakeTool(name string) {
 	}
 	f.Tool = &task.Tool{
 		Name:        name,
-		Description: f.Substitute(f.Describe.Summary) + " Database: " + english.Spaced(f.Database) + ".",
+		Description: f.Substitute(f.Describe.Summary) + " Database: " + english.Title(f.Database) + ".",
 		Parameters:  parameters,
 		Returns:     &task.Schema{Types: []string{"array"}, Items: record},
 		Style:       task.StyleFunc,

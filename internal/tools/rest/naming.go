@@ -63,7 +63,7 @@ func (n *naming) words(path bool, l length, filters int) string {
 		parts = append(parts, text)
 	}
 	if n.place && !path {
-		parts = append(parts, "in", english.Joined(english.Words(n.e.Database)))
+		parts = append(parts, "in", english.Joined(english.NameWords(n.e.Database)))
 	}
 	return unite(parts...)
 }

@@ -205,7 +205,7 @@ func FuzzCutWords(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if name := cutWords(english.Joined(english.Words(s)), 20); len(name) > 20 || strings.HasSuffix(name, "_") {
+		if name := cutWords(english.Joined(english.NameWords(s)), 20); len(name) > 20 || strings.HasSuffix(name, "_") {
 			t.Errorf("%q is cut to %q", s, name)
 		}
 	})

@@ -695,11 +695,11 @@ func keyDescription(t *schema.Table, c schema.Column) string {
 	if text == "" {
 		text = c.Title
 		if text == "" {
-			text = english.Spaced(c.Name)
+			text = english.Title(c.Name)
 		}
 		title := t.Title
 		if title == "" {
-			title = english.Spaced(t.Name)
+			title = english.Title(t.Name)
 		}
 		text += " of " + title
 	}

@@ -16,9 +16,9 @@ type noun struct{ One, Many []string }
 
 // NounOf names the rows of a table: by its title where that is short, else by its name.
 func NounOf(t *schema.Table) noun {
-	tokens := english.Words(t.Title)
+	tokens := english.NameWords(t.Title)
 	if len(tokens) == 0 || len(tokens) > 3 || Numbered(tokens) || slices.Contains(tokens, "and") {
-		if own := english.Words(t.Name); len(own) > 0 {
+		if own := english.NameWords(t.Name); len(own) > 0 {
 			tokens = own
 		}
 	}
@@ -47,8 +47,8 @@ func Numbered(tokens []string) bool {
 // ColumnWords names a column in words: by its title where that is a short name that speaks of the same thing, else by
 // its own name.
 func ColumnWords(c *schema.Column) []string {
-	own := english.Words(c.Name)
-	title := english.Words(c.Title)
+	own := english.NameWords(c.Name)
+	title := english.NameWords(c.Title)
 	for i, w := range title {
 		if w == "no" && i+1 < len(title) && title[i+1] == "of" {
 			title[i] = "number"

@@ -109,9 +109,9 @@ func (w *Sentences) labelSources(n ast.Node) {
 func (w *Sentences) sourceTitle(src *sqlast.Source) string {
 	switch {
 	case src.Table != nil:
-		return english.Spaced(src.Table.Name)
+		return english.Title(src.Table.Name)
 	case src.CTE != nil:
-		return english.Spaced(src.CTE.Name.Name)
+		return english.Title(src.CTE.Name.Name)
 	default:
 		return "the inner query"
 	}
@@ -171,9 +171,9 @@ func (w *Sentences) combination(s *ast.SelectStmt, order []parameter.Hole) strin
 // outputColumn names a column of a result by where it comes from.
 func (w *Sentences) outputColumn(c sqlast.Column) string {
 	if c.Table != "" {
-		return english.Spaced(c.Column) + " (" + english.Spaced(c.Table) + ")"
+		return english.Title(c.Column) + " (" + english.Title(c.Table) + ")"
 	}
-	return english.Spaced(c.Name)
+	return english.Title(c.Name)
 }
 
 func (w *Sentences) tail(s *ast.SelectStmt) string {
@@ -211,7 +211,7 @@ func (w *Sentences) orderTerm(s *ast.SelectStmt, last *ast.SelectQuery, t *ast.O
 			e = c.X
 		}
 		if i := w.q.OutputIndex(s, e); i >= 0 {
-			text = fmt.Sprintf("column %d (%s)", i+1, english.Spaced(w.q.Output(s)[i].Name))
+			text = fmt.Sprintf("column %d (%s)", i+1, english.Title(w.q.Output(s)[i].Name))
 		}
 	} else {
 		text = w.ordinal(last, t.Expr)
@@ -332,7 +332,7 @@ func (w *Sentences) table(s *ast.SelectQuery, t *ast.TableRef) string {
 	}
 	if src != nil {
 		for _, c := range w.q.SharedColumns(s, src) {
-			on = append(on, "both have the same "+english.Spaced(c))
+			on = append(on, "both have the same "+english.Title(c))
 		}
 	}
 	if len(on) > 0 {
@@ -343,7 +343,7 @@ func (w *Sentences) table(s *ast.SelectQuery, t *ast.TableRef) string {
 
 func (w *Sentences) ref(r *sqlast.Ref) string {
 	c := r.Col()
-	name := english.Spaced(c.Name)
+	name := english.Title(c.Name)
 	if r.Source.Table != nil && r.Column >= 0 {
 		if title := r.Source.Table.Columns[r.Column].Title; title != "" {
 			name = title
@@ -612,18 +612,18 @@ func (w *Sentences) sourceArgument(h parameter.Hole, column string) string {
 func (w *Sentences) columnNote(table, column string) string {
 	t := w.q.Schema.Table(table)
 	if t == nil {
-		return english.Spaced(column)
+		return english.Title(column)
 	}
 	at := t.Column(column)
 	if at < 0 {
-		return english.Spaced(column)
+		return english.Title(column)
 	}
 	c := t.Columns[at]
 	name := c.Title
 	if name == "" {
-		name = english.Spaced(c.Name)
+		name = english.Title(c.Name)
 	}
-	text := name + " of " + english.Spaced(t.Name)
+	text := name + " of " + english.Title(t.Name)
 	if note := Notes(c); note != "" {
 		text += " (" + note + ")"
 	}
@@ -646,7 +646,7 @@ func (w *Sentences) noun(u Unit) string {
 		parts = append(parts, w.sourceTitle(sources[0]))
 	}
 	if len(columns) > 0 {
-		parts = append(parts, english.Spaced(columns[0].Name))
+		parts = append(parts, english.Title(columns[0].Name))
 	}
 	return english.Identifier(strings.Join(parts, " "))
 }

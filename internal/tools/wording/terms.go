@@ -111,7 +111,7 @@ func (p *Terms) roleOf(from, to *sqlast.Ref) []string {
 	one := p.Noun(to.Source.Table).One
 	thing := one[len(one)-1]
 	names := func(c *schema.Column) []string {
-		words := english.Words(c.Name)
+		words := english.NameWords(c.Name)
 		for len(words) > 1 && (IsID(words) || ends(words, "code") || ends(words, "key")) {
 			words = words[:len(words)-1]
 		}
@@ -192,7 +192,7 @@ func (p *Terms) result(c *ast.ResultColumn) Term {
 	if _, star := c.Expr.(*ast.Star); star || c.Alias == nil {
 		return t
 	}
-	alias := english.Words(c.Alias.Name)
+	alias := english.NameWords(c.Alias.Name)
 	_, plain := sqlast.Unparen(c.Expr).(*ast.QualifiedRef)
 	_, ident := sqlast.Unparen(c.Expr).(*ast.Ident)
 	if plain || ident || len(english.Joined(alias)) < 4 || len(t.Words) > 0 && len(t.Words) <= 4 {
@@ -220,7 +220,7 @@ func (p *Terms) ref(r *sqlast.Ref) Term {
 			}
 		}
 	}
-	return Term{Words: english.Words(r.Col().Name)}
+	return Term{Words: english.NameWords(r.Col().Name)}
 }
 
 // Item returns a few words for a column of a result.
@@ -315,7 +315,7 @@ func (p *Terms) call(f *ast.FuncCall) Term {
 		return p.iif(f)
 	}
 	if len(f.Args) == 0 {
-		return Term{Words: english.Words(name)}
+		return Term{Words: english.NameWords(name)}
 	}
 	if _, date := parameter.DateFunctions[name]; date && p.current(f) {
 		return Term{Words: []string{"current", "date"}, Date: true}
@@ -331,10 +331,10 @@ func (p *Terms) call(f *ast.FuncCall) Term {
 		return t
 	case len(f.Args) > 1:
 		out := p.list(f.Args, "and")
-		out.Words = append(english.Words(name), out.Words...)
+		out.Words = append(english.NameWords(name), out.Words...)
 		return out
 	default:
-		return Term{Words: append(english.Words(name), t.Words...), Table: t.Table}
+		return Term{Words: append(english.NameWords(name), t.Words...), Table: t.Table}
 	}
 }
 
@@ -488,7 +488,7 @@ func (p *Terms) aggregate(f *ast.FuncCall, name string) Term {
 		return p.count(f)
 	}
 	if len(f.Args) == 0 {
-		return Term{Words: english.Words(name)}
+		return Term{Words: english.NameWords(name)}
 	}
 	if name == "sum" || name == "total" || name == "avg" {
 		if condition, value, ok := p.conditional(f.Args[0]); ok && value == nil {

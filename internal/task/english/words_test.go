@@ -1,4 +1,4 @@
-package task_test
+package english_test
 
 import (
 	"maps"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 func TestContentWords(t *testing.T) {
@@ -17,7 +17,7 @@ func TestContentWords(t *testing.T) {
 		"well-kept Åre’s":                                 "well-kept åre",
 		"":                                                "",
 	} {
-		if got := strings.Join(slices.Sorted(maps.Keys(task.ContentWords(text))), " "); got != want {
+		if got := strings.Join(slices.Sorted(maps.Keys(english.ContentWords(text))), " "); got != want {
 			t.Errorf("%q has the words %q, want %q", text, got, want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestHasPhrase(t *testing.T) {
 			true},
 		{"120 beds", "12", false}, {"été", "t", false}, {"anything", "", false}, {"", "x", false}, {"xx x", "x", true},
 	} {
-		if task.HasPhrase(c.text, c.phrase) != c.want {
+		if english.HasPhrase(c.text, c.phrase) != c.want {
 			t.Errorf("%q has %q: want %v", c.text, c.phrase, c.want)
 		}
 	}
@@ -40,10 +40,10 @@ func TestHasPhrase(t *testing.T) {
 
 func TestNameWords(t *testing.T) {
 	for text, want := range map[string]string{
-		"countryCode": "country code", "ship_name 2": "ship name 2", "HTTPStatus": "httpstatus", "": "",
-		"Åre-östra": "åre östra",
+		"countryCode": "country code", "ship_name 2": "ship name 2", "HTTPStatus": "http status", "": "",
+		"Åre-östra": "are ostra",
 	} {
-		if got := strings.Join(task.NameWords(text), " "); got != want {
+		if got := strings.Join(english.NameWords(text), " "); got != want {
 			t.Errorf("%q has the words %q, want %q", text, got, want)
 		}
 	}
@@ -58,12 +58,12 @@ func FuzzFoldedWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		last := 0
 		var rest strings.Builder
-		for _, w := range task.FoldedWords(text) {
+		for _, w := range english.Words(text) {
 			if w.Start < last || w.End <= w.Start || w.End > len(text) {
 				t.Fatalf("%q: %+v after %d", text, w, last)
 			}
-			if folded := task.Fold(text[w.Start:w.End]); folded != w.Folded || task.Fold(folded) != folded {
-				t.Fatalf("%q: %+v, folded again %q", text, w, task.Fold(w.Folded))
+			if folded := english.Fold(text[w.Start:w.End]); folded != w.Folded || english.Fold(folded) != folded {
+				t.Fatalf("%q: %+v, folded again %q", text, w, english.Fold(w.Folded))
 			}
 			rest.WriteString(text[last:w.Start] + " ")
 			last = w.End

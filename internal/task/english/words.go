@@ -1,4 +1,4 @@
-package task
+package english
 
 import (
 	"regexp"
@@ -12,8 +12,8 @@ import (
 
 var plainWord = regexp.MustCompile(`[\pL\pN]+(?:['’-][\pL\pN]+)*`)
 
-// Words lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore parts words.
-func Words(text string) []string {
+// TextWords lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore parts words.
+func TextWords(text string) []string {
 	return plainWord.FindAllString(strings.ReplaceAll(text, "_", " "), -1)
 }
 
@@ -21,7 +21,7 @@ func Words(text string) []string {
 // least three letters, no numbers, none of those that hold sentences together and none that every request has.
 func ContentWords(text string) map[string]bool {
 	words := map[string]bool{}
-	for _, w := range Words(strings.ToLower(text)) {
+	for _, w := range TextWords(strings.ToLower(text)) {
 		w, _, _ = strings.Cut(strings.ReplaceAll(w, "’", "'"), "'")
 		if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
 			w = strings.TrimSuffix(w, "s")
@@ -37,26 +37,6 @@ var functionWords = strings.Fields(`the and for are was were has have had with t
 	whose how many much all any each every not none from into than then there they them its their his her him you your our out
 	per more most less least give get list show find tell return name number value row database tool function does did can may one
 	two only also between but about over under been being other another`)
-
-// NameWords lists the words of a text or a name in lower case: at every sign that is no letter and no digit a word
-// ends, and where a capital follows a small letter another begins, as in countryCode.
-func NameWords(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(Spaced(text)), func(r rune) bool { return !isWordRune(r) })
-}
-
-// Spaced parts a name in camel case into words, by blanks.
-func Spaced(name string) string {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return b.String()
-}
 
 // Fold takes case and diacritics off a text, so that people who leave them out write the same.
 func Fold(text string) string {
@@ -76,19 +56,19 @@ func Fold(text string) string {
 	}, norm.NFD.String(text))
 }
 
-// FoldedWord is a run of letters and digits in a text, with the marks on them.
-type FoldedWord struct {
-	Start, End int // bytes in the text
-	Folded     string
+// Word is a run of letters and digits in a text, with the marks on them.
+type Word struct {
+	Start, End   int // bytes in the text
+	Text, Folded string
 }
 
-// FoldedWords lists the runs of letters and digits of a text, folded.
-func FoldedWords(text string) []FoldedWord {
-	var list []FoldedWord
+// Words lists the runs of letters and digits of a text.
+func Words(text string) []Word {
+	var list []Word
 	start := -1
 	end := func(at int) {
 		if start >= 0 {
-			list = append(list, FoldedWord{start, at, Fold(text[start:at])})
+			list = append(list, Word{start, at, text[start:at], Fold(text[start:at])})
 			start = -1
 		}
 	}
