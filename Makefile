@@ -1,8 +1,9 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build demo test short race spider lint format fuzz bench ci clean
+.PHONY: help build demo test race spider lint format fuzz bench docs release ci clean
 
 FUZZTIME ?= 30s
+VERSION ?= snapshot
 PKG ?= ./...
 
 help: ## list the targets
@@ -11,23 +12,23 @@ help: ## list the targets
 build: ## build bin/seatrial
 	go build -o bin/seatrial ./cmd/seatrial
 
-demo: ## the whole path on the bundled corpus: no key, no network
+demo: ## run the demo: bundled questions, reference agents, report
 	go run ./cmd/seatrial demo
 
-test: ## all tests, or those of PKG; SEATRIAL_SHARED=DIR adds those that need the corpora
+test: ## run all tests, or those of PKG; SEATRIAL_SHARED=DIR adds those that need the corpora
 	go test -timeout 20m $(PKG)
 
-race: ## the tests under the race detector, without the corpora
+race: ## run the tests under the race detector, without the corpora
 	env -u SEATRIAL_SHARED go test -race -timeout 30m $(PKG)
 
-spider: ## hold the whole of Spider to what is promised; needs SEATRIAL_SHARED
-	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that holds data/spider"; exit 1; }
+spider: ## check what is promised about the whole of Spider; needs SEATRIAL_SHARED
+	@test -n "$$SEATRIAL_SHARED" || { echo "set SEATRIAL_SHARED to the folder that contains data/spider"; exit 1; }
 	go test -timeout 20m -run TestSpider -v ./internal/cli
 
-lint: ## golangci-lint, installed if it is missing
+lint: ## run golangci-lint, and install it if it is missing
 	.ci/run lint
 
-format: ## gofmt everything
+format: ## run gofmt on everything
 	gofmt -w .
 
 fuzz: ## run every fuzz target of the repository for FUZZTIME (30s)
@@ -38,11 +39,17 @@ fuzz: ## run every fuzz target of the repository for FUZZTIME (30s)
 		done; \
 	done
 
-bench: ## the benchmarks; SEATRIAL_SHARED=DIR adds those on the corpora
+bench: ## run the benchmarks; SEATRIAL_SHARED=DIR adds those on the corpora
 	go test -run '^$$' -bench . -benchtime 1x $(PKG)
 
-ci: ## what a clean clone must pass
+docs: ## run the commands of the documentation and write their output into the pages
+	go test ./docs -rewrite
+
+release: ## build the release archives into dist, as VERSION (snapshot)
+	ci/release.sh $(VERSION)
+
+ci: ## run every check that a clean clone must pass
 	.ci/run
 
 clean: ## remove what was built
-	rm -rf bin out
+	rm -rf bin out dist
