@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
 const (
@@ -101,16 +102,16 @@ func bankFunction(name, info string) (*callcheck.Function, error) {
 		return nil, err
 	}
 	description := ""
-	var parameters []field
+	var parameters literal.Object
 	described := false
 	for _, a := range assigned {
-		switch v := a.value.(type) {
+		switch v := a.Value.(type) {
 		case string:
-			if a.name == "description" {
+			if a.Name == "description" {
 				description, described = v, true
 			}
-		case []field:
-			if a.name == "input_parameters" {
+		case literal.Object:
+			if a.Name == "input_parameters" {
 				parameters = v
 			}
 		}
@@ -122,28 +123,28 @@ func bankFunction(name, info string) (*callcheck.Function, error) {
 	required := []string{}
 	for i, p := range parameters {
 		schema := map[string]any{}
-		facts, _ := p.value.([]field)
+		facts, _ := p.Value.(literal.Object)
 		needed := true
 		for _, fact := range facts {
-			switch v := fact.value.(type) {
+			switch v := fact.Value.(type) {
 			case string:
-				switch fact.name {
+				switch fact.Name {
 				case "type":
 					schema["type"] = bankTypes[v]
 				case "description":
 					schema["description"] = v
 				}
 			case bool:
-				needed = needed && (fact.name != "required" || v)
+				needed = needed && (fact.Name != "required" || v)
 			}
 		}
 		if schema["type"] == "array" {
 			schema["items"] = map[string]any{"type": "string"}
 		}
 		if needed {
-			required = append(required, p.name)
+			required = append(required, p.Name)
 		}
-		key, err := task.Marshal(p.name)
+		key, err := task.Marshal(p.Name)
 		if err != nil {
 			return nil, err
 		}

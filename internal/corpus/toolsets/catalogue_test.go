@@ -13,6 +13,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/callcheck"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
 func open(t *testing.T, spec string) *Catalogue {
@@ -236,9 +237,13 @@ func TestPublished(t *testing.T) {
 
 func TestAssignments(t *testing.T) {
 	got, err := readAssignments("a = 'x' \"y\\n\" # note\n\nb = {'k': [1, -2.5, True, None,], 'l': ('z',), 'm': {}}\nc = {None}\nd = '''long\n\\u00e9'''\n")
-	want := []field{
-		{"a", "xy\n"}, {"b", []field{{"k", []any{1.0, -2.5, true, nil}}, {"l", []any{"z"}}, {"m", []field{}}}},
-		{"c", []any{nil}}, {"d", "long\né"},
+	want := literal.Object{
+		{Name: "a", Value: "xy\n"},
+		{Name: "b", Value: literal.Object{
+			{Name: "k", Value: []any{1.0, -2.5, true, nil}}, {Name: "l", Value: []any{"z"}},
+			{Name: "m", Value: literal.Object{}},
+		}},
+		{Name: "c", Value: []any{nil}}, {Name: "d", Value: "long\né"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("read %v (%v), want %v", got, err, want)

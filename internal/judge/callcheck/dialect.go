@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
 // dialect maps the type names in the leaderboard's function documents to JSON Schema: Python's, Java's and JavaScript's
@@ -271,8 +272,8 @@ func (p *document) read() (Value, bool) {
 	v, err := readValue(p.data, true)
 	if err != nil {
 		offset := 0
-		if e, ok := err.(*syntaxError); ok { //nolint:errorlint // readValue wraps nothing
-			offset = e.offset
+		if e, ok := err.(*literal.SyntaxError); ok { //nolint:errorlint // readValue wraps nothing
+			offset = e.Offset
 		}
 		p.report(offset, CodeSyntax, "this is no JSON: %v", err)
 		return Value{}, false

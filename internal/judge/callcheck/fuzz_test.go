@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
 // plainAnswers reports whether each possible value of an argument is right by the official rules too: all values, and
@@ -122,8 +123,8 @@ func FuzzReadValue(f *testing.F) {
 			t.Fatalf("%q: %v, but encoding/json says %v", data, err, json.Valid(data))
 		}
 		if err != nil {
-			var e *syntaxError
-			if !errors.As(err, &e) || e.offset < 0 || e.offset > len(data) {
+			var e *literal.SyntaxError
+			if !errors.As(err, &e) || e.Offset < 0 || e.Offset > len(data) {
 				t.Fatalf("%q: %v has no place", data, err)
 			}
 			return

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
 // kind is the type of a value in Python's json module: whole numbers and reals are two types.
@@ -135,338 +134,58 @@ func (v *Value) isExactly(f float64) bool {
 	return new(big.Float).SetInt(i).Cmp(big.NewFloat(f)) == 0
 }
 
-// syntaxError is the place where a text stops being JSON.
-type syntaxError struct {
-	offset  int
-	message string
-}
-
-func (e *syntaxError) Error() string { return e.message }
-
 // maxDepth bounds the nesting of lists and dicts, so that no text exhausts the stack.
 const maxDepth = 500
 
-// reader reads one JSON value. encoding/json keeps neither the order of keys nor the places of values.
-type reader struct {
-	data []byte
-	at   int
-	// distinct refuses a duplicate key. Without it the last value wins, in the place of the first, as in Python.
-	distinct bool
-	depth    int
-}
-
+// readValue reads one JSON value. With distinct a duplicate key is an error; otherwise the last value wins, in the place
+// of the first, as in Python.
 func readValue(data []byte, distinct bool) (Value, error) {
-	r := reader{data: data, distinct: distinct}
-	r.space()
-	var v Value
-	if err := r.value(&v); err != nil {
+	n, err := literal.Decode(data, maxDepth, distinct)
+	if err != nil {
 		return Value{}, err
 	}
-	r.space()
-	if r.at < len(r.data) {
-		return Value{}, r.fail("there is data after the JSON value")
-	}
-	return v, nil
+	return valueOf(&n), nil
 }
 
-func (r *reader) fail(format string, args ...any) error {
-	return &syntaxError{r.at, fmt.Sprintf(format, args...)}
-}
-
-func (r *reader) space() {
-	for r.at < len(r.data) {
-		switch r.data[r.at] {
-		case ' ', '\t', '\n', '\r':
-			r.at++
-		default:
-			return
-		}
-	}
-}
-
-func (r *reader) peek() byte {
-	if r.at < len(r.data) {
-		return r.data[r.at]
-	}
-	return 0
-}
-
-func (r *reader) value(v *Value) error {
-	v.at = r.at
-	err := r.bare(v)
-	v.end = r.at
-	return err
-}
-
-func (r *reader) bare(v *Value) (err error) {
-	switch c := r.peek(); {
-	case c == '{' || c == '[':
-		if r.depth++; r.depth > maxDepth {
-			return r.fail("lists and objects stand more than %d deep in each other", maxDepth)
-		}
-		if c == '{' {
-			err = r.dict(v)
-		} else {
-			err = r.list(v)
-		}
-		r.depth--
-		return err
-	case c == '"':
-		v.kind = kindText
-		v.text, err = r.string()
-		return err
-	case c == '-' || c >= '0' && c <= '9':
-		return r.number(v)
-	case r.word("true"):
-		v.kind, v.bits = kindBool, 1
-	case r.word("false"):
-		v.kind = kindBool
-	case r.word("null"):
+func valueOf(n *literal.Node) Value {
+	v := Value{at: n.Start, end: n.End, text: n.Text}
+	switch n.Kind {
+	case literal.Null:
 		v.kind = kindNull
-	case r.at >= len(r.data):
-		return r.fail("the text ends where a value is expected")
+	case literal.Bool:
+		v.kind, v.text = kindBool, ""
+		if n.Text == "true" {
+			v.bits = 1
+		}
+	case literal.Text:
+		v.kind = kindText
+	case literal.Number:
+		v.number()
+	case literal.List:
+		v.kind, v.items = kindList, make([]Value, len(n.Items))
+		for i := range n.Items {
+			v.items[i] = valueOf(&n.Items[i])
+		}
 	default:
-		return r.fail("a value is expected")
+		v.kind, v.items, v.keys = kindDict, make([]Value, len(n.Fields)), make([]string, len(n.Fields))
+		for i := range n.Fields {
+			v.keys[i], v.items[i] = n.Fields[i].Name, valueOf(&n.Fields[i].Value)
+		}
 	}
-	return nil
+	return v
 }
 
-func (r *reader) word(w string) bool {
-	if len(r.data)-r.at >= len(w) && string(r.data[r.at:r.at+len(w)]) == w {
-		r.at += len(w)
-		return true
-	}
-	return false
-}
-
-func (r *reader) list(v *Value) error {
-	v.kind = kindList
-	r.at++
-	for r.space(); r.peek() != ']'; r.space() {
-		if len(v.items) > 0 {
-			if r.peek() != ',' {
-				return r.fail("a comma or ] is expected")
-			}
-			r.at++
-			r.space()
-		}
-		v.items = append(v.items, Value{})
-		if err := r.value(&v.items[len(v.items)-1]); err != nil {
-			return err
-		}
-	}
-	r.at++
-	return nil
-}
-
-func (r *reader) dict(v *Value) error {
-	v.kind = kindDict
-	var known places
-	r.at++
-	for r.space(); r.peek() != '}'; r.space() {
-		if len(v.items) > 0 {
-			if r.peek() != ',' {
-				return r.fail("a comma or } is expected")
-			}
-			r.at++
-			r.space()
-		}
-		start := r.at
-		key, err := r.key()
-		if err != nil {
-			return err
-		}
-		at := known.of(v, key)
-		switch {
-		case at < 0:
-			at = len(v.items)
-			v.keys, v.items = append(v.keys, key), append(v.items, Value{})
-		case r.distinct:
-			r.at = start
-			return r.fail("the key %q stands twice", key)
-		default:
-			v.items[at] = Value{}
-		}
-		if err := r.value(&v.items[at]); err != nil {
-			return err
-		}
-	}
-	r.at++
-	return nil
-}
-
-// places finds the keys of a dict that is being read. Those of a large one are looked up in a map, or reading would
-// take the square of their number.
-type places map[string]int
-
-func (p *places) of(v *Value, key string) int {
-	const few = 32
-	if len(v.keys) < few {
-		return slices.Index(v.keys, key)
-	}
-	for i := len(*p); i < len(v.keys); i++ {
-		if *p == nil {
-			*p = places{}
-		}
-		(*p)[v.keys[i]] = i
-	}
-	if i, ok := (*p)[key]; ok {
-		return i
-	}
-	return -1
-}
-
-// key reads a key and its colon.
-func (r *reader) key() (string, error) {
-	if r.peek() != '"' {
-		return "", r.fail("a key is expected")
-	}
-	key, err := r.string()
-	if err != nil {
-		return "", err
-	}
-	if r.space(); r.peek() != ':' {
-		return "", r.fail("a colon is expected")
-	}
-	r.at++
-	r.space()
-	return key, nil
-}
-
-func (r *reader) number(v *Value) error {
-	start := r.at
-	if r.peek() == '-' {
-		r.at++
-	}
-	switch c := r.peek(); {
-	case c == '0':
-		r.at++
-	case c >= '1' && c <= '9':
-		r.digits()
-	default:
-		return r.fail("a digit is expected")
-	}
-	whole := true
-	if r.peek() == '.' {
-		whole = false
-		if r.at++; !r.digits() {
-			return r.fail("a digit is expected")
-		}
-	}
-	if c := r.peek(); c == 'e' || c == 'E' {
-		whole = false
-		r.at++
-		if c := r.peek(); c == '+' || c == '-' {
-			r.at++
-		}
-		if !r.digits() {
-			return r.fail("a digit is expected")
-		}
-	}
-	text := string(r.data[start:r.at])
-	if !whole {
-		f, _ := strconv.ParseFloat(text, 64) // out of range returns an infinity, as in Python
-		v.kind, v.bits = kindFloat, math.Float64bits(f)
-		return nil
+// number reads the digits in text as an int or a float. Only an int that does not fit 64 bits keeps them.
+func (v *Value) number() {
+	if strings.ContainsAny(v.text, ".eE") {
+		f, _ := strconv.ParseFloat(v.text, 64) // out of range returns an infinity, as in Python
+		v.kind, v.bits, v.text = kindFloat, math.Float64bits(f), ""
+		return
 	}
 	v.kind = kindInt
-	i, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		v.text = text
-		return nil
+	if i, err := strconv.ParseInt(v.text, 10, 64); err == nil {
+		v.bits, v.text = uint64(i), ""
 	}
-	v.bits = uint64(i)
-	return nil
-}
-
-func (r *reader) digits() bool {
-	start := r.at
-	for c := r.peek(); c >= '0' && c <= '9'; c = r.peek() {
-		r.at++
-	}
-	return r.at > start
-}
-
-func (r *reader) string() (string, error) {
-	r.at++
-	start := r.at
-	for ; r.at < len(r.data); r.at++ {
-		switch c := r.data[r.at]; {
-		case c == '"':
-			r.at++
-			return string(r.data[start : r.at-1]), nil
-		case c == '\\' || c >= utf8.RuneSelf:
-			return r.longString(start)
-		case c < 0x20:
-			return "", r.fail("a control character stands in a text")
-		}
-	}
-	return "", r.fail("a text does not end")
-}
-
-// longString reads on from the first escape or letter outside ASCII. Invalid UTF-8, and half of a surrogate pair,
-// becomes U+FFFD.
-func (r *reader) longString(start int) (string, error) {
-	b := append([]byte(nil), r.data[start:r.at]...)
-	for r.at < len(r.data) {
-		switch c := r.data[r.at]; {
-		case c == '"':
-			r.at++
-			return string(b), nil
-		case c == '\\':
-			var err error
-			if b, err = r.escape(b); err != nil {
-				return "", err
-			}
-		case c < 0x20:
-			return "", r.fail("a control character stands in a text")
-		default:
-			letter, size := utf8.DecodeRune(r.data[r.at:])
-			b = utf8.AppendRune(b, letter)
-			r.at += size
-		}
-	}
-	return "", r.fail("a text does not end")
-}
-
-const escapes, escaped = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-
-func (r *reader) escape(b []byte) ([]byte, error) {
-	r.at++
-	if i := strings.IndexByte(escapes, r.peek()); i >= 0 && r.at < len(r.data) {
-		r.at++
-		return append(b, escaped[i]), nil
-	}
-	first, ok := r.hex()
-	if !ok {
-		return nil, r.fail("an escape is not one of JSON's")
-	}
-	if utf16.IsSurrogate(first) {
-		back := r.at
-		if r.peek() == '\\' {
-			r.at++
-			if second, ok := r.hex(); ok {
-				if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
-					return utf8.AppendRune(b, pair), nil
-				}
-			}
-		}
-		r.at = back
-	}
-	return utf8.AppendRune(b, first), nil
-}
-
-// hex reads uXXXX.
-func (r *reader) hex() (rune, bool) {
-	if r.peek() != 'u' || len(r.data)-r.at < 5 {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(r.data[r.at+1:r.at+5]), 16, 32)
-	if err != nil {
-		return 0, false
-	}
-	r.at += 5
-	return rune(n), true
 }
 
 // MarshalJSON keeps the order of the keys of dicts, and the difference between whole numbers and reals.

@@ -2,8 +2,6 @@
 // the order of fields and the digits of numbers. It must never know what a value is for.
 package literal
 
-import ()
-
 // Span is a part of a text, in bytes.
 type Span struct{ Start, End int }
 
@@ -29,7 +27,7 @@ func (n *Node) ObjectField(names ...string) int {
 	return -1
 }
 
-// Kinds of nodes.
+// Kind is the kind of a node.
 type Kind int
 
 const (

@@ -43,12 +43,16 @@ const maxDepth = 64
 // trailing commas, doubled braces, comments, and missing closing brackets at the end. An incomplete value at the end of
 // the text (a string without its quote, a number that may lack digits) is an error: reading it would be a guess. With
 // code set, names and calls are values too.
+//
+// Strict refuses what Python refuses: missing brackets, bare keys, texts that run over a line, cut escapes. It also
+// accepts a set, as a list.
 type Reader struct {
-	Text  string
-	Pos   int
-	code  bool
-	Open  []byte // closing brackets still to come
-	Notes []task.Unparse
+	Text   string
+	Pos    int
+	code   bool
+	Strict bool
+	Open   []byte // closing brackets still to come
+	Notes  []task.Unparse
 }
 
 // NewReader makes a reader of text; with code, names and calls are values too.
@@ -139,7 +143,7 @@ func (v *Reader) bare() (Node, error) {
 // of an outer one (its own is missing), or at the end of the text.
 func (v *Reader) closes(closing byte) bool {
 	if v.Pos >= len(v.Text) {
-		return true
+		return !v.Strict
 	}
 	c := v.Peek()
 	if c == closing {
@@ -147,7 +151,7 @@ func (v *Reader) closes(closing byte) bool {
 		return true
 	}
 	for _, outer := range v.Open[:len(v.Open)-1] {
-		if c == outer {
+		if c == outer && !v.Strict {
 			return true
 		}
 	}
@@ -173,6 +177,9 @@ func (v *Reader) object() (Node, error) {
 	defer v.pop()
 	n := Node{Kind: ObjectKind}
 	v.Space()
+	if v.Strict && v.isSet() {
+		return v.elements(false, '}')
+	}
 	if v.Peek() == '{' {
 		// Prompts with templates teach models to double their braces.
 		inner, err := v.object()
@@ -241,7 +248,7 @@ func (v *Reader) field() (Field, error) {
 			return f, err
 		}
 		f.Name = key.Text
-	case isLetter(v.Peek()) || IsDigit(v.Peek()):
+	case !v.Strict && (isLetter(v.Peek()) || IsDigit(v.Peek())):
 		for v.Pos < len(v.Text) && (isLetter(v.Peek()) || IsDigit(v.Peek()) || v.Peek() == '-') {
 			v.Pos++
 		}
@@ -265,10 +272,32 @@ func (v *Reader) field() (Field, error) {
 	return f, v.complete(&value)
 }
 
+// isSet reports whether the braces that were just opened are those of a set: no key with a colon comes first.
+func (v *Reader) isSet() bool {
+	if v.Peek() == '}' {
+		return false
+	}
+	start := v.Pos
+	defer func() { v.Pos = start }()
+	if QuoteOf(v.Text[v.Pos:]) == nil {
+		return true
+	}
+	if _, err := v.strings(); err != nil {
+		return false
+	}
+	v.Space()
+	return v.Peek() != ':'
+}
+
 func (v *Reader) list(opening, closing byte) (Node, error) {
 	v.Pos++
 	v.push(closing)
 	defer v.pop()
+	return v.elements(opening == '(', closing)
+}
+
+// elements reads values up to a closing bracket that is pushed already.
+func (v *Reader) elements(tuple bool, closing byte) (Node, error) {
 	n := Node{Kind: List}
 	commas := 0
 	for more := true; more; {
@@ -292,7 +321,7 @@ func (v *Reader) list(opening, closing byte) (Node, error) {
 			commas++
 		}
 	}
-	if opening == '(' && len(n.Items) == 1 && commas == 0 {
+	if tuple && len(n.Items) == 1 && commas == 0 {
 		return n.Items[0], nil // parentheses around one value are no tuple
 	}
 	return n, nil
@@ -364,7 +393,7 @@ var constants = map[string]Node{
 // word reads a constant, a string with a prefix, or, in code, a name or a call.
 func (v *Reader) word() (Node, error) {
 	start := v.Pos
-	name := v.identifier()
+	name := v.Identifier()
 	if QuoteOf(v.Text[v.Pos:]) != nil && len(name) <= 2 && strings.Trim(strings.ToLower(name), "rub") == "" {
 		return v.oneString(strings.ContainsAny(name, "rR"))
 	}
@@ -380,7 +409,7 @@ func (v *Reader) word() (Node, error) {
 		switch {
 		case v.Peek() == '.' && v.Pos+1 < len(v.Text) && isLetter(v.Text[v.Pos+1]):
 			v.Pos++
-			n.Items = append(n.Items, Node{Kind: Text, Text: v.identifier()})
+			n.Items = append(n.Items, Node{Kind: Text, Text: v.Identifier()})
 		case v.Peek() == '[':
 			index, err := v.list('[', ']')
 			if err != nil {
@@ -398,7 +427,8 @@ func (v *Reader) word() (Node, error) {
 	}
 }
 
-func (v *Reader) identifier() string {
+// Identifier reads a name, "" if none comes next.
+func (v *Reader) Identifier() string {
 	start := v.Pos
 	for v.Pos < len(v.Text) && (isLetter(v.Peek()) || IsDigit(v.Peek())) {
 		v.Pos++
@@ -496,7 +526,9 @@ func (v *Reader) strings() (Node, error) {
 	n, err := v.oneString(false)
 	for err == nil && v.code {
 		at := v.Pos
-		v.SpaceInLine()
+		if v.SpaceInLine(); v.Strict && len(v.Open) > 0 {
+			v.Space()
+		}
 		if QuoteOf(v.Text[v.Pos:]) == nil {
 			v.Pos = at
 			break
@@ -539,13 +571,16 @@ func (v *Reader) oneString(raw bool) (Node, error) {
 				return Node{Kind: Text, Text: b.String()}, nil
 			}
 		}
+		if v.Strict && rest[0] == '\n' && len(closing[0]) == 1 {
+			return Node{}, ErrSyntax
+		}
 		if rest[0] == '\\' && len(rest) > 1 {
 			if raw {
 				b.WriteString(rest[:2])
 				at += 2
 				continue
 			}
-			n, err := unescape(&b, rest)
+			n, err := v.unescape(&b, rest)
 			if err != nil {
 				return Node{}, err
 			}
@@ -562,24 +597,30 @@ func (v *Reader) oneString(raw bool) (Node, error) {
 
 // unescape writes the character of an escape of JSON or Python and returns its length. An unknown escape stays as it
 // is, as in Python.
-func unescape(b *strings.Builder, rest string) (int, error) {
+func (v *Reader) unescape(b *strings.Builder, rest string) (int, error) {
 	simple := map[byte]string{
 		'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'a': "\a", 'v': "\v", '0': "\x00",
 		'"': `"`, '\'': "'", '\\': `\`, '/': "/", '\n': "",
 	}
 	c := rest[1]
-	if text, ok := simple[c]; ok {
+	if text, ok := simple[c]; ok && !(v.Strict && c == '/') {
 		b.WriteString(text)
 		return 2, nil
 	}
 	width := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 	if width == 0 || len(rest) < 2+width {
+		if v.Strict && width > 0 {
+			return 0, ErrSyntax
+		}
 		_, size := utf8.DecodeRuneInString(rest[1:])
 		b.WriteString(rest[:1+size])
 		return 1 + size, nil
 	}
 	code, err := strconv.ParseUint(rest[2:2+width], 16, 32)
 	if err != nil {
+		if v.Strict {
+			return 0, ErrSyntax
+		}
 		b.WriteString(rest[:2])
 		return 2, nil
 	}
