@@ -24,7 +24,7 @@ var birdTables = map[string]string{dev: "dev_tables.json", train: "train_tables.
 // birdFolders lists where BIRD keeps databases: FOLDER/NAME/NAME.sqlite.
 var birdFolders = []string{"dev_databases", "train_databases"}
 
-// Further sources of descriptions, which some copies of BIRD carry.
+// Further sources of descriptions, in some copies of BIRD.
 const (
 	birdMeaning  = "column_meaning.json"
 	birdMetadata = "dev_metadata.json"
@@ -90,7 +90,7 @@ func loadBird(l *loader, dir string, opts Options) error {
 	return nil
 }
 
-// birdDescriptions reads the CSV files that stand beside a database.
+// birdDescriptions reads the CSV files beside a database.
 func (l *loader) birdDescriptions(s *source, book *notebook) error {
 	for _, folder := range birdFolders {
 		dir := path.Join(folder, book.notes.Name, "database_description")
@@ -104,7 +104,7 @@ func (l *loader) birdDescriptions(s *source, book *notebook) error {
 		for _, file := range files {
 			table, isCSV := cutSuffixFold(file.Name(), ".csv")
 			if !isCSV || file.IsDir() || strings.HasPrefix(file.Name(), ".") {
-				continue // file managers leave hidden files beside what they copy
+				continue // file managers leave hidden files
 			}
 			name := path.Join(dir, file.Name())
 			data, _, err := s.read(name)
@@ -124,7 +124,7 @@ func (l *loader) birdDescription(name string, data []byte, table string, book *n
 	}
 	if !book.hasTable(table) {
 		l.warn(diag.Position{File: name}, WarnUnknownName,
-			"no table is called "+quote(table)+": its descriptions are left out")
+			"no table is called "+quote(table)+": its descriptions are ignored")
 		return
 	}
 	for _, row := range rows {
@@ -132,7 +132,7 @@ func (l *loader) birdDescription(name string, data []byte, table string, book *n
 			declared: row.format, overTitle: true}
 		if !book.write(n) {
 			l.warn(diag.Position{File: name, Line: row.line}, WarnUnknownName,
-				"table "+quote(table)+" has no column "+quote(row.column)+": its description is left out")
+				"table "+quote(table)+" has no column "+quote(row.column)+": its description is ignored")
 		}
 	}
 }
@@ -144,9 +144,9 @@ func cutSuffixFold(name, suffix string) (string, bool) {
 	return name, false
 }
 
-// metadataEntry is a database in dev_metadata.json: what Seatrial uses of it. The statistics describe the published
-// rows, not the schema, and would be wrong for every other world: they become no description, only profiles, by which
-// rows like them can be made where the published ones are missing.
+// metadataEntry is the part of a database's entry in dev_metadata.json that Seatrial uses. The statistics describe the
+// published rows and would be wrong in every other world. So they never become descriptions, only profiles, from which
+// similar rows can be generated if the published ones are missing.
 type metadataEntry struct {
 	Name   string `json:"name"`
 	Tables []struct {
@@ -168,7 +168,7 @@ type metadataEntry struct {
 	} `json:"tables"`
 }
 
-// profiles writes what the published rows look like into a schema that has none.
+// profiles adds profiles of the published rows to a schema without rows.
 func (e *metadataEntry) profiles(s *schema.Database) {
 	for i := range e.Tables {
 		t := findTable(s, e.Tables[i].Name)
@@ -196,7 +196,7 @@ func sqlValues(list []any) []any {
 	return values
 }
 
-// sqlValue gives a value of JSON as SQLite holds it; what SQLite does not hold is nil.
+// sqlValue converts a JSON value to SQLite's; nil if SQLite has no such value.
 func sqlValue(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -212,7 +212,7 @@ func sqlValue(v any) any {
 	return nil
 }
 
-// people gives what people wrote.
+// people returns the descriptions that people wrote.
 func (e *metadataEntry) people() (written []note) {
 	for _, t := range e.Tables {
 		for _, c := range t.Columns {
@@ -223,7 +223,7 @@ func (e *metadataEntry) people() (written []note) {
 	return written
 }
 
-// model gives the first line of each description by a model: what follows is statistics of the rows.
+// model returns the first line of each description by a model. The other lines are statistics of the rows.
 func (e *metadataEntry) model() (written []note) {
 	head := func(text string) string {
 		line, _, _ := strings.Cut(text, "\n")
@@ -238,7 +238,7 @@ func (e *metadataEntry) model() (written []note) {
 	return written
 }
 
-// birdOtherSources reads dev_metadata.json and column_meaning.json, where they are there.
+// birdOtherSources reads dev_metadata.json and column_meaning.json, if they exist.
 func (l *loader) birdOtherSources(s *source, metadata []metadataEntry, books map[string]*notebook) error {
 	for _, e := range metadata {
 		if book := books[e.Name]; book != nil {
@@ -268,7 +268,7 @@ func (l *loader) birdMetadata(s *source) ([]metadataEntry, error) {
 		decoder := json.NewDecoder(bytes.NewReader(element))
 		decoder.UseNumber()
 		if err := decoder.Decode(&e); err != nil {
-			l.warn(lines.at(offset), WarnDescription, "this entry is left out: "+err.Error())
+			l.warn(lines.at(offset), WarnDescription, "this entry is ignored: "+err.Error())
 			return
 		}
 		entries = append(entries, e)
@@ -304,7 +304,7 @@ func (l *loader) birdMeanings(s *source, books map[string]*notebook) error {
 		case books[key[0]] != nil:
 			n := note{table: key[1], column: key[2], description: commentText(text)}
 			if !books[key[0]].write(n) {
-				l.warn(lines.at(m.offset), WarnUnknownName, "there is no column "+quote(m.name)+": its description is left out")
+				l.warn(lines.at(m.offset), WarnUnknownName, "there is no column "+quote(m.name)+": its description is ignored")
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // Package questions loads question sets (Spider, BIRD, a user's own pairs of question and SQL, the bundled demo) into
 // one form: databases, examples and what people wrote about tables and columns, each with its place in the files and a
-// digest of all that was read. It must never know what becomes of an example: it opens no database that it did not make
-// itself, parses no SQL, and judges nothing beyond whether an example can be read.
+// digest of all that was read. It must never know later stages: it opens no database that it did not make itself,
+// parses no SQL, and judges nothing except whether an example can be read.
 package questions
 
 import (
@@ -22,18 +22,17 @@ type Corpus struct {
 	Databases []Database
 	Examples  []Example
 	Rejected  []Rejected
-	Warnings  []diag.Diagnosis // what was read around rather than loaded, apart from examples
+	Warnings  []diag.Diagnosis // what was skipped, apart from examples
 }
 
 // Database is a database that at least one example asks about. Databases of a corpus are sorted by name.
 type Database struct {
 	Name string
-	File string // path of the SQLite file, "" where there is none
-	// Schema is what the tables file says of a database without a file, as a whole schema, annotated, with profiles of
-	// columns where the corpus has them: package synthesize can make a database from it. Nil where there is a file, or
-	// no entry in a tables file.
+	File string // path of the SQLite file; "" if there is no file
+	// Schema describes a database without a file, from its entry in the tables file, with profiles of columns where the
+	// corpus has them. Package synthesize makes a database from it. Nil if there is a file, or no such entry.
 	Schema *schema.Database
-	Notes  *schema.Database // what the corpus' authors publish about it beside the file: see [Database.Annotate]
+	Notes  *schema.Database // what the corpus publishes about it: see [Database.Annotate]
 }
 
 // Example is a question with the SQL that answers it.
@@ -42,9 +41,9 @@ type Example struct {
 	Database    string
 	Question    string
 	SQL         string
-	Evidence    string // what a person must know to understand the question, "" for nothing
-	Difficulty  string // as the corpus rates it, "" where it does not
-	Split       string // dev or train, "" where the corpus has no splits
+	Evidence    string // what a person must know to understand the question; may be ""
+	Difficulty  string // as the corpus rates it; may be ""
+	Split       string // dev or train; "" if the corpus has no splits
 	DuplicateOf string // id of the first example with the same database, question and SQL, "" for none
 	Position    diag.Position
 }
@@ -55,11 +54,11 @@ type Reason string
 // The closed list of reasons.
 const (
 	BadRow        Reason = "bad_row"        // not JSON, not an object, a field twice, or a value of the wrong type
-	BadEncoding   Reason = "bad_encoding"   // bytes or escapes that are no Unicode text
+	BadEncoding   Reason = "bad_encoding"   // bytes or escapes that are not Unicode text
 	UnknownField  Reason = "unknown_field"  // a field that the format does not have
-	EmptyQuestion Reason = "empty_question" // no question, or white space alone
-	EmptySQL      Reason = "empty_sql"      // no SQL, or white space alone
-	BadDatabase   Reason = "bad_database"   // no database, or a name that cannot be the name of a file
+	EmptyQuestion Reason = "empty_question" // no question, or only white space
+	EmptySQL      Reason = "empty_sql"      // no SQL, or only white space
+	BadDatabase   Reason = "bad_database"   // no database, or a name that no file can have
 	DuplicateID   Reason = "duplicate_id"   // an id that an earlier example has
 )
 
@@ -68,29 +67,29 @@ func Reasons() []Reason {
 	return []Reason{BadRow, BadEncoding, UnknownField, EmptyQuestion, EmptySQL, BadDatabase, DuplicateID}
 }
 
-// Rejected is an example that could not be read: it is counted and named, and takes no further part.
+// Rejected is an example that could not be read. It is counted and reported, and goes no further.
 type Rejected struct {
-	ID       string // the id that its place gives it
-	Database string // "" where it is not known
+	ID       string // the id derived from its position
+	Database string // "" if it is not known
 	Split    string
 	Reason   Reason
-	Position diag.Position // of the offending byte where that is known, else of the example
+	Position diag.Position // of the offending byte if that is known, else of the example
 	Message  string
-	Hint     string // what to do about it, "" where that is plain
+	Hint     string // what to do about it; "" if that is obvious
 }
 
 // Codes of [Corpus.Warnings].
 const (
-	WarnTables      = "tables_entry"     // an entry of a tables file that cannot be used, or in part only
-	WarnDescription = "description"      // a description that cannot be read, or was read by guessing
+	WarnTables      = "tables_entry"     // an entry of a tables file that is not used, or only in part
+	WarnDescription = "description"      // a description that cannot be read, or was read by a guess
 	WarnUnknownName = "description_name" // a description of a table or column that the tables file does not have
-	WarnDatabase    = "database_file"    // a file in a database's place that is none
+	WarnDatabase    = "database_file"    // a file in a database's place that is not a database
 )
 
 // Options says how to load.
 type Options struct {
-	Split   string // dev or train; "" is every split at hand
-	WorkDir string // where the demo's databases are made; no other kind writes anything
+	Split   string // dev or train; "" reads every split that exists
+	WorkDir string // folder for the demo's databases; no other kind writes anything
 }
 
 // kind is a row of the closed table of corpus kinds.
@@ -102,8 +101,7 @@ type kind struct {
 	load    func(l *loader, path string, opts Options) error
 }
 
-// kindTable lists every kind there is, in the order in which help shows them. It is a function because the loaders
-// that it names consult it for their messages.
+// kindTable lists every kind in the order of help. It is a function because the loaders in it consult it for messages.
 func kindTable() []kind {
 	return []kind{
 		{"spider", "spider:DIR", "Spider 1.0 (Yu et al., EMNLP 2018), CC BY-SA 4.0", []string{dev, train}, loadSpider},
@@ -128,11 +126,11 @@ func Kinds() []string {
 	return names
 }
 
-// Open loads the corpus that spec names: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl or demo. An example that
-// cannot be read is listed in Rejected, and the rest is loaded; an example whose database is missing stays, and the
-// database has no File. What makes the whole corpus unreadable (a missing folder, a file that is not JSON) is one
-// [*diag.Error] of exit code [diag.ExitUsage] with the file, the place and what to do; any other error is Seatrial's
-// own failure. The same files give the same Corpus, up to Root and the paths in File.
+// Open loads the corpus that spec names: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl or demo. It lists an
+// example that cannot be read in Rejected and loads the rest. An example whose database is missing stays; the database
+// has no File. If the whole corpus cannot be read (a missing folder, a file that is not JSON), Open returns a
+// [*diag.Error] of exit code [diag.ExitUsage] with the file, the place and what to do. Any other error is Seatrial's
+// own failure. The same files yield the same Corpus, except for Root and the paths in File.
 func Open(spec string, opts Options) (*Corpus, error) {
 	k, path, err := parseSpec(spec)
 	if err != nil {
@@ -152,7 +150,8 @@ func Open(spec string, opts Options) (*Corpus, error) {
 	return l.corpus, nil
 }
 
-// parseSpec splits a spec into its kind and what follows the first colon. Kinds whose form has no colon take nothing.
+// parseSpec splits a spec into its kind and the path after the first colon. A kind without a colon in its form has no
+// path.
 func parseSpec(spec string) (kind, string, error) {
 	name, path, colon := strings.Cut(spec, ":")
 	table := kindTable()
@@ -164,7 +163,7 @@ func parseSpec(spec string) (kind, string, error) {
 	wants := strings.Contains(k.form, ":")
 	switch {
 	case wants && path == "":
-		return kind{}, "", diag.Usagef("corpus %q says nothing about where it is", spec).WithHint("write %s", k.form)
+		return kind{}, "", diag.Usagef("corpus %q does not say where it is", spec).WithHint("write %s", k.form)
 	case !wants && colon:
 		return kind{}, "", diag.Usagef("corpus %q: %s takes nothing after its name", spec, k.name).
 			WithHint("write %s", k.form)
@@ -172,7 +171,7 @@ func parseSpec(spec string) (kind, string, error) {
 	return k, path, nil
 }
 
-// loader gathers a corpus: it gives out ids once and tells duplicates.
+// loader collects a corpus. It rejects ids that are taken and marks duplicates.
 type loader struct {
 	corpus *Corpus
 	ids    map[string]diag.Position
@@ -185,13 +184,13 @@ func newLoader(c *Corpus) *loader {
 	return &loader{corpus: c, ids: map[string]diag.Position{}, first: map[exampleKey]string{}}
 }
 
-// add takes an example whose fields were read, and rejects it if its id is taken. rowID is the id that its place gives.
+// add adds an example, or rejects it if its id is taken. rowID is the id derived from its position.
 func (l *loader) add(e Example, rowID string) {
 	if at, taken := l.ids[e.ID]; taken {
 		l.corpus.Rejected = append(l.corpus.Rejected, Rejected{
 			ID: rowID, Database: e.Database, Split: e.Split, Reason: DuplicateID, Position: e.Position,
 			Message: "the id " + quote(e.ID) + " is taken by the example at " + at.String(),
-			Hint:    "give each example an id of its own, or none",
+			Hint:    "give each example its own id, or none",
 		})
 		return
 	}

@@ -22,7 +22,7 @@ func mustOpen(t testing.TB, spec string, opts Options) *Corpus {
 	return c
 }
 
-// checkCorpus checks what holds for every corpus.
+// checkCorpus checks what is true of every corpus.
 func checkCorpus(t testing.TB, c *Corpus) {
 	t.Helper()
 	ids := map[string]Example{}
@@ -63,7 +63,7 @@ func checkCorpus(t testing.TB, c *Corpus) {
 	}
 }
 
-// checkPositions decodes what stands at each example's position and compares its question and SQL with the example's.
+// checkPositions decodes the text at each example's position and compares its question and SQL with the example's.
 func checkPositions(t testing.TB, c *Corpus, question, query string) {
 	t.Helper()
 	type file struct {
@@ -118,7 +118,7 @@ func writeTree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// sqliteFile gives the bytes of an SQLite file that a script builds.
+// sqliteFile returns the bytes of the SQLite file that a script builds.
 func sqliteFile(t testing.TB, script string) string {
 	t.Helper()
 	image, err := buildImage(script)
@@ -137,7 +137,7 @@ func account(c *Corpus) string {
 	return b.String()
 }
 
-// wantUsage checks that err is one usage error that says each of words, hint included.
+// wantUsage checks that err is one usage error that contains each of words, hint included.
 func wantUsage(t testing.TB, err error, words ...string) {
 	t.Helper()
 	var e *diag.Error

@@ -21,18 +21,18 @@ const (
 	demoDescriptions = "descriptions.jsonl"
 )
 
-// descriptionFields lists what a line of the demo's descriptions may hold; column is "" for a table itself, and table
-// too for the database.
+// descriptionFields lists the fields of a line of the demo's descriptions. column is "" for a table; table is "" too
+// for a database.
 var descriptionFields = []string{"database", "table", "column", "title", "description", "values"}
 
 // loadDemo loads the corpus that is part of Seatrial.
 func loadDemo(l *loader, _ string, opts Options) error { return loadBundle(l, demo.Files, opts) }
 
 // loadBundle loads a corpus whose databases are scripts in files: each is run into an SQLite file in opts.WorkDir. The
-// bundle is part of the program, so what is wrong with it as a whole is Seatrial's own failure.
+// bundle is part of the program, so a bundle that cannot be loaded is Seatrial's own failure.
 func loadBundle(l *loader, files fs.FS, opts Options) error {
 	if opts.WorkDir == "" {
-		return errors.New("load the demo corpus: no folder was given to make its databases in")
+		return errors.New("load the demo corpus: no folder for its databases was given")
 	}
 	s := newSource("demo", files)
 	l.corpus.Root = s.root
@@ -100,8 +100,8 @@ func (l *loader) bundleDescriptions(s *source, books map[string]*notebook) error
 	return nil
 }
 
-// materialise makes the SQLite file at path hold what script builds. A file that is there and identical is left alone;
-// any other is replaced at once, so that nobody ever opens half of one.
+// materialise writes the SQLite file that script builds. It keeps an identical file and replaces any other atomically,
+// so that no reader opens half of one.
 func materialise(path, script string) error {
 	image, err := buildImage(script)
 	if err != nil {
@@ -117,7 +117,7 @@ func materialise(path, script string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // gone already where the move succeeded
+	defer func() { _ = os.Remove(part.Name()) }() // it is gone if the rename succeeded
 	_, err = part.Write(image)
 	if err := errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
 		return err
@@ -125,8 +125,9 @@ func materialise(path, script string) error {
 	return os.Rename(part.Name(), path)
 }
 
-// buildImage runs a script and gives the bytes of the SQLite file that it builds: the same for the same script, as all
-// that could vary is fixed (page size, encoding, a single transaction, no journal, freed space overwritten).
+// buildImage runs a script and returns the bytes of the SQLite file that it builds. The same script yields the same
+// bytes, because everything that could vary is fixed: page size, encoding, one transaction, no journal, freed space
+// zeroed.
 func buildImage(script string) (image []byte, err error) {
 	ctx := context.Background()
 	db, err := sql.Open("sqlite", ":memory:")

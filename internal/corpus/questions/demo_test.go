@@ -81,7 +81,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// A database is made once: the same bytes in every folder, left alone where they are there, mended where they are not.
+// A database is made once: the same bytes in every folder. An intact file is kept, a damaged one replaced.
 func TestBundleIsMadeOnce(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	open := func(work string) *Corpus {
@@ -149,8 +149,8 @@ func TestBrokenBundle(t *testing.T) {
 	}
 }
 
-// The bundled corpus loads without a rejection or a warning, SQLite can compile every query, and every description is
-// of a table or column that is there.
+// The bundled corpus loads without a rejection or a warning, SQLite can compile every query, and every description
+// belongs to a table or column that exists.
 func TestDemoCorpus(t *testing.T) {
 	work := t.TempDir()
 	c := mustOpen(t, "demo", Options{WorkDir: work})

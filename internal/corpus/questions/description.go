@@ -133,7 +133,7 @@ type descriptionRow struct {
 	column, title, description, format, values string
 }
 
-// descriptionFault is something in a description file that was read around.
+// descriptionFault is something in a description file that was skipped or guessed.
 type descriptionFault struct {
 	line, column int
 	message      string
@@ -144,9 +144,9 @@ var descriptionHeader = []string{
 	"original_column_name", "column_name", "column_description", "data_format", "value_description",
 }
 
-// readDescription reads one of BIRD's description files in whatever encoding it comes. Rows may be ragged: what is
-// missing is empty, and what is too much belongs to the last field, in which commas are common. Quotes that break the
-// rules of CSV (RFC 4180) are read as plain characters.
+// readDescription reads one of BIRD's description files, in any encoding. Rows may be ragged: missing fields are
+// empty, and surplus fields belong to the last one, in which commas are common. Quotes that break the rules of CSV
+// (RFC 4180) are plain characters.
 func readDescription(data []byte) (rows []descriptionRow, faults []descriptionFault) {
 	text := decodeText(data)
 	comma := separator(text)
@@ -154,7 +154,7 @@ func readDescription(data []byte) (rows []descriptionRow, faults []descriptionFa
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {
 		faults = append(faults, descriptionFault{broken.Line, broken.Column,
-			"quotes are not those of CSV and were read as they stand"})
+			"quotes break the rules of CSV and were read as plain characters"})
 		lines, err = readCSV(text, comma, true)
 	}
 	if err != nil {
@@ -174,7 +174,7 @@ func readDescription(data []byte) (rows []descriptionRow, faults []descriptionFa
 		row.line = l.line
 		if row.column == "" {
 			if row.title+row.description+row.values != "" {
-				faults = append(faults, descriptionFault{l.line, 1, "this row names no column and is left out"})
+				faults = append(faults, descriptionFault{l.line, 1, "this row names no column and is ignored"})
 			}
 			continue
 		}
@@ -205,7 +205,7 @@ func readCSV(text string, comma rune, lazy bool) ([]csvLine, error) {
 	}
 }
 
-// separator gives the character that the first line separates fields by: spreadsheets in many countries write
+// separator returns the character that separates the fields of the first line. Spreadsheets in many countries write
 // semicolons.
 func separator(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
@@ -218,8 +218,8 @@ func separator(text string) rune {
 	return best
 }
 
-// headerOrder gives, for each field of descriptionHeader, its place in a file's rows, or -1. ok is false where the
-// line is no header.
+// headerOrder returns the place of each field of descriptionHeader in a file's rows, or -1. ok is false if the line is
+// not a header.
 func headerOrder(line []string) (order []int, ok bool) {
 	places := map[string]int{}
 	for i, name := range line {
@@ -235,7 +235,7 @@ func headerOrder(line []string) (order []int, ok bool) {
 	return order, order[0] >= 0
 }
 
-// rowOf picks a row's fields by order; fields beyond the last known one are joined to it again.
+// rowOf picks a row's fields by order and joins the fields after the last known one to it.
 func rowOf(fields []string, order []int, comma rune) descriptionRow {
 	last := 0
 	for _, at := range order {
@@ -254,8 +254,8 @@ func rowOf(fields []string, order []int, comma rune) descriptionRow {
 	return descriptionRow{column: plainLine(get(0)), title: get(1), description: get(2), format: get(3), values: get(4)}
 }
 
-// decodeText turns bytes of an unknown encoding into text: UTF-16 by its byte order mark or by the zero bytes that
-// Western text has in it, else UTF-8, and each byte that is not UTF-8 as Windows-1252. Line ends become \n.
+// decodeText decodes bytes of an unknown encoding. It recognises UTF-16 by its byte order mark, or by the zero bytes of
+// Western text; otherwise it reads UTF-8, and each byte that is not UTF-8 as Windows-1252. Line ends become \n.
 func decodeText(data []byte) string {
 	var text string
 	if order, ok := utf16Order(data); ok {
@@ -270,7 +270,7 @@ func decodeText(data []byte) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// utf16Order says whether data looks like UTF-16, and in which order its bytes are if no mark says so.
+// utf16Order reports whether data looks like UTF-16, and the byte order if no mark states it.
 func utf16Order(data []byte) (order utf.Endianness, ok bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
@@ -295,7 +295,7 @@ func utf16Order(data []byte) (order utf.Endianness, ok bool) {
 	return utf.LittleEndian, false
 }
 
-// decodeBytes reads UTF-8, and what is not UTF-8 byte for byte as Windows-1252: some files mix the two.
+// decodeBytes reads UTF-8, and bytes that are not UTF-8 as Windows-1252: some files mix the two.
 func decodeBytes(data []byte) string {
 	if utf8.Valid(data) {
 		return string(data)
@@ -315,10 +315,10 @@ func decodeBytes(data []byte) string {
 // modelToken matches the end-of-turn marks that some machine-written descriptions still carry.
 var modelToken = regexp.MustCompile(`<\|[a-z_]+\|>`)
 
-// plainText cleans a description: control characters of Windows-1252 that were taken for Latin-1 become what they
-// stand for, other control characters go, white space inside a line becomes one space, and blank lines go.
+// plainText cleans a description. It restores characters of Windows-1252 that were taken for control characters of
+// Latin-1, removes other control characters and blank lines, and reduces white space inside a line to one space.
 func plainText(text string) string {
-	for modelToken.MatchString(text) { // what is left of a mark around a mark may be one
+	for modelToken.MatchString(text) { // removing a mark may leave another
 		text = modelToken.ReplaceAllString(text, "")
 	}
 	var b strings.Builder
@@ -345,15 +345,15 @@ func plainText(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// misread undoes UTF-8 that was read as Latin-1 once, where it concerns a character that Latin-1 does not print: the
-// lead byte 0xC2 shows as Â before it.
+// misread restores UTF-8 that was once read as Latin-1, for characters that Latin-1 does not print. The lead byte 0xC2
+// appears as Â before them.
 var misread = strings.NewReplacer("Â\u0091", "\u0091", "Â\u0092", "\u0092", "Â\u0093", "\u0093", "Â\u0094", "\u0094",
 	"Â\u0095", "\u0095", "Â\u0096", "\u0096", "Â\u0097", "\u0097", "Â\u0085", "\u0085", "Â\u00a0", " ")
 
 // plainLine is plainText on one line.
 func plainLine(text string) string { return strings.ReplaceAll(plainText(text), "\n", " ") }
 
-// commentText takes the marks of a comment from a description: a # before each line, quotes around the whole.
+// commentText removes the marks of a comment from a description: a # before each line, quotes around the whole.
 func commentText(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -22,7 +22,7 @@ var berthRows = []descriptionRow{
 		values: "• 0: unknown\n• >0: measured"},
 }
 
-// The same file says the same in whatever encoding it comes.
+// A file has the same content in every encoding.
 func TestDescriptionEncodings(t *testing.T) {
 	encode := func(e encoding.Encoding) string {
 		text, err := e.NewEncoder().String(berthCSV)

@@ -51,7 +51,7 @@ func FuzzPairs(f *testing.F) {
 	})
 }
 
-// A list gives exactly the elements that encoding/json finds in it, each at its offset, or one error with a place.
+// A list yields exactly the elements that encoding/json finds, each at its offset, or one error with a place.
 func FuzzList(f *testing.F) {
 	for _, seed := range []string{
 		"[]", " [1, {\"a\": [2]},\n\"x\"]\n", "{}", "[1", "[1,]", "[] []", "", "[\"\xff\"]", "nul",
@@ -81,7 +81,7 @@ func FuzzList(f *testing.F) {
 	})
 }
 
-// Whatever a description file holds, its rows name columns, stand in order and are clean text.
+// Whatever a description file contains, its rows name columns, are in order and are clean text.
 func FuzzDescription(f *testing.F) {
 	f.Add([]byte(berthCSV))
 	for _, seed := range []string{

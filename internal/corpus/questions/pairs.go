@@ -11,14 +11,14 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 )
 
-// pairFields lists what a line of a user's own examples may hold.
+// pairFields lists the fields of a line of a user's own examples.
 var pairFields = []string{"question", "sql", "id", "evidence", "difficulty"}
 
-// pairsForm is how a spec of a user's own corpus is written.
+// pairsForm is the form of a spec of a user's own corpus.
 const pairsForm = "sql:DB.sqlite,EXAMPLES.jsonl"
 
 // loadPairs loads a user's own database and examples: DB.sqlite,EXAMPLES.jsonl, cut at the last comma. The corpus and
-// its database are named by the database's file without its extension.
+// its database are named after the database's file, without its extension.
 func loadPairs(l *loader, paths string, _ Options) error {
 	databasePath, examplesPath, ok := cutLast(paths, ',')
 	if !ok {
@@ -68,7 +68,8 @@ func loadPairs(l *loader, paths string, _ Options) error {
 	return nil
 }
 
-// cutLast cuts text at the last separator: folders may have commas in their names. ok is false where a side is empty.
+// cutLast cuts text at the last separator, because folders may have commas in their names. ok is false if a side is
+// empty.
 func cutLast(text string, separator byte) (before, after string, ok bool) {
 	i := strings.LastIndexByte(text, separator)
 	if i <= 0 || i == len(text)-1 {
@@ -77,7 +78,7 @@ func cutLast(text string, separator byte) (before, after string, ok bool) {
 	return text[:i], text[i+1:], true
 }
 
-// besideFile gives the folder that a file is in, and its name there.
+// besideFile returns a file's folder, and its name there.
 func besideFile(path string) (*source, string, error) {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -86,9 +87,9 @@ func besideFile(path string) (*source, string, error) {
 	return newSource(dir, os.DirFS(dir)), base, nil
 }
 
-// pairs reads examples as JSON Lines. Every line that is not blank becomes an example or a rejection. series is what
-// ids begin with where a line gives none: the number of its line follows. databaseField names the field that says which
-// database a line asks about; where it is "", all ask about series.
+// pairs reads examples as JSON Lines. Every line that is not blank becomes an example or a rejection. A line
+// without an id gets series and its line number. databaseField names the field for the database that a line asks about;
+// if it is "", all lines ask about series.
 func (l *loader) pairs(file string, data []byte, series, databaseField string) {
 	lines := indexLines(file, data)
 	known := pairFields
@@ -137,7 +138,7 @@ func readPair(line []byte, offset int, e *Example, databaseField string, known [
 	return bad
 }
 
-// id gives the id that a line gives itself: text on one line or a whole number; "" where it gives none.
+// id returns a line's own id: text on one line or a whole number; "" if it has none.
 func (r *record) id() (string, *fault) {
 	const longest = 120
 	m := r.member("id")
@@ -155,11 +156,11 @@ func (r *record) id() (string, *fault) {
 	case bad != nil:
 		return "", bad
 	case id == "":
-		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave it out where there is none")
+		return "", faultAt(m.start, BadRow, `"id" is empty`).withHint("leave it out if there is none")
 	case len(id) > longest:
 		return "", faultAt(m.start, BadRow, `"id" is longer than %d bytes`, longest)
 	case strings.ContainsFunc(id, unicode.IsControl):
-		return "", faultAt(m.start, BadRow, `"id" holds a control character`)
+		return "", faultAt(m.start, BadRow, `"id" contains a control character`)
 	}
 	return id, nil
 }

@@ -100,7 +100,7 @@ func TestPairsFilesThatAreNoLines(t *testing.T) {
 	wantUsage(t, err, "f.jsonl", "no such file", "JSON Lines")
 }
 
-// The digest covers both files and not where they are.
+// The digest covers both files and does not depend on where they are.
 func TestPairsDigest(t *testing.T) {
 	digest := func(script, line string) string {
 		dir := writeTree(t, map[string]string{"d.sqlite": sqliteFile(t, script), "e.jsonl": line})

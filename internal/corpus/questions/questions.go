@@ -11,15 +11,15 @@ import (
 type questionFile struct {
 	name   string
 	split  string
-	series string // what ids begin with
+	series string // prefix of ids
 }
 
-// rowFields names the fields of an example's row; "" is a field that the data set does not have. Other fields of a row
-// (token lists, parse trees) are passed over.
+// rowFields names the fields of an example's row; "" means that the data set lacks the field. Other fields of a row
+// (token lists, parse trees) are ignored.
 type rowFields struct{ number, database, question, sql, evidence, difficulty string }
 
-// examples loads one file of a published data set, if it is there. The id of an example is its series and the number
-// that its row gives, or its position in the list from 0 (which is how both data sets number their own rows).
+// examples loads one file of a published data set, if the file exists. The id of an example is its series and its row's
+// number, or else its position in the list, from 0 (both data sets number their rows so).
 func (l *loader) examples(s *source, file questionFile, fields rowFields) (bool, error) {
 	data, found, err := s.read(file.name)
 	if err != nil || !found {
@@ -76,8 +76,8 @@ func eachLine(data []byte, each func(line []byte, offset int)) {
 	}
 }
 
-// checkLines refuses a file that is not lines of UTF-8 at all, where each of its lines would be refused for no reason
-// that helps.
+// checkLines rejects a file that is not JSON Lines in UTF-8 at all, because the errors of its single lines would not
+// help.
 func (s *source) checkLines(name string, data []byte) error {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):

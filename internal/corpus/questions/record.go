@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// fault is what is wrong with one example, and where: offset counts from the start of its file.
+// fault is a mistake in one example. offset counts from the start of its file.
 type fault struct {
 	reason  Reason
 	offset  int
@@ -22,7 +22,7 @@ type fault struct {
 	hint    string
 }
 
-// faultAt makes a fault of any reason; hints are added where a message leaves a question open.
+// faultAt makes a fault. Add a hint if its message leaves a question open.
 func faultAt(offset int, reason Reason, format string, args ...any) *fault {
 	return &fault{reason: reason, offset: offset, message: fmt.Sprintf(format, args...)}
 }
@@ -32,8 +32,8 @@ func (f *fault) withHint(hint string) *fault {
 	return f
 }
 
-// list reads a top-level JSON list and calls each with every element and its offset. What is not JSON, or not a list,
-// is one usage error with its place.
+// list reads a top-level JSON list and calls each with every element and its offset. Anything else is a usage error
+// with its place.
 func (s *source) list(name string, data []byte, each func(element []byte, offset int)) error {
 	lines := indexLines(s.path(name), data)
 	if err := checkJSON(data, lines); err != nil {
@@ -42,12 +42,12 @@ func (s *source) list(name string, data []byte, each func(element []byte, offset
 	dec := json.NewDecoder(bytes.NewReader(data))
 	open, err := dec.Token()
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.path(name), err) // checkJSON lets nothing through that ends here
+		return fmt.Errorf("%s: %w", s.path(name), err) // checkJSON has checked this already
 	}
 	if open != json.Delim('[') {
 		at := lines.at(firstByte(data))
 		return diag.Usagef("this is %s, not a list of objects", describeJSON(data)).At(at.File, at.Line, at.Column).
-			WithHint("the file must be one JSON list, as its publisher ships it")
+			WithHint("the file must be one JSON list, as published")
 	}
 	for dec.More() {
 		var element json.RawMessage
@@ -59,8 +59,8 @@ func (s *source) list(name string, data []byte, each func(element []byte, offset
 	return nil
 }
 
-// checkJSON says where data stops being one JSON value. The streaming decoder's own offsets leave out what was read as
-// tokens, so the place is found here.
+// checkJSON returns an error with the place at which data stops being one JSON value. The streaming decoder's own
+// offsets omit what it read as tokens.
 func checkJSON(data []byte, lines *lineIndex) error {
 	offset, err := syntaxError(data)
 	if err == nil {
@@ -71,16 +71,17 @@ func checkJSON(data []byte, lines *lineIndex) error {
 	e.Cause = err
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		return e.WithHint("the file is empty: fetch it again")
+		return e.WithHint("the file is empty: download it again")
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return e.WithHint("the file is UTF-16: save it as UTF-8")
 	case offset >= len(data):
-		return e.WithHint("the file ends too early: fetch it again")
+		return e.WithHint("the file ends too early: download it again")
 	}
-	return e.WithHint("mend the file at that place, or fetch it again")
+	return e.WithHint("fix the file at that place, or download it again")
 }
 
-// syntaxError gives the offset of the first byte that breaks data as one JSON value; the error is nil where none does.
+// syntaxError returns the offset of the first byte at which data is not one JSON value; the error is nil if all is
+// well.
 func syntaxError(data []byte) (int, error) {
 	var whole json.RawMessage
 	err := json.Unmarshal(data, &whole)
@@ -88,7 +89,7 @@ func syntaxError(data []byte) (int, error) {
 	if !errors.As(err, &syntax) {
 		return 0, err
 	}
-	offset := int(syntax.Offset) // of the bytes that were read, the bad one included
+	offset := int(syntax.Offset) // counts the bytes that were read, the bad one included
 	if strings.HasPrefix(syntax.Error(), "unexpected end") {
 		return len(data), err
 	}
@@ -120,7 +121,7 @@ func describeJSON(value []byte) string {
 	return "a number"
 }
 
-// record is a JSON object with its members in their order and their places in the file.
+// record is a JSON object with its members in order, and their places in the file.
 type record struct {
 	offset  int
 	members []member
@@ -133,8 +134,8 @@ type member struct {
 	start  int // of the value
 }
 
-// readRecord reads raw, which stands at offset of its file, as one JSON object. Names are compared exactly, unlike in
-// encoding/json, and no name may stand twice.
+// readRecord reads raw, which begins at offset of its file, as one JSON object. Unlike encoding/json it compares names
+// exactly and rejects a name that occurs twice.
 func readRecord(raw []byte, offset int) (*record, *fault) {
 	if i := invalidUTF8(raw); i >= 0 {
 		return nil, faultAt(offset+i, BadEncoding, "the byte 0x%02x is not UTF-8", raw[i]).withHint("save the file as UTF-8")
@@ -147,7 +148,7 @@ func readRecord(raw []byte, offset int) (*record, *fault) {
 	}
 	r := &record{offset: offset + firstByte(raw)}
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	broken := func(err error) *fault { // not reached: raw is known to be valid
+	broken := func(err error) *fault { // never called: raw is valid
 		return faultAt(offset, BadRow, "this is not JSON: %v", err)
 	}
 	if _, err := dec.Token(); err != nil {
@@ -167,7 +168,7 @@ func readRecord(raw []byte, offset int) (*record, *fault) {
 		}
 		m.start = offset + int(dec.InputOffset()) - len(m.value)
 		if seen[m.name] {
-			return nil, faultAt(m.offset, BadRow, "the field %s stands twice", quote(m.name))
+			return nil, faultAt(m.offset, BadRow, "the field %s occurs twice", quote(m.name))
 		}
 		seen[m.name] = true
 		r.members = append(r.members, m)
@@ -195,7 +196,7 @@ func (r *record) member(name string) *member {
 	return nil
 }
 
-// text gives a member that must be text, without white space around it; a missing one and null are "".
+// text returns a member that must be text, without surrounding white space; "" if it is missing or null.
 func (r *record) text(name string) (string, *fault) {
 	m := r.member(name)
 	if m == nil || string(m.value) == "null" {
@@ -207,7 +208,7 @@ func (r *record) text(name string) (string, *fault) {
 	return m.unquote()
 }
 
-// number gives a member that is a whole number, bare or as text; a missing one and null are -1.
+// number returns a member that must be a whole number, bare or as text; -1 if it is missing or null.
 func (r *record) number(name string) (int, *fault) {
 	m := r.member(name)
 	if m == nil || string(m.value) == "null" {
@@ -220,8 +221,8 @@ func (r *record) number(name string) (int, *fault) {
 	return n, nil
 }
 
-// unquote gives the text of a quoted value. encoding/json puts U+FFFD where an escape names half a character; such a
-// text is not what its author wrote, and is refused. So is a NUL, at which SQLite would stop reading.
+// unquote returns the text of a quoted value. It rejects an escape that names half a character, which encoding/json
+// replaces by U+FFFD, and a NUL, at which SQLite would stop reading.
 func (m *member) unquote() (string, *fault) {
 	var text string
 	if err := json.Unmarshal(m.value, &text); err != nil {
@@ -232,12 +233,12 @@ func (m *member) unquote() (string, *fault) {
 			withHint(`write both halves, such as \ud83d\ude00`)
 	}
 	if strings.ContainsRune(text, 0) {
-		return "", faultAt(m.start, BadRow, "%q holds the character NUL", m.name)
+		return "", faultAt(m.start, BadRow, "%q contains the character NUL", m.name)
 	}
 	return strings.TrimSpace(text), nil
 }
 
-// writtenReplacements counts the U+FFFD that a JSON string spells out, as the character or as its escape.
+// writtenReplacements counts the U+FFFD in a JSON string, as the character or as its escape.
 func writtenReplacements(quoted []byte) int {
 	n := bytes.Count(quoted, []byte("\uFFFD"))
 	for i := 0; i+1 < len(quoted); i++ {
@@ -247,12 +248,12 @@ func writtenReplacements(quoted []byte) int {
 		if i+6 <= len(quoted) && strings.EqualFold(string(quoted[i:i+6]), `\ufffd`) && quoted[i+1] == 'u' {
 			n++
 		}
-		i++ // an escaped backslash begins no escape
+		i++ // an escaped backslash does not begin an escape
 	}
 	return n
 }
 
-// invalidUTF8 gives the offset of the first byte that is no UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
 		if data[i] < utf8.RuneSelf {
@@ -268,13 +269,13 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// field is a field of an example's row, and where its text goes.
+// field is a field of an example's row, and the destination of its text.
 type field struct {
 	name string
 	into *string
 }
 
-// fill reads text fields in their order and stops at the first that cannot be read.
+// fill reads text fields in order and stops at the first that cannot be read.
 func (r *record) fill(fields ...field) *fault {
 	for _, f := range fields {
 		text, bad := r.text(f.name)
@@ -286,7 +287,7 @@ func (r *record) fill(fields ...field) *fault {
 	return nil
 }
 
-// place gives the offset at which to report a field: its value, or the row where the field is missing.
+// place returns the offset at which to report a field: its value, or the row if the field is missing.
 func (r *record) place(name string) int {
 	if m := r.member(name); m != nil {
 		return m.start
@@ -294,7 +295,7 @@ func (r *record) place(name string) int {
 	return r.offset
 }
 
-// complete checks that an example has a database, a question and SQL; the names are those of the row's fields.
+// complete checks that an example has a database, a question and SQL. Its arguments name the row's fields.
 func (r *record) complete(e *Example, database, question, sql string) *fault {
 	switch {
 	case database != "" && !isFileName(e.Database):
@@ -308,8 +309,8 @@ func (r *record) complete(e *Example, database, question, sql string) *fault {
 	return nil
 }
 
-// isFileName says whether a database's name can be the name of a file on every system, so that no name leads out of
-// the corpus' folder or of the suite's.
+// isFileName reports whether a database's name is a valid file name on every system. No such name leads out of the
+// folder of a corpus or a suite.
 func isFileName(name string) bool {
 	if name == "" || len(name) > 120 || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
 		return false
@@ -322,7 +323,7 @@ func isFileName(name string) bool {
 	return true
 }
 
-// quote quotes what a user wrote for a message, cut to a length that fits a line.
+// quote quotes a user's text for a message and truncates it to fit a line.
 func quote(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {

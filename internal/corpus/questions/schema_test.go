@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 )
 
-// TestSchemaOfMissingDatabases reads a tables file whose keys are as they come, and statistics in every form of JSON.
+// TestSchemaOfMissingDatabases reads a tables file with keys of all kinds, and statistics of every JSON type.
 func TestSchemaOfMissingDatabases(t *testing.T) {
 	dir := writeTree(t, map[string]string{
 		"dev.json": `[{"db_id": "quay", "question": "Q?", "SQL": "SELECT 1"}, {"db_id": "here", "question": "Q?", "SQL": "SELECT 1"},

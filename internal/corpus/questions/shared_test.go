@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sharedData gives the folder of published data sets, or skips the test where there is none.
+// sharedData returns the folder of published data sets, or skips the test if there is none.
 func sharedData(t testing.TB) string {
 	t.Helper()
 	shared := os.Getenv("SEATRIAL_SHARED")

@@ -17,14 +17,14 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// source is a folder that a corpus is read from. It remembers a sum of every file that it gave out.
+// source is the folder of a corpus. It remembers a checksum of every file that was read.
 type source struct {
 	root string // as the user wrote it, for messages
 	tree fs.FS
 	sums map[string]string
 }
 
-// openFolder gives the folder at dir, or a usage error that says what was expected there.
+// openFolder opens the folder at dir, or returns a usage error that says what it should contain.
 func openFolder(dir, expected string) (*source, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -34,7 +34,7 @@ func openFolder(dir, expected string) (*source, error) {
 		return nil, unreadable(dir, err)
 	case !info.IsDir():
 		return nil, diag.Usagef("this is a file, not a folder").At(dir, 0, 0).
-			WithHint("name the folder that holds %s", expected)
+			WithHint("name the folder that contains %s", expected)
 	}
 	return newSource(dir, os.DirFS(dir)), nil
 }
@@ -46,17 +46,17 @@ func newSource(root string, tree fs.FS) *source {
 func unreadable(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		err = p.Err // the position names the path already
+		err = p.Err // the position has the path
 	}
 	e := diag.Usagef("cannot be read").At(path, 0, 0)
 	e.Cause = err
 	return e
 }
 
-// path gives the path of a file in the folder as a person would open it.
+// path returns the path of a file in the folder, as a person would open it.
 func (s *source) path(name string) string { return filepath.Join(s.root, filepath.FromSlash(name)) }
 
-// read gives a file's bytes without a UTF-8 byte order mark. found is false where there is no such file.
+// read returns a file's bytes without a UTF-8 byte order mark. found is false if there is no such file.
 func (s *source) read(name string) (data []byte, found bool, err error) {
 	data, err = fs.ReadFile(s.tree, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,12 +81,12 @@ type fileState int
 
 const (
 	fileMissing fileState = iota
-	fileForeign           // there is something, and it is no SQLite database
+	fileForeign           // it exists and is not an SQLite database
 	fileGood
 )
 
-// database looks at the file in a database's place and sums it. A database with a journal beside it that still holds
-// changes is a usage error: it is opened as immutable later, which would leave those changes out.
+// database checks the file in a database's place and records its checksum. A journal with pending changes is a usage
+// error: the database is opened as immutable later, without those changes.
 func (s *source) database(name string) (fileState, error) {
 	file, err := s.tree.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (s *source) database(name string) (fileState, error) {
 	return fileGood, nil
 }
 
-// digest sums the names and bytes of everything that was given out so far.
+// digest is a checksum of the names and bytes of all files read so far.
 func (s *source) digest() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s.sums)) {

@@ -90,7 +90,7 @@ func TestSpiderFilesThatAreNoList(t *testing.T) {
 	for text, words := range map[string][]string{
 		"":                          {"not JSON", "empty", "dev.json:1:1"},
 		"[\n {\"db_id\": \"x\"},\n": {"dev.json:3:1", "ends too early"},
-		"[\n {\"db_id\" \"x\"}]":    {"dev.json:2:11", "mend the file"},
+		"[\n {\"db_id\" \"x\"}]":    {"dev.json:2:11", "fix the file"},
 		"[{}] x":                    {"dev.json:1:6"},
 		"\n {\"a\": []}":            {"dev.json:2:2", "an object, not a list"},
 		"\xff\xfe[\x00]\x00":        {"dev.json:1:1", "UTF-16"},
@@ -160,14 +160,14 @@ func TestTablesFileWithDirt(t *testing.T) {
 		got = append(got, w.Position.String()+" "+w.Message)
 	}
 	for i, want := range []string{
-		"tables.json:1:2 this entry is left out: json", "tables.json:1:5 this entry is left out: it has no db_id",
+		"tables.json:1:2 this entry is ignored: json", "tables.json:1:5 this entry is ignored: it has no db_id",
 		`tables.json:2:1 "a": table_names and`, `tables.json:2:1 "a": column_names and`,
 		`tables.json:2:1 "a": column 2 belongs to table 5`,
 		`tables.json:2:1 "a": the primary key [2]`, `tables.json:2:1 "a": the primary key [1 9]`,
 		`tables.json:2:1 "a": the foreign key [[1] [2]]`, `tables.json:2:1 "a": the foreign key [[1]] is not a pair`,
 		`tables.json:2:1 "a": the foreign key [[1] [1 1]] is not a pair`,
-		`tables.json:5:1 this entry is left out: "a" has one already`,
-		`tables.json:6:1 this entry is left out: a column is a pair`,
+		`tables.json:5:1 this entry is ignored: "a" has one already`,
+		`tables.json:6:1 this entry is ignored: a column is a pair`,
 	} {
 		if i >= len(got) || !strings.HasPrefix(got[i], want) {
 			t.Fatalf("warnings\n%s\nwant at %d %q", strings.Join(got, "\n"), i, want)

@@ -67,11 +67,11 @@ func (l *loader) tablesFile(s *source, name string, notes map[string]*schema.Dat
 		err := json.Unmarshal(element, &e)
 		switch {
 		case err != nil:
-			l.warn(at, WarnTables, "this entry is left out: "+err.Error())
+			l.warn(at, WarnTables, "this entry is ignored: "+err.Error())
 		case e.Database == "":
-			l.warn(at, WarnTables, "this entry is left out: it has no db_id")
+			l.warn(at, WarnTables, "this entry is ignored: it has no db_id")
 		case notes[e.Database] != nil:
-			l.warn(at, WarnTables, "this entry is left out: "+quote(e.Database)+" has one already")
+			l.warn(at, WarnTables, "this entry is ignored: "+quote(e.Database)+" has one already")
 		default:
 			notes[e.Database] = e.notes(func(message string) {
 				l.warn(at, WarnTables, quote(e.Database)+": "+message)
@@ -105,7 +105,7 @@ func (e *tablesEntry) notes(warn func(string)) *schema.Database {
 			continue // the * of count(*)
 		}
 		if c.table < 0 || c.table >= len(d.Tables) {
-			warn(fmt.Sprintf("column %d belongs to table %d, which is not there", i, c.table))
+			warn(fmt.Sprintf("column %d belongs to table %d, which does not exist", i, c.table))
 			continue
 		}
 		column := schema.Column{Name: c.name}
@@ -148,7 +148,7 @@ func (e *tablesEntry) keys(d *schema.Database, places map[int]columnPlace, warn 
 	}
 }
 
-// keyColumns gives the one table that a key's columns are in, and their places in it.
+// keyColumns returns the table of a key's columns, and their places in it.
 func keyColumns(key indices, places map[int]columnPlace) (table int, columns []int, ok bool) {
 	for i, number := range key {
 		place, known := places[number]
@@ -161,9 +161,9 @@ func keyColumns(key indices, places map[int]columnPlace) (table int, columns []i
 	return table, columns, len(columns) > 0
 }
 
-// standalone turns the notes of a tables file into a schema from which a database can be made. The columns that a
-// foreign key refers to become a unique key where they are none, because otherwise the key would bind nothing; a
-// foreign key to a part of a primary key, which cannot be unique, is left out.
+// standalone turns the notes of a tables file into a schema from which a database can be made. It makes the columns
+// that a foreign key refers to unique, because otherwise the key would be void. It drops a foreign key to a part of a
+// primary key, which cannot be unique.
 func standalone(notes *schema.Database) *schema.Database {
 	d := &schema.Database{Name: notes.Name, Description: notes.Description, Tables: slices.Clone(notes.Tables)}
 	for i := range d.Tables {
@@ -190,7 +190,7 @@ func standalone(notes *schema.Database) *schema.Database {
 			}
 		}
 	}
-	// SQLite keeps such names to itself; some tables files list what it had made.
+	// SQLite reserves such names; some tables files list the tables that it made.
 	d.Tables = slices.DeleteFunc(d.Tables, func(t schema.Table) bool {
 		return strings.HasPrefix(strings.ToLower(t.Name),
 			"sqlite_")
@@ -198,7 +198,7 @@ func standalone(notes *schema.Database) *schema.Database {
 	return d
 }
 
-// uniquely makes columns a key of a table; it fails where they are a part of the primary key.
+// uniquely makes columns a key of a table. It fails if they are a part of the primary key.
 func uniquely(t *schema.Table, columns []int) bool {
 	set := slices.Sorted(slices.Values(columns))
 	same := func(key []int) bool { return slices.Equal(slices.Sorted(slices.Values(key)), set) }
@@ -212,9 +212,9 @@ func uniquely(t *schema.Table, columns []int) bool {
 	return true
 }
 
-// Annotate puts what the corpus says about tables and columns into s, the schema that the database's file has. What s
-// says already stays. Names are compared as SQLite does and, where that finds nothing, by their letters and digits, if
-// just one fits. Keys and types are left alone: those of the file are the ones that hold.
+// Annotate adds what the corpus says about tables and columns to s, the schema of the database's file, and keeps what s
+// already says. It compares names as SQLite does and, failing that, by their letters and digits, if exactly one fits.
+// Keys and types stay those of the file.
 func (d *Database) Annotate(s *schema.Database) {
 	if d.Notes == nil {
 		return
@@ -245,7 +245,7 @@ func setText(into *string, text string) {
 	}
 }
 
-// Path gives the path at which a position's file can be opened.
+// Path returns the path at which a position's file can be opened.
 func (c *Corpus) Path(p diag.Position) string {
 	return (&source{root: c.Root}).path(p.File)
 }

@@ -1,6 +1,6 @@
-// Package demo holds the data of the demo corpus: six small databases of different fields and the questions that people
-// might put to them, each with the SQLite query that answers it. It is data alone: it must never know how a corpus is
-// loaded, compiled or graded.
+// Package demo is the data of the demo corpus: six small databases from different fields and the questions that people
+// might ask about them, each with the SQLite query that answers it. It is only data:
+// it must never know how a corpus is loaded, compiled or graded.
 //
 // Everything in it was written for Seatrial; persons, institutions, ships, films and books are invented, plant names
 // are real. The files of [Files] are
@@ -14,7 +14,7 @@ package demo
 
 import "embed"
 
-// Files holds the scripts, questions and descriptions under the names that the package comment gives.
+// Files contains the scripts, questions and descriptions, named as the package comment says.
 //
 //go:embed *.sql questions.jsonl descriptions.jsonl
 var Files embed.FS

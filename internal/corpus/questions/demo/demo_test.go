@@ -168,7 +168,7 @@ func cellText(c any) string {
 	}
 }
 
-// column gives the only column of a query, its text unquoted by a query that selects text.
+// column returns the only column of a query that selects text, unquoted.
 func (w world) column(t testing.TB, query string) []string {
 	t.Helper()
 	rows, err := w.QueryContext(context.Background(), query)
@@ -194,7 +194,7 @@ func (w world) tables(t testing.TB) []string {
 	return w.column(t, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid")
 }
 
-// published gives a database as its script makes it, foreign keys enforced from the first row.
+// published returns a database as its script makes it, with foreign keys enforced from the first row.
 func published(t testing.TB, name string) world {
 	t.Helper()
 	script, err := fs.ReadFile(Files, name+".sql")
@@ -266,7 +266,7 @@ func TestDatabasesAreSound(t *testing.T) {
 	}
 }
 
-// Each database has what makes a schema and its data real, so that no feature meets a corpus that lacks it.
+// Each database has the features of real schemas and data, so that the corpus exercises all of them.
 func TestDatabasesHoldWhatRealOnesHold(t *testing.T) {
 	everywhere := map[string]int{}
 	for _, name := range databaseNames(t) {
@@ -363,7 +363,7 @@ func TestDescriptionsCoverTheSchema(t *testing.T) {
 	}
 }
 
-// TestQueriesAreDeterminate runs every query on the database, with the order of unordered visits turned round, and on
+// TestQueriesAreDeterminate runs every query on the database, with reverse_unordered_selects on, and on
 // copies with reversed and shuffled rows. Results must agree as bags, and as lists of tie blocks where the query orders
 // its rows.
 func TestQueriesAreDeterminate(t *testing.T) {
@@ -416,8 +416,8 @@ func TestQueriesAreDeterminate(t *testing.T) {
 	}
 }
 
-// checkShape holds a result to what can be asked and graded: 1 to 100 rows, not only NULLs, and columns that differ in
-// name, as results are records.
+// checkShape checks that a result can be asked for and graded: 1 to 100 rows, not only NULLs, and columns with different
+// names, because results are records.
 func checkShape(t *testing.T, q question, names []string, rows [][]string) {
 	t.Helper()
 	if len(rows) == 0 || len(rows) > 100 {
@@ -459,7 +459,7 @@ func blocks(rows [][]string, keys int) string {
 func last(s *ast.SelectStmt) *ast.SelectQuery { return s.Cores[len(s.Cores)-1].(*ast.SelectQuery) }
 
 // withOrderKeys rewrites an ordered query of one core to return its sort keys first; "" for any other query. DISTINCT
-// would count the keys in, so such queries are left out too.
+// would include the keys, so such queries are skipped too.
 func withOrderKeys(q question) string {
 	s := last(q.stmt)
 	if len(q.stmt.Cores) > 1 || len(s.OrderBy) == 0 || s.Distinct == ast.DistinctDistinct {
@@ -477,8 +477,8 @@ func orderKeys(source string, s *ast.SelectQuery) string {
 	return strings.Join(keys, ", ")
 }
 
-// TestLimitsCutNoTie looks behind every LIMIT, at whatever depth: the last row that it lets through and the first that
-// it holds back differ in their sort keys.
+// TestLimitsCutNoTie checks every LIMIT, at any depth: the last row within it and the first row beyond it differ in their
+// sort keys.
 func TestLimitsCutNoTie(t *testing.T) {
 	checked, nested := 0, 0
 	worlds := map[string]world{}

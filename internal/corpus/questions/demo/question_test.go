@@ -12,7 +12,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// atLeast are the least numbers of questions of each kind.
+// atLeast is the minimum number of questions of each kind.
 var atLeast = map[string]int{
 	"all": 170, "nested": 70, "nested twice": 5, "correlated": 5, "set operation": 35, "UNION ALL": 3,
 	"date, arithmetic or CASE": 25, "strftime": 5, "CASE": 5, "join": 60, "join of three": 25, "join of four": 3,
@@ -98,7 +98,7 @@ func arithmetic(op ast.Operator) bool {
 	return op == ast.OpAdd || op == ast.OpSub || op == ast.OpMul || op == ast.OpDiv || op == ast.OpMod
 }
 
-// selects visits every SELECT with the number of those around it.
+// selects visits every SELECT with its depth of nesting.
 func selects(n ast.Node, depth int, visit func(*ast.SelectStmt, int)) {
 	ast.Walk(n, func(c ast.Node) bool {
 		s, ok := c.(*ast.SelectStmt)
@@ -119,7 +119,7 @@ func holdsSelect(n ast.Node) bool {
 	return found
 }
 
-// correlated says whether a SELECT uses a qualifier that it does not define.
+// correlated reports whether a SELECT uses a qualifier that it does not define.
 func correlated(s *ast.SelectStmt) bool {
 	defined, used := map[string]bool{}, map[string]bool{}
 	ast.Walk(s, func(n ast.Node) bool {
@@ -248,7 +248,7 @@ func named(q question) []string {
 	return slices.Compact(list)
 }
 
-// mentions counts where s stands in text with no letter or digit beside it.
+// mentions counts the occurrences of s in text without a letter or digit beside it.
 func mentions(text, s string) int {
 	n := 0
 	for from := 0; ; {
@@ -379,8 +379,8 @@ func equated(where ast.Expr, tables map[string]string) [][2]string {
 	return list
 }
 
-// TestQueriesAreDeterminateByForm finds what data may hide: a column outside GROUP BY and aggregates, a scalar SELECT
-// that could give several rows, a NOT IN that a NULL turns into nothing.
+// TestQueriesAreDeterminateByForm finds problems that data may hide: a column outside GROUP BY and aggregates, a scalar
+// SELECT that could return several rows, a NOT IN that a NULL makes empty.
 func TestQueriesAreDeterminateByForm(t *testing.T) {
 	grouped, scalars, excluded := 0, 0, 0
 	worlds := map[string]world{}
@@ -445,7 +445,7 @@ func isGrouped(s *ast.SelectQuery) bool {
 	return found
 }
 
-// bareColumns lists the column references in the list, HAVING and ORDER BY of a grouped SELECT that stand outside
+// bareColumns lists the column references in the list, HAVING and ORDER BY of a grouped SELECT that are outside
 // aggregates, nested SELECTs and expressions repeated from GROUP BY.
 func bareColumns(source string, s *ast.SelectQuery) []string {
 	text := func(n ast.Node) string { return source[n.Pos():n.End()] }
