@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 )
@@ -68,7 +69,7 @@ func newFaultInfo(info *condition.Info) faultInfo {
 		Lookalike: s.Lookalike, Mirror: s.Mirror, Companions: s.Companions, Parameters: s.Parameters, Source: info.Source,
 	}
 	for _, variant := range condition.Variants(info.Name) {
-		if variant == condition.VariantFault {
+		if variant == fault.VariantFault {
 			variant = condition.RoleFault
 		}
 		f.Variants = append(f.Variants, variant)
@@ -78,7 +79,7 @@ func newFaultInfo(info *condition.Info) faultInfo {
 
 // printFaults lists kinds under their hazards.
 func (a *app) printFaults(list []faultInfo) {
-	for i, hazard := range condition.Hazards() {
+	for i, hazard := range fault.Hazards() {
 		if i > 0 {
 			a.printf("\n")
 		}

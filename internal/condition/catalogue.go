@@ -2,9 +2,17 @@ package condition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/condition/fault/call"
+	"github.com/seatrial/seatrial/internal/condition/fault/conflict"
+	"github.com/seatrial/seatrial/internal/condition/fault/exec"
+	"github.com/seatrial/seatrial/internal/condition/fault/out"
+	"github.com/seatrial/seatrial/internal/condition/fault/spec"
+	"github.com/seatrial/seatrial/internal/condition/toolkit"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
@@ -15,14 +23,37 @@ const (
 	KindEnvironment = "environment"
 )
 
+// Names of the conditions of the request.
+const (
+	NameSurface      = "surface"
+	NameParaphrase   = "paraphrase"
+	NameDisambiguate = "disambiguate"
+	NameDropDetail   = "drop-detail"
+	NameClarify      = "clarify"
+)
+
+// Names of the conditions of the toolkit.
+const (
+	nameUniverseSize   = "universe-size"
+	nameClosedWorld    = "closed-world"
+	NameGoldTools      = "gold-tools"
+	NameOpenWorld      = "open-world"
+	NameOpenWorldDense = "open-world-dense"
+	NameOpenWorldFused = "open-world-fused"
+	nameObfuscate      = "obfuscate"
+	NameReplaceTool    = "replace-tool"
+	NameRelatedTools   = "related-tools"
+	NameUnrelatedTools = "unrelated-tools"
+)
+
 // Info describes a condition to a person.
 type Info struct {
 	Name      string
-	Kind      string     // KindRequest, KindToolkit or KindEnvironment
-	Parameter *Parameter // nil for a condition that takes none
-	Summary   string     // one sentence
-	Source    string     // the paper and its section that define it
-	Survival  *Survival  // of a condition of the environment; nil for others
+	Kind      string          // KindRequest, KindToolkit or KindEnvironment
+	Parameter *Parameter      // nil for a condition without one
+	Summary   string          // one sentence
+	Source    string          // the paper and its section that define it
+	Survival  *fault.Survival // of a fault; nil for other conditions
 }
 
 // Parameter is the one whole number that a condition may take.
@@ -30,10 +61,13 @@ type Parameter struct {
 	Symbol           string // in usage: P
 	Name             string // in JSON: percent
 	Minimum, Maximum int
-	Default          int // what stands for no number; 0 where one has to be given
+	Default          int // 0 if a number must be given
 }
 
-// Usage writes how the condition is asked for: universe-size:P, surface[:N].
+// encode writes the parameters of a condition.
+func (p *Parameter) encode(value int) []byte { return fmt.Appendf(nil, `{"%s":%d}`, p.Name, value) }
+
+// Usage writes how to ask for the condition: universe-size:P, surface[:N].
 func (i *Info) Usage() string {
 	switch {
 	case i.Parameter == nil:
@@ -48,53 +82,108 @@ func (i *Info) Usage() string {
 // entry is a row of the catalogue.
 type entry struct {
 	Info
-	// toolkit makes the step of a condition of the toolkit; value is that of the parameter, 0 where there is none.
-	toolkit func(value int) ToolkitStep
-	// fault makes the parameters of a condition of the environment, all at their zero values.
-	fault func() fault
-	// points bounds the failpoints of a condition of the environment in one instance; passes says that its failures end
-	// after some times, so that one tool can be struck several times.
-	points int
-	passes bool
-	// role is that of an instance under a condition of the request, or of one whose toolkit is chosen.
-	role string
-	// choice says that the toolkit is chosen by looking into the database; see [Choice].
-	choice bool
-	// beside names the condition that the instances of this one are compared with, which is put beside it.
-	beside string
-	// search is the kind of search of an open world.
-	search string
-	// excludes names the conditions that settle the same thing another way: they cannot be combined with this one.
-	excludes []string
+	fault   *fault.Kind                  // of a fault
+	toolkit func(value int) toolkit.Step // of a condition of the toolkit; value is that of the parameter
+	role    string                       // of an instance under a condition of the request or a chosen toolkit
+	choice  bool                         // the toolkit is chosen by looking into the database; see [Choice]
+	beside  string                       // the condition with which the instances of this one are compared
+	search  string                       // the kind of search of an open world
+	settles []string                     // conditions that settle the same thing exclude each other
 }
+
+// What conditions settle.
+const (
+	settlesWording = "the words of the request"
+	settlesTools   = "which tools are shown"
+	settlesNames   = "the names of tools"
+)
+
+// excludes reports whether two conditions cannot be combined.
+func (e *entry) excludes(other *entry) bool {
+	return slices.ContainsFunc(e.settles, func(s string) bool { return slices.Contains(other.settles, s) })
+}
+
+// inRange checks the value of the parameter.
+func (e *entry) inRange(value int) error {
+	if value < e.Parameter.Minimum || value > e.Parameter.Maximum {
+		return diag.Usagef("condition %s: %d is out of range", e.Name, value).WithHint("%s", e.usageInRange())
+	}
+	return nil
+}
+
+func (e *entry) usageInRange() string {
+	p := e.Parameter
+	return fmt.Sprintf("%s, with %s from %d to %d", e.Usage(), p.Symbol, p.Minimum, p.Maximum)
+}
+
+const (
+	sourceRFC = "Robustness of Agentic Function Calling, "
+	sourceICT = "Incomplete Conditions, "
+)
 
 // maxTools bounds the numbers of tools that can be asked for: no universe is larger.
 const maxTools = 1_000_000
 
-// catalogue is the table of all conditions, in the order in which those of one instance apply.
-var catalogue = slices.Concat(requestConditions, toolkitConditions, choiceConditions, faultConditions)
+// Bounds of how many tools replace-tool shows.
+const (
+	// MinimumReplaced is the least: fewer would not mislead an agent.
+	MinimumReplaced = 3
+	defaultReplaced = 5
+)
 
-// toolkitConditions are the conditions of the toolkit.
+// catalogue is the table of all conditions, in the order in which those of one instance apply.
+var catalogue = slices.Concat(requestConditions, toolkitConditions, faultConditions())
+
+// requestConditions are the conditions of the request. No two can be combined, and those that change what is right
+// cannot be combined with any other.
+var requestConditions = []entry{
+	{Info: Info{
+		Name: NameSurface, Kind: KindRequest,
+		Parameter: &Parameter{Symbol: "STRENGTH", Name: "strength", Minimum: 1, Maximum: 5, Default: 3},
+		Summary:   "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates and names",
+		Source:    sourceRFC + "meaning-preserving rephrasings",
+	}, role: RoleClean, settles: []string{settlesWording}},
+	{Info: Info{
+		Name: NameParaphrase, Kind: KindRequest,
+		Summary: "says the request in other words, every value kept", Source: sourceRFC + "meaning-preserving rephrasings",
+	}, role: RoleClean, settles: []string{settlesWording}},
+	{Info: Info{
+		Name: NameDisambiguate, Kind: KindRequest,
+		Summary: "adds what the schema knows: which table, which of two columns", Source: sourceRFC +
+			"discussion of mismatched values",
+	}, role: RoleClean, settles: []string{settlesWording}},
+	{Info: Info{
+		Name: NameDropDetail, Kind: KindRequest,
+		Summary: "keeps a condition of the request and leaves out its value, so that the answer cannot be known",
+		Source:  sourceICT + "partial removal of user utterance",
+	}, role: RoleHopeless},
+	{Info: Info{
+		Name: NameClarify, Kind: KindRequest,
+		Summary: "leaves out a value, and a simulated user answers one question", Source: sourceICT +
+			"partial removal of user utterance",
+	}, role: RoleFault},
+}
+
+// toolkitConditions are the conditions of the toolkit. Those with a choice cannot be combined.
 var toolkitConditions = []entry{
 	{
 		Info: Info{
-			Name: "universe-size", Kind: KindToolkit,
+			Name: nameUniverseSize, Kind: KindToolkit,
 			Parameter: &Parameter{Symbol: "P", Name: "percent", Minimum: 1, Maximum: 100},
 			Summary:   "shows the gold tools within a seeded P % of the tools of the task's database",
 			Source:    "NL2API §4.3.2 and appendix C.2",
 		},
-		toolkit:  func(value int) ToolkitStep { return universeSize{percent: value} },
-		excludes: append([]string{nameClosedWorld, NameGoldTools}, openWorlds...),
+		toolkit: func(value int) toolkit.Step { return toolkit.UniverseSize{Percent: value} },
+		settles: []string{settlesTools},
 	},
 	{
 		Info: Info{
-			Name: nameClosedWorld, Kind: KindToolkit,
-			Parameter: &Parameter{Symbol: "N", Name: "tools", Minimum: 1, Maximum: maxTools},
-			Summary:   "shows N tools, the gold tools among them; where the database has fewer, others are of other databases",
-			Source:    "Hell or High Water, closed world experiments",
+			Name: nameClosedWorld, Kind: KindToolkit, Parameter: tools(1, 0),
+			Summary: "shows N tools, the gold tools among them; if the database has fewer, others are from other databases",
+			Source:  "Hell or High Water, closed world experiments",
 		},
-		toolkit:  func(value int) ToolkitStep { return closedWorld{tools: value} },
-		excludes: append([]string{"universe-size", NameGoldTools}, openWorlds...),
+		toolkit: func(value int) toolkit.Step { return toolkit.ClosedWorld{Tools: value} },
+		settles: []string{settlesTools},
 	},
 	{
 		Info: Info{
@@ -102,21 +191,104 @@ var toolkitConditions = []entry{
 			Summary: "shows the tools of the plans alone, which related-tools and unrelated-tools expand",
 			Source:  sourceRFC + "original toolkit",
 		},
-		toolkit:  func(int) ToolkitStep { return goldTools{} },
-		excludes: append([]string{"universe-size", nameClosedWorld}, openWorlds...),
+		toolkit: always(toolkit.Gold{}), settles: []string{settlesTools},
 	},
-	openWorldEntry(NameOpenWorld, search.Lexical, "by its words"),
-	openWorldEntry(NameOpenWorldDense, search.Dense, "by its meaning"),
-	openWorldEntry(NameOpenWorldFused, search.Fused, "by its words and its meaning"),
+	openWorld(NameOpenWorld, search.Lexical, "by its words"),
+	openWorld(NameOpenWorldDense, search.Dense, "by its meaning"),
+	openWorld(NameOpenWorldFused, search.Fused, "by its words and its meaning"),
 	{
 		Info: Info{
 			Name: nameObfuscate, Kind: KindToolkit,
 			Summary: "calls the tools FUNC_0, FUNC_1, … and their arguments ARG_1, ARG_2, …",
 			Source:  "NL2API §4.3.1 and appendix C.1",
 		},
-		toolkit:  func(int) ToolkitStep { return obfuscate{} },
-		excludes: openWorlds,
+		toolkit: always(toolkit.Obfuscate{}), settles: []string{settlesNames},
 	},
+	{
+		Info: Info{
+			Name: NameReplaceTool, Kind: KindToolkit, Parameter: tools(MinimumReplaced, defaultReplaced),
+			Summary: "shows N tools in which the most similar wrong tools replace the right ones, and beside it the complete N",
+			Source:  sourceICT + "replacement of relevant API",
+		},
+		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleHopeless,
+	},
+	{
+		Info: Info{
+			Name: NameRelatedTools, Kind: KindToolkit, Parameter: tools(1, 0),
+			Summary: "shows the tools of the plans and the N most similar ones that cannot give the answer, beside gold-tools " +
+				"(tools that cannot be run: beside the question's own)",
+			Source: sourceRFC + "expanding agent's toolkit",
+		},
+		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleClean, beside: NameGoldTools,
+	},
+	{
+		Info: Info{
+			Name: NameUnrelatedTools, Kind: KindToolkit, Parameter: tools(1, 0),
+			Summary: "shows the tools of the plans and N of the least similar ones, beside gold-tools: the control of " +
+				"related-tools",
+			Source: sourceRFC + "future work on tools that are not relevant",
+		},
+		toolkit: always(toolkit.Chosen{}), choice: true, role: RoleClean, beside: NameGoldTools,
+	},
+}
+
+// tools is the parameter of conditions that take a number of tools.
+func tools(least, otherwise int) *Parameter {
+	return &Parameter{Symbol: "N", Name: "tools", Minimum: least, Maximum: maxTools, Default: otherwise}
+}
+
+func always(s toolkit.Step) func(int) toolkit.Step { return func(int) toolkit.Step { return s } }
+
+// openWorld makes the row of a condition under which an agent has to find tools. Obfuscated names are those of one
+// database, and here tools of all databases are found.
+func openWorld(name, kind, by string) entry {
+	return entry{
+		Info: Info{
+			Name: name, Kind: KindToolkit,
+			Summary: "shows a tool that finds tools of all databases " + by + ", and one that gives their documentation",
+			Source:  "Hell or High Water §3.1 and appendix A",
+		},
+		toolkit: always(toolkit.OpenWorld{}), search: kind, settles: []string{settlesTools, settlesNames},
+	}
+}
+
+// faultKinds are the kinds of faults, in the order in which those of one instance apply: calls are refused, arguments
+// are altered, results are altered (source, shape, values, form), and results are cut or late.
+var faultKinds = []*fault.Kind{
+	exec.Unavailable, exec.FirstTried, exec.AllUnavailable, exec.DistractorsOnly,
+	call.Session, call.RateLimit, call.Rejected, exec.Timeout, exec.Connection, exec.ServerError, exec.IO,
+	spec.ParamRenamed, spec.ParamRetyped, spec.ParamAdded,
+	call.Dropped, call.Coerced, call.Defaulted,
+	conflict.Stale, conflict.Corrupted, conflict.Minority, conflict.Pair,
+	spec.ResultRenamed, spec.ResultReshaped, spec.Unit,
+	out.Alias, out.NullSentinel, out.Reordered,
+	spec.ResultRetyped, out.NumberFormat, out.WrappedUnit, out.Labelled, out.Explained,
+	exec.Crash, out.Truncated, exec.Slow,
+}
+
+// FaultKinds lists the kinds of faults in the order in which those of one instance apply.
+func FaultKinds() []*fault.Kind { return slices.Clone(faultKinds) }
+
+// faultConditions makes the rows of the kinds of faults.
+func faultConditions() []entry {
+	list := make([]entry, len(faultKinds))
+	for i, k := range faultKinds {
+		list[i] = faultEntry(k)
+	}
+	return list
+}
+
+func faultEntry(k *fault.Kind) entry {
+	e := entry{fault: k, Info: Info{
+		Name: k.Name, Kind: KindEnvironment, Summary: k.Summary, Source: k.Source, Survival: &k.Survival,
+	}}
+	if k.Source == "" {
+		e.Source = fault.SourceToolBenchX + k.Hazard
+	}
+	if k.Settles != "" {
+		e.settles = []string{k.Settles}
+	}
+	return e
 }
 
 // Catalogue lists all conditions, in the order in which those of one instance apply.
@@ -128,64 +300,20 @@ func Catalogue() []Info {
 	return list
 }
 
-// find gives a condition's place in the catalogue, -1 where it is unknown.
+// find returns a condition's index in the catalogue, -1 if it is unknown.
 func find(name string) int {
-	for i := range catalogue {
-		if catalogue[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(catalogue, func(e entry) bool { return e.Name == name })
 }
 
-// decode gives the row of the catalogue and the value of the parameter, 0 where there is none. An unknown name, and
-// parameters that are not written as [Parse] writes them, are errors.
-func (c Condition) decode() (*entry, int, error) {
-	at := find(c.Name)
-	if at < 0 {
-		return nil, 0, unknown(c.Name)
-	}
-	e := &catalogue[at]
-	switch e.Kind {
-	case KindEnvironment:
-		_, err := e.decodeFault(c)
-		return e, 0, err
-	case KindRequest:
-		r, err := e.decodeRequest(c)
-		if err != nil {
-			return e, 0, err
-		}
-		return e, r.Strength, nil
-	}
-	if e.choice {
-		made, err := e.decodeChoice(c)
-		if err != nil {
-			return e, 0, err
-		}
-		return e, made.Tools, nil
-	}
-	if e.Parameter == nil {
-		if c.Parameters != nil {
-			return nil, 0, fmt.Errorf("condition %s takes no parameters, and has %s", c.Name, c.Parameters)
-		}
-		return e, 0, nil
-	}
-	fields := map[string]int{}
-	if err := task.DecodeStrict(c.Parameters, &fields); err != nil {
-		return nil, 0, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
-	}
-	value := fields[e.Parameter.Name]
-	if want := string(e.Parameter.encode(value)); string(c.Parameters) != want {
-		return nil, 0, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters,
-			want)
-	}
-	if err := e.inRange(value); err != nil {
-		return nil, 0, err
-	}
-	return e, value, nil
-}
+// ReasonNoWording is a refusal for which the task is not the only cause: its request could not be reworded.
+const ReasonNoWording = "no_wording"
 
-// encode writes the parameters of a condition.
-func (p *Parameter) encode(value int) []byte {
-	return fmt.Appendf(nil, `{"%s":%d}`, p.Name, value)
+// Refusals explains the reasons of refusals.
+func Refusals() map[string]string {
+	reasons := map[string]string{
+		ReasonNoWording: "the request has no such wording: see why it has none under the condition of the request alone",
+	}
+	maps.Copy(reasons, toolkit.Reasons)
+	maps.Copy(reasons, fault.Reasons)
+	return reasons
 }

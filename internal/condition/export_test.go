@@ -1,56 +1,50 @@
 package condition
 
-import "github.com/seatrial/seatrial/internal/task"
+import (
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
 
-// Plant puts two kinds into the catalogue that no certificate may pass, and gives a function that takes them out again.
+// Plant adds two kinds to the catalogue that no certificate may pass, and returns a function that removes them.
 func Plant() (names []string, remove func()) {
 	was := catalogue
+	s := fault.Survival{Hazard: fault.HazardExecution, Visible: "an error", By: "nothing", Parameters: "tool"}
 	catalogue = append(append([]entry{}, was...),
-		execution("exec.planted-fatal", "every tool fails for good", func() fault { return &plantedFatal{} }, 1, Survival{
-			Visible: "an error", By: "nothing", Parameters: "tool",
-		}),
-		output("out.planted-nothing", "nothing is changed", func() fault { return &plantedNothing{} }, Survival{
-			Visible: "nothing", By: "nothing", Parameters: "tool",
-		}),
+		faultEntry(&fault.Kind{Name: "exec.planted-fatal", Summary: "every tool fails for good", Survival: s, Single: true,
+			New: func() fault.Fault { return &plantedFatal{} }}),
+		faultEntry(&fault.Kind{Name: "out.planted-nothing", Summary: "nothing is changed", Survival: s,
+			New: func() fault.Fault { return &plantedNothing{} }}),
 	)
 	return []string{"exec.planted-fatal", "out.planted-nothing"}, func() { catalogue = was }
 }
 
 // plantedFatal cannot be survived, and does not say that it is hopeless.
-type plantedFatal struct{ target }
+type plantedFatal struct{ fault.Target }
 
-func (f *plantedFatal) place(p *placement) *Refusal {
-	f.Tool = p.Plan.Calls[0].Tool
-	return nil
+func (f *plantedFatal) Place(p *fault.Placement) string {
+	f.Tool = p.FirstTool()
+	return ""
 }
 
-func (f *plantedFatal) make(_ FaultInput, m *made) error {
-	m.step(f)
-	return nil
+func (*plantedFatal) Hint(*fault.Adviser) (string, error) { return "Nothing helps.", nil }
+
+func (f *plantedFatal) Refuse(*fault.Call) (*task.ToolError, *fault.Decision) {
+	return &task.ToolError{Code: fault.CodeUnavailable, Message: "The tool is unavailable."}, fault.Applied()
 }
 
-func (*plantedFatal) hint(*adviser) (string, error) { return "Nothing helps.", nil }
+// plantedNothing has no effect, and says that it was applied.
+type plantedNothing struct{ fault.Target }
 
-func (f *plantedFatal) Refuse(*Call) (*task.ToolError, *Decision) { return refuseForGood() }
-
-// plantedNothing never lands, and says that it was applied.
-type plantedNothing struct{ target }
-
-func (f *plantedNothing) place(p *placement) *Refusal {
-	f.Tool = p.Plan.Calls[0].Tool
-	return nil
+func (f *plantedNothing) Place(p *fault.Placement) string {
+	f.Tool = p.FirstTool()
+	return ""
 }
 
-func (f *plantedNothing) make(_ FaultInput, m *made) error {
-	m.step(f)
-	return nil
-}
-
-func (f *plantedNothing) ChangeResult(c *Call, p Payload) (Payload, *Decision) {
-	if !f.hits(c) {
+func (f *plantedNothing) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	if !f.Hits(c) {
 		return p, nil
 	}
-	return p, applied()
+	return p, fault.Applied()
 }
 
-func (*plantedNothing) hint(*adviser) (string, error) { return "Nothing happens.", nil }
+func (*plantedNothing) Hint(*fault.Adviser) (string, error) { return "Nothing happens.", nil }

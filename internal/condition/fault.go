@@ -1,56 +1,18 @@
 package condition
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/condition/fault/conflict"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Variants of a condition of the environment, as they stand in its parameters.
-const (
-	VariantFault     = ""          // the fault itself
-	VariantLookalike = "lookalike" // what looks like it and is harmless
-	VariantMirror    = "mirror"    // of a conflict: the source that the plan does not use is the wrong one
-	// VariantControl is the clean arm of a kind that changes the toolkit: its tools are there, and nothing goes wrong.
-	VariantControl = "control"
-)
-
-// Hazards, the classes of kinds (ToolBench-X, abstract).
-const (
-	HazardSpecification = "specification drift"
-	HazardInvocation    = "invocation error"
-	HazardExecution     = "execution failure"
-	HazardOutput        = "output drift"
-	HazardConflict      = "cross-source conflict"
-	// HazardMissing is none of that paper's: the tools that would do are not there (Hell or High Water §5).
-	HazardMissing = "missing tools"
-)
-
-// Hazards lists the hazards, in the order of that paper; missing tools stand at the end.
-func Hazards() []string {
-	return []string{HazardSpecification, HazardInvocation, HazardExecution, HazardOutput, HazardConflict, HazardMissing}
-}
-
-// Survival describes a kind of fault to a person. A condition of another kind has none.
-type Survival struct {
-	Hazard     string // one of the Hazard constants
-	Visible    string // what an agent can see
-	By         string // how it is survived
-	Parameters string // those drawn for a task, by their names in JSON
-	Lookalike  string // what the harmless double does
-	Mirror     string // of a conflict: what its mirror does
-	Companions string // the tools that it adds
-	Hopeless   bool   // nothing survives it: giving up is right
-	Harmless   bool   // it has no fault of its own: it is a look-alike whatever variant is asked for
-}
-
-// Fault is what a user asks for: a kind, and how many failpoints an instance is to have (ToolBench-X §3 calls so the
+// Fault is what a user asks for: a kind, and how many failpoints an instance gets (the term of ToolBench-X §3 for the
 // points at which a hazard strikes).
 type Fault struct {
 	Kind   string
@@ -66,24 +28,23 @@ func (f Fault) String() string {
 }
 
 // FaultSpecification writes faults that strike together as [ParseFaults] reads them.
-func FaultSpecification(faults []Fault) string {
-	parts := make([]string, len(faults))
-	for i, f := range faults {
-		parts[i] = f.String()
-	}
-	return strings.Join(parts, "+")
-}
+func FaultSpecification(faults []Fault) string { return join(faults) }
 
-// maxPoints bounds the failpoints of one kind in an instance.
-const maxPoints = 8
+// row returns the row of the catalogue of the fault's kind, or an empty one if it is unknown.
+func (f Fault) row() *entry {
+	if e := (Condition{Name: f.Kind}).row(); e.fault != nil {
+		return e
+	}
+	return &entry{}
+}
 
 // faultsAll asks for every kind, each by itself.
 const faultsAll = "all"
 
 // ParseFaults reads the faults that a command was given, one combination a text, in their order: NAME[:POINTS], several
-// that strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination stand in
-// the order in which they apply. Mistakes are of the type [*diag.Error] with the exit code [diag.ExitUsage]; two
-// combinations that mean the same are one.
+// that strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination are in the
+// order in which they apply. Mistakes are of the type [*diag.Error] with the exit code [diag.ExitUsage]. Two
+// combinations that mean the same are a mistake.
 func ParseFaults(texts []string) ([][]Fault, error) {
 	var combinations [][]Fault
 	given := map[string]string{}
@@ -99,7 +60,7 @@ func ParseFaults(texts []string) ([][]Fault, error) {
 	for _, text := range texts {
 		if text == faultsAll {
 			for i := range catalogue {
-				if catalogue[i].Kind != KindEnvironment {
+				if catalogue[i].fault == nil {
 					continue
 				}
 				if err := add(text, []Fault{{Kind: catalogue[i].Name}}); err != nil {
@@ -129,18 +90,16 @@ func parseFaultCombination(text string) ([]Fault, error) {
 		faults = append(faults, f)
 	}
 	slices.SortStableFunc(faults, func(a, b Fault) int { return find(a.Kind) - find(b.Kind) })
-	for _, f := range faults {
-		if len(faults) > 1 && catalogue[find(f.Kind)].Survival.Hopeless {
+	for i, f := range faults {
+		if len(faults) > 1 && f.row().fault.Hopeless {
 			return nil, diag.Usagef("%q: nothing survives %s, so that another fault beside it would show nothing", text, f.Kind).
 				WithHint("give each a --fault of its own")
 		}
-	}
-	for i, f := range faults {
 		for _, other := range faults[i+1:] {
 			if f.Kind == other.Kind {
 				return nil, diag.Usagef("%q names fault %s twice", text, f.Kind).WithHint("%s:2 asks for two failpoints", f.Kind)
 			}
-			if slices.Contains(catalogue[find(f.Kind)].excludes, other.Kind) {
+			if f.row().excludes(other.row()) {
 				return nil, diag.Usagef("%q: faults %s and %s exclude each other", text, f.Kind, other.Kind).
 					WithHint("give each a --fault of its own")
 			}
@@ -151,252 +110,176 @@ func parseFaultCombination(text string) ([]Fault, error) {
 
 func parseFault(text string) (Fault, error) {
 	name, parameter, given := strings.Cut(text, ":")
-	at := find(name)
+	f := Fault{Kind: name}
+	k := f.row().fault
 	switch {
-	case at < 0 || catalogue[at].Kind != KindEnvironment:
+	case k == nil:
 		return Fault{}, unknownOf("fault", name, KindEnvironment)
 	case !given:
-		return Fault{Kind: name}, nil
-	}
-	e := &catalogue[at]
-	usage := fmt.Sprintf("%s[:POINTS], with POINTS from 1 to %d", name, e.points)
-	if e.points == 1 {
+		return f, nil
+	case k.Points() == 1:
 		return Fault{}, diag.Usagef("fault %s strikes at one point", name).WithHint("%s", name)
 	}
-	points, err := strconv.Atoi(parameter)
-	if err != nil || strconv.Itoa(points) != parameter {
+	usage := fmt.Sprintf("%s[:POINTS], with POINTS from 1 to %d", name, k.Points())
+	var err error
+	if f.Points, err = strconv.Atoi(parameter); err != nil || strconv.Itoa(f.Points) != parameter {
 		return Fault{}, diag.Usagef("fault %s: %q is not a whole number", name, parameter).WithHint("%s", usage)
 	}
-	if points < 1 || points > e.points {
-		return Fault{}, diag.Usagef("fault %s: %d is out of range", name, points).WithHint("%s", usage)
-	}
-	return Fault{Kind: name, Points: points}, nil
-}
-
-// Variants lists the variants that a kind has, the fault first.
-func Variants(kind string) []string {
-	at := find(kind)
-	if at < 0 || catalogue[at].Kind != KindEnvironment {
-		return nil
-	}
-	s := catalogue[at].Survival
-	if s.Harmless {
-		return []string{VariantLookalike}
-	}
-	variants := []string{VariantFault}
-	if s.Lookalike != "" {
-		variants = append(variants, VariantLookalike)
-	}
-	if s.Mirror != "" {
-		variants = append(variants, VariantMirror)
-	}
-	if s.Companions != "" || s.Hopeless {
-		variants = append(variants, VariantControl)
-	}
-	return variants
-}
-
-// NeedPaths says whether some fault can only be placed by who knows every right way of a task: see [task.Task.Paths].
-func NeedPaths(combinations [][]Fault) bool {
-	return slices.ContainsFunc(combinations, func(faults []Fault) bool {
-		return slices.ContainsFunc(faults, func(f Fault) bool {
-			switch catalogue[find(f.Kind)].fault().(type) {
-			case *unavailable, *firstTried, *allUnavailable, *missingTools:
-				return true
-			default:
-				return false
-			}
-		})
-	})
-}
-
-// Variant gives the variant that the parameters of a condition of the environment state.
-func (c Condition) Variant() string {
-	var target struct {
-		Variant string `json:"variant"`
-	}
-	if json.Unmarshal(c.Parameters, &target) != nil {
-		return VariantFault // Faults says what is wrong with them
-	}
-	return target.Variant
-}
-
-// Role gives the role of an instance under a condition of the environment or of the request, or under one whose toolkit
-// is chosen.
-func (c Condition) Role() string {
-	at := find(c.Name)
-	switch {
-	case at >= 0 && catalogue[at].choice && c.Variant() == VariantComplete:
-		return RoleClean
-	case at >= 0 && (catalogue[at].choice || catalogue[at].Kind == KindRequest):
-		return catalogue[at].role
-	}
-	switch c.Variant() {
-	case VariantLookalike:
-		return RoleLookalike
-	case VariantControl:
-		return RoleClean
-	}
-	if at >= 0 && catalogue[at].Survival != nil && catalogue[at].Survival.Hopeless {
-		return RoleHopeless
-	}
-	return RoleFault
-}
-
-// fault is the parameters of a condition of the environment: what its JSON holds. Its exported fields are that JSON.
-type fault interface {
-	// place chooses the parameters for a task.
-	place(p *placement) *Refusal
-	// make adds the steps and tools that the parameters stand for.
-	make(in FaultInput, m *made) error
-	// hint gives advice from the parameters: see [Hint]. It must be the same for every variant.
-	hint(a *adviser) (string, error)
-	// common gives the parameters that every kind has.
-	common() *target
-}
-
-// target is the parameters that every kind has.
-type target struct {
-	Tool    string `json:"tool"`
-	Variant string `json:"variant,omitempty"`
-	name    string // of the condition
-}
-
-func (t *target) common() *target { return t }
-
-// Name is that of the condition.
-func (t *target) Name() string { return t.name }
-
-// hits says whether a call is one to the tool.
-func (t *target) hits(c *Call) bool { return c.Tool.Name == t.Tool }
-
-// FaultInput is what the steps of conditions are made from.
-type FaultInput struct {
-	Task  *task.Task
-	Tools []*task.Tool // that the agent is shown
-}
-
-func (in *FaultInput) tool(name string) *task.Tool {
-	for _, t := range in.Tools {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
-// made collects what the conditions of an instance stand for.
-type made struct {
-	steps []Step
-	tools []*task.Tool
-	asked bool // somebody wants get_info
-	// spent counts, by tool, the attempts that fail because of the conditions so far, as they do for an agent that does at
-	// once what the errors ask for: failures that pass come one after the other, so that none hides another.
-	spent map[string]int
-}
-
-// spend takes the next attempts at a tool, and gives how many were taken before.
-func (m *made) spend(tool string, times int) int {
-	before := m.spent[tool]
-	m.spent[tool] += times
-	return before
-}
-
-func (m *made) step(s Step) { m.steps = append(m.steps, s) }
-
-// companion adds a tool, once.
-func (m *made) companion(t *task.Tool) bool {
-	if slices.ContainsFunc(m.tools, func(other *task.Tool) bool { return other.Name == t.Name }) {
-		return false
-	}
-	m.tools = append(m.tools, t)
-	return true
-}
-
-// Faults makes the steps of the conditions of the environment, in the order in which they apply, and the tools that
-// they add to the toolkit, in the order in which they are shown after its own. Conditions of other kinds are passed
-// over. With no condition of the environment there are no steps and no tools. The error is Seatrial's own failure:
-// parameters that [Place] cannot have written, or a tool that is not there.
-func Faults(conditions []Condition, in FaultInput) ([]Step, []*task.Tool, error) {
-	ordered := slices.Clone(conditions)
-	slices.SortStableFunc(ordered, func(a, b Condition) int { return find(a.Name) - find(b.Name) })
-	m := &made{spent: map[string]int{}}
-	for _, c := range ordered {
-		e, _, err := c.decode()
-		if err != nil {
-			return nil, nil, fmt.Errorf("task %s: %w", in.Task.ID, err)
-		}
-		if e.Kind != KindEnvironment {
-			continue
-		}
-		f, err := e.decodeFault(c)
-		if err == nil {
-			err = f.make(in, m)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("task %s: condition %s: %w", in.Task.ID, c.Name, err)
-		}
-	}
-	if m.asked {
-		m.addInfo(in)
-	}
-	for _, t := range m.tools {
-		if in.tool(t.Name) != nil {
-			return nil, nil, fmt.Errorf("task %s: a condition adds the tool %q, which is there already", in.Task.ID, t.Name)
-		}
-	}
-	return m.steps, m.tools, nil
-}
-
-// decodeFault reads the parameters of a condition of the environment, strictly and in their one form.
-func (e *entry) decodeFault(c Condition) (fault, error) {
-	f := e.fault()
-	if err := task.DecodeStrict(c.Parameters, f); err != nil {
-		return nil, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
-	}
-	written, err := task.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("condition %s: %w", c.Name, err)
-	}
-	if !bytes.Equal(written, c.Parameters) {
-		return nil, fmt.Errorf("condition %s: its parameters are %s, where %s would be written", c.Name, c.Parameters,
-			written)
-	}
-	if variant := f.common().Variant; !slices.Contains(Variants(c.Name), variant) {
-		return nil, fmt.Errorf("condition %s has no variant %q", c.Name, variant)
-	}
-	f.common().name = c.Name
-	if bounded, ok := f.(interface{ inBounds() bool }); ok && !bounded.inBounds() {
-		return nil, fmt.Errorf("condition %s: parameters %s: a number is out of bounds", c.Name, c.Parameters)
+	if f.Points < 1 || f.Points > k.Points() {
+		return Fault{}, diag.Usagef("fault %s: %d is out of range", name, f.Points).WithHint("%s", usage)
 	}
 	return f, nil
 }
 
-// detail writes what a step did, for the record.
-func detail(fields ...Field) json.RawMessage {
-	dst := []byte{'{'}
-	for i := range fields {
-		if i > 0 {
-			dst = append(dst, ',')
+// Variants lists the variants of a kind, the fault first.
+func Variants(kind string) []string {
+	if k := (Fault{Kind: kind}).row().fault; k != nil {
+		return k.Variants()
+	}
+	return nil
+}
+
+// NeedPaths reports whether placing some fault needs every right path of a task; see [task.Task.Paths].
+func NeedPaths(combinations [][]Fault) bool {
+	return slices.ContainsFunc(combinations, func(faults []Fault) bool {
+		return slices.ContainsFunc(faults, func(f Fault) bool { return f.row().fault.NeedsPaths })
+	})
+}
+
+// Place chooses the parameters with which a fault strikes a task, or says why it does not fit; see [fault.Kind.Place].
+// There is one condition for each tool that is hit.
+func Place(f Fault, variant string, in fault.PlaceInput) ([]Condition, *Refusal, error) {
+	k := f.row().fault
+	if k == nil {
+		return nil, nil, unknownOf("fault", f.Kind, KindEnvironment)
+	}
+	placed, reason := k.Place(f.Points, variant, in)
+	if reason != "" {
+		return nil, &Refusal{Condition: Condition{Name: f.Kind}, Reason: reason,
+			Message: f.String() + ": " + fault.Reasons[reason]}, nil
+	}
+	conditions := make([]Condition, len(placed))
+	for i, x := range placed {
+		var err error
+		if conditions[i], err = (Condition{Name: f.Kind}).with(x); err != nil {
+			return nil, nil, fmt.Errorf("task %s: %w", in.Task.ID, err)
 		}
-		dst = append(task.AppendValue(dst, fields[i].Name), ':')
-		dst = append(dst, fields[i].Value...)
 	}
-	return append(dst, '}')
+	return conditions, nil, nil
 }
 
-func number(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10) }
-
-// applied is the decision that something was done.
-func applied(fields ...Field) *Decision { return &Decision{Applied: true, Detail: detail(fields...)} }
-
-// applied is the decision that something was done. The record says of a look-alike that it is none of the faults.
-func (t *target) applied(fields ...Field) *Decision {
-	if t.Variant == VariantLookalike {
-		fields = append([]Field{{"variant", jsonText(VariantLookalike)}}, fields...)
+// decodeFault reads the parameters of a fault, nil of another condition.
+func (c Condition) decodeFault() (fault.Fault, error) {
+	k := c.row().fault
+	if k == nil {
+		return nil, nil
 	}
-	return applied(fields...)
+	f := k.New()
+	if err := c.decodeInto(f); err != nil {
+		return nil, err
+	}
+	if err := k.Bind(f); err != nil {
+		return nil, fmt.Errorf("condition %s: parameters %s: %w", c.Name, c.Parameters, err)
+	}
+	return f, nil
 }
 
-// errNoTool says that parameters name a tool that is not there.
-func errNoTool(name string) error { return fmt.Errorf("there is no tool called %q", name) }
+// decodeFaults reads the faults among conditions, in the order in which they apply.
+func decodeFaults(conditions []Condition, in fault.Input) ([]fault.Fault, error) {
+	var faults []fault.Fault
+	for _, c := range ordered(conditions) {
+		if _, _, err := c.decode(); err != nil {
+			return nil, fmt.Errorf("task %s: %w", in.Task.ID, err)
+		}
+		if f, err := c.decodeFault(); err == nil && f != nil {
+			faults = append(faults, f)
+		}
+	}
+	return faults, nil
+}
+
+// Faults makes the steps of the faults among conditions, in the order in which they apply, and the tools that they add
+// to the toolkit, in the order in which they are shown after its own. An error is Seatrial's own failure: parameters
+// that [Place] cannot have written, or a missing tool.
+func Faults(conditions []Condition, in fault.Input) ([]fault.Step, []*task.Tool, error) {
+	faults, err := decodeFaults(conditions, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fault.Assemble(in, faults)
+}
+
+// Struck lists the tools on which the faults among conditions act, in the order of the conditions.
+func Struck(conditions []Condition) []string {
+	var tools []string
+	for _, c := range conditions {
+		if f, err := c.decodeFault(); err == nil && f != nil {
+			tools = append(tools, f.Common().Tool)
+		}
+	}
+	return tools
+}
+
+// StrikesFirst lists the tools of which an adaptive fault strikes the one that is called first, in their order; nil for
+// other conditions.
+func (c Condition) StrikesFirst() []string {
+	f, err := c.decodeFault()
+	if adaptive, ok := f.(interface{ StrikesFirst() []string }); ok && err == nil {
+		return adaptive.StrikesFirst()
+	}
+	return nil
+}
+
+// Hint is advice on the faults of an instance, for the arms of an experiment that give it (ToolBench-X, guided
+// profiles). It names tools, arguments and fields, but neither an answer nor the value of an argument, and it does not
+// depend on the variant. It says what may happen, how to check, and that all is well if the check shows nothing.
+type Hint struct {
+	Text   string // names the symptom, the way to survive, when to switch and how to check
+	Oracle string // names and defines the hazards, without any tool
+}
+
+// Advise makes the hint of an instance. With several faults there is one hint for each, in the order in which an agent
+// has to undo them: first what refuses or alters calls, as [Faults] applies it, then what alters results, in reverse.
+// Without faults the hint is empty. An error is Seatrial's own failure: parameters that [Place] cannot have written.
+func Advise(conditions []Condition, in fault.Input) (Hint, error) {
+	faults, err := decodeFaults(conditions, in)
+	if err != nil {
+		return Hint{}, fmt.Errorf("hint: %w", err)
+	}
+	slices.SortStableFunc(faults, func(x, y fault.Fault) int { return undoOrder(x) - undoOrder(y) })
+	a := &fault.Adviser{Input: in, Gone: map[string]bool{}}
+	for _, f := range faults {
+		if _, forGood := f.(interface{ FailsForGood() }); forGood {
+			a.Gone[f.Common().Tool] = true
+		}
+	}
+	var texts, definitions []string
+	for _, f := range faults {
+		text, err := f.Hint(a)
+		if err != nil {
+			return Hint{}, fmt.Errorf("task %s: hint on %s: %w", in.Task.ID, f.Common().Name(), err)
+		}
+		hazard := f.Common().Kind().Hazard
+		definition := "A hazard to reckon with: " + hazard + ". " + fault.HazardDefinitions[hazard]
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+		if !slices.Contains(definitions, definition) {
+			definitions = append(definitions, definition)
+		}
+	}
+	if slices.ContainsFunc(faults, func(f fault.Fault) bool { return f.Common().Kind() != faults[0].Common().Kind() }) {
+		texts = slices.Insert(texts, 0,
+			"More than one kind of trouble may meet you. See to them in the order in which they stand here.")
+	}
+	return Hint{Text: strings.Join(texts, "\n"), Oracle: strings.Join(definitions, "\n")}, nil
+}
+
+// undoOrder is the place of a fault in the order in which an agent undoes faults.
+func undoOrder(f fault.Fault) int {
+	at := find(f.Common().Name())
+	if first := find(conflict.Stale.Name); at >= first { // the first kind that alters results
+		return first + len(catalogue) - at
+	}
+	return at
+}

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -20,7 +22,7 @@ type read struct {
 }
 
 // readPayload reads the JSON of a payload in any of its shapes. The names are in the order in which they are delivered.
-func readPayload(tb testing.TB, p Payload) read {
+func readPayload(tb testing.TB, p fault.Payload) read {
 	tb.Helper()
 	v, err := task.DecodeValue(p.AppendContent(nil))
 	if err != nil {
@@ -31,12 +33,12 @@ func readPayload(tb testing.TB, p Payload) read {
 	if !ok {
 		r.whole = v.(map[string]any)
 		switch {
-		case r.whole[fieldRecords] != nil:
-			records = r.whole[fieldRecords].([]any)
-		case r.whole[fieldData] != nil:
-			records = r.whole[fieldData].(map[string]any)[fieldItems].([]any)
+		case r.whole[fault.FieldRecords] != nil:
+			records = r.whole[fault.FieldRecords].([]any)
+		case r.whole[fault.FieldData] != nil:
+			records = r.whole[fault.FieldData].(map[string]any)[fault.FieldItems].([]any)
 		default:
-			columns := r.whole[fieldColumns].(map[string]any)
+			columns := r.whole[fault.FieldColumns].(map[string]any)
 			for i, name := range r.names {
 				for j, value := range columns[name].([]any) {
 					if i == 0 {
@@ -111,7 +113,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case "spec.unit":
-		word, ok := r.inField(fieldUnits, column)
+		word, ok := r.inField("units", column)
 		if name := r.names[column]; !ok && strings.Contains(name, "_in_") {
 			word, ok = name[strings.LastIndex(name, "_")+1:], true
 		}
@@ -129,7 +131,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 				return v
 			}
 		})
-	case kindWrapped:
+	case "out.wrapped-unit":
 		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok && numbers {
 				_, digits, _ := strings.Cut(s, " ")
@@ -137,7 +139,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			}
 			return v
 		})
-	case kindLabelled:
+	case "out.labelled":
 		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok {
 				_, rest, _ := strings.Cut(s, ": ")
@@ -145,7 +147,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			}
 			return v
 		})
-	case kindExplained:
+	case "out.explained":
 		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok {
 				_, rest, _ := strings.Cut(s, "in this record is ")
@@ -153,11 +155,11 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			}
 			return v
 		})
-	case kindNumber:
-		if r.whole[fieldLocale] == nil {
+	case "out.number-format":
+		if r.whole["locale"] == nil {
 			return
 		}
-		l := locales[r.whole[fieldLocale].(string)]
+		l := localeMarks[r.whole["locale"].(string)]
 		r.each(column, func(v task.Value) task.Value {
 			if s, ok := v.(string); ok && numbers {
 				return numberIn(tb, strings.ReplaceAll(strings.ReplaceAll(s, l.group, ""), l.point, "."))
@@ -165,7 +167,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case "out.alias":
-		legend, _ := r.inField(fieldLegend, column)
+		legend, _ := r.inField("legend", column)
 		r.each(column, func(v task.Value) task.Value {
 			if code, ok := v.(string); ok {
 				if meant, coded := legend.(map[string]any)[code]; coded {
@@ -175,7 +177,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case "out.null-sentinel":
-		sentinel, ok := r.inField(fieldMissing, column)
+		sentinel, ok := r.inField("missing_values", column)
 		r.each(column, func(v task.Value) task.Value {
 			if ok && v == sentinel {
 				return nil
@@ -183,7 +185,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 			return v
 		})
 	case "out.reordered":
-		keys, ok := r.whole[fieldSortKeys].([]any)
+		keys, ok := r.whole["sort_keys"].([]any)
 		if !ok {
 			return
 		}
@@ -197,39 +199,39 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	}
 }
 
-// restorable lists the kinds whose payload says how it is to be read, each with parameters for a column.
-func restorable(column int, seed uint8) map[string][]fault {
-	t := func(name string) target { return target{Tool: "sea", name: name} }
-	kinds := map[string][]fault{
-		"spec.result-renamed": {&resultRenamed{target: t("spec.result-renamed"), Column: column, NewName: "other name"}},
-		"spec.result-retyped": {&resultRetyped{target: t("spec.result-retyped"), Column: column}},
-		"spec.result-reshaped": {&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeEnvelope},
-			&resultReshaped{target: t("spec.result-reshaped"), Shape: ShapeColumns}},
-		"out.alias":         {&alias{target: t("out.alias"), Column: column, Prefix: "K"}},
-		"out.null-sentinel": {&nullSentinel{target: t("out.null-sentinel"), Column: column, Text: "N/A"}},
-		"out.reordered":     {&reordered{target: t("out.reordered")}},
-		kindWrapped:         {&form{target: t(kindWrapped), Column: column, With: "USD"}},
-		kindLabelled:        {&form{target: t(kindLabelled), Column: column, With: "Answer"}},
-		kindExplained:       {&form{target: t(kindExplained), Column: column}},
+// restorable lists the kinds whose payload says how to read it, each with the steps of some parameters for a column.
+func restorable(tb testing.TB, column int, seed uint8) map[string][]fault.Step {
+	kinds := map[string][]fault.Step{}
+	in := seaTask()
+	add := func(kind, parameters string) {
+		parameters = strings.NewReplacer("COLUMN", `"column":`+strconv.Itoa(column)+`,"field":""`).Replace(parameters)
+		c := Condition{Name: kind, Parameters: json.RawMessage(`{"tool":"ships"` + parameters + `}`)}
+		steps, _ := stepsOf(tb, []Condition{c}, in)
+		kinds[kind] = append(kinds[kind], steps[0])
 	}
+	add("spec.result-renamed", `,COLUMN,"new_name":"other name"`)
+	add("spec.result-retyped", `,COLUMN`)
+	add("spec.result-reshaped", `,"shape":"envelope"`)
+	add("spec.result-reshaped", `,"shape":"columns"`)
+	add("out.alias", `,COLUMN,"prefix":"K"`)
+	add("out.null-sentinel", `,COLUMN,"text":"N/A"`)
+	add("out.reordered", ``)
+	add("out.wrapped-unit", `,COLUMN,"with":"USD"`)
+	add("out.labelled", `,COLUMN,"with":"Answer"`)
+	add("out.explained", `,COLUMN,"with":""`)
 	for i, factor := range []int{10, 100, 1000} {
-		sign := []string{signName, signField}[(int(seed)+i)%2]
-		kinds["spec.unit"] = append(kinds["spec.unit"], &unit{target: t("spec.unit"), Column: column, Factor: factor,
-			Sign: sign})
+		sign := []string{"name", "field"}[(int(seed)+i)%2]
+		add("spec.unit", fmt.Sprintf(`,COLUMN,"factor":%d,"sign":%q`, factor, sign))
 	}
-	for _, locale := range sortedLocales() {
-		kinds[kindNumber] = append(kinds[kindNumber], &form{target: t(kindNumber), Column: column, With: locale})
+	for locale := range localeMarks {
+		add("out.number-format", fmt.Sprintf(`,COLUMN,"with":%q`, locale))
 	}
 	return kinds
 }
 
-func sortedLocales() []string {
-	var names []string
-	for name := range locales {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+// localeMarks are the marks between groups of digits and before the fraction.
+var localeMarks = map[string]struct{ group, point string }{
+	"de-DE": {".", ","}, "fr-FR": {" ", ","}, "pt-BR": {".", ","},
 }
 
 // FuzzRestore changes results and reads them back by what stands in the payload: the values are those of the body
@@ -254,12 +256,12 @@ func FuzzRestore(f *testing.F) {
 		}
 		columns := []task.Column{{Name: "a", Type: "text"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "number"}}
 		before := whole.Digest(true)
-		call := &Call{Tool: &task.Tool{Name: "sea"}, Label: "call_1", Attempt: 1}
+		call := &fault.Call{Tool: &task.Tool{Name: "ships"}, Label: "call_1", Attempt: 1}
 		cases := 0
 		for column := range columns {
-			for kind, faults := range restorable(column, seed) {
-				for _, one := range faults {
-					p, decision := one.(ResultStep).ChangeResult(call, Payload{Result: whole, Columns: columns})
+			for kind, faults := range restorable(t, column, seed) {
+				for i, one := range faults {
+					p, decision := one.(fault.ResultStep).ChangeResult(call, fault.Payload{Result: whole, Columns: columns})
 					if whole.Digest(true) != before {
 						t.Fatalf("%s changes what it is given", kind)
 					}
@@ -269,7 +271,7 @@ func FuzzRestore(f *testing.F) {
 					if decision.Detail != nil && !json.Valid(decision.Detail) {
 						t.Fatalf("%s: detail %s", kind, decision.Detail)
 					}
-					if u, ok := one.(*unit); ok && !u.exact(whole, column) {
+					if kind == "spec.unit" && !exact(whole, column, []int{10, 100, 1000}[i]) {
 						continue // such values are not placed
 					}
 					r := readPayload(t, p)
@@ -288,23 +290,19 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// exact says whether all values of a column can be scaled and restored, as placing asks; no value may stay as it is
-// beside others that are scaled.
-func (f *unit) exact(r *task.Result, column int) bool {
+// exact reports whether all values of a column can be scaled and restored, as placing asks.
+func exact(r *task.Result, column, factor int) bool {
 	for _, row := range r.Rows {
-		scaled, ok := f.scale(row[column])
 		switch v := row[column].(type) {
 		case int64:
-			if !ok && v != 0 {
+			if v > fault.MaxExact/1000 || v < -fault.MaxExact/1000 {
 				return false
 			}
 		case float64:
-			if !ok && v != 0 {
+			scaled := v * float64(factor)
+			if math.IsInf(scaled, 0) || scaled/float64(factor) != v {
 				return false
 			}
-		}
-		if ok && !f.restores(row[column], scaled) {
-			return false
 		}
 	}
 	return true
@@ -317,21 +315,21 @@ func TestPages(t *testing.T) {
 		for n := range 14 {
 			parameters := `{"tool":"ships","size":` + strconv.Itoa(size) + `}`
 			steps, tools := stepsOf(t, []Condition{{Name: "out.truncated", Parameters: json.RawMessage(parameters)}}, in)
-			whole := Payload{Result: &task.Result{Columns: []string{"n"}}, Columns: []task.Column{{Name: "n", Type: "integer"}}}
+			whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}}, Columns: []task.Column{{Name: "n", Type: "integer"}}}
 			for i := range n {
 				whole.Result.Rows = append(whole.Result.Rows, task.Row{int64(i)})
 			}
-			var divider PageStep
-			var companion Companion
+			var divider fault.PageStep
+			var companion fault.Companion
 			for _, s := range steps {
-				if x, ok := s.(PageStep); ok {
+				if x, ok := s.(fault.PageStep); ok {
 					divider = x
 				}
-				if x, ok := s.(Companion); ok {
+				if x, ok := s.(fault.Companion); ok {
 					companion = x
 				}
 			}
-			p, decision := divider.Divide(&Call{Tool: in.Tools[0], Label: "call_1"}, whole)
+			p, decision := divider.Divide(&fault.Call{Tool: in.Tools[0], Label: "call_1"}, whole)
 			if decision.Applied != (n > size) {
 				t.Errorf("%d rows in pages of %d: applied %t", n, size, decision.Applied)
 			}
@@ -339,13 +337,13 @@ func TestPages(t *testing.T) {
 			for {
 				r := readPayload(t, p)
 				rows = append(rows, r.rows...)
-				cursor, more := r.whole[fieldCursor].(string)
+				cursor, more := r.whole["next_cursor"].(string)
 				if !more {
 					break
 				}
 				var mistake *task.ToolError
-				call := &Call{Tool: tools[0], Label: "next", Arguments: map[string]any{"cursor": cursor}}
-				p, mistake, _ = companion.Answer(call, func(label string) (string, Payload, bool) {
+				call := &fault.Call{Tool: tools[0], Label: "next", Arguments: map[string]any{"cursor": cursor}}
+				p, mistake, _ = companion.Answer(call, func(label string) (string, fault.Payload, bool) {
 					return "ships", whole,
 						label == "call_1"
 				})
@@ -360,26 +358,45 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// totalOf adds the numbers of a column: a whole number if all are.
+func totalOf(rows []task.Row, column int) task.Value {
+	whole, real, isReal := int64(0), 0.0, false
+	for _, row := range rows {
+		switch v := row[column].(type) {
+		case int64:
+			whole += v
+			real += float64(v)
+		case float64:
+			real += v
+			isReal = true
+		}
+	}
+	if isReal {
+		return real
+	}
+	return whole
+}
+
 // TestConflictEvidence reads what the sources of a conflict say, as an agent would, and finds the right one in the
 // fault, in the mirror and in the look-alike alike.
 func TestConflictEvidence(t *testing.T) {
-	right := Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
+	right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
 		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},
 	}}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
 	choose := map[string]func(sources []read) int{
 		"conflict.stale": func(sources []read) int {
-			if sources[0].whole[fieldAsOf].(string) > sources[1].whole[fieldAsOf].(string) {
+			if sources[0].whole["as_of"].(string) > sources[1].whole["as_of"].(string) {
 				return 0
 			}
 			return 1
 		},
 		"conflict.corrupted": func(sources []read) int {
 			for i, s := range sources {
-				fits := s.whole[fieldRowCount] == int64(len(s.rows))
+				fits := s.whole["row_count"] == int64(len(s.rows))
 				for column := range s.names {
-					if total, ok := s.inField(fieldSum, column); ok {
-						fits = fits && total == sum(&task.Result{Rows: s.rows}, column)
+					if total, ok := s.inField("control_sum", column); ok {
+						fits = fits && total == totalOf(s.rows, column)
 					}
 				}
 				if fits {
@@ -401,12 +418,12 @@ func TestConflictEvidence(t *testing.T) {
 			return -1
 		},
 		"conflict.pair": func(sources []read) int {
-			return slices.IndexFunc(sources, func(s read) bool { return s.whole[fieldAssembly] == assemblyRecords })
+			return slices.IndexFunc(sources, func(s read) bool { return s.whole["fields_from"] == "one record each" })
 		},
 	}
 	changed := 0
 	for kind, pick := range choose {
-		for _, variant := range []string{VariantFault, VariantMirror, VariantLookalike} {
+		for _, variant := range []string{fault.VariantFault, fault.VariantMirror, fault.VariantLookalike} {
 			for seed := range uint64(20) {
 				in := seaTask()
 				in.Seed = seed
@@ -418,8 +435,8 @@ func TestConflictEvidence(t *testing.T) {
 				steps, tools := stepsOf(t, conditions, in)
 				var sources []read
 				for _, tool := range append([]*task.Tool{in.Tools[0]}, tools...) {
-					p, decision := steps[0].(ResultStep).ChangeResult(&Call{Tool: tool, Label: "call_1", Attempt: 1}, right)
-					if decision.Applied && variant != VariantLookalike {
+					p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "call_1", Attempt: 1}, right)
+					if decision.Applied && variant != fault.VariantLookalike {
 						changed++
 					}
 					sources = append(sources, readPayload(t, p))

@@ -10,12 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/condition/fault/spec"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// faultKinds lists the names of the kinds in the order in which they apply.
-func faultKinds() []string {
+// kindNames lists the names of the kinds in the order in which they apply.
+func kindNames() []string {
 	var kinds []string
 	for _, info := range Catalogue() {
 		if info.Kind == KindEnvironment {
@@ -52,7 +54,7 @@ func seaTool(name string, arguments, columns []string) *task.Tool {
 }
 
 // seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other plan.
-func seaTask() PlaceInput {
+func seaTask() fault.PlaceInput {
 	tools := []*task.Tool{
 		seaTool("ships", []string{"port:text", "since:integer"}, []string{"name:text", "length:number", "crew:integer"}),
 		seaTool("ids", []string{"port:text"}, []string{"id:integer"}),
@@ -82,11 +84,11 @@ func seaTask() PlaceInput {
 			}, Evidence: []task.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
 		},
 	}
-	return PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7}
+	return fault.PlaceInput{Task: task, Plan: &task.Plans[0], Tools: tools, Seed: 7}
 }
 
 // placed places a kind with the first plan that lets it.
-func placed(tb testing.TB, f Fault, variant string) ([]Condition, PlaceInput) {
+func placed(tb testing.TB, f Fault, variant string) ([]Condition, fault.PlaceInput) {
 	tb.Helper()
 	in := seaTask()
 	var last *Refusal
@@ -105,9 +107,9 @@ func placed(tb testing.TB, f Fault, variant string) ([]Condition, PlaceInput) {
 	return nil, in
 }
 
-func stepsOf(tb testing.TB, conditions []Condition, in PlaceInput) ([]Step, []*task.Tool) {
+func stepsOf(tb testing.TB, conditions []Condition, in fault.PlaceInput) ([]fault.Step, []*task.Tool) {
 	tb.Helper()
-	steps, tools, err := Faults(conditions, FaultInput{Task: in.Task, Tools: in.Tools})
+	steps, tools, err := Faults(conditions, fault.Input{Task: in.Task, Tools: in.Tools})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func stepsOf(tb testing.TB, conditions []Condition, in PlaceInput) ([]Step, []*t
 // TestPlace places every variant of every kind, twice, and reads what was written.
 func TestPlace(t *testing.T) {
 	n := 0
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		for _, variant := range Variants(kind) {
 			n++
 			conditions, in := placed(t, Fault{Kind: kind}, variant)
@@ -132,17 +134,17 @@ func TestPlace(t *testing.T) {
 				}
 			}
 			info := catalogue[find(kind)].Info
-			if variant == VariantControl && len(tools) == 0 && info.Survival.Hazard != HazardConflict &&
+			if variant == fault.VariantControl && len(tools) == 0 && info.Survival.Hazard != fault.HazardConflict &&
 				!info.Survival.Hopeless {
 				t.Errorf("%s: the control adds no tool", kind)
 			}
 			if len(tools) > 0 && info.Survival.Companions == "" {
 				t.Errorf("%s adds tools and does not say so", kind)
 			}
-			if variant == VariantControl {
+			if variant == fault.VariantControl {
 				continue
 			}
-			if len(steps) == 0 && info.Survival.Hazard != HazardMissing {
+			if len(steps) == 0 && info.Survival.Hazard != fault.HazardMissing {
 				t.Errorf("%s~%s does nothing", kind, variant)
 			}
 		}
@@ -154,15 +156,15 @@ func TestPlace(t *testing.T) {
 
 func TestRoles(t *testing.T) {
 	for _, c := range []struct{ kind, variant, role string }{
-		{"exec.timeout", VariantFault, RoleFault},
-		{"exec.timeout", VariantLookalike, RoleLookalike},
-		{"exec.slow", VariantLookalike, RoleLookalike},
-		{"exec.all-unavailable", VariantFault, RoleHopeless},
-		{"exec.all-unavailable", VariantLookalike, RoleLookalike},
-		{"exec.all-unavailable", VariantControl, RoleClean},
-		{"distractors-only", VariantFault, RoleHopeless},
-		{"conflict.stale", VariantMirror, RoleFault},
-		{"call.session", VariantControl, RoleClean},
+		{"exec.timeout", fault.VariantFault, RoleFault},
+		{"exec.timeout", fault.VariantLookalike, RoleLookalike},
+		{"exec.slow", fault.VariantLookalike, RoleLookalike},
+		{"exec.all-unavailable", fault.VariantFault, RoleHopeless},
+		{"exec.all-unavailable", fault.VariantLookalike, RoleLookalike},
+		{"exec.all-unavailable", fault.VariantControl, RoleClean},
+		{"distractors-only", fault.VariantFault, RoleHopeless},
+		{"conflict.stale", fault.VariantMirror, RoleFault},
+		{"call.session", fault.VariantControl, RoleClean},
 	} {
 		conditions, _ := placed(t, Fault{Kind: c.kind}, c.variant)
 		if role := conditions[0].Role(); role != c.role {
@@ -187,7 +189,7 @@ func TestPoints(t *testing.T) {
 		return strings.Join(parts, " ")
 	}
 	for points, want := range map[int]string{1: "1", 2: "1 1", 3: "2 1", 8: "4 4"} {
-		conditions, refused, err := Place(Fault{"exec.io", points}, VariantFault, in)
+		conditions, refused, err := Place(Fault{"exec.io", points}, fault.VariantFault, in)
 		if err != nil || refused != nil {
 			t.Fatal(refused, err)
 		}
@@ -198,7 +200,7 @@ func TestPoints(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(20) {
 		in.Seed = seed
-		conditions, _, err := Place(Fault{Kind: "exec.io"}, VariantFault, in)
+		conditions, _, err := Place(Fault{Kind: "exec.io"}, fault.VariantFault, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,8 +209,8 @@ func TestPoints(t *testing.T) {
 	if !seen["1"] || !seen["2"] || len(seen) != 2 {
 		t.Errorf("times that were drawn: %v", seen)
 	}
-	if _, refused, _ := Place(Fault{"spec.param-added", 3}, VariantFault, in); refused == nil ||
-		refused.Reason != reasonFewCalls {
+	if _, refused, _ := Place(Fault{"spec.param-added", 3}, fault.VariantFault, in); refused == nil ||
+		refused.Reason != fault.ReasonFewCalls {
 		t.Errorf("three failpoints in two calls: %v", refused)
 	}
 }
@@ -217,31 +219,31 @@ func TestPoints(t *testing.T) {
 func TestPlaceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		kind, reason string
-		change       func(in *PlaceInput)
+		change       func(in *fault.PlaceInput)
 	}{
-		{"exec.timeout", reasonNoCall, func(in *PlaceInput) { in.Plan = nil }},
-		{"exec.timeout", reasonNotExecuted, func(in *PlaceInput) { in.Task.Proof = task.ProofStatic }},
-		{"exec.unavailable", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
-		{"exec.first-tried", reasonNoOtherPath, func(in *PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
-		{"exec.first-tried", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSel }},
-		{"exec.all-unavailable", reasonOpenPaths, func(in *PlaceInput) { in.Task.Style = task.StyleSlot }},
-		{"spec.param-renamed", reasonNoArgument, func(in *PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
-		{"call.coerced-argument", reasonNoArgument,
-			func(in *PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
-		{"spec.result-reshaped", reasonNoRows, func(in *PlaceInput) { in.Plan.Answer = "call_9" }},
-		{"exec.crash", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
-		{"out.truncated", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
-		{"out.reordered", reasonOrderFree, func(in *PlaceInput) { in.Task.Gold.Blocks = nil }},
-		{"out.null-sentinel", reasonNoMissing, func(in *PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
-		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
-		{"spec.unit", reasonNoNumber, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(0)}} }},
-		{"out.number-format", reasonNoNumber,
-			func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
-		{"out.alias", reasonNoColumn, func(in *PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},
-		{"spec.result-renamed", reasonNoReference, func(*PlaceInput) {}},
-		{"spec.result-retyped", reasonNoReference, func(*PlaceInput) {}},
-		{"conflict.pair", reasonFewRows, func(in *PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
-		{"call.session:2", "", func(*PlaceInput) {}},
+		{"exec.timeout", fault.ReasonNoCall, func(in *fault.PlaceInput) { in.Plan = nil }},
+		{"exec.timeout", fault.ReasonNotExecuted, func(in *fault.PlaceInput) { in.Task.Proof = task.ProofStatic }},
+		{"exec.unavailable", fault.ReasonNoOtherPath, func(in *fault.PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
+		{"exec.first-tried", fault.ReasonNoOtherPath, func(in *fault.PlaceInput) { in.Task.Plans = in.Task.Plans[:1] }},
+		{"exec.first-tried", fault.ReasonOpenPaths, func(in *fault.PlaceInput) { in.Task.Style = task.StyleSel }},
+		{"exec.all-unavailable", fault.ReasonOpenPaths, func(in *fault.PlaceInput) { in.Task.Style = task.StyleSlot }},
+		{"spec.param-renamed", fault.ReasonNoArgument, func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = nil }},
+		{"call.coerced-argument", fault.ReasonNoArgument,
+			func(in *fault.PlaceInput) { in.Plan.Calls[0].Arguments = map[string]any{"port": "$x$"} }},
+		{"spec.result-reshaped", fault.ReasonNoRows, func(in *fault.PlaceInput) { in.Plan.Answer = "call_9" }},
+		{"exec.crash", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
+		{"out.truncated", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
+		{"out.reordered", fault.ReasonOrderFree, func(in *fault.PlaceInput) { in.Task.Gold.Blocks = nil }},
+		{"out.null-sentinel", fault.ReasonNoMissing, func(in *fault.PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
+		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
+		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(0)}} }},
+		{"out.number-format", fault.ReasonNoNumber,
+			func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
+		{"out.alias", fault.ReasonNoColumn, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},
+		{"spec.result-renamed", fault.ReasonNoReference, func(*fault.PlaceInput) {}},
+		{"spec.result-retyped", fault.ReasonNoReference, func(*fault.PlaceInput) {}},
+		{"conflict.pair", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
+		{"call.session:2", "", func(*fault.PlaceInput) {}},
 	} {
 		in := seaTask()
 		c.change(&in)
@@ -249,7 +251,7 @@ func TestPlaceRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, refused, err := Place(combinations[0][0], VariantFault, in)
+		_, refused, err := Place(combinations[0][0], fault.VariantFault, in)
 		reason := ""
 		if refused != nil {
 			reason = refused.Reason
@@ -261,8 +263,8 @@ func TestPlaceRefuses(t *testing.T) {
 			t.Errorf("%s: the reason %q is not listed", c.kind, reason)
 		}
 	}
-	if _, refused, _ := Place(Fault{Kind: "exec.timeout"}, VariantMirror, seaTask()); refused == nil ||
-		refused.Reason != reasonNoVariant {
+	if _, refused, _ := Place(Fault{Kind: "exec.timeout"}, fault.VariantMirror, seaTask()); refused == nil ||
+		refused.Reason != fault.ReasonNoVariant {
 		t.Errorf("a mirror of a timeout: %v", refused)
 	}
 }
@@ -279,7 +281,7 @@ func TestFirstTriedPaths(t *testing.T) {
 	}
 	path("path-1", true, "storms", "ids")
 	path("path-2", false, "by_ids", "ids")
-	conditions, refused, err := Place(Fault{Kind: "exec.first-tried"}, VariantFault, in)
+	conditions, refused, err := Place(Fault{Kind: "exec.first-tried"}, fault.VariantFault, in)
 	if err != nil || refused != nil {
 		t.Fatal(refused, err)
 	}
@@ -319,7 +321,7 @@ func TestParseFaults(t *testing.T) {
 		}
 	}
 	all, err := ParseFaults([]string{"all", "exec.timeout:2"})
-	if err != nil || len(all) != len(faultKinds())+1 {
+	if err != nil || len(all) != len(kindNames())+1 {
 		t.Errorf("all gives %d combinations: %v", len(all), err)
 	}
 	if _, err := ParseFaults([]string{"all", "exec.timeout"}); err == nil {
@@ -334,19 +336,19 @@ func TestParseFaults(t *testing.T) {
 // TestFaultCatalogue holds the table to the order in which faults apply, and to what it says of each kind.
 func TestFaultCatalogue(t *testing.T) {
 	hazards := map[string]int{}
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		e := &catalogue[find(kind)]
 		s := e.Survival
 		hazards[s.Hazard]++
-		if s.Visible == "" || s.By == "" || s.Parameters == "" || (s.Lookalike == "") != (s.Hazard == HazardMissing) ||
-			e.points < 1 || e.points > maxPoints {
+		if s.Visible == "" || s.By == "" || s.Parameters == "" || (s.Lookalike == "") != (s.Hazard == fault.HazardMissing) ||
+			e.fault.Points() < 1 || e.fault.Points() > fault.MaxPoints {
 			t.Errorf("%s: %+v", kind, s)
 		}
-		if (s.Hazard == HazardConflict) != (s.Mirror != "") {
+		if (s.Hazard == fault.HazardConflict) != (s.Mirror != "") {
 			t.Errorf("%s: hazard %s, mirror %q", kind, s.Hazard, s.Mirror)
 		}
 		parameters := json.RawMessage(`{}`)
-		if written, err := task.Marshal(e.fault()); err == nil {
+		if written, err := task.Marshal(e.fault.New()); err == nil {
 			parameters = written
 		}
 		fields := map[string]any{}
@@ -359,8 +361,8 @@ func TestFaultCatalogue(t *testing.T) {
 			}
 		}
 	}
-	if len(hazards) != 6 || len(faultKinds()) < 30 {
-		t.Errorf("%d kinds, by hazard %v", len(faultKinds()), hazards)
+	if len(hazards) != 6 || len(kindNames()) < 30 {
+		t.Errorf("%d kinds, by hazard %v", len(kindNames()), hazards)
 	}
 	order := []string{
 		"exec.unavailable", "call.session", "call.rate-limit", "call.rejected", "exec.timeout", "call.coerced-argument",
@@ -379,9 +381,9 @@ func TestFaultsOrder(t *testing.T) {
 	in := seaTask()
 	for _, kind := range []string{"exec.timeout", "spec.param-renamed", "call.coerced-argument", "conflict.stale",
 		"spec.unit", "out.truncated", "exec.slow"} {
-		variant := VariantFault
+		variant := fault.VariantFault
 		if kind == "exec.slow" {
-			variant = VariantLookalike
+			variant = fault.VariantLookalike
 		}
 		list, refused, err := Place(Fault{Kind: kind}, variant, in)
 		if err != nil || refused != nil {
@@ -428,15 +430,15 @@ func TestFaultsRefuse(t *testing.T) {
 		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"none","argument":"a","strict":"b"}`)},
 		{Name: "call.dropped-argument", Parameters: json.RawMessage(`{"tool":"ids","argument":"port","strict":"ships"}`)},
 	} {
-		if _, _, err := Faults([]Condition{c}, FaultInput{Task: in.Task, Tools: in.Tools}); err == nil {
+		if _, _, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools}); err == nil {
 			t.Errorf("%s %s gives steps", c.Name, c.Parameters)
 		}
 	}
 }
 
 // someCalls makes calls to the tools of the task and to those that conditions add.
-func someCalls(in PlaceInput, tools []*task.Tool) []*Call {
-	var calls []*Call
+func someCalls(in fault.PlaceInput, tools []*task.Tool) []*fault.Call {
+	var calls []*fault.Call
 	var earlier []string
 	var turns []int
 	attempts := map[string]int{}
@@ -445,7 +447,7 @@ func someCalls(in PlaceInput, tools []*task.Tool) []*Call {
 	for n := range 60 {
 		t := all[r.IntN(len(all))]
 		attempts[t.Name]++
-		calls = append(calls, &Call{
+		calls = append(calls, &fault.Call{
 			Tool: t, Label: fmt.Sprintf("call_%d", n+1), Turn: n/3 + 1, Number: n + 1, Attempt: attempts[t.Name],
 			Arguments: map[string]any{"port": "Bergen", "since": int64(1990)},
 			Earlier:   slices.Clone(earlier), Turns: slices.Clone(turns),
@@ -456,50 +458,50 @@ func someCalls(in PlaceInput, tools []*task.Tool) []*Call {
 }
 
 // act asks a step everything that it can answer about a call and writes it down.
-func act(s Step, c *Call) string {
+func act(s fault.Step, c *fault.Call) string {
 	var b strings.Builder
-	said := func(d *Decision) {
+	said := func(d *fault.Decision) {
 		if d != nil {
 			fmt.Fprintf(&b, " [%t %s]", d.Applied, d.Detail)
 		}
 	}
-	if x, ok := s.(Refuser); ok {
+	if x, ok := s.(fault.Refuser); ok {
 		refused, d := x.Refuse(c)
 		fmt.Fprint(&b, "refuse ", refused)
 		said(d)
 	}
-	if x, ok := s.(ArgumentStep); ok {
+	if x, ok := s.(fault.ArgumentStep); ok {
 		arguments, refused, d := x.ChangeArguments(c, c.Arguments)
 		fmt.Fprint(&b, "arguments ", arguments, refused)
 		said(d)
 	}
-	if x, ok := s.(ValueStep); ok && len(c.Tool.Body.Bindings) == 2 {
+	if x, ok := s.(fault.ValueStep); ok && len(c.Tool.Body.Bindings) == 2 {
 		values, d := x.ChangeValues(c, []task.Value{"Bergen", int64(1990)})
 		fmt.Fprint(&b, "values ", values)
 		said(d)
 	}
-	if x, ok := s.(BesideStep); ok {
+	if x, ok := s.(fault.BesideStep); ok {
 		fields, d := x.Beside(c, c.Arguments)
 		fmt.Fprint(&b, "beside ", fields)
 		said(d)
 	}
-	whole := Payload{Result: &task.Result{
+	whole := fault.Payload{Result: &task.Result{
 		Columns: []string{"name", "length", "crew"},
 		Rows:    []task.Row{{"Ada", 32.5, int64(12)}, {"Brise", 18.25, nil}, {"Corvus", 1200.0, int64(1400)}},
 	}, Columns: []task.Column{{Name: "name", Type: "text"}, {Name: "length", Type: "number"},
 		{Name: "crew", Type: "integer"}}}
-	if x, ok := s.(ResultStep); ok {
+	if x, ok := s.(fault.ResultStep); ok {
 		p, d := x.ChangeResult(c, whole)
 		fmt.Fprintf(&b, "result %s", p.AppendContent(nil))
 		said(d)
 	}
-	if x, ok := s.(PageStep); ok {
+	if x, ok := s.(fault.PageStep); ok {
 		p, d := x.Divide(c, whole)
 		fmt.Fprintf(&b, "page %s", p.AppendContent(nil))
 		said(d)
 	}
-	if x, ok := s.(DeliveryStep); ok {
-		d, decision := x.ChangeDelivery(c, Delivery{Content: json.RawMessage(`[]`)})
+	if x, ok := s.(fault.DeliveryStep); ok {
+		d, decision := x.ChangeDelivery(c, fault.Delivery{Content: json.RawMessage(`[]`)})
 		fmt.Fprint(&b, "delivery ", d.Note)
 		said(decision)
 	}
@@ -510,7 +512,7 @@ func act(s Step, c *Call) string {
 // never changes what it is given.
 func TestPure(t *testing.T) {
 	asked := 0
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		for _, variant := range Variants(kind) {
 			conditions, in := placed(t, Fault{Kind: kind}, variant)
 			steps, tools := stepsOf(t, conditions, in)
@@ -551,14 +553,20 @@ func TestPure(t *testing.T) {
 // called.
 func TestPassing(t *testing.T) {
 	for _, kind := range []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected"} {
-		conditions, in := placed(t, Fault{Kind: kind, Points: 3}, VariantFault)
+		conditions, in := placed(t, Fault{Kind: kind, Points: 3}, fault.VariantFault)
 		steps, tools := stepsOf(t, conditions, in)
 		calls := someCalls(in, tools)
 		failed := 0
 		for _, c := range calls {
 			for _, s := range steps {
-				refused, _ := s.(Refuser).Refuse(c)
-				f := s.(*transient)
+				refused, _ := s.(fault.Refuser).Refuse(c)
+				var f struct {
+					Tool  string
+					Times int
+				}
+				if err := json.Unmarshal(conditions[0].Parameters, &f); err != nil {
+					t.Fatal(err)
+				}
 				if (refused != nil) != (c.Tool.Name == f.Tool && c.Attempt <= f.Times) {
 					t.Errorf("%s: attempt %d at %s: %v", kind, c.Attempt, c.Tool.Name, refused)
 				}
@@ -582,19 +590,19 @@ func TestPassingTogether(t *testing.T) {
 		{Name: "exec.timeout", Parameters: json.RawMessage(`{"tool":"ships","times":2}`)},
 		{Name: "exec.connection", Parameters: json.RawMessage(`{"tool":"ids","times":1}`)},
 	}, in)
-	whole := Payload{Result: &task.Result{Columns: []string{"n"}, Rows: []task.Row{{int64(1)}, {int64(2)}}}}
+	whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}, Rows: []task.Row{{int64(1)}, {int64(2)}}}}
 	var got []string
 	for attempt := 1; attempt <= 5; attempt++ {
-		c := &Call{Tool: in.Tools[0], Attempt: attempt}
+		c := &fault.Call{Tool: in.Tools[0], Attempt: attempt}
 		outcome := "rows"
 		for _, s := range steps {
-			if x, ok := s.(Refuser); ok {
+			if x, ok := s.(fault.Refuser); ok {
 				if refused, _ := x.Refuse(c); refused != nil {
 					outcome = refused.Code
 					break
 				}
 			}
-			if x, ok := s.(PageStep); ok {
+			if x, ok := s.(fault.PageStep); ok {
 				if p, _ := x.Divide(c, whole); len(p.Result.Rows) < 2 {
 					outcome = "part"
 				}
@@ -637,18 +645,18 @@ func FuzzParseFaults(f *testing.F) {
 
 // FuzzFaults makes steps of any parameters: they are refused, or their steps can be asked about any call.
 func FuzzFaults(f *testing.F) {
-	for i, kind := range faultKinds() {
+	for i, kind := range kindNames() {
 		for _, variant := range Variants(kind) {
 			conditions, _ := placed(f, Fault{Kind: kind}, variant)
 			f.Add(uint8(i), string(conditions[0].Parameters))
 		}
 	}
 	f.Add(uint8(find("spec.unit")), `{"tool":"ships","column":-1,"field":"crew","factor":10,"sign":"name"}`)
-	kinds := faultKinds()
+	kinds := kindNames()
 	f.Fuzz(func(t *testing.T, kind uint8, parameters string) {
 		in := seaTask()
 		c := Condition{Name: kinds[int(kind)%len(kinds)], Parameters: json.RawMessage(parameters)}
-		steps, tools, err := Faults([]Condition{c}, FaultInput{Task: in.Task, Tools: in.Tools})
+		steps, tools, err := Faults([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools})
 		if err != nil {
 			return
 		}
@@ -663,7 +671,7 @@ func FuzzFaults(f *testing.F) {
 // TestByName spells a plan out and leaves the one given.
 func TestByName(t *testing.T) {
 	in := seaTask()
-	spelt := ByName(&in.Task.Plans[1], in.Tools)
+	spelt := spec.ByName(&in.Task.Plans[1], in.Tools)
 	if got := spelt.Calls[1].Arguments["ids"]; got != "$call_1.id$" {
 		t.Errorf("spelt out as %v", got)
 	}

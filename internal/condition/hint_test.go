@@ -8,30 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// inVariant gives a condition with its variant put in the place of its own.
+// inVariant returns a condition with another variant.
 func inVariant(tb testing.TB, c Condition, variant string) Condition {
 	tb.Helper()
-	e, _, err := c.decode()
+	f, err := c.decodeFault()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f, err := e.decodeFault(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f.common().Variant = variant
+	f.Common().Variant = variant
 	if c.Parameters, err = task.Marshal(f); err != nil {
 		tb.Fatal(err)
 	}
 	return c
 }
 
-func advised(tb testing.TB, conditions []Condition, in PlaceInput) Hint {
+func advised(tb testing.TB, conditions []Condition, in fault.PlaceInput) Hint {
 	tb.Helper()
-	hint, err := Advise(conditions, FaultInput{Task: in.Task, Tools: in.Tools})
+	hint, err := Advise(conditions, fault.Input{Task: in.Task, Tools: in.Tools})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,12 +53,12 @@ func TestHints(t *testing.T) {
 		"conflict.stale":        "`as_of`", "conflict.corrupted": "`row_count`", "conflict.minority": "agree",
 		"conflict.pair": "`fields_from`",
 		"out.alias":     "`legend`", "out.null-sentinel": "`missing_values`", "out.reordered": "`sort_keys`",
-		"out.truncated": "`next_page`",
-		kindNumber:      "`locale`", kindWrapped: "number alone", kindLabelled: "behind the label",
-		kindExplained: "out of it",
+		"out.truncated":     "`next_page`",
+		"out.number-format": "`locale`", "out.wrapped-unit": "number alone", "out.labelled": "behind the label",
+		"out.explained": "out of it",
 	}
 	longest := 0
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		texts := map[string]bool{}
 		for _, variant := range Variants(kind) {
 			for seed := range uint64(20) {
@@ -81,7 +78,7 @@ func TestHints(t *testing.T) {
 					if err := json.Unmarshal(conditions[0].Parameters, &named); err != nil {
 						t.Fatal(err)
 					}
-					if kind != "distractors-only" && !strings.Contains(hint.Text, code(named.Tool)) {
+					if kind != "distractors-only" && !strings.Contains(hint.Text, fault.Code(named.Tool)) {
 						t.Errorf("%s: the hint does not name %s: %s", conditions[0], named.Tool, hint.Text)
 					}
 					if wayOut[kind] == "" || !strings.Contains(hint.Text, wayOut[kind]) {
@@ -150,7 +147,7 @@ func TestHintsTellNoValues(t *testing.T) {
 		}
 	}
 	replaced := map[string]int{}
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		for _, variant := range Variants(kind) {
 			conditions, in := placed(t, Fault{Kind: kind}, variant)
 			want := advised(t, conditions, in)
@@ -163,7 +160,7 @@ func TestHintsTellNoValues(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f := e.fault()
+				f := e.fault.New()
 				for name, value := range values {
 					if fields[name] != nil {
 						fields[name] = json.RawMessage(value)
@@ -195,7 +192,7 @@ func TestHintsTellNoValues(t *testing.T) {
 // TestHintOracle holds oracle hints to the name of the hazard and its definition.
 func TestHintOracle(t *testing.T) {
 	seen := map[string]string{}
-	for _, kind := range faultKinds() {
+	for _, kind := range kindNames() {
 		conditions, in := placed(t, Fault{Kind: kind}, Variants(kind)[0])
 		oracle := advised(t, conditions, in).Oracle
 		hazard := catalogue[find(kind)].Survival.Hazard
@@ -207,8 +204,8 @@ func TestHintOracle(t *testing.T) {
 		}
 		seen[hazard] = oracle
 	}
-	if len(seen) != len(Hazards()) {
-		t.Errorf("%d hazards are defined, want %d", len(seen), len(Hazards()))
+	if len(seen) != len(fault.Hazards()) {
+		t.Errorf("%d hazards are defined, want %d", len(seen), len(fault.Hazards()))
 	}
 }
 
@@ -219,7 +216,7 @@ func TestHintsInOrder(t *testing.T) {
 	// As they apply; undone is the order in which their hints are to stand.
 	for _, kind := range []string{"call.session", "call.rejected", "call.dropped-argument", "conflict.stale", "spec.unit",
 		"out.truncated"} {
-		more, refused, err := Place(Fault{Kind: kind}, VariantFault, in)
+		more, refused, err := Place(Fault{Kind: kind}, fault.VariantFault, in)
 		if err != nil || refused != nil {
 			t.Fatal(kind, refused, err)
 		}
@@ -238,7 +235,7 @@ func TestHintsInOrder(t *testing.T) {
 				t.Errorf("line %d does not say %q: %s", i+1, sign, lines[i+1])
 			}
 		}
-		want := []string{HazardInvocation, HazardOutput, HazardSpecification, HazardConflict}
+		want := []string{fault.HazardInvocation, fault.HazardOutput, fault.HazardSpecification, fault.HazardConflict}
 		for i, line := range strings.Split(hint.Oracle, "\n") {
 			if i >= len(want) || !strings.Contains(line, want[i]) {
 				t.Errorf("hazard %d: %s", i, line)
@@ -246,7 +243,7 @@ func TestHintsInOrder(t *testing.T) {
 		}
 	}
 	// Failpoints of one kind need no order, and what is said of them twice is said once.
-	two, refused, err := Place(Fault{"exec.io", 2}, VariantFault, PlaceInput{Task: in.Task, Plan: &in.Task.Plans[1],
+	two, refused, err := Place(Fault{"exec.io", 2}, fault.VariantFault, fault.PlaceInput{Task: in.Task, Plan: &in.Task.Plans[1],
 		Tools: in.Tools, Seed: 7})
 	if err != nil || refused != nil || len(two) != 2 {
 		t.Fatal(two, refused, err)
@@ -276,7 +273,7 @@ func TestHintWays(t *testing.T) {
 		return Condition{Name: "exec.unavailable", Parameters: json.RawMessage(`{"tool":"` + tool + `"}`)}
 	}
 	text := func(conditions ...Condition) string {
-		hint, err := Advise(conditions, FaultInput{Task: in.Task, Tools: in.Tools})
+		hint, err := Advise(conditions, fault.Input{Task: in.Task, Tools: in.Tools})
 		if err != nil {
 			return err.Error()
 		}
@@ -290,7 +287,7 @@ func TestHintWays(t *testing.T) {
 	}{
 		{[]Condition{unavailable("ships")}, "another way: `ids`, then `by_ids`."},
 		{[]Condition{unavailable("by_ids")}, "another way: `ships`."},
-		{[]Condition{unavailable("by_ids"), unavailable("ships")}, `no way does without "by_ids"`},
+		{[]Condition{unavailable("by_ids"), unavailable("ships")}, `no path avoids "by_ids"`},
 		{[]Condition{first}, "are: `ships`; or `ids`, then `by_ids`."},
 		{[]Condition{all}, "are: `ships`; or `ids`, then `by_ids`."},
 	} {
@@ -316,12 +313,12 @@ func TestHintWays(t *testing.T) {
 		t.Errorf("all unavailable: %s\nwant %s", got, want)
 	}
 	in.Task.Paths = nil
-	if got := text(first); !strings.Contains(got, `no way does without "ids"`) {
+	if got := text(first); !strings.Contains(got, `no path avoids "ids"`) {
 		t.Errorf("without another way: %s", got)
 	}
 	in.Tools = in.Tools[:1]
 	for _, c := range []Condition{first, all, {Name: "exec.io", Parameters: json.RawMessage(`{}`)}} {
-		if _, err := Advise([]Condition{c}, FaultInput{Task: in.Task, Tools: in.Tools}); err == nil {
+		if _, err := Advise([]Condition{c}, fault.Input{Task: in.Task, Tools: in.Tools}); err == nil {
 			t.Errorf("%s: advice without tools or parameters", c)
 		}
 	}

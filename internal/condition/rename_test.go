@@ -3,12 +3,14 @@ package condition
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/toolkit"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -144,13 +146,13 @@ func slotTools() []*task.Tool {
 	}
 }
 
-func renamingOf(t *testing.T, tools []*task.Tool, task *task.Task) *Renaming {
+func renamingOf(t *testing.T, tools []*task.Tool, task *task.Task) *toolkit.Renaming {
 	t.Helper()
 	list, err := ParseCombination("obfuscate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	kit, refusal, err := ChangeToolkit(list, ToolkitInput{Task: task, Universe: tools, Seed: 7})
+	kit, refusal, err := ChangeToolkit(list, toolkit.Input{Task: task, Universe: tools, Seed: 7})
 	if err != nil || refusal != nil || kit.Renaming == nil {
 		t.Fatalf("%+v, %v", refusal, err)
 	}
@@ -256,7 +258,7 @@ func TestRenamedDemo(t *testing.T) {
 }
 
 // checkPlans renames a task and reads its calls back as an environment would. It gives the number of its plans.
-func checkPlans(t *testing.T, r *Renaming, tk *task.Task) int {
+func checkPlans(t *testing.T, r *toolkit.Renaming, tk *task.Task) int {
 	t.Helper()
 	before, err := task.Marshal(tk)
 	if err != nil {
@@ -390,7 +392,7 @@ func TestRenamedStyles(t *testing.T) {
 			}
 			for i, tool := range shown {
 				tools++
-				kept := visibleNames(old[i].Parameters)
+				kept := closedValues(old[i].Parameters, false)
 				arguments := map[string]bool{}
 				for _, p := range old[i].Parameters.Properties {
 					arguments[p.Name] = !kept[p.Name]
@@ -421,7 +423,7 @@ func TestRenamedStyles(t *testing.T) {
 						}
 					}
 					for _, w := range word.FindAllString(text, -1) {
-						if !isPlain(w) && arguments[w] || own[w] {
+						if !plainWord.MatchString(w) && arguments[w] || own[w] {
 							t.Errorf("%s %s: %q speaks of %s", style, old[i].Name, text, w)
 						}
 					}
@@ -520,31 +522,10 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestRewrite covers names that hold more than letters, digits and underscores, of which one may begin another.
-func TestRewrite(t *testing.T) {
-	own := newVocabulary(map[string]string{
-		"page": "ARG_1", "page-size": "ARG_2", "page-size-limit": "ARG_3", "filter[name]": "ARG_4", "%": "ARG_5",
-		"fromDate": "ARG_6",
-	}, nil)
-	tools := newVocabulary(map[string]string{"math.add": "FUNC_0", "math": "FUNC_1", "page-size": "FUNC_2"}, nil)
-	for _, test := range []struct{ text, want string }{
-		{"A page-size-limit, a page-size, a page, a page-size-limits.", "A ARG_3, a ARG_2, a page, a ARG_2-limits."},
-		{"`page`, `page-size` and `page + math.add`", "`ARG_1`, `ARG_2` and `ARG_1 + FUNC_0`"},
-		{"math.add is math, fromDate on; FromDate, fromDates", "FUNC_0 is math, ARG_6 on; FromDate, fromDates"},
-		{"filter[name] in %, `%` and `filter[name]`", "ARG_4 in %, `ARG_5` and `ARG_4`"},
-		{"$page-size$ and page-size$, $page-size and `$page-size$`",
-			"$page-size$ and page-size$, $page-size and `$page-size$`"},
-	} {
-		if got := rewrite(test.text, false, own, tools); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
-		}
-	}
-}
-
 // TestNamesOfOneUniverse checks that a tool has one shown name in every toolkit of a universe and for every task of the
 // database, and another order under another seed.
 func TestNamesOfOneUniverse(t *testing.T) {
-	names := func(in ToolkitInput, specification string) map[string]string {
+	names := func(in toolkit.Input, specification string) map[string]string {
 		kit, refusal := change(t, in, specification)
 		if refusal != nil {
 			t.Fatalf("%+v", refusal)
@@ -609,42 +590,29 @@ func TestNumbersDoNotKnowGold(t *testing.T) {
 	}
 }
 
-// FuzzMessage rewrites any text: what is no name stays, a second time changes nothing, and no old name is left in
-// backquotes.
-func FuzzMessage(f *testing.F) {
-	for _, text := range []string{
-		"Missing argument `value`. This tool accepts `data_source`, `value`.", "`$value$` `value.x` `value[0]`",
-		"\"key_name\\\"", "``", "`", "key_name",
-		"$key_name$ key_name$ $key_name", "é_key_name key_nameé", "\xffkey_name\xff", "ARG_1 FUNC_2 `ARG_3`",
-		"a`value`b`value`", "`\"`value`\"`",
-	} {
-		f.Add(text, true)
-		f.Add(text, false)
+// plainWord matches words that may be English: letters, without a capital after a small one.
+var plainWord = regexp.MustCompile(`^\p{Lu}*\p{Ll}*$`)
+
+// closedValues lists the closed values of a schema, and the fields of arguments that are objects.
+func closedValues(s *task.Schema, inField bool) map[string]bool {
+	values := map[string]bool{}
+	if s == nil {
+		return values
 	}
-	names := map[string]string{"value": "ARG_1", "key_name": "ARG_2", "key_name_list": "ARG_3", "filter-data": "FUNC_1",
-		"q1": "ARG_4"}
-	v := newVocabulary(names, nil)
-	word := regexp.MustCompile(`[\pL\p{Nd}_]+`)
-	f.Fuzz(func(t *testing.T, text string, spoken bool) {
-		got := rewrite(text, spoken, v)
-		// Pieces between replacements stay: as many bytes differ as the names do.
-		if !strings.ContainsAny(text, "v_-q") && got != text {
-			t.Fatalf("%q became %q", text, got)
+	for _, v := range s.Enum {
+		if text, ok := v.(string); ok {
+			values[text] = true
 		}
-		if again := rewrite(got, spoken, v); again != got {
-			t.Fatalf("%q became %q, and then %q", text, got, again)
+	}
+	for _, p := range s.Properties {
+		if inField {
+			values[p.Name] = true
 		}
-		if spoken {
-			return
-		}
-		for _, at := range word.FindAllStringIndex(got, -1) {
-			left := got[at[0]:at[1]]
-			if left != "key_name" && left != "key_name_list" && left != "q1" {
-				continue
-			}
-			if (at[0] == 0 || got[at[0]-1] != '$') && (at[1] == len(got) || got[at[1]] != '$') {
-				t.Fatalf("%q became %q, which speaks of %s", text, got, left)
-			}
-		}
-	})
+		maps.Copy(values, closedValues(p.Schema, true))
+	}
+	maps.Copy(values, closedValues(s.Items, true))
+	for _, choice := range s.AnyOf {
+		maps.Copy(values, closedValues(choice, inField))
+	}
+	return values
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
@@ -13,16 +14,16 @@ import (
 type User struct {
 	// Reply is what the user says when asked for what is missing.
 	Reply string `json:"reply"`
-	// Others are names of other things in the tables of the request, so that a list of all of them is no question.
+	// Others are names of other things in the tables of the request: a question that lists many of them is refused.
 	Others []string `json:"others,omitempty"`
 
-	names []string // the words by which what is missing can be asked for, those of Dropped
+	names []string // the words by which an agent can ask for what is missing: those of Dropped
 }
 
-// What the user makes of a question, as it stands in the record.
+// How the user understands a question, for the record.
 const (
 	AskedDetail     = "detail"     // it asks for what is missing
-	AskedEverything = "everything" // it asks for all there is
+	AskedEverything = "everything" // it asks for everything
 	AskedElse       = "else"       // it asks for something else
 	AskedAgain      = "again"      // the one question was asked before
 )
@@ -36,8 +37,7 @@ const (
 // Questions is how many questions a user answers.
 const Questions = 1
 
-// mostNames is how many other things a question may name beside what is missing before it counts as asking for
-// everything.
+// mostNames is how many other things a question may name before it counts as asking for everything.
 const mostNames = 2
 
 // sweeping are phrases of questions that ask for everything.
@@ -51,8 +51,7 @@ var sweeping = [][]string{
 	{"whole", "request"},
 }
 
-// UserOf gives the user whom an agent can ask under conditions, nil where there is none. The error is that of
-// [ChangeRequest].
+// UserOf returns the user whom an agent can ask under conditions, or nil. The error is that of [ChangeRequest].
 func UserOf(conditions []Condition) (*User, error) {
 	for _, c := range conditions {
 		r, err := c.Request()
@@ -67,10 +66,10 @@ func UserOf(conditions []Condition) (*User, error) {
 	return nil, nil
 }
 
-// Answer gives what the user says to a question, after those that were asked before it. A question that names what is
-// missing, by its argument, its column or a listed synonym, is answered; one that asks for everything, in so many words
-// or by naming all that there is, gets a request to be specific. Either is the one question. Anything else the user
-// knows nothing about, and it uses nothing up. The detail says for the record what the user made of the question.
+// Answer returns what the user says to a question, after the earlier ones. The user answers a question that names what is
+// missing, by its argument, its column or a listed synonym. A question that asks for everything, in those words or by
+// naming many things, gets a request to be specific. Either uses up the one question. Any other question gets no answer
+// and uses up nothing. The detail says for the record how the user understood the question.
 func (u *User) Answer(earlier []string, question string) (reply string, understood json.RawMessage) {
 	asked := u.understand(question)
 	if slices.ContainsFunc(earlier, func(q string) bool { return u.understand(q) != AskedElse }) {
@@ -85,13 +84,13 @@ func (u *User) Answer(earlier []string, question string) (reply string, understo
 	case AskedElse:
 		reply = replyElse
 	}
-	return reply, detail(Field{"asked", task.AppendValue(nil, asked)})
+	return reply, fault.Object(fault.String("asked", asked))
 }
 
-// Waits says for the record that the user can be asked.
-func (u *User) Waits() json.RawMessage { return detail(Field{"questions", number(Questions)}) }
+// Waits records that the user can be asked.
+func (u *User) Waits() json.RawMessage { return fault.Object(fault.Int("questions", Questions)) }
 
-// understand says what a question asks for.
+// understand returns what a question asks for.
 func (u *User) understand(question string) string {
 	words := english.NameWords(question)
 	named := slices.ContainsFunc(u.names, func(name string) bool { return within(words, english.NameWords(name)) })
@@ -113,7 +112,7 @@ func (u *User) understand(question string) string {
 	}
 }
 
-// within says whether words stand side by side in a list of words. The plural of a word is as good as the word.
+// within reports whether a list of words contains other words side by side, in the singular or plural.
 func within(list, words []string) bool {
 	if len(words) == 0 {
 		return false

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
@@ -27,7 +28,7 @@ func TestOpenWorlds(t *testing.T) {
 			kit, refusal := change(t, in, name)
 			open := style == task.StyleFunc || style == task.StyleRest
 			if open && (refusal != nil || len(kit.Names) != 12 || kit.Renaming != nil) || !open &&
-				(refusal == nil || refusal.Reason != reasonNothingToFind) {
+				(refusal == nil || refusal.Reason != "nothing_to_find") {
 				t.Errorf("%s in the style %s: %v, %+v", name, style, kit, refusal)
 			}
 		}
@@ -84,8 +85,8 @@ func TestPathsThatAreShown(t *testing.T) {
 	}
 	in.Task.Paths = []task.Path{{Plan: task.Plan{Calls: []task.Call{{Label: "a", Tool: "tool_5"}}}}}
 	count := func(shown []*task.Tool) int {
-		p := placement{PlaceInput: PlaceInput{Task: in.Task, Plan: &in.Task.Plans[0], Tools: shown}}
-		return len(p.paths(true))
+		p := fault.Placement{PlaceInput: fault.PlaceInput{Task: in.Task, Plan: &in.Task.Plans[0], Tools: shown}}
+		return len(p.Paths(true))
 	}
 	if all, some := count(in.Universe), count(tools("tool_0", "tool_1", "tool_2")); all != len(in.Task.Plans)+1 ||
 		some != len(in.Task.Plans) {

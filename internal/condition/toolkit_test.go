@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/condition/toolkit"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // input makes a task over n tools whose plans call the tools at those places.
-func input(n int, seed uint64, gold ...int) ToolkitInput {
-	in := ToolkitInput{Seed: seed, Task: &task.Task{ID: "t1", Database: "d", Style: task.StyleRest}}
+func input(n int, seed uint64, gold ...int) toolkit.Input {
+	in := toolkit.Input{Seed: seed, Task: &task.Task{ID: "t1", Database: "d", Style: task.StyleRest}}
 	for i := range n {
 		in.Universe = append(in.Universe, &task.Tool{Name: fmt.Sprintf("tool_%d", i)})
 	}
@@ -28,7 +29,7 @@ func input(n int, seed uint64, gold ...int) ToolkitInput {
 	return in
 }
 
-func change(t *testing.T, in ToolkitInput, specification string) (Toolkit, *Refusal) {
+func change(t *testing.T, in toolkit.Input, specification string) (toolkit.Toolkit, *Refusal) {
 	t.Helper()
 	list, err := ParseCombination(specification)
 	if err != nil {
@@ -111,7 +112,7 @@ func TestUniverseSizesOfThePaper(t *testing.T) {
 // TestDistractorsAreOfTheDatabase checks that tasks of one database share their distractors, whichever tools are gold,
 // and that another seed, database or style has others.
 func TestDistractorsAreOfTheDatabase(t *testing.T) {
-	others := func(in ToolkitInput, gold string) string {
+	others := func(in toolkit.Input, gold string) string {
 		kit, _ := change(t, in, "closed-world:20")
 		return strings.Join(slices.DeleteFunc(kit.Names, func(n string) bool { return n == gold }), " ")
 	}
@@ -133,10 +134,10 @@ func TestDistractorsAreOfTheDatabase(t *testing.T) {
 	if shared < 70 {
 		t.Errorf("%d tasks compared", shared)
 	}
-	for _, alter := range []func(*ToolkitInput){
-		func(in *ToolkitInput) { in.Seed++ },
-		func(in *ToolkitInput) { in.Task.Database = "e" },
-		func(in *ToolkitInput) { in.Task.Style = task.StyleFunc },
+	for _, alter := range []func(*toolkit.Input){
+		func(in *toolkit.Input) { in.Seed++ },
+		func(in *toolkit.Input) { in.Task.Database = "e" },
+		func(in *toolkit.Input) { in.Task.Style = task.StyleFunc },
 	} {
 		in := input(100, 7, 0)
 		alter(&in)
@@ -232,7 +233,7 @@ func TestChangeToolkitFailures(t *testing.T) {
 	missing.Universe = missing.Universe[1:]
 	for _, test := range []struct {
 		conditions []Condition
-		in         ToolkitInput
+		in         toolkit.Input
 		want       string
 	}{
 		{nil, twice, `two tools are called "tool_1"`},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 )
 
@@ -52,7 +53,7 @@ type setting struct {
 func settingOf(r *Row) (world, request string, struck, ok bool) {
 	specification := r.Condition
 	if struck = r.Strike != nil; struck {
-		if r.Strike.Variant != condition.VariantFault || len(r.Strike.Kinds) != 1 ||
+		if r.Strike.Variant != fault.VariantFault || len(r.Strike.Kinds) != 1 ||
 			r.Strike.Kinds[0] != conditionFirstTried {
 			return "", "", true, false
 		}
@@ -495,9 +496,9 @@ func (g *styled) stays() []*stay {
 			continue
 		}
 		switch r.Strike.Variant {
-		case condition.VariantFault:
+		case fault.VariantFault:
 			add(conditionDistractors, sideDistractors, &r.Grade)
-		case condition.VariantControl:
+		case fault.VariantControl:
 			add(conditionDistractors, sideControl, &r.Grade)
 		}
 	}

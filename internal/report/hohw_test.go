@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -58,7 +58,7 @@ func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 }
 
 func firstTriedStrike() *Strike {
-	return &Strike{Kinds: []string{conditionFirstTried}, Variant: condition.VariantFault, Points: 1}
+	return &Strike{Kinds: []string{conditionFirstTried}, Variant: fault.VariantFault, Points: 1}
 }
 
 func experiment(name string, labels map[string]string, parts ...[]Row) Set {
@@ -138,9 +138,9 @@ func TestHellOrHighWater(t *testing.T) {
 
 func TestGivingUpWithDistractorsOnly(t *testing.T) {
 	strike := func(variant string) *Strike { return &Strike{Kinds: []string{conditionDistractors}, Variant: variant} }
-	hopeless := outcomes("a", "", "", strike(condition.VariantFault), "SSsss")
+	hopeless := outcomes("a", "", "", strike(fault.VariantFault), "SSsss")
 	hopeless[2].Grade.Outcome, hopeless[3].Grade.Outcome = grade.OutcomeOutOfBudget, grade.OutcomeSilent
-	control := outcomes("a", "", "", strike(condition.VariantControl), "SSSss")
+	control := outcomes("a", "", "", strike(fault.VariantControl), "SSSss")
 	for i := range control {
 		control[i].Grade.Episode += " control"
 	}

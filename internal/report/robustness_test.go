@@ -18,13 +18,14 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // seaTask is a task with two plans that share no tool, on which every kind can be placed with one or the other.
-func seaTask() condition.PlaceInput {
+func seaTask() fault.PlaceInput {
 	tool := func(name string, columns []task.Column, arguments ...task.Binding) *task.Tool {
 		t := &task.Tool{
 			Name: name, Style: task.StyleFunc, Database: "sea", Body: &task.Body{Engine: task.EngineSQLite, Columns: columns,
@@ -65,7 +66,7 @@ func seaTask() condition.PlaceInput {
 			}, Evidence: []task.CallEvidence{{Digest: "i", Rows: 4}, {Digest: "d", Rows: 4}}},
 		},
 	}
-	return condition.PlaceInput{Task: tk, Seed: 7, Tools: []*task.Tool{
+	return fault.PlaceInput{Task: tk, Seed: 7, Tools: []*task.Tool{
 		tool("ships", ships, value("port", task.TypeText), value("since", task.TypeInteger)),
 		tool("ids", ids, value("port", task.TypeText)), tool("by_ids", ships, list),
 	}}
@@ -84,7 +85,7 @@ func place(tb testing.TB, faults, variant string) []condition.Condition {
 		own := variant
 		switch {
 		case slices.Contains(known, variant):
-		case variant == condition.VariantControl:
+		case variant == fault.VariantControl:
 			continue
 		default:
 			own = known[0]
@@ -116,11 +117,11 @@ func TestPointsAreThoseAskedFor(t *testing.T) {
 			continue
 		}
 		for points := 1; points <= 8; points++ {
-			fault := fmt.Sprintf("%s:%d", info.Name, points)
-			if combinations, err := condition.ParseFaults([]string{fault}); err != nil {
+			text := fmt.Sprintf("%s:%d", info.Name, points)
+			if combinations, err := condition.ParseFaults([]string{text}); err != nil {
 				break // it strikes at fewer points
 			} else if _, refused, err := condition.Place(combinations[0][0], condition.Variants(info.Name)[0],
-				func() condition.PlaceInput {
+				func() fault.PlaceInput {
 					in := seaTask()
 					in.Plan = &in.Task.Plans[1]
 					return in
@@ -135,7 +136,7 @@ func TestPointsAreThoseAskedFor(t *testing.T) {
 					want = len(conditions) // a longer wait is no failpoint more
 				}
 				if s := strikeOf(conditions); s.Points != want || s.kind() != info.Name || s.hazard() != info.Survival.Hazard {
-					t.Errorf("%s: %+v of %v", fault, s, conditions)
+					t.Errorf("%s: %+v of %v", text, s, conditions)
 				}
 				counted++
 			}
@@ -154,20 +155,20 @@ func TestStrikes(t *testing.T) {
 		faults, variant              string
 		kind, hazard, control, state string
 	}{
-		{"exec.timeout", condition.VariantFault, "exec.timeout", condition.HazardExecution, "", PartFault},
-		{"exec.timeout", condition.VariantLookalike, "exec.timeout", condition.HazardExecution, "", PartLookalike},
-		{"spec.param-renamed", condition.VariantControl, "spec.param-renamed", condition.HazardSpecification,
+		{"exec.timeout", fault.VariantFault, "exec.timeout", fault.HazardExecution, "", PartFault},
+		{"exec.timeout", fault.VariantLookalike, "exec.timeout", fault.HazardExecution, "", PartLookalike},
+		{"spec.param-renamed", fault.VariantControl, "spec.param-renamed", fault.HazardSpecification,
 			"spec.param-renamed", PartControl},
-		{"conflict.stale", condition.VariantMirror, "conflict.stale", condition.HazardConflict, "conflict.stale", PartMirror},
-		{"exec.timeout+call.session", condition.VariantFault, "call.session+exec.timeout", hazardSeveral, "call.session",
+		{"conflict.stale", fault.VariantMirror, "conflict.stale", fault.HazardConflict, "conflict.stale", PartMirror},
+		{"exec.timeout+call.session", fault.VariantFault, "call.session+exec.timeout", hazardSeveral, "call.session",
 			PartFault},
-		{"exec.timeout+exec.io", condition.VariantFault, "exec.timeout+exec.io", condition.HazardExecution, "", PartFault},
-		{"exec.timeout+conflict.stale", condition.VariantMirror, "exec.timeout+conflict.stale", hazardSeveral,
+		{"exec.timeout+exec.io", fault.VariantFault, "exec.timeout+exec.io", fault.HazardExecution, "", PartFault},
+		{"exec.timeout+conflict.stale", fault.VariantMirror, "exec.timeout+conflict.stale", hazardSeveral,
 			"conflict.stale", PartMirror},
-		{"exec.all-unavailable", condition.VariantFault, "exec.all-unavailable", condition.HazardExecution,
+		{"exec.all-unavailable", fault.VariantFault, "exec.all-unavailable", fault.HazardExecution,
 			"exec.all-unavailable", PartHopeless},
-		{"exec.slow", condition.VariantLookalike, "exec.slow", condition.HazardExecution, "", PartLookalike},
-		{"spec.param-renamed:2", condition.VariantFault, "spec.param-renamed", condition.HazardSpecification,
+		{"exec.slow", fault.VariantLookalike, "exec.slow", fault.HazardExecution, "", PartLookalike},
+		{"spec.param-renamed:2", fault.VariantFault, "spec.param-renamed", fault.HazardSpecification,
 			"spec.param-renamed+spec.param-renamed", PartFault},
 	} {
 		conditions := place(t, test.faults, test.variant)
@@ -184,9 +185,9 @@ func TestStrikes(t *testing.T) {
 
 func roleOf(faults, variant string) string {
 	switch {
-	case variant == condition.VariantLookalike:
+	case variant == fault.VariantLookalike:
 		return condition.RoleLookalike
-	case variant == condition.VariantControl || faults == "":
+	case variant == fault.VariantControl || faults == "":
 		return condition.RoleClean
 	case strings.HasPrefix(faults, "exec.all-unavailable") || strings.HasPrefix(faults, "distractors-only"):
 		return condition.RoleHopeless
@@ -793,7 +794,7 @@ func BenchmarkRobustness(b *testing.B) {
 			add(condition.RoleClean, nil)
 			for _, kind := range kinds {
 				add(condition.RoleFault, &Strike{Kinds: []string{kind}, Points: 1})
-				add(condition.RoleLookalike, &Strike{Kinds: []string{kind}, Points: 1, Variant: condition.VariantLookalike})
+				add(condition.RoleLookalike, &Strike{Kinds: []string{kind}, Points: 1, Variant: fault.VariantLookalike})
 			}
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
 // Strike is what an instance's conditions of the environment come to.
 type Strike struct {
 	Kinds   []string // a name for each condition, in their order
-	Variant string   // the first that is none of the fault itself, else condition.VariantFault
+	Variant string   // the first that is none of the fault itself, else fault.VariantFault
 	Points  int      // failpoints
 	Beside  string   // the other conditions of the instance, as they are written on the command line
 	Proof   *suite.FaultProof
@@ -45,7 +46,7 @@ var faultKinds = func() map[string]kindInfo {
 		if info.Survival != nil {
 			known[info.Name] = kindInfo{
 				hazard: info.Survival.Hazard, place: i,
-				control: slices.Contains(condition.Variants(info.Name), condition.VariantControl),
+				control: slices.Contains(condition.Variants(info.Name), fault.VariantControl),
 			}
 		}
 	}
@@ -54,8 +55,8 @@ var faultKinds = func() map[string]kindInfo {
 
 // hazards are the hazards in the order of reports.
 var hazards = []string{
-	condition.HazardSpecification, condition.HazardInvocation, condition.HazardExecution, condition.HazardOutput,
-	condition.HazardConflict, condition.HazardMissing, hazardSeveral,
+	fault.HazardSpecification, fault.HazardInvocation, fault.HazardExecution, fault.HazardOutput,
+	fault.HazardConflict, fault.HazardMissing, hazardSeveral,
 }
 
 // strikeOf reads the conditions of an instance; nil where none is of the environment.
@@ -69,7 +70,7 @@ func strikeOf(conditions []condition.Condition) *Strike {
 			continue
 		}
 		s.Kinds = append(s.Kinds, c.Name)
-		if s.Variant == condition.VariantFault {
+		if s.Variant == fault.VariantFault {
 			s.Variant = c.Variant()
 		}
 		var counted struct {
@@ -130,7 +131,7 @@ func (r *Row) part() string {
 		return PartLookalike
 	case r.Role == condition.RoleHopeless:
 		return PartHopeless
-	case r.Strike.Variant == condition.VariantMirror:
+	case r.Strike.Variant == fault.VariantMirror:
 		return PartMirror
 	default:
 		return PartFault

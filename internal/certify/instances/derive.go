@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/toolkit"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -106,7 +107,7 @@ func instance(
 		}
 		conditions[i] = made
 	}
-	input := condition.ToolkitInput{Task: task, Universe: known.tools, Seed: base.Seed}
+	input := toolkit.Input{Task: task, Universe: known.tools, Seed: base.Seed}
 	if condition.ReachesElsewhere(combination) {
 		input.Elsewhere = known.elsewhere
 	}

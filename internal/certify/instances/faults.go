@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 	"golang.org/x/sync/errgroup"
@@ -27,10 +28,10 @@ type FaultOptions struct {
 
 // variantNames gives what stands before the combination in the id of an instance.
 var variantNames = map[string]string{
-	condition.VariantFault:     "fault",
-	condition.VariantLookalike: "lookalike",
-	condition.VariantMirror:    "mirror",
-	condition.VariantControl:   "control",
+	fault.VariantFault:     "fault",
+	fault.VariantLookalike: "lookalike",
+	fault.VariantMirror:    "mirror",
+	fault.VariantControl:   "control",
 }
 
 // FaultSpecification names a combination of faults in one variant, within conditions of request and toolkit:
@@ -61,7 +62,7 @@ func Base(in *suite.Instance) string {
 // FaultOf gives the id of the instance under the fault itself, beside which a variant of it stands.
 func FaultOf(in *suite.Instance) string {
 	_, combination, _ := strings.Cut(strings.TrimPrefix(in.ID, in.Task+"/"), ":")
-	return in.Task + "/" + variantNames[condition.VariantFault] + ":" + combination
+	return in.Task + "/" + variantNames[fault.VariantFault] + ":" + combination
 }
 
 // Faulted puts every task of a suite under each combination of faults, and beside each fault its harmless variants: the
@@ -219,7 +220,7 @@ func placeFault(
 			if !plays {
 				continue
 			}
-			conditions, refused, err := condition.Place(f, own, condition.PlaceInput{
+			conditions, refused, err := condition.Place(f, own, fault.PlaceInput{
 				Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed,
 			})
 			if err != nil {
@@ -255,27 +256,27 @@ func variantsOf(combination []condition.Fault) []string {
 	if len(combination) == 1 {
 		return condition.Variants(combination[0].Kind)
 	}
-	variants := []string{condition.VariantFault}
+	variants := []string{fault.VariantFault}
 	lookalike, control := true, false
 	for _, f := range combination {
 		known := condition.Variants(f.Kind)
-		lookalike = lookalike && slices.Contains(known, condition.VariantLookalike)
-		control = control || slices.Contains(known, condition.VariantControl)
+		lookalike = lookalike && slices.Contains(known, fault.VariantLookalike)
+		control = control || slices.Contains(known, fault.VariantControl)
 	}
 	if lookalike {
-		variants = append(variants, condition.VariantLookalike)
+		variants = append(variants, fault.VariantLookalike)
 	}
 	if control {
-		variants = append(variants, condition.VariantControl)
+		variants = append(variants, fault.VariantControl)
 	}
 	return variants
 }
 
 func roleOf(variant string) string {
 	switch variant {
-	case condition.VariantLookalike:
+	case fault.VariantLookalike:
 		return condition.RoleLookalike
-	case condition.VariantControl:
+	case fault.VariantControl:
 		return condition.RoleClean
 	default:
 		return condition.RoleFault
@@ -289,7 +290,7 @@ func variantFor(kind, variant string) (own string, plays bool) {
 	switch {
 	case slices.Contains(known, variant):
 		return variant, true
-	case variant == condition.VariantControl:
+	case variant == fault.VariantControl:
 		return "", false
 	default:
 		return known[0], true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -105,7 +106,7 @@ func TestFaulted(t *testing.T) {
 			t.Errorf("%s has the role %s, want %s", id, in.Role, want)
 		}
 		task := s.Index()[in.Task]
-		if _, _, err := condition.Faults(in.Conditions, condition.FaultInput{Task: task,
+		if _, _, err := condition.Faults(in.Conditions, fault.Input{Task: task,
 			Tools: s.Toolkit(in, task)}); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -117,7 +118,7 @@ func TestFaulted(t *testing.T) {
 	for id, in := range made {
 		if strings.HasSuffix(id, "fault:call.session+exec.slow") {
 			slow++
-			if len(in.Conditions) < 2 || in.Conditions[len(in.Conditions)-1].Variant() != condition.VariantLookalike {
+			if len(in.Conditions) < 2 || in.Conditions[len(in.Conditions)-1].Variant() != fault.VariantLookalike {
 				t.Errorf("%s has the conditions %v", id, in.Conditions)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -56,6 +57,6 @@ func HopelessID(task *task.Task, kind string) string {
 // missing says whether the right tools are not there under a kind.
 func missing(kind string) bool {
 	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
-		return info.Name == kind && info.Survival.Hazard == condition.HazardMissing
+		return info.Name == kind && info.Survival.Hazard == fault.HazardMissing
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -136,7 +137,7 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 	}
 	cert := c.out.Certificate
 	mirrored := slices.ContainsFunc(c.in.Conditions, func(d condition.Condition) bool {
-		return d.Variant() == condition.VariantMirror
+		return d.Variant() == fault.VariantMirror
 	})
 	switch {
 	case c.in.Role == condition.RoleFault && !mirrored:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -114,7 +115,7 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 	own := map[string]bool{}
 	hit := map[string]bool{}
 	for i, c := range conditions {
-		if slices.Contains(condition.Variants(c.Name), condition.VariantFault) {
+		if slices.Contains(condition.Variants(c.Name), fault.VariantFault) {
 			faults[i].Parameters = withoutVariant(c)
 		}
 		var parameters map[string]json.RawMessage
@@ -135,7 +136,7 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 			}
 		}
 	}
-	steps, companions, err := condition.Faults(faults, condition.FaultInput{Task: s.task, Tools: s.tools})
+	steps, companions, err := condition.Faults(faults, fault.Input{Task: s.task, Tools: s.tools})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 			continue
 		}
 		for _, step := range steps {
-			if specific, ok := step.(condition.SpecificationStep); ok {
+			if specific, ok := step.(fault.SpecificationStep); ok {
 				t = specific.Specify(t)
 			}
 			for _, name := range delivered(step, t) {
@@ -176,16 +177,16 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 }
 
 // delivered lists the names of the fields of a tool's records as a step leaves them.
-func delivered(s condition.Step, t *task.Tool) []string {
-	changes, ok := s.(condition.ResultStep)
+func delivered(s fault.Step, t *task.Tool) []string {
+	changes, ok := s.(fault.ResultStep)
 	if !ok || t.Body == nil || t.Body.Engine != task.EngineSQLite {
 		return nil
 	}
-	p := condition.Payload{Result: &task.Result{}, Columns: t.Body.Columns}
+	p := fault.Payload{Result: &task.Result{}, Columns: t.Body.Columns}
 	for _, c := range t.Body.Columns {
 		p.Result.Columns = append(p.Result.Columns, c.Name)
 	}
-	p, _ = changes.ChangeResult(&condition.Call{Tool: t, Label: "call_1"}, p)
+	p, _ = changes.ChangeResult(&fault.Call{Tool: t, Label: "call_1"}, p)
 	return p.Result.Columns
 }
 
@@ -310,9 +311,9 @@ func TestHintsTellNothing(t *testing.T) {
 				continue
 			}
 			texts := map[string]string{} // by parameters, less the variant
-			fault := ""
+			struck := ""
 			for _, variant := range condition.Variants(info.Name) {
-				conditions, refused, err := condition.Place(condition.Fault{Kind: info.Name}, variant, condition.PlaceInput{
+				conditions, refused, err := condition.Place(condition.Fault{Kind: info.Name}, variant, fault.PlaceInput{
 					Task: task, Plan: task.Plan(in.Primary), Tools: tools, Seed: in.Seed,
 				})
 				if err != nil {
@@ -321,7 +322,7 @@ func TestHintsTellNothing(t *testing.T) {
 				if refused != nil {
 					continue
 				}
-				hint, err := condition.Advise(conditions, condition.FaultInput{Task: task, Tools: tools})
+				hint, err := condition.Advise(conditions, fault.Input{Task: task, Tools: tools})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -347,11 +348,11 @@ func TestHintsTellNothing(t *testing.T) {
 				}
 				texts[parameters] = hint.Text
 				switch variant {
-				case condition.VariantFault:
-					fault = hint.Text
-				case condition.VariantMirror:
-					if hint.Text != fault {
-						t.Errorf("%s on %s: the hint on the mirror is\n%s\nand on the fault\n%s", info.Name, task.ID, hint.Text, fault)
+				case fault.VariantFault:
+					struck = hint.Text
+				case fault.VariantMirror:
+					if hint.Text != struck {
+						t.Errorf("%s on %s: the hint on the mirror is\n%s\nand on the fault\n%s", info.Name, task.ID, hint.Text, struck)
 					}
 				}
 			}
@@ -360,7 +361,7 @@ func TestHintsTellNothing(t *testing.T) {
 	for _, l := range leaks(hints, hintForms) {
 		t.Errorf("%s tells %s: %s", l.kind, l.what, l.form)
 	}
-	if len(oracles) != len(condition.Hazards()) || len(hints) < 30 || !underRace && (len(hints) < 35 || made < 50_000 ||
+	if len(oracles) != len(fault.Hazards()) || len(hints) < 30 || !underRace && (len(hints) < 35 || made < 50_000 ||
 		secrets < 500_000 || same < 10_000) {
 		t.Errorf("%d hazards, %d kinds: %d hints, %d values to keep, %d pairs of variants", len(oracles), len(hints), made,
 			secrets, same)
@@ -391,13 +392,13 @@ func TestLeaksAreFound(t *testing.T) {
 				continue
 			}
 			tools := tr.suite.Toolkit(in, task)
-			conditions, refused, err := condition.Place(condition.Fault{Kind: "spec.param-added"}, "", condition.PlaceInput{
+			conditions, refused, err := condition.Place(condition.Fault{Kind: "spec.param-added"}, "", fault.PlaceInput{
 				Task: task, Plan: task.Plan(in.Primary), Tools: tools, Seed: in.Seed,
 			})
 			if err != nil || refused != nil {
 				t.Fatal(refused, err)
 			}
-			hint, err := condition.Advise(conditions, condition.FaultInput{Task: task, Tools: tools})
+			hint, err := condition.Advise(conditions, fault.Input{Task: task, Tools: tools})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -331,7 +332,7 @@ func TestRecoveryGivesUp(t *testing.T) {
 			continue
 		}
 		tools := tr.suite.Toolkit(in, tk)
-		conditions, refused, err := condition.Place(condition.Fault{Kind: "exec.all-unavailable"}, "", condition.PlaceInput{
+		conditions, refused, err := condition.Place(condition.Fault{Kind: "exec.all-unavailable"}, "", fault.PlaceInput{
 			Task: tk, Plan: tk.Plan(in.Primary), Tools: tools, Seed: in.Seed,
 		})
 		if err != nil || refused != nil {

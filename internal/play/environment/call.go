@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -21,7 +21,7 @@ type call struct {
 	tool      *tool // nil where there is none of that name
 	unlisted  bool
 	unfound   bool // nothing showed it before, in an open world
-	about     condition.Call
+	about     fault.Call
 	outcome   *outcome // what its label stands for; nil where the label could not be given
 	mistake   *task.ToolError
 	arguments map[string]any
@@ -29,7 +29,7 @@ type call struct {
 	wave      int     // calls of one wave refer only to results of earlier waves
 
 	decisions []transcript.Event
-	delivery  condition.Delivery
+	delivery  fault.Delivery
 	found     []string // the tools that it showed
 	rows      int
 	digest    string
@@ -110,7 +110,7 @@ func (e *Environment) runGuarded(ctx context.Context, c *call) (err error) {
 
 // run makes one call: refused, arguments changed, body, result changed, delivered.
 //
-// What later calls refer to is what the tool returned after [condition.ResultStep] and [condition.PageStep] changed it;
+// What later calls refer to is what the tool returned after [fault.ResultStep] and [fault.PageStep] changed it;
 // the digest is of what the body returned.
 func (e *Environment) run(ctx context.Context, c *call) error {
 	mistake, err := e.answerCall(ctx, c)
@@ -118,7 +118,7 @@ func (e *Environment) run(ctx context.Context, c *call) error {
 		return fmt.Errorf("call %s of %s: %w", c.about.Label, c.action.Tool, err)
 	}
 	if mistake != nil {
-		c.delivery = condition.Delivery{Error: mistake}
+		c.delivery = fault.Delivery{Error: mistake}
 		c.anomaly = c.anomaly || c.altered
 	}
 	if c.tool != nil {
@@ -148,7 +148,7 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*task.ToolError,
 		return nil, nil
 	}
 	if c.tool.specification.Body == nil && e.config.Recorded {
-		c.delivery = condition.Delivery{Content: json.RawMessage(`[]`), Note: noteRecorded}
+		c.delivery = fault.Delivery{Content: json.RawMessage(`[]`), Note: noteRecorded}
 		return nil, nil
 	}
 	if c.tool.specification.Body == nil {
@@ -204,7 +204,7 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*task.ToolError,
 // returned is what a call gave on the world and, after it, on each neighbour.
 type returned struct {
 	results []*task.Result
-	wholes  []*condition.Payload // of what was divided; nil where nothing was
+	wholes  []*fault.Payload // of what was divided; nil where nothing was
 }
 
 func newReturned(worlds int) *returned { return &returned{results: make([]*task.Result, worlds)} }
@@ -212,13 +212,13 @@ func newReturned(worlds int) *returned { return &returned{results: make([]*task.
 // hand makes the payload of a result on one world and keeps its rows.
 func (e *Environment) hand(
 	c *call, to *returned, world int, r *task.Result, columns []task.Column,
-) condition.Payload {
-	p := condition.Payload{Result: r, Columns: columns}
+) fault.Payload {
+	p := fault.Payload{Result: r, Columns: columns}
 	if e.stages.changesRows() {
-		var whole *condition.Payload
+		var whole *fault.Payload
 		if p, whole = e.stages.changeResult(c, p, world); whole != nil {
 			if to.wholes == nil {
-				to.wholes = make([]*condition.Payload, len(to.results))
+				to.wholes = make([]*fault.Payload, len(to.results))
 			}
 			to.wholes[world] = whole
 		}
@@ -229,7 +229,7 @@ func (e *Environment) hand(
 
 // keep makes what a call handed over on the episode's world its delivery, and what it returned on all worlds the
 // outcome of its label. Names and types are those of the payload where steps may have changed them.
-func (c *call) keep(what *returned, handed *condition.Payload, changed bool) {
+func (c *call) keep(what *returned, handed *fault.Payload, changed bool) {
 	o := c.outcome
 	o.results, o.wholes = what.results, what.wholes
 	if changed {
@@ -242,7 +242,7 @@ func (c *call) keep(what *returned, handed *condition.Payload, changed bool) {
 		}
 	}
 	c.rows = len(handed.Result.Rows)
-	c.delivery = condition.Delivery{Content: handed.AppendContent(contentBuffer(handed.Result))}
+	c.delivery = fault.Delivery{Content: handed.AppendContent(contentBuffer(handed.Result))}
 }
 
 // contentBuffer gives a buffer that is about as large as the JSON of the result.

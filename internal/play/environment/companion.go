@@ -3,7 +3,7 @@ package environment
 import (
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -14,13 +14,13 @@ func (e *Environment) accompany(c *call) (*task.ToolError, error) {
 		return nil, fmt.Errorf("no condition answers for the tool %q", c.tool.specification.Name)
 	}
 	to := newReturned(1 + len(e.config.Neighbours))
-	var handed condition.Payload
+	var handed fault.Payload
 	for world := range to.results {
-		p, mistake, decision := step.Answer(&c.about, func(label string) (string, condition.Payload, bool) {
+		p, mistake, decision := step.Answer(&c.about, func(label string) (string, fault.Payload, bool) {
 			o := e.outcomes[label]
 			if o == nil || o.number >= c.about.Number || o.turn == c.about.Turn || len(o.wholes) <= world ||
 				o.wholes[world] == nil {
-				return "", condition.Payload{}, false
+				return "", fault.Payload{}, false
 			}
 			return o.tool, *o.wholes[world], true
 		})
@@ -33,7 +33,7 @@ func (e *Environment) accompany(c *call) (*task.ToolError, error) {
 			return mistake, nil
 		}
 		if p.Content != nil {
-			c.delivery = condition.Delivery{Content: p.Content}
+			c.delivery = fault.Delivery{Content: p.Content}
 			return nil, nil
 		}
 		handed, to.results[0] = p, p.Result

@@ -1,7 +1,7 @@
 package environment
 
 import (
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -9,15 +9,15 @@ import (
 // stages are the steps of the conditions, sorted by what they do. With no steps every stage is empty and a call passes
 // through unchanged.
 type stages struct {
-	refusers   []staged[condition.Refuser]
-	arguments  []staged[condition.ArgumentStep]
-	values     []staged[condition.ValueStep]
-	results    []staged[condition.ResultStep]
-	besides    []staged[condition.BesideStep]
-	pages      []staged[condition.PageStep]
-	deliveries []staged[condition.DeliveryStep]
-	companions []staged[condition.Companion]
-	specific   []staged[condition.SpecificationStep]
+	refusers   []staged[fault.Refuser]
+	arguments  []staged[fault.ArgumentStep]
+	values     []staged[fault.ValueStep]
+	results    []staged[fault.ResultStep]
+	besides    []staged[fault.BesideStep]
+	pages      []staged[fault.PageStep]
+	deliveries []staged[fault.DeliveryStep]
+	companions []staged[fault.Companion]
+	specific   []staged[fault.SpecificationStep]
 }
 
 // staged is a step in one of its powers.
@@ -26,22 +26,22 @@ type staged[S any] struct {
 	step S
 }
 
-func newStages(steps []condition.Step) stages {
+func newStages(steps []fault.Step) stages {
 	return stages{
-		refusers:   able[condition.Refuser](steps),
-		arguments:  able[condition.ArgumentStep](steps),
-		values:     able[condition.ValueStep](steps),
-		results:    able[condition.ResultStep](steps),
-		besides:    able[condition.BesideStep](steps),
-		pages:      able[condition.PageStep](steps),
-		companions: able[condition.Companion](steps),
-		specific:   able[condition.SpecificationStep](steps),
-		deliveries: able[condition.DeliveryStep](steps),
+		refusers:   able[fault.Refuser](steps),
+		arguments:  able[fault.ArgumentStep](steps),
+		values:     able[fault.ValueStep](steps),
+		results:    able[fault.ResultStep](steps),
+		besides:    able[fault.BesideStep](steps),
+		pages:      able[fault.PageStep](steps),
+		companions: able[fault.Companion](steps),
+		specific:   able[fault.SpecificationStep](steps),
+		deliveries: able[fault.DeliveryStep](steps),
 	}
 }
 
 // able lists the steps that have the power S, in their order.
-func able[S any](steps []condition.Step) []staged[S] {
+func able[S any](steps []fault.Step) []staged[S] {
 	var list []staged[S]
 	for _, s := range steps {
 		if power, ok := s.(S); ok {
@@ -51,7 +51,7 @@ func able[S any](steps []condition.Step) []staged[S] {
 	return list
 }
 
-func (c *call) decided(name string, d *condition.Decision) {
+func (c *call) decided(name string, d *fault.Decision) {
 	if d == nil {
 		return
 	}
@@ -115,9 +115,9 @@ func (s *stages) changesCalls() bool {
 // changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them
 // the part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for
 // the episode's world alone.
-func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed condition.Payload,
-	whole *condition.Payload) {
-	decide := func(name string, d *condition.Decision) {
+func (s *stages) changeResult(c *call, p fault.Payload, world int) (handed fault.Payload,
+	whole *fault.Payload) {
+	decide := func(name string, d *fault.Decision) {
 		if world == 0 {
 			c.decided(name, d)
 		}
@@ -133,7 +133,7 @@ func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed c
 		part, decision := d.step.Divide(&c.about, p)
 		decide(d.name, decision)
 		if decision != nil && decision.Applied {
-			whole = &condition.Payload{}
+			whole = &fault.Payload{}
 			*whole = p
 		}
 		p = part
@@ -143,8 +143,8 @@ func (s *stages) changeResult(c *call, p condition.Payload, world int) (handed c
 }
 
 // beside gives what stands beside what a call hands over.
-func (s *stages) beside(c *call, decide func(name string, d *condition.Decision)) []condition.Field {
-	var fields []condition.Field
+func (s *stages) beside(c *call, decide func(name string, d *fault.Decision)) []fault.Field {
+	var fields []fault.Field
 	for _, b := range s.besides {
 		said, decision := b.step.Beside(&c.about, c.arguments)
 		decide(b.name, decision)
@@ -154,7 +154,7 @@ func (s *stages) beside(c *call, decide func(name string, d *condition.Decision)
 }
 
 // companion finds the step that answers calls to a tool of its own, with the name of its condition.
-func (s *stages) companion(tool string) (condition.Companion, string) {
+func (s *stages) companion(tool string) (fault.Companion, string) {
 	for _, step := range s.companions {
 		if step.step.Serves(tool) {
 			return step.step, step.name

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
@@ -90,8 +91,8 @@ type Config struct {
 	// Neighbours are the worlds on which every successful call is repeated for its digests; empty for none.
 	Neighbours []World
 	Limits     Limits
-	Steps      []condition.Step // the conditions at work, in the order in which they apply
-	Hint       Hint             // advice on them, and when it is given
+	Steps      []fault.Step // the conditions at work, in the order in which they apply
+	Hint       Hint         // advice on them, and when it is given
 	// User answers what the agent asks; nil where nobody is there to answer.
 	User *condition.User
 	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
@@ -211,7 +212,7 @@ func (e *Environment) View() *task.View {
 	view := &task.View{
 		Messages: e.config.Messages,
 		Evidence: e.config.Evidence,
-		Tools:    e.specifications(condition.SpecificationStep.Documented),
+		Tools:    e.specifications(fault.SpecificationStep.Documented),
 		Budget:   e.config.Budget,
 	}
 	for _, s := range e.config.Starts {
@@ -234,11 +235,11 @@ func (e *Environment) View() *task.View {
 func (e *Environment) Specifications() []*task.Tool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.specifications(func(condition.SpecificationStep) bool { return true })
+	return e.specifications(func(fault.SpecificationStep) bool { return true })
 }
 
 // specifications lists the tools with the changes of some steps.
-func (e *Environment) specifications(which func(condition.SpecificationStep) bool) []*task.Tool {
+func (e *Environment) specifications(which func(fault.SpecificationStep) bool) []*task.Tool {
 	tools := e.listed()
 	cloned := false
 	for _, s := range e.stages.specific {

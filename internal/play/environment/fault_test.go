@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
@@ -36,7 +37,7 @@ func underFaults(tb testing.TB, faults []string, world environment.World) enviro
 	for _, t := range tools {
 		t.Parameters = &task.Schema{Types: []string{"object"}}
 	}
-	steps, companions, err := condition.Faults(readFaults(tb, strings.Join(faults, "\n")), condition.FaultInput{
+	steps, companions, err := condition.Faults(readFaults(tb, strings.Join(faults, "\n")), fault.Input{
 		Task: &task.Task{ID: "staff", Style: task.StyleFunc}, Tools: tools,
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func TestFaultsSideBySide(t *testing.T) {
 }
 
 // onHandles makes an environment of the slot style over a table of cities, under one condition.
-func onHandles(tb testing.TB, fault string, hint environment.Hint) *environment.Environment {
+func onHandles(tb testing.TB, kind string, hint environment.Hint) *environment.Environment {
 	tb.Helper()
 	world := openWorld(tb, `CREATE TABLE city (name TEXT, area REAL, country TEXT);
 INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'), ('Oslo', 454.0, 'Norway');`)
@@ -117,7 +118,7 @@ INSERT INTO city VALUES ('Aarhus', 91.5, 'Denmark'), ('Bergen', 464.75, 'Norway'
 		{Name: "city_country", Expression: "t1.country", Table: "city", Column: "country", Type: "text"},
 	}}
 	tools := relation.Tools(task.StyleSlot, relation.ProfileExtended)
-	steps, companions, err := condition.Faults(readFaults(tb, fault), condition.FaultInput{
+	steps, companions, err := condition.Faults(readFaults(tb, kind), fault.Input{
 		Task: &task.Task{ID: "cities", Style: task.StyleSlot}, Tools: tools,
 	})
 	if err != nil {

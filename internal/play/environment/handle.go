@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
@@ -103,7 +103,7 @@ func (e *Environment) operate(ctx context.Context, c *call) (*task.ToolError, er
 		return mistake, err
 	}
 	c.outcome.handle = handle
-	c.delivery = condition.Delivery{Content: content}
+	c.delivery = fault.Delivery{Content: content}
 	return nil, nil
 }
 
@@ -112,7 +112,7 @@ func (e *Environment) deliver(ctx context.Context, c *call, handle *relation.Han
 	statement, values := handle.Statement()
 	to := newReturned(1 + len(e.config.Neighbours))
 	columns := handle.Columns()
-	var handed condition.Payload
+	var handed fault.Payload
 	if len(e.config.Neighbours) > 0 {
 		c.neighbour = make([]string, len(e.config.Neighbours))
 	}
@@ -172,7 +172,7 @@ func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle
 	if err == nil && len(e.stages.besides) > 0 {
 		beside := e.stages.beside(c, c.decided)
 		c.anomaly = c.anomaly || len(beside) > 0
-		content = append(condition.AppendBeside(content[:len(content)-1], beside), '}')
+		content = append(fault.AppendBeside(content[:len(content)-1], beside), '}')
 	}
 	return content, nil, err
 }
@@ -299,7 +299,7 @@ func (e *Environment) runText(ctx context.Context, c *call) (*task.ToolError, er
 			nil
 	}
 	to := newReturned(1 + len(e.config.Neighbours))
-	var handed condition.Payload
+	var handed fault.Payload
 	if len(e.config.Neighbours) > 0 {
 		c.neighbour = make([]string, len(e.config.Neighbours))
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -64,12 +64,12 @@ func (e *Environment) hintOnAnomaly(s *step, observations []task.Observation) {
 }
 
 // differs says whether steps changed a payload in a way that shows. Steps copy what they change.
-func differs(before, after *condition.Payload) bool {
+func differs(before, after *fault.Payload) bool {
 	return before.Result != after.Result || before.Shape != after.Shape || len(before.Beside) != len(after.Beside) ||
 		after.Content != nil
 }
 
 // redelivered says whether steps changed a delivery.
-func redelivered(before, after *condition.Delivery) bool {
+func redelivered(before, after *fault.Delivery) bool {
 	return before.Note != after.Note || before.Error != after.Error || !bytes.Equal(before.Content, after.Content)
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/lru"
 )
@@ -129,5 +129,5 @@ func (e *Environment) remember(c *call, handed *returned) {
 func (c *call) deliverAgain(x *memory) {
 	c.digest, c.neighbour, c.rows = x.digest, x.neighbour, len(x.results[0].Rows)
 	c.outcome.names, c.outcome.columns, c.outcome.results = c.tool.names, c.tool.specification.Body.Columns, x.results
-	c.delivery = condition.Delivery{Content: x.content[:len(x.content):len(x.content)], Note: x.note}
+	c.delivery = fault.Delivery{Content: x.content[:len(x.content):len(x.content)], Note: x.note}
 }

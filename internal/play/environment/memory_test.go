@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -38,14 +38,14 @@ type refuseOdd struct{}
 
 func (refuseOdd) Name() string { return "refuse-odd" }
 
-func (refuseOdd) Refuse(c *condition.Call) (*task.ToolError, *condition.Decision) {
+func (refuseOdd) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if c.Number%3 != 0 && len(c.Arguments) > 0 {
-		return nil, &condition.Decision{}
+		return nil, &fault.Decision{}
 	}
-	return &task.ToolError{Code: "odd", Message: fmt.Sprint(c.Arguments)}, &condition.Decision{Applied: true}
+	return &task.ToolError{Code: "odd", Message: fmt.Sprint(c.Arguments)}, &fault.Decision{Applied: true}
 }
 
-func (refuseOdd) ChangeDelivery(c *condition.Call, d condition.Delivery) (condition.Delivery, *condition.Decision) {
+func (refuseOdd) ChangeDelivery(c *fault.Call, d fault.Delivery) (fault.Delivery, *fault.Decision) {
 	d.Note += fmt.Sprint(" attempt ", c.Attempt)
 	return d, nil
 }
@@ -73,9 +73,9 @@ func TestMemoryChangesNothing(t *testing.T) {
 			}
 			switch i % 4 {
 			case 1:
-				config.Steps = []condition.Step{refuseOdd{}}
+				config.Steps = []fault.Step{refuseOdd{}}
 			case 2:
-				config.Steps = []condition.Step{upperValue{}}
+				config.Steps = []fault.Step{upperValue{}}
 			case 3:
 				config.Limits.Rows = 2
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -179,7 +179,7 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 		if t == nil {
 			return nil, fmt.Errorf("search: there is no tool %q", name)
 		}
-		said := e.specified(t.shown, condition.SpecificationStep.Documented)
+		said := e.specified(t.shown, fault.SpecificationStep.Documented)
 		list[i] = shown{said.Name, said.Description}
 	}
 	c.found = names
@@ -203,7 +203,7 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 	if e.config.Open.Toolkit.find(name) != nil {
 		c.found = []string{name}
 	}
-	said := e.specified(t.shown, func(condition.SpecificationStep) bool { return true })
+	said := e.specified(t.shown, func(fault.SpecificationStep) bool { return true })
 	var err error
 	c.delivery.Content, err = task.Marshal(struct {
 		Name        string       `json:"name"`
@@ -215,7 +215,7 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 }
 
 // specified gives what is said of a tool after the changes of some steps.
-func (e *Environment) specified(t *task.Tool, which func(condition.SpecificationStep) bool) *task.Tool {
+func (e *Environment) specified(t *task.Tool, which func(fault.SpecificationStep) bool) *task.Tool {
 	for _, s := range e.stages.specific {
 		if which(s.step) {
 			t = s.step.Specify(t)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -186,7 +186,7 @@ func (r renamed) Documented() bool { return r.documented }
 // is, but for their own get_info.
 func TestOpenWorldUnderConditions(t *testing.T) {
 	config := openConfig(t, "town_size")
-	config.Steps = []condition.Step{renamed{}}
+	config.Steps = []fault.Step{renamed{}}
 	companion := func(name string) *task.Tool {
 		return &task.Tool{
 			Name: name, Parameters: &task.Schema{Types: []string{"object"}}, Body: &task.Body{Engine: task.EngineCompanion},

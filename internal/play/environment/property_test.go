@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -198,28 +198,28 @@ func TestParallelismChangesNothing(t *testing.T) {
 type idle struct{}
 
 func (idle) Name() string { return "idle" }
-func (idle) Refuse(*condition.Call) (*task.ToolError, *condition.Decision) {
+func (idle) Refuse(*fault.Call) (*task.ToolError, *fault.Decision) {
 	return nil, nil
 }
 func (idle) ChangeArguments(
-	_ *condition.Call, a map[string]any,
-) (map[string]any, *task.ToolError, *condition.Decision) {
+	_ *fault.Call, a map[string]any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
 	return a, nil, nil
 }
-func (idle) ChangeValues(_ *condition.Call, v []task.Value) ([]task.Value, *condition.Decision) {
+func (idle) ChangeValues(_ *fault.Call, v []task.Value) ([]task.Value, *fault.Decision) {
 	return v, nil
 }
-func (idle) ChangeResult(_ *condition.Call, r *task.Result) (*task.Result, *condition.Decision) {
+func (idle) ChangeResult(_ *fault.Call, r *task.Result) (*task.Result, *fault.Decision) {
 	return r, nil
 }
-func (idle) ChangeDelivery(_ *condition.Call, d condition.Delivery) (condition.Delivery, *condition.Decision) {
+func (idle) ChangeDelivery(_ *fault.Call, d fault.Delivery) (fault.Delivery, *fault.Decision) {
 	return d, nil
 }
 
 func TestEmptyConditionChangesNothing(t *testing.T) {
 	eachDrawn(t, 100, func(t *testing.T, config environment.Config, turns []task.Turn) {
 		want := encode(t, playTurns(t, config, turns))
-		config.Steps = []condition.Step{idle{}, idle{}}
+		config.Steps = []fault.Step{idle{}, idle{}}
 		if got := encode(t, playTurns(t, config, turns)); got != want {
 			t.Fatalf("with idle conditions:\n%s\nwithout:\n%s", got, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
@@ -21,7 +21,7 @@ type outcome struct {
 	// results holds the result on the episode's world and, after it, on each neighbour; nil where the call failed there.
 	results []*task.Result
 	// wholes holds what results are parts of, in the same order; nil where nothing was divided.
-	wholes []*condition.Payload
+	wholes []*fault.Payload
 	// fields, where it is set, lists the outermost fields of a result that is no list of records, to which nothing can
 	// refer.
 	fields []string

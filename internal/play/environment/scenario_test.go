@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -39,7 +40,7 @@ type scenario struct {
 	neighbours []environment.World
 	tools      []*task.Tool
 	unlisted   []*task.Tool
-	steps      []condition.Step
+	steps      []fault.Step
 	faults     []condition.Condition
 	env        *environment.Environment
 }
@@ -106,7 +107,7 @@ func (s *scenario) begin(d *datadriven.TestData) {
 	}
 	config.Toolkit, config.Unlisted = newToolkit(s.t, s.tools), newToolkit(s.t, s.unlisted)
 	task := &task.Task{ID: "task", Style: task.StyleFunc}
-	steps, companions, err := condition.Faults(s.faults, condition.FaultInput{Task: task, Tools: s.tools})
+	steps, companions, err := condition.Faults(s.faults, fault.Input{Task: task, Tools: s.tools})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -325,7 +326,7 @@ func newEnvironment(tb testing.TB, config environment.Config) *environment.Envir
 }
 
 // scriptedStep gives a condition for the scenarios; each shows one power of a step.
-func scriptedStep(tb testing.TB, name string) condition.Step {
+func scriptedStep(tb testing.TB, name string) fault.Step {
 	tb.Helper()
 	switch name {
 	case "refuse-first":
@@ -349,12 +350,12 @@ type refuseFirst struct{}
 
 func (refuseFirst) Name() string { return "refuse-first" }
 
-func (refuseFirst) Refuse(c *condition.Call) (*task.ToolError, *condition.Decision) {
+func (refuseFirst) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	if c.Attempt > 1 {
-		return nil, &condition.Decision{}
+		return nil, &fault.Decision{}
 	}
 	detail := json.RawMessage(fmt.Sprintf(`{"earlier":%d}`, len(c.Earlier)))
-	return &task.ToolError{Code: "busy", Message: "Try again."}, &condition.Decision{Applied: true, Detail: detail}
+	return &task.ToolError{Code: "busy", Message: "Try again."}, &fault.Decision{Applied: true, Detail: detail}
 }
 
 // renameArgument wants every argument with a trailing underscore.
@@ -363,18 +364,18 @@ type renameArgument struct{}
 func (renameArgument) Name() string { return "rename-argument" }
 
 func (renameArgument) ChangeArguments(
-	_ *condition.Call, arguments map[string]any,
-) (map[string]any, *task.ToolError, *condition.Decision) {
+	_ *fault.Call, arguments map[string]any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
 	changed := make(map[string]any, len(arguments))
 	for name, v := range arguments {
 		plain, renamed := strings.CutSuffix(name, "_")
 		if !renamed {
 			return nil, &task.ToolError{Code: task.CodeUnknownArgument, Message: "Renamed."},
-				&condition.Decision{Applied: true}
+				&fault.Decision{Applied: true}
 		}
 		changed[plain] = v
 	}
-	return changed, nil, &condition.Decision{Applied: true}
+	return changed, nil, &fault.Decision{Applied: true}
 }
 
 // upperValue writes bound text in capitals.
@@ -382,7 +383,7 @@ type upperValue struct{}
 
 func (upperValue) Name() string { return "upper-value" }
 
-func (upperValue) ChangeValues(_ *condition.Call, values []task.Value) ([]task.Value, *condition.Decision) {
+func (upperValue) ChangeValues(_ *fault.Call, values []task.Value) ([]task.Value, *fault.Decision) {
 	changed := make([]task.Value, len(values))
 	for i, v := range values {
 		if text, ok := v.(string); ok {
@@ -390,7 +391,7 @@ func (upperValue) ChangeValues(_ *condition.Call, values []task.Value) ([]task.V
 		}
 		changed[i] = v
 	}
-	return changed, &condition.Decision{Applied: true}
+	return changed, &fault.Decision{Applied: true}
 }
 
 // renameResult gives the columns of results new names.
@@ -398,13 +399,13 @@ type renameResult struct{}
 
 func (renameResult) Name() string { return "rename-result" }
 
-func (renameResult) ChangeResult(_ *condition.Call, p condition.Payload) (condition.Payload, *condition.Decision) {
+func (renameResult) ChangeResult(_ *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
 	changed := &task.Result{Rows: p.Result.Rows}
 	for _, c := range p.Result.Columns {
 		changed.Columns = append(changed.Columns, c+"_new")
 	}
 	p.Result = changed
-	return p, &condition.Decision{Applied: true}
+	return p, &fault.Decision{Applied: true}
 }
 
 // truncate delivers the first record alone.
@@ -412,11 +413,11 @@ type truncate struct{}
 
 func (truncate) Name() string { return "truncate" }
 
-func (truncate) ChangeDelivery(_ *condition.Call, d condition.Delivery) (condition.Delivery, *condition.Decision) {
+func (truncate) ChangeDelivery(_ *fault.Call, d fault.Delivery) (fault.Delivery, *fault.Decision) {
 	first, _, more := bytes.Cut(d.Content, []byte("},{"))
 	if !more {
-		return d, &condition.Decision{}
+		return d, &fault.Decision{}
 	}
 	d.Content = append(append(json.RawMessage{}, first...), "}]"...)
-	return d, &condition.Decision{Applied: true}
+	return d, &fault.Decision{Applied: true}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -167,7 +167,7 @@ func ends(a *task.Action) bool {
 func (e *Environment) numberCall(c *call, a *task.Action, reserved []string, inStep map[string]*call) {
 	e.calls++
 	e.attempts[a.Tool]++
-	c.action, c.about = a, condition.Call{
+	c.action, c.about = a, fault.Call{
 		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
 		Turns: e.calledIn[:len(e.calledIn):len(e.calledIn)],
 	}

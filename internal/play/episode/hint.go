@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
@@ -36,7 +37,7 @@ func hintOf(h *transcript.Header) (string, error) {
 
 // advise gives the advice that an arm of hints has for an instance under conditions. Without conditions of the
 // environment there is nothing to say in any arm.
-func advise(hint string, conditions []condition.Condition, in condition.FaultInput) (environment.Hint, error) {
+func advise(hint string, conditions []condition.Condition, in fault.Input) (environment.Hint, error) {
 	if hint == HintNone {
 		return environment.Hint{}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -79,7 +80,7 @@ func TestArmsOfHints(t *testing.T) {
 			turns[header.Arm] = append(turns[header.Arm], event.Turn)
 			oracle := strings.HasPrefix(header.Arm, episode.HintOracle)
 			if named := strings.Contains(event.Text, "berths"); named == oracle || oracle != strings.Contains(event.Text,
-				condition.HazardExecution) {
+				fault.HazardExecution) {
 				t.Errorf("%q is advised: %s", header.Arm, event.Text)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/condition/toolkit"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -47,7 +49,7 @@ type Stage struct {
 	shown   map[string]*environment.Toolkit    // by style, database and starting tables
 	sql     map[string]*environment.Toolkit    // by database, for agents that write SQL
 	settled map[string]*environment.Settled    // by database, of the published worlds
-	names   map[string]*condition.Renaming     // by the key of shown and the seed
+	names   map[string]*toolkit.Renaming       // by the key of shown and the seed
 	open    map[string]*openWorld              // by style
 	changed map[string]*environment.Toolkit    // those that conditions changed, by what they show: some of them
 }
@@ -63,7 +65,7 @@ func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 		sources: make(map[string]*relation.Handle, len(s.Sources)), schemas: make(map[string]string, len(s.Schemas)),
 		whole: map[[2]string]*environment.Toolkit{}, shown: map[string]*environment.Toolkit{},
 		sql: map[string]*environment.Toolkit{}, settled: map[string]*environment.Settled{},
-		names: map[string]*condition.Renaming{}, open: map[string]*openWorld{},
+		names: map[string]*toolkit.Renaming{}, open: map[string]*openWorld{},
 		changed: map[string]*environment.Toolkit{},
 	}
 	for _, source := range s.Sources {
@@ -128,7 +130,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	if seat.SQL {
 		config.Toolkit, err = s.sqlToolkit(t.Database)
 	} else if config.Starts, err = s.starts(t); err == nil {
-		var names *condition.Renaming
+		var names *toolkit.Renaming
 		if names, err = s.renaming(in, t); names != nil {
 			config.Names = names
 		}
@@ -156,7 +158,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	}
 	if !seat.SQL && slices.ContainsFunc(in.Conditions, ofEnvironment) {
 		var tools []*task.Tool
-		input := condition.FaultInput{Task: t, Tools: config.Toolkit.Whole()}
+		input := fault.Input{Task: t, Tools: config.Toolkit.Whole()}
 		config.Steps, tools, err = condition.Faults(in.Conditions, input)
 		if err == nil && len(tools) > 0 {
 			config.Companions, err = environment.NewToolkit(tools)
@@ -229,7 +231,7 @@ func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
 }
 
 // renaming gives the names under which an instance shows its tools, nil where they bear their own.
-func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*condition.Renaming, error) {
+func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*toolkit.Renaming, error) {
 	// which shows no new names
 	if !slices.ContainsFunc(in.Conditions, ofToolkit) || condition.ReachesElsewhere(in.Conditions) {
 		return nil, nil
@@ -240,7 +242,7 @@ func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*condition.Renami
 	if names, known := s.names[key]; known {
 		return names, nil
 	}
-	kit, refusal, err := condition.ChangeToolkit(in.Conditions, condition.ToolkitInput{
+	kit, refusal, err := condition.ChangeToolkit(in.Conditions, toolkit.Input{
 		Task: task, Universe: s.suite.Toolkit(&suite.Instance{}, task), Seed: in.Seed,
 	})
 	if err != nil {
@@ -319,7 +321,7 @@ func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
 
 // toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them; so
 // are those of starting tables that tasks share.
-func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *condition.Renaming) (*environment.Toolkit, error) {
+func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *toolkit.Renaming) (*environment.Toolkit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := toolkitKey(task)
@@ -353,7 +355,7 @@ func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *condition.Re
 
 // ready makes tools ready. Operations on data handles are told the keys of the task's starting tables.
 func (s *Stage) ready(
-	tk *task.Task, tools []*task.Tool, renaming *condition.Renaming,
+	tk *task.Task, tools []*task.Tool, renaming *toolkit.Renaming,
 ) (*environment.Toolkit, error) {
 	if len(tk.Starts) > 0 {
 		sources := make([]*task.Source, len(tk.Starts))

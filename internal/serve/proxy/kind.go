@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
 // form is the type of a setting in a faults file.
@@ -164,7 +165,7 @@ var kinds = []kind{
 	{name: "spec.result-retyped", alone: true, class: classResult, settings: []setting{setField},
 		says: "The numbers of a field come as text."},
 	{name: "spec.result-reshaped", class: classResult, settings: []setting{
-		{name: "shape", form: formChoice, choices: []string{condition.ShapeEnvelope, condition.ShapeColumns}, required: true,
+		{name: "shape", form: formChoice, choices: []string{fault.ShapeEnvelope, fault.ShapeColumns}, required: true,
 			says: "Records nested in an envelope, or turned column-wise."},
 	}, says: "The result is wrapped."},
 	{name: "spec.unit", class: classResult, settings: []setting{
@@ -232,9 +233,9 @@ func (k *kind) setting(name string) *setting {
 func (k *kind) variants() []string {
 	switch {
 	case k.harmless:
-		return []string{condition.VariantLookalike}
-	case !k.alone && slices.Contains(condition.Variants(k.name), condition.VariantLookalike):
-		return []string{condition.RoleFault, condition.VariantLookalike}
+		return []string{fault.VariantLookalike}
+	case !k.alone && slices.Contains(condition.Variants(k.name), fault.VariantLookalike):
+		return []string{condition.RoleFault, fault.VariantLookalike}
 	default:
 		return []string{condition.RoleFault}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -22,7 +22,7 @@ func (s *session) specify(active []*rule, c *call, params object, asked string) 
 			continue
 		}
 		steps, err := r.steps("")
-		step, ok := find[condition.ArgumentStep](steps)
+		step, ok := find[fault.ArgumentStep](steps)
 		if err != nil || !ok {
 			continue // the rule was tried when the file was read
 		}
@@ -190,7 +190,7 @@ func (r *rule) respecify(name string, tool object) object {
 	}
 	schema, ok := readObject(tool.get("inputSchema"))
 	steps, err := r.steps("")
-	step, found := find[condition.SpecificationStep](steps)
+	step, found := find[fault.SpecificationStep](steps)
 	if !ok || err != nil || !found {
 		return tool
 	}

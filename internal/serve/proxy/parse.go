@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
@@ -262,7 +263,7 @@ func (p *reading) common(r *rule, e entry) {
 		}
 	case "variant":
 		v, _ := p.choice(e, r.kind.variants())
-		r.harmless = v == condition.VariantLookalike
+		r.harmless = v == fault.VariantLookalike
 	}
 }
 

@@ -3,7 +3,7 @@ package proxy
 import (
 	"encoding/json"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -47,7 +47,7 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 	}
 	for _, k := range c.echoes {
 		steps, err := k.rule.steps("")
-		echo, ok := find[condition.BesideStep](steps)
+		echo, ok := find[fault.BesideStep](steps)
 		if err != nil || !ok {
 			continue // the rule was tried when the file was read
 		}
@@ -88,7 +88,7 @@ func (s *session) change(r *rule, c *call, result object) (fresh object, changed
 		}
 		for _, field := range fields {
 			steps, err := r.steps(field)
-			step, ok := find[condition.ResultStep](steps)
+			step, ok := find[fault.ResultStep](steps)
 			if err == nil && ok && v.changeColumn(field, step, c.asStep(nil)) {
 				return true
 			}
@@ -137,7 +137,7 @@ func (s *session) stale(c *call, result object) (fresh object, changed bool, why
 		return result, false, "there is no earlier result of the same call that differs"
 	}
 	fresh, changed = eachBlock(first, func(v *view) bool {
-		v.beside = append(v.beside, condition.Field{Name: "as_of", Value: quote("the first call")})
+		v.beside = append(v.beside, fault.Field{Name: "as_of", Value: quote("the first call")})
 		return true
 	})
 	return fresh, changed, "the result holds no data"
@@ -149,12 +149,12 @@ func (s *session) remark(r *rule, c *call, result object) (fresh object, changed
 	if err != nil {
 		return result, false, err.Error()
 	}
-	if step, ok := find[condition.DeliveryStep](steps); ok {
-		if d, _ := step.ChangeDelivery(c.asStep(nil), condition.Delivery{}); d.Note != "" {
+	if step, ok := find[fault.DeliveryStep](steps); ok {
+		if d, _ := step.ChangeDelivery(c.asStep(nil), fault.Delivery{}); d.Note != "" {
 			return withNote(result, d.Note), true, ""
 		}
 	}
-	if step, ok := find[condition.BesideStep](steps); ok {
+	if step, ok := find[fault.BesideStep](steps); ok {
 		if fields, _ := step.Beside(c.asStep(nil), c.given()); fields != nil {
 			fresh, changed = eachBlock(result, func(v *view) bool {
 				v.beside = append(v.beside, fields...)
@@ -172,7 +172,7 @@ func (s *session) companion(t *turn, id, asked string, params object) bool {
 	if asked != toolRenew && asked != toolPage || s.ownTool(asked) || !s.adds(asked) {
 		return false
 	}
-	step := &condition.Call{Arguments: map[string]any{}}
+	step := &fault.Call{Arguments: map[string]any{}}
 	if v, err := task.DecodeValue(params.get("arguments")); err == nil && v != nil {
 		step.Arguments, _ = v.(map[string]any)
 	}
@@ -204,21 +204,21 @@ func (s *session) adds(tool string) bool {
 	return false
 }
 
-func (s *session) answerCompanion(tool string, c *condition.Call) json.RawMessage {
+func (s *session) answerCompanion(tool string, c *fault.Call) json.RawMessage {
 	var page *kept
 	for _, r := range s.f.rules {
 		if r.kind.name != map[string]string{toolRenew: "call.session", toolPage: "out.truncated"}[tool] {
 			continue
 		}
 		steps, err := r.steps("")
-		step, ok := find[condition.Companion](steps)
+		step, ok := find[fault.Companion](steps)
 		if err != nil || !ok {
 			continue
 		}
-		p, mistake, _ := step.Answer(c, func(label string) (string, condition.Payload, bool) {
+		p, mistake, _ := step.Answer(c, func(label string) (string, fault.Payload, bool) {
 			k := s.pages[label]
 			if k == nil || k.rule != r {
-				return "", condition.Payload{}, false
+				return "", fault.Payload{}, false
 			}
 			page = k
 			return stepTool, indexed(len(k.rows)), true

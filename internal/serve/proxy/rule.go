@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -58,7 +59,7 @@ func (r *rule) boolean(name string, otherwise bool) bool {
 // variant is how the record writes what the rule is.
 func (r *rule) variant() string {
 	if r.harmless {
-		return condition.VariantLookalike
+		return fault.VariantLookalike
 	}
 	return condition.RoleFault
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -447,7 +447,7 @@ func (s *session) newRefusal(r *rule, c *call) *refusal {
 		if f.retryAfter == 1 {
 			seconds = "second"
 		}
-		f.code = condition.CodeRateLimit
+		f.code = fault.CodeRateLimit
 		f.message = "Too many calls: the quota of this tool is spent. Call it again in " + strconv.Itoa(f.retryAfter) + " " +
 			seconds + " at the earliest."
 		return f
@@ -455,7 +455,7 @@ func (s *session) newRefusal(r *rule, c *call) *refusal {
 		r = &rule{name: r.name, kind: findKind("exec.unavailable")}
 	}
 	steps, err := r.steps("")
-	if refuser, ok := find[condition.Refuser](steps); ok && err == nil {
+	if refuser, ok := find[fault.Refuser](steps); ok && err == nil {
 		if e, decision := refuser.Refuse(c.asStep(nil)); e != nil {
 			f.code, f.message, f.detail = e.Code, e.Message, decision.Detail
 		}
@@ -509,8 +509,8 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 		var detail json.RawMessage
 		if r.kind.name == "call.dropped-argument" && !r.harmless {
 			values = mapsWithout(values, r.text("argument", ""))
-		} else if step, ok := find[condition.ArgumentStep](steps); ok {
-			var decision *condition.Decision
+		} else if step, ok := find[fault.ArgumentStep](steps); ok {
+			var decision *fault.Decision
 			if values, _, decision = step.ChangeArguments(c.asStep(nil), values); decision != nil {
 				detail = decision.Detail
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -12,15 +13,15 @@ const stepTool = "tool"
 
 // steps makes the steps of the catalogue that a rule stands for. Field is that of the result on which they act; kinds
 // that act on none leave it aside. A rule whose kind the catalogue has no steps for gets none.
-func (r *rule) steps(field string) ([]condition.Step, error) {
-	fields := []condition.Field{{Name: "tool", Value: quote(stepTool)}}
+func (r *rule) steps(field string) ([]fault.Step, error) {
+	fields := []fault.Field{{Name: "tool", Value: quote(stepTool)}}
 	if r.harmless {
-		fields = append(fields, condition.Field{Name: "variant", Value: quote(condition.VariantLookalike)})
+		fields = append(fields, fault.Field{Name: "variant", Value: quote(fault.VariantLookalike)})
 	}
 	number := func(name string, n int) {
-		fields = append(fields, condition.Field{Name: name, Value: task.AppendValue(nil, int64(n))})
+		fields = append(fields, fault.Field{Name: name, Value: task.AppendValue(nil, int64(n))})
 	}
-	words := func(name, s string) { fields = append(fields, condition.Field{Name: name, Value: quote(s)}) }
+	words := func(name, s string) { fields = append(fields, fault.Field{Name: name, Value: quote(s)}) }
 	column := func() { number("column", 0); words("field", field) }
 	switch r.kind.name {
 	case "exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected":
@@ -43,7 +44,7 @@ func (r *rule) steps(field string) ([]condition.Step, error) {
 			if err != nil {
 				return nil, fmt.Errorf("fault %s: %w", r.name, err)
 			}
-			fields = append(fields, condition.Field{Name: "default", Value: value})
+			fields = append(fields, fault.Field{Name: "default", Value: value})
 		}
 	case "spec.param-renamed":
 		words("argument", r.text("argument", ""))
@@ -57,7 +58,7 @@ func (r *rule) steps(field string) ([]condition.Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("fault %s: %w", r.name, err)
 		}
-		fields = append(fields, condition.Field{Name: "values", Value: values})
+		fields = append(fields, fault.Field{Name: "values", Value: values})
 		words("as_before", r.text("as_before", ""))
 	case "spec.result-renamed":
 		column()
@@ -103,7 +104,7 @@ func (r *rule) steps(field string) ([]condition.Step, error) {
 	}
 	made, _, err := condition.Faults(
 		[]condition.Condition{{Name: r.kind.name, Parameters: append(parameters, '}')}},
-		condition.FaultInput{Task: &task.Task{ID: r.name}, Tools: []*task.Tool{{Name: stepTool, Parameters: &task.Schema{}}}},
+		fault.Input{Task: &task.Task{ID: r.name}, Tools: []*task.Tool{{Name: stepTool, Parameters: &task.Schema{}}}},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", r.name, err)
@@ -124,7 +125,7 @@ func (r *rule) addedValues() []string {
 }
 
 // find gives the first of some steps that can do a thing.
-func find[T any](steps []condition.Step) (T, bool) {
+func find[T any](steps []fault.Step) (T, bool) {
 	for _, s := range steps {
 		if t, ok := s.(T); ok {
 			return t, true
@@ -135,8 +136,8 @@ func find[T any](steps []condition.Step) (T, bool) {
 }
 
 // asStep is a call as steps know it.
-func (c *call) asStep(specification *task.Schema) *condition.Call {
-	return &condition.Call{
+func (c *call) asStep(specification *task.Schema) *fault.Call {
+	return &fault.Call{
 		Tool: &task.Tool{Name: stepTool, Parameters: specification}, Label: c.label(), Turn: 1, Number: 1, Attempt: 1,
 		Arguments: c.given(),
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
@@ -221,7 +221,7 @@ func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, ses
 			}
 		}
 	}
-	harmless := r.Variant == condition.VariantLookalike
+	harmless := r.Variant == fault.VariantLookalike
 	switch {
 	case did != "":
 		k.Did = did
@@ -267,7 +267,7 @@ func (v *Verdict) Failures(conditions []string) []string {
 			continue
 		}
 		j := slices.IndexFunc(v.Rules, func(r RuleVerdict) bool { return r.Name == k.Fault })
-		harmless := j >= 0 && v.Rules[j].Variant == condition.VariantLookalike
+		harmless := j >= 0 && v.Rules[j].Variant == fault.VariantLookalike
 		switch k.Did {
 		case DidGiveUp, DidCancel:
 			add("gave-up", "%s", k)
@@ -333,7 +333,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		for i := range v.Rules {
 			r := &v.Rules[i]
 			kind := r.Kind
-			if r.Variant == condition.VariantLookalike {
+			if r.Variant == fault.VariantLookalike {
 				kind += " (look-alike)"
 			}
 			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", r.Name, kind, r.Struck, r.Landed, r.Recovered, r.did())

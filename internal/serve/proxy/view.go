@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -33,7 +33,7 @@ type view struct {
 	outer  object // of layoutMember
 	list   string // the field of it that holds the rows
 	rows   []object
-	beside []condition.Field
+	beside []fault.Field
 	shape  string
 }
 
@@ -147,7 +147,7 @@ func (v *view) records() json.RawMessage {
 
 // shaped writes the rows in an envelope, or turned column-wise; what stood around them is lost.
 func (v *view) shaped() object {
-	if v.shape == condition.ShapeEnvelope {
+	if v.shape == fault.ShapeEnvelope {
 		return object{newMember("data", object{newMember("items", v.records())}.encode())}
 	}
 	var columns object
@@ -165,7 +165,7 @@ func (v *view) shaped() object {
 }
 
 // withBeside puts fields behind those of a record; a name that is taken gains an underscore.
-func withBeside(o object, fields []condition.Field) object {
+func withBeside(o object, fields []fault.Field) object {
 	for _, f := range fields {
 		name := f.Name
 		for o.has(name) {
@@ -193,7 +193,7 @@ func (v *view) fields() []string {
 
 // column gives the values of a field as a payload of that one column, and the rows that have it. Lists and records are
 // handed over as bytes, which no step changes.
-func (v *view) column(name string) (condition.Payload, []int) {
+func (v *view) column(name string) (fault.Payload, []int) {
 	var rows []task.Row
 	var at []int
 	kind := task.TypeText
@@ -215,14 +215,14 @@ func (v *view) column(name string) (condition.Payload, []int) {
 		}
 		rows, at = append(rows, task.Row{value}), append(at, i)
 	}
-	return condition.Payload{
+	return fault.Payload{
 		Result:  &task.Result{Columns: []string{name}, Rows: rows},
 		Columns: []task.Column{{Name: name, Type: kind}},
 	}, at
 }
 
 // changeColumn has a step change the values or the name of a field.
-func (v *view) changeColumn(name string, step condition.ResultStep, c *condition.Call) bool {
+func (v *view) changeColumn(name string, step fault.ResultStep, c *fault.Call) bool {
 	before, at := v.column(name)
 	if len(at) == 0 {
 		return false
@@ -252,25 +252,25 @@ func same(a, b task.Value) bool {
 }
 
 // indexed gives the rows by their numbers, as a payload.
-func indexed(n int) condition.Payload {
+func indexed(n int) fault.Payload {
 	rows := make([]task.Row, n)
 	for i := range rows {
 		rows[i] = task.Row{int64(i)}
 	}
-	return condition.Payload{
+	return fault.Payload{
 		Result:  &task.Result{Columns: []string{"row"}, Rows: rows},
 		Columns: []task.Column{{Name: "row", Type: task.TypeInteger}},
 	}
 }
 
 // changeRows has a step choose, order or wrap the rows.
-func (v *view) changeRows(step condition.Step, c *condition.Call) bool {
-	var after condition.Payload
-	var decision *condition.Decision
+func (v *view) changeRows(step fault.Step, c *fault.Call) bool {
+	var after fault.Payload
+	var decision *fault.Decision
 	switch step := step.(type) {
-	case condition.ResultStep:
+	case fault.ResultStep:
 		after, decision = step.ChangeResult(c, indexed(len(v.rows)))
-	case condition.PageStep:
+	case fault.PageStep:
 		after, decision = step.Divide(c, indexed(len(v.rows)))
 	}
 	if decision == nil || !decision.Applied {
@@ -283,7 +283,7 @@ func (v *view) changeRows(step condition.Step, c *condition.Call) bool {
 }
 
 // chosen gives the rows that a payload of their numbers names.
-func chosen(rows []object, p condition.Payload) []object {
+func chosen(rows []object, p fault.Payload) []object {
 	fresh := make([]object, len(p.Result.Rows))
 	for i, row := range p.Result.Rows {
 		fresh[i] = rows[row[0].(int64)]

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -539,10 +539,10 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, e *Episode, action tas
 	if o.Error == nil {
 		return o, true
 	}
-	if o.Error.Code == condition.CodeConnection {
+	if o.Error.Code == fault.CodeConnection {
 		cut(w)
 	}
-	if o.Error.Code == condition.CodeSession {
+	if o.Error.Code == fault.CodeSession {
 		w.Header().Set("WWW-Authenticate", "Session")
 	}
 	if after := retryAfter(o.Error.Code, result); after > 0 {

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -201,7 +201,7 @@ func (s *site) act(e *server.Episode, m made, a *task.Action, failed map[string]
 	switch {
 	case status == 0:
 		failed["broken"]++
-		o.Error = &task.ToolError{Code: condition.CodeConnection,
+		o.Error = &task.ToolError{Code: fault.CodeConnection,
 			Message: "The connection was closed before the tool answered."}
 	case status != http.StatusOK:
 		failed[fmt.Sprint(status)]++

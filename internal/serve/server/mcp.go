@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -178,7 +178,7 @@ func (s *desk) act(ctx context.Context, p *mcp.CallToolParamsRaw, graded bool, t
 	if !out.failed {
 		return out, nil
 	}
-	if o.Error.Code == condition.CodeConnection {
+	if o.Error.Code == fault.CodeConnection {
 		out.broken = o.Error.Message
 	}
 	if after := retryAfter(o.Error.Code, result); after > 0 {

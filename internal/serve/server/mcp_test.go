@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/serve/server"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
@@ -182,7 +183,7 @@ func callMCP(tb testing.TB, session *mcp.ClientSession, params *mcp.CallToolPara
 	switch {
 	case err != nil && strings.Contains(err.Error(), "EOF"): // the SDK's client says it in words alone
 		failed["broken connection"]++
-		o.Error = &task.ToolError{Code: condition.CodeConnection,
+		o.Error = &task.ToolError{Code: fault.CodeConnection,
 			Message: "The connection was closed before the tool answered."}
 		return o
 	case errors.As(err, &protocol):

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -32,17 +32,17 @@ func statusOf(code string) int {
 		return http.StatusConflict
 	case task.CodeTimeout:
 		return http.StatusGatewayTimeout
-	case condition.CodeConnection:
+	case fault.CodeConnection:
 		return http.StatusBadGateway // where the connection cannot be broken
-	case condition.CodeServer:
+	case fault.CodeServer:
 		return http.StatusInternalServerError
-	case condition.CodeIO, condition.CodeUnavailable:
+	case fault.CodeIO, fault.CodeUnavailable:
 		return http.StatusServiceUnavailable
-	case condition.CodeRejected:
+	case fault.CodeRejected:
 		return http.StatusUnprocessableEntity
-	case condition.CodeSession:
+	case fault.CodeSession:
 		return http.StatusUnauthorized
-	case condition.CodeRateLimit:
+	case fault.CodeRateLimit:
 		return http.StatusTooManyRequests
 	default:
 		return http.StatusBadRequest
@@ -53,9 +53,9 @@ func statusOf(code string) int {
 // not.
 func retryAfter(code string, r *Result) int {
 	switch code {
-	case condition.CodeRateLimit:
+	case fault.CodeRateLimit:
 		return max(1, r.Wait)
-	case condition.CodeIO, condition.CodeRejected:
+	case fault.CodeIO, fault.CodeRejected:
 		return 1
 	default:
 		return 0

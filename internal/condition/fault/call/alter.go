@@ -1,0 +1,201 @@
+package call
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// alteration is the common part of the kinds in which middleware changes an argument on its way, so that the tool
+// answers another question. Every result echoes the arguments that were applied. The strict form of the tool, a
+// companion, takes arguments as they are given.
+type alteration struct {
+	fault.Target
+	Argument string `json:"argument"`
+	Strict   string `json:"strict"` // the name of the strict form
+}
+
+const fieldApplied = "applied_arguments"
+
+// StrictSuffix ends the names of strict forms.
+const StrictSuffix = "_strict"
+
+// StrictDescription describes the strict form of a tool.
+func StrictDescription(tool, description string) string {
+	return "The strict form of `" + tool + "`: arguments reach it exactly as they are given. " + description
+}
+
+// altering makes the row of a kind.
+func altering(k fault.Kind, p fault.Proxy) *fault.Kind {
+	k.Hazard = fault.HazardInvocation
+	k.Visible, k.By = "the result echoes the arguments that were applied", "calling the strict form, or another path"
+	k.Companions, k.Lookalike = "the strict form of the tool", "an echo of the arguments as they were given"
+	k.Settles = "arguments"
+	p.Class = fault.ClassArguments
+	p.Settings = append([]fault.Setting{fault.SetArgument, fault.SetStrict}, p.Settings...)
+	k.Proxy = &p
+	return &k
+}
+
+// proxied makes the parameters for the proxy.
+func proxied(s fault.Settings) alteration {
+	return alteration{Argument: s.Text("argument", ""), Strict: fault.ProxyTool + StrictSuffix}
+}
+
+// place chooses a call, and of it an argument that is a plain value and fits.
+func (f *alteration) place(p *fault.Placement, fits func(s *fault.Site) bool) (*fault.Site, string) {
+	alters := func(s *fault.Site, l fault.Literal) bool { return alterable(s, l) && fits(s) }
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if slices.ContainsFunc(p.Literals(s), func(l fault.Literal) bool { return alters(s, l) }) {
+			return ""
+		}
+		return fault.ReasonNoArgument
+	})
+	if reason != "" {
+		return nil, reason
+	}
+	f.Argument = ""
+	for _, l := range p.Literals(s) {
+		// A value that something has to equal makes more of a difference than a bound.
+		b := fault.BindingOf(s.Tool, l.Name)
+		if alters(s, l) && (f.Argument == "" || b != nil && b.Role == task.RoleEqual) {
+			f.Argument = l.Name
+			if b == nil || b.Role == task.RoleEqual {
+				break
+			}
+		}
+	}
+	f.Tool, f.Strict = s.Tool.Name, s.Tool.Name+StrictSuffix
+	for p.Find(f.Strict) != nil {
+		f.Strict += "_2"
+	}
+	return p.SiteOf(f.Tool), ""
+}
+
+func anySite(*fault.Site) bool { return true }
+
+// alterable reports whether middleware may change an argument without breaking the call. Names of keys and of
+// operations on data handles are not.
+func alterable(s *fault.Site, l fault.Literal) bool {
+	if s.Tool.Parameters == nil || s.Tool.Body == nil {
+		return false
+	}
+	return s.Tool.Body.Engine != task.EngineRelation || l.Name == "value"
+}
+
+// Companions adds the strict form.
+func (f *alteration) Companions(in fault.Input, m *fault.Made) error {
+	t := in.Tool(f.Tool)
+	if t == nil {
+		return fault.ErrNoTool(f.Tool)
+	}
+	m.Companion(fault.Replica(t, f.Strict, StrictDescription(f.Tool, t.Description)))
+	return nil
+}
+
+// Double echoes the arguments as they were given.
+func (f *alteration) Double() []fault.Step { return []fault.Step{&echo{&f.Target}} }
+
+type echo struct{ *fault.Target }
+
+// Beside implements [fault.BesideStep].
+func (e *echo) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
+	if !e.Hits(c) {
+		return nil, nil
+	}
+	return echoed(arguments), e.Applied()
+}
+
+// Beside echoes the arguments that were applied.
+func (f *alteration) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
+	if !f.Hits(c) {
+		return nil, nil
+	}
+	return echoed(arguments), nil
+}
+
+// echoed writes arguments as they reached the tool.
+func echoed(arguments map[string]any) []fault.Field {
+	var fields []fault.Field
+	for _, name := range fault.SortedKeys(arguments) {
+		fields = append(fields, fault.Field{Name: name, Value: fault.Encode(arguments[name])})
+	}
+	return []fault.Field{fault.Nested(fieldApplied, fields...)}
+}
+
+// replace changes the argument, and each element if it is a list. References stay as they are.
+func (f *alteration) replace(
+	c *fault.Call, arguments map[string]any, change func(any) any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
+	given, ok := arguments[f.Argument]
+	if !f.Hits(c) || !ok {
+		return arguments, nil, nil
+	}
+	literal := func(v any) any {
+		if s, ok := v.(string); ok {
+			if _, refers := task.ParseReference(s); refers {
+				return v
+			}
+		}
+		return change(v)
+	}
+	fresh := literal(given)
+	if elements, isList := given.([]any); isList {
+		copied := make([]any, len(elements))
+		for i, v := range elements {
+			copied[i] = literal(v)
+		}
+		fresh = copied
+	}
+	before, after := fault.Encode(given), fault.Encode(fresh)
+	if string(before) == string(after) {
+		return arguments, nil, &fault.Decision{}
+	}
+	changed := maps.Clone(arguments)
+	changed[f.Argument] = fresh
+	return changed, nil, fault.Applied(fault.String("argument", f.Argument),
+		fault.Field{Name: "given", Value: before}, fault.Field{Name: "applied", Value: after})
+}
+
+// hint says what may happen to the argument, and what the echo then shows.
+func (f *alteration) hint(happens, shows string) string {
+	return "On its way to " + fault.Code(f.Tool) + " the argument " + fault.Code(f.Argument) + " " + happens + ", so " +
+		"that the tool answers another question. Before you use a result, compare " + fault.Code(fieldApplied) +
+		" beside it with what you gave. Where " + fault.Code(f.Argument) + " differs, because " + shows + ", throw the " +
+		"result away and make the same call to " + fault.Code(f.Strict) + ", the strict form of the tool, which takes " +
+		"arguments as they are given; or go by other tools. Where nothing differs, nothing is wrong."
+}
+
+// relationConditions lists the conditions under which an operation on data handles compares.
+func relationConditions(s *fault.Site) string {
+	given, _ := s.Call.Arguments["condition"].(string)
+	fixed, _ := s.Tool.Body.Fixed["condition"].(string)
+	return given + " " + fixed
+}
+
+// isLowerBound reports whether an argument is a bound that something has to exceed: there a small number changes
+// little.
+func isLowerBound(s *fault.Site, argument string) bool {
+	if s.Tool.Body.Engine == task.EngineRelation {
+		return strings.Contains(relationConditions(s), "greater")
+	}
+	for i := range s.Tool.Body.Bindings {
+		if s.Tool.Body.Bindings[i].Argument != argument {
+			continue
+		}
+		for _, before := range []string{">", ">=", "BETWEEN", "between"} {
+			at := strings.Index(s.Tool.Body.Statement, fmt.Sprintf("%s ?%d", before, i+1))
+			if at >= 0 && !isDigitAt(s.Tool.Body.Statement, at+len(before)+2+len(strconv.Itoa(i+1))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isDigitAt(text string, at int) bool { return at < len(text) && text[at] >= '0' && text[at] <= '9' }

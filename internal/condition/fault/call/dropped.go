@@ -1,0 +1,54 @@
+package call
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Dropped is call.dropped-argument.
+var Dropped = altering(fault.Kind{
+	Name: "call.dropped-argument", Summary: "an argument is lost on its way",
+	Survival: fault.Survival{Parameters: "tool; argument; strict: the name of the strict form"},
+	New:      func() fault.Fault { return &dropped{} },
+}, fault.Proxy{
+	Says: "An argument is lost on its way. The result echoes the arguments that were applied.",
+	Make: func(s fault.Settings) fault.Fault { return &dropped{proxied(s)} },
+})
+
+type dropped struct{ alteration }
+
+func (f *dropped) Place(p *fault.Placement) string {
+	_, reason := f.place(p, func(s *fault.Site) bool { return s.Tool.Body.Engine == task.EngineSQLite })
+	return reason
+}
+
+// ChangeValues implements [fault.ValueStep]: a placeholder without an argument is NULL.
+func (f *dropped) ChangeValues(c *fault.Call, values []task.Value) ([]task.Value, *fault.Decision) {
+	if !f.Hits(c) {
+		return values, nil
+	}
+	changed, differs := slices.Clone(values), false
+	for i := range c.Tool.Body.Bindings {
+		if c.Tool.Body.Bindings[i].Argument == f.Argument && values[i] != nil {
+			changed[i], differs = nil, true
+		}
+	}
+	if !differs {
+		return values, &fault.Decision{}
+	}
+	return changed, fault.Applied(fault.String("dropped", f.Argument))
+}
+
+// Beside implements [fault.BesideStep].
+func (f *dropped) Beside(c *fault.Call, arguments map[string]any) ([]fault.Field, *fault.Decision) {
+	rest := maps.Clone(arguments)
+	delete(rest, f.Argument)
+	return f.alteration.Beside(c, rest)
+}
+
+func (f *dropped) Hint(*fault.Adviser) (string, error) {
+	return f.hint("may be lost", "it is missing"), nil
+}

@@ -1,0 +1,83 @@
+package call
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// RateLimit is call.rate-limit. The tool's quota is spent at its first call and returns some turns later.
+var RateLimit = &fault.Kind{
+	Name: "call.rate-limit", Summary: "the quota of a tool is spent, and its calls are refused for some turns",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardInvocation,
+		Visible: "an error with the wait in turns", By: "waiting or doing other work, then making the call again",
+		Parameters: "tool; wait: in turns from the first call to the tool",
+		Lookalike:  "a note that one call of the quota is left",
+	},
+	Passes: true,
+	New:    func() fault.Fault { return &rateLimit{} },
+	Proxy: &fault.Proxy{
+		Says: "A quota is spent: calls are refused with a wait.",
+		Once: true, Status: 429,
+		Settings: fault.Refusing(fault.Setting{
+			Name: "retry_after", Form: fault.FormInteger, Max: fault.MaxWait / 1000,
+			Says: "The seconds that the refusal asks to wait, 1 by default. Only `times` decides when calls are accepted " +
+				"again, so that no run depends on time.",
+		}),
+		Make: func(fault.Settings) fault.Fault { return &rateLimit{Wait: 1} },
+	},
+}
+
+type rateLimit struct {
+	fault.Target
+	Wait int `json:"wait"` // in turns, counted from that of the first call to the tool
+}
+
+func (f *rateLimit) Place(p *fault.Placement) string {
+	f.Wait = 1 + p.Draw("wait").IntN(2)
+	return p.ChooseAny(&f.Target)
+}
+
+func (f *rateLimit) Again() { f.Wait++ }
+
+func (f *rateLimit) Double() []fault.Step {
+	return f.Note("Quota of this tool: 1 of 2 calls left in this window.")
+}
+
+func (f *rateLimit) Prepare(m *fault.Made) { m.Spend(f.Tool, 1) }
+
+// Refuse implements [fault.Refuser].
+func (f *rateLimit) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
+	if !f.Hits(c) {
+		return nil, nil
+	}
+	first := c.Turn
+	if at := slices.Index(c.Earlier, f.Tool); at >= 0 {
+		first = c.Turns[at]
+	}
+	left := first + f.Wait - c.Turn
+	if left <= 0 {
+		return nil, &fault.Decision{}
+	}
+	return &task.ToolError{Code: fault.CodeRateLimit, Message: QuotaSpent(left, "turn")},
+		fault.Applied(fault.Int("wait", left))
+}
+
+// QuotaSpent is the message of a refusal that asks to wait for some units.
+func QuotaSpent(wait int, unit string) string {
+	if wait != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", wait, unit)
+}
+
+func (f *rateLimit) Hint(*fault.Adviser) (string, error) {
+	return fault.Code(f.Tool) + " may refuse calls with the error " + fault.Code(fault.CodeRateLimit) + ", because " +
+		"its quota is spent. The quota comes back after the number of turns that the error gives. Until then make other " +
+		"calls that the request needs, or let turns go by; then make the same call again, and check that records come. " +
+		"Turn to another tool only where waiting would use up your turns. A note on the calls that are left beside an " +
+		"answer asks for nothing: nothing is wrong.", nil
+}

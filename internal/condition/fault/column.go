@@ -1,0 +1,87 @@
+package fault
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ColumnTarget is a target with one column of its result.
+type ColumnTarget struct {
+	Target
+	Column int    `json:"column"` // from 0
+	Field  string `json:"field"`  // the column's name
+}
+
+// InBounds reports whether the column can be one.
+func (f *ColumnTarget) InBounds() bool { return f.Column >= 0 }
+
+// Describe names the field and the tool for a hint.
+func (f *ColumnTarget) Describe() string { return Code(f.Field) + " in the records of " + Code(f.Tool) }
+
+// Concerns reports whether a result has the column.
+func (f *ColumnTarget) Concerns(c *Call, p Payload) (bool, *Decision) {
+	switch {
+	case !f.Hits(c):
+		return false, nil
+	case f.Column >= len(p.Result.Columns):
+		return false, &Decision{}
+	default:
+		return true, nil
+	}
+}
+
+// WriteText replaces values of the column by texts. With no change the decision says that nothing was applied.
+func (f *ColumnTarget) WriteText(
+	c *Call, p Payload, write func(v task.Value) (task.Value, bool),
+) (Payload, *Decision) {
+	if ok, decision := f.Concerns(c, p); !ok {
+		return p, decision
+	}
+	p, changed := p.MapColumn(f.Column, write)
+	if changed == 0 {
+		return p, &Decision{}
+	}
+	p.Columns = slices.Clone(p.Columns)
+	p.Columns[f.Column].Type = task.TypeText
+	return p, f.Applied(String("field", f.Field), Int("values", changed))
+}
+
+// IsNumeric reports whether a column contains numbers: by its values if they are known, otherwise by its type.
+func IsNumeric(c task.Column, values []task.Value) bool {
+	if values == nil {
+		return c.Type == task.TypeInteger || c.Type == task.TypeNumber
+	}
+	return slices.ContainsFunc(values, func(v task.Value) bool {
+		switch v.(type) {
+		case int64, float64:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// IsNumber reports whether a value is a number that decimal digits can write.
+func IsNumber(v task.Value) bool {
+	switch v := v.(type) {
+	case int64:
+		return true
+	case float64:
+		return !math.IsInf(v, 0) && !math.IsNaN(v)
+	default:
+		return false
+	}
+}
+
+// PlainText writes a number or a text without quotes; it reports false for other values.
+func PlainText(v task.Value) (string, bool) {
+	if s, ok := v.(string); ok {
+		return s, true
+	}
+	return string(task.AppendValue(nil, v)), IsNumber(v)
+}
+
+// MaxExact bounds the whole numbers that every JSON reader keeps exactly.
+const MaxExact = 1 << 53

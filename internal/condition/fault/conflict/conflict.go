@@ -1,0 +1,215 @@
+// Package conflict has the kinds of faults in which sources disagree, one file each. It must never know how agents meet
+// them.
+package conflict
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// conflict is the common part of the kinds: several sources answer the same question, one of them is wrong, and
+// something beside the rows tells which. In the fault it is the source that the plan uses, in the mirror another one,
+// in the look-alike none.
+//
+// The other sources are the tools of another plan if the task has one that shares no tool with the primary one. If not,
+// they are replicas: tools that do the same under another name, which exist in the control too.
+type conflict struct {
+	fault.Target // the tool of the primary plan whose results can be wrong
+	// Mine lists the tools of the primary plan whose results carry the evidence.
+	Mine []string `json:"mine"`
+	// Others lists the tools of the other sources in the same way; the last one's results can be wrong.
+	Others   []string `json:"others"`
+	Replicas bool     `json:"replicas,omitempty"` // Others are replicas of Target.Tool
+	Change   change   `json:"change"`
+	// Wrong is the tool of Others that is wrong in the mirror; "" is the last.
+	Wrong string `json:"wrong,omitempty"`
+}
+
+// change is what a wrong source does to rows: it subtracts from one column of numbers, or omits the last row.
+type change struct {
+	Column int `json:"column"` // from 0, -1 to omit a row
+	Less   int `json:"less,omitempty"`
+}
+
+const (
+	fieldOthers = "other_sources"
+	hintSources = ". Results name the others in "
+)
+
+// conflicting makes the row of a kind.
+func conflicting(k fault.Kind) *fault.Kind {
+	k.Hazard, k.Mirror = fault.HazardConflict, "the source that the plan does not use is the wrong one"
+	k.Companions = "replicas of a tool, where the task has no second path"
+	k.Single, k.Settles = true, "sources"
+	return &k
+}
+
+// place chooses a call, the other sources and the change. Without replicas asked for it prefers another plan.
+func (f *conflict) place(p *fault.Placement, replicas int, fits func(s *fault.Site) string) (*fault.Site, string) {
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if reason := fault.Delivering(s); reason != "" || fits == nil {
+			return reason
+		}
+		return fits(s)
+	})
+	if reason != "" {
+		return nil, reason
+	}
+	f.Tool, f.Mine, f.Change = s.Tool.Name, []string{s.Tool.Name}, change{Column: -1}
+	if other, mine := otherPlan(p); other != nil && replicas == 0 {
+		f.Mine, f.Others = mine, other
+	} else {
+		f.Replicas = true
+		for n := range max(replicas, 1) {
+			f.Others = append(f.Others, replicaName(p, s.Tool.Name, n))
+		}
+	}
+	column := p.Column(s, func(c task.Column, values []task.Value) bool {
+		return fault.IsNumeric(c, values) && c.Type != task.TypeText
+	})
+	if column >= 0 {
+		f.Change = change{Column: column, Less: 1 + p.Draw("less").IntN(9)}
+	}
+	return s, ""
+}
+
+func replicaName(p *fault.Placement, tool string, n int) string {
+	name := tool + "_source_" + string(rune('b'+n))
+	for p.Find(name) != nil {
+		name += "_2"
+	}
+	return name
+}
+
+// otherPlan returns the tools of another plan that shares none with the primary one, that of the answer last, and those
+// of the primary plan; nil if there is no such plan.
+func otherPlan(p *fault.Placement) (other, mine []string) {
+	mine = planTools(p.Plan)
+	for i := range p.Task.Plans {
+		plan := &p.Task.Plans[i]
+		if plan.Kind == p.Plan.Kind {
+			continue
+		}
+		other = planTools(plan)
+		if !slices.ContainsFunc(other, func(t string) bool { return slices.Contains(mine, t) }) {
+			return other, mine
+		}
+	}
+	return nil, mine
+}
+
+// planTools lists the tools of a plan, that of the answer last.
+func planTools(plan *task.Plan) []string {
+	last := ""
+	for i := range plan.Calls {
+		if plan.Calls[i].Label == plan.Answer {
+			last = plan.Calls[i].Tool
+		}
+	}
+	var tools []string
+	for i := range plan.Calls {
+		if name := plan.Calls[i].Tool; name != last && !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	return append(tools, last)
+}
+
+// InBounds reports whether the parameters can be used.
+func (f *conflict) InBounds() bool {
+	return f.Change.Column >= -1 && len(f.Mine) > 0 && len(f.Others) > 0 &&
+		(f.Wrong == "" || slices.Contains(f.Others, f.Wrong))
+}
+
+// StepInControl marks a fault whose step works in the control too.
+func (f *conflict) StepInControl() {}
+
+// Companions adds the replicas.
+func (f *conflict) Companions(in fault.Input, m *fault.Made) error {
+	if !f.Replicas {
+		return nil
+	}
+	t := in.Tool(f.Tool)
+	if t == nil {
+		return fault.ErrNoTool(f.Tool)
+	}
+	for _, name := range f.Others {
+		m.Companion(fault.Replica(t, name, "Answers what `"+f.Tool+"` answers, from another source. "+t.Description))
+	}
+	return nil
+}
+
+// side returns on which side of the conflict a call is, and whether its rows are to be changed.
+func (f *conflict) side(c *fault.Call) (mine, other, wrong bool) {
+	mine, other = slices.Contains(f.Mine, c.Tool.Name), slices.Contains(f.Others, c.Tool.Name)
+	switch f.Variant {
+	case fault.VariantFault:
+		wrong = mine && c.Tool.Name == f.Tool
+	case fault.VariantMirror:
+		wrong = other && c.Tool.Name == cmp.Or(f.Wrong, f.Others[len(f.Others)-1])
+	}
+	return mine, other, wrong
+}
+
+// othersOf names, beside the rows of a source, the other sources.
+func (f *conflict) othersOf(tool string) fault.Field {
+	names := f.Mine[len(f.Mine)-1:]
+	switch {
+	case f.Replicas:
+		names = slices.DeleteFunc(append([]string{f.Tool}, f.Others...), func(name string) bool { return name == tool })
+	case slices.Contains(f.Mine, tool):
+		names = f.Others[len(f.Others)-1:]
+	}
+	return fault.Field{Name: fieldOthers, Value: fault.QuoteAll(names)}
+}
+
+// apply makes rows wrong and returns how many differ.
+func (f *conflict) apply(p fault.Payload) (fault.Payload, int) {
+	if f.Change.Column >= 0 {
+		if less, n := p.MapColumn(f.Change.Column, f.Change.less); n > 0 {
+			return less, n
+		}
+	}
+	n := len(p.Result.Rows)
+	if n == 0 {
+		return p, 0
+	}
+	return p.WithRows(p.Result.Rows[: n-1 : n-1]), 1
+}
+
+func (x change) less(v task.Value) (task.Value, bool) {
+	switch v := v.(type) {
+	case int64:
+		if v < -fault.MaxExact {
+			return v, false
+		}
+		return v - int64(x.Less), true
+	case float64:
+		return v - float64(x.Less), v-float64(x.Less) != v
+	default:
+		return v, false
+	}
+}
+
+// decision records what was done to the rows of a source.
+func (f *conflict) decision(wrong bool, changed int) *fault.Decision {
+	switch {
+	case f.Variant == fault.VariantLookalike:
+		return f.Applied()
+	case !wrong || changed == 0:
+		return &fault.Decision{}
+	default:
+		return fault.Applied(fault.Int("changed", changed))
+	}
+}
+
+// sources names the sources for a hint, each by its tools.
+func (f *conflict) sources() string {
+	if f.Replicas {
+		return fault.Enumerate(append([]string{f.Tool}, f.Others...))
+	}
+	return "on one side " + fault.Path(f.Mine) + ", on the other " + fault.Path(f.Others)
+}

@@ -1,0 +1,85 @@
+package conflict
+
+import (
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+const (
+	fieldRowCount = "row_count"
+	fieldSum      = "control_sum"
+)
+
+// Corrupted is conflict.corrupted. The source's count of rows and sum of a column were made before it lost a row or
+// changed values. In the look-alike they fit, and a warning speaks of an earlier damage.
+var Corrupted = conflicting(fault.Kind{
+	Name: "conflict.corrupted", Summary: "a source returns changed values",
+	Survival: fault.Survival{
+		Visible:    "a count of rows or a sum of a column (row_count, control_sum) that does not fit the records",
+		By:         "counting and adding up, then taking the other source",
+		Parameters: "tool; mine and others: the tools of the sources; change",
+		Lookalike:  "a warning over counts and sums that fit",
+	},
+	New: func() fault.Fault { return &corrupted{} },
+})
+
+type corrupted struct{ conflict }
+
+func (f *corrupted) Place(p *fault.Placement) string {
+	_, reason := f.place(p, 0, nil)
+	return reason
+}
+
+// ChangeResult implements [fault.ResultStep].
+func (f *corrupted) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	mine, other, wrong := f.side(c)
+	if !mine && !other {
+		return p, nil
+	}
+	before, changed := p.Result, 0
+	if wrong {
+		p, changed = f.apply(p)
+	}
+	p = p.With(fault.Int(fieldRowCount, len(before.Rows)))
+	name := c.Tool.Name
+	if at := f.Change.Column; at >= 0 && at < len(before.Columns) &&
+		(name == f.Tool || f.Replicas || name == f.Others[len(f.Others)-1]) {
+		if total := sum(before, at); total != nil {
+			p = p.With(fault.Nested(fieldSum, fault.Field{Name: before.Columns[at], Value: task.AppendValue(nil, total)}))
+		}
+	}
+	if f.Variant == fault.VariantLookalike && name == f.Tool {
+		p = p.With(fault.String("warning", "An earlier transmission was damaged; this one has been checked."))
+	}
+	return p.With(f.othersOf(name)), f.decision(wrong, changed)
+}
+
+// sum adds the numbers of a column in the order of the rows. The sum is a whole number if all are, nil without numbers.
+func sum(r *task.Result, column int) task.Value {
+	whole, real, wholes, reals := int64(0), 0.0, false, false
+	for _, row := range r.Rows {
+		switch v := row[column].(type) {
+		case int64:
+			whole, wholes = whole+v, true
+			real += float64(v)
+		case float64:
+			real, reals = real+v, true
+		}
+	}
+	switch {
+	case reals:
+		return real
+	case wholes:
+		return whole
+	default:
+		return nil
+	}
+}
+
+func (f *corrupted) Hint(*fault.Adviser) (string, error) {
+	return "There are two sources for the same: " + f.sources() + hintSources + fault.Code(fieldOthers) + ". One may " +
+		"have lost a record or changed numbers on the way. Check before you use a result: count its records against " +
+		fault.Code(fieldRowCount) + ", and add up the field that " + fault.Code(fieldSum) + " names, where it is there. " +
+		"Where either does not fit, switch to the other source and check it in the same way. Where both fit, the records " +
+		"are right, whatever a warning says, and nothing is wrong.", nil
+}

@@ -1,0 +1,276 @@
+// Package fault is the mechanism of faults: what a kind of fault is, how it is placed in a task, and the pure steps
+// that it takes in an environment. The kinds themselves are in the packages below, one file each. It must never know
+// which kinds there are, nor how agents meet them.
+package fault
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Variants of a fault, as they are written in its parameters.
+const (
+	VariantFault     = ""          // the fault itself
+	VariantLookalike = "lookalike" // harmless noise that looks like it
+	VariantMirror    = "mirror"    // of a conflict: the source that the plan does not use is wrong
+	// VariantControl is the clean arm of a kind that changes the toolkit: its tools exist, and nothing goes wrong.
+	VariantControl = "control"
+)
+
+// Hazards are the classes of kinds (ToolBench-X, abstract).
+const (
+	HazardSpecification = "specification drift"
+	HazardInvocation    = "invocation error"
+	HazardExecution     = "execution failure"
+	HazardOutput        = "output drift"
+	HazardConflict      = "cross-source conflict"
+	// HazardMissing is not in that paper: the tools that could answer are missing (Hell or High Water §5).
+	HazardMissing = "missing tools"
+)
+
+// Hazards lists the hazards in the order of ToolBench-X, missing tools last.
+func Hazards() []string {
+	return []string{HazardSpecification, HazardInvocation, HazardExecution, HazardOutput, HazardConflict, HazardMissing}
+}
+
+// HazardDefinitions define the hazards for hints that name no tool.
+var HazardDefinitions = map[string]string{
+	HazardSpecification: "What a tool takes or returns has moved away from what its documentation says.",
+	HazardInvocation:    "A right call is turned away, or is altered on its way, before the tool answers it.",
+	HazardExecution:     "A tool breaks down, stops half-way or is late while it carries out a call.",
+	HazardOutput:        "A result holds what was asked for, written or arranged in another way than usual.",
+	HazardConflict:      "Sources that should agree contradict each other, and one of them is wrong.",
+	HazardMissing:       "The tools that would settle the request are not there, and similar ones are.",
+}
+
+// Sources of definitions.
+const (
+	SourceToolBenchX = "ToolBench-X, "
+	SourceHoHW       = "Hell or High Water "
+)
+
+// Survival describes a kind to a person.
+type Survival struct {
+	Hazard     string // one of the Hazard constants
+	Visible    string // what an agent can see
+	By         string // how an agent survives it
+	Parameters string // the parameters, by their names in JSON
+	Lookalike  string // what the look-alike does
+	Mirror     string // of a conflict: what its mirror does
+	Companions string // the tools that it adds
+	Hopeless   bool   // an agent cannot survive it: declining is right
+	Harmless   bool   // every variant is a look-alike
+}
+
+// MaxPoints bounds the failpoints of one kind in an instance.
+const MaxPoints = 8
+
+// Kind is a kind of fault: its row in the catalogue.
+type Kind struct {
+	Name    string
+	Summary string // one sentence
+	Source  string // the paper and section that define it; "" for the hazard's section of ToolBench-X
+	Survival
+	Single     bool   // an instance has one failpoint at most
+	Passes     bool   // failures end after some calls, so that one tool can have several failpoints
+	Settles    string // kinds that settle the same thing exclude each other
+	NeedsPaths bool   // placing it needs every right path of the task; see [task.Task.Paths]
+	Info       bool   // get_info is added
+	Inert      bool   // it does nothing to calls
+	New        func() Fault
+	Proxy      *Proxy // what `seatrial proxy` does with it; nil if it needs to know the data
+}
+
+// Points is how many failpoints an instance can have.
+func (k *Kind) Points() int {
+	if k.Single {
+		return 1
+	}
+	return MaxPoints
+}
+
+// Variants lists the variants of the kind, the fault first.
+func (k *Kind) Variants() []string {
+	if k.Harmless {
+		return []string{VariantLookalike}
+	}
+	variants := []string{VariantFault}
+	if k.Lookalike != "" {
+		variants = append(variants, VariantLookalike)
+	}
+	if k.Mirror != "" {
+		variants = append(variants, VariantMirror)
+	}
+	if k.Companions != "" || k.Hopeless {
+		variants = append(variants, VariantControl)
+	}
+	return variants
+}
+
+// Fault is the parameters of one placed fault. Its exported fields are its JSON in instances.jsonl.
+type Fault interface {
+	// Place chooses the parameters for a task, or returns one of [Reasons].
+	Place(p *Placement) (reason string)
+	// Hint returns advice that depends on the parameters and not on the variant.
+	Hint(a *Adviser) (string, error)
+	// Common returns the parameters that every kind has.
+	Common() *Target
+}
+
+// A fault is a [Step] unless its kind is inert. It may implement some of these too.
+type (
+	// companioned adds tools and the steps that answer calls to them, in every variant.
+	companioned interface {
+		Companions(in Input, m *Made) error
+	}
+	// prepared gets ready before it is added as a step.
+	prepared interface{ Prepare(m *Made) }
+	// doubled has a look-alike of other steps than itself.
+	doubled interface{ Double() []Step }
+	// controlled is added as a step in the control too.
+	controlled interface{ StepInControl() }
+	// bounded checks parameters that were read.
+	bounded interface{ InBounds() bool }
+	// repeated takes one more failpoint at its tool.
+	repeated interface{ Again() }
+)
+
+// Target is the parameters that every kind has.
+type Target struct {
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	kind    *Kind
+}
+
+// Common returns the target itself.
+func (t *Target) Common() *Target { return t }
+
+// Name returns the kind's name.
+func (t *Target) Name() string { return t.kind.Name }
+
+// Kind returns the kind.
+func (t *Target) Kind() *Kind { return t.kind }
+
+// Hits reports whether a call is to the tool.
+func (t *Target) Hits(c *Call) bool { return c.Tool.Name == t.Tool }
+
+// Applied records that something was done. The record marks a look-alike as one.
+func (t *Target) Applied(fields ...Field) *Decision {
+	if t.Variant == VariantLookalike {
+		fields = append([]Field{String("variant", VariantLookalike)}, fields...)
+	}
+	return Applied(fields...)
+}
+
+// Applied records that something was done.
+func Applied(fields ...Field) *Decision { return &Decision{Applied: true, Detail: Object(fields...)} }
+
+// Bind makes a fault one of its kind, and checks parameters that were read.
+func (k *Kind) Bind(f Fault) error {
+	if variant := f.Common().Variant; !slices.Contains(k.Variants(), variant) {
+		return fmt.Errorf("condition %s has no variant %q", k.Name, variant)
+	}
+	f.Common().kind = k
+	if b, ok := f.(bounded); ok && !b.InBounds() {
+		return fmt.Errorf("a number is out of bounds")
+	}
+	return nil
+}
+
+// Input is what steps are made from.
+type Input struct {
+	Task  *task.Task
+	Tools []*task.Tool // that the agent is shown
+}
+
+// Tool returns a tool by its name, or nil.
+func (in *Input) Tool(name string) *task.Tool {
+	for _, t := range in.Tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Made collects the steps and tools of the faults of an instance.
+type Made struct {
+	Steps []Step
+	Tools []*task.Tool
+	// spent counts, by tool, the attempts that fail because of the faults so far, for an agent that does at once what
+	// the errors ask for. Failures that pass come one after the other, so that none hides another.
+	spent map[string]int
+}
+
+// Spend takes the next attempts at a tool, and returns how many were taken before.
+func (m *Made) Spend(tool string, times int) int {
+	before := m.spent[tool]
+	m.spent[tool] += times
+	return before
+}
+
+// Add adds steps.
+func (m *Made) Add(steps ...Step) { m.Steps = append(m.Steps, steps...) }
+
+// Companion adds a tool, and reports false if it was added before.
+func (m *Made) Companion(t *task.Tool) bool {
+	if slices.ContainsFunc(m.Tools, func(other *task.Tool) bool { return other.Name == t.Name }) {
+		return false
+	}
+	m.Tools = append(m.Tools, t)
+	return true
+}
+
+// Assemble makes the steps of faults, in their order, and the tools that they add to the toolkit, in the order in which
+// they are shown after its own.
+func Assemble(in Input, faults []Fault) ([]Step, []*task.Tool, error) {
+	m := &Made{spent: map[string]int{}}
+	info := false
+	for _, f := range faults {
+		if err := m.assemble(in, f); err != nil {
+			return nil, nil, fmt.Errorf("task %s: condition %s: %w", in.Task.ID, f.Common().Name(), err)
+		}
+		info = info || f.Common().kind.Info
+	}
+	if info {
+		m.addInfo(in)
+	}
+	for _, t := range m.Tools {
+		if in.Tool(t.Name) != nil {
+			return nil, nil, fmt.Errorf("task %s: a condition adds the tool %q, which exists already", in.Task.ID, t.Name)
+		}
+	}
+	return m.Steps, m.Tools, nil
+}
+
+func (m *Made) assemble(in Input, f Fault) error {
+	if c, ok := f.(companioned); ok {
+		if err := c.Companions(in, m); err != nil {
+			return err
+		}
+	}
+	t := f.Common()
+	double, hasDouble := f.(doubled)
+	_, inControl := f.(controlled)
+	switch {
+	case t.kind.Inert, t.Variant == VariantControl && !inControl:
+		return nil
+	case t.Variant == VariantLookalike && hasDouble:
+		m.Add(double.Double()...)
+		return nil
+	}
+	if p, ok := f.(prepared); ok {
+		p.Prepare(m)
+	}
+	step, ok := f.(Step)
+	if !ok {
+		return fmt.Errorf("it does nothing to calls")
+	}
+	m.Add(step)
+	return nil
+}
+
+// ErrNoTool says that parameters name a tool that does not exist.
+func ErrNoTool(name string) error { return fmt.Errorf("there is no tool called %q", name) }

@@ -1,0 +1,92 @@
+package out
+
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// form is the parameters of the kinds that write the values of one field as text in another form.
+type form struct {
+	fault.ColumnTarget
+	With string `json:"with"` // the unit, the label or the locale; "" for a sentence
+
+	writing *writing
+}
+
+// writing is how one kind writes values.
+type writing struct {
+	draw    func(p *fault.Placement) string // chooses With
+	setting fault.Setting                   // for With
+	without string                          // its default
+	missing string                          // the reason if no column fits
+	// fits reports whether a column of unknown values can be written.
+	fits func(c task.Column) bool
+	// write writes a value in the other form and reports whether it differs. Missing values and binary data stay.
+	write func(with, field string, v task.Value) (task.Value, bool)
+	// beside is a field that the fault adds; its name is "" for none.
+	beside func(with string) fault.Field
+	// double is a field that speaks of another form, beside values in their plain form.
+	double func(f *form) fault.Field
+
+	happens, comes, undo string // for the hint; the field is named after happens
+}
+
+// writes makes the row of a kind.
+func writes(k fault.Kind, says string, w writing) *fault.Kind {
+	k.Hazard, k.Settles = fault.HazardOutput, "form"
+	k.New = func() fault.Fault { return &form{writing: &w} }
+	k.Proxy = &fault.Proxy{
+		Says: says, Class: fault.ClassResult, Settings: []fault.Setting{fault.SetField},
+		Make: func(s fault.Settings) fault.Fault {
+			return &form{ColumnTarget: fault.ProxyColumn(s), With: s.Text(w.setting.Name, w.without), writing: &w}
+		},
+	}
+	if w.setting.Name != "" {
+		k.Proxy.Settings = append(k.Proxy.Settings, w.setting)
+	}
+	return &k
+}
+
+func (f *form) Place(p *fault.Placement) string {
+	if f.writing.draw != nil {
+		f.With = f.writing.draw(p)
+	}
+	return p.ChooseColumn(&f.ColumnTarget, f.writing.missing,
+		func(_ *fault.Site, c task.Column, values []task.Value) bool {
+			if f.writing.missing == fault.ReasonNoNumber && !fault.IsNumeric(c, values) {
+				return false
+			}
+			if values == nil {
+				return f.writing.fits == nil || f.writing.fits(c)
+			}
+			return slices.ContainsFunc(values, func(v task.Value) bool {
+				written, differs := f.writing.write(f.With, c.Name, v)
+				return differs && written != string(task.AppendValue(nil, v)) // a text that looks like the number is read as it
+			})
+		})
+}
+
+func (f *form) Double() []fault.Step { return f.Fields(f.writing.double(f)) }
+
+// ChangeResult implements [fault.ResultStep].
+func (f *form) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	if ok, decision := f.Concerns(c, p); !ok {
+		return p, decision
+	}
+	name := p.Result.Columns[f.Column]
+	p, decision := f.WriteText(c, p, func(v task.Value) (task.Value, bool) {
+		return f.writing.write(f.With, name, v)
+	})
+	if decision.Applied && f.writing.beside != nil {
+		p = p.With(f.writing.beside(f.With))
+	}
+	return p, decision
+}
+
+func (f *form) Hint(*fault.Adviser) (string, error) {
+	return f.writing.happens + f.Describe() + f.writing.comes + " Check the values in the records themselves before you " +
+		"use them. " + f.writing.undo + " Write what you read into later calls and into the answer in place of a " +
+		"reference. Where the values are plain, whatever stands beside them, nothing is wrong.", nil
+}

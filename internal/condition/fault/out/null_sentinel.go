@@ -1,0 +1,94 @@
+package out
+
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+const fieldMissing = "missing_values"
+
+// NullSentinel is out.null-sentinel: the sentinel is declared, and no value of the field equals it.
+var NullSentinel = &fault.Kind{
+	Name: "out.null-sentinel", Summary: "missing values are written as a value",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardOutput,
+		Visible: "the value is declared beside the records (missing_values)", By: "reading it as missing",
+		Parameters: "tool; column; field; text", Lookalike: "a declaration of missing values that are null",
+	},
+	New: func() fault.Fault { return &nullSentinel{} },
+	Proxy: &fault.Proxy{
+		Says: "Missing values come as a declared value.", Class: fault.ClassResult,
+		Settings: []fault.Setting{
+			fault.SetField, {Name: "text", Form: fault.FormText, Says: "The value of missing texts, N/A by default."},
+		},
+		Make: func(s fault.Settings) fault.Fault {
+			return &nullSentinel{ColumnTarget: fault.ProxyColumn(s), Text: s.Text("text", "N/A")}
+		},
+	},
+}
+
+type nullSentinel struct {
+	fault.ColumnTarget
+	Text string `json:"text"` // the sentinel of texts; that of numbers is -1
+}
+
+func (f *nullSentinel) Place(p *fault.Placement) string {
+	f.Text = p.Pick("text", "N/A", "UNKNOWN", "-")
+	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoMissing,
+		func(_ *fault.Site, _ task.Column, values []task.Value) bool { return slices.Contains(values, nil) })
+}
+
+func (f *nullSentinel) Double() []fault.Step {
+	return f.Fields(fault.Nested(fieldMissing, fault.JSON(f.Field, "null")))
+}
+
+// ChangeResult implements [fault.ResultStep].
+func (f *nullSentinel) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	if ok, decision := f.Concerns(c, p); !ok {
+		return p, decision
+	}
+	sentinel := f.sentinel(p)
+	p, changed := p.MapColumn(f.Column, func(v task.Value) (task.Value, bool) { return sentinel, v == nil })
+	if changed == 0 {
+		return p, &fault.Decision{}
+	}
+	p = p.With(fault.Nested(fieldMissing,
+		fault.Field{Name: p.Result.Columns[f.Column], Value: task.AppendValue(nil, sentinel)}))
+	return p, fault.Applied(fault.String("field", f.Field), fault.Int("values", changed))
+}
+
+// sentinel returns a value of the field's type that differs from all its values.
+func (f *nullSentinel) sentinel(p fault.Payload) task.Value {
+	numbers := false
+	held := map[string]bool{}
+	for _, row := range p.Result.Rows {
+		if s, ok := fault.PlainText(row[f.Column]); ok {
+			held[s] = true
+			numbers = numbers || fault.IsNumber(row[f.Column])
+		}
+	}
+	if declared := p.Columns[f.Column].Type; len(held) == 0 {
+		numbers = declared == task.TypeInteger || declared == task.TypeNumber
+	}
+	if numbers {
+		n := int64(-1)
+		for held[string(task.AppendValue(nil, n))] || held[string(task.AppendValue(nil, float64(n)))] {
+			n = n*10 - 9
+		}
+		return n
+	}
+	s := f.Text
+	for held[s] {
+		s = "<" + s + ">"
+	}
+	return s
+}
+
+func (f *nullSentinel) Hint(*fault.Adviser) (string, error) {
+	return "Missing values of " + fault.Code(f.Field) + " in the records of " + fault.Code(f.Tool) + " may be written " +
+		"as a value. Check " + fault.Code(fieldMissing) + " beside the records, which declares it. Read that value as " +
+		"missing wherever it stands in the field: neither count it, add it up nor compare it, and give null in the " +
+		"answer. The other values are right. Where null is declared, or nothing, nothing is wrong.", nil
+}

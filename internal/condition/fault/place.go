@@ -1,0 +1,367 @@
+package fault
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// PlaceInput is all that the parameters of a fault depend on.
+type PlaceInput struct {
+	Task  *task.Task
+	Plan  *task.Plan   // the primary plan of the instance
+	Tools []*task.Tool // that the agent is shown, with those of the task's plans
+	Seed  uint64       // of the instance
+}
+
+// Reasons why a kind does not fit a task, a closed list.
+const (
+	ReasonNoCall      = "no_call"
+	ReasonNoOtherPath = "no_other_path"
+	ReasonOpenPaths   = "open_paths"
+	ReasonFewCalls    = "fewer_calls"
+	ReasonNoArgument  = "no_argument"
+	ReasonNoRows      = "no_rows"
+	ReasonFewRows     = "too_few_rows"
+	ReasonOrderFree   = "order_free"
+	ReasonNoColumn    = "no_column"
+	ReasonNoNumber    = "no_number"
+	ReasonNoMissing   = "no_missing_value"
+	ReasonNoReference = "no_reference"
+	ReasonNoVariant   = "no_variant"
+	ReasonNotExecuted = "not_executed"
+)
+
+// Reasons explains the reasons.
+var Reasons = map[string]string{
+	ReasonNoCall:      "the primary plan makes no call",
+	ReasonNoOtherPath: "no other path avoids the tool that fails",
+	ReasonOpenPaths:   "the right paths cannot be listed: operations on data handles have too many",
+	ReasonFewCalls:    "the plan calls fewer tools than there are to be failpoints",
+	ReasonNoArgument:  "no call of the plan has an argument that the fault can act on",
+	ReasonNoRows:      "no call of the plan hands over rows that something depends on",
+	ReasonFewRows:     "no call of the plan that something depends on has enough rows",
+	ReasonOrderFree:   "the order of the answer does not matter, or turning it round changes nothing",
+	ReasonNoColumn:    "no column that something depends on can be changed visibly",
+	ReasonNoNumber:    "no column of numbers that something depends on and that can be changed visibly and restored exactly",
+	ReasonNoMissing:   "no value of the answer is missing",
+	ReasonNoReference: "no later call refers to a column in a way that the fault would hurt",
+	ReasonNoVariant:   "the kind has no such variant",
+	ReasonNotExecuted: "the tools of the task are only described",
+}
+
+// Placement is one failpoint while it is placed.
+type Placement struct {
+	PlaceInput
+	Variant string
+	Point   int             // from 0
+	Taken   map[string]bool // tools that earlier failpoints hit
+	Gold    *task.Gold      // the first right answer; nil if gold is not a result
+	kind    string
+}
+
+// Place chooses the parameters with which a kind strikes a task, or returns the reason why it does not fit. A fault is
+// placed only if a later call or the answer depends on what it changes. There is one fault for each tool that is hit;
+// failures that pass can also strike one tool several times. With 0 points the kind decides: one, or for failures that
+// pass one or two. Place is a pure function of its arguments.
+func (k *Kind) Place(points int, variant string, in PlaceInput) (placed []Fault, reason string) {
+	switch {
+	case !slices.Contains(k.Variants(), variant):
+		return nil, ReasonNoVariant
+	case in.Task.Proof == task.ProofStatic:
+		return nil, ReasonNotExecuted
+	case in.Plan == nil || len(in.Plan.Calls) == 0:
+		return nil, ReasonNoCall
+	}
+	p := &Placement{PlaceInput: in, kind: k.Name, Variant: variant, Taken: map[string]bool{}}
+	if answers := in.Task.Gold.Answers(); len(answers) > 0 {
+		p.Gold = answers[0]
+	}
+	drawn := points == 0
+	if drawn {
+		points = 1
+		if k.Passes {
+			points = 1 + p.Draw("points").IntN(2)
+		}
+	}
+	for p.Point = range points {
+		if k.Passes && (len(p.Taken) == len(calledTools(p.Plan)) || drawn && p.Point > 0) {
+			placed[p.Point%len(placed)].(repeated).Again()
+			continue
+		}
+		f := k.New()
+		f.Common().Variant, f.Common().kind = variant, k
+		if reason := f.Place(p); reason != "" {
+			return nil, reason
+		}
+		p.Taken[f.Common().Tool] = true
+		placed = append(placed, f)
+	}
+	return placed, ""
+}
+
+// Draw returns the random stream of this failpoint. It depends on the seed, the kind, the task and the number of the
+// failpoint, but not on the variant, so that variants share a place if it suits them.
+func (p *Placement) Draw(names ...string) *rand.Rand {
+	return task.Draw(p.Seed, append([]string{"fault", p.kind, p.Task.ID, strconv.Itoa(p.Point)}, names...)...)
+}
+
+// Pick chooses one of several texts.
+func (p *Placement) Pick(stream string, options ...string) string {
+	return options[p.Draw(stream).IntN(len(options))]
+}
+
+// Site is a call of the plan.
+type Site struct {
+	At     int
+	Call   *task.Call
+	Tool   *task.Tool
+	Answer bool // its result is the answer
+	Rows   int  // of its result; -1 if it is not known
+	Uses   []Use
+}
+
+// Use is a reference of a later call to the result of a site.
+type Use struct {
+	Column  string // "" for the whole result
+	Binding *task.Binding
+}
+
+// Reads reports whether a use binds values of a column, which is the only one of the result if only is set.
+func (u *Use) Reads(column string, only bool) bool {
+	return u.Column == column || u.Column == "" && only && u.BindsValues()
+}
+
+// BindsValues reports whether a use binds values rather than a whole table.
+func (u *Use) BindsValues() bool { return u.Binding != nil && u.Binding.Kind != task.BindTable }
+
+// Choose returns the first call of the plan that fits, in a seeded order that the variant does not change. The function
+// fits returns the reason why a call does not. Tools that an earlier failpoint hits are skipped. If no call fits, the
+// reason is that of the last one.
+func (p *Placement) Choose(fits func(s *Site) string) (*Site, string) {
+	reason := ReasonFewCalls
+	for _, at := range p.Draw("call").Perm(len(p.Plan.Calls)) {
+		s := p.Site(at)
+		if s.Tool == nil || p.Taken[s.Tool.Name] {
+			continue
+		}
+		if reason = fits(s); reason == "" {
+			return s, ""
+		}
+	}
+	return nil, reason
+}
+
+// ChooseAny chooses any call.
+func (p *Placement) ChooseAny(t *Target) string {
+	s, reason := p.Choose(func(*Site) string { return "" })
+	if reason == "" {
+		t.Tool = s.Tool.Name
+	}
+	return reason
+}
+
+// Delivering is the condition of [Placement.Choose] that a call delivers some rows that something depends on.
+func Delivering(s *Site) string {
+	switch {
+	case !s.Delivers():
+		return ReasonNoRows
+	case s.Rows == 0:
+		return ReasonFewRows
+	default:
+		return ""
+	}
+}
+
+// Find returns a tool by its name, or nil.
+func (p *Placement) Find(name string) *task.Tool {
+	in := Input{Tools: p.Tools}
+	return in.Tool(name)
+}
+
+// FirstTool is the tool of the primary plan that is called first.
+func (p *Placement) FirstTool() string { return p.Plan.Calls[0].Tool }
+
+// SiteOf returns the first call of the plan to a tool.
+func (p *Placement) SiteOf(tool string) *Site {
+	return p.Site(slices.IndexFunc(p.Plan.Calls, func(c task.Call) bool { return c.Tool == tool }))
+}
+
+// Site describes a call of the plan.
+func (p *Placement) Site(at int) *Site {
+	c := &p.Plan.Calls[at]
+	s := &Site{At: at, Call: c, Tool: p.Find(c.Tool), Answer: c.Label == p.Plan.Answer, Rows: -1}
+	switch {
+	case len(p.Plan.Evidence) > at && p.Plan.Evidence[at].Digest != "":
+		s.Rows = p.Plan.Evidence[at].Rows
+	case s.Answer && p.Gold != nil:
+		s.Rows = len(p.Gold.Rows)
+	}
+	for i := at + 1; i < len(p.Plan.Calls); i++ {
+		later := &p.Plan.Calls[i]
+		tool := p.Find(later.Tool)
+		for _, argument := range SortedKeys(later.Arguments) {
+			one := task.Call{Arguments: map[string]any{"": later.Arguments[argument]}}
+			for _, ref := range one.References() {
+				if ref.Label == c.Label {
+					s.Uses = append(s.Uses, Use{Column: ref.Column, Binding: BindingOf(tool, argument)})
+				}
+			}
+		}
+	}
+	return s
+}
+
+// BindingOf returns the binding of a tool's argument, or nil.
+func BindingOf(t *task.Tool, argument string) *task.Binding {
+	if t == nil || t.Body == nil {
+		return nil
+	}
+	for i := range t.Body.Bindings {
+		if t.Body.Bindings[i].Argument == argument {
+			return &t.Body.Bindings[i]
+		}
+	}
+	return nil
+}
+
+// Delivers reports whether the call delivers rows that something depends on. Operations on data handles refer to
+// handles and not to rows, so of them only the answer does, if it is rows.
+func (s *Site) Delivers() bool {
+	if s.Tool.Body == nil {
+		return false
+	}
+	switch s.Tool.Body.Engine {
+	case task.EngineSQLite:
+		return s.Answer || len(s.Uses) > 0
+	case task.EngineRelation:
+		return s.Answer && s.Tool.Returns != nil && slices.Contains(s.Tool.Returns.Types, "array")
+	default:
+		return false
+	}
+}
+
+// Columns lists the columns of the result by their declared types, or those of the answer if the tool declares none.
+func (p *Placement) Columns(s *Site) []task.Column {
+	if s.Tool.Body.Engine == task.EngineSQLite {
+		return s.Tool.Body.Columns
+	}
+	if p.Gold == nil {
+		return nil
+	}
+	return p.Gold.Columns
+}
+
+// Matters reports whether something depends on a column.
+func (s *Site) Matters(column string) bool {
+	return s.Answer || slices.ContainsFunc(s.Uses, func(u Use) bool { return u.Column == "" || u.Column == column })
+}
+
+// Values lists the values of a column of the answer; nil if the call is not the answer.
+func (p *Placement) Values(s *Site, column int) []task.Value {
+	if !s.Answer || p.Gold == nil {
+		return nil
+	}
+	var values []task.Value
+	for _, row := range p.Gold.Rows {
+		if column < len(row) {
+			values = append(values, row[column])
+		}
+	}
+	return values
+}
+
+// Column chooses a column that something depends on, in a seeded order, or returns -1. The function fits gets the
+// column's values if they are known, otherwise nil.
+func (p *Placement) Column(s *Site, fits func(c task.Column, values []task.Value) bool) int {
+	columns := p.Columns(s)
+	for _, at := range p.Draw("column").Perm(len(columns)) {
+		if s.Matters(columns[at].Name) && fits(columns[at], p.Values(s, at)) {
+			return at
+		}
+	}
+	return -1
+}
+
+// ChooseColumn chooses a call that delivers rows, and a column of it. The reason missing is for calls without a column
+// that fits.
+func (p *Placement) ChooseColumn(
+	t *ColumnTarget, missing string, fits func(s *Site, c task.Column, values []task.Value) bool,
+) string {
+	s, reason := p.Choose(func(s *Site) string {
+		if reason := Delivering(s); reason != "" {
+			return reason
+		}
+		t.Column = p.Column(s, func(c task.Column, values []task.Value) bool { return fits(s, c, values) })
+		if t.Column < 0 {
+			return missing
+		}
+		return ""
+	})
+	if reason == "" {
+		t.Tool, t.Field = s.Tool.Name, p.Columns(s)[t.Column].Name
+	}
+	return reason
+}
+
+// Paths lists the known right paths whose tools are all shown, each by its tools: those of the task's plans first. The
+// accidental ones, which an agent cannot be expected to find, are listed only if they are asked for.
+func (p *Placement) Paths(accidental bool) [][]string {
+	plans := p.Task.Sound()
+	if accidental {
+		for i := range p.Task.Paths {
+			if p.Task.Paths[i].Accidental {
+				plans = append(plans, &p.Task.Paths[i].Plan)
+			}
+		}
+	}
+	var paths [][]string
+	for _, plan := range plans {
+		tools := calledTools(plan)
+		slices.Sort(tools)
+		if slices.ContainsFunc(tools, func(name string) bool { return p.Find(name) == nil }) {
+			continue
+		}
+		if !slices.ContainsFunc(paths, func(known []string) bool { return slices.Equal(known, tools) }) {
+			paths = append(paths, tools)
+		}
+	}
+	return paths
+}
+
+// ToolsOf lists the tools of paths in their order.
+func ToolsOf(paths [][]string) []string {
+	tools := slices.Concat(paths...)
+	slices.Sort(tools)
+	return slices.Compact(tools)
+}
+
+// OnHandles reports whether the task's tools are operations on data handles.
+func (p *Placement) OnHandles() bool {
+	return p.Task.Style == task.StyleSlot || p.Task.Style == task.StyleSel
+}
+
+// Literal is an argument that a plan gives as a value.
+type Literal struct {
+	Name  string
+	Value any // int64, float64 or string
+}
+
+// Literals lists the arguments of a call that are single values, in a seeded order.
+func (p *Placement) Literals(s *Site) []Literal {
+	var all []Literal
+	for _, name := range SortedKeys(s.Call.Arguments) {
+		switch v := s.Call.Arguments[name].(type) {
+		case int64, float64:
+			all = append(all, Literal{name, v})
+		case string:
+			if _, refers := task.ParseReference(v); !refers {
+				all = append(all, Literal{name, v})
+			}
+		}
+	}
+	p.Draw("argument").Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}

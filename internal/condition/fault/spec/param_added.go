@@ -1,0 +1,134 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ParamAdded is spec.param-added. With one of the argument's values the tool answers as before; it has nothing under
+// the others.
+var ParamAdded = &fault.Kind{
+	Name: "spec.param-added", Summary: "one more argument is required, with a closed set of values",
+	Survival: fault.Survival{
+		Hazard:     fault.HazardSpecification,
+		Visible:    "an error that lists the values and says which one answers as before, and get_info",
+		By:         "giving that value",
+		Parameters: "tool; argument; values; as_before", Companions: fault.ToolInfo,
+		Lookalike: "a note that an argument will be added",
+	},
+	Info: true,
+	New:  func() fault.Fault { return &paramAdded{} },
+	Proxy: &fault.Proxy{
+		Says: "One more argument is required, with a closed set of values.", Class: fault.ClassSpecification,
+		Settings: []fault.Setting{
+			fault.SetArgument,
+			{Name: "as_before", Form: fault.FormText, Required: true,
+				Says: "The value with which the tool answers as before."},
+			{Name: "others", Form: fault.FormTexts, Required: true, Says: "Other values, which are refused."},
+			fault.SetShown, fault.SetNotify,
+		},
+		Make: func(s fault.Settings) fault.Fault {
+			asBefore := s.Text("as_before", "")
+			others := slices.DeleteFunc(slices.Clone(s.Texts("others")), func(v string) bool { return v == asBefore })
+			return &paramAdded{
+				Argument: s.Text("argument", ""), AsBefore: asBefore, Values: append([]string{asBefore}, others...),
+			}
+		},
+	},
+}
+
+type paramAdded struct {
+	fault.Target
+	Argument string   `json:"argument"`
+	Values   []string `json:"values"`
+	AsBefore string   `json:"as_before"`
+}
+
+// additions are arguments that may be added: a name, and values of which the first answers as before.
+var additions = [][]string{
+	{"scope", "all", "current", "archived"},
+	{"edition", "standard", "draft", "legacy"},
+	{"view", "full", "masked", "none"},
+}
+
+func (f *paramAdded) Place(p *fault.Placement) string {
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if s.Tool.Parameters == nil {
+			return fault.ReasonNoArgument
+		}
+		return ""
+	})
+	if reason != "" {
+		return reason
+	}
+	r := p.Draw("addition")
+	chosen := additions[r.IntN(len(additions))]
+	f.Tool, f.Argument = s.Tool.Name, fault.FreeName(s.Tool, chosen[0], "requested_"+chosen[0])
+	f.Values, f.AsBefore = slices.Clone(chosen[1:]), chosen[1]
+	r.Shuffle(len(f.Values), func(i, j int) { f.Values[i], f.Values[j] = f.Values[j], f.Values[i] })
+	return ""
+}
+
+func (f *paramAdded) Double() []fault.Step {
+	return f.Note("In the next version this tool will take one more argument, `" + f.Argument +
+		"`. Until then it answers without it.")
+}
+
+func (f *paramAdded) describe() string {
+	return "`" + f.Argument + "` is one of " + string(fault.QuoteAll(f.Values)) + "; \"" + f.AsBefore +
+		"\" answers as the tool did before."
+}
+
+// ChangeArguments implements [fault.ArgumentStep].
+func (f *paramAdded) ChangeArguments(
+	c *fault.Call, arguments map[string]any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
+	if !f.Hits(c) {
+		return arguments, nil, nil
+	}
+	refuse := func(code, message string) (map[string]any, *task.ToolError, *fault.Decision) {
+		return nil, &task.ToolError{Code: code, Message: message + " " + f.describe()},
+			fault.Applied(fault.String("refused", code))
+	}
+	given, ok := arguments[f.Argument]
+	text, isText := given.(string)
+	switch {
+	case !ok:
+		return refuse(task.CodeMissingArgument, "Missing argument `"+f.Argument+"`.")
+	case !isText || !slices.Contains(f.Values, text):
+		return refuse(task.CodeWrongType, "Wrong value for `"+f.Argument+"`.")
+	case text != f.AsBefore:
+		return refuse(task.CodeBadArguments, "Nothing is kept under \""+text+"\".")
+	}
+	changed := maps.Clone(arguments)
+	delete(changed, f.Argument)
+	return changed, nil, &fault.Decision{}
+}
+
+// Specify implements [fault.SpecificationStep].
+func (f *paramAdded) Specify(t *task.Tool) *task.Tool {
+	return f.Respecify(t, func(s *task.Schema) {
+		values := make([]any, len(f.Values))
+		for i, v := range f.Values {
+			values[i] = v
+		}
+		s.Properties = append(s.Properties, task.Property{Name: f.Argument, Schema: &task.Schema{
+			Types: []string{"string"}, Enum: values, Description: f.describe(),
+		}})
+		s.Required = append(s.Required, f.Argument)
+	})
+}
+
+// Documented implements [fault.SpecificationStep].
+func (*paramAdded) Documented() bool { return false }
+
+func (f *paramAdded) Hint(*fault.Adviser) (string, error) {
+	return fault.Code(f.Tool) + " may ask for one more argument, " + fault.Code(f.Argument) + ", with a closed set of " +
+		"values. The error lists them, and " + fault.Code(fault.ToolInfo) + " gives the specification as it stands now: " +
+		"check which value is marked there as answering as before. At the first such error make the same call again with " +
+		"that value added; the others lead to nothing. Where calls are answered without " + fault.Code(f.Argument) + ", " +
+		"even with a note that it will be added, nothing is wrong.", nil
+}

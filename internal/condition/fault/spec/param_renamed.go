@@ -1,0 +1,122 @@
+// Package spec has the kinds of faults in which a tool no longer does what its documentation says, one file each. It
+// must never know how agents meet them.
+package spec
+
+import (
+	"maps"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ParamRenamed is spec.param-renamed: the old name is refused.
+var ParamRenamed = &fault.Kind{
+	Name: "spec.param-renamed", Summary: "an argument has a new name",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardSpecification,
+		Visible: "an error that lists the names, and get_info", By: "calling with the new name",
+		Parameters: "tool; argument; new_name", Companions: fault.ToolInfo, Lookalike: "a note that the name will change",
+	},
+	Info: true,
+	New:  func() fault.Fault { return &paramRenamed{} },
+	Proxy: &fault.Proxy{
+		Says: "An argument has a new name, and the old one is refused.", Class: fault.ClassSpecification,
+		Settings: []fault.Setting{fault.SetArgument, fault.SetNewName, fault.SetShown, fault.SetNotify},
+		Make: func(s fault.Settings) fault.Fault {
+			return &paramRenamed{Argument: s.Text("argument", ""), NewName: s.Text("new_name", "")}
+		},
+	},
+}
+
+type paramRenamed struct {
+	fault.Target
+	Argument string `json:"argument"`
+	NewName  string `json:"new_name"`
+}
+
+func (f *paramRenamed) Place(p *fault.Placement) string {
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if len(given(s)) == 0 {
+			return fault.ReasonNoArgument
+		}
+		return ""
+	})
+	if reason != "" {
+		return reason
+	}
+	names := given(s)
+	f.Tool, f.Argument = s.Tool.Name, names[p.Draw("argument").IntN(len(names))]
+	f.NewName = fault.FreeName(s.Tool, f.Argument+p.Pick("name", "_value", "_input", "_given", "_choice"),
+		f.Argument+"_v2")
+	return ""
+}
+
+// given lists the arguments that a call gives and the tool's specification names.
+func given(s *fault.Site) []string {
+	var names []string
+	for _, name := range fault.SortedKeys(s.Call.Arguments) {
+		if s.Tool.Parameters != nil && s.Tool.Parameters.Property(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (f *paramRenamed) Double() []fault.Step {
+	return f.Note("In the next version the argument `" + f.Argument + "` will be called `" + f.NewName +
+		"`. Until then it bears its old name.")
+}
+
+// ChangeArguments implements [fault.ArgumentStep].
+func (f *paramRenamed) ChangeArguments(
+	c *fault.Call, arguments map[string]any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
+	if !f.Hits(c) {
+		return arguments, nil, nil
+	}
+	if _, old := arguments[f.Argument]; old {
+		var accepted []string
+		for _, p := range f.Specify(c.Tool).Parameters.Properties {
+			accepted = append(accepted, p.Name)
+		}
+		return nil, &task.ToolError{
+			Code:    task.CodeUnknownArgument,
+			Message: "Unknown argument `" + f.Argument + "`. This tool accepts " + fault.Code(accepted...) + ".",
+		}, fault.Applied(fault.String("refused", f.Argument))
+	}
+	value, ok := arguments[f.NewName]
+	if !ok {
+		return arguments, nil, &fault.Decision{}
+	}
+	changed := maps.Clone(arguments)
+	delete(changed, f.NewName)
+	changed[f.Argument] = value
+	return changed, nil, &fault.Decision{}
+}
+
+// Specify implements [fault.SpecificationStep].
+func (f *paramRenamed) Specify(t *task.Tool) *task.Tool {
+	return f.Respecify(t, func(s *task.Schema) {
+		for i := range s.Properties {
+			if s.Properties[i].Name == f.Argument {
+				s.Properties[i].Name = f.NewName
+			}
+		}
+		for i := range s.Required {
+			if s.Required[i] == f.Argument {
+				s.Required[i] = f.NewName
+			}
+		}
+	})
+}
+
+// Documented implements [fault.SpecificationStep].
+func (*paramRenamed) Documented() bool { return false }
+
+func (f *paramRenamed) Hint(*fault.Adviser) (string, error) {
+	return fault.Code(f.Tool) + " may refuse " + fault.Code(f.Argument) + " as an unknown argument: it is called " +
+		fault.Code(f.NewName) + " then. The error lists the names that are accepted, and " + fault.Code(fault.ToolInfo) +
+		" gives the specification as it stands now: check there. At the first such error make the same call again with " +
+		"the same value under the new name. Where " + fault.Code(f.Argument) + " is accepted, even with a note that its " +
+		"name will change, nothing is wrong: keep to it.", nil
+}

@@ -1,0 +1,202 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Types that spec.param-retyped asks for.
+const (
+	retypedText = "text" // the digits of a number
+	retypedDate = "date" // the first of January of a year
+	retypedList = "list" // a list of the one value
+)
+
+// ParamRetyped is spec.param-retyped. References are accepted as before, because their values are not known yet.
+var ParamRetyped = &fault.Kind{
+	Name: "spec.param-retyped", Summary: "an argument wants another type",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardSpecification,
+		Visible: "an error that names the type, and get_info", By: "converting the value",
+		Parameters: "tool; argument; wants: text, date or list", Companions: fault.ToolInfo,
+		Lookalike: "a note that the type will change",
+	},
+	Info: true,
+	New:  func() fault.Fault { return &paramRetyped{} },
+	Proxy: &fault.Proxy{
+		Says: "An argument wants another type, and the old one is refused.", Class: fault.ClassSpecification,
+		Settings: []fault.Setting{
+			fault.SetArgument,
+			{Name: "wants", Form: fault.FormChoice, Choices: []string{retypedText, retypedDate, retypedList}, Required: true,
+				Says: "The digits of a number as text, the first day of a year as a date, or a list of the one value."},
+			fault.SetShown, fault.SetNotify,
+		},
+		Make: func(s fault.Settings) fault.Fault {
+			return &paramRetyped{Argument: s.Text("argument", ""), Wants: s.Text("wants", "")}
+		},
+	},
+}
+
+type paramRetyped struct {
+	fault.Target
+	Argument string `json:"argument"`
+	Wants    string `json:"wants"`
+}
+
+func (f *paramRetyped) Place(p *fault.Placement) string {
+	s, reason := p.Choose(func(s *fault.Site) string {
+		if f.chooseArgument(p, s) {
+			return ""
+		}
+		return fault.ReasonNoArgument
+	})
+	if reason == "" {
+		f.Tool = s.Tool.Name
+	}
+	return reason
+}
+
+// chooseArgument chooses a literal of a call, and a type in which every call of the plan to that tool can give it.
+func (f *paramRetyped) chooseArgument(p *fault.Placement, s *fault.Site) bool {
+	for _, l := range p.Literals(s) {
+		f.Argument, f.Wants = l.Name, retypedList
+		if year, ok := l.Value.(int64); ok && isYear(year) {
+			f.Wants = p.Pick("type", retypedDate, retypedText)
+		} else if _, isText := l.Value.(string); !isText {
+			f.Wants = p.Pick("type", retypedText, retypedList)
+		}
+		if !slices.ContainsFunc(p.Plan.Calls, func(c task.Call) bool {
+			return c.Tool == s.Tool.Name && !f.convertible(c.Arguments)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// convertible reports whether the value that a call gives for the argument, if any, can be given in the new type.
+func (f *paramRetyped) convertible(arguments map[string]any) bool {
+	switch v := arguments[f.Argument].(type) {
+	case nil:
+		_, given := arguments[f.Argument]
+		return !given
+	case string:
+		_, refers := task.ParseReference(v)
+		return refers || f.Wants == retypedList
+	case int64:
+		return f.Wants != retypedDate || isYear(v)
+	case float64:
+		return f.Wants != retypedDate
+	default:
+		return false
+	}
+}
+
+func isYear(n int64) bool { return n >= 1000 && n <= 2999 }
+
+func (f *paramRetyped) Double() []fault.Step {
+	return f.Note("In the next version the argument `" + f.Argument + "` will be " + f.expected() +
+		". Until then it is taken as it was.")
+}
+
+func (f *paramRetyped) expected() string {
+	switch f.Wants {
+	case retypedText:
+		return "a string that holds the number, as in \"12\""
+	case retypedDate:
+		return "a string that holds the first day of the year as an ISO date, as in \"1999-01-01\""
+	default:
+		return "an array of one value"
+	}
+}
+
+// ChangeArguments implements [fault.ArgumentStep].
+func (f *paramRetyped) ChangeArguments(
+	c *fault.Call, arguments map[string]any,
+) (map[string]any, *task.ToolError, *fault.Decision) {
+	given, ok := arguments[f.Argument]
+	if !f.Hits(c) || !ok {
+		return arguments, nil, nil
+	}
+	value, fits := f.read(given)
+	if !fits {
+		return nil, &task.ToolError{
+			Code:    task.CodeWrongType,
+			Message: "Wrong type " + task.JSONType(given) + " for `" + f.Argument + "`: expected " + f.expected() + ".",
+		}, fault.Applied(fault.String("refused", f.Argument))
+	}
+	changed := maps.Clone(arguments)
+	changed[f.Argument] = value
+	return changed, nil, &fault.Decision{}
+}
+
+// read turns a value of the new type into one of the old.
+func (f *paramRetyped) read(given any) (any, bool) {
+	text, isText := given.(string)
+	if _, refers := task.ParseReference(text); isText && refers {
+		return given, true
+	}
+	switch f.Wants {
+	case retypedList:
+		if elements, ok := given.([]any); ok && len(elements) == 1 {
+			return elements[0], true
+		}
+		return nil, false
+	case retypedDate:
+		year, found := strings.CutSuffix(text, "-01-01")
+		n, err := strconv.ParseInt(year, 10, 64)
+		return n, isText && found && err == nil && isYear(n)
+	default:
+		v, err := task.DecodeValue([]byte(text))
+		switch v.(type) {
+		case int64, float64:
+			return v, err == nil
+		default:
+			return nil, false
+		}
+	}
+}
+
+// Specify implements [fault.SpecificationStep].
+func (f *paramRetyped) Specify(t *task.Tool) *task.Tool {
+	return f.Respecify(t, func(s *task.Schema) {
+		for i := range s.Properties {
+			if s.Properties[i].Name != f.Argument {
+				continue
+			}
+			before := s.Properties[i].Schema
+			fresh := &task.Schema{Types: []string{"string"}}
+			switch f.Wants {
+			case retypedList:
+				fresh = &task.Schema{Types: []string{"array"}, Items: before}
+			case retypedDate:
+				fresh.Pattern = `^[0-9]{4}-01-01$`
+			}
+			fresh.Description = strings.TrimSpace(before.Description + " Give " + f.expected() + ".")
+			s.Properties[i].Schema = fresh
+		}
+	})
+}
+
+// Documented implements [fault.SpecificationStep].
+func (*paramRetyped) Documented() bool { return false }
+
+// retypedForms say how a value is written in the new type.
+var retypedForms = map[string]string{
+	retypedText: "as a text that holds the digits of the number",
+	retypedDate: "as a text that holds the first day of the year as an ISO date",
+	retypedList: "as a list with the value as its only element",
+}
+
+func (f *paramRetyped) Hint(*fault.Adviser) (string, error) {
+	return fault.Code(f.Tool) + " may refuse the value of " + fault.Code(f.Argument) + " for its type: it is wanted " +
+		retypedForms[f.Wants] + " then. The error says so, and " + fault.Code(fault.ToolInfo) + " gives the " +
+		"specification as it stands now: check there. At the first such error make the same call again with the value in " +
+		"that form; a reference stays as it is. Where the value is accepted, even with a note that the type will change, " +
+		"nothing is wrong: keep to it.", nil
+}

@@ -1,0 +1,139 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ResultRenamed is spec.result-renamed. It is placed where a later call reads the field, and hurts agents that refer to
+// the field by name: a plan that refers to the only field of a result without naming it is rewritten by [ByName]. The
+// look-alike renames a field that no call reads, and the specification says so from the start.
+var ResultRenamed = &fault.Kind{
+	Name: "spec.result-renamed", Summary: "a field of the records has a new name",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardSpecification,
+		Visible: "the payload, and get_info", By: "reading the field under its new name",
+		Parameters: "tool; column; field; new_name", Companions: fault.ToolInfo,
+		Lookalike: "a new name that the specification gives from the start, of a field that nothing refers to",
+	},
+	Info: true,
+	New:  func() fault.Fault { return &resultRenamed{} },
+	Proxy: &fault.Proxy{
+		Says: "A field of the result has a new name.", Class: fault.ClassResult, Alone: true,
+		Settings: []fault.Setting{fault.SetNeedsField, fault.SetNewName},
+		Make: func(s fault.Settings) fault.Fault {
+			return &resultRenamed{ColumnTarget: fault.ProxyColumn(s), NewName: s.Text("new_name", "")}
+		},
+	},
+}
+
+type resultRenamed struct {
+	fault.ColumnTarget
+	NewName string `json:"new_name"`
+}
+
+func (f *resultRenamed) Place(p *fault.Placement) string {
+	reason := p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoReference,
+		func(s *fault.Site, c task.Column, _ []task.Value) bool {
+			if s.Tool.Body.Engine != task.EngineSQLite || !isNameable(c.Name) {
+				return false
+			}
+			if p.Variant != fault.VariantFault {
+				return len(s.Uses) == 0
+			}
+			only := len(s.Tool.Body.Columns) == 1
+			return slices.ContainsFunc(s.Uses, func(u fault.Use) bool { return u.Reads(c.Name, only) })
+		})
+	if reason != "" {
+		return reason
+	}
+	f.NewName = f.Field + p.Pick("name", "_value", "_out", "_found", "_result")
+	taken := func(c task.Column) bool { return c.Name == f.NewName }
+	for slices.ContainsFunc(p.Find(f.Tool).Body.Columns, taken) {
+		f.NewName += "_2"
+	}
+	return ""
+}
+
+// isNameable reports whether a reference can name a column.
+func isNameable(column string) bool { return column != "" && !strings.Contains(column, "$") }
+
+// ByName returns a plan that means the same and refers to fields by their names: a reference to the only field of a
+// result, `$call_1$`, becomes `$call_1.name$`. It shows that spec.result-renamed takes effect.
+func ByName(plan *task.Plan, tools []*task.Tool) *task.Plan {
+	in := fault.Input{Tools: tools}
+	fields, called := map[string]string{}, map[string]*task.Tool{}
+	for i := range plan.Calls {
+		c := &plan.Calls[i]
+		t := in.Tool(c.Tool)
+		if t == nil || t.Body == nil {
+			continue
+		}
+		called[c.Label] = t
+		if columns := t.Body.Columns; t.Body.Engine == task.EngineSQLite && len(columns) == 1 && isNameable(columns[0].Name) {
+			fields[c.Label] = columns[0].Name
+		}
+	}
+	named := *plan
+	named.Calls = slices.Clone(plan.Calls)
+	for i := range named.Calls {
+		c := &named.Calls[i]
+		arguments := make(map[string]any, len(c.Arguments))
+		for name, v := range c.Arguments {
+			if b := fault.BindingOf(called[c.Label], name); b != nil && b.Kind != task.BindTable {
+				v = nameField(v, fields)
+			}
+			arguments[name] = v
+		}
+		c.Arguments = arguments
+	}
+	return &named
+}
+
+// nameField names the field in a reference, and in each reference of a list.
+func nameField(v any, fields map[string]string) any {
+	switch v := v.(type) {
+	case string:
+		if ref, ok := task.ParseReference(v); ok && ref.Column == "" && fields[ref.Label] != "" {
+			return task.Reference{Label: ref.Label, Column: fields[ref.Label]}.String()
+		}
+	case []any:
+		named := make([]any, len(v))
+		for i := range v {
+			named[i] = nameField(v[i], fields)
+		}
+		return named
+	}
+	return v
+}
+
+// ChangeResult implements [fault.ResultStep].
+func (f *resultRenamed) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	if ok, decision := f.Concerns(c, p); !ok {
+		return p, decision
+	}
+	return p.Renamed(f.Column, f.NewName), f.Applied(fault.String("renamed", f.Field), fault.String("to", f.NewName))
+}
+
+// Specify implements [fault.SpecificationStep].
+func (f *resultRenamed) Specify(t *task.Tool) *task.Tool {
+	return f.RespecifyFields(t, func(p *task.Property) {
+		if p.Name == f.Field {
+			p.Name = f.NewName
+		}
+	})
+}
+
+// Documented implements [fault.SpecificationStep]: the look-alike's specification is.
+func (f *resultRenamed) Documented() bool { return f.Variant == fault.VariantLookalike }
+
+func (f *resultRenamed) Hint(*fault.Adviser) (string, error) {
+	return "The records of " + fault.Code(f.Tool) + " may have the field " + fault.Code(f.Field) + " under the name " +
+		fault.Code(f.NewName) + "; its values are the same. Check the names in the records that came, or ask " +
+		fault.Code(fault.ToolInfo) + ", before you refer to a field. Where the name is new, refer to it by that from " +
+		"then on; where a call has failed over the old one, repair its reference and make it again. Where the name is as " +
+		"documented, nothing is wrong.", nil
+}

@@ -1,0 +1,78 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// ResultRetyped is spec.result-retyped. The look-alike changes numbers that only the answer depends on, which may
+// contain a number in either form, and the specification says so from the start.
+var ResultRetyped = &fault.Kind{
+	Name: "spec.result-retyped", Summary: "numbers come as text",
+	Survival: fault.Survival{
+		Hazard:  fault.HazardSpecification,
+		Visible: "the payload, and get_info", By: "reading the numbers in the text",
+		Parameters: "tool; column; field", Companions: fault.ToolInfo,
+		Lookalike: "numbers as text, as the specification says from the start, where the answer may hold either",
+	},
+	Info: true, Settles: "form",
+	New: func() fault.Fault { return &resultRetyped{} },
+	Proxy: &fault.Proxy{
+		Says: "The numbers of a field come as text.", Class: fault.ClassResult, Alone: true,
+		Settings: []fault.Setting{fault.SetField},
+		Make:     func(s fault.Settings) fault.Fault { return &resultRetyped{fault.ProxyColumn(s)} },
+	},
+}
+
+type resultRetyped struct{ fault.ColumnTarget }
+
+func (f *resultRetyped) Place(p *fault.Placement) string {
+	return p.ChooseColumn(&f.ColumnTarget, fault.ReasonNoReference,
+		func(s *fault.Site, c task.Column, values []task.Value) bool {
+			if !fault.IsNumeric(c, values) {
+				return false
+			}
+			if p.Variant != fault.VariantFault {
+				return s.Answer && len(s.Uses) == 0
+			}
+			only := len(p.Columns(s)) == 1
+			return slices.ContainsFunc(s.Uses, func(u fault.Use) bool {
+				return u.Reads(c.Name, only) && u.BindsValues() &&
+					(u.Binding.Type == task.TypeInteger || u.Binding.Type == task.TypeNumber)
+			})
+		})
+}
+
+// ChangeResult implements [fault.ResultStep].
+func (f *resultRetyped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Payload, *fault.Decision) {
+	return f.WriteText(c, p, func(v task.Value) (task.Value, bool) {
+		switch v.(type) {
+		case int64, float64:
+			return string(task.AppendValue(nil, v)), true
+		default:
+			return v, false
+		}
+	})
+}
+
+// Specify implements [fault.SpecificationStep].
+func (f *resultRetyped) Specify(t *task.Tool) *task.Tool {
+	return f.RespecifyFields(t, func(p *task.Property) {
+		if p.Name == f.Field {
+			p.Schema = &task.Schema{Types: []string{"string", "null"}, Description: p.Schema.Description}
+		}
+	})
+}
+
+// Documented implements [fault.SpecificationStep]: the look-alike's specification is.
+func (f *resultRetyped) Documented() bool { return f.Variant == fault.VariantLookalike }
+
+func (f *resultRetyped) Hint(*fault.Adviser) (string, error) {
+	return "The records of " + fault.Code(f.Tool) + " may have the numbers of " + fault.Code(f.Field) + " as text. " +
+		"Check whether they stand in quotes; " + fault.Code(fault.ToolInfo) + " gives the specification as it stands " +
+		"now. The numbers themselves are right. Where a later call refuses them for their type, or takes them for text, " +
+		"write them into it as numbers in place of the reference; give numbers in the answer as well. Where they come as " +
+		"numbers, or the specification says text from the start, nothing is wrong.", nil
+}

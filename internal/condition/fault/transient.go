@@ -1,0 +1,72 @@
+package fault
+
+import "github.com/seatrial/seatrial/internal/task"
+
+// Codes of failures that are not the agent's mistakes.
+const (
+	CodeTimeout     = task.CodeTimeout
+	CodeConnection  = "connection_error"
+	CodeServer      = "server_error"
+	CodeIO          = "io_error"
+	CodeUnavailable = "unavailable"
+	CodeRejected    = "rejected"
+	CodeSession     = "session_expired"
+	CodeRateLimit   = "rate_limited"
+)
+
+// Wording is what distinguishes the kinds of failures that pass.
+type Wording struct {
+	Code, Message string
+	Note          string // of the look-alike
+	Symptom       string // for the hint: what calls may do
+}
+
+// transient is a failure that passes. The first calls to the tool fail, whatever their arguments. If several such kinds
+// hit one tool, their failures come one after the other.
+type transient struct {
+	Target
+	Times int `json:"times"` // how many calls fail
+
+	wording *Wording
+	after   int // attempts that fail for other reasons first
+}
+
+// Transient makes the kind of a failure that passes.
+func Transient(k Kind, w Wording) *Kind {
+	k.Passes = true
+	k.New = func() Fault { return &transient{wording: &w} }
+	k.Proxy.Once, k.Proxy.Class = true, ClassRefusal
+	k.Proxy.Make = func(Settings) Fault { return &transient{wording: &w, Times: 1} }
+	return &k
+}
+
+func (f *transient) Place(p *Placement) string {
+	f.Times = 1
+	return p.ChooseAny(&f.Target)
+}
+
+func (f *transient) Again() { f.Times++ }
+
+func (f *transient) Double() []Step { return f.Note(f.wording.Note) }
+
+func (f *transient) Prepare(m *Made) { f.after = m.Spend(f.Tool, f.Times) }
+
+// Refuse implements [Refuser].
+func (f *transient) Refuse(c *Call) (*task.ToolError, *Decision) {
+	if !f.Hits(c) {
+		return nil, nil
+	}
+	failure := c.Attempt - f.after
+	if failure < 1 || failure > f.Times {
+		return nil, &Decision{}
+	}
+	return &task.ToolError{Code: f.wording.Code, Message: f.wording.Message},
+		Applied(Int("failure", failure), Int("of", f.Times))
+}
+
+func (f *transient) Hint(*Adviser) (string, error) {
+	return "Calls to " + Code(f.Tool) + " may " + f.wording.Symptom + ": the error is " + Code(f.wording.Code) +
+		". That passes by itself: the tool stays the right one. Make the same call again with the same arguments, a few " +
+		"times if need be, and turn to another tool only if it fails for much longer. Check whether records came: an " +
+		"answer beside which a note speaks of trouble is complete, and nothing is wrong.", nil
+}
