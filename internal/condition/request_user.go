@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
-	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
