@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +28,7 @@ var anthropic = provider{
 		}
 		return header
 	},
-	encode: encodeAnthropic, decode: decodeAnthropic,
+	env: "ANTHROPIC", encode: encodeAnthropic, decode: decodeAnthropic, ends: endsAnthropic, assemble: assembleAnthropic,
 }
 
 func encodeAnthropic(r Request, plain, _ bool) (object, error) {
@@ -182,6 +184,8 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 			reply.Finish = FinishLength
 		case "refusal":
 			reply.Finish = FinishFiltered
+		case "pause_turn":
+			reply.Finish = FinishPaused
 		default:
 			reply.Finish = *message.Stop
 		}
@@ -190,6 +194,21 @@ func decodeAnthropic(body []byte, turn int) (*Reply, error) {
 		reply.Finish = FinishToolCalls
 	}
 	return reply, nil
+}
+
+// join adds the continuation of a reply that paused.
+func (r *Reply) join(next *Reply) *Reply {
+	whole := *next
+	whole.Message.Content = r.Message.Content + next.Message.Content
+	whole.Reasoning = r.Reasoning + next.Reasoning
+	var before, after []json.RawMessage
+	if json.Unmarshal(r.Message.Raw, &before) == nil && json.Unmarshal(next.Message.Raw, &after) == nil {
+		whole.Message.Raw = mustJSON(append(before, after...))
+	}
+	whole.Usage = r.Usage.Add(next.Usage)
+	whole.Usage.Requests = 1
+	whole.Retries = append(slices.Clone(r.Retries), next.Retries...)
+	return &whole
 }
 
 // readBlock adds a block to the reply and makes it fit to be sent back; keep is false for one that would be refused.
@@ -242,4 +261,74 @@ func (r *Reply) readBlock(block map[string]json.RawMessage, index int, ids *call
 		block["input"] = json.RawMessage(argumentsObject(call.Arguments))
 	}
 	return true, nil
+}
+
+func endsAnthropic(event json.RawMessage) (complete, last bool) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(event, &head) // what has no type is no end
+	return head.Type == "message_stop", head.Type == "message_stop"
+}
+
+// assembleAnthropic joins the events of a streamed message.
+func assembleAnthropic(events []json.RawMessage) ([]byte, error) {
+	var message object
+	var blocks []object
+	usage := object{}
+	partial := map[int]string{} // the input of tool_use blocks
+	for _, data := range events {
+		var event struct {
+			Type    string `json:"type"`
+			Index   int    `json:"index"`
+			Message object `json:"message"`
+			Block   object `json:"content_block"`
+			Delta   object `json:"delta"`
+			Usage   object `json:"usage"`
+		}
+		if err := json.Unmarshal(data, &event); err != nil {
+			return nil, fmt.Errorf("streamed message: %w", err)
+		}
+		maps.Copy(usage, event.Usage)
+		switch event.Type {
+		case "message_start":
+			message = event.Message
+			if begun, ok := message["usage"].(object); ok {
+				maps.Copy(usage, begun)
+			}
+		case "content_block_start":
+			blocks = append(blocks, event.Block)
+		case "content_block_delta":
+			if event.Index < 0 || event.Index >= len(blocks) || blocks[event.Index] == nil {
+				return nil, fmt.Errorf("streamed message: block %d did not begin", event.Index)
+			}
+			for field, value := range event.Delta {
+				text, isText := value.(string)
+				switch {
+				case field == "type" || !isText:
+				case field == "partial_json":
+					partial[event.Index] += text
+				default:
+					before, _ := blocks[event.Index][field].(string)
+					blocks[event.Index][field] = before + text
+				}
+			}
+		case "message_delta":
+			if message != nil {
+				maps.Copy(message, event.Delta)
+			}
+		}
+	}
+	if message == nil {
+		return nil, errors.New("streamed message: no message_start")
+	}
+	for i, input := range partial {
+		if input = strings.TrimSpace(input); json.Valid([]byte(input)) {
+			blocks[i]["input"] = json.RawMessage(input)
+		} else {
+			blocks[i]["input"] = input
+		}
+	}
+	message["content"], message["usage"] = blocks, usage
+	return mustJSON(message), nil
 }

@@ -5,17 +5,19 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/task"
@@ -35,6 +37,8 @@ type client struct {
 	priced   bool
 	secrets  *strings.Replacer
 	session  *session // nil without a record
+	learned  *learned
+	reached  *atomic.Bool // the service has answered before
 }
 
 func newClient(p *provider, name, base string, o Options) (*client, error) {
@@ -56,7 +60,7 @@ func newClient(p *provider, name, base string, o Options) (*client, error) {
 	}
 	o.Retry = o.Retry.withDefaults()
 	c := &client{provider: p, name: name, base: base, endpoint: endpoint.JoinPath(p.path), options: o,
-		secrets: redactor(o)}
+		secrets: redactor(o), learned: &learned{}, reached: &atomic.Bool{}}
 	c.price, c.priced = o.Prices.Lookup(p.name + "/" + name)
 	if o.Record != nil {
 		c.session = o.Record.unscoped
@@ -104,16 +108,36 @@ func redactor(o Options) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
+// maxPauses bounds how often a reply that pauses is continued.
+const maxPauses = 4
+
 // Complete implements [Client].
 func (c *client) Complete(ctx context.Context, r Request) (*Reply, error) {
+	whole, err := c.complete(ctx, r)
+	for pauses := 0; err == nil && whole.Finish == FinishPaused && len(whole.Message.ToolCalls) == 0 &&
+		pauses < maxPauses; pauses++ {
+		r.Messages = append(slices.Clone(r.Messages), whole.Message)
+		var next *Reply
+		if next, err = c.complete(ctx, r); err == nil {
+			r.Messages = r.Messages[:len(r.Messages)-1]
+			whole = whole.join(next)
+		}
+	}
+	return whole, err
+}
+
+// complete answers one request with one reply.
+func (c *client) complete(ctx context.Context, r Request) (*Reply, error) {
 	r.Model = cmp.Or(r.Model, c.name)
 	if err := checkRequest(&r); err != nil {
 		return nil, err
 	}
-	x, err := c.prepare(r)
-	if err != nil {
+	x := &exchange{client: c, request: r, output: cmp.Or(r.MaxTokens, c.provider.output)}
+	if err := c.encode(x); err != nil {
 		return nil, fmt.Errorf("%s/%s: chat request: %w", c.provider.name, r.Model, err)
 	}
+	sum := sha256.Sum256(x.body)
+	x.name = hex.EncodeToString(sum[:8])
 	if c.session != nil {
 		defer c.session.release(x)
 		found, err := c.session.find(x, c.provider.name)
@@ -122,24 +146,42 @@ func (c *client) Complete(ctx context.Context, r Request) (*Reply, error) {
 		}
 		if found != nil {
 			reply, err := c.read(x, found)
-			return reply, c.describe(x, err)
+			if err = c.describe(x, err); err != nil {
+				return nil, err
+			}
+			reply.Retries, reply.Adapted = found.retries, found.adapted
+			return reply, nil
+		}
+	}
+	if x.adapted = c.learned.all(); len(x.adapted) > 0 {
+		if err := c.encode(x); err != nil {
+			return nil, err
 		}
 	}
 	for attempt := 1; ; attempt++ {
 		reply, err := c.attempt(ctx, x)
 		if err == nil {
+			reply.Retries, reply.Adapted = x.retries, x.names()
 			return reply, nil
 		}
 		var failed *ProviderError
 		if !errors.As(err, &failed) {
 			return nil, err
 		}
+		if failed.adapted {
+			attempt--
+			continue
+		}
 		failed.Attempts = attempt
 		if !failed.retryable() || attempt >= c.options.Retry.Attempts ||
 			failed.RetryAfter > c.options.Retry.MaxRetryAfter {
+			if failed.Kind == KindConnection && isDial(failed.Cause) {
+				failed.Kind = KindUnreachable
+			}
 			return nil, err
 		}
-		c.options.Meter.retried()
+		x.retries = append(x.retries, failed.reason())
+		c.options.Meter.retried(failed.reason())
 		if err := c.options.Clock.Sleep(ctx, c.options.Retry.delay(x.name, attempt, failed.RetryAfter)); err != nil {
 			return nil, c.describe(x, err)
 		}
@@ -148,16 +190,26 @@ func (c *client) Complete(ctx context.Context, r Request) (*Reply, error) {
 
 // exchange is one request with all its attempts.
 type exchange struct {
-	client *client
-	model  string
-	turn   int    // messages in the request
-	output int    // estimated tokens of the reply
-	body   []byte // as sent
-	name   string // a hash of the body, for jitter
+	client  *client
+	request Request
+	output  int           // estimated tokens of the reply
+	body    []byte        // as it is sent
+	name    string        // a hash of the body before any adaptation, for jitter
+	adapted []*adaptation // how the body was changed
+	retries []string      // why attempts failed
 
-	key  string // of the canonical body; empty without a record
-	form []byte // the canonical body
+	key  string // of the canonical body before any adaptation; empty without a record
+	form []byte // that body
 	n    int    // the occurrence of key in the session, from 1; 0 once it is answered
+}
+
+// names lists the adaptations that changed the request.
+func (x *exchange) names() []string {
+	var names []string
+	for _, a := range x.adapted {
+		names = append(names, a.name)
+	}
+	return names
 }
 
 // answer is what a server answered.
@@ -165,22 +217,24 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte // valid UTF-8; compact if it is JSON; without secrets
+
+	retries, adapted []string // of a recorded answer
 }
 
-// prepare encodes a request.
-func (c *client) prepare(r Request) (*exchange, error) {
+// encode makes the body of an exchange, adapted.
+func (c *client) encode(x *exchange) error {
+	r := x.request
+	adapt := apply(x.adapted, &r)
 	fields, err := c.provider.encode(r, c.options.PlainHistory, c.base == c.provider.baseURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	adapt(fields)
 	for field, value := range c.options.Extra {
 		fields[field] = value
 	}
-	x := &exchange{client: c, model: r.Model, turn: len(r.Messages), output: cmp.Or(r.MaxTokens, c.provider.output),
-		body: mustJSON(fields)}
-	sum := sha256.Sum256(x.body)
-	x.name = hex.EncodeToString(sum[:8])
-	return x, nil
+	x.body = mustJSON(fields)
+	return nil
 }
 
 // attempt sends the request once.
@@ -196,14 +250,18 @@ func (c *client) attempt(ctx context.Context, x *exchange) (*Reply, error) {
 	if err != nil {
 		return nil, c.describe(x, err)
 	}
+	c.reached.Store(true)
 	reply, err := c.read(x, got)
 	err = c.describe(x, err)
 	if reply != nil {
 		used = reply.Usage
 	}
+	var failed *ProviderError
+	if errors.As(err, &failed) {
+		failed.adapted = c.adapt(x, failed)
+	}
 	if c.session != nil {
-		var failed *ProviderError
-		decided := err == nil || errors.As(err, &failed) && !failed.retryable()
+		decided := err == nil || failed != nil && !failed.retryable() && !failed.adapted && !failed.Fatal()
 		if recordErr := c.session.write(x, got, c.provider.name, decided); recordErr != nil {
 			return nil, recordErr
 		}
@@ -218,10 +276,10 @@ func (c *client) describe(x *exchange, err error) error {
 	switch {
 	case err == nil || errors.As(err, &spending):
 	case errors.As(err, &failed):
-		failed.ProviderName, failed.Model = c.provider.name, x.model
+		failed.ProviderName, failed.Model = c.provider.name, x.request.Model
 		failed.Message = c.secrets.Replace(failed.Message)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s/%s: %w", c.provider.name, x.model, err)
+		return fmt.Errorf("%s/%s: %w", c.provider.name, x.request.Model, err)
 	}
 	return err
 }
@@ -234,18 +292,23 @@ func (c *client) read(x *exchange, got *answer) (*Reply, error) {
 	if status, found := embeddedError(got.body); found {
 		return nil, classify(status, got.header, got.body, c.options.Clock.Now())
 	}
-	reply, err := c.provider.decode(got.body, x.turn)
+	reply, err := c.provider.decode(got.body, len(x.request.Messages))
 	if err != nil {
 		return nil, &ProviderError{Kind: KindBadReply, Status: got.status, Message: err.Error()}
 	}
 	reply.Usage.Requests = 1
-	reply.Model = cmp.Or(reply.Model, x.model)
+	reply.Model = cmp.Or(reply.Model, x.request.Model)
 	if c.priced {
 		u := reply.Usage
 		if u.InputTokens == 0 && u.OutputTokens == 0 { // the service does not count
 			u = task.Usage{InputTokens: x.inputEstimate(), OutputTokens: estimateTokens(len(reply.Message.Raw))}
 		}
 		reply.Usage.CostUSD = c.price.Cost(u)
+	}
+	reply.cutAtStop(x.request.Stop)
+	if reply.Finish == FinishFiltered {
+		return reply, &ProviderError{Kind: KindFiltered, Status: got.status,
+			Message: cmp.Or(shorten(reply.Message.Content, 200), "the provider's content filter withheld the reply")}
 	}
 	return reply, nil
 }
@@ -291,16 +354,13 @@ func (c *client) deliver(ctx context.Context, x *exchange) (*answer, error) {
 	response, err := c.options.Transport.RoundTrip(request)
 	var content []byte
 	if err == nil {
-		content, err = io.ReadAll(io.LimitReader(response.Body, maxReplyBytes+1))
-		err = errors.Join(err, response.Body.Close())
-	}
-	if err == nil && len(content) > maxReplyBytes {
-		err = fmt.Errorf("an answer of more than %d MiB", maxReplyBytes>>20)
+		content, err = c.provider.readAnswer(response)
+		_ = response.Body.Close() // the answer is read, or has failed
 	}
 	if err != nil {
 		return nil, c.connectionError(ctx, bounded, err)
 	}
-	return &answer{response.StatusCode, response.Header, c.tidy(content)}, nil
+	return &answer{status: response.StatusCode, header: response.Header, body: c.tidy(content)}, nil
 }
 
 // tidy makes a body the same whether it comes from the wire or from the record.
@@ -321,10 +381,22 @@ func (c *client) connectionError(ctx, bounded context.Context, err error) error 
 	failed := &ProviderError{Kind: KindConnection, Message: err.Error(), Cause: err}
 	var network net.Error
 	switch {
+	case errors.Is(err, errEndless):
+		failed.Kind, failed.final = KindBadReply, true
+	case isDial(err) && !c.reached.Load():
+		failed.Kind, failed.Hint = KindUnreachable, "is the server running, and is its address right?"
 	case bounded.Err() != nil:
 		failed.Kind, failed.Message = KindTimeout, fmt.Sprintf("no answer within %s", c.options.Timeout)
 	case errors.As(err, &network) && network.Timeout():
 		failed.Kind = KindTimeout
 	}
 	return failed
+}
+
+// isDial reports whether no connection was made: the address is refused, unknown, or has a certificate that does not
+// verify. A timeout may pass.
+func isDial(err error) bool {
+	var operation *net.OpError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate) || errors.As(err, &operation) && operation.Op == "dial" && !operation.Timeout()
 }

@@ -18,6 +18,10 @@ const (
 	KindTimeout       = "timeout"        // no answer in time
 	KindServer        = "server"         // the service failed or is overloaded
 	KindBadRequest    = "bad_request"    // the service refuses the request
+	KindNotFound      = "not_found"      // the model or the address does not exist
+	KindUnreachable   = "unreachable"    // no connection to the address can be made
+	KindUnsupported   = "unsupported"    // the service lacks what the protocol needs
+	KindFiltered      = "filtered"       // the service's filter withheld the reply
 	KindContextLength = "context_length" // the conversation is longer than the model reads
 	KindConnection    = "connection"     // the service was not reached, or hung up
 	KindBadReply      = "bad_reply"      // the answer is not of the wire format
@@ -34,22 +38,20 @@ type ProviderError struct {
 	RetryAfter   time.Duration // how long the provider asks to wait; 0 if it does not say
 	Attempts     int           // how often the request was tried
 	Cause        error         // of a failed connection
+	Hint         string        // what helps, if it is known
+
+	codes   string // of the error body, in lower case
+	adapted bool   // the request was changed, and is to be sent again
+	final   bool   // another attempt would fail in the same way
 }
 
 // Error returns model, kind, status and message.
 func (e *ProviderError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%s: %s", e.ProviderName, e.Model, strings.ReplaceAll(e.Kind, "_", " "))
-	if e.Status != 0 {
-		fmt.Fprintf(&b, " (%d)", e.Status)
-	}
-	if e.Message != "" {
-		fmt.Fprintf(&b, ": %s", e.Message)
-	}
+	text := fmt.Sprintf("%s/%s: %s", e.ProviderName, e.Model, e.reason())
 	if e.Attempts > 1 {
-		fmt.Fprintf(&b, " (after %d attempts)", e.Attempts)
+		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns the failure of the connection, if there is one.
@@ -58,8 +60,33 @@ func (e *ProviderError) Unwrap() error { return e.Cause }
 // Provider tells other packages, which declare the one-method interface, that the failure is the provider's.
 func (e *ProviderError) Provider() bool { return true }
 
+// Fatal reports whether every other request would fail in the same way, so that a run ends at once.
+func (e *ProviderError) Fatal() bool {
+	switch e.Kind {
+	case KindAuth, KindQuota, KindNotFound, KindUnreachable, KindUnsupported:
+		return true
+	default:
+		return false
+	}
+}
+
+// reason describes the failure of an attempt, without the model's name.
+func (e *ProviderError) reason() string {
+	text := strings.ReplaceAll(e.Kind, "_", " ")
+	if e.Status != 0 {
+		text += fmt.Sprintf(" (%d)", e.Status)
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
 // retryable reports whether the same request may succeed later.
 func (e *ProviderError) retryable() bool {
+	if e.final {
+		return false
+	}
 	switch e.Kind {
 	case KindRateLimit, KindTimeout, KindServer, KindConnection, KindBadReply:
 		return true
@@ -84,7 +111,7 @@ func (e *SpendingError) Error() string {
 // classify turns an answer that is no reply into an error. Only 408, 409, 429 and 5xx may be tried again.
 func classify(status int, header http.Header, body []byte, now time.Time) *ProviderError {
 	message, codes := errorText(body)
-	e := &ProviderError{Status: status, Message: message, RetryAfter: retryAfter(header, now)}
+	e := &ProviderError{Status: status, Message: message, RetryAfter: retryAfter(header, now), codes: codes}
 	lower := strings.ToLower(message)
 	has := func(texts ...string) bool {
 		for _, t := range texts {
@@ -95,11 +122,17 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 		return false
 	}
 	switch {
+	case toolsUnsupported(lower, e):
+	case status < 500 && has("content_filter", "content_policy", "moderation", "input was flagged"):
+		e.Kind = KindFiltered
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		e.Kind = KindAuth
 	case status == http.StatusPaymentRequired,
-		status < 500 && has("insufficient_quota", "billing_error", "credit balance is too low"):
+		status < 500 && has("insufficient_quota", "billing_error", "credit balance is too low", "exceeded your current quota",
+			"insufficient credits", "insufficient balance"):
 		e.Kind = KindQuota
+	case status == http.StatusNotFound, status < 500 && has("model_not_found", "not a valid model", "no such model"):
+		e.Kind = KindNotFound
 	case status == http.StatusTooManyRequests:
 		e.Kind = KindRateLimit
 	case status == http.StatusRequestTimeout:
@@ -122,6 +155,22 @@ func classify(status int, header http.Header, body []byte, now time.Time) *Provi
 	return e
 }
 
+// toolsUnsupported reports whether a refusal says that the service cannot call tools, and sets kind and hint.
+func toolsUnsupported(message string, e *ProviderError) bool {
+	switch {
+	case strings.Contains(message, "tool-call-parser") || strings.Contains(message, "enable-auto-tool-choice"):
+		e.Hint = "start the server with --enable-auto-tool-choice and --tool-call-parser, or choose --protocol react"
+	case strings.Contains(message, "does not support tools"), strings.Contains(message, "does not support function"),
+		strings.Contains(message, "support tool use"), strings.Contains(message, "requires --jinja"),
+		strings.Contains(message, "tools param requires"):
+		e.Hint = "choose a protocol that writes calls as text: --protocol react or one-shot"
+	default:
+		return false
+	}
+	e.Kind = KindUnsupported
+	return true
+}
+
 // errorText reads the message and the codes of an error body in the forms that services use:
 // {"error": {"message", "type", "code"}}, {"error": "…"}, {"message": "…"}, {"detail": …}, or plain text.
 func errorText(body []byte) (message, codes string) {
@@ -129,14 +178,27 @@ func errorText(body []byte) (message, codes string) {
 		Error   json.RawMessage `json:"error"`
 		Message any             `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
+		Choices []struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"choices"`
+		Response struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"response"`
 	}
 	if json.Unmarshal(body, &envelope) != nil {
 		return shorten(strings.TrimSpace(string(body)), 500), ""
+	}
+	if len(envelope.Choices) > 0 && len(envelope.Error) == 0 {
+		envelope.Error = envelope.Choices[0].Error
+	}
+	if len(envelope.Error) == 0 {
+		envelope.Error = envelope.Response.Error // of a streamed response
 	}
 	var inner struct {
 		Message any `json:"message"`
 		Type    any `json:"type"`
 		Code    any `json:"code"`
+		Param   any `json:"param"`
 	}
 	var text string
 	switch {
@@ -144,7 +206,8 @@ func errorText(body []byte) (message, codes string) {
 		text, _ = inner.Message.(string)
 		kind, _ := inner.Type.(string)
 		code, _ := inner.Code.(string)
-		codes = strings.ToLower(kind + " " + code)
+		param, _ := inner.Param.(string)
+		codes = strings.ToLower(kind + " " + code + " " + param)
 	case json.Unmarshal(envelope.Error, &text) == nil && text != "":
 	case envelope.Message != nil:
 		text, _ = envelope.Message.(string)
@@ -159,23 +222,44 @@ func errorText(body []byte) (message, codes string) {
 	return shorten(text, 500), codes
 }
 
-// embeddedError finds an error that a gateway sends with status 200: {"error": {"code": 429, …}} without choices.
+// embeddedError finds an error that a gateway sends with status 200: {"error": {"code": 429, …}} without a reply, the
+// same in the first choice, or a choice that ended with the reason "error".
 func embeddedError(body []byte) (status int, found bool) {
 	var envelope struct {
 		Error   json.RawMessage `json:"error"`
-		Choices json.RawMessage `json:"choices"`
+		Choices []struct {
+			Error  json.RawMessage `json:"error"`
+			Finish json.RawMessage `json:"finish_reason"`
+		} `json:"choices"`
 		Content json.RawMessage `json:"content"`
+		Status  any             `json:"status"`
 	}
-	if json.Unmarshal(body, &envelope) != nil || len(envelope.Error) == 0 || string(envelope.Error) == "null" ||
-		len(envelope.Choices) > 0 || len(envelope.Content) > 0 {
+	if json.Unmarshal(body, &envelope) != nil {
+		return 0, false
+	}
+	own := envelope.Error
+	if len(envelope.Choices) > 0 {
+		if first := envelope.Choices[0]; len(first.Error) > 0 && string(first.Error) != "null" {
+			own = first.Error
+		} else if string(first.Finish) == `"error"` {
+			return http.StatusBadGateway, true
+		} else {
+			return 0, false
+		}
+	}
+	if len(own) == 0 || string(own) == "null" || len(envelope.Content) > 0 {
 		return 0, false
 	}
 	var inner struct {
-		Code any `json:"code"`
+		Code any    `json:"code"`
+		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(envelope.Error, &inner) // an error that is not an object has no code
-	if code, ok := inner.Code.(float64); ok && code >= 400 && code < 600 {
+	_ = json.Unmarshal(own, &inner) // an error that is not an object has no code
+	switch code, ok := inner.Code.(float64); {
+	case ok && code >= 400 && code < 600:
 		return int(code), true
+	case inner.Code == "rate_limit_exceeded" || inner.Type == "rate_limit_error":
+		return http.StatusTooManyRequests, true
 	}
 	return http.StatusBadGateway, true
 }

@@ -12,6 +12,7 @@ type Meter struct {
 	mu       sync.Mutex
 	total    task.Usage
 	retries  int
+	reason   string // of the last retry
 	reserved float64
 	changed  chan struct{} // closed and replaced when a reservation is settled
 }
@@ -26,17 +27,18 @@ func (m *Meter) Total() task.Usage {
 	return m.total
 }
 
-// Retries returns the number of retries.
-func (m *Meter) Retries() int {
+// Retries returns the number of retries and the reason of the last one.
+func (m *Meter) Retries() (n int, reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.retries
+	return m.retries, m.reason
 }
 
-func (m *Meter) retried() {
+func (m *Meter) retried(reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.retries++
+	m.reason = reason
 }
 
 // reserve sets estimate aside. Where that might pass the limit together with requests in flight, it waits for them,

@@ -79,6 +79,7 @@ const (
 	FinishToolCalls = "tool_calls"
 	FinishLength    = "length"
 	FinishFiltered  = "content_filter"
+	FinishPaused    = "pause_turn" // the service wants to be asked again, with what it said so far
 )
 
 // Reply is what the model answered.
@@ -88,12 +89,16 @@ type Reply struct {
 	Usage     task.Usage // Requests is 1: retries are not counted, so that a replay counts the same
 	Model     string     // as the provider names it
 	Finish    string     // one of the Finish constants, or the provider's own word
+	Refused   bool       // the provider marks the text as a refusal of the model
+	Retries   []string   // why earlier attempts failed; a replay returns the same
+	Adapted   []string   // how the request was changed for a service that refuses it: see Options.Notice
 }
 
 // Providers, the first part of a model's specification.
 const (
 	ProviderOpenAI    = "openai"
 	ProviderAnthropic = "anthropic"
+	ProviderResponses = "openai-responses"
 )
 
 // Options configure a client. The zero value of every field is usable but for APIKey, which the providers' own services
@@ -127,6 +132,9 @@ type Options struct {
 	// Extra contains fields that are set in every request body, in the provider's own form, such as "thinking",
 	// "reasoning_effort" or "chat_template_kwargs". They replace what this package would send.
 	Extra map[string]json.RawMessage
+	// Notice, if it is not nil, is called once for each way in which requests are changed because the service refuses
+	// them, such as a temperature that is left out. It must be safe for concurrent use.
+	Notice func(string)
 	// PlainHistory sends earlier assistant messages as text and tool calls, without Raw, for services that refuse
 	// fields such as reasoning_content in what they are sent.
 	PlainHistory bool

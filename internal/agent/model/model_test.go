@@ -18,7 +18,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-var formats = []string{modeltest.FormatOpenAI, modeltest.FormatAnthropic}
+var formats = []string{modeltest.FormatOpenAI, modeltest.FormatAnthropic, modeltest.FormatResponses}
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -123,7 +123,8 @@ func TestConversationWithParallelCalls(t *testing.T) {
 				t.Errorf("second reply %+v", reply)
 			}
 			if second.System != "Be brief." || second.Temperature == nil || *second.Temperature != 0 ||
-				second.MaxTokens != 300 || fmt.Sprint(second.Stop) != "[\nObservation]" {
+				second.MaxTokens != 300 ||
+				format != modeltest.FormatResponses && fmt.Sprint(second.Stop) != "[\nObservation]" {
 				t.Errorf("settings did not arrive: %+v", second)
 			}
 			if got := string(second.Tools[0].Parameters); got != schema {
@@ -221,10 +222,11 @@ func TestEveryConversationIsAccepted(t *testing.T) {
 			Transport: carrier(func(r *http.Request) (*http.Response, error) {
 				var err error
 				body, err = io.ReadAll(r.Body)
-				if format == modeltest.FormatOpenAI {
-					return respond(200, plainReply), err
-				}
-				return respond(200, `{"content":[{"type":"text","text":"x"}],"usage":{"input_tokens":1}}`), err
+				return respond(200, map[string]string{
+					modeltest.FormatOpenAI:    plainReply,
+					modeltest.FormatAnthropic: `{"content":[{"type":"text","text":"x"}],"usage":{"input_tokens":1}}`,
+					modeltest.FormatResponses: `{"output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`,
+				}[format]), err
 			}),
 		}
 		client, err := Open(format+"/m", o)
@@ -243,7 +245,7 @@ func TestEveryConversationIsAccepted(t *testing.T) {
 			cases++
 		}
 	}
-	if cases != 800 {
+	if cases != 1200 {
 		t.Errorf("%d cases ran", cases)
 	}
 }

@@ -13,7 +13,7 @@ const openAINameLimit = 64
 // openAI is the row of OpenAI's chat completions, which many services and servers share.
 var openAI = provider{
 	name: ProviderOpenAI, baseURL: "https://api.openai.com/v1", path: "chat/completions", output: 1024,
-	header: bearer, encode: encodeOpenAI, decode: decodeOpenAI,
+	env: "OPENAI", header: bearer, encode: encodeOpenAI, decode: decodeOpenAI, ends: endsOpenAI, assemble: assembleOpenAI,
 }
 
 // bearer authenticates as OpenAI's services do.
@@ -96,23 +96,32 @@ func openAIAssistant(m *Message) object {
 	return message
 }
 
-// decodeOpenAI reads a chat completion. It is strict where a reading would be a guess (no choice, a content of no known
-// form) and lenient where services differ harmlessly: missing ids of calls, arguments as an object, unknown fields.
+// completion is a chat completion, or a part of a streamed one.
+type completion struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		Index   int                        `json:"index"`
+		Finish  *string                    `json:"finish_reason"`
+		Message map[string]json.RawMessage `json:"message"`
+		Delta   map[string]json.RawMessage `json:"delta"`
+	} `json:"choices"`
+	Usage json.RawMessage `json:"usage"`
+}
+
+// openAIUsage is how chat completions count tokens.
+type openAIUsage struct {
+	Input   count `json:"prompt_tokens"`
+	Output  count `json:"completion_tokens"`
+	Details *struct {
+		Cached count `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// decodeOpenAI reads a chat completion. It is strict where a reading would be a guess (no choice, a content of unknown
+// form) and lenient where services differ harmlessly: missing ids of calls, arguments as an object, unknown fields,
+// calls in a later choice, the function_call of before 2023-11.
 func decodeOpenAI(body []byte, turn int) (*Reply, error) {
-	var completion struct {
-		Model   string `json:"model"`
-		Choices []struct {
-			Finish  *string                    `json:"finish_reason"`
-			Message map[string]json.RawMessage `json:"message"`
-		} `json:"choices"`
-		Usage *struct {
-			Input   count `json:"prompt_tokens"`
-			Output  count `json:"completion_tokens"`
-			Details *struct {
-				Cached count `json:"cached_tokens"`
-			} `json:"prompt_tokens_details"`
-		} `json:"usage"`
-	}
+	var completion completion
 	if err := json.Unmarshal(body, &completion); err != nil {
 		return nil, fmt.Errorf("chat completion: %w", err)
 	}
@@ -121,7 +130,7 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	choice := completion.Choices[0]
 	reply := &Reply{Message: Message{Role: RoleAssistant}, Model: completion.Model}
-	if u := completion.Usage; u != nil {
+	if u := (openAIUsage{}); json.Unmarshal(completion.Usage, &u) == nil {
 		reply.Usage.InputTokens, reply.Usage.OutputTokens = int(u.Input), int(u.Output)
 		if u.Details != nil {
 			reply.Usage.CachedTokens = int(min(u.Details.Cached, u.Input))
@@ -129,9 +138,24 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	}
 	raw := choice.Message
 	dropNulls(raw)
+	for _, other := range completion.Choices[1:] { // some services put the calls into a choice of their own
+		if calls := other.Message["tool_calls"]; raw["tool_calls"] == nil && string(calls) != "null" && calls != nil {
+			raw["tool_calls"] = calls
+			choice.Finish = other.Finish
+		}
+	}
+	if call := raw["function_call"]; call != nil && raw["tool_calls"] == nil {
+		raw["tool_calls"] = mustJSON([]object{{"function": call}})
+	}
 	var err error
 	if reply.Message.Content, err = textOf(raw["content"]); err != nil {
 		return nil, fmt.Errorf("chat completion: content: %w", err)
+	}
+	if refusal, err := textOf(raw["refusal"]); err == nil && refusal != "" {
+		reply.Refused = true
+		if reply.Message.Content == "" {
+			reply.Message.Content = refusal
+		}
 	}
 	for _, field := range []string{"reasoning_content", "reasoning"} {
 		if text, err := textOf(raw[field]); err == nil && reply.Reasoning == "" {
@@ -152,7 +176,8 @@ func decodeOpenAI(body []byte, turn int) (*Reply, error) {
 	if choice.Finish != nil {
 		reply.Finish = *choice.Finish
 	}
-	if len(reply.Message.ToolCalls) > 0 && (reply.Finish == "" || reply.Finish == FinishStop) {
+	if len(reply.Message.ToolCalls) > 0 &&
+		(reply.Finish == "" || reply.Finish == FinishStop || reply.Finish == "function_call") {
 		reply.Finish = FinishToolCalls // some services say stop
 	} else if reply.Finish == "" {
 		reply.Finish = FinishStop
@@ -184,6 +209,7 @@ func openAICalls(raw map[string]json.RawMessage, turn int) ([]ToolCall, error) {
 		if err := json.Unmarshal(function["name"], &call.Name); err != nil {
 			return nil, fmt.Errorf("tool call %d: no name", i+1)
 		}
+		call.Name = cleanName(call.Name)
 		if arguments := function["arguments"]; json.Unmarshal(arguments, &call.Arguments) != nil {
 			call.Arguments = string(arguments) // not a string: the JSON itself
 		}
@@ -199,4 +225,97 @@ func openAICalls(raw map[string]json.RawMessage, turn int) ([]ToolCall, error) {
 	}
 	raw["tool_calls"] = mustJSON(items)
 	return calls, nil
+}
+
+// endsOpenAI: the counts of tokens may follow the reason why a reply ends.
+func endsOpenAI(event json.RawMessage) (complete, last bool) {
+	var part completion
+	_ = json.Unmarshal(event, &part) // what is no part of a completion is no end
+	for _, choice := range part.Choices {
+		complete = complete || choice.Finish != nil && *choice.Finish != ""
+	}
+	return complete, false
+}
+
+// assembleOpenAI joins the parts of a streamed completion: texts are appended, calls are joined by their index, any
+// other field keeps its last value.
+func assembleOpenAI(events []json.RawMessage) ([]byte, error) {
+	message := object{"role": RoleAssistant, "content": nil}
+	type streamedCall struct {
+		Index    *int   `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+	type call struct {
+		id, name  string
+		arguments string
+	}
+	var calls []*call
+	at := map[int]*call{}
+	whole := object{}
+	finish := ""
+	for _, event := range events {
+		var part completion
+		if err := json.Unmarshal(event, &part); err != nil {
+			return nil, fmt.Errorf("streamed completion: %w", err)
+		}
+		if part.Model != "" {
+			whole["model"] = part.Model
+		}
+		if len(part.Usage) > 0 && string(part.Usage) != "null" {
+			whole["usage"] = part.Usage
+		}
+		for _, choice := range part.Choices {
+			if choice.Index > 0 {
+				continue
+			}
+			if choice.Finish != nil && *choice.Finish != "" {
+				finish = *choice.Finish
+			}
+			for field, value := range choice.Delta {
+				var text string
+				switch {
+				case string(value) == "null" || field == "role":
+				case field == "tool_calls":
+					var parts []streamedCall
+					if err := json.Unmarshal(value, &parts); err != nil {
+						return nil, fmt.Errorf("streamed completion: tool_calls: %w", err)
+					}
+					for _, p := range parts {
+						i := len(calls) // services that send whole calls leave the index out
+						if p.Index != nil {
+							i = *p.Index
+						}
+						if at[i] == nil || p.ID != "" && at[i].id != "" && p.ID != at[i].id {
+							at[i] = &call{id: p.ID}
+							calls = append(calls, at[i])
+						}
+						at[i].name += p.Function.Name
+						if json.Unmarshal(p.Function.Arguments, &text) != nil {
+							text = string(p.Function.Arguments)
+						}
+						at[i].arguments += text
+						text = ""
+					}
+				case json.Unmarshal(value, &text) == nil:
+					before, _ := message[field].(string)
+					message[field] = before + text
+				default:
+					message[field] = value
+				}
+			}
+		}
+	}
+	if len(calls) > 0 {
+		list := make([]object, len(calls))
+		for i, c := range calls {
+			list[i] = object{"id": c.id, "type": "function", "function": object{"name": c.name, "arguments": c.arguments}}
+		}
+		message["tool_calls"] = list
+	}
+	whole["choices"] = []object{{"index": 0, "finish_reason": finish, "message": message}}
+	return mustJSON(whole), nil
 }

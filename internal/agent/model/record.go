@@ -42,6 +42,8 @@ type line struct {
 	Headers  map[string]string `json:"headers,omitempty"`
 	Response json.RawMessage   `json:"response,omitempty"` // where the body is JSON
 	Text     string            `json:"text,omitempty"`     // where it is not
+	Retries  []string          `json:"retries,omitempty"`  // why attempts before this one failed
+	Adapted  []string          `json:"adapted,omitempty"`  // how the request was changed before it was sent
 }
 
 // Record is an append-only file of exchanges, one a line in JSON, from which requests are answered again. It contains
@@ -260,7 +262,7 @@ func (s *session) find(x *exchange, provider string) (*answer, error) {
 		return nil, err
 	}
 	x.n = 0 // answered
-	found := &answer{status: l.Status, header: http.Header{}, body: l.Response}
+	found := &answer{status: l.Status, header: http.Header{}, body: l.Response, retries: l.Retries, adapted: l.Adapted}
 	if l.Response == nil {
 		found.body = []byte(l.Text)
 	}
@@ -273,7 +275,8 @@ func (s *session) find(x *exchange, provider string) (*answer, error) {
 // write appends the exchange. One that decided nothing is kept for people to read and never replayed.
 func (s *session) write(x *exchange, got *answer, provider string, decided bool) error {
 	l := line{
-		Version: 1, Key: x.key, Scope: s.scope, Provider: provider, Model: x.model, Status: got.status,
+		Version: 1, Key: x.key, Scope: s.scope, Provider: provider, Model: x.request.Model, Status: got.status,
+		Retries: x.retries, Adapted: x.names(),
 		Headers: map[string]string{},
 		// The key is in no body, unless a user pasted it into a prompt.
 		Request: json.RawMessage(x.client.secrets.Replace(string(x.form))),
@@ -359,7 +362,7 @@ func (s *session) miss(x *exchange) string {
 	case elsewhere > 0:
 		return fmt.Sprintf("%s has this request, but not in scope %q", where, s.scope)
 	}
-	for _, keep := range []func(entry) bool{inScope, func(e entry) bool { return e.model == x.model }} {
+	for _, keep := range []func(entry) bool{inScope, func(e entry) bool { return e.model == x.request.Model }} {
 		narrowed := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return !keep(e) })
 		if len(narrowed) > 0 {
 			entries = narrowed

@@ -36,7 +36,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		"401":        {modeltest.Fail(401, "authentication_error", "who"), KindAuth},
 		"402":        {modeltest.Fail(402, "billing_error", "pay"), KindQuota},
 		"403":        {modeltest.Fail(403, "permission_error", "no"), KindAuth},
-		"404":        {modeltest.Fail(404, "not_found_error", "no such model"), KindBadRequest},
+		"404":        {modeltest.Fail(404, "not_found_error", "no such model"), KindNotFound},
 		"413":        {modeltest.Fail(413, "request_too_large", "big"), KindContextLength},
 		"422":        {modeltest.Response{Status: 422, Body: `{"detail":[{"msg":"field required"}]}`}, KindBadRequest},
 		"no quota":   {modeltest.Fail(429, "insufficient_quota", "no money"), KindQuota},
@@ -53,7 +53,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 					if err != nil || reply.Message.Content != "fine" {
 						t.Fatalf("%+v %v", reply, err)
 					}
-					if server.Requests() != 2 || len(clock.Slept()) != 1 || meter.Retries() != 1 || reply.Usage.Requests != 1 {
+					if server.Requests() != 2 || len(clock.Slept()) != 1 || retriesOf(meter) != 1 || reply.Usage.Requests != 1 {
 						t.Errorf("%d requests, slept %v", server.Requests(), clock.Slept())
 					}
 					return

@@ -15,6 +15,7 @@ import (
 // provider is one row of the table of providers: where a service is, how it is asked and how its replies are read.
 type provider struct {
 	name    string // the first part of a model's specification
+	env     string // the beginning of the names of its environment variables
 	baseURL string // of the provider's own service
 	path    string // of the endpoint, below the base address
 	cut     string // the beginning of path that users may write as the end of the address
@@ -24,10 +25,26 @@ type provider struct {
 	encode func(r Request, plain, own bool) (object, error)
 	// decode reads the body of a successful answer. turn is the number of messages in the request.
 	decode func(body []byte, turn int) (*Reply, error)
+	// ends says whether a streamed reply is complete with an event, and whether nothing follows it.
+	ends func(event json.RawMessage) (complete, last bool)
+	// assemble makes the body of a reply from the events of a stream.
+	assemble func(events []json.RawMessage) ([]byte, error)
 }
 
 // providers is the table of providers. A new one is a file with its row, and its line here.
-var providers = []*provider{&openAI, &anthropic}
+var providers = []*provider{&openAI, &anthropic, &responses}
+
+// Variables returns the names of the environment variables with the key and the address of a model's provider, for
+// callers that read the environment.
+func Variables(spec string) (key, address string) {
+	of, _, _ := strings.Cut(spec, "/")
+	for _, p := range providers {
+		if p.name == of {
+			return p.env + "_API_KEY", p.env + "_BASE_URL"
+		}
+	}
+	return "", ""
+}
 
 // providerNames lists the providers of chat models.
 func providerNames() []string {
@@ -44,7 +61,7 @@ func (p *provider) address(o Options) (string, error) {
 	if base == "" || base == p.baseURL {
 		if o.APIKey == "" && !o.Record.replayOnly() {
 			return "", diag.Usagef("no API key for %s", p.baseURL).
-				WithHint("set %s_API_KEY, or the address of your own server", strings.ToUpper(p.name))
+				WithHint("set %s_API_KEY, or the address of your own server", p.env)
 		}
 		return p.baseURL, nil
 	}
@@ -95,6 +112,36 @@ func plainName(name string, limit int) string {
 		return "unnamed"
 	}
 	return name
+}
+
+// cleanName removes what servers leave of a model's own format around the name of a tool: the namespace and number of
+// Kimi K2 (functions.f:0) and the channel of gpt-oss (f<|channel|>commentary).
+func cleanName(name string) string {
+	name, _, _ = strings.Cut(name, "<|")
+	name = strings.TrimSpace(name)
+	if plain, found := strings.CutPrefix(name, "functions."); found && plain != "" {
+		name = plain
+		if head, number, ok := strings.Cut(plain, ":"); ok && head != "" && strings.Trim(number, "0123456789") == "" {
+			name = head
+		}
+	}
+	return name
+}
+
+// cutAtStop ends a reply at the first stop text, for services that do not.
+func (r *Reply) cutAtStop(stops []string) {
+	end := len(r.Message.Content)
+	for _, stop := range stops {
+		if i := strings.Index(r.Message.Content[:end], stop); i >= 0 {
+			end = i
+		}
+	}
+	if end < len(r.Message.Content) {
+		r.Message.Content, r.Message.Raw = r.Message.Content[:end], nil
+		if r.Finish == FinishLength {
+			r.Finish = FinishStop
+		}
+	}
 }
 
 // callIDs assigns the ids of a reply's calls: the provider's own if they are unique, else made up from

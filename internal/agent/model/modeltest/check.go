@@ -23,6 +23,8 @@ func Check(format string, body []byte) (Chat, error) {
 		err = checkOpenAI(body, &chat)
 	case FormatAnthropic:
 		err = checkAnthropic(body, &chat)
+	case FormatResponses:
+		err = checkResponses(body, &chat)
 	default:
 		err = fmt.Errorf("unknown format %q", format)
 	}
@@ -128,8 +130,8 @@ func (o object) common(chat *Chat, hottest float64) (err error) {
 	if chat.Temperature, err = o.number("temperature", 0, hottest, false); err != nil {
 		return err
 	}
-	if data, ok := o["stream"]; ok && string(data) != "false" {
-		return errors.New("stream: this server does not stream")
+	if data, ok := o["stream"]; ok && json.Unmarshal(data, &chat.Stream) != nil {
+		return errors.New("stream: true or false is needed")
 	}
 	_, err = o.number("top_p", 0, 1, false)
 	return err

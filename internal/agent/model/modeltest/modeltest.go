@@ -1,8 +1,8 @@
-// Package modeltest is a model server for tests and benchmarks. It speaks OpenAI chat completions and Anthropic
-// messages on 127.0.0.1, checks every request against the wire format by an independent reading of the providers'
-// references (a request that breaks it is answered 400 with the reason), and answers from a script: text, parallel
-// tool calls, rate limits, failures, broken connections, slow and unreadable replies. It must never know the clients
-// that it tests: it shares no code with them.
+// Package modeltest is a model server for tests and benchmarks. It speaks OpenAI chat completions, OpenAI responses and
+// Anthropic messages on 127.0.0.1, checks every request against the wire format by an independent reading of the
+// providers' references (a request that breaks it is answered 400 with the reason), and answers from a script: text,
+// parallel tool calls, rate limits, failures, broken connections, slow and unreadable replies. It must never know the
+// clients that it tests: it shares no code with them.
 package modeltest
 
 import (
@@ -24,12 +24,14 @@ import (
 const (
 	FormatOpenAI    = "openai"
 	FormatAnthropic = "anthropic"
+	FormatResponses = "openai-responses"
 )
 
 // Chat is a request that the server accepted, in one form for all wire formats: an Anthropic user message that contains
 // tool results becomes tool messages, and a user message if it contains text.
 type Chat struct {
-	Format      string // FormatOpenAI or FormatAnthropic
+	Format      string // one of the Format constants
+	Stream      bool   // the client asks for server-sent events
 	Model       string
 	System      string
 	Messages    []Message
@@ -99,6 +101,9 @@ type Response struct {
 	Header  map[string]string // added to the answer, such as Retry-After
 	Body    string            // sent unchanged instead of everything above but Status and Header
 
+	Stream   bool // the answer is streamed though the client did not ask for it
+	KeepOpen bool // a stream has no end: the connection stays open after it
+
 	Delay  time.Duration   // real time to wait before the answer, for benchmarks
 	Wait   <-chan struct{} // closed when the answer may be given; a client that goes away ends the wait
 	Hangup string          // HangupBefore or HangupWithin
@@ -161,6 +166,20 @@ func NewServerWithKey(script func(Chat) Response, key string) *Server {
 	return s
 }
 
+// Play starts a server that behaves so.
+func (b Behaviour) Play() *Server {
+	s := &Server{script: b.Answer}
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.Handler == nil {
+			s.serve(w, r)
+			return
+		}
+		s.total.Add(1)
+		b.Handler(w, r)
+	}))
+	return s
+}
+
 // Close ends the server and its connections.
 func (s *Server) Close() {
 	s.server.CloseClientConnections()
@@ -169,10 +188,10 @@ func (s *Server) Close() {
 
 // URL returns the base address for clients of that format.
 func (s *Server) URL(format string) string {
-	if format == FormatOpenAI {
-		return s.server.URL + "/v1"
+	if format == FormatAnthropic {
+		return s.server.URL
 	}
-	return s.server.URL
+	return s.server.URL + "/v1"
 }
 
 // Requests returns how many requests arrived, whatever was answered.
@@ -198,7 +217,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	format := map[string]string{
-		"/v1/chat/completions": FormatOpenAI, "/v1/messages": FormatAnthropic,
+		"/v1/chat/completions": FormatOpenAI, "/v1/messages": FormatAnthropic, "/v1/responses": FormatResponses,
 	}[r.URL.Path]
 	if r.URL.Path == "/v1/embeddings" {
 		s.embed(w, r)
@@ -274,11 +293,19 @@ func answer(w http.ResponseWriter, r *http.Request, format string, chat Chat, re
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if status < 400 && response.Body == "" && (response.Stream || chat.Stream) {
+		body = stream(format, body, response.KeepOpen)
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
 	for name, value := range response.Header {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that went away is no failure of the server
+	if response.KeepOpen {
+		_ = http.NewResponseController(w).Flush() // likewise
+		<-r.Context().Done()
+	}
 }
 
 // hangup closes the connection before the answer, or in its middle.
@@ -307,7 +334,7 @@ func render(format string, chat Chat, r Response, status int) []byte {
 	switch {
 	case r.Body != "":
 		return []byte(r.Body)
-	case status >= 400 && format == FormatOpenAI:
+	case status >= 400 && format != FormatAnthropic:
 		return encode(fields{"error": fields{"message": r.Message, "type": r.Code, "code": r.Code, "param": nil}})
 	case status >= 400:
 		return encode(fields{"type": "error", "error": fields{"type": r.Code, "message": r.Message}})
@@ -330,8 +357,11 @@ func render(format string, chat Chat, r Response, status int) []byte {
 			r.Finish = "tool_calls"
 		}
 	}
-	if format == FormatOpenAI {
+	switch format {
+	case FormatOpenAI:
 		return renderOpenAI(chat, r, calls)
+	case FormatResponses:
+		return renderResponses(chat, r, calls)
 	}
 	return renderAnthropic(chat, r, calls)
 }
