@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/cli/participants"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -23,7 +22,7 @@ import (
 // vectorsOf gives the vectors of a suite, with those that a file holds, nil where the suite has none. What both lack is
 // made at an address that is given, or at the provider's own where a key for it is at hand.
 func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
-	spec := s.Manifest.Settings[proof.SettingEmbeddings]
+	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
 		return nil, nil
 	}
@@ -51,7 +50,7 @@ func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 // servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none:
 // whatever agents search for, they would see the episode fail.
 func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
-	spec := s.Manifest.Settings[proof.SettingEmbeddings]
+	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
 		if address != "" {
 			return nil, diag.Usagef("--embeddings-url is for suites whose tools are found by their meaning")

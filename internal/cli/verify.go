@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
-	var o proof.Options
+	var o recheck.Options
 	cmd := &cobra.Command{
 		Use:   "verify SUITE",
 		Short: "Execute every certificate of a suite again and report drift",
@@ -28,7 +29,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			}
 			m := a.meter()
 			o.Progress = func(done, total, drifted int) { m.show("verify", done, total, fmt.Sprintf("%d drifted", drifted)) }
-			outcome, err := proof.Suite(cmd.Context(), s, o)
+			outcome, err := recheck.Suite(cmd.Context(), s, o)
 			m.clear()
 			if err != nil {
 				return err

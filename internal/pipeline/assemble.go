@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/certify/instances"
-	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -22,6 +20,7 @@ import (
 // assemble makes the suite of what was published.
 func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	s := &suite.Suite{Tools: b.tools, Documents: map[string][]byte{}}
+	s.Manifest.Seed = b.opts.Seed
 	files := map[string]string{}
 	for _, src := range b.sources {
 		if src.world == nil {
@@ -101,37 +100,10 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.embed(ctx, s, combinations); err != nil {
-		return nil, err
-	}
-	conditions, err := b.derive(ctx, s, instances.Unworded(combinations))
+	conditions, err := b.putUnder(ctx, s, combinations)
 	if err != nil {
 		return nil, err
 	}
-	requests, err := b.makeRequests(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(conditions, requests)
-	if err := b.embedWorded(ctx, s, combinations); err != nil {
-		return nil, err
-	}
-	worded, err := b.derive(ctx, s, instances.Worded(combinations))
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(conditions, worded)
-	toolkits, err := b.chooseToolkits(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(conditions, toolkits)
-	b.takeVectors(s)
-	faults, err := b.deriveFaults(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(conditions, faults)
 	b.manifest(s, published, conditions)
 	built := &Built{Suite: s, Databases: files}
 	for _, c := range b.corpora {
@@ -247,7 +219,7 @@ func (b *builder) publish(s *suite.Suite, it *item, f *form, validation bool) {
 	}
 	primary := plans[task.Draw(b.opts.Seed, "primary", t.ID).IntN(len(plans))]
 	in := &suite.Instance{
-		ID: t.ID + "/" + condition.RoleClean, Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
+		ID: suite.CleanID(t.ID).String(), Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
 		Primary: primary.Kind, Workflow: primary.Workflow, Seed: b.opts.Seed,
 	}
 	certificate := f.proof.Certificate
@@ -288,7 +260,7 @@ func (it *item) account() []*suite.Rejection {
 		}
 		for _, d := range f.proof.Dropped {
 			r := it.because(d.Reason, 0, 0, d.Message)
-			r.What, r.ID, r.Style = "plan", it.id+"/"+d.Kind, f.style
+			r.What, r.ID, r.Style = suite.WhatPlan, it.id+"/"+d.Kind, f.style
 			list = append(list, r)
 		}
 	}
@@ -334,15 +306,15 @@ func (b *builder) settings() map[string]string {
 		"require_alternative": fmt.Sprint(b.opts.RequireAlternative), "augment": fmt.Sprint(b.opts.Augment),
 		"validation_share": fmt.Sprint(b.opts.ValidationShare), "limit": fmt.Sprint(b.opts.Limit),
 		"slot_profile": b.opts.SlotProfile, "synthesize": fmt.Sprint(b.opts.Synthesize),
-		proof.SettingWriter:    b.opts.WriterName,
-		proof.SettingCondition: strings.Join(b.opts.Conditions, ","), proof.SettingFault: strings.Join(b.opts.Faults, ","),
-		proof.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
+		suite.SettingWriter:    b.opts.WriterName,
+		suite.SettingCondition: strings.Join(b.opts.Conditions, ","), suite.SettingFault: strings.Join(b.opts.Faults, ","),
+		suite.SettingFaultLimit: fmt.Sprint(b.opts.FaultLimit),
 	}
 	if b.opts.Vectors != nil {
-		settings[proof.SettingEmbeddings] = b.opts.Vectors.Name()
+		settings[suite.SettingEmbeddings] = b.opts.Vectors.Name()
 	}
 	if b.chooses {
-		settings[proof.SettingSimilarity] = b.measure().Name
+		settings[suite.SettingSimilarity] = b.measure().Name
 	}
 	return settings
 }
@@ -390,14 +362,14 @@ func (b *builder) count(s *suite.Suite, published []*item, style string) suite.C
 			continue
 		}
 		switch r.What {
-		case "variant":
+		case suite.WhatVariant:
 			if c.VariantsRefused == nil {
 				c.VariantsRefused = map[string]int{}
 			}
 			c.VariantsRefused[r.Reason]++
-		case "plan":
+		case suite.WhatPlan:
 			c.PlansDropped++
-		case "instance": // of a task that is published: accounted for by its conditions
+		case suite.WhatInstance: // counted by its conditions
 		default:
 			if style == "" && (unpublished[r.ID] || r.Style != "" && b.isPublished[r.ID]) {
 				continue

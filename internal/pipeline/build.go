@@ -20,7 +20,6 @@ import (
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
-	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/corpus/questions"
@@ -199,7 +198,7 @@ func newBuilder(opts Options) (*builder, error) {
 		return nil, err
 	}
 	b.needPaths = condition.NeedPaths(faults) || condition.ChoiceNeedsPaths(conditions)
-	b.chooses = len(instances.OfChoice.Alone(conditions)) > 0
+	b.chooses = instances.Chooses(conditions)
 	if err := checkEmbedder(opts, conditions); err != nil {
 		return nil, err
 	}
@@ -271,7 +270,7 @@ func (b *builder) load(context.Context) error {
 		}
 		for _, r := range c.Rejected {
 			b.rejected = append(b.rejected, &suite.Rejection{
-				What: "example", ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason), File: r.Position.File,
+				What: suite.WhatExample, ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason), File: r.Position.File,
 				Line: r.Position.Line, Column: r.Position.Column, Message: r.Message,
 			})
 		}
@@ -336,9 +335,9 @@ func (it *item) because(reason string, line, column int, message string) *suite.
 	if line > 1 || column > 0 {
 		message = fmt.Sprintf("%s (line %d, column %d of the SQL)", message, line, column)
 	}
-	what := "example"
+	what := suite.WhatExample
 	if it.variantOf != "" {
-		what = "variant"
+		what = suite.WhatVariant
 	}
 	return &suite.Rejection{
 		What: what, ID: it.id, Corpus: it.corpus, Database: it.example.Database, Reason: reason,
@@ -434,7 +433,7 @@ func (b *builder) examine(ctx context.Context) error {
 			if err := b.examineItem(ctx, s, examiner, it); err != nil {
 				return err
 			}
-			b.done.step()
+			b.done.Step()
 		}
 		if b.opts.Augment > 0 {
 			return b.vary(ctx, s, examiner)
@@ -457,7 +456,7 @@ func (b *builder) rejectAll(s *source, err error) {
 	}
 	for _, it := range s.items {
 		it.reject(b, "unreadable_database", 0, 0, fmt.Sprintf("%s cannot be used: %v", filepath.Base(s.file), err))
-		b.done.step()
+		b.done.Step()
 	}
 }
 
@@ -775,14 +774,14 @@ func (b *builder) prove(ctx context.Context) error {
 			toolkits[t.Database] = append(toolkits[t.Database], t)
 		}
 	}
-	b.done.reset(len(b.items))
+	b.done.Begin(len(b.items))
 	return b.each(ctx, func(ctx context.Context, s *source) error {
 		var items []*item
 		var recipe []*sqlast.Query
 		for _, it := range append(slices.Clone(s.items), s.variants...) {
 			if it.forms == nil {
 				if it.variantOf == "" {
-					b.done.step()
+					b.done.Step()
 				}
 				continue
 			}
@@ -808,7 +807,7 @@ func (b *builder) prove(ctx context.Context) error {
 				}
 			}
 			if it.variantOf == "" {
-				b.done.step()
+				b.done.Step()
 			}
 		}
 		return nil
@@ -890,14 +889,10 @@ func Reasons() map[string]string {
 		"plan_disagrees":      "the direct plan gives another result than the SQL",
 		"duplicate_variant":   "a variant asks what another example asks",
 		"changes_tools":       "a variant would need other tools than its source",
-		reasonUncertified:     "the plan of an instance does not give gold with the tools that the instance shows",
 	}
 	maps.Copy(reasons, slot.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())
-	maps.Copy(reasons, proof.FaultReasons())
-	maps.Copy(reasons, twin.Refusals())
-	maps.Copy(reasons, proof.ToolkitReasons())
-	maps.Copy(reasons, proof.StaticReasons())
+	maps.Copy(reasons, instances.Reasons())
 	maps.Copy(reasons, toolsets.Reasons())
 	for _, r := range questions.Reasons() {
 		reasons[string(r)] = "the example cannot be read: " + strings.ReplaceAll(string(r), "_", " ")

@@ -2,72 +2,219 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
 
 	"github.com/seatrial/seatrial/internal/certify/instances"
-	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
-	"golang.org/x/sync/errgroup"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/related"
+	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
-// derive puts every task under the conditions that were asked for, and plays its plan with what each instance shows.
-// What does not hold is refused.
-func (b *builder) derive(
+// putUnder puts the tasks of a suite under the conditions and faults, and adds the instances that hold to the suite.
+func (b *builder) putUnder(
 	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition,
 ) (map[string]suite.InstanceCounts, error) {
-	if len(combinations) == 0 {
-		return map[string]suite.InstanceCounts{}, nil
-	}
-	b.done.pass = "certify"
-	derived, err := instances.Instances(s, combinations)
+	faults, err := condition.ParseFaults(b.opts.Faults)
 	if err != nil {
 		return nil, err
 	}
-	b.done.reset(len(derived.Instances))
-	stage := b.stage(s)
-	type outcome struct {
-		certificate *suite.Certificate
-		reason      string
+	if instances.Rewords(combinations) {
+		for _, text := range s.Schemas { // so that the same wording can be made again
+			text.Titles = titles(b.byName[text.Database].schema)
+		}
 	}
-	outcomes := make([]outcome, len(derived.Instances))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(b.opts.Workers, 1))
-	for i, in := range derived.Instances {
-		group.Go(func() error {
-			var err error
-			if outcomes[i].certificate, outcomes[i].reason, err = proof.Certify(ctx, stage, in); err != nil {
-				return fmt.Errorf("instance %s: %w", in.ID, err)
-			}
-			b.done.step()
-			return nil
-		})
+	in := &instances.Input{
+		Suite: s, Worlds: worldsOf{b}, Conditions: combinations, Faults: faults, FaultLimit: b.opts.FaultLimit,
+		Paths: b.ways, Measure: b.measure(), Workers: b.opts.Workers, Progress: &b.done,
+		Databases: func(ctx context.Context, work func(context.Context, *instances.Database) error) error {
+			return b.each(ctx, func(ctx context.Context, src *source) error {
+				if src.world == nil {
+					return nil
+				}
+				return work(ctx, &instances.Database{Name: src.name, World: src.world, Schema: src.schema})
+			})
+		},
+		Verdicts: func(known map[string]bool) error { return b.readVerdicts(s, known) },
 	}
-	if err := group.Wait(); err != nil {
+	for _, style := range b.opts.Styles {
+		in.Tools = append(in.Tools, s.Tools[style]...)
+	}
+	if b.chooses && !slices.Contains(b.opts.Styles, task.StyleStatic) {
+		in.Toolmaker = newToolmaker(in.Tools, b.opts)
+	}
+	if b.opts.Vectors != nil {
+		in.Vectors, in.Embed = b.opts.Vectors, b.embed
+	}
+	if b.opts.Writer != nil {
+		in.Scribe = instances.NewScribe(b.opts.WriterName, b.opts.WrittenRequests, b.opts.Writer, b.opts.Vectors)
+	}
+	b.done.pass = "certify"
+	counts, err := instances.Make(ctx, in)
+	if err != nil {
 		return nil, err
 	}
-	tasks := s.Index()
-	s.Rejected = append(s.Rejected, derived.Rejected...)
-	for i, in := range derived.Instances {
-		specification := condition.Specification(in.Conditions)
-		count := derived.Counts[specification]
-		if outcomes[i].reason != "" {
-			t := tasks[in.Task]
-			count.Made--
-			count.Refuse(reasonUncertified)
-			s.Rejected = append(s.Rejected, &suite.Rejection{
-				What: "instance", ID: in.ID, Corpus: t.Corpus, Database: t.Database, Style: t.Style, Reason: reasonUncertified,
-				Message: outcomes[i].reason,
-			})
-		} else {
-			count.Certified++
-			s.Instances = append(s.Instances, in)
-			s.Certificates = append(s.Certificates, outcomes[i].certificate)
+	if b.opts.Vectors != nil {
+		for _, r := range b.opts.Vectors.Records() {
+			s.Vectors = append(s.Vectors, &r)
 		}
-		derived.Counts[specification] = count
 	}
-	return derived.Counts, nil
+	return counts, addWritten(s, in.Scribe)
 }
 
-// reasonUncertified is why an instance is refused whose plan does not give gold with what it shows.
-const reasonUncertified = "uncertified"
+// addWritten adds what a writer wrote of requests to the suite.
+func addWritten(s *suite.Suite, scribe *instances.Scribe) error {
+	if scribe == nil {
+		return nil
+	}
+	for _, w := range scribe.Records() {
+		text, err := task.Marshal(&w)
+		if err != nil {
+			return err
+		}
+		record := json.RawMessage(text)
+		s.Written = append(s.Written, &record)
+	}
+	return nil
+}
+
+// measure is the one by which toolkits are chosen.
+func (b *builder) measure() twin.Measure {
+	if b.opts.Vectors != nil {
+		return twin.ByMeaning(b.opts.Vectors)
+	}
+	return twin.Lexical
+}
+
+// checkEmbedder wants vectors where tools are found by meaning.
+func checkEmbedder(o Options, combinations [][]condition.Condition) error {
+	for _, c := range combinations {
+		if o.Vectors == nil && search.NeedsVectors(condition.SearchKind(c)) {
+			return diag.Usagef("condition %s needs vectors of the tools", condition.Specification(c)).
+				WithHint("--embeddings openai/NAME, with --embeddings-url for a server of your own")
+		}
+	}
+	return nil
+}
+
+// embed makes the vectors of texts, in order.
+func (b *builder) embed(ctx context.Context, keep bool, texts ...string) error {
+	pass := b.done.pass
+	b.done.pass = "embed"
+	b.done.Begin(len(texts))
+	const together = 512
+	for part := range slices.Chunk(texts, together) {
+		if _, err := b.opts.Vectors.Of(ctx, part...); err != nil {
+			return fmt.Errorf("vectors: %w", err)
+		}
+		if keep {
+			b.opts.Vectors.Keep(part...)
+		}
+		for range part {
+			b.done.Step()
+		}
+	}
+	b.done.pass = pass
+	return nil
+}
+
+// readVerdicts reads what reviewers say of the instances that were made. A verdict on another instance is an error with
+// its place.
+func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
+	if b.opts.Verdicts == "" {
+		return nil
+	}
+	data, err := os.ReadFile(b.opts.Verdicts)
+	if err != nil {
+		return diag.Usagef("the verdicts cannot be read: %v", err)
+	}
+	verdicts, lines, err := suite.ReadVerdicts(b.opts.Verdicts, data)
+	var corrupt *suite.CorruptError
+	if errors.As(err, &corrupt) {
+		return diag.Usagef("%s", corrupt.Message).At(corrupt.File, corrupt.Line, 0).
+			WithHint(`a line is {"instance": "…", "verdict": "keep or drop", "reviewer": "…", "reason": "…", "note": "…"}`)
+	}
+	for i, v := range verdicts {
+		if known[v.Instance] {
+			continue
+		}
+		e := diag.Usagef("no instance that a verdict can be about is called %q", v.Instance).At(b.opts.Verdicts, lines[i], 0)
+		if near := diag.Nearest(v.Instance, slices.Sorted(maps.Keys(known))); near != "" {
+			return e.WithHint("did you mean %q?", near)
+		}
+		return e.WithHint("verdicts are about instances under surface, paraphrase, drop-detail, replace-tool, related-tools and unrelated-tools")
+	}
+	s.Verdicts = verdicts
+	return nil
+}
+
+// titles lists what people call the tables and columns of a schema, in its order.
+func titles(sch *schema.Database) []suite.Title {
+	var list []suite.Title
+	for i := range sch.Tables {
+		t := &sch.Tables[i]
+		if t.Title != "" {
+			list = append(list, suite.Title{Table: t.Name, Title: t.Title})
+		}
+		for j := range t.Columns {
+			if c := &t.Columns[j]; c.Title != "" {
+				list = append(list, suite.Title{Table: t.Name, Column: c.Name, Title: c.Title})
+			}
+		}
+	}
+	return list
+}
+
+// toolmaker makes tools for tasks whose databases have too few.
+type toolmaker struct {
+	maker *related.Maker
+
+	mu         sync.Mutex
+	candidates map[*task.Tool]*related.Candidate // by the tool as it is before it is named
+}
+
+func newToolmaker(tools []*task.Tool, o Options) *toolmaker {
+	return &toolmaker{maker: related.NewMaker(tools, o.Names, o.Seed), candidates: map[*task.Tool]*related.Candidate{}}
+}
+
+// Candidates is that of [instances.Toolmaker].
+func (m *toolmaker) Candidates(
+	t *task.Task, query *sqlast.Query, _ condition.Condition,
+) ([]instances.MadeTool, error) {
+	list, err := m.maker.Candidates(t, query)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	made := make([]instances.MadeTool, len(list))
+	for i, candidate := range list {
+		made[i] = instances.MadeTool{Tool: candidate.Tool, Change: candidate.Change}
+		m.candidates[candidate.Tool] = candidate
+	}
+	return made, nil
+}
+
+// Name is that of [instances.Toolmaker].
+func (m *toolmaker) Name(rivals []*twin.Rival) ([]*task.Tool, error) {
+	chosen := make([]*related.Candidate, len(rivals))
+	for i, r := range rivals {
+		chosen[i] = m.candidates[r.Tool]
+	}
+	made, err := m.maker.Name(chosen)
+	for i, r := range rivals {
+		r.Tool = chosen[i].Tool
+	}
+	return made, err
+}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
@@ -67,8 +67,8 @@ func TestFaultsSameBytes(t *testing.T) {
 			t.Errorf("%s has no certificate", in.ID)
 		case in.Role == condition.RoleFault && !strings.Contains(in.ID, "/mirror:"):
 			faulted++
-			if c.Fault.Landed == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, proof.CheckLands) ||
-				!slices.Contains(c.Checks, proof.CheckSurvived) || c.Transcript["blind"] == "" || c.Transcript["recover"] == "" {
+			if c.Fault.Landed == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, instances.CheckLands) ||
+				!slices.Contains(c.Checks, instances.CheckSurvived) || c.Transcript["blind"] == "" || c.Transcript["recover"] == "" {
 				t.Errorf("%s: %+v %+v", in.ID, c, c.Fault)
 			}
 		}
@@ -117,7 +117,7 @@ func TestFaultDrift(t *testing.T) {
 			in := s.Instances[of(s, "/fault:exec.timeout")]
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"times":`, `"times":4`,
 				1))
-		}, "the instance is another one when it is derived again"},
+		}, "the instance was"},
 		{"what landed", func(s *suite.Suite) { s.Certificates[of(s, "/fault:exec.timeout")].Fault.Landed = "wrong_answer" },
 			"the certificate was"},
 		{"a digest", func(s *suite.Suite) {
@@ -152,17 +152,17 @@ func TestFaultDrift(t *testing.T) {
 			if s.Transcripts, err = suite.Pack(played); err != nil {
 				t.Fatal(err)
 			}
-		}, "is not the one that the certificate speaks of"},
+		}, "is not the one whose digest the certificate has"},
 		{"an instance refused", func(s *suite.Suite) {
 			at := of(s, "/fault:exec.timeout")
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[at].ID,
-				Reason: proof.ReasonNotLanded})
+				Reason: instances.ReasonNotLanded})
 			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
 		}, "refuses the instance as not_landed, and its certificate holds"},
 		{"a refusal of nothing", func(s *suite.Suite) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.func/fault:exec.timeout",
-				Reason: proof.ReasonNotLanded})
-		}, "none.func/fault:exec.timeout: nothing that the suite was built with gives the instance that is refused"},
+				Reason: instances.ReasonNotLanded})
+		}, "none.func/fault:exec.timeout: nothing that the suite was built with refuses the instance"},
 		{"a count", func(s *suite.Suite) {
 			s.Manifest.Counts.Instances["fault:exec.timeout"] = suite.InstanceCounts{Made: 4000, Certified: 4000}
 		}, "under fault:exec.timeout, 4000 instances are counted"},
@@ -171,7 +171,7 @@ func TestFaultDrift(t *testing.T) {
 		{"a tool in a hopeless toolkit", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/hopeless:distractors-only")]
 			in.Toolkit = append(in.Toolkit, s.Instances[of(s, "/control:distractors-only")].Toolkit...)
-		}, "/hopeless:distractors-only: instance and certificate were"},
+		}, "/hopeless:distractors-only: the instance was"},
 		{"no hopeless instance", func(s *suite.Suite) {
 			at := of(s, "/hopeless:distractors-only")
 			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
@@ -223,7 +223,7 @@ func TestFaultNumbers(t *testing.T) {
 		for specification, c := range built.Suite.Manifest.Counts.Instances {
 			uncertified := 0
 			for reason, n := range c.Reasons {
-				if proof.FaultReasons()[reason] != "" {
+				if instances.FaultReasons()[reason] != "" {
 					uncertified += n
 				}
 			}

@@ -12,13 +12,15 @@ type progressCounter struct {
 	rejected int
 }
 
-func (p *progressCounter) reset(total int) {
+// Begin sets how much is to be done in a pass.
+func (p *progressCounter) Begin(total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.total = 0, total
 }
 
-func (p *progressCounter) step() {
+// Step counts one thing done.
+func (p *progressCounter) Step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -55,7 +56,7 @@ func writtenSuite(t *testing.T, o Options) (*suite.Suite, string) {
 // dropped of nearly every task that has a value with four others a task could be about; `verify` finds nothing else.
 func TestRequests(t *testing.T) {
 	s, _ := writtenSuite(t, requestOptions(t.TempDir(), 2))
-	reasons := proof.RequestReasons()
+	reasons := instances.RequestReasons()
 	for _, asked := range requestConditions {
 		specification := asked
 		if asked == "surface" {
@@ -73,7 +74,7 @@ func TestRequests(t *testing.T) {
 		t.Logf("%s: %d certified, %d refused: %v", asked, c.Certified, c.Refused, c.Reasons)
 	}
 	c := s.Manifest.Counts.Instances["drop-detail"]
-	able := c.Certified + c.Reasons[proof.ReasonFewAlike] + c.Reasons[proof.ReasonFewAnswers]
+	able := c.Certified + c.Reasons[instances.ReasonFewAlike] + c.Reasons[instances.ReasonFewAnswers]
 	if share := float64(c.Certified) / float64(able); share < 0.95 {
 		t.Errorf("details are dropped of %d of %d tasks that have a usable value", c.Certified, able)
 	}
@@ -181,7 +182,7 @@ func dropAgain(
 		return false
 	}
 	at := slices.IndexFunc(s.Schemas, func(x *suite.Schema) bool { return x.Database == tk.Database })
-	schema, err := proof.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
+	schema, err := instances.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,21 +319,21 @@ func TestRequestDrift(t *testing.T) {
 		{"a wording", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/paraphrase")]
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), " all ", " some ", 1))
-		}, "instance and certificate were"},
+		}, "the instance was"},
 		{"a value", func(s *suite.Suite) {
 			s.Certificates[of(s, "/drop-detail")].Request.Values[2] = json.RawMessage(`"Atlantis"`)
-		}, "instance and certificate were"},
+		}, "the certificate was"},
 		{"a digest", func(s *suite.Suite) {
 			p := s.Certificates[of(s, "/drop-detail")].Request
 			p.Digests[1] = p.Digests[2]
-		}, "instance and certificate were"},
+		}, "the certificate was"},
 		{"the one asked", func(s *suite.Suite) {
 			in := s.Instances[of(s, "/clarify")]
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"reply":"The`,
 				`"reply":"My`, 1))
-		}, "instance and certificate were"},
+		}, "the instance was"},
 		{"a role", func(s *suite.Suite) { s.Instances[of(s, "/drop-detail")].Role = condition.RoleClean },
-			"instance and certificate were"},
+			"the instance was"},
 		{"a missing instance", func(s *suite.Suite) {
 			at := of(s, "/surface:3")
 			s.Instances = slices.Delete(s.Instances, at, at+1)
@@ -342,12 +343,12 @@ func TestRequestDrift(t *testing.T) {
 			in := s.Instances[of(s, "/surface:3")]
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters), `"strength":3`,
 				`"strength":4`, 1))
-		}, "instance and certificate were"},
+		}, "the instance was"},
 		{"the words of the schema", func(s *suite.Suite) {
 			for _, schema := range s.Schemas {
 				schema.Titles = nil
 			}
-		}, "instance and certificate were"},
+		}, "the instance was"},
 	} {
 		if underRace && i == driftsUnderRace {
 			break
@@ -457,7 +458,7 @@ func isAble(t *testing.T, s *suite.Suite, tk *task.Task) bool {
 	t.Helper()
 	world := worldOf(t, s, tk.Database)
 	at := slices.IndexFunc(s.Schemas, func(x *suite.Schema) bool { return x.Database == tk.Database })
-	schema, err := proof.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
+	schema, err := instances.Titled(t.Context(), world, tk.Database, s.Schemas[at].Titles)
 	if err != nil {
 		t.Fatal(err)
 	}

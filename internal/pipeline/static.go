@@ -2,12 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/corpus/toolsets"
 	"github.com/seatrial/seatrial/internal/diag"
@@ -76,7 +77,7 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 		for _, r := range c.Rejected {
 			b.done.reject()
 			s.Rejected = append(s.Rejected, &suite.Rejection{
-				What: "example", ID: r.ID, Corpus: c.Name, Reason: r.Reason, File: r.Position.File,
+				What: suite.WhatExample, ID: r.ID, Corpus: c.Name, Reason: r.Reason, File: r.Position.File,
 				Line: r.Position.Line, Column: r.Position.Column, Message: r.Message,
 			})
 		}
@@ -89,22 +90,12 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	conditions, err := b.derive(ctx, s, combinations)
-	if err != nil {
-		return nil, err
-	}
-	changed, err := b.changeStatic(ctx, s, combinations)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(conditions, changed)
-	faults, err := b.deriveFaults(ctx, s)
+	conditions, err := b.putUnder(ctx, s, combinations)
 	if err != nil {
 		return nil, err
 	}
 	m.Counts = b.countStatic(s)
 	maps.Copy(m.Counts.Instances, conditions)
-	maps.Copy(m.Counts.Instances, faults)
 	own := m.Counts
 	own.Instances = map[string]suite.InstanceCounts{condition.RoleClean: m.Counts.Instances[condition.RoleClean]}
 	m.Counts.Styles = map[string]*suite.Counts{task.StyleStatic: &own}
@@ -152,7 +143,7 @@ func (b *builder) addQuestion(s *suite.Suite, corpus string, q *toolsets.Questio
 		t.Gold.Kind = task.GoldDecline
 	}
 	in := &suite.Instance{
-		ID: t.ID + "/" + condition.RoleClean, Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
+		ID: suite.CleanID(t.ID).String(), Task: t.ID, Role: condition.RoleClean, Conditions: []condition.Condition{},
 		Seed: b.opts.Seed,
 	}
 	if len(q.Gold) > 0 {
@@ -170,7 +161,7 @@ func (b *builder) addQuestion(s *suite.Suite, corpus string, q *toolsets.Questio
 	if q.Unwritten {
 		t.Flags = append(t.Flags, task.FlagFeasibility)
 	}
-	refused, err := proof.Refused(t)
+	refused, err := instances.Refused(t)
 	if err != nil {
 		return err
 	}
@@ -288,18 +279,18 @@ func (b *builder) splitStatic(tasks []*task.Task) {
 // the loaders let none through.
 func (b *builder) certifyStatic(ctx context.Context, s *suite.Suite) error {
 	b.done.pass = "certify"
-	b.done.reset(len(s.Instances))
+	b.done.Begin(len(s.Instances))
 	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
 	for _, in := range s.Instances {
-		certificate, reason, err := proof.Certify(ctx, stage, in)
-		if err == nil && reason != "" {
-			err = fmt.Errorf("%s", reason)
+		c, err := instances.Certify(ctx, stage, in)
+		if err == nil && c.Reason != "" {
+			err = errors.New(c.Message)
 		}
 		if err != nil {
 			return fmt.Errorf("instance %s: %w", in.ID, err)
 		}
-		s.Certificates = append(s.Certificates, certificate)
-		b.done.step()
+		s.Certificates = append(s.Certificates, c.Certificate)
+		b.done.Step()
 	}
 	return nil
 }
@@ -314,7 +305,7 @@ func (b *builder) countStatic(s *suite.Suite) suite.Counts {
 	}
 	c.Rejected = c.Read - c.Published
 	for _, r := range s.Rejected {
-		if r.What == "example" {
+		if r.What == suite.WhatExample {
 			c.RejectedByReason[r.Reason]++
 		}
 	}

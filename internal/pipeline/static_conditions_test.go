@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -343,7 +343,7 @@ func TestStaticConditionsRepeat(t *testing.T) {
 		t.Errorf("one worker gives %s, five %s", s.Manifest.Digest, again.Manifest.Digest)
 	}
 	drift := func() string {
-		found, err := proof.Suite(context.Background(), s, proof.Options{Workers: 3})
+		found, err := recheck.Suite(context.Background(), s, recheck.Options{Workers: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +425,7 @@ func TestVerdicts(t *testing.T) {
 	if is["complete:replace-tool:5"].Certified != is["replace-tool:5"].Certified {
 		t.Errorf("a pair was parted: %+v", is)
 	}
-	if found, err := proof.Suite(context.Background(), judged, proof.Options{}); err != nil || len(found.Drift) > 0 {
+	if found, err := recheck.Suite(context.Background(), judged, recheck.Options{}); err != nil || len(found.Drift) > 0 {
 		t.Errorf("drift %v (%v)", found, err)
 	}
 	for want, lines := range map[string][]string{

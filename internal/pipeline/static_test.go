@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -89,12 +91,12 @@ func TestStaticSuites(t *testing.T) {
 		t.Errorf("%d read, %d published, %d rejected (%d listed), %d proven, %d static", c.Read, c.Published, c.Rejected,
 			len(s.Rejected), c.Proven, c.Static)
 	}
-	found, err := proof.Suite(context.Background(), s, proof.Options{Workers: 2})
+	found, err := recheck.Suite(context.Background(), s, recheck.Options{Workers: 2})
 	if err != nil || len(found.Drift) > 0 {
 		t.Fatalf("drift %v (%v)", found, err)
 	}
 	for _, certificate := range s.Certificates {
-		if !slices.Equal(certificate.Checks, []string{proof.CheckStatic}) || len(certificate.Plans) > 0 {
+		if !slices.Equal(certificate.Checks, []string{instances.CheckStatic}) || len(certificate.Plans) > 0 {
 			t.Errorf("the certificate of %s claims %v", certificate.Instance, certificate.Checks)
 		}
 	}
@@ -161,7 +163,7 @@ func TestStaticConditions(t *testing.T) {
 		c.Reasons["not_executed"] != 4 {
 		t.Errorf("under a fault: %+v, want 4 refused", c)
 	}
-	found, err := proof.Suite(context.Background(), s, proof.Options{})
+	found, err := recheck.Suite(context.Background(), s, recheck.Options{})
 	if err != nil || len(found.Drift) > 0 {
 		t.Fatalf("drift %v (%v)", found, err)
 	}
@@ -241,7 +243,7 @@ func TestStaticDrift(t *testing.T) {
 				change(s, task)
 			}
 		}
-		found, err := proof.Suite(context.Background(), s, proof.Options{})
+		found, err := recheck.Suite(context.Background(), s, recheck.Options{})
 		if err != nil || len(found.Drift) == 0 {
 			t.Errorf("%s: drift %v (%v), want some", name, found, err)
 		}
@@ -284,7 +286,7 @@ func TestPublishedStaticSuites(t *testing.T) {
 	if len(s.Tasks) != 1098+388+535 {
 		t.Errorf("%d tasks", len(s.Tasks))
 	}
-	found, err := proof.Suite(context.Background(), s, proof.Options{})
+	found, err := recheck.Suite(context.Background(), s, recheck.Options{})
 	if err != nil || len(found.Drift) > 0 {
 		t.Fatalf("drift %v (%v)", found, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -144,7 +144,7 @@ func TestStaticWritten(t *testing.T) {
 			}
 			if len(s.Written) > 0 {
 				s.Written = s.Written[1:]
-				if found, err := proof.Suite(t.Context(), s, proof.Options{}); err != nil || len(found.Drift) == 0 {
+				if found, err := recheck.Suite(t.Context(), s, recheck.Options{}); err != nil || len(found.Drift) == 0 {
 					t.Errorf("nothing is missed (%v)", err)
 				}
 			}
@@ -154,7 +154,7 @@ func TestStaticWritten(t *testing.T) {
 
 func agree(t *testing.T, s *suite.Suite) {
 	t.Helper()
-	found, err := proof.Suite(t.Context(), s, proof.Options{Workers: 2})
+	found, err := recheck.Suite(t.Context(), s, recheck.Options{Workers: 2})
 	if err != nil || len(found.Drift) > 0 {
 		t.Fatalf("drift %+v (%v)", found, err)
 	}

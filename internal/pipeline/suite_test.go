@@ -93,10 +93,10 @@ func checkAccount(t *testing.T, s *suite.Suite) {
 		if r.Message == "" || r.File == "" || r.Line < 1 || r.Corpus == "" {
 			t.Errorf("a rejection without place or words: %+v", *r)
 		}
-		if ids[r.What+r.ID] {
+		if ids[string(r.What)+r.ID] {
 			t.Errorf("%s %s is rejected twice", r.What, r.ID)
 		}
-		ids[r.What+r.ID] = true
+		ids[string(r.What)+r.ID] = true
 		if r.What == "example" {
 			rejected++
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -232,7 +233,7 @@ func TestToolkitDrift(t *testing.T) {
 		{"a tool more", func(s *suite.Suite) {
 			in := of(s, "/related-tools:3")
 			in.Toolkit = append(in.Toolkit, another(s, in))
-		}, "/related-tools:3: instance and certificate were"},
+		}, "/related-tools:3: the instance was"},
 		{"another tool", func(s *suite.Suite) {
 			in := of(s, "/unrelated-tools:3")
 			choice, err := in.Conditions[0].Choice()
@@ -243,13 +244,13 @@ func TestToolkitDrift(t *testing.T) {
 			in.Toolkit[slices.Index(in.Toolkit, choice.Added[0].Tool)] = other
 			in.Conditions[0].Parameters = []byte(strings.Replace(string(in.Conditions[0].Parameters),
 				`"`+choice.Added[0].Tool+`"`, `"`+other+`"`, 1))
-		}, "/unrelated-tools:3: instance and certificate were"},
+		}, "/unrelated-tools:3: the instance was"},
 		{"another order", func(s *suite.Suite) { slices.Reverse(of(s, "/replace-tool:5").Toolkit) },
-			"/replace-tool:5: instance and certificate were"},
+			"/replace-tool:5: the instance was"},
 		{"a right tool among the wrong", func(s *suite.Suite) {
 			in := of(s, "/replace-tool:5")
 			in.Toolkit[0] = of(s, "/gold-tools").Toolkit[0]
-		}, "/replace-tool:5: instance and certificate were"},
+		}, "/replace-tool:5: the instance was"},
 		{"no pair", func(s *suite.Suite) {
 			at := slices.Index(s.Instances, of(s, "/complete:replace-tool:3"))
 			s.Instances, s.Certificates = slices.Delete(s.Instances, at, at+1), slices.Delete(s.Certificates, at, at+1)
@@ -271,22 +272,22 @@ func TestToolkitDrift(t *testing.T) {
 		{"a made tool's name", func(s *suite.Suite) {
 			_, tool := madeOf(s)
 			tool.Name = of(s, "/gold-tools").Toolkit[0]
-		}, "bears the name of another"},
+		}, "has the name of another tool"},
 		{"a made tool that nobody names", func(s *suite.Suite) {
 			_, tool := madeOf(s)
 			other := *tool
 			other.Name = "get_nothing"
 			s.Made = append(s.Made, &other)
-		}, "suite: no instance names the made tool get_nothing"},
+		}, "suite: no instance shows the made tool get_nothing"},
 		{"no made tools", func(s *suite.Suite) { s.Made = nil }, "-tools:"},
 		{"a refusal of nothing", func(s *suite.Suite) {
 			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "none.rest/related-tools:3",
 				Reason: "too_few_related_tools"})
 		}, "none.rest/related-tools:3: nothing that the suite was built with refuses the instance"},
-		{"another measure", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingSimilarity] = "taste" },
+		{"another measure", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingSimilarity] = "taste" },
 			`nothing measures similarity as "taste"`},
-		{"other conditions", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingCondition] = "gold-tools" },
-			"nothing that the suite was built with gives the instance"},
+		{"other conditions", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingCondition] = "gold-tools" },
+			"nothing that the suite was built with makes the instance"},
 	} {
 		if underRace && i == driftsUnderRace {
 			break
@@ -296,7 +297,7 @@ func TestToolkitDrift(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.change(s)
-		outcome, err := proof.Suite(t.Context(), s, proof.Options{Workers: 2, StatementTimeout: proof.DefaultTimeout})
+		outcome, err := recheck.Suite(t.Context(), s, recheck.Options{Workers: 2, StatementTimeout: proof.DefaultTimeout})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

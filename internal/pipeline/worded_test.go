@@ -173,16 +173,16 @@ func TestWordedDrift(t *testing.T) {
 	}{
 		{"nothing", func(*suite.Suite) {}, ""},
 		{"a wording", func(s *suite.Suite) { reword(instance(s, world)) },
-			world + ": the instance is another one when it is derived again"},
+			world + ": the instance was"},
 		{"a wording under a fault", func(s *suite.Suite) { reword(instance(s, fault)) },
-			fault + ": the instance is another one when it is derived again"},
+			fault + ": the instance was"},
 		{"every wording", func(s *suite.Suite) {
 			for _, in := range s.Instances {
 				if len(in.Conditions) > 0 && in.Conditions[0].Name == condition.NameDisambiguate {
 					reword(in)
 				}
 			}
-		}, "/disambiguate: instance and certificate were"},
+		}, "/disambiguate: the instance was"},
 		{"a missing instance", func(s *suite.Suite) {
 			at := slices.Index(s.Instances, instance(s, fault))
 			s.Instances = slices.Delete(s.Instances, at, at+1)

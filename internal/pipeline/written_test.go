@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
+	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/suite"
@@ -69,7 +71,7 @@ func writtenOptions(t *testing.T, w rest.Writer, workers int) Options {
 // drifts is all that verify has to say of a suite.
 func drifts(t *testing.T, s *suite.Suite) string {
 	t.Helper()
-	outcome, err := proof.Suite(t.Context(), s, proof.Options{Workers: 2, StatementTimeout: proof.DefaultTimeout})
+	outcome, err := recheck.Suite(t.Context(), s, recheck.Options{Workers: 2, StatementTimeout: proof.DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func checkWorded(t *testing.T, s, plain *suite.Suite) {
 			t.Errorf("%s: %s", in.ID, in.Conditions[0].Parameters)
 		}
 		if proven := proofs[in.ID]; proven.Request != nil {
-			if !slices.Contains(proven.Checks, proof.CheckWritten) {
+			if !slices.Contains(proven.Checks, instances.CheckWritten) {
 				t.Errorf("%s: %q", in.ID, proven.Checks)
 			}
 			for _, value := range proven.Request.Values {
@@ -337,10 +339,10 @@ func TestWrittenDrift(t *testing.T) {
 		{"a line less", func(s *suite.Suite) { s.Written = s.Written[1:] }, "it is not known what the writer wrote"},
 		{"a line twice", func(s *suite.Suite) { s.Written = append(s.Written, s.Written[0]) },
 			"is not what they are worded by"},
-		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[proof.SettingWriter] = "test/other" },
-			"instance and certificate were"},
+		{"another writer", func(s *suite.Suite) { s.Manifest.Settings[suite.SettingWriter] = "test/other" },
+			"the instance was"},
 		{"no vectors", func(s *suite.Suite) { s.Vectors = nil }, "there is no vector"},
-		{"another measure", func(s *suite.Suite) { delete(s.Manifest.Settings, proof.SettingEmbeddings) },
+		{"another measure", func(s *suite.Suite) { delete(s.Manifest.Settings, suite.SettingEmbeddings) },
 			"nothing measures similarity as"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,6 +50,16 @@ const (
 	DirOpenAPI       = "openapi" // a document a database, for the rest style
 )
 
+// Settings of a suite that later commands read.
+const (
+	SettingCondition  = "condition"   // combinations of conditions that its tasks were put under, separated by commas
+	SettingFault      = "fault"       // combinations of faults, the same
+	SettingFaultLimit = "fault_limit" // tasks under one combination of faults
+	SettingWriter     = "writer"      // PROVIDER/NAME
+	SettingEmbeddings = "embeddings"  // the model that compares texts by meaning
+	SettingSimilarity = "similarity"  // the measure by which toolkits were chosen, if they were
+)
+
 // Manifest is suite.json.
 type Manifest struct {
 	Format     string            `json:"format"`
@@ -266,7 +276,7 @@ type Mutant struct {
 
 // Rejection says why an example, a variant or an instance is not in the suite.
 type Rejection struct {
-	What     string `json:"what"` // example, variant, instance or plan
+	What     What   `json:"what"`
 	ID       string `json:"id"`
 	Corpus   string `json:"corpus"`
 	Database string `json:"database,omitempty"`

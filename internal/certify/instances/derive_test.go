@@ -51,7 +51,7 @@ func combinations(t *testing.T, texts ...string) [][]condition.Condition {
 	return list
 }
 
-func derived(t *testing.T, s *suite.Suite, texts ...string) *Derived {
+func derived(t *testing.T, s *suite.Suite, texts ...string) *Yield {
 	t.Helper()
 	d, err := Instances(s, combinations(t, texts...))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestInstances(t *testing.T) {
 		"obfuscate": {Made: 7}, "closed-world:5+obfuscate": {Made: 5, Refused: 2,
 			Reasons: map[string]int{"too_few_tools": 2}}, "universe-size:50": {Made: 7}, "universe-size:100": {Made: 7},
 	} {
-		if got := d.Counts[specification]; !reflect.DeepEqual(got, want) {
+		if got := d.Counts()[specification]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", specification, got, want)
 		}
 	}
@@ -138,72 +138,6 @@ func TestInstancesFail(t *testing.T) {
 	} {
 		if _, err := Instances(s, combinations(t, "obfuscate")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
-		}
-		if _, _, err := Compare(s, combinations(t, "obfuscate"), nil, FaultOptions{}); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
-// TestCompare changes a derived suite in one place at a time.
-func TestCompare(t *testing.T) {
-	texts := []string{"universe-size:50", "closed-world:5+obfuscate"}
-	for _, test := range []struct {
-		name   string
-		change func(*suite.Suite)
-		want   string
-	}{
-		{"nothing", func(*suite.Suite) {}, ""},
-		{"no instance", func(s *suite.Suite) { s.Instances = slices.Delete(s.Instances, 7, 8) },
-			"task.a_0/universe-size:50: the instance is not in the suite"},
-		{"another toolkit", func(s *suite.Suite) { s.Instances[7].Toolkit[0], s.Instances[7].Toolkit[1] = "a_0", "a_1" },
-			"task.a_0/universe-size:50: the instance is another one when it is derived again"},
-		{"another seed", func(s *suite.Suite) { s.Instances[8].Seed++ },
-			"task.a_0/closed-world:5+obfuscate: the instance is another one when it is derived again"},
-		{"another role", func(s *suite.Suite) { s.Instances[8].Role = condition.RoleFault },
-			"task.a_0/closed-world:5+obfuscate: the instance is another one when it is derived again"},
-		{"twice", func(s *suite.Suite) { s.Instances = append(s.Instances, s.Instances[8]) },
-			"task.a_0/closed-world:5+obfuscate: the instance stands in the suite twice"},
-		{"one more", func(s *suite.Suite) {
-			more := *s.Instances[8]
-			more.ID += "0"
-			s.Instances = append(s.Instances, &more)
-		}, "task.a_0/closed-world:5+obfuscate0: nothing that the suite was built with gives the instance"},
-		{"no refusal", func(s *suite.Suite) { s.Rejected = s.Rejected[1:] },
-			"task.b_0/closed-world:5+obfuscate: the instance is refused, and the suite does not say so: closed-world:5: there are 4 tools, and 5 are to be shown"},
-		{"another refusal", func(s *suite.Suite) { s.Rejected[0].Reason = "more_gold_tools" },
-			"task.b_0/closed-world:5+obfuscate: the instance is refused for another reason: closed-world:5: there are 4 tools, and 5 are to be shown"},
-		{"one refusal more", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: "task.a_0/closed-world:5+obfuscate",
-				Reason: "too_few_tools"})
-		}, "task.a_0/closed-world:5+obfuscate: nothing that the suite was built with refuses the instance"},
-		{"dropped", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
-			s.Instances = slices.Delete(s.Instances, 7, 8)
-		}, ""},
-		{"dropped and there", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "instance", ID: s.Instances[7].ID, Reason: "uncertified"})
-		}, "task.a_0/universe-size:50: the instance stands in the suite and is refused"},
-		{"an example refused", func(s *suite.Suite) {
-			s.Rejected = append(s.Rejected, &suite.Rejection{What: "example", ID: "task.a_0/closed-world:5+obfuscate",
-				Reason: "too_few_tools"})
-		}, ""},
-	} {
-		s := small()
-		d := derived(t, s, texts...)
-		s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
-		test.change(s)
-		found, _, err := Compare(s, combinations(t, texts...), nil, FaultOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for _, x := range found {
-			lines = append(lines, x.ID+": "+x.Message)
-		}
-		if got := strings.Join(lines, "\n"); got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
 }
@@ -266,7 +200,7 @@ func TestClosedWorldsReachElsewhere(t *testing.T) {
 			smaller = names
 		}
 	}
-	if got := d.Counts["closed-world:15"]; got.Made != 0 || got.Reasons["too_few_tools"] != len(s.Tasks) {
+	if got := d.Counts()["closed-world:15"]; got.Made != 0 || got.Reasons["too_few_tools"] != len(s.Tasks) {
 		t.Errorf("closed-world:15 of 14 tools: %+v", got)
 	}
 }

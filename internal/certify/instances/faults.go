@@ -16,87 +16,91 @@ import (
 
 // FaultOptions say how tasks are put under faults.
 type FaultOptions struct {
-	// Within are combinations of conditions, of which those that take faults have tasks under faults, too: see
-	// [condition.TakesFaults]. Requests are worded as [Instances] words them. Combinations that nothing survives stand
-	// under no other condition.
+	// Within are combinations of conditions. Those that take faults ([condition.TakesFaults]) get their faults, too,
+	// except for the hopeless ones. Requests are worded as [Instances] words them.
 	Within [][]condition.Condition
-	// Limit bounds the tasks that are put under one combination: as many as it can be placed on, drawn by the seed of
-	// their clean instances. 0 is no limit.
+	// Limit bounds the tasks under one combination, drawn by the seed among those on which it can be placed. 0 is no
+	// limit.
 	Limit   int
-	Workers int // it changes nothing of what is derived
+	Workers int // does not change what is derived
 }
 
-// variantNames gives what stands before the combination in the id of an instance.
+// variantNames spells the variants of a fault as ids do.
 var variantNames = map[string]string{
-	fault.VariantFault:     "fault",
-	fault.VariantLookalike: "lookalike",
-	fault.VariantMirror:    "mirror",
-	fault.VariantControl:   "control",
+	fault.VariantFault:     suite.UnderFault,
+	fault.VariantLookalike: suite.UnderLookalike,
+	fault.VariantMirror:    suite.UnderMirror,
+	fault.VariantControl:   suite.UnderControl,
 }
 
-// FaultSpecification names a combination of faults in one variant, within conditions of request and toolkit:
-// lookalike:exec.timeout, fault:open-world+exec.timeout, fault:disambiguate+open-world+exec.timeout.
-func FaultSpecification(faults []condition.Fault, within []condition.Condition, variant string) string {
-	name := condition.FaultSpecification(faults)
-	if len(within) > 0 {
-		name = condition.Specification(within) + "+" + name
+// under names a combination of faults in one variant, within conditions of request and toolkit:
+// lookalike:exec.timeout, fault:disambiguate+open-world+exec.timeout.
+func under(faults []condition.Fault, within []condition.Condition, variant string) suite.Specification {
+	names := specificationOf("", within).Conditions
+	for _, f := range faults {
+		names = append(names, f.String())
 	}
-	return variantNames[variant] + ":" + name
+	return suite.Under(variantNames[variant], names...)
 }
 
-// Base gives the id of the instance that one under faults is compared with: that of the task under its other
-// conditions.
-func Base(in *suite.Instance) string {
-	var within []condition.Condition
-	for _, c := range in.Conditions {
-		if !c.OfEnvironment() {
-			within = append(within, c)
+// baseID is the id of the instance that a faulted one is compared with: the task under its other conditions.
+func baseID(in *suite.Instance) string {
+	within := slices.DeleteFunc(slices.Clone(in.Conditions), condition.Condition.OfEnvironment)
+	return suite.InstanceID{Task: in.Task, Specification: specificationOf("", within)}.String()
+}
+
+// faultID is the id of the fault that an instance is a variant of.
+func faultID(in *suite.Instance) string {
+	return suite.InstanceID{Task: in.Task, Specification: in.Specification().As(suite.UnderFault)}.String()
+}
+
+// faulted makes the family of faults that can be survived, with their harmless variants: it plays each instance as the
+// policies that prove it.
+func (m *maker) faulted(ctx context.Context) (*Yield, error) {
+	bases := map[string]*suite.Instance{}
+	for _, in := range m.Suite.Instances {
+		bases[in.ID] = in
+	}
+	derived, err := Faulted(m.Suite, m.Faults, FaultOptions{
+		Within: m.Conditions, Limit: m.FaultLimit, Workers: m.Workers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	certifier := NewFaultCertifier(m.stage())
+	return m.prove(ctx, derived, true, func(
+		ctx context.Context, in *suite.Instance, refused map[string]bool,
+	) (*Certified, error) {
+		if refused[faultID(in)] {
+			return &Certified{Reason: ReasonAlone, Message: "the fault itself is not certified"}, nil
 		}
-	}
-	if within == nil {
-		return in.Task + "/" + condition.RoleClean
-	}
-	return in.Task + "/" + condition.Specification(within)
+		return certifier.Certify(ctx, in, bases[baseID(in)])
+	})
 }
 
-// FaultOf gives the id of the instance under the fault itself, beside which a variant of it stands.
-func FaultOf(in *suite.Instance) string {
-	_, combination, _ := strings.Cut(strings.TrimPrefix(in.ID, in.Task+"/"), ":")
-	return in.Task + "/" + variantNames[fault.VariantFault] + ":" + combination
-}
-
-// Faulted puts every task of a suite under each combination of faults, and beside each fault its harmless variants: the
-// look-alike, of a conflict the mirror, of faults that add tools the control. The variants of a fault stand on the
-// tasks where the fault itself can be placed; where it cannot, the one refusal stands for all of them. Combinations
-// that nothing survives are passed over: their toolkits are chosen with an eye on the database.
-//
-// It reads the suite's tasks, tools, clean instances and those under a condition of the request alone, and nothing
-// else. The order is that of the tasks, within a task that of the conditions that faults stand within, within one that
-// of the combinations, and within one that of [condition.Variants]. Counts are by [FaultSpecification]; what Limit
-// leaves out is counted as NotDrawn. The error is Seatrial's own failure.
-func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Derived, error) {
-	clean := make(map[string]*suite.Instance, len(s.Tasks))
-	for _, in := range s.Instances {
-		if in.Role == condition.RoleClean && len(in.Conditions) == 0 {
-			clean[in.Task] = in
-		}
-	}
-	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), Hopeless), o.Within)
+// Faulted derives the instances of every task under combinations of faults, hopeless ones apart, each with its harmless
+// variants: the look-alike, the mirror of a conflict and the control of faults that add tools. Variants exist where the
+// fault itself can be placed; one refusal speaks for all of them. The order is that of the tasks, within a task that of
+// the conditions around the faults, then that of the combinations, then that of [condition.Variants]. It reads what
+// [Instances] reads. The error is a [DeriveError].
+func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (*Yield, error) {
+	clean := s.Clean()
+	struck := faultsWithin(slices.DeleteFunc(slices.Clone(combinations), isHopeless), o.Within)
 	worded := wordings(s)
 	placed := make([][]placedFault, len(s.Tasks)) // by task and combination
 	group, _ := errgroup.WithContext(context.Background())
 	group.SetLimit(max(o.Workers, 1))
-	for i, task := range s.Tasks {
-		if clean[task.ID] == nil {
-			return nil, fmt.Errorf("derive: task %s has no clean instance", task.ID)
+	for i, t := range s.Tasks {
+		if clean[t.ID] == nil {
+			return nil, &DeriveError{fmt.Errorf("task %s has no clean instance", t.ID)}
 		}
 		group.Go(func() error {
-			known := knownTo(s, task, o.Within, worded)
+			known := knownTo(s, t, o.Within, worded)
 			placed[i] = make([]placedFault, len(struck))
 			for j, combination := range struck {
 				var err error
-				if placed[i][j], err = placeFault(clean[task.ID], task, known, combination); err != nil {
-					return fmt.Errorf("derive: %w", err)
+				if placed[i][j], err = placeFault(clean[t.ID], t, known, combination); err != nil {
+					return &DeriveError{err}
 				}
 			}
 			return nil
@@ -105,11 +109,18 @@ func Faulted(s *suite.Suite, combinations [][]condition.Fault, o FaultOptions) (
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	derived := &Derived{Counts: map[string]suite.InstanceCounts{}}
+	derived := &Yield{}
 	drawn := drawFaults(s, clean, struck, placed, o.Limit)
 	for i := range s.Tasks {
 		for j := range struck {
-			derived.take(&placed[i][j], drawn[i][j])
+			switch p := &placed[i][j]; {
+			case p.first && !drawn[i][j]:
+				for _, in := range p.instances {
+					derived.leaveOut(in.Specification().String(), 1)
+				}
+			default:
+				derived.add(&Yield{Instances: p.instances, Rejected: p.refused})
+			}
 		}
 	}
 	return derived, nil
@@ -121,7 +132,7 @@ type struckWithin struct {
 	within []condition.Condition // nil for the task's own toolkit
 }
 
-// faultsWithin lists what tasks are put under: each combination by itself, and then within each of the conditions.
+// faultsWithin lists what tasks are put under: each combination alone, then within each of the conditions.
 func faultsWithin(combinations [][]condition.Fault, within [][]condition.Condition) []struckWithin {
 	var list []struckWithin
 	for _, faults := range combinations {
@@ -138,50 +149,29 @@ func faultsWithin(combinations [][]condition.Fault, within [][]condition.Conditi
 	return list
 }
 
-// HopelessKinds lists the kinds among combinations that nothing survives, in their order.
+// HopelessKinds lists the kinds among combinations that nothing survives, in order.
 func HopelessKinds(combinations [][]condition.Fault) []string {
 	var kinds []string
 	for _, combination := range combinations {
-		if Hopeless(combination) {
+		if isHopeless(combination) {
 			kinds = append(kinds, combination[0].Kind)
 		}
 	}
 	return kinds
 }
 
-// Hopeless says whether nothing survives a combination.
-func Hopeless(combination []condition.Fault) bool {
-	return slices.Contains(hopelessKinds, combination[0].Kind)
-}
-
-// hopelessKinds are the kinds that nothing survives. None of them is combined with another.
-var hopelessKinds = func() []string {
-	var kinds []string
-	for _, info := range condition.Catalogue() {
-		if info.Survival != nil && info.Survival.Hopeless {
-			kinds = append(kinds, info.Name)
-		}
-	}
-	return kinds
-}()
-
-// OfHopeless says whether an instance is one that nothing survives, or the clean or harmless one beside it.
-func OfHopeless(in *suite.Instance) bool {
-	return len(in.Conditions) > 0 && slices.Contains(hopelessKinds, in.Conditions[0].Name)
-}
-
-// ofHopeless says the same of the id of an instance that was refused.
-func ofHopeless(id string) bool {
-	return slices.ContainsFunc(hopelessKinds, func(kind string) bool { return strings.HasSuffix(id, ":"+kind) })
+// isHopeless reports whether nothing survives a combination. Hopeless kinds are never combined.
+func isHopeless(combination []condition.Fault) bool {
+	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
+		return info.Name == combination[0].Kind && info.Survival != nil && info.Survival.Hopeless
+	})
 }
 
 // placedFault is a task under one combination.
 type placedFault struct {
 	instances []*suite.Instance
-	names     []string // the specification of each
 	refused   []*suite.Rejection
-	refusedAs []string // the specification of each
-	first     bool     // the variant that the combination is for could be placed
+	first     bool // the variant that the combination is for can be placed
 }
 
 // placeFault puts one task under a combination in all its variants.
@@ -196,62 +186,63 @@ func placeFault(
 		if err != nil {
 			return placed, err
 		}
-		if refusal != nil { // whatever the variant: one refusal stands for all of them
-			name := FaultSpecification(combination.faults, combination.within, variants[0])
-			refusal.ID = tk.ID + "/" + name
-			placed.refused, placed.refusedAs = append(placed.refused, refusal), append(placed.refusedAs, name)
+		if refusal != nil { // one refusal speaks for all variants
+			refusal.ID = suite.InstanceID{
+				Task: tk.ID, Specification: under(combination.faults, combination.within, variants[0]),
+			}.String()
+			placed.refused = append(placed.refused, refusal)
 			return placed, nil
 		}
 		base, within = shown, shown.Conditions
 		if shown.Toolkit != nil {
 			tools = slices.DeleteFunc(slices.Clone(tools), func(t *task.Tool) bool {
-				return !slices.Contains(shown.Toolkit,
-					t.Name)
+				return !slices.Contains(shown.Toolkit, t.Name)
 			})
 		}
 	}
+	input := fault.PlaceInput{Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed}
 	for n, variant := range variants {
-		name := FaultSpecification(combination.faults, combination.within, variant)
-		in := *base
-		in.ID, in.Conditions = tk.ID+"/"+name, slices.Clone(within)
-		var refusal *condition.Refusal
-		for _, f := range combination.faults {
-			own, plays := variantFor(f.Kind, variant)
-			if !plays {
-				continue
-			}
-			conditions, refused, err := condition.Place(f, own, fault.PlaceInput{
-				Task: tk, Plan: tk.Plan(base.Primary), Tools: tools, Seed: base.Seed,
-			})
-			if err != nil {
-				return placed, err
-			}
-			if refused != nil {
-				refusal = refused
-				break
-			}
-			in.Conditions = append(in.Conditions, conditions...)
-		}
-		if refusal != nil {
-			placed.refused = append(placed.refused, &suite.Rejection{
-				What: whatInstance, ID: in.ID, Corpus: tk.Corpus, Database: tk.Database, Style: tk.Style,
-				Reason: refusal.Reason, Message: refusal.Message,
-			})
-			placed.refusedAs = append(placed.refusedAs, name)
+		under := under(combination.faults, combination.within, variant)
+		conditions, refusal, err := placeVariant(combination.faults, variant, input)
+		switch {
+		case err != nil:
+			return placed, err
+		case refusal != nil:
+			placed.refused = append(placed.refused, suite.RefuseInstance(tk, under, refusal.Reason, refusal.Message))
 			if n == 0 {
-				break
+				return placed, nil
 			}
 			continue
 		}
-		in.Role = roleOf(variant)
-		placed.instances, placed.names = append(placed.instances, &in), append(placed.names, name)
+		in := *base
+		in.ID = suite.InstanceID{Task: tk.ID, Specification: under}.String()
+		in.Conditions, in.Role = slices.Concat(within, conditions), roleOf(variant)
+		placed.instances = append(placed.instances, &in)
 		placed.first = placed.first || n == 0
 	}
 	return placed, nil
 }
 
-// variantsOf lists the variants of a combination, what it is for first. Several faults have no mirror together: which
-// of them to mirror would be another question.
+// placeVariant places the faults that take part in a variant.
+func placeVariant(
+	faults []condition.Fault, variant string, input fault.PlaceInput,
+) (list []condition.Condition, refusal *condition.Refusal, err error) {
+	for _, f := range faults {
+		own, takesPart := variantFor(f.Kind, variant)
+		if !takesPart {
+			continue
+		}
+		conditions, refusal, err := condition.Place(f, own, input)
+		if err != nil || refusal != nil {
+			return nil, refusal, err
+		}
+		list = append(list, conditions...)
+	}
+	return list, nil, nil
+}
+
+// variantsOf lists the variants of a combination, the fault itself first. Several faults together have no mirror: it
+// would be open which of them to mirror.
 func variantsOf(combination []condition.Fault) []string {
 	if len(combination) == 1 {
 		return condition.Variants(combination[0].Kind)
@@ -283,9 +274,9 @@ func roleOf(variant string) string {
 	}
 }
 
-// variantFor gives the variant of one fault within a combination: one that has no fault of its own takes part as it is,
-// and one that adds no tools takes no part in a control.
-func variantFor(kind, variant string) (own string, plays bool) {
+// variantFor returns the variant in which a fault takes part in a variant of its combination. A fault without that
+// variant takes part as it is; one that adds no tools takes no part in a control.
+func variantFor(kind, variant string) (own string, takesPart bool) {
 	known := condition.Variants(kind)
 	switch {
 	case slices.Contains(known, variant):
@@ -297,8 +288,8 @@ func variantFor(kind, variant string) (own string, plays bool) {
 	}
 }
 
-// drawFaults says which tasks stand under which combination: all on which it can be placed, or as many as the limit
-// allows, in the order of a hash of the task.
+// drawFaults decides which tasks are put under which combination: all on which it can be placed, or as many as the
+// limit allows.
 func drawFaults(
 	s *suite.Suite, clean map[string]*suite.Instance, combinations []struckWithin, placed [][]placedFault, limit int,
 ) [][]bool {
@@ -313,7 +304,7 @@ func drawFaults(
 				able = append(able, clean[task.ID])
 			}
 		}
-		chosen := Draw(able, condition.FaultSpecification(combination.faults), limit)
+		chosen := draw(able, condition.FaultSpecification(combination.faults), limit)
 		for i, task := range s.Tasks {
 			drawn[i][j] = chosen[task.ID]
 		}
@@ -321,9 +312,9 @@ func drawFaults(
 	return drawn
 }
 
-// Draw chooses which tasks stand under a combination of faults, of those on which it can be placed, each given by its
-// clean instance: all, or as many as the limit allows, in the order of a hash. 0 is no limit.
-func Draw(able []*suite.Instance, combination string, limit int) map[string]bool {
+// draw chooses the tasks that are put under a combination among the clean instances of those on which it can be placed:
+// all, or as many as the limit allows, in the order of a hash. 0 is no limit.
+func draw(able []*suite.Instance, combination string, limit int) map[string]bool {
 	if limit > 0 && len(able) > limit {
 		key := func(in *suite.Instance) string { return task.Hash(in.Seed, "fault-limit", combination, in.Task) }
 		able = slices.Clone(able)
@@ -337,28 +328,4 @@ func Draw(able []*suite.Instance, combination string, limit int) map[string]bool
 		chosen[in.Task] = true
 	}
 	return chosen
-}
-
-// take adds a task under a combination to what is derived.
-func (d *Derived) take(p *placedFault, drawn bool) {
-	if p.first && !drawn {
-		for _, name := range p.names {
-			count := d.Counts[name]
-			count.NotDrawn++
-			d.Counts[name] = count
-		}
-		return
-	}
-	for i, in := range p.instances {
-		count := d.Counts[p.names[i]]
-		count.Made++
-		d.Counts[p.names[i]] = count
-		d.Instances = append(d.Instances, in)
-	}
-	for i, r := range p.refused {
-		count := d.Counts[p.refusedAs[i]]
-		count.Refuse(r.Reason)
-		d.Counts[p.refusedAs[i]] = count
-		d.Rejected = append(d.Rejected, r)
-	}
 }

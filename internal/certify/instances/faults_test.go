@@ -35,7 +35,7 @@ func faults(t *testing.T, texts ...string) [][]condition.Fault {
 	return combinations
 }
 
-func faulted(t *testing.T, s *suite.Suite, o instances.FaultOptions, texts ...string) *instances.Derived {
+func faulted(t *testing.T, s *suite.Suite, o instances.FaultOptions, texts ...string) *instances.Yield {
 	t.Helper()
 	d, err := instances.Faulted(s, faults(t, texts...), o)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestFaulted(t *testing.T) {
 		refused[r.ID] = true
 	}
 	counted := 0
-	for name, count := range d.Counts {
+	for name, count := range d.Counts() {
 		variant, specification, _ := strings.Cut(name, ":")
 		counted += count.Made
 		if variant == "fault" && count.Made+count.Refused != len(s.Tasks) {
@@ -85,7 +85,7 @@ func TestFaulted(t *testing.T) {
 		if count.NotDrawn != 0 {
 			t.Errorf("%s: %d left out without a limit", name, count.NotDrawn)
 		}
-		of := d.Counts["fault:"+specification].Made
+		of := d.Counts()["fault:"+specification].Made
 		if specification != "exec.slow" && variant != "fault" && count.Made+count.Refused != of {
 			t.Errorf("%s: %d made and %d refused, and the fault stands on %d tasks", name, count.Made, count.Refused, of)
 		}
@@ -152,41 +152,8 @@ func TestFaultLimit(t *testing.T) {
 	}
 	d := faulted(t, s, instances.FaultOptions{Limit: 3}, "exec.timeout")
 	for _, name := range []string{"fault:exec.timeout", "lookalike:exec.timeout"} {
-		if c := d.Counts[name]; c.Made != 3 || c.Made+c.NotDrawn+c.Refused != len(s.Tasks) {
+		if c := d.Counts()[name]; c.Made != 3 || c.Made+c.NotDrawn+c.Refused != len(s.Tasks) {
 			t.Errorf("%s: %+v of %d tasks", name, c, len(s.Tasks))
 		}
-	}
-}
-
-// TestCompareFaults changes faulted instances in one place at a time.
-func TestCompareFaults(t *testing.T) {
-	s := plain(t)
-	wanted := faults(t, "conflict.stale", "distractors-only")
-	d, err := instances.Faulted(s, wanted, instances.FaultOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := len(s.Instances)
-	s.Instances, s.Rejected = append(s.Instances, d.Instances...), d.Rejected
-	compare := func() string {
-		found, _, err := instances.Compare(s, nil, wanted, instances.FaultOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for _, x := range found {
-			lines = append(lines, x.ID+": "+x.Message)
-		}
-		return strings.Join(lines, "\n")
-	}
-	if got := compare(); got != "" {
-		t.Fatalf("unchanged: %s", got)
-	}
-	changed := *s.Instances[base]
-	changed.Conditions = slices.Clone(changed.Conditions)
-	changed.Conditions[0].Parameters = []byte(strings.Replace(string(changed.Conditions[0].Parameters), "20", "19", 1))
-	s.Instances[base] = &changed
-	if got, want := compare(), changed.ID+": the instance is another one when it is derived again"; got != want {
-		t.Errorf("other parameters: %q, want %q", got, want)
 	}
 }

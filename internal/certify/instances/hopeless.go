@@ -1,36 +1,168 @@
 package instances
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// WrongTools is a toolkit in which a task is hopeless, chosen with an eye on the database.
-type WrongTools struct {
-	Wrong []string // that cannot give the answer
-	Gold  []string // of the task's plans: with them the task can be done
+// Checks of the certificate of a hopeless instance.
+const (
+	CheckTwin     = "twin_world"        // its tools return the same on a database on which the answer is another
+	CheckBounded  = "bounded_search"    // no right way of one or two calls, found by a search of all tools, uses its tools
+	CheckDeclines = "recovery_declines" // the recovery policy declines within the base budget
+)
+
+// distractors is how many wrong tools a hopeless instance shows at most: as many as one search for tools returns (Hell
+// or High Water, appendix A).
+const distractors = 9
+
+// hopeless makes the family of faults that nothing survives, each with its harmless variants. A hopeless instance is of
+// use only beside its clean pair: where one of them does not hold, none is published.
+func (m *maker) hopeless(ctx context.Context) (*Yield, error) {
+	kinds := HopelessKinds(m.Faults)
+	if len(kinds) == 0 || m.isStatic() {
+		return &Yield{Certified: []*Certified{}, plays: len(kinds) > 0}, nil
+	}
+	m.Progress.Begin(len(m.Suite.Tasks))
+	certifier := NewFaultCertifier(m.stage())
+	made, err := m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
+		w := &hopelessWorker{maker: m, kinds: kinds, certifier: certifier}
+		var err error
+		w.finder, err = twin.NewFinder(ctx, twin.Config{
+			Database: db.Name, World: db.World, Tools: m.Tools, Seed: m.Suite.Manifest.Seed, Search: m.beyondPaths,
+		})
+		return w, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.drawHopeless(made, kinds), nil
 }
 
-// HopelessInstances puts a task under a kind that nothing survives, in all its variants. Distractors-only shows the
-// wrong tools alone; everything else shows the plans' tools among them, so that the clean and the harmless instance
-// have the toolkit of the hopeless one and the tools that do the job. Tools are those that the task's agents are shown
-// without conditions; toolkits keep their order. A refusal is the kind's own: see [condition.Place].
-func HopelessInstances(
-	base *suite.Instance, task *task.Task, tools []*task.Tool, kind string, chosen WrongTools,
-) ([]*suite.Instance, *suite.Rejection, error) {
-	wrong, whole := []string{}, []string{}
-	for _, t := range tools {
-		if slices.Contains(chosen.Wrong, t.Name) {
-			wrong, whole = append(wrong, t.Name), append(whole, t.Name)
-		} else if slices.Contains(chosen.Gold, t.Name) {
-			whole = append(whole, t.Name)
+// beyondPaths is the [twin.Search] that reads off the right ways that were found before.
+func (m *maker) beyondPaths(_ context.Context, t *task.Task, tools []*task.Tool) ([]string, int, error) {
+	found, searched := m.Paths[t.ID].Beyond(tools)
+	return found, searched, nil
+}
+
+// hopelessWorker chooses the toolkits of hopeless instances of one database and proves them.
+type hopelessWorker struct {
+	*maker
+	kinds     []string
+	certifier *FaultCertifier
+	finder    *twin.Finder
+}
+
+// Close frees the finder.
+func (w *hopelessWorker) Close() { w.finder.Close() }
+
+func (w *hopelessWorker) work(ctx context.Context, _ int, t *task.Task, query *sqlast.Query) (*Yield, error) {
+	y := &Yield{}
+	choice, refusal, err := w.finder.Find(ctx, t, query, pathTools(t), distractors)
+	if err != nil {
+		return nil, err
+	}
+	if refusal == nil {
+		refusal, err = checkChoice(ctx, w.finder, t, query, choice)
+		if err != nil {
+			return nil, err
 		}
 	}
-	placed, err := placeFault(base, task, known{tools: tools}, struckWithin{faults: []condition.Fault{{Kind: kind}}})
+	for _, kind := range w.kinds {
+		if refusal != nil {
+			y.refuse(t, suite.Under(suite.UnderHopeless, kind), refusal.Reason, refusal.Message)
+		} else if err := w.makeKind(ctx, y, t, kind, choice); err != nil {
+			return nil, err
+		}
+	}
+	if choice != nil && choice.Twin != nil && slices.ContainsFunc(y.Instances, isHopelessInstance) {
+		y.Twins = append(y.Twins, choice.Twin)
+	}
+	return y, nil
+}
+
+// refuse adds the rejection of an instance.
+func (y *Yield) refuse(t *task.Task, under suite.Specification, reason, message string) {
+	y.Rejected = append(y.Rejected, suite.RefuseInstance(t, under, reason, message))
+}
+
+func isHopelessInstance(in *suite.Instance) bool { return in.Role == condition.RoleHopeless }
+
+// checkChoice executes what a finder chose again.
+func checkChoice(
+	ctx context.Context, finder *twin.Finder, t *task.Task, query *sqlast.Query, choice *twin.Choice,
+) (*twin.Refusal, error) {
+	broken, err := finder.Check(ctx, t, query, choice)
+	if err != nil || broken == "" {
+		return nil, err
+	}
+	return &twin.Refusal{Reason: ReasonNotHopeless, Message: broken}, nil
+}
+
+// makeKind puts a task under one kind.
+func (w *hopelessWorker) makeKind(
+	ctx context.Context, y *Yield, t *task.Task, kind string, choice *twin.Choice,
+) error {
+	clean, under := w.clean[t.ID], suite.Under(suite.UnderHopeless, kind)
+	list, refused, err := hopelessInstances(clean, t, w.Suite.Toolkit(&suite.Instance{}, t), kind, choice)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		y.refuse(t, under, refused.Reason, refused.Message)
+		return nil
+	}
+	proven := &Yield{}
+	for _, in := range list {
+		c, err := w.certifier.Certify(ctx, in, clean)
+		if err != nil {
+			return fmt.Errorf("instance %s: %w", in.ID, err)
+		}
+		if c.Reason != "" {
+			y.refuse(t, under, c.Reason, in.ID+": "+c.Message)
+			return nil
+		}
+		if isHopelessInstance(in) {
+			certifyChoice(c.Certificate, choice)
+		}
+		proven.keep(in, c)
+	}
+	y.add(proven)
+	return nil
+}
+
+// certifyChoice says in a certificate why nothing can be known with a chosen toolkit.
+func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
+	if choice.Twin != nil {
+		cert.Fault.Twin, cert.Checks = choice.Twin.ID, append(cert.Checks, CheckTwin)
+	} else {
+		cert.Fault.Searched, cert.Checks = choice.Searched, append(cert.Checks, CheckBounded)
+	}
+}
+
+// hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong tools
+// and those of the plans; where the kind takes the right tools away, the hopeless instance shows the wrong ones alone.
+// Toolkits keep the order of tools, which the task's agents are shown without conditions.
+func hopelessInstances(
+	base *suite.Instance, t *task.Task, tools []*task.Tool, kind string, chosen *twin.Choice,
+) ([]*suite.Instance, *suite.Rejection, error) {
+	wrong, whole := []string{}, []string{}
+	for _, tool := range tools {
+		if slices.Contains(chosen.Toolkit, tool.Name) {
+			wrong, whole = append(wrong, tool.Name), append(whole, tool.Name)
+		} else if slices.Contains(chosen.Gold, tool.Name) {
+			whole = append(whole, tool.Name)
+		}
+	}
+	placed, err := placeFault(base, t, known{tools: tools}, struckWithin{faults: []condition.Fault{{Kind: kind}}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,8 +172,9 @@ func HopelessInstances(
 	for _, in := range placed.instances {
 		in.Toolkit = whole
 		if in.Conditions[0].Role() == condition.RoleHopeless {
-			in.Role, in.ID = condition.RoleHopeless, HopelessID(task, kind)
-			if missing(kind) {
+			in.Role = condition.RoleHopeless
+			in.ID = suite.InstanceID{Task: t.ID, Specification: suite.Under(suite.UnderHopeless, kind)}.String()
+			if takesToolsAway(kind) {
 				in.Toolkit = wrong
 			}
 		}
@@ -49,14 +182,53 @@ func HopelessInstances(
 	return placed.instances, nil, nil
 }
 
-// HopelessID is the id of a task's instance under a kind that nothing survives.
-func HopelessID(task *task.Task, kind string) string {
-	return task.ID + "/" + condition.RoleHopeless + ":" + kind
-}
-
-// missing says whether the right tools are not there under a kind.
-func missing(kind string) bool {
+// takesToolsAway reports whether the right tools are missing under a kind.
+func takesToolsAway(kind string) bool {
 	return slices.ContainsFunc(condition.Catalogue(), func(info condition.Info) bool {
 		return info.Name == kind && info.Survival.Hazard == fault.HazardMissing
 	})
+}
+
+// drawHopeless keeps as many tasks under each kind as the limit allows.
+func (m *maker) drawHopeless(made *Yield, kinds []string) *Yield {
+	type place struct{ task, kind string }
+	has := map[place]bool{}
+	for _, in := range made.Instances {
+		has[place{in.Task, in.Conditions[0].Name}] = true
+	}
+	drawn := map[string]map[string]bool{}
+	for _, kind := range kinds {
+		var able []*suite.Instance
+		for _, t := range m.Suite.Tasks {
+			if has[place{t.ID, kind}] {
+				able = append(able, m.clean[t.ID])
+			}
+		}
+		drawn[kind] = draw(able, kind, m.FaultLimit)
+	}
+	kept := &Yield{Rejected: made.Rejected, Certified: []*Certified{}, plays: true}
+	twins := map[string]bool{}
+	for i, in := range made.Instances {
+		if !drawn[in.Conditions[0].Name][in.Task] {
+			kept.leaveOut(in.Specification().String(), 1)
+			continue
+		}
+		kept.keep(in, made.Certified[i])
+		if fault := made.Certified[i].Certificate.Fault; isHopelessInstance(in) && fault.Twin != "" {
+			twins[fault.Twin] = true
+		}
+	}
+	kept.Twins = slices.DeleteFunc(made.Twins, func(t *suite.Twin) bool { return !twins[t.ID] })
+	return kept
+}
+
+// pathTools lists the tools of the right ways of a task beside its plans.
+func pathTools(t *task.Task) []string {
+	var names []string
+	for i := range t.Paths {
+		for j := range t.Paths[i].Calls {
+			names = append(names, t.Paths[i].Calls[j].Tool)
+		}
+	}
+	return names
 }

@@ -51,13 +51,13 @@ func TestFaultsWithinWorlds(t *testing.T) {
 	}
 	var got []string
 	for _, in := range derived.Instances {
-		got = append(got, in.ID+" beside "+Base(in))
+		got = append(got, in.ID+" beside "+baseID(in))
 		if shown := len(s.Toolkit(in, s.Tasks[0])); shown != map[bool]int{true: 3, false: 10}[strings.Contains(in.ID,
 			"closed-world:3")] {
 			t.Errorf("%s shows %d tools", in.ID, shown)
 		}
-		if FaultOf(in) != strings.Replace(in.ID, "lookalike:", "fault:", 1) {
-			t.Errorf("%s stands beside %s", in.ID, FaultOf(in))
+		if faultID(in) != strings.Replace(in.ID, "lookalike:", "fault:", 1) {
+			t.Errorf("%s stands beside %s", in.ID, faultID(in))
 		}
 	}
 	want := []string{
@@ -71,7 +71,7 @@ func TestFaultsWithinWorlds(t *testing.T) {
 		t.Errorf("derived are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if len(derived.Rejected) != 1 || derived.Rejected[0].ID != "t/fault:closed-world:1+exec.first-tried" ||
-		derived.Counts["fault:closed-world:1+exec.first-tried"].Refused != 1 {
-		t.Errorf("refused are %+v, counted %v", derived.Rejected, derived.Counts)
+		derived.Counts()["fault:closed-world:1+exec.first-tried"].Refused != 1 {
+		t.Errorf("refused are %+v, counted %v", derived.Rejected, derived.Counts())
 	}
 }

@@ -155,7 +155,7 @@ func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Resul
 	}
 	statement, values := handle.Statement()
 	r, err := p.config.World.WithRows(p.config.LongestGold).Query(ctx, statement, values)
-	if err != nil && !judged(err) {
+	if err != nil && !Judged(err) {
 		return nil, err
 	}
 	if err != nil {

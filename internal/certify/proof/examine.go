@@ -99,14 +99,15 @@ func (x *Examiner) Examine(ctx context.Context, q *sqlast.Query, columns []task.
 	if f := x.found[q.Source]; f != nil {
 		return f, nil
 	}
-	f, err := x.examine(ctx, q, columns)
+	f, err := x.ExamineOnce(ctx, q, columns)
 	if err == nil {
 		x.found[q.Source] = f
 	}
 	return f, err
 }
 
-func (x *Examiner) examine(ctx context.Context, q *sqlast.Query, columns []task.Column) (*Finding, error) {
+// ExamineOnce examines a query and remembers nothing of it.
+func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []task.Column) (*Finding, error) {
 	result, err := x.world.Query(ctx, q.Source, nil)
 	if err != nil {
 		return failed(err)
@@ -137,7 +138,7 @@ func (x *Examiner) oneOf(
 ) (*Finding, error) {
 	message := found.Construct + ": " + found.Message
 	set, err := witness.RightResults(ctx, x.world, q)
-	if err != nil && !judged(err) {
+	if err != nil && !Judged(err) {
 		return nil, fmt.Errorf("right results: %w", err)
 	}
 	if err != nil || set == nil {
@@ -190,9 +191,9 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
-// judged says whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
+// Judged says whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
 // nothing on that database. Time limits and Seatrial's own failures are no such judgement.
-func judged(err error) bool {
+func Judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError
 	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
@@ -234,4 +235,19 @@ func blocks(ctx context.Context, w *database.World, q *sqlast.Query, r *task.Res
 		sizes = []int{}
 	}
 	return sizes, nil
+}
+
+// Columns returns the columns of a query's result under the names that the query itself gives them.
+func Columns(q *sqlast.Query) []task.Column {
+	output := q.Output(q.Stmt)
+	names := make([]string, len(output))
+	for i, c := range output {
+		names[i] = c.Name
+	}
+	columns := make([]task.Column, len(output))
+	for i, name := range task.UniqueNames(names) {
+		c := output[i]
+		columns[i] = task.Column{Name: name, Type: c.Type, Computed: c.Computed, Table: c.Table, Column: c.Column}
+	}
+	return columns
 }

@@ -133,7 +133,7 @@ func (f *Fresh) database(ctx context.Context, name string) (*freshDatabase, erro
 }
 
 func (f *Fresh) grow(ctx context.Context, name string, d *freshDatabase) error {
-	recipe := recipeOf(f.suite, name)
+	recipe := RecipeOf(f.suite, name)
 	if recipe == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (f *Fresh) grow(ctx context.Context, name string, d *freshDatabase) error {
 		return err
 	}
 	d.schema.Name = name
-	queries, err := parseAll(recipe.SQL, d.schema)
+	queries, err := ParseAll(recipe.SQL, d.schema)
 	if err != nil {
 		return err
 	}

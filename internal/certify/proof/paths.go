@@ -505,7 +505,7 @@ func (s *pathSearch) publish(ctx context.Context, w *way) error {
 	if err != nil {
 		return fmt.Errorf("path through %s: %w", strings.Join(w.tools, ", "), err)
 	}
-	result, trouble := answerOf(record)
+	result, trouble := AnswerOf(record)
 	if trouble != "" || !s.gold.Accepts(task.Answer{Result: result}).Strict {
 		s.found.Dropped++
 		return nil
@@ -515,3 +515,19 @@ func (s *pathSearch) publish(ctx context.Context, w *way) error {
 	s.found.Paths = append(s.found.Paths, path)
 	return nil
 }
+
+// Beyond says which of some tools may be on a right way that is not listed: none if the search of all tools left nothing
+// out, else all of them. It also returns how many calls and chains the search made.
+func (w *FoundPaths) Beyond(tools []*task.Tool) (found []string, searched int) {
+	if w == nil || w.Omitted > 0 {
+		for _, t := range tools {
+			found = append(found, t.Name)
+		}
+		return found, 0
+	}
+	return nil, w.Tried
+}
+
+// HasPaths reports whether right ways beside the plans can be listed in a style: operations on data handles have too
+// many.
+func HasPaths(style string) bool { return style == task.StyleFunc || style == task.StyleRest }

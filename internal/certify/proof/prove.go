@@ -295,7 +295,7 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 		o := &observed{world: w, dependence: known}
 		list[i] = o
 		r, err := w.Query(ctx, c.Query.Source, nil)
-		if judged(err) {
+		if Judged(err) {
 			continue // an overflow, say, or more rows than are compared: the neighbour shows nothing
 		}
 		if err != nil {
@@ -321,7 +321,7 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 		// The bag is the same: now the order counts.
 		if !o.blocksKnown {
 			o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result)
-			if judged(err) {
+			if Judged(err) {
 				return false, false, nil
 			}
 			if err != nil {
@@ -352,7 +352,7 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 // it counts as one of several that cannot be listed.
 func (o *observed) decide(ctx context.Context, c *Claim) error {
 	found, err := witness.Determinate(ctx, o.world, c.Query)
-	if err != nil && !judged(err) {
+	if err != nil && !Judged(err) {
 		return err
 	}
 	if err == nil && found == nil {
@@ -364,7 +364,7 @@ func (o *observed) decide(ctx context.Context, c *Claim) error {
 		return nil
 	}
 	o.rights, err = witness.RightResults(ctx, o.world, c.Query)
-	if err != nil && !judged(err) {
+	if err != nil && !Judged(err) {
 		return err
 	}
 	return nil
@@ -398,7 +398,7 @@ func (p *Prover) provePlan(
 	if err != nil {
 		return nil, nil, err
 	}
-	result, trouble := answerOf(record)
+	result, trouble := AnswerOf(record)
 	if trouble != "" {
 		return drop(ReasonPlanFails, "on the published database: %s", trouble)
 	}
@@ -428,7 +428,7 @@ func (p *Prover) provePlan(
 		if err != nil {
 			return nil, nil, err
 		}
-		result, trouble := answerOf(record)
+		result, trouble := AnswerOf(record)
 		if trouble != "" {
 			return drop(ReasonPlanFails, "on neighbour %d: %s", i+1, trouble)
 		}
@@ -506,8 +506,8 @@ func evidenceOf(t *transcript.Transcript, plan *task.Plan) []task.CallEvidence {
 	return list
 }
 
-// answerOf gives the rows that an episode answered with, or what went wrong.
-func answerOf(t *transcript.Transcript) (*task.Result, string) {
+// AnswerOf returns the rows that an episode answered with, or what went wrong.
+func AnswerOf(t *transcript.Transcript) (*task.Result, string) {
 	var answer *transcript.Event
 	for i := range t.Events {
 		e := &t.Events[i]
@@ -582,7 +582,7 @@ func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*ob
 			continue
 		}
 		r, err := o.world.Query(ctx, mutant, nil)
-		if judged(err) {
+		if Judged(err) {
 			continue
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/recheck"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
 	"github.com/seatrial/seatrial/internal/play/environment"
@@ -49,9 +50,9 @@ func loadSuite(t *testing.T) *suite.Suite {
 	return s
 }
 
-func verifySuite(t *testing.T, s *suite.Suite, workers int) *proof.Outcome {
+func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
 	t.Helper()
-	out, err := proof.Suite(t.Context(), s, proof.Options{Workers: workers, StatementTimeout: proof.DefaultTimeout})
+	out, err := recheck.Suite(t.Context(), s, recheck.Options{Workers: workers, StatementTimeout: proof.DefaultTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestSuiteHolds(t *testing.T) {
 		t.Errorf("the demo's suite has %d tasks", len(s.Tasks))
 	}
 	done, total := 0, 0
-	out, err := proof.Suite(t.Context(), s, proof.Options{
+	out, err := recheck.Suite(t.Context(), s, recheck.Options{
 		Workers: 2, StatementTimeout: proof.DefaultTimeout,
 		Progress: func(d, n, drifted int) { done, total = max(done, d), n },
 	})
@@ -273,7 +274,7 @@ func TestAccount(t *testing.T) {
 		s := someTasks(t, 2)
 		key := c.change(s)
 		out := verifySuite(t, s, 1)
-		if !slices.ContainsFunc(out.Drift, func(d proof.Drift) bool { return d.Instance == key && d.Message != "" }) {
+		if !slices.ContainsFunc(out.Drift, func(d recheck.Drift) bool { return d.Instance == key && d.Message != "" }) {
 			t.Errorf("%s: drift %v, want %s in it", c.what, out.Drift, key)
 		}
 	}
@@ -294,7 +295,7 @@ func TestVerifyTimeLimit(t *testing.T) {
 		from = append(from, fmt.Sprintf("%q AS t%d", name, i))
 	}
 	s.Tasks[1].SQL = "SELECT count(*) FROM " + strings.Join(from, ", ")
-	out, err := proof.Suite(t.Context(), s, proof.Options{Workers: 1, StatementTimeout: 2 * time.Second})
+	out, err := recheck.Suite(t.Context(), s, recheck.Options{Workers: 1, StatementTimeout: 2 * time.Second})
 	var reported *diag.Error
 	if !errors.As(err, &reported) || reported.Exit != diag.ExitFailed || !strings.Contains(err.Error(), s.Tasks[1].ID) {
 		t.Errorf("outcome %+v, error %v; want an error that names %s", out, err, s.Tasks[1].ID)

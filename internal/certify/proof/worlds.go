@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -13,6 +14,9 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
+
+// DefaultTimeout bounds a statement.
+const DefaultTimeout = time.Minute
 
 // Worlds opens the databases of a suite and grows their neighbours, each when it is first asked for. It is safe for
 // concurrent use.
@@ -90,7 +94,7 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 	if w.neighbours == 0 {
 		return nil
 	}
-	recipe := recipeOf(w.suite, name)
+	recipe := RecipeOf(w.suite, name)
 	if recipe == nil {
 		return nil
 	}
@@ -99,7 +103,7 @@ func (w *Worlds) make(ctx context.Context, name string, o *opened) error {
 		return err
 	}
 	sch.Name = name
-	queries, err := parseAll(recipe.SQL, sch)
+	queries, err := ParseAll(recipe.SQL, sch)
 	if err != nil {
 		return err
 	}
@@ -124,7 +128,8 @@ func (w *Worlds) Close() {
 	}
 }
 
-func recipeOf(s *suite.Suite, name string) *suite.Recipe {
+// RecipeOf returns what the neighbours of a database are grown from, nil where the suite does not say.
+func RecipeOf(s *suite.Suite, name string) *suite.Recipe {
 	for _, r := range s.Recipes {
 		if r.Database == name {
 			return r
@@ -133,7 +138,8 @@ func recipeOf(s *suite.Suite, name string) *suite.Recipe {
 	return nil
 }
 
-func parseAll(list []string, sch *schema.Database) ([]*sqlast.Query, error) {
+// ParseAll parses the queries of a recipe.
+func ParseAll(list []string, sch *schema.Database) ([]*sqlast.Query, error) {
 	queries := make([]*sqlast.Query, len(list))
 	for i, text := range list {
 		q, err := sqlast.Parse(text, sch)

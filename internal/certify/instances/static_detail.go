@@ -1,4 +1,4 @@
-package proof
+package instances
 
 import (
 	"encoding/json"

@@ -1,14 +1,12 @@
-package proof
+package instances
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/seatrial/seatrial/internal/agent/policy"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
@@ -38,35 +36,22 @@ func FaultReasons() map[string]string {
 	}
 }
 
-// Checks that the certificate of an instance under conditions of the environment names.
+// Checks of the certificate of an instance under conditions of the environment.
 const (
-	CheckLands    = "fault_lands"           // the policy that does not look fails, after the fault struck a call of it
-	CheckSurvived = "recovery_gives_gold"   // the recovery policy gives gold within the base budget
-	CheckAnyFirst = "recovery_from_each"    // it does, whichever tool of any right path is called first
-	CheckHarmless = "harmless_gives_gold"   // both policies give gold where nothing goes wrong
-	CheckClean    = "clean_pair_gives_gold" // the recovery policy gives gold on the task under no condition
+	CheckLands    = "fault_lands"           // the blind policy fails after the fault struck one of its calls
+	CheckSurvived = "recovery_gives_gold"   // the recovery policy reaches gold within the base budget
+	CheckAnyFirst = "recovery_from_each"    // it does so whichever tool of any right path is called first
+	CheckHarmless = "harmless_gives_gold"   // both policies reach gold where nothing goes wrong
+	CheckClean    = "clean_pair_gives_gold" // the recovery policy reaches gold on the task under no condition
 )
-
-// HasPaths says whether right ways beside the plans can be looked for in a style: operations on data handles have too
-// many.
-func HasPaths(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
 // Names of the policies that prove.
 const (
 	policyBlind   = "blind"
 	policyRecover = "recover"
-	// policyAfter is the recovery policy after a first call to the tool named behind it.
+	// policyAfter begins the name of the recovery policy after a first call to the tool that follows.
 	policyAfter = "recover-after:"
 )
-
-// Certified is what came of certifying an instance: a certificate with the transcripts that it speaks of, or a reason
-// why there is none.
-type Certified struct {
-	Certificate *suite.Certificate
-	Played      []*suite.Played
-	Reason      string
-	Message     string
-}
 
 // FaultCertifier certifies instances under conditions of the environment. It is safe for concurrent use.
 type FaultCertifier struct {
@@ -87,13 +72,13 @@ func NewFaultCertifier(stage *episode.Stage) *FaultCertifier {
 	return &FaultCertifier{stage: stage, clean: map[string]*cleanPair{}}
 }
 
-// Certify plays an instance as the blind policy and as the recovery policy, in the environment that agents meet, within
-// the base budget (invariants: faults land, and can be survived). Of a fault the first has to fail, after the fault
-// struck one of its calls, and the second to give gold. Of what is harmless both have to give gold, and of a mirror the
-// second at least, as what goes wrong there is no part of the plan. An adaptive fault is played once more for each tool
-// that it can strike first. Where declining is right, the second has to decline: a [HopelessMaker] proves that it is.
-// Clean is the instance of the task under its other conditions alone, nil where there is none: there the recovery
-// policy has to give gold, too. The error is Seatrial's own failure.
+// Certify plays an instance as the blind policy and as the recovery policy, in the environment that agents meet and
+// within the base budget. Under a fault the blind policy must fail after the fault struck one of its calls, and the
+// recovery policy must reach gold; under what is harmless both must; under a mirror the recovery policy must, because
+// the plan does not use what is wrong. An adaptive fault is played once more for each tool that it can strike first. In
+// a hopeless instance the recovery policy must decline; that nothing else is right is proven elsewhere. Clean is the
+// task under its other conditions, nil where it has no certificate: there the recovery policy must reach gold. The
+// error is Seatrial's own failure.
 func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance) (*Certified, error) {
 	c := &certification{FaultCertifier: f, in: in, out: &Certified{
 		Certificate: &suite.Certificate{Instance: in.ID, Transcript: map[string]string{}, Fault: &suite.FaultProof{}},
@@ -115,7 +100,7 @@ func (f *FaultCertifier) Certify(ctx context.Context, in, clean *suite.Instance)
 	return c.certify(ctx)
 }
 
-// certification is one instance that is being certified.
+// certification is the work on one instance.
 type certification struct {
 	*FaultCertifier
 	in   *suite.Instance
@@ -177,7 +162,7 @@ func (c *certification) certify(ctx context.Context) (*Certified, error) {
 	return c.out, nil
 }
 
-// declines plays an instance in which declining is right. That nothing else is, others prove.
+// declines plays an instance in which the recovery policy must decline.
 func (c *certification) declines(ctx context.Context) (*Certified, error) {
 	g, _, err := c.play(ctx, policyRecover, "")
 	if err != nil {
@@ -229,13 +214,9 @@ func (c *certification) play(ctx context.Context, name, first string) (grade.Gra
 	if err != nil {
 		return g, nil, err
 	}
-	text, err := record.Encode()
+	played, err := playedOf(c.in, name, record)
 	if err != nil {
 		return g, nil, err
-	}
-	played := &suite.Played{Instance: c.in.ID, Policy: name}
-	for line := range bytes.Lines(text) {
-		played.Lines = append(played.Lines, json.RawMessage(bytes.TrimRight(line, "\n")))
 	}
 	c.out.Played = append(c.out.Played, played)
 	c.out.Certificate.Transcript[name] = digest
@@ -245,27 +226,13 @@ func (c *certification) play(ctx context.Context, name, first string) (grade.Gra
 func (f *FaultCertifier) playPolicy(
 	ctx context.Context, in *suite.Instance, t *task.Task, name, first string,
 ) (grade.Grade, *transcript.Transcript, error) {
-	// The instance alone names the episode: the suite's digest is not known before the suite is written.
-	header := transcript.Header{
-		ID: task.Hash(in.Seed, "certificate", in.ID, name), Instance: in.ID, Task: in.Task, Agent: name,
-	}
-	env, err := f.stage.Environment(ctx, in, episode.Seat{Header: header, Budget: episode.BudgetOf(in, t)})
-	if err != nil {
-		return grade.Grade{}, nil, err
-	}
-	play := name
+	seat := episode.Seat{Header: certifyingHeader(in, name, name), Budget: episode.BudgetOf(in, t)}
+	policy := name
+	var wrap func(episode.Agent) episode.Agent
 	if first != "" {
-		play = policyRecover
+		policy, wrap = policyRecover, func(a episode.Agent) episode.Agent { return &probing{tool: first, Agent: a} }
 	}
-	var player episode.Agent
-	player, err = policy.New(play, policy.Input{Task: t, Primary: in.Primary, Seed: in.Seed})
-	if err != nil {
-		return grade.Grade{}, nil, err
-	}
-	if first != "" {
-		player = &probing{tool: first, Agent: player}
-	}
-	record, err := episode.Play(ctx, env, player)
+	record, err := play(ctx, f.stage, in, t, policy, seat, wrap)
 	if err != nil {
 		return grade.Grade{}, nil, err
 	}
@@ -290,7 +257,7 @@ func (f *FaultCertifier) cleanPair(ctx context.Context, clean *suite.Instance) (
 	return pair.grade, pair.err
 }
 
-// probing calls a tool before the agent has its first turn, and hands nothing of it on.
+// probing calls a tool before the agent's first turn and hides the call from it.
 type probing struct {
 	episode.Agent
 	tool  string
@@ -311,20 +278,6 @@ func (p *probing) Next(ctx context.Context, view *task.View, seen []task.Observa
 	return p.Agent.Next(ctx, view, seen)
 }
 
-// outcome says how an episode ended.
-func outcome(g *grade.Grade) string {
-	switch {
-	case g.Success:
-		return g.Outcome
-	case g.Budget != "":
-		return g.Outcome + " (" + g.Budget + ")"
-	case g.Cause != "":
-		return g.Outcome + " (" + g.Cause + ")"
-	default:
-		return g.Outcome
-	}
-}
-
 func applied(t *transcript.Transcript) int {
 	n := 0
 	for i := range t.Events {
@@ -335,7 +288,7 @@ func applied(t *transcript.Transcript) int {
 	return n
 }
 
-// landedWrong is how a fault landed that left no error behind.
+// landedWrong is how a fault landed that caused no error.
 const landedWrong = "wrong_answer"
 
 // landed says how a fault landed: by the code of the last error that an episode met, or by a wrong answer.
@@ -355,9 +308,8 @@ const (
 	backupMulti  = "multi"
 )
 
-// backup says which plan an episode came through by: the primary one where each of its tools answered, or another tool
-// did in its place, else the first plan of which all did. The second value says whether that plan is one call or
-// several.
+// backup returns the kind of the plan by which an episode recovered: the primary plan if each of its tools answered,
+// else the first plan whose tools all did. The second value says whether that plan makes one call or several.
 func backup(task *task.Task, primary string, t *transcript.Transcript) (kind, calls string) {
 	answered := map[string]bool{}
 	for i := range t.Events {

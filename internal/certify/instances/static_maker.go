@@ -1,4 +1,4 @@
-package proof
+package instances
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/certify/instances"
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
@@ -47,89 +46,96 @@ func StaticReasons() map[string]string {
 	return reasons
 }
 
-// Checks that certificates of instances of tasks whose tools cannot be run name. They prove nothing: see [CheckStatic].
+// Checks of certificates of instances whose tools cannot be run. They prove nothing: see [CheckStatic].
 const (
-	CheckRequired = "detail_required" // every right call needs the value, which has no default
-	// nothing of it, of its other forms and of its parts stands in any message
-	CheckGone          = "detail_gone"
-	CheckNotObtainable = "detail_not_obtainable"    // no tool shown is documented to return it, or tells it
-	CheckComplete      = "original_complete"        // every required value stands in the original or in the documentation
+	CheckRequired      = "detail_required"          // every right call needs the value, which has no default
+	CheckGone          = "detail_gone"              // no message has the value, another form of it or a part of it
+	CheckNotObtainable = "detail_not_obtainable"    // no shown tool is documented to return it, or tells it
+	CheckComplete      = "original_complete"        // the original or the documentation has every required value
 	CheckOthers        = "shown_tools_do_not_serve" // none is named, documented or called like one that is needed
 )
 
-// StaticMaker puts the tasks of a suite whose tools cannot be run under conditions of the request and of the toolkit.
-// It makes the same whenever it is given the same suite. It is not safe for concurrent use.
-type StaticMaker struct {
-	suite   *suite.Suite
+// static makes the family of conditions of the request and of the toolkit for tasks whose tools cannot be run.
+// Everything is chosen before anything is certified: reviewers' verdicts may be about all that was chosen.
+func (m *maker) static(ctx context.Context) (*Yield, error) {
+	s, err := newStaticMaker(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	var judged map[string]bool
+	if len(s.asked) > 0 {
+		m.Progress.Begin(2 * len(s.asked) * len(m.Suite.Tasks))
+		if m.Suite.Made, err = s.choose(ctx); err != nil {
+			return nil, err
+		}
+		judged = s.judged()
+	}
+	if m.Verdicts != nil {
+		if err := m.Verdicts(judged); err != nil {
+			return nil, err
+		}
+	}
+	return s.certify(ctx)
+}
+
+// staticMaker puts the tasks of a suite whose tools cannot be run under conditions of the request and of the toolkit.
+type staticMaker struct {
+	*maker
 	seed    uint64
-	workers int
 	asked   []condition.Condition
 	shelves map[string]*twin.Shelf
 	shown   map[string][]*task.Tool // by database
-	clean   map[string]*suite.Instance
-	made    [][]*staticDraft        // by task
-	scribe  *Scribe                 // nil where rules alone make everything
+	drafts  [][]*staticDraft        // by task
 	pages   map[string]*staticPages // by task and condition
 }
 
-// staticDraft is a task under one condition on its way.
+// staticDraft is a task under one condition before it is certified.
 type staticDraft struct {
 	asked     condition.Condition
 	instances []*suite.Instance
 	checks    [][]string // of each
 	added     []*task.Tool
 	refused   *suite.Rejection
-	fallback  bool // a writer was to word it, and rules did
+	fallback  bool // rules worded it although a writer was asked
 }
 
-// NewStaticMaker makes a maker of the conditions that need to know requests and toolkits, among combinations. The
-// scribe words what it can; nil leaves all to rules.
-func NewStaticMaker(
-	ctx context.Context, s *suite.Suite, combinations [][]condition.Condition, measure twin.Measure, scribe *Scribe,
-	workers int,
-) (*StaticMaker, error) {
-	m := &StaticMaker{
-		suite: s, seed: s.Manifest.Seed, workers: max(workers, 1), shelves: map[string]*twin.Shelf{},
-		shown: map[string][]*task.Tool{},
-		clean: map[string]*suite.Instance{}, made: make([][]*staticDraft, len(s.Tasks)), scribe: scribe,
+// newStaticMaker gathers the conditions that need to know requests and toolkits.
+func newStaticMaker(ctx context.Context, m *maker) (*staticMaker, error) {
+	s := &staticMaker{
+		maker: m, seed: m.Suite.Manifest.Seed, shelves: map[string]*twin.Shelf{}, shown: map[string][]*task.Tool{},
+		drafts: make([][]*staticDraft, len(m.Suite.Tasks)),
 	}
-	for _, c := range slices.Concat(instances.OfRequest.Alone(combinations), instances.OfChoice.Alone(combinations)) {
+	for _, c := range slices.Concat(ofRequest.alone(m.Conditions), ofChoice.alone(m.Conditions)) {
 		switch c.Name {
 		case condition.NameDisambiguate, condition.NameClarify: // which need SQL
 		default:
-			m.asked = append(m.asked, c)
+			s.asked = append(s.asked, c)
 		}
 	}
-	for _, t := range s.Tools[task.StyleStatic] {
-		m.shown[t.Database] = append(m.shown[t.Database], t)
-	}
-	for _, in := range s.Instances {
-		if isClean(in) {
-			m.clean[in.Task] = in
-		}
+	for _, t := range m.Suite.Tools[task.StyleStatic] {
+		s.shown[t.Database] = append(s.shown[t.Database], t)
 	}
 	pools := map[string][]*task.Tool{}
-	for _, t := range s.Tasks {
-		pools[t.Corpus] = append(pools[t.Corpus], m.shown[t.Database]...)
+	for _, t := range m.Suite.Tasks {
+		pools[t.Corpus] = append(pools[t.Corpus], s.shown[t.Database]...)
 	}
 	for corpus, tools := range pools {
-		shelf, err := twin.NewShelf(ctx, measure, tools)
+		shelf, err := twin.NewShelf(ctx, m.Measure, tools)
 		if err != nil {
 			return nil, fmt.Errorf("corpus %s: %w", corpus, err)
 		}
-		m.shelves[corpus] = shelf
+		s.shelves[corpus] = shelf
 	}
-	return m, nil
+	return s, nil
 }
 
-// ReasonReviewer begins the reason for which a reviewer dropped an instance; behind it stands one of
-// [suite.VerdictReasons].
+// ReasonReviewer begins the reason for which a reviewer dropped an instance; one of [suite.VerdictReasons] follows.
 const ReasonReviewer = "reviewer_"
 
-// Judged lists the instances that verdicts can be given on, those that were refused among them: of all that was chosen.
-func (m *StaticMaker) Judged() map[string]bool {
+// judged lists the instances that verdicts may be about: all that were chosen, including those that were refused.
+func (m *staticMaker) judged() map[string]bool {
 	known := map[string]bool{}
-	for _, drafts := range m.made {
+	for _, drafts := range m.drafts {
 		for _, d := range drafts {
 			for _, in := range d.instances {
 				known[in.ID] = true
@@ -142,42 +148,38 @@ func (m *StaticMaker) Judged() map[string]bool {
 	return known
 }
 
-// judge drops what some reviewer drops: where one of a pair goes, so does the other. Of several verdicts the first that
-// drops counts.
-func (m *StaticMaker) judge(task *task.Task, d *staticDraft) {
-	for _, v := range m.suite.Verdicts {
+// judge drops what some reviewer drops: both of a pair go. The first verdict that drops counts.
+func (m *staticMaker) judge(t *task.Task, d *staticDraft) {
+	for _, v := range m.Suite.Verdicts {
 		if v.Verdict == suite.VerdictDrop && slices.ContainsFunc(d.instances,
 			func(in *suite.Instance) bool { return in.ID == v.Instance }) {
-			d.refuse(task, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+cmp.Or(v.Note,
-				suite.VerdictReasons()[v.Reason]), ": "))
+			why := cmp.Or(v.Note, suite.VerdictReasons()[v.Reason])
+			d.refuse(t, ReasonReviewer+v.Reason, strings.TrimSuffix(v.Reviewer+": "+why, ": "))
 			return
 		}
 	}
 }
 
-// Work is how many tasks and conditions there are, for progress.
-func (m *StaticMaker) Work() int { return len(m.asked) * len(m.suite.Tasks) }
-
-// Choose makes wordings and chooses toolkits, and gives the tools that must stand in the suite for them: those of other
-// questions of the corpus, in the order of the tasks. Step is called after each task and condition.
-func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*task.Tool, error) {
+// choose words requests and chooses toolkits, and returns the tools of other questions that must be added to the suite,
+// in the order of the tasks.
+func (m *staticMaker) choose(ctx context.Context) ([]*task.Tool, error) {
 	if err := m.ask(ctx); err != nil {
 		return nil, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(m.workers)
-	for i, task := range m.suite.Tasks {
+	group.SetLimit(max(m.Workers, 1))
+	for i, t := range m.Suite.Tasks {
 		group.Go(func() error {
 			for _, asked := range m.asked {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				d, err := m.draft(task, asked)
+				d, err := m.draft(t, asked)
 				if err != nil {
-					return fmt.Errorf("task %s: condition %s: %w", task.ID, asked, err)
+					return fmt.Errorf("task %s: condition %s: %w", t.ID, asked, err)
 				}
-				m.made[i] = append(m.made[i], d)
-				step()
+				m.drafts[i] = append(m.drafts[i], d)
+				m.Progress.Step()
 			}
 			return nil
 		})
@@ -186,7 +188,7 @@ func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*task.Tool, er
 		return nil, err
 	}
 	var tools []*task.Tool
-	for i, drafts := range m.made {
+	for i, drafts := range m.drafts {
 		taken := map[string]bool{}
 		for _, d := range drafts {
 			for _, t := range d.added {
@@ -195,7 +197,7 @@ func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*task.Tool, er
 				}
 				taken[t.Name] = true
 				copied := *t
-				copied.Database, copied.Document = m.suite.Tasks[i].Database, ""
+				copied.Database, copied.Document = m.Suite.Tasks[i].Database, ""
 				tools = append(tools, &copied)
 			}
 		}
@@ -203,93 +205,80 @@ func (m *StaticMaker) Choose(ctx context.Context, step func()) ([]*task.Tool, er
 	return tools, nil
 }
 
-// Certify checks what was made as it is shown, and accounts for it by task. The stage's suite has to hold the tools
-// that [StaticMaker.Choose] gave. The error is Seatrial's own failure.
-func (m *StaticMaker) Certify(ctx context.Context, stage *episode.Stage, step func()) ([]*RequestMade, []*ToolkitsMade,
-	error) {
-	requests, toolkits := make([]*RequestMade, len(m.made)), make([]*ToolkitsMade, len(m.made))
+// certify checks what was chosen as it is shown. Chosen toolkits come before changed requests.
+func (m *staticMaker) certify(ctx context.Context) (*Yield, error) {
+	stage := m.stage()
+	requests, toolkits := make([]*Yield, len(m.drafts)), make([]*Yield, len(m.drafts))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(m.workers)
-	for i, drafts := range m.made {
+	group.SetLimit(max(m.Workers, 1))
+	for i, drafts := range m.drafts {
+		requests[i], toolkits[i] = &Yield{}, &Yield{}
 		group.Go(func() error {
 			for _, d := range drafts {
-				if len(m.suite.Verdicts) > 0 {
-					m.judge(m.suite.Tasks[i], d)
-				}
-				certified, err := m.certify(ctx, stage, m.suite.Tasks[i], d)
-				if err != nil {
-					return fmt.Errorf("task %s: condition %s: %w", m.suite.Tasks[i].ID, d.asked, err)
-				}
-				var refused []*suite.Rejection
-				instances := d.instances
-				if d.refused != nil {
-					refused, instances, certified = []*suite.Rejection{d.refused}, nil, nil
-				}
+				y := toolkits[i]
 				if d.asked.OfRequest() {
-					if requests[i] == nil {
-						requests[i] = &RequestMade{}
-					}
-					r := requests[i]
-					r.Instances, r.Certified, r.Refused = append(r.Instances, instances...), append(r.Certified, certified...),
-						append(r.Refused, refused...)
-					for _, in := range instances {
-						if d.fallback {
-							r.Fallback = append(r.Fallback, in.ID)
-						}
-					}
-				} else {
-					if toolkits[i] == nil {
-						toolkits[i] = &ToolkitsMade{}
-					}
-					k := toolkits[i]
-					k.Instances, k.Refused = append(k.Instances, instances...), append(k.Refused, refused...)
-					for _, c := range certified {
-						k.Certified = append(k.Certified, &Certified{Certificate: c})
-					}
+					y = requests[i]
 				}
-				step()
+				if err := m.certifyDraft(ctx, stage, y, m.Suite.Tasks[i], d); err != nil {
+					return fmt.Errorf("task %s: condition %s: %w", m.Suite.Tasks[i].ID, d.asked, err)
+				}
+				m.Progress.Step()
 			}
 			return nil
 		})
 	}
-	return requests, toolkits, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := &Yield{Certified: []*Certified{}, made: m.Suite.Made, plays: len(m.asked) > 0}
+	for _, y := range slices.Concat(toolkits, requests) {
+		all.add(y)
+	}
+	return all, nil
 }
 
-// certify checks the instances of a draft. Where one does not hold, none is published.
-func (m *StaticMaker) certify(
-	ctx context.Context, stage *episode.Stage, task *task.Task, d *staticDraft,
-) ([]*suite.Certificate, error) {
-	var list []*suite.Certificate
+// certifyDraft checks the instances of a draft. Where one does not hold, none is published.
+func (m *staticMaker) certifyDraft(
+	ctx context.Context, stage *episode.Stage, y *Yield, t *task.Task, d *staticDraft,
+) error {
+	m.judge(t, d)
+	proven := &Yield{}
 	for i, in := range d.instances {
-		cert := &suite.Certificate{Instance: in.ID, Plans: []suite.PlanProof{}, Checks: []string{CheckStatic}}
+		c := &Certified{Certificate: &suite.Certificate{
+			Instance: in.ID, Plans: []suite.PlanProof{}, Checks: []string{CheckStatic},
+		}}
 		if in.Role == condition.RoleClean {
-			found, reason, err := Certify(ctx, stage, in)
-			if err != nil {
-				return nil, err
+			var err error
+			if c, err = Certify(ctx, stage, in); err != nil {
+				return err
 			}
-			if reason != "" {
-				d.refuse(task, ReasonUncertified, reason)
-				return nil, nil
+			if c.Reason != "" {
+				d.refuse(t, c.Reason, c.Message)
+				break
 			}
-			cert = found
 		}
-		cert.Checks = append(cert.Checks, d.checks[i]...)
-		list = append(list, cert)
+		c.Certificate.Checks = append(c.Certificate.Checks, d.checks[i]...)
+		proven.keep(in, c)
+		if d.fallback && d.asked.OfRequest() {
+			proven.fallBack(in.ID)
+		}
 	}
-	return list, nil
+	if d.refused != nil {
+		y.Rejected = append(y.Rejected, d.refused)
+	} else {
+		y.add(proven)
+	}
+	return nil
 }
 
-func (d *staticDraft) refuse(task *task.Task, reason, message string) {
+func (d *staticDraft) refuse(t *task.Task, reason, message string) {
 	d.instances, d.checks, d.added = nil, nil, nil
-	d.refused = &suite.Rejection{
-		What: "instance", ID: task.ID + "/" + d.asked.String(), Corpus: task.Corpus, Database: task.Database,
-		Style:  task.Style,
-		Reason: reason, Message: cmp.Or(message, request.Reasons()[reason], StaticReasons()[reason], twin.Refusals()[reason]),
-	}
+	d.refused = suite.RefuseInstance(t, suite.Under("", d.asked.String()), reason,
+		cmp.Or(message, request.Reasons()[reason], StaticReasons()[reason], twin.Refusals()[reason]))
 }
 
 // draft puts a task under one condition.
-func (m *StaticMaker) draft(task *task.Task, asked condition.Condition) (*staticDraft, error) {
+func (m *staticMaker) draft(task *task.Task, asked condition.Condition) (*staticDraft, error) {
 	d := &staticDraft{asked: asked}
 	var err error
 	switch asked.Name {
@@ -308,12 +297,12 @@ func (m *StaticMaker) draft(task *task.Task, asked condition.Condition) (*static
 }
 
 // spoken is the task as its request says it.
-func (m *StaticMaker) spoken(task *task.Task) *request.Task {
+func (m *staticMaker) spoken(task *task.Task) *request.Task {
 	return request.Spoken(task.ID, task.Messages, saidOf(task), m.shown[task.Database])
 }
 
 // reword says a request otherwise.
-func (m *StaticMaker) reword(d *staticDraft, tk *task.Task) error {
+func (m *staticMaker) reword(d *staticDraft, tk *task.Task) error {
 	asked, err := d.asked.Request()
 	if err != nil {
 		return err
@@ -325,30 +314,26 @@ func (m *StaticMaker) reword(d *staticDraft, tk *task.Task) error {
 	case d.asked.Name == condition.NameSurface:
 		made, reason = request.Surface(t, asked.Strength, m.seed, nil)
 	case said != "":
-		made, writer = p.own.Reworded(t, said), m.scribe.name
+		made, writer = p.own.Reworded(t, said), m.Scribe.name
 	default:
 		made, reason = request.Rephrase(t, m.seed)
-		d.fallback = m.scribe != nil
+		d.fallback = m.Scribe != nil
 	}
 	if reason != "" {
 		d.refuse(tk, reason, "")
 		return nil
 	}
-	changed := &condition.Request{Texts: changedTexts(tk.Messages, made.Messages), Writer: writer}
-	for _, k := range made.Kept {
-		changed.Kept = append(changed.Kept, condition.Kept{Value: task.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
-	}
-	return d.take(m, tk, changed, CheckKept)
+	return d.take(m, tk, rewordedAs(tk, made, writer), CheckKept)
 }
 
-func (d *staticDraft) take(m *StaticMaker, task *task.Task, made *condition.Request, checks ...string) error {
-	in, err := instances.RequestInstance(m.clean[task.ID], task, d.asked, made)
+func (d *staticDraft) take(m *staticMaker, task *task.Task, made *condition.Request, checks ...string) error {
+	in, err := requestInstance(m.clean[task.ID], task, d.asked, made)
 	d.instances, d.checks = []*suite.Instance{in}, [][]string{checks}
 	return err
 }
 
 // unstated gives the first required value of a right call that stands neither in the request nor in the documentation.
-func (m *StaticMaker) unstated(tk *task.Task, t *request.Task) string {
+func (m *staticMaker) unstated(tk *task.Task, t *request.Task) string {
 	documentation := told(m.shown[tk.Database])
 	values := request.Values(t)
 	for i := range tk.Plans {
@@ -378,7 +363,7 @@ func toolNamed(tools []*task.Tool, name string) *task.Tool {
 }
 
 // droppable lists the values of a task in the order in which they are tried, or says why there are none.
-func (m *StaticMaker) droppable(tk *task.Task, t *request.Task) (values []*request.Value, reason, message string) {
+func (m *staticMaker) droppable(tk *task.Task, t *request.Task) (values []*request.Value, reason, message string) {
 	values = slices.DeleteFunc(slices.Clone(request.Values(t)), (*request.Value).Part)
 	switch {
 	case len(tk.Needed()) == 0:
@@ -404,15 +389,15 @@ var dropReasons = []string{
 
 // drop leaves out a value that every right call needs. Of the reasons for which values cannot be left out, the one that
 // came closest is told.
-func (m *StaticMaker) drop(d *staticDraft, task *task.Task) error {
+func (m *staticMaker) drop(d *staticDraft, task *task.Task) error {
 	checks := []string{CheckComplete, CheckRequired, CheckGone, CheckNotObtainable}
 	if said, p := m.writtenText(task, d.asked); said != "" {
 		argument, _ := m.blocked(task, p.value)
 		made := droppedAs(task, p.value, argument, p.value.Left(p.own.Page, said))
-		made.Writer = m.scribe.name
+		made.Writer = m.Scribe.name
 		return d.take(m, task, made, checks...)
 	}
-	d.fallback = m.scribe != nil
+	d.fallback = m.Scribe != nil
 	values, reason, message := m.droppable(task, m.spoken(task))
 	if reason != "" {
 		d.refuse(task, reason, message)
@@ -437,17 +422,13 @@ func (m *StaticMaker) drop(d *staticDraft, task *task.Task) error {
 
 // droppedAs writes a request without a value.
 func droppedAs(t *task.Task, v *request.Value, argument string, left *request.Dropped) *condition.Request {
-	dropped := &condition.Dropped{
-		Argument: argument, Value: task.AppendValue(nil, v.Value), Form: left.Form, Phrase: left.Phrase, Names: left.Names,
+	return &condition.Request{
+		Texts: changedTexts(t.Messages, left.Messages), Dropped: droppedDetail(argument, v, left),
 	}
-	if !slices.Contains(dropped.Names, argument) {
-		dropped.Names = append(dropped.Names, argument)
-	}
-	return &condition.Request{Texts: changedTexts(t.Messages, left.Messages), Dropped: dropped}
 }
 
 // blocked says which argument nobody can give without a value, or why somebody could do without it.
-func (m *StaticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason string) {
+func (m *staticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason string) {
 	shown, needs := m.shown[tk.Database], tk.Needed()
 	for i := range needs {
 		tool := toolNamed(shown, needs[i].Tool)
@@ -518,7 +499,7 @@ func documents(shown []*task.Tool, argument string, v task.Value) bool {
 }
 
 // needsOf lists the tools that a task needs, each once.
-func (m *StaticMaker) needsOf(task *task.Task) []twin.Need {
+func (m *staticMaker) needsOf(task *task.Task) []twin.Need {
 	var needs []twin.Need
 	shown := m.shown[task.Database]
 	for _, c := range task.Needed() {
@@ -531,7 +512,7 @@ func (m *StaticMaker) needsOf(task *task.Task) []twin.Need {
 }
 
 // replace lets the needed tools give way.
-func (m *StaticMaker) replace(d *staticDraft, task *task.Task) error {
+func (m *staticMaker) replace(d *staticDraft, task *task.Task) error {
 	if argument := m.unstated(task, m.spoken(task)); argument != "" {
 		d.refuse(task, ReasonUnstated, "the value of "+argument+" stands neither in the request nor in the documentation")
 		return nil
@@ -541,18 +522,14 @@ func (m *StaticMaker) replace(d *staticDraft, task *task.Task) error {
 		d.refuse(task, refusal.Reason, refusal.Message)
 		return nil
 	}
-	var replaced []condition.Replaced
-	for _, r := range made.Replaced {
-		replaced = append(replaced, condition.Replaced{Tool: r.Tool, By: r.By, Similarity: thousandths(r.Similarity)})
-	}
-	instances, err := instances.ReplacedInstances(m.clean[task.ID], task, d.asked, made.Toolkit, replaced)
-	d.instances, d.added = instances, made.By
+	pair, err := replacedInstances(m.clean[task.ID], task, d.asked, made.Toolkit, replacedAs(made.Replaced))
+	d.instances, d.added = pair, made.By
 	d.checks = [][]string{{CheckComplete, CheckOthers}, {CheckComplete}}
 	return err
 }
 
 // expand adds tools to those that a question comes with: its own toolkit is the thin one.
-func (m *StaticMaker) expand(d *staticDraft, tk *task.Task) error {
+func (m *staticMaker) expand(d *staticDraft, tk *task.Task) error {
 	asked, err := d.asked.Choice()
 	if err != nil {
 		return err
@@ -561,7 +538,7 @@ func (m *StaticMaker) expand(d *staticDraft, tk *task.Task) error {
 	var list []condition.Added
 	written := m.writtenTools(tk, d.asked)
 	for _, t := range written {
-		list, d.added = append(list, condition.Added{Tool: t.Name, Writer: m.scribe.name}), append(d.added, t)
+		list, d.added = append(list, condition.Added{Tool: t.Name, Writer: m.Scribe.name}), append(d.added, t)
 	}
 	added, refusal := m.shelves[tk.Corpus].Beside(
 		slices.Concat(shown, written), m.needsOf(tk), asked.Tools-len(written), d.asked.Name == condition.NameUnrelatedTools,
@@ -579,7 +556,7 @@ func (m *StaticMaker) expand(d *staticDraft, tk *task.Task) error {
 		list = append(list, condition.Added{Tool: r.Tool.Name, Similarity: thousandths(r.Similarity)})
 		d.added = append(d.added, r.Tool)
 	}
-	in, err := instances.ExpandedInstance(m.clean[tk.ID], tk, d.asked, own, list)
+	in, err := expandedInstance(m.clean[tk.ID], tk, d.asked, own, list)
 	d.instances, d.checks = []*suite.Instance{in}, [][]string{{CheckOthers}}
 	return err
 }

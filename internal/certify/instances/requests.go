@@ -1,4 +1,4 @@
-package proof
+package instances
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
-	"github.com/seatrial/seatrial/internal/certify/instances"
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/condition/request"
 	"github.com/seatrial/seatrial/internal/play/episode"
@@ -17,7 +17,6 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/suite"
-	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -26,7 +25,6 @@ const (
 	ReasonFewValues    = "few_values"
 	ReasonFewAlike     = "few_alike"
 	ReasonFewAnswers   = "few_answers"
-	ReasonUncertified  = "uncertified"
 	ReasonNotClarified = "not_clarified"
 )
 
@@ -43,13 +41,15 @@ func RequestReasons() map[string]string {
 	return reasons
 }
 
-// Checks that the certificate of an instance under a condition of the request names.
+// Checks of the certificate of an instance under conditions of the request.
 const (
-	// every value of the request stands in its new wording, or a form that means the same
-	CheckKept       = "values_kept"
-	CheckIdentical  = "identical_requests" // five complete requests or more become this one, byte for byte
-	CheckApart      = "answers_differ"     // their right answers differ from each other
-	CheckClarified  = "question_answered"  // who asks for the value by its name is told it, and then reaches gold
+	CheckKept      = "values_kept"        // the new wording has every value, or a form that means the same
+	CheckIdentical = "identical_requests" // five or more complete requests become this one, byte for byte
+	CheckApart     = "answers_differ"     // their right answers differ from each other
+	CheckClarified = "question_answered"  // an agent that asks for the value by name is told it, and then reaches gold
+)
+
+const (
 	policyAsks      = "ask-then-gold"
 	leastRequests   = 5
 	mostRequests    = 8   // that one certificate names
@@ -57,36 +57,83 @@ const (
 	mostOtherValues = 2000
 )
 
-// RequestConfig says of which database the instances are.
-type RequestConfig struct {
+// requests makes the family of conditions of the request, each alone.
+func (m *maker) requests(ctx context.Context) (*Yield, error) {
+	asked := ofRequest.alone(m.Conditions)
+	if len(asked) == 0 {
+		return &Yield{Certified: []*Certified{}}, nil
+	}
+	m.Progress.Begin(len(m.Suite.Tasks))
+	titles := map[string][]suite.Title{}
+	for _, s := range m.Suite.Schemas {
+		titles[s.Database] = s.Titles
+	}
+	if m.Embed != nil && m.Scribe != nil {
+		questions := make([]string, len(m.Suite.Tasks))
+		for i, t := range m.Suite.Tasks {
+			questions[i] = t.Question()
+		}
+		if err := m.Embed(ctx, false, questions...); err != nil {
+			return nil, err
+		}
+	}
+	stage := m.stage()
+	return m.eachTask(ctx, func(ctx context.Context, db *Database) (worker, error) {
+		sch, err := Titled(ctx, db.World, db.Name, titles[db.Name])
+		if err != nil {
+			return nil, err
+		}
+		w, err := newRequestWorker(ctx, requestConfig{
+			World: db.World, Schema: sch, Seed: m.Suite.Manifest.Seed, Asked: asked, Stage: stage, Scribe: m.Scribe,
+		})
+		if err != nil {
+			return nil, err
+		}
+		w.clean = m.clean
+		var tasks []*task.Task
+		for _, t := range m.Suite.Tasks {
+			if t.Database == db.Name {
+				tasks = append(tasks, t)
+			}
+		}
+		if err := w.ask(ctx, tasks); err != nil {
+			w.Close()
+			return nil, err
+		}
+		return w, nil
+	})
+}
+
+// requestConfig says which database the instances are of.
+type requestConfig struct {
 	World  *database.World
 	Schema *schema.Database // with titles: see [Titled]
 	Seed   uint64
 	Asked  []condition.Condition // conditions of the request, as they were asked for
 	Stage  *episode.Stage
-	Scribe *Scribe // whose wording comes before that of rules; nil for rules alone
+	Scribe *Scribe // its wording comes before that of the rules; nil for rules alone
 }
 
-// RequestMaker puts tasks under conditions of the request and proves what it makes. It is not safe for concurrent use.
-type RequestMaker struct {
-	config   RequestConfig
-	examiner *Examiner
+// requestWorker puts the tasks of one database under conditions of the request and proves what it makes.
+type requestWorker struct {
+	config   requestConfig
+	clean    map[string]*suite.Instance // by task
+	examiner *proof.Examiner
 	others   map[string][]task.Value // by the statement that lists them
 	dropped  map[string]*dropped     // by question, evidence and SQL: styles share them
 	requests []asking                // of the database, where meanings are compared
 }
 
-// NewRequestMaker makes a maker.
-func NewRequestMaker(ctx context.Context, c RequestConfig) (*RequestMaker, error) {
-	x, err := NewExaminer(ctx, c.World, c.Seed)
+func newRequestWorker(ctx context.Context, c requestConfig) (*requestWorker, error) {
+	x, err := proof.NewExaminer(ctx, c.World, c.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return &RequestMaker{config: c, examiner: x, others: map[string][]task.Value{}, dropped: map[string]*dropped{}}, nil
+	return &requestWorker{config: c, examiner: x, others: map[string][]task.Value{}, dropped: map[string]*dropped{}}, nil
 }
 
-// Close frees what the maker holds.
-func (m *RequestMaker) Close() { m.examiner.Close() }
+// Close frees the examiner.
+func (m *requestWorker) Close() { m.examiner.Close() }
 
 // Titles lists what people call the tables and columns of a schema, in its order.
 func Titles(sch *schema.Database) []suite.Title {
@@ -105,8 +152,8 @@ func Titles(sch *schema.Database) []suite.Title {
 	return list
 }
 
-// Titled gives the schema of a database with titles and nothing else that people wrote: what requests are put into
-// other words by, when they are made and when they are made again.
+// Titled reads the schema of a database and adds titles, and nothing else that people wrote: requests are reworded by it
+// both when they are made and when they are verified.
 func Titled(ctx context.Context, w *database.World, name string, titles []suite.Title) (*schema.Database, error) {
 	sch, err := w.Schema(ctx)
 	if err != nil {
@@ -128,55 +175,42 @@ func Titled(ctx context.Context, w *database.World, name string, titles []suite.
 	return sch, nil
 }
 
-// RequestMade is a task under the conditions of the request that were asked for.
-type RequestMade struct {
-	Instances []*suite.Instance
-	Certified []*suite.Certificate // of each
-	Refused   []*suite.Rejection
-	// Fallback names the instances that a writer was to word, and that read as rules made them.
-	Fallback []string
-}
-
-// Make puts one task under each condition. The error is Seatrial's own failure, or that of a statement that ran into
-// its time limit.
-func (m *RequestMaker) Make(ctx context.Context, task *task.Task, clean *suite.Instance) (*RequestMade, error) {
-	t, err := m.taskOf(task)
+// work puts one task under each condition. The error is Seatrial's own failure, or a statement's time limit.
+func (m *requestWorker) work(ctx context.Context, _ int, tk *task.Task, _ *sqlast.Query) (*Yield, error) {
+	t, err := m.taskOf(tk)
 	if err != nil {
 		return nil, err
 	}
-	made := &RequestMade{}
+	y := &Yield{}
 	for _, asked := range m.config.Asked {
-		in, cert, reason, message, err := m.makeOne(ctx, task, t, clean, asked)
+		in, c, err := m.makeOne(ctx, tk, t, m.clean[tk.ID], asked)
 		if err != nil {
-			return nil, fmt.Errorf("task %s: condition %s: %w", task.ID, asked, err)
+			return nil, fmt.Errorf("condition %s: %w", asked, err)
 		}
-		if reason != "" {
-			made.Refused = append(made.Refused, &suite.Rejection{
-				What: "instance", ID: instances.AskedID(task, asked), Corpus: task.Corpus, Database: task.Database,
-				Style:  task.Style,
-				Reason: reason, Message: cmp.Or(message, RequestReasons()[reason]),
-			})
+		if c.Reason != "" {
+			y.refuse(tk, suite.Under("", asked.String()), c.Reason, cmp.Or(c.Message, RequestReasons()[c.Reason]))
 			continue
 		}
-		made.Instances, made.Certified = append(made.Instances, in), append(made.Certified, cert)
-		if m.config.Scribe != nil && worded[asked.Name] {
+		y.keep(in, c)
+		if m.config.Scribe != nil && writable(asked) {
 			r, err := in.Conditions[0].Request()
 			if err != nil {
 				return nil, err
 			}
 			if r.Writer == "" {
-				made.Fallback = append(made.Fallback, in.ID)
+				y.fallBack(in.ID)
 			}
 		}
 	}
-	return made, nil
+	return y, nil
 }
 
-// worded are the conditions under which a writer words requests.
-var worded = map[string]bool{condition.NameParaphrase: true, condition.NameDropDetail: true,
-	condition.NameClarify: true}
+// writable reports whether a writer words requests under a condition.
+func writable(c condition.Condition) bool {
+	return c.Name == condition.NameParaphrase || c.Name == condition.NameDropDetail || c.Name == condition.NameClarify
+}
 
-func (m *RequestMaker) taskOf(task *task.Task) (*request.Task, error) {
+func (m *requestWorker) taskOf(task *task.Task) (*request.Task, error) {
 	query, err := sqlast.Parse(task.SQL, m.config.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("task %s: %w", task.ID, err)
@@ -185,40 +219,59 @@ func (m *RequestMaker) taskOf(task *task.Task) (*request.Task, error) {
 		Literals: task.Literals}, nil
 }
 
-func (m *RequestMaker) makeOne(
+func (m *requestWorker) makeOne(
 	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
-) (in *suite.Instance, cert *suite.Certificate, reason, message string, err error) {
-	switch asked.Name {
-	case condition.NameDropDetail, condition.NameClarify:
+) (*suite.Instance, *Certified, error) {
+	if asked.Name == condition.NameDropDetail || asked.Name == condition.NameClarify {
 		return m.incomplete(ctx, tk, t, clean, asked)
 	}
 	written, writer, err := m.written(ctx, t, asked)
 	if err != nil {
-		return nil, nil, "", "", err
+		return nil, nil, err
 	}
 	r := written
 	if r == nil {
+		var reason string
 		if r, reason, err = m.reword(ctx, tk, t, asked); err != nil || reason != "" {
-			return nil, nil, reason, "", err
+			return nil, &Certified{Reason: reason}, err
 		}
 	}
+	in, err := requestInstance(clean, tk, asked, rewordedAs(tk, r, writer))
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := Certify(ctx, m.config.Stage, in)
+	if err == nil && c.Reason == "" {
+		c.Certificate.Checks = append(c.Certificate.Checks, CheckKept)
+	}
+	return in, c, err
+}
+
+// rewordedAs writes a rewording as a condition keeps it.
+func rewordedAs(tk *task.Task, r *request.Rewording, writer string) *condition.Request {
 	changed := &condition.Request{Texts: changedTexts(tk.Messages, r.Messages), Writer: writer}
 	for _, k := range r.Kept {
 		changed.Kept = append(changed.Kept, condition.Kept{Value: task.AppendValue(nil, k.Value), Form: k.Form, Rule: k.Rule})
 	}
-	if in, err = instances.RequestInstance(clean, tk, asked, changed); err != nil {
-		return nil, nil, "", "", err
-	}
-	cert, trouble, err := Certify(ctx, m.config.Stage, in)
-	if err != nil || trouble != "" {
-		return nil, nil, ReasonUncertified, trouble, err
-	}
-	cert.Checks = append(cert.Checks, CheckKept)
-	return in, cert, "", "", nil
+	return changed
 }
 
-// written gives the wording that a writer found for a request, nil where it found none.
-func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording,
+// requestInstance derives the instance of a task under a condition of the request, given its wording. A rewording keeps
+// the role of the clean instance. A request that lacks a value is hopeless, or, where a user can be asked, a fault.
+func requestInstance(
+	base *suite.Instance, t *task.Task, asked condition.Condition, made *condition.Request,
+) (*suite.Instance, error) {
+	in := *base
+	c, err := asked.WithRequest(made)
+	if err != nil {
+		return nil, fmt.Errorf("derive: task %s: %w", t.ID, err)
+	}
+	in.ID, in.Conditions, in.Role = askedID(t, asked), []condition.Condition{c}, c.Role()
+	return &in, nil
+}
+
+// written returns the wording of a writer, nil if there is none.
+func (m *requestWorker) written(ctx context.Context, t *request.Task, asked condition.Condition) (*request.Rewording,
 	string, error) {
 	if m.config.Scribe == nil || asked.Name != condition.NameParaphrase {
 		return nil, "", nil
@@ -235,7 +288,7 @@ func (m *RequestMaker) written(ctx context.Context, t *request.Task, asked condi
 }
 
 // reword puts a request into other words that mean the same.
-func (m *RequestMaker) reword(
+func (m *requestWorker) reword(
 	ctx context.Context, tk *task.Task, t *request.Task, asked condition.Condition,
 ) (*request.Rewording, string, error) {
 	switch asked.Name {
@@ -282,7 +335,7 @@ func changedTexts(was, is []task.Message) []condition.Text {
 
 // otherValues lists the values that might stand in the place of one, its own among them: of a database those that it
 // has.
-func (m *RequestMaker) otherValues(ctx context.Context, v *request.Value) ([]task.Value, error) {
+func (m *requestWorker) otherValues(ctx context.Context, v *request.Value) ([]task.Value, error) {
 	o := v.Others()
 	if o.Statement == "" {
 		return o.Values, nil
@@ -290,7 +343,7 @@ func (m *RequestMaker) otherValues(ctx context.Context, v *request.Value) ([]tas
 	list, known := m.others[o.Statement]
 	if !known {
 		result, err := m.config.World.Query(ctx, o.Statement, nil)
-		if err != nil && !judged(err) {
+		if err != nil && !proof.Judged(err) {
 			return nil, err
 		}
 		if err == nil {
@@ -303,7 +356,7 @@ func (m *RequestMaker) otherValues(ctx context.Context, v *request.Value) ([]tas
 	return append(v.Like(list), o.Values...), nil
 }
 
-// dropped is a request without one of its values, with the proof that nobody can know it.
+// dropped is a request that lacks one of its values, with the proof that no agent can know it.
 type dropped struct {
 	value  *request.Value
 	made   *request.Dropped
@@ -314,15 +367,12 @@ type dropped struct {
 }
 
 // incomplete puts a task under a condition that leaves out a value.
-func (m *RequestMaker) incomplete(
+func (m *requestWorker) incomplete(
 	ctx context.Context, tk *task.Task, t *request.Task, clean *suite.Instance, asked condition.Condition,
-) (in *suite.Instance, cert *suite.Certificate, reason, message string, err error) {
+) (*suite.Instance, *Certified, error) {
 	d, err := m.droppedOf(ctx, t)
-	if err != nil {
-		return nil, nil, "", "", err
-	}
-	if d.reason != "" {
-		return nil, nil, d.reason, "", nil
+	if err != nil || d.reason != "" {
+		return nil, &Certified{Reason: dropReason(d)}, err
 	}
 	messages, writer, checks := d.made.Messages, "", []string{CheckIdentical, CheckApart}
 	if d.page != nil {
@@ -334,14 +384,7 @@ func (m *RequestMaker) incomplete(
 	}
 	changed := &condition.Request{
 		Texts: changedTexts(tk.Messages, messages), Writer: writer,
-		Dropped: &condition.Dropped{
-			Argument: argumentOf(tk, d.value), Table: d.value.Table, Column: d.value.Column, Value: task.AppendValue(nil,
-				d.value.Value),
-			Form: d.made.Form, Phrase: d.made.Phrase, Names: slices.Clone(d.made.Names),
-		},
-	}
-	if a := changed.Dropped.Argument; a != "" && !slices.Contains(changed.Dropped.Names, a) {
-		changed.Dropped.Names = append(changed.Dropped.Names, a)
+		Dropped: droppedDetail(argumentOf(tk, d.value), d.value, d.made),
 	}
 	if d.made.Evidence != tk.Evidence {
 		changed.Evidence = &d.made.Evidence
@@ -349,22 +392,40 @@ func (m *RequestMaker) incomplete(
 	if asked.Name == condition.NameClarify {
 		changed.User = &condition.User{Reply: d.made.Reply, Others: d.made.Others}
 	}
-	if in, err = instances.RequestInstance(clean, tk, asked, changed); err != nil {
-		return nil, nil, "", "", err
+	in, err := requestInstance(clean, tk, asked, changed)
+	if err != nil {
+		return nil, nil, err
 	}
-	cert = &suite.Certificate{
-		Instance: in.ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof,
-	}
+	cert := &suite.Certificate{Instance: in.ID, Plans: []suite.PlanProof{}, Checks: checks, Request: d.proof}
 	if asked.Name == condition.NameClarify {
-		if message, err = m.clarified(ctx, in, cert); err != nil || message != "" {
-			return nil, nil, ReasonNotClarified, message, err
+		if message, err := m.clarified(ctx, in, cert); err != nil || message != "" {
+			return nil, &Certified{Reason: ReasonNotClarified, Message: message}, err
 		}
 	}
-	return in, cert, "", "", nil
+	return in, &Certified{Certificate: cert}, nil
 }
 
-// droppedOf gives what is left of a request without one of its values. Styles share it.
-func (m *RequestMaker) droppedOf(ctx context.Context, t *request.Task) (*dropped, error) {
+func dropReason(d *dropped) string {
+	if d == nil {
+		return ""
+	}
+	return d.reason
+}
+
+// droppedDetail writes the value that a request lacks as a condition keeps it.
+func droppedDetail(argument string, v *request.Value, left *request.Dropped) *condition.Dropped {
+	dropped := &condition.Dropped{
+		Argument: argument, Table: v.Table, Column: v.Column, Value: task.AppendValue(nil, v.Value), Form: left.Form,
+		Phrase: left.Phrase, Names: slices.Clone(left.Names),
+	}
+	if argument != "" && !slices.Contains(dropped.Names, argument) {
+		dropped.Names = append(dropped.Names, argument)
+	}
+	return dropped
+}
+
+// droppedOf returns what remains of a request without one of its values. Styles share it.
+func (m *requestWorker) droppedOf(ctx context.Context, t *request.Task) (*dropped, error) {
 	messages, err := task.Marshal(t.Messages)
 	if err != nil {
 		return nil, err
@@ -397,9 +458,9 @@ func argumentOf(t *task.Task, v *request.Value) string {
 	return ""
 }
 
-// drop looks for a value that can be left out so that nobody can know it. Values that a sentence says best without come
-// first; among these the seed decides.
-func (m *RequestMaker) drop(ctx context.Context, t *request.Task) (*dropped, error) {
+// drop looks for a value that can be left out so that no agent can know it. The values whose sentence reads best without
+// them come first; among these the seed decides.
+func (m *requestWorker) drop(ctx context.Context, t *request.Task) (*dropped, error) {
 	values := request.Values(t)
 	if len(values) == 0 {
 		return &dropped{reason: request.ReasonNoValue}, nil
@@ -408,7 +469,7 @@ func (m *RequestMaker) drop(ctx context.Context, t *request.Task) (*dropped, err
 		t.Messages[len(t.Messages)-1].Content)
 	draw.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	slices.SortStableFunc(values, func(a, b *request.Value) int { return cmp.Compare(a.Rank(), b.Rank()) })
-	// Of the reasons for which values cannot be left out, the one that came closest to a proof is told.
+	// Report the reason that came closest to a proof.
 	order := []string{
 		request.ReasonNotSaid, request.ReasonAmbiguous, request.ReasonRemains, request.ReasonAwkward, ReasonFewValues,
 		ReasonFewAlike,
@@ -430,9 +491,9 @@ func (m *RequestMaker) drop(ctx context.Context, t *request.Task) (*dropped, err
 	return &dropped{reason: reason}, nil
 }
 
-// dropValue leaves one value out and looks for requests about other values that become the same by it, with other right
-// answers.
-func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *request.Value) (*dropped, error) {
+// dropValue leaves one value out and looks for requests about other values that become the same without it and have
+// other right answers.
+func (m *requestWorker) dropValue(ctx context.Context, t *request.Task, v *request.Value) (*dropped, error) {
 	made, reason := v.Drop()
 	if reason != "" {
 		return &dropped{reason: reason}, nil
@@ -453,12 +514,12 @@ func (m *RequestMaker) dropValue(ctx context.Context, t *request.Task, v *reques
 		return nil, err
 	}
 	if own == nil {
-		return &dropped{reason: ReasonFewValues}, nil // the task's own answer says nothing
+		return &dropped{reason: ReasonFewValues}, nil // the task's own answer is empty
 	}
 	answers := []*task.Gold{own}
 	d.add(v.Value, own)
 	d.open = []request.Told{{Value: v, Form: made.Form}}
-	alike, usable := 1, 1 // usable are those that a task could be about: with a right answer that says something
+	alike, usable := 1, 1 // usable requests have a right answer that is not empty
 	for _, c := range candidates[:min(len(candidates), mostTried)] {
 		other, err := v.With(c)
 		if err != nil {
@@ -511,11 +572,10 @@ func sameRequest(a, b *request.Dropped) bool {
 	return a.Evidence == b.Evidence && slices.Equal(a.Messages, b.Messages)
 }
 
-// answer gives the right answer of a query on the published database; nil where it has none that can be told, or one
-// that says nothing: no rows, or missing values alone.
-func (m *RequestMaker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold, error) {
-	columns := Columns(q)
-	f, err := m.examiner.examine(ctx, q, columns) // once each: what is remembered would be for nothing
+// answer returns the right answer of a query on the published database, nil if it has none, or one without any value.
+func (m *requestWorker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold, error) {
+	columns := proof.Columns(q)
+	f, err := m.examiner.ExamineOnce(ctx, q, columns)
 	if err != nil || f.Reason != "" {
 		return nil, err
 	}
@@ -529,7 +589,7 @@ func (m *RequestMaker) answer(ctx context.Context, q *sqlast.Query) (*task.Gold,
 	return &gold, nil
 }
 
-// overlap says whether some answer is right for both.
+// overlap reports whether some answer is right for both.
 func overlap(a, b *task.Gold) bool {
 	holds := func(gold, other *task.Gold) bool {
 		return slices.ContainsFunc(other.Answers(), func(g *task.Gold) bool {
@@ -547,9 +607,9 @@ func columnNames(g *task.Gold) []string {
 	return names
 }
 
-// clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then goes on
-// as the plan has it. It gives what went wrong, "" for nothing.
-func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *suite.Certificate) (string, error) {
+// clarified asks for the value by each of its names, and plays an episode in which the agent asks once and then follows
+// the plan. It returns what went wrong, "" for nothing.
+func (m *requestWorker) clarified(ctx context.Context, in *suite.Instance, cert *suite.Certificate) (string, error) {
 	user, err := condition.UserOf(in.Conditions)
 	if err != nil {
 		return "", err
@@ -567,10 +627,7 @@ func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *
 	if err != nil {
 		return "", err
 	}
-	header := transcript.Header{
-		ID: task.Hash(in.Seed, "certificate", in.ID), Instance: in.ID, Task: in.Task, Agent: policyAsks,
-	}
-	env, err := m.config.Stage.Environment(ctx, in, episode.Seat{Header: header})
+	env, err := m.config.Stage.Environment(ctx, in, episode.Seat{Header: certifyingHeader(in, policyAsks)})
 	if err != nil {
 		return "", err
 	}
@@ -590,9 +647,9 @@ func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *
 	if err != nil {
 		return "", err
 	}
-	result, trouble := answerOf(record)
-	if trouble != "" {
-		return trouble, nil
+	result, problem := proof.AnswerOf(record)
+	if problem != "" {
+		return problem, nil
 	}
 	if !t.Gold.Accepts(task.Answer{Result: result}).Strict {
 		return fmt.Sprintf("its %s plan does not give gold", in.Primary), nil
@@ -605,29 +662,4 @@ func (m *RequestMaker) clarified(ctx context.Context, in *suite.Instance, cert *
 	cert.Plans = []suite.PlanProof{{Plan: in.Primary, Digest: result.Digest(t.Gold.Ordered())}}
 	cert.Checks = append(cert.Checks, CheckClarified)
 	return "", nil
-}
-
-// AccountRequests counts what became of tasks under conditions of the request, by the condition as it was asked for.
-func AccountRequests(tasks []*task.Task, made []*RequestMade) map[string]suite.InstanceCounts {
-	counts := map[string]suite.InstanceCounts{}
-	for i, t := range tasks {
-		if made[i] == nil {
-			continue
-		}
-		for _, in := range made[i].Instances {
-			c := counts[in.ID[len(t.ID)+1:]]
-			c.Made++
-			c.Certified++
-			if slices.Contains(made[i].Fallback, in.ID) {
-				c.Fallback++
-			}
-			counts[in.ID[len(t.ID)+1:]] = c
-		}
-		for _, r := range made[i].Refused {
-			c := counts[r.ID[len(t.ID)+1:]]
-			c.Refuse(r.Reason)
-			counts[r.ID[len(t.ID)+1:]] = c
-		}
-	}
-	return counts
 }

@@ -1,4 +1,4 @@
-package proof
+package instances
 
 import (
 	"context"
@@ -29,13 +29,13 @@ const (
 )
 
 // ask has the writer word what it can, side by side: requests and near requests first, then the tools of these.
-func (m *StaticMaker) ask(ctx context.Context) error {
-	if m.scribe == nil {
+func (m *staticMaker) ask(ctx context.Context) error {
+	if m.Scribe == nil {
 		return nil
 	}
 	m.pages = map[string]*staticPages{}
 	var first, second []*page
-	for _, task := range m.suite.Tasks {
+	for _, task := range m.Suite.Tasks {
 		for _, asked := range m.asked {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -51,15 +51,15 @@ func (m *StaticMaker) ask(ctx context.Context) error {
 			first = append(first, p.near...)
 		}
 	}
-	if err := m.scribe.settle(ctx, first); err != nil {
+	if err := m.Scribe.settle(ctx, first); err != nil {
 		return err
 	}
-	for _, task := range m.suite.Tasks {
+	for _, task := range m.Suite.Tasks {
 		for _, asked := range m.asked {
 			p := m.pages[task.ID+"\n"+asked.String()]
 			for _, near := range p.near {
 				var made *page
-				if said := m.scribe.text(near); said != "" {
+				if said := m.Scribe.text(near); said != "" {
 					var err error
 					if made, err = m.toolPage(task, said); err != nil {
 						return err
@@ -70,11 +70,11 @@ func (m *StaticMaker) ask(ctx context.Context) error {
 			}
 		}
 	}
-	return m.scribe.settle(ctx, second)
+	return m.Scribe.settle(ctx, second)
 }
 
 // pagesOf gives the pages of a task under a condition that do not depend on others.
-func (m *StaticMaker) pagesOf(task *task.Task, asked condition.Condition) (*staticPages, error) {
+func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*staticPages, error) {
 	p := &staticPages{}
 	switch asked.Name {
 	case condition.NameParaphrase:
@@ -131,7 +131,7 @@ type writtenTool struct {
 var writtenToolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
 
 // toolPage gives the page on which a writer specifies the tool of a near request.
-func (m *StaticMaker) toolPage(task *task.Task, asked string) (*page, error) {
+func (m *staticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 	needs := m.needsOf(task)
 	example, err := specification(needs[0].Tool)
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *StaticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 }
 
 // readTool reads a specification and says what is wrong with it, "" for nothing.
-func (m *StaticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*task.Tool, string) {
+func (m *staticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*task.Tool, string) {
 	var w writtenTool
 	if err := task.DecodeStrict([]byte(text), &w); err != nil || strings.TrimSpace(w.Description) == "" ||
 		w.Parameters == nil {
@@ -169,7 +169,7 @@ func (m *StaticMaker) readTool(tk *task.Task, needs []twin.Need, text string) (*
 }
 
 // writtenTools lists the tools that a writer made for a task, none of the name or nearly the signature of another.
-func (m *StaticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*task.Tool {
+func (m *staticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*task.Tool {
 	p := m.pages[tk.ID+"\n"+asked.String()]
 	if p == nil {
 		return nil
@@ -180,7 +180,7 @@ func (m *StaticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*
 		if made == nil {
 			continue
 		}
-		text := m.scribe.text(made)
+		text := m.Scribe.text(made)
 		if text == "" {
 			continue
 		}
@@ -195,10 +195,10 @@ func (m *StaticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*
 }
 
 // writtenText gives what the writer made of a request, and the page; "" where rules are to make it.
-func (m *StaticMaker) writtenText(task *task.Task, asked condition.Condition) (string, *staticPages) {
+func (m *staticMaker) writtenText(task *task.Task, asked condition.Condition) (string, *staticPages) {
 	p := m.pages[task.ID+"\n"+asked.String()]
 	if p == nil || p.own == nil {
 		return "", nil
 	}
-	return m.scribe.text(p.own), p
+	return m.Scribe.text(p.own), p
 }

@@ -1,8 +1,8 @@
-package proof
+package instances
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +174,7 @@ func (s *Scribe) Records() []request.Written {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []request.Written
-	for _, key := range slices.Sorted(keysOf(s.settled)) {
+	for _, key := range slices.Sorted(maps.Keys(s.settled)) {
 		list = append(list, s.settled[key])
 	}
 	return list
@@ -187,9 +187,9 @@ func (s *Scribe) Missing() int {
 	return len(s.missing)
 }
 
-// Ask has the writer word the requests of tasks under the conditions that were asked for, ahead of [RequestMaker.Make].
-// It does nothing where there is no scribe.
-func (m *RequestMaker) Ask(ctx context.Context, tasks []*task.Task) error {
+// ask has the writer word the requests of tasks under the conditions, ahead of [requestWorker.work]. Without a scribe it
+// does nothing.
+func (m *requestWorker) ask(ctx context.Context, tasks []*task.Task) error {
 	if m.config.Scribe == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (m *RequestMaker) Ask(ctx context.Context, tasks []*task.Task) error {
 type asking struct{ question, sql string }
 
 // page gives the page of a task under a condition, nil where a writer has nothing to do with it.
-func (m *RequestMaker) page(ctx context.Context, t *request.Task, asked condition.Condition) (*page, error) {
+func (m *requestWorker) page(ctx context.Context, t *request.Task, asked condition.Condition) (*page, error) {
 	switch asked.Name {
 	case condition.NameParaphrase:
 		made := request.WrittenParaphrase(t)
@@ -245,7 +245,7 @@ func (m *RequestMaker) page(ctx context.Context, t *request.Task, asked conditio
 }
 
 // pageOf gives the page on which a writer words what is left of a request.
-func (m *RequestMaker) pageOf(ctx context.Context, t *request.Task, d *dropped) (*page, error) {
+func (m *requestWorker) pageOf(ctx context.Context, t *request.Task, d *dropped) (*page, error) {
 	column, err := m.otherValues(ctx, d.value)
 	if err != nil {
 		return nil, err
@@ -255,13 +255,4 @@ func (m *RequestMaker) pageOf(ctx context.Context, t *request.Task, d *dropped) 
 		return nil, nil
 	}
 	return &page{Page: made, condition: condition.NameDropDetail}, nil
-}
-
-// lacksVector says that a suite lacks a vector by which something was decided.
-func (v *suiteVerifier) lacksVector(err error) bool {
-	var missing *embedding.MissingError
-	if errors.As(err, &missing) {
-		v.report("suite", "%v", missing)
-	}
-	return missing != nil
 }

@@ -1,0 +1,374 @@
+// Package instances puts tasks under conditions and proves what it makes. Building a suite and verifying one both call
+// [Make]: building keeps what it adds, verifying compares it with what the suite has. It must never know how agents are
+// run, and it decides nothing that the conditions do not say.
+package instances
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/certify/proof"
+	"github.com/seatrial/seatrial/internal/certify/twin"
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/play/environment"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/task"
+	"golang.org/x/sync/errgroup"
+)
+
+// Input is what instances are made from.
+type Input struct {
+	// Suite has the tasks with their clean instances, their tools and their starting tables. [Make] adds to it.
+	Suite      *suite.Suite
+	Worlds     episode.Worlds
+	Vectors    episode.Vectors // by which tools are found by meaning; nil for none
+	Conditions [][]condition.Condition
+	Faults     [][]condition.Fault
+	FaultLimit int                          // tasks under one combination of faults, drawn by the seed; 0 is no limit
+	Tools      []*task.Tool                 // of all styles, in the suite's order
+	Paths      map[string]*proof.FoundPaths // by task
+	// Databases calls work for each database, side by side.
+	Databases func(ctx context.Context, work func(context.Context, *Database) error) error
+	Measure   twin.Measure // of similarity, by which toolkits are chosen
+	Toolmaker Toolmaker
+	Scribe    *Scribe // words requests ahead of the rules; nil for rules alone
+	// Embed makes the vectors of texts one after the other, so that the texts that are compared side by side later have
+	// theirs; keep records them in the suite. Nil where all vectors exist.
+	Embed func(ctx context.Context, keep bool, texts ...string) error
+	// Verdicts sets the suite's verdicts, given the instances that verdicts may be about. Nil keeps those of the suite.
+	Verdicts func(known map[string]bool) error
+	Workers  int
+	Progress Progress
+	// Compare drops the transcripts of proving episodes: the certificates have their digests.
+	Compare bool
+}
+
+// Progress is told how far the work is.
+type Progress interface {
+	Begin(steps int)
+	Step()
+}
+
+// Database is a database of a suite with its tasks.
+type Database struct {
+	Name   string
+	World  *database.World
+	Schema *schema.Database
+}
+
+// Make puts the tasks of a suite under its conditions and faults, family by family, and adds instances, certificates,
+// rejections, twins, made tools and transcripts to the suite. It returns the counts by specification. A [DeriveError]
+// says that the suite is inconsistent; other errors are Seatrial's own failure, or a statement's time limit.
+func Make(ctx context.Context, in *Input) (map[string]suite.InstanceCounts, error) {
+	m := &maker{Input: in, clean: in.Suite.Clean(), tasks: in.Suite.Index()}
+	for _, t := range in.Suite.Tasks {
+		if m.clean[t.ID] == nil {
+			return nil, &DeriveError{fmt.Errorf("task %s has no clean instance", t.ID)}
+		}
+	}
+	counts := map[string]suite.InstanceCounts{}
+	for _, family := range m.families() {
+		y, err := family(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := y.addTo(in.Suite, !in.Compare); err != nil {
+			return nil, err
+		}
+		for name, c := range y.Counts() {
+			counts[name] = c
+		}
+	}
+	return counts, nil
+}
+
+// DeriveError says that instances cannot be derived from a suite's tasks.
+type DeriveError struct{ Err error }
+
+func (e *DeriveError) Error() string { return "derive: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *DeriveError) Unwrap() error { return e.Err }
+
+// maker makes the instances of one suite.
+type maker struct {
+	*Input
+	clean map[string]*suite.Instance // by task
+	tasks map[string]*task.Task      // by id
+}
+
+// families lists what makes instances, in order: later families read what earlier ones added.
+func (m *maker) families() []func(context.Context) (*Yield, error) {
+	rest := []func(context.Context) (*Yield, error){m.hopeless}
+	if m.isStatic() {
+		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.static, m.faulted)
+	} else {
+		rest = slices.Insert(rest, 0, m.placed(unworded(m.Conditions)), m.requests, m.placed(worded(m.Conditions)),
+			m.toolkits, m.faulted)
+	}
+	return rest
+}
+
+// isStatic reports whether the tools of the suite cannot be run. No suite mixes both kinds.
+func (m *maker) isStatic() bool {
+	return len(m.Suite.Tasks) > 0 && m.Suite.Tasks[0].Proof == task.ProofStatic
+}
+
+func (m *maker) stage() *episode.Stage {
+	stage := episode.NewStage(m.Suite, m.Worlds, environment.Limits{})
+	if m.Vectors != nil {
+		stage.Embed(m.Vectors)
+	}
+	return stage
+}
+
+// Yield is what a family makes of the tasks of a suite.
+type Yield struct {
+	Instances []*suite.Instance
+	Certified []*Certified // of each instance; nil as long as nothing is proven
+	Rejected  []*suite.Rejection
+	NotDrawn  map[string]int  // instances left out by a limit, by specification
+	Fallback  map[string]bool // ids of instances that rules word although a writer was asked
+	Twins     []*suite.Twin
+	made      []*task.Tool // made for instances; nil leaves those of the suite
+	packed    []byte       // transcripts of what was proven
+	plays     bool         // its proofs are played, and kept even if none was
+}
+
+// add appends what was made of one more task; nil adds nothing.
+func (y *Yield) add(more *Yield) {
+	if more == nil {
+		return
+	}
+	y.Instances, y.Certified = append(y.Instances, more.Instances...), append(y.Certified, more.Certified...)
+	y.Rejected, y.Twins = append(y.Rejected, more.Rejected...), append(y.Twins, more.Twins...)
+	y.packed = append(y.packed, more.packed...)
+	for name, n := range more.NotDrawn {
+		y.leaveOut(name, n)
+	}
+	for id := range more.Fallback {
+		y.fallBack(id)
+	}
+}
+
+func (y *Yield) leaveOut(specification string, n int) {
+	if y.NotDrawn == nil {
+		y.NotDrawn = map[string]int{}
+	}
+	y.NotDrawn[specification] += n
+}
+
+func (y *Yield) fallBack(id string) {
+	if y.Fallback == nil {
+		y.Fallback = map[string]bool{}
+	}
+	y.Fallback[id] = true
+}
+
+// keep adds a proven instance.
+func (y *Yield) keep(in *suite.Instance, c *Certified) {
+	y.Instances, y.Certified = append(y.Instances, in), append(y.Certified, c)
+}
+
+// Counts accounts for what was made, by specification.
+func (y *Yield) Counts() map[string]suite.InstanceCounts {
+	counts := map[string]suite.InstanceCounts{}
+	count := func(specification string, change func(*suite.InstanceCounts)) {
+		c := counts[specification]
+		change(&c)
+		counts[specification] = c
+	}
+	for i, in := range y.Instances {
+		count(in.Specification().String(), func(c *suite.InstanceCounts) {
+			c.Made++
+			if y.Certified == nil {
+				return
+			}
+			c.Certified++
+			if slices.Contains(y.Certified[i].Certificate.Checks, CheckBounded) {
+				c.Bounded++
+			}
+			if y.Fallback[in.ID] {
+				c.Fallback++
+			}
+		})
+	}
+	for _, r := range y.Rejected {
+		if id, err := suite.ParseInstanceID(r.ID); err == nil {
+			count(id.Specification.String(), func(c *suite.InstanceCounts) { c.Refuse(r.Reason) })
+		}
+	}
+	for name, n := range y.NotDrawn {
+		count(name, func(c *suite.InstanceCounts) { c.NotDrawn += n })
+	}
+	return counts
+}
+
+// addTo appends the yield to a suite, its transcripts only if they are to be packed.
+func (y *Yield) addTo(s *suite.Suite, pack bool) error {
+	var played []*suite.Played
+	for _, c := range y.Certified {
+		s.Certificates = append(s.Certificates, c.Certificate)
+		played = append(played, c.Played...)
+	}
+	if pack && y.plays {
+		packed, err := suite.Pack(played)
+		if err != nil {
+			return err
+		}
+		y.packed = append(y.packed, packed...)
+	}
+	s.Instances, s.Rejected = append(s.Instances, y.Instances...), append(s.Rejected, y.Rejected...)
+	s.Twins = mergeTwins(append(s.Twins, y.Twins...))
+	s.Transcripts = append(s.Transcripts, y.packed...)
+	if y.made != nil {
+		s.Made = named(y, s)
+	}
+	return nil
+}
+
+// named lists the made tools that some instance of a yield shows.
+func named(y *Yield, s *suite.Suite) []*task.Tool {
+	type place struct{ style, database, name string }
+	shown := map[place]bool{}
+	tasks := s.Index()
+	for _, in := range y.Instances {
+		for _, name := range in.Toolkit {
+			shown[place{tasks[in.Task].Style, tasks[in.Task].Database, name}] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(y.made), func(t *task.Tool) bool {
+		return !shown[place{t.Style, t.Database, t.Name}]
+	})
+}
+
+// mergeTwins sorts twins by their ids and keeps each once.
+func mergeTwins(twins []*suite.Twin) []*suite.Twin {
+	list := slices.Clone(twins)
+	slices.SortStableFunc(list, func(x, y *suite.Twin) int { return strings.Compare(x.ID, y.ID) })
+	return slices.CompactFunc(list, func(x, y *suite.Twin) bool { return x.ID == y.ID })
+}
+
+// prove certifies the instances of a yield, side by side by task and within a task in order. What does not hold is
+// rejected after what was rejected before. Transcripts are kept if keep is set.
+func (m *maker) prove(
+	ctx context.Context, derived *Yield, keep bool,
+	certify func(context.Context, *suite.Instance, map[string]bool) (*Certified, error),
+) (*Yield, error) {
+	m.Progress.Begin(len(derived.Instances))
+	groups := byTask(derived.Instances)
+	yields := make([]*Yield, len(groups))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(m.Workers, 1))
+	for i, list := range groups {
+		group.Go(func() error {
+			y, refused := &Yield{}, map[string]bool{}
+			var played []*suite.Played
+			for _, in := range list {
+				c, err := certify(ctx, in, refused)
+				if failed, lacks := lacksVector(err); lacks {
+					c, err = failed, nil
+				}
+				if err != nil {
+					return fmt.Errorf("instance %s: %w", in.ID, err)
+				}
+				played = append(played, c.Played...)
+				c.Played = nil
+				if refused[in.ID] = c.Reason != ""; refused[in.ID] {
+					y.Rejected = append(y.Rejected, suite.RefuseInstance(m.tasks[in.Task], in.Specification(), c.Reason, c.Message))
+				} else {
+					y.keep(in, c)
+				}
+				m.Progress.Step()
+			}
+			if keep && !m.Compare {
+				var err error
+				if y.packed, err = suite.Pack(played); err != nil {
+					return err
+				}
+			}
+			yields[i] = y
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := &Yield{Rejected: derived.Rejected, NotDrawn: derived.NotDrawn, Certified: []*Certified{}}
+	for _, y := range yields {
+		all.add(y)
+	}
+	return all, nil
+}
+
+// byTask splits instances in the order of their tasks.
+func byTask(list []*suite.Instance) [][]*suite.Instance {
+	var groups [][]*suite.Instance
+	for i, in := range list {
+		if i == 0 || in.Task != list[i-1].Task {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], in)
+	}
+	return groups
+}
+
+// eachTask calls work for every task with its query, side by side by database, and adds the yields in the order of the
+// tasks.
+func (m *maker) eachTask(
+	ctx context.Context, open func(context.Context, *Database) (worker, error),
+) (*Yield, error) {
+	yields := make([]*Yield, len(m.Suite.Tasks))
+	err := m.Databases(ctx, func(ctx context.Context, db *Database) error {
+		w, err := open(ctx, db)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		for i, t := range m.Suite.Tasks {
+			if t.Database != db.Name {
+				continue
+			}
+			query, err := sqlast.Parse(t.SQL, db.Schema)
+			if err != nil {
+				return &DeriveError{fmt.Errorf("task %s: %w", t.ID, err)}
+			}
+			if yields[i], err = w.work(ctx, i, t, query); err != nil {
+				return fmt.Errorf("task %s: %w", t.ID, err)
+			}
+			m.Progress.Step()
+		}
+		return nil
+	})
+	all := &Yield{Certified: []*Certified{}}
+	for _, y := range yields {
+		all.add(y)
+	}
+	return all, err
+}
+
+// worker makes instances of the tasks of one database, one after the other.
+type worker interface {
+	// work makes instances of the at-th task.
+	work(ctx context.Context, at int, t *task.Task, query *sqlast.Query) (*Yield, error)
+	Close()
+}
+
+// Reasons is the closed list of reasons for which instances are rejected, beside [condition.Refusals].
+func Reasons() map[string]string {
+	reasons := map[string]string{}
+	for _, list := range []map[string]string{
+		RequestReasons(), FaultReasons(), twin.Refusals(), ToolkitReasons(), StaticReasons(),
+		{ReasonUncertified: "the plan of an instance does not give gold with the tools that the instance shows"},
+	} {
+		maps.Copy(reasons, list)
+	}
+	return reasons
+}

@@ -1,0 +1,144 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// InstanceID names an instance: TASK/clean, or TASK/ and a [Specification].
+type InstanceID struct {
+	Task string
+	Specification
+}
+
+// Specification says what an instance puts its task under: clean, CONDITION+CONDITION or VARIANT:CONDITION+FAULT.
+type Specification struct {
+	Variant    string   // one of [Variants]; "" for conditions as they were asked for
+	Conditions []string // as they print, with their parameters; none for a clean instance
+}
+
+// Variants as ids spell them.
+const (
+	UnderFault     = "fault"
+	UnderLookalike = "lookalike" // looks like the fault and is harmless
+	UnderMirror    = "mirror"    // of a conflict: the other source is wrong
+	UnderControl   = "control"   // of faults that add tools: the tools without the fault
+	UnderHopeless  = "hopeless"  // nothing survives it
+	UnderComplete  = "complete"  // of replace-tool: the toolkit with the right tools
+)
+
+// Variants lists them.
+func Variants() []string {
+	return []string{UnderFault, UnderLookalike, UnderMirror, UnderControl, UnderHopeless, UnderComplete}
+}
+
+// Under makes the specification of conditions as they print; variant is "" or one of [Variants].
+func Under(variant string, conditions ...string) Specification {
+	return Specification{Variant: variant, Conditions: conditions}
+}
+
+// CleanID is the id of a task's clean instance.
+func CleanID(taskID string) InstanceID { return InstanceID{Task: taskID} }
+
+// ParseSpecification reads what [Specification.String] writes. It reads every text: what names no known variant is a
+// list of conditions.
+func ParseSpecification(text string) Specification {
+	if text == condition.RoleClean || text == "" {
+		return Specification{}
+	}
+	variant, rest, found := strings.Cut(text, ":")
+	if !found || !slices.Contains(Variants(), variant) {
+		variant, rest = "", text
+	}
+	return Specification{Variant: variant, Conditions: strings.Split(rest, "+")}
+}
+
+// ParseInstanceID reads what [InstanceID.String] writes.
+func ParseInstanceID(text string) (InstanceID, error) {
+	at := strings.LastIndexByte(text, '/')
+	if at <= 0 || at == len(text)-1 {
+		return InstanceID{}, fmt.Errorf("%q is not the id of an instance: want TASK/%s or TASK/CONDITION", text,
+			condition.RoleClean)
+	}
+	return InstanceID{Task: text[:at], Specification: ParseSpecification(text[at+1:])}, nil
+}
+
+func (id InstanceID) String() string { return id.Task + "/" + id.Specification.String() }
+
+func (s Specification) String() string {
+	switch {
+	case s.IsClean():
+		return condition.RoleClean
+	case s.Variant == "":
+		return s.Combination()
+	default:
+		return s.Variant + ":" + s.Combination()
+	}
+}
+
+// IsClean reports whether the task is under nothing.
+func (s Specification) IsClean() bool { return s.Variant == "" && len(s.Conditions) == 0 }
+
+// Combination prints the conditions without the variant.
+func (s Specification) Combination() string { return strings.Join(s.Conditions, "+") }
+
+// Names lists the names of the conditions, without their parameters.
+func (s Specification) Names() []string {
+	names := make([]string, len(s.Conditions))
+	for i, c := range s.Conditions {
+		names[i], _, _ = strings.Cut(c, ":")
+	}
+	return names
+}
+
+// As is the same specification in another variant.
+func (s Specification) As(variant string) Specification {
+	return Specification{Variant: variant, Conditions: s.Conditions}
+}
+
+// Identity takes the id of an instance apart.
+func (in *Instance) Identity() InstanceID {
+	return InstanceID{Task: in.Task, Specification: in.Specification()}
+}
+
+// Specification is what the id says that the task is under.
+func (in *Instance) Specification() Specification {
+	return ParseSpecification(strings.TrimPrefix(in.ID, in.Task+"/"))
+}
+
+// IsClean reports whether an instance is its task under no condition.
+func (in *Instance) IsClean() bool { return in.Role == condition.RoleClean && len(in.Conditions) == 0 }
+
+// Clean maps the tasks to their clean instances, the first of each.
+func (s *Suite) Clean() map[string]*Instance {
+	clean := make(map[string]*Instance, len(s.Tasks))
+	for _, in := range s.Instances {
+		if in.IsClean() && clean[in.Task] == nil {
+			clean[in.Task] = in
+		}
+	}
+	return clean
+}
+
+// What is the kind of thing that a [Rejection] rejects.
+type What string
+
+// The kinds.
+const (
+	WhatExample  What = "example"
+	WhatVariant  What = "variant"
+	WhatPlan     What = "plan"
+	WhatInstance What = "instance"
+)
+
+// RefuseInstance makes the rejection of an instance.
+func RefuseInstance(t *task.Task, under Specification, reason, message string) *Rejection {
+	return &Rejection{
+		What: WhatInstance, ID: InstanceID{t.ID, under}.String(), Corpus: t.Corpus, Database: t.Database, Style: t.Style,
+		Reason: reason, Message: message,
+	}
+}
