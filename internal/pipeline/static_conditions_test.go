@@ -429,7 +429,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("drift %v (%v)", found, err)
 	}
 	for want, lines := range map[string][]string{
-		"no instance that a verdict can be on": {line(dropped, `"verdict":"keep","reviewer":"A"`),
+		"no instance that a verdict can be about": {line(dropped, `"verdict":"keep","reviewer":"A"`),
 			line("nobody", `"verdict":"keep","reviewer":"A"`)},
 		"has to be keep or drop": {"", line(dropped, `"verdict":"maybe","reviewer":"A"`)},
 		"is none of":             {"", line(dropped, `"verdict":"drop","reviewer":"A","reason":"ugly"`)},
