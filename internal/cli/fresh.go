@@ -16,8 +16,8 @@ import (
 // freshRun is a run on fresh worlds; nil is one on the published databases.
 type freshRun struct{ *proof.Fresh }
 
-// openFresh selects the instances that can be played on the run's fresh world, and records which it leaves out. A run on
-// the published databases keeps all instances.
+// openFresh selects the instances that can be played on the run's fresh world, and records which it leaves out. A run
+// on the published databases keeps all instances.
 func (a *app) openFresh(ctx context.Context, s *suite.Suite, o *settings.Run, instances []*suite.Instance) (
 	*freshRun, []*suite.Instance, error) {
 	if o.World == 0 {

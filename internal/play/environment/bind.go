@@ -10,25 +10,25 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// maxExact bounds the whole numbers that every JSON reader keeps exactly.
+// maxExact bounds the whole numbers that every JSON reader represents exactly.
 const maxExact = 1 << 53
 
 // bound is the arguments of a call as they reach the tool's statement.
 type bound struct {
 	values   []task.Value   // one a placeholder
-	lists    [][]task.Value // the elements of list arguments that a note may name; nil for others
-	resolved bool           // an argument held a reference
+	lists    [][]task.Value // elements of the list arguments that a note may name; nil for others
+	resolved bool           // an argument contained a reference
 }
 
-// binder turns the arguments of one call into values: it resolves references, then checks what they stand for.
+// binder turns the arguments of one call into values: it resolves references, then checks their values.
 type binder struct {
 	tool  *tool
 	scope scope
 	bound bound
 }
 
-// bind resolves and checks the arguments of a call. The first mistake is reported: unknown arguments, then missing
-// ones, then references and types in the order of the placeholders. With a mistake only resolved is of use.
+// bind resolves and checks the arguments of a call. It reports the first mistake: unknown arguments, then missing ones,
+// then references and types in the order of the placeholders. With a mistake, only resolved is valid.
 func (t *tool) bind(arguments map[string]any, s scope) (bound, *task.ToolError) {
 	if mistake := t.checkNames(arguments); mistake != nil {
 		return bound{}, mistake
@@ -57,6 +57,7 @@ func (t *tool) bind(arguments map[string]any, s scope) (bound, *task.ToolError) 
 	return b.bound, nil
 }
 
+// checkNames finds unknown and missing arguments.
 func (t *tool) checkNames(arguments map[string]any) *task.ToolError {
 	known := 0
 	for _, name := range t.accepted {
@@ -109,7 +110,7 @@ func plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// reference reads a reference, if given is one.
+// reference reads a reference, if the argument is one.
 func (b *binder) reference(given any) (task.Reference, bool) {
 	text, isText := given.(string)
 	if !isText {
@@ -120,7 +121,7 @@ func (b *binder) reference(given any) (task.Reference, bool) {
 	return ref, ok
 }
 
-// single gives the one value that an argument, or an element of a list, stands for.
+// single returns the value of an argument that takes one value, or of an element of a list.
 func (b *binder) single(a *argument, given any) (task.Value, *task.ToolError) {
 	if ref, ok := b.reference(given); ok {
 		v, declared, mistake := b.scope.single(ref, a.Argument)
@@ -132,7 +133,7 @@ func (b *binder) single(a *argument, given any) (task.Value, *task.ToolError) {
 	return a.checkLiteral(given)
 }
 
-// list gives the elements of a list argument as the text of a JSON array.
+// list returns the elements of a list argument as the text of a JSON array.
 func (b *binder) list(at int, a *argument, given any) (task.Value, *task.ToolError) {
 	var values []task.Value
 	if ref, ok := b.reference(given); ok {
@@ -173,7 +174,7 @@ func (b *binder) list(at int, a *argument, given any) (task.Value, *task.ToolErr
 	return string(append(text, ']')), nil
 }
 
-// table gives the records of a table argument as the text of a JSON array of arrays.
+// table returns the records of a table argument as the text of a JSON array of arrays.
 func (b *binder) table(a *argument, given any) (task.Value, *task.ToolError) {
 	var rows []task.Row
 	if ref, ok := b.reference(given); ok {
@@ -208,7 +209,7 @@ func (b *binder) table(a *argument, given any) (task.Value, *task.ToolError) {
 	return string(append(text, ']')), nil
 }
 
-// record reads one record of a table: an object by its fields' names, whatever their case, or a list by position.
+// record reads one record of a table: an object by field names in any case, or a list by position.
 func (b *binder) record(a *argument, given any) (task.Row, *task.ToolError) {
 	fields := make([]any, len(a.Columns))
 	switch given := given.(type) {
@@ -247,7 +248,7 @@ func (b *binder) record(a *argument, given any) (task.Row, *task.ToolError) {
 	default:
 		return nil, wrongType("Expected object but got %s for a record of `%s`.", task.JSONType(given), a.Argument)
 	}
-	// A field may hold any value, null too: a table stands for rows of a query.
+	// A field takes any value, including null: a table contains rows of a query.
 	field := argument{Binding: task.Binding{Argument: a.Argument, Type: task.TypeAny, Nullable: true}}
 	row := make(task.Row, len(fields))
 	for i, f := range fields {
@@ -259,7 +260,7 @@ func (b *binder) record(a *argument, given any) (task.Row, *task.ToolError) {
 	return row, nil
 }
 
-// checkLiteral checks a value that the agent wrote, and gives the SQLite value for it.
+// checkLiteral checks a value that the agent wrote and returns the SQLite value for it.
 func (a *argument) checkLiteral(given any) (task.Value, *task.ToolError) {
 	v, fits := any(nil), false
 	switch g := given.(type) {
@@ -288,9 +289,9 @@ func (a *argument) checkLiteral(given any) (task.Value, *task.ToolError) {
 	return v, nil
 }
 
-// checkReferred checks a value that came by reference, which is bound as it is. Where the referenced column is declared
-// with the argument's own type, its values pass whatever type they have: SQLite types values, not columns, and the
-// query that the tools were made from would have compared them too.
+// checkReferred checks a value that came by reference, which is bound unchanged. If the referenced column has the
+// argument's declared type, its values pass whatever type they have: SQLite types values, not columns, and the query
+// that the tools were made from would have compared them too.
 func (a *argument) checkReferred(v task.Value, declared string) *task.ToolError {
 	if v == nil {
 		if a.Nullable {
@@ -316,7 +317,7 @@ func (a *argument) checkReferred(v task.Value, declared string) *task.ToolError 
 	return nil
 }
 
-// appendElements appends values separated by commas. What a JSON array cannot carry unchanged is a mistake.
+// appendElements appends values separated by commas. A value that JSON cannot represent exactly is a mistake.
 func (a *argument) appendElements(dst []byte, values []task.Value) ([]byte, *task.ToolError) {
 	for i, v := range values {
 		if i > 0 {
@@ -364,4 +365,35 @@ func (a *argument) notOneOf(v task.Value) *task.ToolError {
 
 func wrongType(format string, args ...any) *task.ToolError {
 	return &task.ToolError{Code: task.CodeWrongType, Message: fmt.Sprintf(format, args...)}
+}
+
+// Earlier is an earlier call and its result.
+type Earlier struct {
+	Tool   string
+	Result *task.Result
+}
+
+// Values returns what a call binds to the placeholders of its tool's statement after the given earlier calls, by label.
+// It binds as an environment does, for searches over more calls than an episode allows. The tool's body must be a
+// statement. A mistake is the agent's; the error says that the toolkit lacks a tool.
+func (k *Toolkit) Values(c *task.Call, earlier map[string]Earlier) ([]task.Value, *task.ToolError, error) {
+	t := k.find(c.Tool)
+	if t == nil || t.specification.Body == nil || t.specification.Body.Engine != task.EngineSQLite {
+		return nil, nil, fmt.Errorf("%q is no tool that runs a statement of its own", c.Tool)
+	}
+	s := scope{number: 1}
+	if len(earlier) > 0 {
+		s.outcomes = make(map[string]*outcome, len(earlier))
+		for label, e := range earlier {
+			from := k.find(e.Tool)
+			if from == nil {
+				return nil, nil, fmt.Errorf("there is no tool %q", e.Tool)
+			}
+			o := &outcome{tool: e.Tool, names: from.names, columns: from.specification.Body.Columns}
+			o.results = []*task.Result{e.Result}
+			s.outcomes[label] = o
+		}
+	}
+	b, mistake := t.bind(c.Arguments, s)
+	return b.values, mistake, nil
 }

@@ -3,49 +3,142 @@ package environment
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
-	"github.com/seatrial/seatrial/internal/sql/database"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// call is one tool call of a step on its way from the agent and back. What stands above the line is fixed, in the order
-// of the actions, before any body runs; below it only the goroutine that runs the call writes.
+// A call takes this path, which this file follows from top to bottom:
+//
+//	number   label, attempt, tool and arguments, in the order of the actions
+//	run      refuse; change the arguments; execute by engine, on the episode's world and on each neighbour; change the
+//	         result; deliver it
+//	record   events and the observation
+//
+// The fields above the empty line are set by numberCall, before any tool runs. Those below are written only by the
+// goroutine that runs the call.
 type call struct {
 	action    *task.Action
-	tool      *tool // nil where there is none of that name
+	tool      *tool // nil if no tool has the name
 	unlisted  bool
-	unfound   bool // nothing showed it before, in an open world
+	unfound   bool // in an open world: no earlier call showed it
 	about     fault.Call
-	outcome   *outcome // what its label stands for; nil where the label could not be given
+	outcome   *outcome // that its label refers to; nil if the label is not valid
 	mistake   *task.ToolError
 	arguments map[string]any
-	known     *memory // what it gave before; nil where that is not remembered
-	wave      int     // calls of one wave refer only to results of earlier waves
+	known     *memory // an earlier identical call; nil if none is remembered
+	wave      int     // a call refers only to results of earlier waves
 
 	decisions []transcript.Event
 	delivery  fault.Delivery
-	found     []string // the tools that it showed
+	found     []string // tools that it showed
 	rows      int
 	digest    string
 	neighbour []string
 	resolved  bool
 	timeouts  int
-	handle    string // the identity of the data handle that the call made
+	handle    string // identity of the data handle that the call made
 	altered   bool   // a condition altered its arguments or values
-	anomaly   bool   // the agent sees that a condition had a hand in it: see [Hint]
+	anomaly   bool   // a condition changed it visibly: see [Hint]
 }
 
-// runCalls runs the bodies of a step's calls side by side, those that refer to others of the step after them. The error
-// is Seatrial's own failure, that of the first call in order which met one.
+// numberCall makes a call from an action: label, attempt, tool and arguments.
+func (e *Environment) numberCall(c *call, a *task.Action, reserved []string, inStep map[string]*call) {
+	e.calls++
+	e.attempts[a.Tool]++
+	c.action, c.about = a, fault.Call{
+		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
+		Turns: e.calledIn[:len(e.calledIn):len(e.calledIn)],
+	}
+	e.called, e.calledIn = append(e.called, a.Tool), append(e.calledIn, e.turns)
+	e.label(c, reserved)
+	if c.outcome != nil && inStep != nil {
+		inStep[c.about.Label] = c
+	}
+	if c.tool, c.unfound = e.lookFor(a.Tool); c.tool == nil {
+		c.tool = e.config.Unlisted.find(a.Tool)
+		c.unlisted = c.tool != nil
+	}
+	if c.tool == nil {
+		c.fail(e.unknownTool(a.Tool))
+		return
+	}
+	c.about.Tool = c.tool.specification
+	if c.known = e.recall(c); c.known != nil {
+		c.arguments, c.about.Arguments = c.known.arguments, c.known.arguments
+		return
+	}
+	arguments, mistake := decodeArguments(a.Arguments)
+	if mistake != nil {
+		c.fail(mistake)
+		return
+	}
+	c.arguments, c.about.Arguments = arguments, arguments
+	c.wave = waveOf(c, inStep)
+}
+
+// fail sets the mistake of a call if it has none yet.
+func (c *call) fail(mistake *task.ToolError) {
+	if c.mistake == nil {
+		c.mistake = mistake
+	}
+}
+
+// label sets the label of a call: the agent's, or call_N for the N-th call of the episode. It skips numbers in use.
+func (e *Environment) label(c *call, reserved []string) {
+	var o *outcome // of an earlier call with the same label
+	if c.about.Label = c.action.Label; c.about.Label != "" {
+		o = e.outcomes[c.about.Label]
+	} else {
+		for n := c.about.Number; ; n++ {
+			var text [24]byte
+			c.about.Label = string(strconv.AppendInt(append(text[:0], "call_"...), int64(n), 10))
+			if !slices.Contains(reserved, c.about.Label) && e.outcomes[c.about.Label] == nil {
+				break
+			}
+		}
+	}
+	switch {
+	case !task.IsLabel(c.about.Label):
+		c.fail(&task.ToolError{
+			Code:    task.CodeBadArguments,
+			Message: "A label is a letter or underscore, followed by letters, digits and underscores.",
+		})
+	case o != nil && (o.made() || o.turn == e.turns):
+		c.fail(&task.ToolError{
+			Code:    task.CodeDuplicateLabel,
+			Message: fmt.Sprintf("The label `%s` stands for another call already.", c.about.Label),
+		})
+	default:
+		c.outcome = &outcome{number: c.about.Number, turn: e.turns, tool: c.action.Tool}
+		e.outcomes[c.about.Label] = c.outcome
+	}
+}
+
+// waveOf returns the wave in which a call can run: after every call of the turn that it refers to.
+func waveOf(c *call, inStep map[string]*call) int {
+	if len(inStep) == 0 || len(inStep) == 1 && inStep[c.about.Label] == c {
+		return 0
+	}
+	wave := 0
+	for _, ref := range (&task.Call{Arguments: c.arguments}).References() {
+		if used := inStep[ref.Label]; used != nil && used != c {
+			wave = max(wave, used.wave+1)
+		}
+	}
+	return wave
+}
+
+// runCalls runs the calls of a step in parallel, wave after wave. The error is Seatrial's own failure, that of the
+// first call in order that had one.
 func (e *Environment) runCalls(ctx context.Context, calls []*call) error {
 	if len(calls) == 1 {
-		return e.run(ctx, calls[0])
+		return e.runCall(ctx, calls[0])
 	}
 	last := 0
 	for _, c := range calls {
@@ -65,11 +158,12 @@ func (e *Environment) runCalls(ctx context.Context, calls []*call) error {
 	return nil
 }
 
+// runWave runs calls that do not refer to each other.
 func (e *Environment) runWave(ctx context.Context, group []*call) error {
 	workers := min(e.config.Parallelism, len(group))
 	if workers <= 1 {
 		for _, c := range group {
-			if err := e.run(ctx, c); err != nil {
+			if err := e.runCall(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -98,24 +192,25 @@ func (e *Environment) runWave(ctx context.Context, group []*call) error {
 	return nil
 }
 
-// runGuarded turns a panic into an error: on a goroutine of its own it would end the process, with every other episode.
+// runGuarded turns a panic into an error. On a goroutine of its own a panic would end the process.
 func (e *Environment) runGuarded(ctx context.Context, c *call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("call %s of %s: panic: %v", c.about.Label, c.action.Tool, p)
 		}
 	}()
-	return e.run(ctx, c)
+	return e.runCall(ctx, c)
 }
 
-// run makes one call: refused, arguments changed, body, result changed, delivered.
-//
-// What later calls refer to is what the tool returned after [fault.ResultStep] and [fault.PageStep] changed it;
-// the digest is of what the body returned.
-func (e *Environment) run(ctx context.Context, c *call) error {
-	mistake, err := e.answerCall(ctx, c)
-	if err != nil {
-		return fmt.Errorf("call %s of %s: %w", c.about.Label, c.action.Tool, err)
+// runCall runs one call. Later calls refer to what the tool returned after [fault.ResultStep] and
+// [fault.PageStep] changed it; digests are of what the tool itself returned.
+func (e *Environment) runCall(ctx context.Context, c *call) error {
+	mistake := c.mistake
+	if mistake == nil {
+		var err error
+		if mistake, err = e.answer(ctx, c); err != nil {
+			return fmt.Errorf("call %s of %s: %w", c.about.Label, c.action.Tool, err)
+		}
 	}
 	if mistake != nil {
 		c.delivery = fault.Delivery{Error: mistake}
@@ -130,28 +225,28 @@ func (e *Environment) run(ctx context.Context, c *call) error {
 // noteRecorded acknowledges a call of a tool that cannot be run.
 const noteRecorded = "The call was recorded. Nothing runs here."
 
-func (e *Environment) answerCall(ctx context.Context, c *call) (*task.ToolError, error) {
-	if c.mistake != nil {
-		return c.mistake, nil
-	}
-	if body := c.tool.specification.Body; body != nil && body.Engine == task.EngineCompanion {
-		return e.accompany(c)
-	}
-	if body := c.tool.specification.Body; body != nil && body.Engine == task.EngineSearch {
-		return e.explore(ctx, c)
+// answer refuses a call, repeats the delivery of an identical earlier one, or executes it.
+func (e *Environment) answer(ctx context.Context, c *call) (*task.ToolError, error) {
+	body := c.tool.specification.Body
+	if body != nil {
+		switch body.Engine { // conditions do not change calls of the tools that they add, nor searches for tools
+		case task.EngineCompanion:
+			return e.runCompanion(c)
+		case task.EngineSearch:
+			return e.explore(ctx, c)
+		}
 	}
 	if refusal := e.stages.refuse(c); refusal != nil {
 		return refusal, nil
 	}
-	if c.known != nil {
+	switch {
+	case c.known != nil:
 		c.deliverAgain(c.known)
 		return nil, nil
-	}
-	if c.tool.specification.Body == nil && e.config.Recorded {
+	case body == nil && e.config.Recorded:
 		c.delivery = fault.Delivery{Content: json.RawMessage(`[]`), Note: noteRecorded}
 		return nil, nil
-	}
-	if c.tool.specification.Body == nil {
+	case body == nil:
 		return &task.ToolError{
 			Code:    task.CodeUnsupported,
 			Message: "This tool is only described here; it cannot be run.",
@@ -160,59 +255,164 @@ func (e *Environment) answerCall(ctx context.Context, c *call) (*task.ToolError,
 	if refusal := e.stages.changeArguments(c); refusal != nil {
 		return refusal, nil
 	}
-	switch c.tool.specification.Body.Engine {
+	switch body.Engine {
 	case task.EngineRelation:
-		return e.operate(ctx, c)
+		return e.runOperation(ctx, c)
 	case task.EngineText:
 		return e.runText(ctx, c)
+	default:
+		return e.runStatement(ctx, c)
 	}
-	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
-	c.resolved = b.resolved
-	if mistake != nil {
-		return mistake, nil
-	}
-	b.values = e.stages.changeValues(c, b.values, 0)
-	result, mistake, err := e.query(ctx, c, 0, b.values)
+}
+
+// runStatement binds the arguments to the statement of a tool and runs it. On a neighbour, references have the values
+// of the results there.
+func (e *Environment) runStatement(ctx context.Context, c *call) (*task.ToolError, error) {
+	body := c.tool.specification.Body
+	var here bound
+	note := ""
+	returned, mistake, err := e.onWorlds(c, body.Ordered, body.Columns, func(world int) (*task.Result, *task.ToolError,
+		error) {
+		values := here.values
+		if world == 0 || c.resolved {
+			b, mistake := c.tool.bind(c.arguments, e.scope(c, world))
+			if world == 0 {
+				c.resolved = b.resolved
+			}
+			if mistake != nil {
+				return nil, mistake, nil
+			}
+			b.values = e.stages.changeValues(c, b.values, world)
+			if values = b.values; world == 0 {
+				here = b
+			}
+		}
+		r, mistake, err := e.query(ctx, c, world, values)
+		if err == nil && mistake == nil && world == 0 && c.tool.hinted && isBlank(r) {
+			note, err = e.note(ctx, c, &here)
+		}
+		return r, mistake, err
+	})
 	if mistake != nil || err != nil {
 		return mistake, err
 	}
-	note := ""
-	if c.tool.hinted && isBlank(result) {
-		if note, err = e.note(ctx, c, &b); err != nil {
-			return nil, err
-		}
-	}
-	body := c.tool.specification.Body
-	c.digest = e.digest(0, result, body.Ordered)
-	returned := newReturned(1 + len(e.config.Neighbours))
-	handed := e.hand(c, returned, 0, result, body.Columns)
-	if len(e.config.Neighbours) > 0 {
-		c.neighbour = make([]string, len(e.config.Neighbours))
-		for i := range e.config.Neighbours {
-			if err := e.repeat(ctx, c, &b, i+1, returned); err != nil {
-				return nil, err
-			}
-		}
-	}
-	c.outcome.names, c.outcome.columns = c.tool.names, body.Columns
-	c.keep(returned, &handed, e.stages.changesRows())
 	c.delivery.Note = note
 	e.remember(c, returned)
 	return nil, nil
 }
 
-// returned is what a call gave on the world and, after it, on each neighbour.
+// runText runs the SQL that an agent wrote (NL2API §4.2, the paper's baseline): read-only, within the limits. If SQLite
+// refuses it, that is the agent's mistake, reported in SQLite's words.
+func (e *Environment) runText(ctx context.Context, c *call) (*task.ToolError, error) {
+	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
+	if mistake != nil {
+		return mistake, nil
+	}
+	text, ok := b.values[0].(string)
+	if !ok {
+		return wrongType("Expected string but got %s for `%s`.", task.JSONType(b.values[0]), c.tool.arguments[0].Argument),
+			nil
+	}
+	// The text may order its rows or not: the digest keeps the order.
+	_, mistake, err := e.onWorlds(c, true, nil, func(world int) (*task.Result, *task.ToolError, error) {
+		r, mistake, err := e.execute(ctx, e.world(world), text, nil, &c.timeouts)
+		if refusal := refusalOf(err); refusal != "" {
+			return nil, &task.ToolError{Code: task.CodeBadArguments, Message: "SQLite refuses the statement: " + refusal}, nil
+		}
+		if mistake != nil || err != nil {
+			return nil, mistake, err
+		}
+		return &task.Result{Columns: task.UniqueNames(r.Columns), Rows: r.Rows}, nil, nil
+	})
+	return mistake, err
+}
+
+// runCompanion answers a call of a tool that a condition added: the condition's step answers it, on every world.
+func (e *Environment) runCompanion(c *call) (*task.ToolError, error) {
+	step, name := e.stages.companion(c.tool.specification.Name)
+	if step == nil {
+		return nil, fmt.Errorf("no condition answers for the tool %q", c.tool.specification.Name)
+	}
+	to := newReturned(1 + len(e.config.Neighbours))
+	var handed fault.Payload
+	for world := range to.results {
+		p, mistake, decision := step.Answer(&c.about, func(label string) (string, fault.Payload, bool) {
+			o := e.outcomes[label]
+			if o == nil || o.number >= c.about.Number || o.turn == c.about.Turn || len(o.wholes) <= world ||
+				o.wholes[world] == nil {
+				return "", fault.Payload{}, false
+			}
+			return o.tool, *o.wholes[world], true
+		})
+		if world > 0 {
+			to.results[world] = p.Result // nil if there is no such answer
+			continue
+		}
+		c.decided(name, decision)
+		if mistake != nil {
+			return mistake, nil
+		}
+		if p.Content != nil {
+			c.delivery = fault.Delivery{Content: p.Content}
+			return nil, nil
+		}
+		handed, to.results[0] = p, p.Result
+		c.digest = p.Result.Digest(true)
+	}
+	c.keep(to, &handed, true)
+	return nil, nil
+}
+
+// returned is what a call returned on the episode's world and then on each neighbour.
 type returned struct {
 	results []*task.Result
-	wholes  []*fault.Payload // of what was divided; nil where nothing was
+	wholes  []*fault.Payload // what pages are parts of; nil where nothing was divided
 }
 
 func newReturned(worlds int) *returned { return &returned{results: make([]*task.Result, worlds)} }
 
-// hand makes the payload of a result on one world and keeps its rows.
-func (e *Environment) hand(
-	c *call, to *returned, world int, r *task.Result, columns []task.Column,
-) fault.Payload {
+// onWorlds runs a call on the episode's world and then on each neighbour, and delivers the result of the former. It
+// takes columns of any type where none are declared. A mistake on the episode's world ends the call; on a neighbour it
+// is recorded instead of a digest.
+func (e *Environment) onWorlds(c *call, ordered bool, columns []task.Column,
+	run func(world int) (*task.Result, *task.ToolError, error)) (*returned, *task.ToolError, error) {
+	to := newReturned(1 + len(e.config.Neighbours))
+	var handed fault.Payload
+	for world := range to.results {
+		r, mistake, err := run(world)
+		if err != nil || mistake != nil && world == 0 {
+			return nil, mistake, err
+		}
+		digest := ""
+		if mistake != nil {
+			digest = "error:" + mistake.Code
+		} else {
+			digest = e.digest(world, r, ordered)
+			declared := columns
+			if declared == nil {
+				declared = untyped(r.Columns)
+			}
+			if p := e.change(c, to, world, r, declared); world == 0 {
+				handed = p
+			}
+		}
+		switch {
+		case world == 0:
+			c.digest = digest
+		default:
+			if c.neighbour == nil {
+				c.neighbour = make([]string, len(e.config.Neighbours))
+			}
+			c.neighbour[world-1] = digest
+		}
+	}
+	c.keep(to, &handed, e.stages.changesRows())
+	return to, nil, nil
+}
+
+// change lets the conditions change a result on one world, and keeps its rows for later calls.
+func (e *Environment) change(c *call, to *returned, world int, r *task.Result,
+	columns []task.Column) fault.Payload {
 	p := fault.Payload{Result: r, Columns: columns}
 	if e.stages.changesRows() {
 		var whole *fault.Payload
@@ -227,13 +427,13 @@ func (e *Environment) hand(
 	return p
 }
 
-// keep makes what a call handed over on the episode's world its delivery, and what it returned on all worlds the
-// outcome of its label. Names and types are those of the payload where steps may have changed them.
+// keep makes the payload on the episode's world the delivery of a call, and what it returned on all worlds the outcome
+// of its label. If steps may have changed names and types, they are those of the payload.
 func (c *call) keep(what *returned, handed *fault.Payload, changed bool) {
 	o := c.outcome
-	o.results, o.wholes = what.results, what.wholes
+	o.results, o.wholes, o.names, o.columns = what.results, what.wholes, handed.Result.Columns, handed.Columns
 	if changed {
-		o.names, o.columns = handed.Result.Columns, make([]task.Column, len(handed.Result.Columns))
+		o.columns = make([]task.Column, len(o.names))
 		for i, name := range o.names {
 			o.columns[i] = task.Column{Name: name, Type: handed.Columns[i].Type}
 		}
@@ -245,7 +445,7 @@ func (c *call) keep(what *returned, handed *fault.Payload, changed bool) {
 	c.delivery = fault.Delivery{Content: handed.AppendContent(contentBuffer(handed.Result))}
 }
 
-// contentBuffer gives a buffer that is about as large as the JSON of the result.
+// contentBuffer returns a buffer about as large as the JSON of the result.
 func contentBuffer(r *task.Result) []byte {
 	width := 2
 	for _, c := range r.Columns {
@@ -254,175 +454,36 @@ func contentBuffer(r *task.Result) []byte {
 	return make([]byte, 0, 2+width*len(r.Rows))
 }
 
-// repeat makes the same call on a neighbour: references stand for the results on that neighbour.
-func (e *Environment) repeat(
-	ctx context.Context, c *call, b *bound, world int, to *returned,
-) error {
-	values := b.values
-	if b.resolved {
-		there, mistake := c.tool.bind(c.arguments, e.scope(c, world))
-		if mistake != nil {
-			c.neighbour[world-1] = "error:" + mistake.Code
-			return nil
-		}
-		values = e.stages.changeValues(c, there.values, world)
+// untyped declares columns of which only the names are known.
+func untyped(names []string) []task.Column {
+	columns := make([]task.Column, len(names))
+	for i, name := range names {
+		columns[i] = task.Column{Name: name, Type: task.TypeAny}
 	}
-	result, mistake, err := e.query(ctx, c, world, values)
-	if err != nil {
-		return err
-	}
-	if mistake != nil {
-		c.neighbour[world-1] = "error:" + mistake.Code
-		return nil
-	}
-	c.neighbour[world-1] = e.digest(world, result, c.tool.specification.Body.Ordered)
-	e.hand(c, to, world, result, c.tool.specification.Body.Columns)
-	return nil
+	return columns
 }
 
-// digest gives the digest of what a statement returned on a world.
-func (e *Environment) digest(world int, r *task.Result, ordered bool) string {
-	w := e.config.World
-	if world > 0 {
-		w = e.config.Neighbours[world-1]
+// recordCall writes the events of a call: what the conditions decided, then the call with its digests.
+func (e *Environment) recordCall(c *call) task.Observation {
+	for _, d := range c.decisions {
+		d.Turn = e.turns
+		e.record.Append(d)
 	}
-	if known, ok := w.(Digester); ok {
-		return known.Digest(r, ordered)
+	d, arguments := &c.delivery, c.action.Arguments
+	if c.known == nil {
+		arguments = recordable(arguments)
 	}
-	return r.Digest(ordered)
-}
-
-func (e *Environment) scope(c *call, world int) scope {
-	return scope{outcomes: e.outcomes, number: c.about.Number, turn: c.about.Turn, world: world}
-}
-
-// query runs the tool's statement on a world and names the columns as the tool does. Limits that are met are told to
-// the agent; other errors are Seatrial's own.
-func (e *Environment) query(
-	ctx context.Context, c *call, world int, values []task.Value,
-) (*task.Result, *task.ToolError, error) {
-	w, err := e.worldOf(ctx, c, world)
-	if err != nil {
-		return nil, nil, err
+	e.record.Append(transcript.Event{
+		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
+		Arguments: arguments, Content: d.Content, Note: d.Note, Error: d.Error,
+		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted, Handle: c.handle,
+		Found: c.found, Unfound: c.unfound,
+	})
+	e.find(c)
+	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
+		e.unread = append(e.unread, unread{event: e.record.size - 1, handle: o.handle})
 	}
-	r, mistake, err := e.executeOn(ctx, w, c.tool.specification.Body.Statement, values, &c.timeouts)
-	if mistake != nil || err != nil {
-		return nil, mistake, err
+	return task.Observation{
+		Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error,
 	}
-	if len(r.Columns) != len(c.tool.names) {
-		return nil, nil, fmt.Errorf("the statement returns %d columns where the tool declares %d",
-			len(r.Columns), len(c.tool.names))
-	}
-	return &task.Result{Columns: c.tool.names, Rows: r.Rows}, nil, nil
-}
-
-// execute runs a statement on the i-th world of the episode within the limits.
-func (e *Environment) execute(
-	ctx context.Context, world int, statement string, values []task.Value, timeouts *int,
-) (*task.Result, *task.ToolError, error) {
-	w := e.config.World
-	if world > 0 {
-		w = e.config.Neighbours[world-1]
-	}
-	return e.executeOn(ctx, w, statement, values, timeouts)
-}
-
-func (e *Environment) executeOn(
-	ctx context.Context, w World, statement string, values []task.Value, timeouts *int,
-) (*task.Result, *task.ToolError, error) {
-	within := ctx
-	if e.config.Limits.Time > 0 {
-		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, e.config.Limits.Time)
-		defer cancel()
-	}
-	r, err := w.Query(within, statement, values)
-	if err != nil {
-		mistake, err := limited(ctx, within, err)
-		if mistake != nil && mistake.Code == task.CodeTimeout {
-			*timeouts++
-		}
-		return nil, mistake, err
-	}
-	if len(r.Rows) > e.config.Limits.Rows {
-		return nil, tooLarge(fmt.Sprintf("%d rows", e.config.Limits.Rows)), nil
-	}
-	return r, nil, nil
-}
-
-// limited tells apart what stopped a statement: a limit, the episode's own clock, values that the statement cannot work
-// on, or a failure of ours.
-func limited(ctx, within context.Context, err error) (*task.ToolError, error) {
-	if ctx.Err() != nil {
-		if errors.Is(context.Cause(ctx), ErrWall) {
-			return timeout(), nil
-		}
-		return nil, err
-	}
-	var limit *database.LimitError
-	switch {
-	case errors.As(err, &limit) && limit.Kind == database.LimitRows:
-		return tooLarge(limit.Limit), nil
-	case limit != nil && limit.Kind == database.LimitTime, within.Err() != nil:
-		return timeout(), nil
-	case unworkable(err):
-		return &task.ToolError{
-			Code:    task.CodeBadArguments,
-			Message: "The tool cannot work on these values: one of them is too large or of a kind that it has no use for.",
-		}, nil
-	default:
-		return nil, err
-	}
-}
-
-func tooLarge(limit string) *task.ToolError {
-	return &task.ToolError{
-		Code:    task.CodeTooLarge,
-		Message: fmt.Sprintf("The result has more than %s, which is the limit.", limit),
-	}
-}
-
-func timeout() *task.ToolError {
-	return &task.ToolError{
-		Code:    task.CodeTimeout,
-		Message: "The tool did not finish within its time limit.",
-	}
-}
-
-// SQLite's result codes for statements that fail because of the values bound to them.
-const (
-	sqliteError    = 1
-	sqliteTooBig   = 18
-	sqliteMismatch = 20
-)
-
-// unworkable says whether SQLite refused the values rather than the statement: verified statements compile, so that an
-// error in a run is the doing of what was bound.
-func unworkable(err error) bool {
-	var refused *database.QueryError
-	if !errors.As(err, &refused) {
-		return false
-	}
-	switch refused.Code & 0xff {
-	case sqliteTooBig, sqliteMismatch:
-		return true
-	case sqliteError:
-		return refused.Running
-	default:
-		return false
-	}
-}
-
-// refusalOf gives SQLite's words where it refused a statement that an agent wrote, else "".
-func refusalOf(err error) string {
-	var refused *database.QueryError
-	if errors.As(err, &refused) {
-		return refused.Message
-	}
-	return ""
-}
-
-// isBlank says whether a result is empty, or its first row holds nothing but NULL, as aggregates over no rows do.
-func isBlank(r *task.Result) bool {
-	return len(r.Rows) == 0 || !slices.ContainsFunc(r.Rows[0], func(v task.Value) bool { return v != nil })
 }

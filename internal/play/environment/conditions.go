@@ -6,8 +6,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// stages are the steps of the conditions, sorted by what they do. With no steps every stage is empty and a call passes
-// through unchanged.
+// stages are the steps of the conditions by what they do. Without steps every stage is empty and calls pass unchanged.
 type stages struct {
 	refusers   []staged[fault.Refuser]
 	arguments  []staged[fault.ArgumentStep]
@@ -20,7 +19,7 @@ type stages struct {
 	specific   []staged[fault.SpecificationStep]
 }
 
-// staged is a step in one of its powers.
+// staged is a step as one of the interfaces that it implements.
 type staged[S any] struct {
 	name string
 	step S
@@ -40,7 +39,7 @@ func newStages(steps []fault.Step) stages {
 	}
 }
 
-// able lists the steps that have the power S, in their order.
+// able lists the steps that implement S, in their order.
 func able[S any](steps []fault.Step) []staged[S] {
 	var list []staged[S]
 	for _, s := range steps {
@@ -51,6 +50,7 @@ func able[S any](steps []fault.Step) []staged[S] {
 	return list
 }
 
+// decided records what a condition decided about a call.
 func (c *call) decided(name string, d *fault.Decision) {
 	if d == nil {
 		return
@@ -61,7 +61,7 @@ func (c *call) decided(name string, d *fault.Decision) {
 	})
 }
 
-// refuse asks the refusers in turn and gives the first refusal.
+// refuse asks the refusers in turn and returns the first refusal.
 func (s *stages) refuse(c *call) *task.ToolError {
 	for _, r := range s.refusers {
 		refusal, decision := r.step.Refuse(&c.about)
@@ -74,6 +74,7 @@ func (s *stages) refuse(c *call) *task.ToolError {
 	return nil
 }
 
+// changeArguments lets the steps change the arguments, until one refuses the call.
 func (s *stages) changeArguments(c *call) *task.ToolError {
 	for _, a := range s.arguments {
 		changed, refusal, decision := a.step.ChangeArguments(&c.about, c.arguments)
@@ -88,8 +89,8 @@ func (s *stages) changeArguments(c *call) *task.ToolError {
 	return nil
 }
 
-// changeValues gives the values to bind. Decisions are recorded for the episode's world alone: on a neighbour the same
-// change is made, and said once.
+// changeValues returns the values to bind. Neighbours get the same change; the decision is recorded once, for the
+// episode's world.
 func (s *stages) changeValues(c *call, values []task.Value, world int) []task.Value {
 	for _, v := range s.values {
 		changed, decision := v.step.ChangeValues(&c.about, values)
@@ -102,19 +103,19 @@ func (s *stages) changeValues(c *call, values []task.Value, world int) []task.Va
 	return values
 }
 
-// changesRows says whether some step may change the rows of a result or what stands beside them.
+// changesRows reports whether a step may change the rows of a result or add fields beside them.
 func (s *stages) changesRows() bool {
 	return len(s.results) > 0 || len(s.besides) > 0 || len(s.pages) > 0
 }
 
-// changesCalls says whether some step may change what a body is given or what it returns.
+// changesCalls reports whether a step may change what a tool receives or returns.
 func (s *stages) changesCalls() bool {
 	return len(s.arguments) > 0 || len(s.values) > 0 || s.changesRows()
 }
 
-// changeResult gives what a tool returns for the rows of its body: changed, with what stands beside them, and of them
-// the part that is handed over now. The whole is given beside the part where there is one. Decisions are recorded for
-// the episode's world alone.
+// changeResult applies the steps to a result: they change the rows, add fields beside them, and divide them into pages.
+// It returns the page to hand over, and the whole if there are pages. Decisions are recorded for the episode's world
+// alone.
 func (s *stages) changeResult(c *call, p fault.Payload, world int) (handed fault.Payload,
 	whole *fault.Payload) {
 	decide := func(name string, d *fault.Decision) {
@@ -142,7 +143,7 @@ func (s *stages) changeResult(c *call, p fault.Payload, world int) (handed fault
 	return p, whole
 }
 
-// beside gives what stands beside what a call hands over.
+// beside returns the fields that steps add beside the rows.
 func (s *stages) beside(c *call, decide func(name string, d *fault.Decision)) []fault.Field {
 	var fields []fault.Field
 	for _, b := range s.besides {
@@ -153,7 +154,7 @@ func (s *stages) beside(c *call, decide func(name string, d *fault.Decision)) []
 	return fields
 }
 
-// companion finds the step that answers calls to a tool of its own, with the name of its condition.
+// companion finds the step that answers calls of a tool that it added, with the name of its condition.
 func (s *stages) companion(tool string) (fault.Companion, string) {
 	for _, step := range s.companions {
 		if step.step.Serves(tool) {
@@ -163,6 +164,7 @@ func (s *stages) companion(tool string) (fault.Companion, string) {
 	return nil, ""
 }
 
+// changeDelivery lets the steps change what the agent receives.
 func (s *stages) changeDelivery(c *call) {
 	for _, step := range s.deliveries {
 		changed, decision := step.step.ChangeDelivery(&c.about, c.delivery)

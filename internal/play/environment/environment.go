@@ -1,7 +1,6 @@
-// Package environment is a live instance: it takes an agent's actions, runs the tools that they name on a world, gives
-// observations and records everything in a transcript. Every part of Seatrial that runs a tool for an agent, a proof or
-// a server uses it. It must never know gold, plans, agents or transports, and it holds no clock: time reaches it only
-// as the context of a step.
+// Package environment runs one instance: it takes an agent's actions, runs the tools that they name on a world, returns
+// observations and records everything in a transcript. Agents, proofs and servers all run tools through it. It must
+// never know gold, plans, agents or transports. It has no clock: time reaches it only as the context of a step.
 package environment
 
 import (
@@ -21,8 +20,8 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// World is a database at work. Both methods are safe for concurrent use, and what they return is shared: the
-// environment does not change it.
+// World is a database that answers queries. Both methods are safe for concurrent use. Their results are shared: the
+// environment does not change them.
 type World interface {
 	// Query runs a statement; the i-th argument is bound to placeholder ?i.
 	Query(ctx context.Context, statement string, args []task.Value) (*task.Result, error)
@@ -30,23 +29,23 @@ type World interface {
 	TextValues(ctx context.Context, table, column string) ([]string, error)
 }
 
-// Digester is what a [World] may be beside: one that remembers the digests of the results that it gave.
+// Digester is an optional interface of a [World] that remembers the digests of its results.
 type Digester interface {
-	// Digest gives [task.Result.Digest] of a result that has the rows of one which the world gave.
+	// Digest returns [task.Result.Digest] of a result whose rows came from the world.
 	Digest(r *task.Result, ordered bool) string
 }
 
-// DefaultRows is the row limit of a result where [Limits] names none.
+// DefaultRows is the row limit of a result if [Limits] names none.
 const DefaultRows = 10_000
 
-// Limits bound a call, beside the limits that the worlds themselves have.
+// Limits bound a call, in addition to the limits of the worlds.
 type Limits struct {
 	Rows int           // of a result; 0 means DefaultRows
 	Time time.Duration // of a statement; 0 leaves it to the world
 }
 
-// ErrWall is the cause with which the context of a step is cancelled when the wall-clock budget of the episode is
-// spent. Whoever holds the clock cancels it so; any other cancellation is an interruption.
+// ErrWall is the cause of a step's cancellation when the wall-clock budget of the episode is spent. The caller, who has
+// the clock, cancels with it; any other cancellation is an interruption.
 var ErrWall = errors.New("the wall-clock budget is spent")
 
 // Names of budgets in the last event of a transcript.
@@ -57,54 +56,53 @@ const (
 	BudgetWall   = "wall"
 )
 
-// Config says what an environment is made of.
+// Config is the specification of an environment.
 type Config struct {
 	Header   transcript.Header
 	Messages []task.Message
 	Evidence string
 	Toolkit  *Toolkit // what the agent is shown
-	Unlisted *Toolkit // what can be called without being shown; may be nil
+	Unlisted *Toolkit // can be called without being shown; may be nil
 	// Recorded says that no tool of the toolkit can be run: calls are recorded and acknowledged, and the first turn that
 	// makes any ends the episode. No world is needed then.
 	Recorded bool
 	// Companions are the tools that conditions add: shown after the toolkit. May be nil.
 	Companions *Toolkit
-	// Database is that of World. Tools of other databases run on what Elsewhere gives, which is the same for every
-	// neighbour of World; where it is nil, all tools run on World.
+	// Database is that of World. Tools of other databases run on the worlds that Elsewhere returns, which are the same for
+	// every neighbour of World. If it is nil, all tools run on World.
 	Database  string
 	Elsewhere func(ctx context.Context, database string) (World, error)
-	// Open has the agent find its tools; nil shows it the toolkit.
+	// Open makes the agent search for its tools; nil shows it the toolkit.
 	Open   *Open
 	Budget task.Budget
 	World  World
-	// Starts are the labels that stand for something before the first call: the starting tables of the slot and sel
-	// styles.
+	// Starts are the labels that exist before the first call: the starting tables of the slot and sel styles.
 	Starts []Start
-	// Names are the names under which operations on data handles are shown; nil where they bear their own.
+	// Names are the names under which operations on data handles are shown; nil shows their own.
 	Names Names
 	// Handles says what an agent sees of a data handle: HandlesReference ("" too) or HandlesPreview.
 	Handles string
 	// Settled remembers the digests of data handles between environments of one world and the same neighbours; may be nil.
 	Settled *Settled
-	// Memory remembers what calls gave, between environments; may be nil.
+	// Memory remembers the results of calls between environments; may be nil.
 	Memory *Memory
 	// Neighbours are the worlds on which every successful call is repeated for its digests; empty for none.
 	Neighbours []World
 	Limits     Limits
-	Steps      []fault.Step // the conditions at work, in the order in which they apply
-	Hint       Hint         // advice on them, and when it is given
-	// User answers what the agent asks; nil where nobody is there to answer.
+	Steps      []fault.Step // of the conditions, in the order in which they apply
+	Hint       Hint         // advice on faults, and when the agent gets it
+	// User answers the agent's questions; nil if there is no user.
 	User *condition.User
-	// Parallelism bounds how many calls of one turn run side by side; 0 means the number of processors. It changes no
-	// byte of what comes out.
+	// Parallelism bounds how many calls of one turn run in parallel; 0 means the number of processors. It changes no byte
+	// of the transcript.
 	Parallelism int
 }
 
 // Names translates between the names under which tools are shown and their own.
 type Names interface {
-	// Call gives the tool and the arguments that a call under shown names means.
+	// Call translates a call under shown names to the tool and its arguments.
 	Call(tool string, arguments map[string]any) (string, map[string]any, *task.ToolError)
-	// Message puts shown names in place of own ones in what is said of a call.
+	// Message replaces own names by shown ones in a message about a call.
 	Message(tool, text string) string
 }
 
@@ -115,7 +113,7 @@ type Start struct {
 	Table  task.Table // as the agent sees it
 }
 
-// What an agent sees of a data handle that it did not ask the rows of (NL2API §3.1 shows the reference alone).
+// What an agent sees of a data handle before it retrieves the rows (NL2API §3.1 shows the reference alone).
 const (
 	HandlesReference = "reference"
 	HandlesPreview   = "preview" // keys, the number of rows, and the first rows
@@ -125,18 +123,18 @@ const (
 type Environment struct {
 	config Config
 	stages stages
-	scene  *scene // in which calls are remembered; nil where none is
+	scene  *scene // for which calls are remembered; nil if none are
 
 	mu       sync.Mutex
 	record   record
 	ended    bool
-	open     bool // the turn goes on: see [task.Turn]
+	open     bool // the next step continues the turn: see [task.Turn]
 	outcomes map[string]*outcome
 	attempts map[string]int
 	called   []string // the tools named so far, in the order of the calls
 	calledIn []int    // the turns of these calls
 	found    []string // the tools of an open world that were shown, in that order
-	hinted   bool     // the advice that waits for an anomaly was given
+	hinted   bool     // the advice that waits for an anomaly was shown
 	turns    int
 	calls    int
 	usage    task.Usage
@@ -148,7 +146,7 @@ type Environment struct {
 	counts   map[string]int // of rows, by the statement that counts them
 }
 
-// New makes an environment. A missing toolkit is an error; so is a missing world where tools can be run.
+// New returns an environment. A missing toolkit is an error, and so is a missing world if tools can be run.
 func New(config Config) (*Environment, error) {
 	if config.World == nil && !config.Recorded {
 		return nil, fmt.Errorf("environment %s: no world", config.Header.Instance)
@@ -157,7 +155,7 @@ func New(config Config) (*Environment, error) {
 		config.Toolkit = openTools
 		for _, t := range openTools.Specifications() {
 			if config.Open.Toolkit.find(t.Name) != nil {
-				return nil, fmt.Errorf("environment %s: a tool of the open world is called %q", config.Header.Instance, t.Name)
+				return nil, fmt.Errorf("environment %s: a tool of the open world has the reserved name %q", config.Header.Instance, t.Name)
 			}
 		}
 		config.Companions = config.Companions.without(task.ToolSearch, task.ToolInfo)
@@ -167,7 +165,7 @@ func New(config Config) (*Environment, error) {
 	}
 	for _, t := range config.Companions.Specifications() {
 		if config.Toolkit.find(t.Name) != nil {
-			return nil, fmt.Errorf("environment %s: the companion %q bears the name of a tool", config.Header.Instance, t.Name)
+			return nil, fmt.Errorf("environment %s: the companion %q has the name of a tool", config.Header.Instance, t.Name)
 		}
 	}
 	if config.Limits.Rows == 0 {
@@ -205,7 +203,17 @@ func New(config Config) (*Environment, error) {
 	return e, nil
 }
 
-// View is what the agent is given at the start; in an open world, what it is given now: see [Environment.Grows].
+// userAtStart records that a user can answer questions. Without it, an episode without questions would look like one
+// without a user.
+func (e *Environment) userAtStart() {
+	if e.config.User != nil {
+		e.record.Append(transcript.Event{
+			Kind: transcript.EventDecision, Condition: condition.NameClarify, Detail: e.config.User.Waits(),
+		})
+	}
+}
+
+// View is what the agent sees at the start; in an open world, what it sees now: see [Environment.Grows].
 func (e *Environment) View() *task.View {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -230,8 +238,8 @@ func (e *Environment) View() *task.View {
 	return view
 }
 
-// Specifications lists the tools as they stand now, in the order of the view: what a fresh listing says. They differ
-// from those of the view where a condition has changed a specification and the agent was not told.
+// Specifications lists the current tools in the order of the view, as a new listing shows them. They differ from those
+// of the view if a condition has changed a specification without telling the agent.
 func (e *Environment) Specifications() []*task.Tool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -256,14 +264,14 @@ func (e *Environment) specifications(which func(fault.SpecificationStep) bool) [
 	return tools
 }
 
-// Done says whether the episode has ended.
+// Done reports whether the episode has ended.
 func (e *Environment) Done() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ended
 }
 
-// Finish ends the episode for a reason that is none of the agent's acts: one of the End constants of the transcript. It
+// Finish ends the episode for a reason other than the agent's actions: one of the End constants of the transcript. It
 // does nothing if the episode has ended.
 func (e *Environment) Finish(end, message string) {
 	e.mu.Lock()
@@ -271,7 +279,7 @@ func (e *Environment) Finish(end, message string) {
 	e.finish(transcript.Event{End: end, Message: message})
 }
 
-// FinishBudget ends the episode because that budget is spent.
+// FinishBudget ends the episode because a budget is spent.
 func (e *Environment) FinishBudget(budget string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -290,8 +298,8 @@ func (e *Environment) finish(end transcript.Event) {
 	e.ended = true
 }
 
-// Transcript gives the record so far. It is the environment's own once the episode has ended, and must then not be
-// changed; before that it is a copy.
+// Transcript returns the record so far. Before the end of the episode it is a copy; after it, it is shared and must not
+// be changed.
 func (e *Environment) Transcript() *transcript.Transcript {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -301,24 +309,24 @@ func (e *Environment) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{Header: e.config.Header, Events: e.record.from(0)}
 }
 
-// EventsFrom gives a copy of the events of the record after the first n, in their order: what has happened since it had
-// n. Whoever holds the clock learns from it how late a condition wants an answer to be; agents must not see it.
+// EventsFrom returns a copy of the events after the first n. Servers read from it how long a condition delays an
+// answer; agents must not see it.
 func (e *Environment) EventsFrom(n int) []transcript.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.record.from(n)
 }
 
-// Timeouts counts the statements that ran into a time limit, those on neighbours too. Stages that prove things must not
-// publish what such a statement decided.
+// Timeouts counts the statements that reached a time limit, including those on neighbours. Proofs must not rely on such
+// statements.
 func (e *Environment) Timeouts() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.timeouts
 }
 
-// decodeArguments reads the arguments of a call: an object, or nothing for no arguments. What is no JSON and what is no
-// object get the same answer, so that a replay of [recordable] arguments gives the same transcript.
+// decodeArguments reads the arguments of a call: an object, or nothing for no arguments. Text that is not JSON and JSON
+// that is not an object get the same answer, so that replaying [recordable] arguments returns the same transcript.
 func decodeArguments(raw json.RawMessage) (map[string]any, *task.ToolError) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -334,7 +342,7 @@ func decodeArguments(raw json.RawMessage) (map[string]any, *task.ToolError) {
 	return object, nil
 }
 
-// recordable gives arguments in a form that a transcript can hold: as given, or as a JSON string where they are not
+// recordable returns arguments in a form that fits into a transcript: unchanged, or as a JSON string if they are not
 // JSON.
 func recordable(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || json.Valid(raw) {

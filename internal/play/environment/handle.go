@@ -14,20 +14,20 @@ import (
 // previewRows is how many rows of a data handle a preview shows.
 const previewRows = 3
 
-// unread is a data handle whose rows nobody asked for, with the event of the call that made it.
+// unread is a data handle whose rows were not retrieved, with the event of the call that made it.
 type unread struct {
 	event  int
 	handle *relation.Handle
 }
 
-// Settled remembers the digests of data handles by their identity. It is safe for concurrent use and bounded: beyond
-// its size nothing more is remembered.
+// Settled remembers the digests of data handles by their identity. It is safe for concurrent use and bounded: when
+// full, it remembers no more.
 type Settled struct {
 	mu    sync.Mutex
 	known map[string]*settlement
 }
 
-// settlement is what a data handle gives on the world and on its neighbours.
+// settlement is what a data handle returns on the world and on its neighbours.
 type settlement struct {
 	digest    string
 	rows      int
@@ -38,7 +38,7 @@ type settlement struct {
 // maxSettled bounds how many data handles are remembered.
 const maxSettled = 100_000
 
-// NewSettled makes an empty memory.
+// NewSettled returns an empty memory.
 func NewSettled() *Settled { return &Settled{known: map[string]*settlement{}} }
 
 func (s *Settled) get(id string) *settlement {
@@ -61,8 +61,8 @@ func (s *Settled) put(id string, x *settlement) {
 	}
 }
 
-// operate makes a data handle of data handles. Nothing runs, unless the operation hands rows to the agent.
-func (e *Environment) operate(ctx context.Context, c *call) (*task.ToolError, error) {
+// runOperation makes a data handle from data handles. No statement runs, unless the operation hands rows to the agent.
+func (e *Environment) runOperation(ctx context.Context, c *call) (*task.ToolError, error) {
 	s := e.scope(c, 0)
 	arguments := c.arguments
 	if e.config.Names != nil {
@@ -71,7 +71,7 @@ func (e *Environment) operate(ctx context.Context, c *call) (*task.ToolError, er
 			return mistake, nil
 		}
 	}
-	var unresolved *task.ToolError // speaks of labels, which bear no other names
+	var unresolved *task.ToolError // names labels, which have no other names
 	handle, mistake := relation.Apply(c.tool.specification.Body, arguments, func(label string) (h *relation.Handle,
 		m *task.ToolError) {
 		defer func() { unresolved = m }()
@@ -110,37 +110,18 @@ func (e *Environment) operate(ctx context.Context, c *call) (*task.ToolError, er
 // deliver runs the statement of a data handle and hands over its rows.
 func (e *Environment) deliver(ctx context.Context, c *call, handle *relation.Handle) (*task.ToolError, error) {
 	statement, values := handle.Statement()
-	to := newReturned(1 + len(e.config.Neighbours))
-	columns := handle.Columns()
-	var handed fault.Payload
-	if len(e.config.Neighbours) > 0 {
-		c.neighbour = make([]string, len(e.config.Neighbours))
-	}
-	for world := range to.results {
+	_, mistake, err := e.onWorlds(c, handle.Ordered(), handle.Columns(), func(world int) (*task.Result, *task.ToolError,
+		error) {
 		r, mistake, err := e.readRows(ctx, world, statement, values, &c.timeouts)
-		if err != nil {
-			return nil, err
+		if mistake != nil || err != nil {
+			return nil, mistake, err
 		}
-		if mistake != nil && world == 0 {
-			return mistake, nil
-		}
-		if mistake != nil {
-			c.neighbour[world-1] = "error:" + mistake.Code
-			continue
-		}
-		r = &task.Result{Columns: handle.Keys(), Rows: r.Rows}
-		if digest := r.Digest(handle.Ordered()); world == 0 {
-			c.digest = digest
-		} else {
-			c.neighbour[world-1] = digest
-		}
-		if p := e.hand(c, to, world, r, columns); world == 0 {
-			handed = p
-		}
+		return &task.Result{Columns: handle.Keys(), Rows: r.Rows}, nil, nil
+	})
+	if mistake == nil && err == nil {
+		c.outcome.handle = handle
 	}
-	c.outcome.handle, c.outcome.names, c.outcome.columns = handle, handed.Result.Columns, columns
-	c.keep(to, &handed, e.stages.changesRows())
-	return nil, nil
+	return mistake, err
 }
 
 // handleShown is what an agent sees of a data handle.
@@ -151,7 +132,8 @@ type handleShown struct {
 	First  json.RawMessage `json:"first_rows,omitempty"`
 }
 
-// show gives what the agent sees of a data handle: the reference alone, or keys, the number of rows and the first rows.
+// show returns what the agent sees of a data handle: the reference alone, or keys, the number of rows and the first
+// rows.
 func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle) (json.RawMessage, *task.ToolError,
 	error) {
 	shown := handleShown{Handle: task.Reference{Label: c.about.Label}.String()}
@@ -177,8 +159,8 @@ func (e *Environment) show(ctx context.Context, c *call, handle *relation.Handle
 	return content, nil, err
 }
 
-// count gives the number of rows of a data handle. What does not change it (sorting, transforming) does not count
-// again.
+// count returns the number of rows of a data handle. Operations that do not change it (sorting, transforming) do not
+// count again.
 func (e *Environment) count(ctx context.Context, c *call, handle *relation.Handle) (int, *task.ToolError, error) {
 	statement, values := handle.CountStatement()
 	key, err := task.Marshal([]any{statement, values})
@@ -220,10 +202,10 @@ func (e *Environment) read(ctx context.Context, o *outcome) (*task.ToolError, er
 	return nil, nil
 }
 
-// Settle finds the digests of the data handles that the episode made and nobody read, on the world and on its
-// neighbours, and writes them into the events of their calls: grading tells by them which arguments mean the same. It
-// is called once, after the episode has ended, and takes none of the episode's time. A handle with more rows than the
-// limit, or one that fails when it is read, gets no digest.
+// Settle computes the digests of the data handles that the episode made and did not read, on the world and on its
+// neighbours, and writes them into the events of their calls. Grading compares arguments by them. Call it once, after
+// the episode has ended; it uses none of the episode's time. A handle with more rows than the limit, or one that fails
+// when it is read, gets no digest.
 func (e *Environment) Settle(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -272,80 +254,16 @@ func (e *Environment) settle(ctx context.Context, handle *relation.Handle) (*set
 	return s, nil
 }
 
-// readRows runs the statement of a data handle. One that SQLite cannot prepare has outgrown SQLite's own limits, which
-// is the agent's doing: the operations themselves compile.
+// readRows runs the statement of a data handle. If SQLite cannot prepare it, the agent's operations exceed SQLite's own
+// limits: each operation alone compiles.
 func (e *Environment) readRows(
 	ctx context.Context, world int, statement string, values []task.Value, timeouts *int,
 ) (*task.Result, *task.ToolError, error) {
-	r, mistake, err := e.execute(ctx, world, statement, values, timeouts)
+	r, mistake, err := e.execute(ctx, e.world(world), statement, values, timeouts)
 	if refusalOf(err) != "" {
 		return nil, &task.ToolError{
 			Code: task.CodeTooLarge, Message: "This table depends on too many others at once: retrieve what you need in fewer steps.",
 		}, nil
-	}
-	return r, mistake, err
-}
-
-// runText runs the SQL that an agent wrote (NL2API §4.2, the paper's baseline): read-only, within the limits. What
-// SQLite refuses is the agent's mistake, told in SQLite's words.
-func (e *Environment) runText(ctx context.Context, c *call) (*task.ToolError, error) {
-	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
-	if mistake != nil {
-		return mistake, nil
-	}
-	text, ok := b.values[0].(string)
-	if !ok {
-		return wrongType("Expected string but got %s for `%s`.", task.JSONType(b.values[0]), c.tool.arguments[0].Argument),
-			nil
-	}
-	to := newReturned(1 + len(e.config.Neighbours))
-	var handed fault.Payload
-	if len(e.config.Neighbours) > 0 {
-		c.neighbour = make([]string, len(e.config.Neighbours))
-	}
-	for world := range to.results {
-		r, mistake, err := e.executeText(ctx, world, text, &c.timeouts)
-		if err != nil {
-			return nil, err
-		}
-		if mistake != nil && world == 0 {
-			return mistake, nil
-		}
-		if mistake != nil {
-			c.neighbour[world-1] = "error:" + mistake.Code
-			continue
-		}
-		r = &task.Result{Columns: task.UniqueNames(r.Columns), Rows: r.Rows}
-		// The text may order its rows or not: the digest keeps the order.
-		if digest := r.Digest(true); world == 0 {
-			c.digest = digest
-		} else {
-			c.neighbour[world-1] = digest
-		}
-		if p := e.hand(c, to, world, r, untyped(r.Columns)); world == 0 {
-			handed = p
-		}
-	}
-	c.outcome.names, c.outcome.columns = handed.Result.Columns, untyped(handed.Result.Columns)
-	c.keep(to, &handed, e.stages.changesRows())
-	return nil, nil
-}
-
-// untyped declares columns of which nothing but the names is known.
-func untyped(names []string) []task.Column {
-	columns := make([]task.Column, len(names))
-	for i, name := range names {
-		columns[i] = task.Column{Name: name, Type: task.TypeAny}
-	}
-	return columns
-}
-
-func (e *Environment) executeText(
-	ctx context.Context, world int, text string, timeouts *int,
-) (*task.Result, *task.ToolError, error) {
-	r, mistake, err := e.execute(ctx, world, text, nil, timeouts)
-	if refusal := refusalOf(err); refusal != "" {
-		return nil, &task.ToolError{Code: task.CodeBadArguments, Message: "SQLite refuses the statement: " + refusal}, nil
 	}
 	return r, mistake, err
 }

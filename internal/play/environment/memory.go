@@ -9,23 +9,23 @@ import (
 	"github.com/seatrial/seatrial/internal/task/lru"
 )
 
-// Memory remembers what calls gave, for all environments that share it: worlds do not change, so that what a call gives
-// is a function of the worlds, the tool and the arguments, where these refer to no earlier call and no condition has a
-// hand in what the body is given or returns. Transcripts are the same with and without it. It keeps within its bound,
-// forgets what nobody asked for longest, and is safe for concurrent use.
+// Memory caches the results of calls for all environments that share it. Worlds do not change, so a result depends only
+// on the worlds, the tool and the arguments, unless these refer to earlier calls or a condition changes calls.
+// Transcripts are the same with and without it. It is bounded, evicts the least recently used, and is safe for
+// concurrent use.
 type Memory struct {
 	mu     sync.Mutex
 	scenes map[sceneKey]*scene
 	known  *lru.Cache[memoryKey, *memory]
 }
 
-// NewMemory makes an empty memory of that many bytes, of which one call takes at most an eighth. Worlds of environments
+// NewMemory returns an empty memory of that many bytes. One call takes at most an eighth of it. Worlds of environments
 // that share it must be comparable.
 func NewMemory(bound int) *Memory {
 	return &Memory{scenes: map[sceneKey]*scene{}, known: lru.New[memoryKey, *memory](bound, bound/8, nil)}
 }
 
-// scene is a world with its neighbours and the limits of calls: the last one of a chain that holds one world each.
+// scene is a world with its neighbours and limits: the last link of a chain with one world each.
 type scene struct{ sceneKey }
 
 type sceneKey struct {
@@ -41,7 +41,7 @@ type memoryKey struct {
 	arguments string
 }
 
-// memory is what a call gave. It is shared by episodes and does not change.
+// memory is the result of a call. Episodes share it, and it does not change.
 type memory struct {
 	key       memoryKey
 	arguments map[string]any
@@ -52,7 +52,7 @@ type memory struct {
 	neighbour []string
 }
 
-// scene gives the scene of these worlds.
+// scene returns the scene of these worlds.
 func (m *Memory) scene(world World, neighbours []World, limits Limits) *scene {
 	if m == nil {
 		return nil
@@ -88,7 +88,7 @@ func (m *Memory) put(x *memory) {
 	m.known.Put(x.key, x, x.size())
 }
 
-// size is about how many bytes it takes: the decoded arguments are reckoned by the length of their JSON.
+// size estimates its bytes. Decoded arguments are estimated by the length of their JSON.
 func (x *memory) size() int {
 	n := 600 + 5*len(x.key.arguments) + cap(x.content) + len(x.note) + 48*len(x.neighbour)
 	for _, r := range x.results {
@@ -99,7 +99,7 @@ func (x *memory) size() int {
 	return n
 }
 
-// recall finds what a call gave before, if it is remembered.
+// recall finds the result of an identical earlier call.
 func (e *Environment) recall(c *call) *memory {
 	if e.scene == nil || len(c.action.Arguments) > maxRecalled {
 		return nil
@@ -107,10 +107,10 @@ func (e *Environment) recall(c *call) *memory {
 	return e.config.Memory.get(e.scene, c.tool, c.action.Arguments)
 }
 
-// maxRecalled bounds the arguments that are remembered, in bytes: longer ones are hardly given twice.
+// maxRecalled bounds the remembered arguments, in bytes: longer ones rarely repeat.
 const maxRecalled = 4 << 10
 
-// remember keeps what a call gave that has just been made.
+// remember keeps the result of a call.
 func (e *Environment) remember(c *call, handed *returned) {
 	if e.scene == nil || len(c.action.Arguments) > maxRecalled || c.resolved || c.timeouts > 0 {
 		return
@@ -125,7 +125,7 @@ func (e *Environment) remember(c *call, handed *returned) {
 	})
 }
 
-// deliverAgain gives what a call gave before.
+// deliverAgain delivers the result of an identical earlier call.
 func (c *call) deliverAgain(x *memory) {
 	c.digest, c.neighbour, c.rows = x.digest, x.neighbour, len(x.results[0].Rows)
 	c.outcome.names, c.outcome.columns, c.outcome.results = c.tool.names, c.tool.specification.Body.Columns, x.results

@@ -14,24 +14,24 @@ import (
 // Bounds of a search.
 const (
 	argumentResults = "num_results"
-	// MaxResults is the most tools that one search shows, and how many it shows where no number is given.
+	// MaxResults is the most tools that one search shows, and the number it shows by default.
 	MaxResults = 9
 	maxQuery   = 2000 // characters
 )
 
-// Finder finds tools: the names of the n best for a query, the best first. It is safe for concurrent use. The error is
-// its own failure, never the agent's mistake.
+// Finder finds the n best tools for a query and returns their names, the best first. It is safe for concurrent use. The
+// error is its own failure, never the agent's mistake.
 type Finder interface {
 	Find(ctx context.Context, query string, n int) ([]string, error)
 }
 
-// Open makes the world of an episode an open one: the toolkit of the configuration gives way to two tools, one that
-// finds tools and one that gives their documentation. What they show becomes a part of the view; a tool that they never
-// showed can be called as well.
+// Open makes the world of an episode an open one. Two tools replace the toolkit of the configuration: one finds tools,
+// the other returns their documentation. The view grows by what they show. Tools that they did not show can be called
+// as well.
 type Open struct {
 	Toolkit *Toolkit // all that can be found and called
 	Finder  Finder
-	// Struck are the tools that the conditions act on: what these add to the toolkit is shown from when one of them is.
+	// Struck are the tools that the conditions act on. The tools that conditions add are shown as soon as one of them is.
 	Struck []string
 }
 
@@ -71,15 +71,15 @@ var openTools = func() *Toolkit {
 		},
 	})
 	if err != nil {
-		panic(err) // the two stand above
+		panic(err) // both are constant
 	}
 	return kit
 }()
 
-// Grows says whether the view grows in the course of the episode.
+// Grows reports whether the view grows during the episode.
 func (e *Environment) Grows() bool { return e.config.Open != nil }
 
-// hidden gives the tool of that name, shown or not; nil where there is none.
+// hidden returns the tool of a name, shown or not; nil if no tool has it.
 func (e *Environment) hidden(name string) *task.Tool {
 	t := e.config.Open.Toolkit.find(name)
 	if t == nil {
@@ -91,10 +91,10 @@ func (e *Environment) hidden(name string) *task.Tool {
 	return t.shown
 }
 
-// isFound says whether a tool was shown by a call of an earlier turn.
+// isFound reports whether a call of an earlier turn showed a tool.
 func (e *Environment) isFound(name string) bool { return slices.Contains(e.found, name) }
 
-// find keeps what a call showed, in the order in which it was shown.
+// find adds the tools that a call showed to those that were found.
 func (e *Environment) find(c *call) {
 	for _, name := range c.found {
 		if !e.isFound(name) {
@@ -103,7 +103,7 @@ func (e *Environment) find(c *call) {
 	}
 }
 
-// listed lists the tools that are shown now, before conditions change what is said of them.
+// listed lists the tools that are shown now, before conditions change their specifications.
 func (e *Environment) listed() []*task.Tool {
 	tools := e.config.Toolkit.Specifications()
 	open := e.config.Open
@@ -126,7 +126,7 @@ func (e *Environment) listed() []*task.Tool {
 	return tools
 }
 
-// lookFor finds the tool that a call names, and says whether it can be called without having been found.
+// lookFor returns the tool that a call names, and whether no search has shown it.
 func (e *Environment) lookFor(name string) (t *tool, unfound bool) {
 	if t = e.config.Toolkit.find(name); t == nil {
 		t = e.config.Companions.find(name)
@@ -138,7 +138,7 @@ func (e *Environment) lookFor(name string) (t *tool, unfound bool) {
 	return t, t != nil && !e.isFound(name)
 }
 
-// explore answers a call of one of the two tools of an open world.
+// explore runs a call of one of the two tools of an open world.
 func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, error) {
 	if c.action.Tool == task.ToolInfo {
 		return e.document(c)
@@ -147,7 +147,7 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 	if mistake != nil {
 		return mistake, nil
 	}
-	query, _ := b.values[0].(string) // a reference may stand for something else
+	query, _ := b.values[0].(string) // a reference may have another type
 	n := int64(MaxResults)
 	if given, isGiven := b.values[1].(int64); isGiven {
 		n = given
@@ -189,13 +189,13 @@ func (e *Environment) explore(ctx context.Context, c *call) (*task.ToolError, er
 	return nil, err
 }
 
-// document gives the documentation of a tool as it stands now.
+// document returns the current documentation of a tool.
 func (e *Environment) document(c *call) (*task.ToolError, error) {
 	b, mistake := c.tool.bind(c.arguments, e.scope(c, 0))
 	if mistake != nil {
 		return mistake, nil
 	}
-	name, _ := b.values[0].(string) // a reference may stand for something else
+	name, _ := b.values[0].(string) // a reference may have another type
 	t, _ := e.lookFor(name)
 	if t == nil {
 		return e.unknownTool(name), nil
@@ -214,7 +214,7 @@ func (e *Environment) document(c *call) (*task.ToolError, error) {
 	return nil, err
 }
 
-// specified gives what is said of a tool after the changes of some steps.
+// specified returns the specification of a tool after the changes of some steps.
 func (e *Environment) specified(t *task.Tool, which func(fault.SpecificationStep) bool) *task.Tool {
 	for _, s := range e.stages.specific {
 		if which(s.step) {
@@ -224,7 +224,7 @@ func (e *Environment) specified(t *task.Tool, which func(fault.SpecificationStep
 	return t
 }
 
-// unknownTool says that there is no tool of that name, and which of those that are shown has the nearest.
+// unknownTool says that no tool has the name, and which shown tool has the nearest.
 func (e *Environment) unknownTool(name string) *task.ToolError {
 	if e.config.Open == nil {
 		return e.config.Toolkit.unknownTool(name)
@@ -234,19 +234,4 @@ func (e *Environment) unknownTool(name string) *task.ToolError {
 		shown.tools[t.Name] = nil
 	}
 	return shown.unknownTool(name)
-}
-
-// worldOf gives the world on which a call runs: the i-th of the episode, or that of the tool's own database.
-func (e *Environment) worldOf(ctx context.Context, c *call, world int) (World, error) {
-	if elsewhere := e.config.Elsewhere; elsewhere != nil && c.tool.specification.Database != e.config.Database {
-		w, err := elsewhere(ctx, c.tool.specification.Database)
-		if err != nil {
-			return nil, fmt.Errorf("database %s: %w", c.tool.specification.Database, err)
-		}
-		return w, nil
-	}
-	if world > 0 {
-		return e.config.Neighbours[world-1], nil
-	}
-	return e.config.World, nil
 }

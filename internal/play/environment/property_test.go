@@ -444,13 +444,13 @@ func TestToolkitRefusesWhatCannotRun(t *testing.T) {
 		return []*task.Tool{{Name: "t", Body: b}}
 	}
 	for want, tools := range map[string][]*task.Tool{
-		"two tools are called":   append(staffTools(), staffTools()...),
-		"engine":                 body(func(b *task.Body) { b.Engine = "abacus" }),
-		"unknown kind":           body(func(b *task.Body) { b.Bindings[0].Kind = "heap" }),
-		"unknown type":           body(func(b *task.Body) { b.Bindings[0].Type = "date" }),
-		"has no name":            body(func(b *task.Body) { b.Bindings[0].Argument = "" }),
-		"a table needs columns":  body(func(b *task.Body) { b.Bindings[0].Kind = task.BindTable }),
-		"two columns are called": body(func(b *task.Body) { b.Columns = append(b.Columns, b.Columns[0]) }),
+		"two tools have the name":   append(staffTools(), staffTools()...),
+		"engine":                    body(func(b *task.Body) { b.Engine = "abacus" }),
+		"unknown kind":              body(func(b *task.Body) { b.Bindings[0].Kind = "heap" }),
+		"unknown type":              body(func(b *task.Body) { b.Bindings[0].Type = "date" }),
+		"has no name":               body(func(b *task.Body) { b.Bindings[0].Argument = "" }),
+		"a table needs columns":     body(func(b *task.Body) { b.Bindings[0].Kind = task.BindTable }),
+		"two columns have the name": body(func(b *task.Body) { b.Columns = append(b.Columns, b.Columns[0]) }),
 	} {
 		if _, err := environment.NewToolkit(tools); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one with %q", err, want)

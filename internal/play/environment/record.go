@@ -6,8 +6,7 @@ import (
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
-// record is the transcript of an episode while it grows. Events are large: the latest stand in blocks that are never
-// moved.
+// record is the growing transcript of an episode. Events are large, so new ones go to blocks that are never moved.
 type record struct {
 	whole  transcript.Transcript
 	blocks [][]transcript.Event // after those of the whole
@@ -16,7 +15,7 @@ type record struct {
 
 const maxBlock = 64 // events
 
-// Append adds an event and numbers it.
+// Append numbers an event and adds it.
 func (r *record) Append(event transcript.Event) {
 	last := len(r.blocks) - 1
 	if last < 0 || len(r.blocks[last]) == cap(r.blocks[last]) {
@@ -28,7 +27,7 @@ func (r *record) Append(event transcript.Event) {
 	r.blocks[last] = append(r.blocks[last], event)
 }
 
-// gather gives the transcript so far. It is the record's own.
+// gather returns the transcript so far, not a copy.
 func (r *record) gather() *transcript.Transcript {
 	if len(r.blocks) > 0 {
 		r.whole.Events = slices.Grow(r.whole.Events, r.size-len(r.whole.Events))
@@ -40,13 +39,13 @@ func (r *record) gather() *transcript.Transcript {
 	return &r.whole
 }
 
-// from gives a copy of the events after the first n.
+// from returns a copy of the events after the first n.
 func (r *record) from(n int) []transcript.Event {
 	if n >= r.size {
 		return nil
 	}
 	events := make([]transcript.Event, r.size-n)
-	end := r.size // of the block that is looked at
+	end := r.size // of the current block
 	for i := len(r.blocks) - 1; i >= 0 && end > n; i-- {
 		begin := end - len(r.blocks[i])
 		copy(events[max(0, begin-n):], r.blocks[i][max(0, n-begin):])

@@ -11,29 +11,28 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// outcome is what a label stands for. It is filled when the call has been made; until then, and where the call failed,
-// results is nil.
+// outcome is what a label refers to. It is set when the call has run. Before that, and if the call failed, results is
+// nil.
 type outcome struct {
 	number  int // of the call in the episode
 	turn    int
 	columns []task.Column
 	names   []string
-	// results holds the result on the episode's world and, after it, on each neighbour; nil where the call failed there.
+	// results contains the result on the episode's world and then on each neighbour; nil where the call failed.
 	results []*task.Result
-	// wholes holds what results are parts of, in the same order; nil where nothing was divided.
+	// wholes contains what the results are pages of, in the same order; nil where there are no pages.
 	wholes []*fault.Payload
-	// fields, where it is set, lists the outermost fields of a result that is no list of records, to which nothing can
-	// refer.
+	// fields lists the outermost fields of a result that is not a list of records; references to it are mistakes.
 	fields []string
-	tool   string // that was called
-	// handle is the data handle that the call made; its results are there once it has been read.
+	tool   string
+	// handle is the data handle that the call made; results are set when its rows are read.
 	handle *relation.Handle
 }
 
-// made says whether the label stands for something.
+// made reports whether the label has a result or a data handle.
 func (o *outcome) made() bool { return o.results != nil || o.handle != nil }
 
-// scope is what the references of one call can see: the outcomes of earlier calls, on one world.
+// scope is what the references of one call can see: the outcomes of earlier calls on one world.
 type scope struct {
 	outcomes map[string]*outcome
 	number   int // of the call that refers
@@ -41,17 +40,16 @@ type scope struct {
 	world    int // 0 is the episode's world, i the i-th neighbour
 }
 
-// maxListed bounds how many labels the answer to an unknown one lists: the latest.
+// maxListed bounds the labels that the error about an unknown one lists: the latest.
 const maxListed = 20
 
-// column is a reference's column: its values and its declared type.
+// column is the column of a reference: its values and its declared type.
 type column struct {
 	values   []task.Value
 	declared string
 }
 
-// find gives the outcome and the result that a reference points to, and the position of its column, -1 if it names
-// none.
+// find returns the outcome and the result of a reference, and the position of its column, or -1 if it names none.
 func (s *scope) find(ref task.Reference) (*outcome, *task.Result, int, *task.ToolError) {
 	o := s.outcomes[ref.Label]
 	if o == nil || o.number >= s.number {
@@ -81,7 +79,7 @@ func (s *scope) find(ref task.Reference) (*outcome, *task.Result, int, *task.Too
 func (s *scope) unknownLabel(ref task.Reference) *task.ToolError {
 	var known []string
 	for label, o := range s.outcomes {
-		// Calls of the same turn may still be running: their labels are listed unseen.
+		// Calls of the same turn may still be running: list their labels without a look at their outcome.
 		if o.number < s.number && (o.turn == s.turn || o.made()) {
 			known = append(known, label)
 		}
@@ -126,7 +124,7 @@ func exampleColumn(ref task.Reference, names []string) string {
 	return task.Reference{Label: ref.Label, Column: name}.String()
 }
 
-// single resolves a reference to the one value that it stands for: null where the result has no row.
+// single resolves a reference to one value: null if the result has no row.
 func (s *scope) single(ref task.Reference, argument string) (task.Value, string, *task.ToolError) {
 	c, mistake := s.column(ref)
 	if mistake != nil {
@@ -142,7 +140,7 @@ func (s *scope) single(ref task.Reference, argument string) (task.Value, string,
 	}
 }
 
-// rows resolves a reference to rows of that many columns.
+// rows resolves a reference to rows with that many columns.
 func (s *scope) rows(ref task.Reference, width int, argument string) ([]task.Row, *task.ToolError) {
 	if ref.Column != "" {
 		c, mistake := s.column(ref)
@@ -169,7 +167,7 @@ func (s *scope) rows(ref task.Reference, width int, argument string) ([]task.Row
 	return r.Rows, nil
 }
 
-// answer resolves a reference that stands as an answer; ok is false where it points to nothing.
+// answer resolves a reference that is an answer; ok is false if it has no result.
 func (s *scope) answer(ref task.Reference) (columns []string, rows []task.Row, ok bool) {
 	o, r, at, mistake := s.find(ref)
 	if mistake != nil {
@@ -185,8 +183,7 @@ func (s *scope) answer(ref task.Reference) (columns []string, rows []task.Row, o
 	return o.names[at : at+1], rows, true
 }
 
-// columnNamed gives the position of a name: as it is written, or else the only one that is equal but for case; -1 if
-// there is none.
+// columnNamed returns the position of a name: the exact one, else the only one that is equal up to case, else -1.
 func columnNamed(names []string, name string) int {
 	if i := slices.Index(names, name); i >= 0 {
 		return i

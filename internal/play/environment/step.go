@@ -5,32 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
-	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Step takes one turn of the agent and gives an observation for each of its actions, in their order. Attempts, labels
-// and events are numbered in that order before any body runs; bodies then run side by side, and a call that refers to
-// an earlier one of the same turn after that one. An answer, a decline, a judgement or a spent budget ends the episode,
-// and what stands after it is answered with [task.CodeEnded].
+// Step takes one turn of the agent and returns an observation for each of its actions, in their order. Attempts, labels
+// and events are numbered in that order before any tool runs. Calls then run in parallel, except that a call which
+// refers to another call of the turn runs after it. An answer, a decline, a judgement or a spent budget ends the
+// episode; later actions of the turn get [task.CodeEnded]. Where calls are only recorded, a turn with calls ends the
+// episode too.
 //
-// Where calls are only recorded, the turn that makes any ends the episode too.
+// A label keeps its result until the end of the episode. The label of a failed call can be used again in later turns.
 //
-// Labels stand for results until the end of the episode; the label of a call that failed is free again in later turns.
-//
-// A turn that is open goes on in the next step, which is then no turn of its own: it has the same number, and leaves no
-// event but those of its actions and of the block of code that has ended with it. The budget of turns waits for its
-// end.
-//
-// A token budget is checked after the turn that exceeded it, since what a turn costs is not known before; the acts of
-// that turn still count.
+// The next step continues an open turn: it has the same number, and adds only the events of its actions and of the
+// block of code that ended with it. The budget of turns is checked at the end of the turn. The budget of tokens is
+// checked after the turn that exceeded it, because its cost is not known before; its actions still count.
 //
 // The error is Seatrial's own failure, or that of ctx unless its cause is [ErrWall]. The turn then left no events but
-// its own, and the episode is to be finished as invalid.
+// its own, and the caller must finish the episode as invalid.
 func (e *Environment) Step(ctx context.Context, turn task.Turn) ([]task.Observation, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,7 +62,7 @@ func (e *Environment) Step(ctx context.Context, turn task.Turn) ([]task.Observat
 	return observations, nil
 }
 
-// begin records what a turn is, unless it goes on with the one before, and the code that has ended in it.
+// begin records a new turn, unless the last one is still open, and the code that ended in it.
 func (e *Environment) begin(turn *task.Turn) {
 	if !e.open {
 		e.turns++
@@ -81,10 +75,10 @@ func (e *Environment) begin(turn *task.Turn) {
 	e.open = turn.Open
 }
 
-// bare is the decision of all turns that were nothing but actions. It does not change.
+// bare is the decision of every turn that consists of actions alone. It does not change.
 var bare task.Turn
 
-// decisionOf gives what is recorded of a turn beside its actions.
+// decisionOf returns what is recorded of a turn besides its actions.
 func decisionOf(turn *task.Turn) *task.Turn {
 	if turn.Thought == "" && turn.Reply == "" && turn.Unparsed == nil && turn.Usage == bare.Usage && turn.Model == "" &&
 		!turn.Stop {
@@ -101,21 +95,21 @@ type step struct {
 	callAt   []*call // by action; nil for other acts
 	overflow int     // the action that asked for a call beyond the budget, or the number of actions
 
-	only struct { // what the lists of a turn of one action are made of
+	only struct { // backs the lists of a turn with one action
 		call   call
 		calls  [1]*call
 		callAt [1]*call
 	}
 }
 
-// number gives labels and attempts to the calls that will be made: those before the first ending act, within the
-// budget.
+// number gives labels and attempts to the calls that will run: those before the first action that ends the episode,
+// within the budget.
 func (e *Environment) number(actions []task.Action) *step {
 	s := &step{overflow: len(actions)}
 	if s.calls, s.callAt = s.only.calls[:0], s.only.callAt[:]; len(actions) != 1 {
 		s.callAt = make([]*call, len(actions))
 	}
-	var reserved []string // labels that the agent itself gives in this turn
+	var reserved []string // labels that the agent chose in this turn
 	for i := range actions {
 		if a := &actions[i]; a.Kind == task.ActionCall && a.Label != "" {
 			reserved = append(reserved, a.Label)
@@ -148,7 +142,7 @@ func (e *Environment) number(actions []task.Action) *step {
 	return s
 }
 
-// ends says whether an action ends the episode.
+// ends reports whether an action ends the episode.
 func ends(a *task.Action) bool {
 	switch a.Kind {
 	case task.ActionAnswer:
@@ -163,94 +157,7 @@ func ends(a *task.Action) bool {
 	}
 }
 
-// numberCall makes a call of an action.
-func (e *Environment) numberCall(c *call, a *task.Action, reserved []string, inStep map[string]*call) {
-	e.calls++
-	e.attempts[a.Tool]++
-	c.action, c.about = a, fault.Call{
-		Turn: e.turns, Number: e.calls, Attempt: e.attempts[a.Tool], Earlier: e.called[:len(e.called):len(e.called)],
-		Turns: e.calledIn[:len(e.calledIn):len(e.calledIn)],
-	}
-	e.called, e.calledIn = append(e.called, a.Tool), append(e.calledIn, e.turns)
-	e.label(c, reserved)
-	if c.outcome != nil && inStep != nil {
-		inStep[c.about.Label] = c
-	}
-	if c.tool, c.unfound = e.lookFor(a.Tool); c.tool == nil {
-		c.tool = e.config.Unlisted.find(a.Tool)
-		c.unlisted = c.tool != nil
-	}
-	if c.tool == nil {
-		c.fail(e.unknownTool(a.Tool))
-		return
-	}
-	c.about.Tool = c.tool.specification
-	if c.known = e.recall(c); c.known != nil {
-		c.arguments, c.about.Arguments = c.known.arguments, c.known.arguments
-		return
-	}
-	arguments, mistake := decodeArguments(a.Arguments)
-	if mistake != nil {
-		c.fail(mistake)
-		return
-	}
-	c.arguments, c.about.Arguments = arguments, arguments
-	c.wave = waveOf(c, inStep)
-}
-
-// fail sets the mistake of a call, if it has none yet.
-func (c *call) fail(mistake *task.ToolError) {
-	if c.mistake == nil {
-		c.mistake = mistake
-	}
-}
-
-// label gives a call its label: its own, or call_N for the N-th call of the episode, N passed over while it is taken.
-func (e *Environment) label(c *call, reserved []string) {
-	var o *outcome // what the label stands for already
-	if c.about.Label = c.action.Label; c.about.Label != "" {
-		o = e.outcomes[c.about.Label]
-	} else {
-		for n := c.about.Number; ; n++ {
-			var text [24]byte
-			c.about.Label = string(strconv.AppendInt(append(text[:0], "call_"...), int64(n), 10))
-			if !slices.Contains(reserved, c.about.Label) && e.outcomes[c.about.Label] == nil {
-				break
-			}
-		}
-	}
-	switch {
-	case !task.IsLabel(c.about.Label):
-		c.fail(&task.ToolError{
-			Code:    task.CodeBadArguments,
-			Message: "A label is a letter or underscore, followed by letters, digits and underscores.",
-		})
-	case o != nil && (o.made() || o.turn == e.turns):
-		c.fail(&task.ToolError{
-			Code:    task.CodeDuplicateLabel,
-			Message: fmt.Sprintf("The label `%s` stands for another call already.", c.about.Label),
-		})
-	default:
-		c.outcome = &outcome{number: c.about.Number, turn: e.turns, tool: c.action.Tool}
-		e.outcomes[c.about.Label] = c.outcome
-	}
-}
-
-// waveOf gives the wave in which a call can run: after every call of the same turn that it refers to.
-func waveOf(c *call, inStep map[string]*call) int {
-	if len(inStep) == 0 || len(inStep) == 1 && inStep[c.about.Label] == c {
-		return 0
-	}
-	wave := 0
-	for _, ref := range (&task.Call{Arguments: c.arguments}).References() {
-		if used := inStep[ref.Label]; used != nil && used != c {
-			wave = max(wave, used.wave+1)
-		}
-	}
-	return wave
-}
-
-// recordActions writes the events of the actions in their order and gives the observations.
+// recordActions writes the events of the actions in their order and returns the observations.
 func (e *Environment) recordActions(
 	ctx context.Context, actions []task.Action, s *step,
 ) ([]task.Observation, error) {
@@ -274,31 +181,7 @@ func (e *Environment) recordActions(
 	return observations, nil
 }
 
-func (e *Environment) recordCall(c *call) task.Observation {
-	for _, d := range c.decisions {
-		d.Turn = e.turns
-		e.record.Append(d)
-	}
-	d, arguments := &c.delivery, c.action.Arguments
-	if c.known == nil {
-		arguments = recordable(arguments)
-	}
-	e.record.Append(transcript.Event{
-		Kind: transcript.EventCall, Turn: e.turns, Label: c.about.Label, Tool: c.action.Tool, Attempt: c.about.Attempt,
-		Arguments: arguments, Content: d.Content, Note: d.Note, Error: d.Error,
-		Rows: c.rows, Digest: c.digest, Neighbour: c.neighbour, Resolved: c.resolved, Unlisted: c.unlisted, Handle: c.handle,
-		Found: c.found, Unfound: c.unfound,
-	})
-	e.find(c)
-	if o := c.outcome; o != nil && o.handle != nil && o.results == nil && c.handle != "" {
-		e.unread = append(e.unread, unread{event: e.record.size - 1, handle: o.handle})
-	}
-	return task.Observation{
-		Label: c.about.Label, Tool: c.action.Tool, Content: d.Content, Note: d.Note, Error: d.Error,
-	}
-}
-
-// recordAct records every act that is no call.
+// recordAct records an action that is not a call.
 func (e *Environment) recordAct(ctx context.Context, a *task.Action) (task.Observation, error) {
 	switch a.Kind {
 	case task.ActionAnswer:
@@ -321,6 +204,7 @@ func (e *Environment) recordAct(ctx context.Context, a *task.Action) (task.Obser
 	}
 }
 
+// recordAnswer records an answer with the result that it refers to, if any, and ends the episode.
 func (e *Environment) recordAnswer(ctx context.Context, a *task.Action) (task.Observation, error) {
 	if !json.Valid(a.Answer) {
 		return mistaken(task.CodeBadArguments, "An answer must be a JSON value."), nil
@@ -333,7 +217,7 @@ func (e *Environment) recordAnswer(ctx context.Context, a *task.Action) (task.Ob
 			if err != nil {
 				return task.Observation{}, err
 			}
-			if mistake != nil { // too many rows, say: the answer then stands for nothing
+			if mistake != nil { // for example too many rows: the answer then has no result
 				event.Message = mistake.Message
 			}
 		}
@@ -355,7 +239,23 @@ func answerReference(answer json.RawMessage) (task.Reference, bool) {
 	return task.ParseReference(text)
 }
 
-// endOnBudget ends the episode after a turn that left nothing of a budget.
+// recordAsk has the user answer a question. Without a user, asking is a mistake.
+func (e *Environment) recordAsk(a *task.Action) task.Observation {
+	if e.config.User == nil {
+		o := mistaken(task.CodeUnsupported, "Nobody is there to answer questions.")
+		e.record.Append(transcript.Event{Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Error: o.Error})
+		return o
+	}
+	reply, understood := e.config.User.Answer(e.asked, a.Text)
+	e.asked = append(e.asked, a.Text)
+	e.record.Append(transcript.Event{
+		Kind: transcript.EventAsk, Turn: e.turns, Text: a.Text, Note: reply, Condition: condition.NameClarify,
+		Detail: understood,
+	})
+	return task.Observation{Note: reply}
+}
+
+// endOnBudget ends the episode after a turn that spent a budget.
 func (e *Environment) endOnBudget(ctx context.Context) {
 	b := e.config.Budget
 	spent := ""

@@ -10,15 +10,15 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// Toolkit is a set of tools made ready to be called: their argument tables are built once and shared by every
-// environment that uses them. It does not change after it is made and is safe for concurrent use.
+// Toolkit is a set of tools prepared for calls: their argument tables are built once and shared by every environment
+// that uses them. It does not change and is safe for concurrent use.
 type Toolkit struct {
 	specifications []*task.Tool // as agents are shown them
 	whole          []*task.Tool // as they were given
 	tools          map[string]*tool
 }
 
-// NewToolkit makes tools ready, in the order in which agents are shown them. Two tools of one name, and bodies that no
+// NewToolkit prepares tools, in the order in which agents see them. Two tools with one name, and bodies that no
 // interpreter can run, are errors.
 func NewToolkit(tools []*task.Tool) (*Toolkit, error) {
 	k := &Toolkit{
@@ -26,7 +26,7 @@ func NewToolkit(tools []*task.Tool) (*Toolkit, error) {
 	}
 	for i, spec := range tools {
 		if k.tools[spec.Name] != nil {
-			return nil, fmt.Errorf("toolkit: two tools are called %q", spec.Name)
+			return nil, fmt.Errorf("toolkit: two tools have the name %q", spec.Name)
 		}
 		t, err := newTool(spec)
 		if err != nil {
@@ -37,8 +37,8 @@ func NewToolkit(tools []*task.Tool) (*Toolkit, error) {
 	return k, nil
 }
 
-// withoutStatement copies a specification without what its body runs, and without the document that it was read from,
-// in which default values stand: agents are given how a tool is called, not what it does inside.
+// withoutStatement copies a specification without the statement of its body and without its source document, which
+// contains default values. Agents see how to call a tool, not what it does inside.
 func withoutStatement(spec *task.Tool) *task.Tool {
 	if spec.Body == nil && spec.Document == "" {
 		return spec
@@ -53,7 +53,7 @@ func withoutStatement(spec *task.Tool) *task.Tool {
 	return &shown
 }
 
-// Select gives the toolkit of the named tools, in that order. What was made ready is shared, so selecting is cheap.
+// Select returns the toolkit of the named tools, in that order. Prepared tools are shared, so selecting is cheap.
 func (k *Toolkit) Select(names []string) (*Toolkit, error) {
 	s := &Toolkit{
 		specifications: make([]*task.Tool, len(names)), whole: make([]*task.Tool, len(names)),
@@ -62,7 +62,7 @@ func (k *Toolkit) Select(names []string) (*Toolkit, error) {
 	for i, name := range names {
 		t := k.tools[name]
 		if t == nil {
-			return nil, fmt.Errorf("toolkit: no tool is called %q", name)
+			return nil, fmt.Errorf("toolkit: no tool has the name %q", name)
 		}
 		if s.tools[name] != nil {
 			return nil, fmt.Errorf("toolkit: %q is selected twice", name)
@@ -80,11 +80,11 @@ func (k *Toolkit) Specifications() []*task.Tool {
 	return k.specifications
 }
 
-// Whole lists the tools with what their bodies run: for conditions that add tools like them, and never for agents. The
-// list is shared and must not be changed.
+// Whole lists the tools with the statements of their bodies: for conditions that add similar tools, never for agents.
+// The list is shared and must not be changed.
 func (k *Toolkit) Whole() []*task.Tool { return k.whole }
 
-// without gives the toolkit without the tools of those names; nil of none.
+// without returns the toolkit without some tools.
 func (k *Toolkit) without(names ...string) *Toolkit {
 	if k == nil || !slices.ContainsFunc(names, func(name string) bool { return k.tools[name] != nil }) {
 		return k
@@ -107,7 +107,7 @@ func (k *Toolkit) find(name string) *tool {
 	return k.tools[name]
 }
 
-// unknownTool says that there is no such tool, and which listed one has the nearest name.
+// unknownTool says that no tool has the name, and which one has the nearest.
 func (k *Toolkit) unknownTool(name string) *task.ToolError {
 	message := fmt.Sprintf("There is no tool called `%s`.", name)
 	if k != nil {
@@ -118,21 +118,21 @@ func (k *Toolkit) unknownTool(name string) *task.ToolError {
 	return &task.ToolError{Code: task.CodeUnknownTool, Message: message}
 }
 
-// tool is a tool made ready.
+// tool is a prepared tool.
 type tool struct {
 	specification *task.Tool
 	shown         *task.Tool // to agents
 	arguments     []argument // the i-th is bound to placeholder ?i+1
 	accepted      []string   // the names of the arguments, once each, in order
 	names         []string   // of the result's columns
-	hinted        bool       // some argument can be named by the note on an empty result
+	hinted        bool       // the note on an empty result can name an argument
 }
 
-// argument is a binding with what the parameters' schema adds to it.
+// argument is a binding with the constraints of the parameters' schema.
 type argument struct {
 	task.Binding
 	required bool
-	enum     []any // of the value, or of a list's elements; nil where any value will do
+	enum     []any // of the value, or of a list's elements; nil allows any value
 	hinted   bool  // compared for equality with a known column
 }
 
@@ -168,7 +168,7 @@ func newTool(spec *task.Tool) (*tool, error) {
 	}
 	for _, c := range body.Columns {
 		if slices.Contains(t.names, c.Name) {
-			return nil, fmt.Errorf("two columns are called %q", c.Name)
+			return nil, fmt.Errorf("two columns have the name %q", c.Name)
 		}
 		t.names = append(t.names, c.Name)
 	}
@@ -216,7 +216,7 @@ func elementType(t string) string {
 	case task.TypeAny:
 		return "string or number"
 	default:
-		return t // integer and number are called the same
+		return t // integer and number have the same names
 	}
 }
 

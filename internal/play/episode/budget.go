@@ -16,24 +16,23 @@ const (
 	callsPerCall  = 4
 )
 
-// BaseBudget is the budget of turns and calls of an episode at scale 1. It is a function of the task alone: the same
-// for its clean and its faulted instances, in all arms and for all agents. With L the levels of the task's deepest
-// plan, a level being the calls that can be made side by side, and C the calls of its largest one (of
-// [task.Task.Sound]),
+// BaseBudget is the budget of turns and calls of an episode at scale 1. It depends on the task alone, so it is the same
+// for clean and faulted instances, in all arms and for all agents. A level of a plan is a set of calls that can run in
+// parallel. With L the levels of the task's deepest plan and C the calls of its largest plan (of [task.Task.Sound]),
 //
 //	turns = 8 + 3 L
 //	calls = 8 + 4 C
 //
-// One way needs L turns, one to answer, and C calls. The rest is room to recover from a fault of any kind at one
-// failpoint:
+// A plan needs L turns, one more to answer, and C calls. The rest leaves room to recover from a fault of any kind at
+// one failpoint:
 //
-//   - to go another way after the last level, 1 + L turns and C calls at most;
-//   - to wait for a quota, three turns, or to try again after failures that pass, two;
-//   - to renew a session twice, four turns and four calls; to learn of another specification, two turns and two calls;
-//   - to page a result cut into four, three calls for each call, one after the other;
-//   - to ask two other sources, two calls for each call.
+//   - another plan after the last level: at most 1 + L turns and C calls;
+//   - a wait for a quota: three turns; a retry after transient failures: two;
+//   - two renewals of a session: four turns and four calls; a look at a changed specification: two turns and two calls;
+//   - the pages of a result cut into four: three calls for each call, in sequence;
+//   - two other sources: two calls for each call.
 //
-// Several failpoints may need more: that is what severity is for.
+// Several failpoints may need more.
 func BaseBudget(t *task.Task) task.Budget {
 	levels, calls := 0, 0
 	for _, plan := range t.Sound() {
@@ -65,11 +64,11 @@ func ScaleBudget(b task.Budget, scale float64) task.Budget {
 	return task.Budget{Turns: scaled(b.Turns, scale), Calls: scaled(b.Calls, scale)}
 }
 
-// scaled multiplies exactly: 1.1 means eleven tenths, so that 10 becomes 11 and no rounding error makes it 12.
+// scaled multiplies exactly: 1.1 means eleven tenths, so 10 becomes 11 and no rounding error makes it 12.
 func scaled(n int, scale float64) int {
 	exact, ok := new(big.Rat).SetString(strconv.FormatFloat(scale, 'g', -1, 64))
 	if !ok {
-		return 0 // no number at all
+		return 0 // not a number
 	}
 	exact.Mul(exact, new(big.Rat).SetInt64(int64(n)))
 	whole, rest := new(big.Int).QuoRem(exact.Num(), exact.Denom(), new(big.Int))
@@ -82,7 +81,7 @@ func scaled(n int, scale float64) int {
 	return int(whole.Int64())
 }
 
-// TighterBudget joins two budgets: of each limit the smaller one that there is.
+// TighterBudget combines two budgets: it takes the smaller of each limit. 0 is no limit.
 func TighterBudget(a, b task.Budget) task.Budget {
 	return task.Budget{
 		Turns: tighter(a.Turns, b.Turns), Calls: tighter(a.Calls, b.Calls), Tokens: tighter(a.Tokens, b.Tokens),

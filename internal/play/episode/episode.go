@@ -1,6 +1,6 @@
-// Package episode plays agents in environments: one episode, or all the episodes of a run in a bounded pool, each kept
-// in the run's store as soon as it has ended. It owns the clock and the budgets of a run. It must never know gold,
-// grade an answer, or look into what an agent or a condition is.
+// Package episode plays agents in environments: one episode, or all the episodes of a run in a bounded pool. It stores
+// each episode as soon as it ends. It owns the clock and the budgets of a run. It must never know gold, grade an
+// answer, or depend on the kind of an agent or a condition.
 package episode
 
 import (
@@ -16,29 +16,28 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Agent acts in one episode. Next is called with no observations first, then with those of its last turn's actions, in
-// their order. Its errors make the episode invalid: an error in whose chain a method Provider() bool gives true is the
-// model provider's failure, any other is Seatrial's own. The mistakes of an agent stand in its turns and are no errors.
+// Agent acts in one episode. The first call of Next has no observations; each later one has those of the last turn's
+// actions, in their order. An error makes the episode invalid. If an error in its chain has a method Provider() bool
+// that returns true, the model provider failed; otherwise Seatrial failed. An agent's mistakes are part of its turns,
+// not errors.
 type Agent interface {
 	Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error)
 }
 
-// MaxIdle is the number of turns without any action, one after the other, after which an agent counts as silent even if
-// it does not stop by itself.
+// MaxIdle is the number of consecutive turns without an action after which an agent counts as silent.
 const MaxIdle = 100
 
-// Drive plays an episode in the environment itself, at its own pace: for agents that have a loop of their own. It ends
-// when the environment is done, or with an act or an end of its own, and no step of its is under way any more when it
-// returns; an episode that it leaves open ends as silent. When ctx is done, it returns ctx's cause. It gives the times
-// that the agent took to decide. Its errors are those of [Agent].
+// Drive plays an episode of an agent that has its own loop. It returns when the environment is done or the agent stops;
+// none of its steps may still run then. An episode that it leaves open ends as silent. When ctx is done, it returns
+// ctx's cause. It returns how long the agent took for each decision. Its errors are those of [Agent].
 type Drive func(ctx context.Context, env *environment.Environment) (decisions []time.Duration, err error)
 
-// Play plays one episode to its end and gives its transcript, which is complete however the episode ended:
+// Play plays one episode to its end and returns its transcript, which is complete however the episode ended:
 //
 //	the agent answers or declines     answered, declined
 //	the agent judges the request      judged
-//	a budget of the view is spent     budget; wall time runs from here on
-//	the agent stops without an act    silent; declining is an explicit act, which silence never is
+//	a budget of the view is spent     budget; the wall time starts here
+//	the agent stops without an act    silent; only an explicit act declines
 //	the model provider fails          provider
 //	ctx is cancelled                  interrupted
 //	anything else fails or panics     internal
@@ -54,7 +53,7 @@ func Play(ctx context.Context, env *environment.Environment, agent Agent) (*tran
 	})
 }
 
-// conduct bounds and ends an episode, in which act is what is done.
+// conduct runs act within the wall-clock budget and ends the episode.
 func conduct(
 	ctx context.Context, env *environment.Environment, act func(context.Context) error,
 ) (*transcript.Transcript, error) {
@@ -74,6 +73,7 @@ func conduct(
 	return env.Transcript(), err
 }
 
+// play lets the agent act until the episode ends.
 func play(ctx context.Context, env *environment.Environment, agent Agent, view *task.View) error {
 	var seen []task.Observation
 	for idle := 0; !env.Done(); {
@@ -101,7 +101,7 @@ func play(ctx context.Context, env *environment.Environment, agent Agent, view *
 	return nil
 }
 
-// next asks the agent for its turn; a panic of the agent is an error.
+// next asks the agent for its turn. A panic of the agent is an error.
 func next(
 	ctx context.Context, agent Agent, view *task.View, seen []task.Observation,
 ) (turn task.Turn, err error) {
@@ -117,6 +117,7 @@ func next(
 	return turn, nil
 }
 
+// step takes a turn in the environment. A panic is an error.
 func step(
 	ctx context.Context, env *environment.Environment, turn task.Turn,
 ) (seen []task.Observation, err error) {
@@ -128,8 +129,8 @@ func step(
 	return env.Step(ctx, turn)
 }
 
-// PanicError is a panic that was caught, so that it ends one episode and not the run. Its text has no stack, because it
-// stands in transcripts.
+// PanicError is a recovered panic: it ends one episode, not the run. Its text has no stack, because transcripts contain
+// it.
 type PanicError struct {
 	In    string // agent or environment
 	Value any
@@ -138,7 +139,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("%s: panic: %v", e.In, e.Value) }
 
-// endOf says how an episode ends that err breaks off.
+// endOf says how an episode ends because of err.
 func endOf(ctx context.Context, err error) string {
 	var provider interface{ Provider() bool }
 	switch {

@@ -12,10 +12,10 @@ import (
 
 // Arms of hints: the part Hint of a [transcript.Arm]. The schedule of faults is the same in each of them.
 const (
-	HintNone     = "none"     // no advice; the arm is then written as "", as in runs without arms of hints
+	HintNone     = "none"     // no advice; the arm is written as "", as in runs without arms of hints
 	HintStart    = "start"    // advice on the conditions of the instance, at the start
-	HintDeferred = "deferred" // the same advice, when the first anomaly shows
-	HintOracle   = "oracle"   // the names of the hazards and their definitions alone, at the start
+	HintDeferred = "deferred" // the same advice, at the first visible anomaly
+	HintOracle   = "oracle"   // only the names and definitions of the hazards, at the start
 )
 
 // Hints lists the arms of hints.
@@ -30,13 +30,12 @@ func hintOf(h *transcript.Header) (string, error) {
 	case arm.Hint == "":
 		return HintNone, nil
 	case !slices.Contains(Hints(), arm.Hint):
-		return "", fmt.Errorf("arm %q: there are no hints %q", h.Arm, arm.Hint)
+		return "", fmt.Errorf("arm %q: unknown kind of hint %q", h.Arm, arm.Hint)
 	}
 	return arm.Hint, nil
 }
 
-// advise gives the advice that an arm of hints has for an instance under conditions. Without conditions of the
-// environment there is nothing to say in any arm.
+// advise returns the advice of an arm of hints for an instance. Without conditions of the environment there is none.
 func advise(hint string, conditions []condition.Condition, in fault.Input) (environment.Hint, error) {
 	if hint == HintNone {
 		return environment.Hint{}, nil

@@ -17,8 +17,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is being written by another process", e.Path)
 }
 
-// lock keeps all others from writing a run. It is SQLite's own lock on a file beside the run, which the system drops
-// with the process that holds it, however that ends, and which works on every system that SQLite works on.
+// lock is the exclusive right to write a run. It is SQLite's own lock on a file beside the run. The system drops it
+// when the process ends, however it ends, and it works wherever SQLite works.
 type lock struct {
 	path string
 	db   *sql.DB
@@ -40,7 +40,7 @@ func acquire(ctx context.Context, run string) (*lock, error) {
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", run, err)
 		}
-		// Whoever gives the lock up removes the file. A lock on a file that was removed meanwhile locks nothing.
+		// Releasing the lock removes the file. A lock on a file that was removed meanwhile locks nothing.
 		if after, err := os.Stat(path); existed == nil && err == nil && os.SameFile(before, after) {
 			return l, nil
 		}
@@ -64,9 +64,9 @@ func tryLock(ctx context.Context, path string) (*lock, error) {
 	return nil, err
 }
 
-// release gives the lock up and leaves no file.
+// release gives up the lock and removes the file.
 func (l *lock) release() {
-	_ = os.Remove(l.path) // where it cannot be removed, it is taken again next time
+	_ = os.Remove(l.path) // a file that stays can be locked again
 	l.close()
 }
 

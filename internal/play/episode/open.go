@@ -14,17 +14,18 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
-// Vectors gives the vectors of texts, in their order. It is safe for concurrent use.
+// Vectors embeds texts. It is safe for concurrent use.
 type Vectors interface {
+	// Of returns the vectors of texts, in their order.
 	Of(ctx context.Context, texts ...string) ([]embedding.Vector, error)
 }
 
-// published is what worlds may know beside their method: the published database of that name, without neighbours.
+// published is an optional interface of [Worlds]: the published database of a name, without neighbours.
 type published interface {
 	Published(ctx context.Context, database string) (environment.World, error)
 }
 
-// openWorld is the tools of one style, ready to be found and called.
+// openWorld is the tools of one style, prepared for searches and calls.
 type openWorld struct {
 	once    sync.Once
 	tools   []*task.Tool
@@ -36,11 +37,11 @@ type openWorld struct {
 	dense       *search.Index
 }
 
-// Embed lets tools be found by meaning: vectors of tools and of queries come from there. It must be said before the
+// Embed sets where vectors of tools and queries come from, so that tools can be found by meaning. Call it before the
 // first environment is made.
 func (s *Stage) Embed(v Vectors) { s.vectors = v }
 
-// universe gives the tools of a style, made ready when they are first asked for.
+// universe returns the tools of a style, prepared on first use.
 func (s *Stage) universe(style string) (*openWorld, error) {
 	s.mu.Lock()
 	w := s.open[style]
@@ -58,13 +59,13 @@ func (s *Stage) universe(style string) (*openWorld, error) {
 	return w, w.err
 }
 
-// openFor gives the open world of an instance, nil where it shows its tools.
-func (s *Stage) openFor(ctx context.Context, in *suite.Instance, task *task.Task) (*environment.Open, error) {
+// openFor returns the open world of an instance; nil if it shows its tools.
+func (s *Stage) openFor(ctx context.Context, in *suite.Instance, t *task.Task) (*environment.Open, error) {
 	kind := condition.SearchKind(in.Conditions)
 	if kind == "" {
 		return nil, nil
 	}
-	w, err := s.universe(task.Style)
+	w, err := s.universe(t.Style)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s *Stage) openFor(ctx context.Context, in *suite.Instance, task *task.Task
 	return &environment.Open{Toolkit: w.toolkit, Finder: f, Struck: condition.Struck(in.Conditions)}, nil
 }
 
-// elsewhere gives the published database of that name, for tools of other databases than an episode's own.
+// elsewhere returns the published database of a name, for tools of other databases than the episode's.
 func (s *Stage) elsewhere(ctx context.Context, database string) (environment.World, error) {
 	if p, ok := s.worlds.(published); ok {
 		return p.Published(ctx, database)
@@ -86,12 +87,12 @@ func (s *Stage) elsewhere(ctx context.Context, database string) (environment.Wor
 	return world, err
 }
 
-// reachesElsewhere says whether an instance has tools of other databases than its own.
+// reachesElsewhere reports whether an instance has tools of other databases than its own.
 func reachesElsewhere(in *suite.Instance) bool {
 	return condition.SearchKind(in.Conditions) != "" || condition.ReachesElsewhere(in.Conditions)
 }
 
-// meant gives the index that finds by meaning too. A failure is not remembered: another attempt may succeed.
+// meant returns the index that also finds by meaning. It does not remember failures: another attempt may succeed.
 func (w *openWorld) meant(ctx context.Context, vectors Vectors) (*search.Index, error) {
 	w.withVectors.Lock()
 	defer w.withVectors.Unlock()
@@ -113,8 +114,8 @@ func (w *openWorld) meant(ctx context.Context, vectors Vectors) (*search.Index, 
 	return w.dense, err
 }
 
-// ErrNoVectors says that an instance wants its tools found by meaning, and nobody gives vectors.
-var ErrNoVectors = fmt.Errorf("tools are to be found by their meaning, and nothing makes vectors of texts")
+// ErrNoVectors says that tools must be found by meaning and no source of vectors is set.
+var ErrNoVectors = fmt.Errorf("tools must be found by meaning, and there is no source of vectors")
 
 // finder finds tools for one kind of search.
 type finder struct {
@@ -124,7 +125,7 @@ type finder struct {
 	vectors Vectors
 }
 
-// Find is that of [environment.Finder].
+// Find implements [environment.Finder].
 func (f *finder) Find(ctx context.Context, query string, n int) ([]string, error) {
 	q := search.Query{Text: query}
 	if search.NeedsVectors(f.kind) {
@@ -145,28 +146,28 @@ func (f *finder) Find(ctx context.Context, query string, n int) ([]string, error
 	return names, nil
 }
 
-// Terms of what an episode in an open world may take beside the base budget, for each tool that the plans of its task
-// call: two searches, one look at a documentation and one try in vain, the searches and looks of two tools in one turn.
+// Terms of the additional budget in an open world, for each tool that the plans of the task call: two searches, one
+// look at its documentation and one failed attempt. One turn may contain the searches and looks for two tools.
 const (
 	turnsPerTool = 4
 	callsPerTool = 6
 )
 
-// BudgetOf is the budget of an instance of a task at scale 1: [BaseBudget], and where tools have to be found
+// BudgetOf is the budget of an instance of a task at scale 1: [BaseBudget], and if the agent must search for tools
 //
 //	turns + 4 T
 //	calls + 6 T
 //
-// with T the number of different tools that the plans of the task call. It is the same under faults and without.
-func BudgetOf(in *suite.Instance, task *task.Task) task.Budget {
-	b := BaseBudget(task)
+// with T the number of different tools that the plans of the task call. It is the same with and without faults.
+func BudgetOf(in *suite.Instance, t *task.Task) task.Budget {
+	b := BaseBudget(t)
 	if condition.SearchKind(in.Conditions) == "" {
 		return b
 	}
 	var tools []string
-	for i := range task.Plans {
-		for j := range task.Plans[i].Calls {
-			tools = append(tools, task.Plans[i].Calls[j].Tool)
+	for i := range t.Plans {
+		for j := range t.Plans[i].Calls {
+			tools = append(tools, t.Plans[i].Calls[j].Tool)
 		}
 	}
 	slices.Sort(tools)

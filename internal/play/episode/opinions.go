@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Opinions are what judge models said of episodes. They stand beside the grades and never among them: a run can be
-// graded without any, and an opinion once given is kept.
+// Opinions are judge models' assessments of episodes. They are separate from grades: grading needs none. An opinion is
+// never replaced.
 const opinionsSQL = `
 CREATE TABLE IF NOT EXISTS opinions ( -- one row an episode and judge
   episode       TEXT NOT NULL,
@@ -19,11 +19,11 @@ CREATE TABLE IF NOT EXISTS opinions ( -- one row an episode and judge
   PRIMARY KEY (episode, judge)
 ) WITHOUT ROWID`
 
-// PutOpinions keeps what a judge says of episodes, as JSON by the episode's id. An opinion that is there already stays.
-// They are on the disk when it returns.
+// PutOpinions stores a judge's opinions on episodes, as JSON by the episode's id. Existing opinions stay. They are on
+// disk when it returns.
 func (s *Store) PutOpinions(ctx context.Context, judge string, opinions map[string]json.RawMessage) error {
 	if s.write == nil {
-		return fmt.Errorf("write run %s: it is open for reading alone", s.path)
+		return fmt.Errorf("write run %s: it is open for reading only", s.path)
 	}
 	err := transact(ctx, s.write, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, opinionsSQL); err != nil {
@@ -36,7 +36,7 @@ func (s *Store) PutOpinions(ctx context.Context, judge string, opinions map[stri
 				return err
 			}
 			if !known {
-				return fmt.Errorf("there is no episode %s to have an opinion of", id)
+				return fmt.Errorf("opinion on an unknown episode %s", id)
 			}
 			_, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO opinions VALUES (?, ?, ?)`, id, judge, string(opinions[id]))
 			if err != nil {
@@ -51,18 +51,18 @@ func (s *Store) PutOpinions(ctx context.Context, judge string, opinions map[stri
 	return nil
 }
 
-// Opinion is what one judge said of one episode.
+// Opinion is one judge's opinion on one episode.
 type Opinion struct {
 	Episode string
 	Judge   string
 	JSON    json.RawMessage
 }
 
-// Opinions lists what judges said, by episode and judge. A run that no judge has looked at has none.
+// Opinions lists the opinions, by episode and judge.
 func (s *Store) Opinions(ctx context.Context) ([]Opinion, error) {
-	var there bool
-	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'opinions')`).Scan(&there)
-	if err != nil || !there {
+	var exists bool
+	err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'opinions')`).Scan(&exists)
+	if err != nil || !exists {
 		return nil, wrapRead(s, err)
 	}
 	rows, err := s.read.QueryContext(ctx, `SELECT episode, judge, json FROM opinions ORDER BY episode, judge`)

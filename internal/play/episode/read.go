@@ -19,18 +19,18 @@ type Stored struct {
 	Grade  json.RawMessage // nil if it was not graded
 }
 
-// Finished lists the ids of the valid episodes: those that a resumed run does not play again.
+// Finished lists the ids of the valid episodes, which a resumed run does not play again.
 func (s *Store) Finished(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT id FROM episodes WHERE valid`)
 	if err != nil {
-		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		return nil, wrapRead(s, err)
 	}
 	defer func() { _ = rows.Close() }()
 	ids := map[string]bool{}
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read run %s: %w", s.path, err)
+			return nil, wrapRead(s, err)
 		}
 		ids[id] = true
 	}
@@ -41,7 +41,7 @@ func (s *Store) Finished(ctx context.Context) (map[string]bool, error) {
 func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT end, count(*) FROM episodes GROUP BY end`)
 	if err != nil {
-		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		return nil, wrapRead(s, err)
 	}
 	defer func() { _ = rows.Close() }()
 	counts := map[string]int{}
@@ -49,7 +49,7 @@ func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 		var end string
 		var n int
 		if err := rows.Scan(&end, &n); err != nil {
-			return nil, fmt.Errorf("read run %s: %w", s.path, err)
+			return nil, wrapRead(s, err)
 		}
 		counts[end] = n
 	}
@@ -57,13 +57,12 @@ func (s *Store) Ends(ctx context.Context) (map[string]int, error) {
 }
 
 // Each reads the episodes, valid or not, in their canonical order: by instance, agent, protocol, arm and trial. An
-// episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is given
-// back.
+// episode whose events do not match its digest is a [CorruptError]. An error of visit ends the reading and is returned.
 func (s *Store) Each(ctx context.Context, visit func(*Stored) error) error {
 	return s.each(ctx, `ORDER BY position, agent, protocol, arm, trial`, nil, visit)
 }
 
-// Episode reads the episode of that id, valid or not, once it is on the disk. One that is not there is an error.
+// Episode reads one episode, valid or not, once it is on disk. An unknown id is an error.
 func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
 	var found *Stored
 	err := s.each(ctx, `WHERE id = ?`, []any{id}, func(e *Stored) error {
@@ -71,33 +70,33 @@ func (s *Store) Episode(ctx context.Context, id string) (*Stored, error) {
 		return nil
 	})
 	if err == nil && found == nil {
-		err = fmt.Errorf("read run %s: there is no episode %s", s.path, id)
+		err = fmt.Errorf("read run %s: no episode %s", s.path, id)
 	}
 	return found, err
 }
 
 // each reads the episodes that a clause selects, in its order.
 func (s *Store) each(ctx context.Context, clause string, arguments []any, visit func(*Stored) error) error {
-	tx, err := s.read.BeginTx(ctx, nil) // one state of the run, though it is being written
+	tx, err := s.read.BeginTx(ctx, nil) // one consistent state while others write
 	if err != nil {
-		return fmt.Errorf("read run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	events, err := tx.PrepareContext(ctx, `SELECT json FROM events WHERE episode = ? ORDER BY seq`)
 	if err != nil {
-		return fmt.Errorf("read run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	defer func() { _ = events.Close() }()
 	turns, err := tx.PrepareContext(ctx, `SELECT elapsed_ms FROM turns WHERE episode = ? ORDER BY turn`)
 	if err != nil {
-		return fmt.Errorf("read run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	defer func() { _ = turns.Close() }()
 	rows, err := tx.QueryContext(ctx, `
 		SELECT id, position, instance, task, agent, protocol, arm, trial, started_at, elapsed_ms, digest, grades.json
 		FROM episodes LEFT JOIN grades ON grades.episode = episodes.id `+clause, arguments...)
 	if err != nil {
-		return fmt.Errorf("read run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -110,11 +109,12 @@ func (s *Store) each(ctx context.Context, clause string, arguments []any, visit 
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read run %s: %w", s.path, err)
+		return wrapRead(s, err)
 	}
 	return nil
 }
 
+// readEpisode reads a row of episodes with its events and turns.
 func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *sql.Stmt) (*Stored, error) {
 	h := transcript.Header{Format: transcript.Format, Suite: s.meta.Suite}
 	e := &Stored{}
@@ -123,7 +123,7 @@ func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *
 	var grade sql.NullString
 	if err := rows.Scan(&h.ID, &e.Position, &h.Instance, &h.Task, &h.Agent, &h.Protocol, &h.Arm, &h.Trial,
 		&started, &elapsed, &e.Digest, &grade); err != nil {
-		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		return nil, wrapRead(s, err)
 	}
 	corrupt := func(err error) error { return &CorruptError{Path: s.path, Episode: h.ID, Message: err.Error()} }
 	var err error
@@ -140,7 +140,7 @@ func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *
 	}
 	data = append(data, '\n')
 	if err := scanEach(ctx, events, h.ID, func(line string) { data = append(append(data, line...), '\n') }); err != nil {
-		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		return nil, wrapRead(s, err)
 	}
 	if digestOf(data) != e.Digest {
 		return nil, corrupt(fmt.Errorf("its events do not match its digest"))
@@ -150,12 +150,12 @@ func (s *Store) readEpisode(ctx context.Context, rows *sql.Rows, events, turns *
 	}
 	err = scanEach(ctx, turns, h.ID, func(ms float64) { e.Decisions = append(e.Decisions, duration(ms)) })
 	if err != nil {
-		return nil, fmt.Errorf("read run %s: %w", s.path, err)
+		return nil, wrapRead(s, err)
 	}
 	return e, nil
 }
 
-// scanEach reads the one column of a statement about an episode.
+// scanEach reads the single column of a statement about an episode.
 func scanEach[T any](ctx context.Context, statement *sql.Stmt, episode string, visit func(T)) error {
 	rows, err := statement.QueryContext(ctx, episode)
 	if err != nil {
@@ -187,8 +187,8 @@ type exported struct {
 	Events    []transcript.Event `json:"events"`
 }
 
-// Export writes the run as JSON Lines, one episode a line in canonical order: the header's fields, how it ended, its
-// grade, its times, and its events.
+// Export writes the run as JSON Lines, one episode a line in canonical order: the header's fields, its end, its grade,
+// its times and its events.
 func (s *Store) Export(ctx context.Context, w io.Writer) error {
 	return s.Each(ctx, func(e *Stored) error {
 		end := e.Transcript.End()

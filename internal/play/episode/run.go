@@ -21,54 +21,53 @@ import (
 type Participant struct {
 	Agent    string // a policy, or PROVIDER/NAME of a model
 	Protocol string
-	Arm      string // what [transcript.Arm] writes; its part Hint is one of [Hints], "" for none
-	// Model says that the agent waits for a provider more than it computes: its episodes are bounded by Concurrency
-	// instead of Workers.
+	Arm      string // as [transcript.Arm] writes it; its part Hint is one of [Hints], "" for none
+	// Model says that the agent mostly waits for a provider: Concurrency bounds its episodes instead of Workers.
 	Model  bool
 	SQL    bool // the agent writes SQL: see [Seat]
 	Budget task.Budget
-	// Open is the budget in the place of Budget where tools have to be found; nil where it is the same.
+	// Open replaces Budget if the agent must search for tools; nil keeps Budget.
 	Open *task.Budget
-	// Scale bounds an episode by that many times the base budget of its task as well: see [BaseBudget]. 0 does not.
+	// Scale also bounds an episode by this multiple of the base budget of its task: see [BaseBudget]. 0 does not.
 	Scale float64
-	// Only says which instances the agent takes part in; nil means all of the run's.
+	// Only selects the instances that the agent plays; nil selects all of the run's.
 	Only func(in *suite.Instance) bool
 	// New makes the agent of one episode of a task as it is shown. It must be safe for concurrent use. An error is
 	// Seatrial's own failure.
-	New func(in *suite.Instance, task *task.Task, trial int) (Agent, error)
-	// Drive, if it is not nil, plays an episode in place of an agent of New. It must be safe for concurrent use. Such a
-	// participant has no Retry.
+	New func(in *suite.Instance, t *task.Task, trial int) (Agent, error)
+	// Drive, if set, plays an episode instead of an agent of New. It must be safe for concurrent use. Such a participant
+	// has no Retry.
 	Drive func(in *suite.Instance, header transcript.Header) Drive
-	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in the arm that
-	// [transcript.Arm] calls informed. It is played once the first episode has ended as valid and [Run.Judge] says that it
-	// failed, and is given that episode. nil for participants that try once.
-	Retry func(in *suite.Instance, task *task.Task, trial int, failed *transcript.Transcript) (Agent, error)
+	// Retry makes the agent of an informed retry: one more episode of the same instance, trial and budget, in an informed
+	// [transcript.Arm]. It is played if the first episode was valid and [Run.Judge] says that it failed, and gets the
+	// failed episode. nil for participants that try once.
+	Retry func(in *suite.Instance, t *task.Task, trial int, failed *transcript.Transcript) (Agent, error)
 }
 
-// Run is what is to be run.
+// Run is the specification of a run.
 type Run struct {
 	Stage        *Stage
 	Store        *Store
 	Instances    []*suite.Instance // some or all of the suite's
 	Participants []Participant
 	Trials       int              // of each instance and participant; at least 1
-	Workers      int              // episodes of policies side by side; at least 1
-	Concurrency  int              // episodes of models side by side; at least 1
-	Now          func() time.Time // the clock; times stand outside digests
+	Workers      int              // episodes of policies in parallel; at least 1
+	Concurrency  int              // episodes of models in parallel; at least 1
+	Now          func() time.Time // the clock; digests do not include times
 	Progress     func(Progress)   // called after each episode, one call at a time; may be nil
-	// Judge gives the verdict of the grader on a valid episode: whether it succeeded. It is asked where a participant has
-	// Retry, and must then be there; it must be a function of its arguments, safe for concurrent use.
+	// Judge returns the verdict of the grader on a valid episode: whether it succeeded. It is needed if a participant has
+	// Retry. It must depend only on its arguments and be safe for concurrent use.
 	Judge func(in *suite.Instance, t *transcript.Transcript) (bool, error)
-	// Separate adds what grading needs to tell values apart to the events of a finished episode; may be nil. It must be a
-	// function of its arguments, safe for concurrent use.
+	// Separate adds to the events of a finished episode what grading needs to distinguish values; may be nil. It must
+	// depend only on its arguments and be safe for concurrent use.
 	Separate func(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error
 }
 
 // Progress counts the episodes of a run.
 type Progress struct {
-	Total   int // all episodes of the run; informed retries once it is known that they are called for
-	Skipped int // finished before: a resumed run does not play them again
-	Done    int // ended and on the disk
+	Total   int // all episodes of the run; informed retries once they are needed
+	Skipped int // finished before this run resumed
+	Done    int // ended and on disk
 	// Invalid counts those of Done that ended invalid, by end.
 	Invalid map[string]int
 	Usage   task.Usage
@@ -90,14 +89,13 @@ type job struct {
 	participant *Participant
 	trial       int
 	header      transcript.Header
-	kept        bool              // it ended as valid before; its informed retry is still to be decided on
-	retry       transcript.Header // of the informed retry; its ID is "" where there is none, or it is finished
+	kept        bool              // a valid episode exists; only its informed retry is open
+	retry       transcript.Header // of the informed retry; its ID is "" if none is needed
 }
 
-// Execute plays every episode of the run that is not finished. An episode that fails for the provider's or Seatrial's
-// own reasons is kept as invalid and ends nothing but itself. When ctx is cancelled, episodes under way end as
-// interrupted, those not begun are left for a resumed run, and the error is ctx's cause. Any other error is that of the
-// store.
+// Execute plays every episode of the run that is not finished. If the provider or Seatrial fails in an episode, it is
+// stored as invalid and the run continues. When ctx is cancelled, episodes under way end as interrupted, the others are
+// left for a resumed run, and the error is ctx's cause. Any other error is that of the store.
 func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	if r.Trials < 1 || r.Workers < 1 || r.Concurrency < 1 || r.Now == nil {
 		return Progress{}, errors.New("run: trials, workers, concurrency and a clock must be given")
@@ -107,7 +105,7 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 		return Progress{}, err
 	}
 	x := &execution{run: r, began: r.Now(), progress: Progress{Invalid: map[string]int{}}}
-	// By the kind of pool: policies, models.
+	// By pool: policies, models.
 	var jobs [2][]job
 	for _, in := range r.Instances {
 		if _, known := r.Stage.position[in.ID]; !known {
@@ -162,6 +160,7 @@ func (r *Run) Execute(ctx context.Context) (Progress, error) {
 	return x.progress, nil
 }
 
+// job prepares the headers of an episode and its informed retry.
 func (r *Run) job(in *suite.Instance, p *Participant, trial int) (job, error) {
 	h := transcript.Header{
 		Format: transcript.Format, Suite: r.Store.meta.Suite, Instance: in.ID, Task: in.Task,
@@ -189,19 +188,19 @@ func (r *Run) job(in *suite.Instance, p *Participant, trial int) (job, error) {
 	return j, nil
 }
 
-// execution is a run under way.
+// execution is a running run.
 type execution struct {
 	run     *Run
 	began   time.Time
 	stop    context.CancelCauseFunc
-	pending sync.WaitGroup // episodes on their way to the disk
+	pending sync.WaitGroup // episodes that are not on disk yet
 
 	mu       sync.Mutex
 	progress Progress
 	storeErr error
 }
 
-// work plays jobs, that many side by side.
+// work plays jobs with a number of workers.
 func (x *execution) work(ctx context.Context, jobs []job, workers int) {
 	next := make(chan *job)
 	var done sync.WaitGroup
@@ -224,11 +223,10 @@ func (x *execution) work(ctx context.Context, jobs []job, workers int) {
 	done.Wait()
 }
 
-// play plays the episode of a job, unless it is kept, and its informed retry, if it has one and the verdict calls for
-// it.
+// play plays the episode of a job, unless a valid one exists, and its informed retry, if it failed and has one.
 func (x *execution) play(ctx context.Context, j *job) {
 	if ctx.Err() != nil {
-		return // it has not begun
+		return // a resumed run plays it
 	}
 	var first *transcript.Transcript
 	if j.kept {
@@ -242,8 +240,8 @@ func (x *execution) play(ctx context.Context, j *job) {
 		}
 		first = stored.Transcript
 	} else {
-		first = x.episode(ctx, j, j.header, func(task *task.Task) (Agent, error) {
-			return j.participant.New(j.instance, task, j.trial)
+		first = x.episode(ctx, j, j.header, func(t *task.Task) (Agent, error) {
+			return j.participant.New(j.instance, t, j.trial)
 		})
 	}
 	if j.retry.ID == "" || !transcript.Valid(first.End().End) || ctx.Err() != nil {
@@ -256,16 +254,16 @@ func (x *execution) play(ctx context.Context, j *job) {
 	x.mu.Lock()
 	x.progress.Total++
 	x.mu.Unlock()
-	x.episode(ctx, j, j.retry, func(task *task.Task) (Agent, error) {
+	x.episode(ctx, j, j.retry, func(t *task.Task) (Agent, error) {
 		if err != nil {
 			return nil, fmt.Errorf("verdict on episode %s: %w", first.Header.ID, err)
 		}
-		return j.participant.Retry(j.instance, task, j.trial, first)
+		return j.participant.Retry(j.instance, t, j.trial, first)
 	})
 }
 
-// episode plays one episode and hands it to the store. The store keeps the order in which it is handed episodes, so
-// that no retry is on the disk without the episode before it.
+// episode plays one episode and passes it to the store. The store keeps the order of the episodes, so no retry is on
+// disk without its first episode.
 func (x *execution) episode(
 	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
 ) *transcript.Transcript {
@@ -277,7 +275,7 @@ func (x *execution) episode(
 			record.Transcript, record.Decisions = driven(ctx, env, drive(j.instance, header))
 		} else {
 			timed := &timedAgent{agent: agent, now: r.Now}
-			record.Transcript, _ = Play(ctx, env, timed) // the transcript tells how it ended
+			record.Transcript, _ = Play(ctx, env, timed) // the transcript says how it ended
 			record.Decisions = timed.took
 		}
 		err := env.Settle(context.WithoutCancel(ctx))
@@ -285,7 +283,7 @@ func (x *execution) episode(
 			err = r.Separate(context.WithoutCancel(ctx), j.instance, record.Transcript)
 		}
 		if err != nil {
-			record.Transcript = unbegun(ctx, header, err) // evidence is missing: better no episode than half of one
+			record.Transcript = unbegun(ctx, header, err) // evidence is missing: the episode cannot be graded
 		}
 	} else {
 		record.Transcript = unbegun(ctx, header, err)
@@ -302,7 +300,7 @@ func (x *execution) episode(
 	return record.Transcript
 }
 
-// prepare makes the environment and the agent of an episode; a panic there is that episode's failure.
+// prepare makes the environment and the agent of an episode. A panic there fails the episode.
 func (x *execution) prepare(
 	ctx context.Context, j *job, header transcript.Header, seat func(*task.Task) (Agent, error),
 ) (env *environment.Environment, agent Agent, err error) {
@@ -311,7 +309,7 @@ func (x *execution) prepare(
 			err = fmt.Errorf("prepare: panic: %v", p)
 		}
 	}()
-	task, err := x.run.Stage.Shown(j.instance)
+	shown, err := x.run.Stage.Shown(j.instance)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -320,7 +318,7 @@ func (x *execution) prepare(
 		budget = *open
 	}
 	if scale := j.participant.Scale; scale != 0 {
-		own, err := x.run.Stage.Task(j.instance) // under its own names, as all instances of the task share it
+		own, err := x.run.Stage.Task(j.instance) // under its own names: all instances of the task share the budget
 		if err != nil {
 			return nil, nil, err
 		}
@@ -332,12 +330,12 @@ func (x *execution) prepare(
 		return nil, nil, err
 	}
 	if j.participant.Drive == nil {
-		agent, err = seat(task)
+		agent, err = seat(shown)
 	}
 	return env, agent, err
 }
 
-// driven plays an episode that is driven. The transcript tells how it ended.
+// driven plays an episode of a [Drive]. The transcript says how it ended.
 func driven(ctx context.Context, env *environment.Environment, drive Drive) (*transcript.Transcript, []time.Duration) {
 	var decisions []time.Duration
 	t, _ := conduct(ctx, env, func(ctx context.Context) (err error) {
@@ -355,7 +353,7 @@ func driven(ctx context.Context, env *environment.Environment, drive Drive) (*tr
 	return t, decisions
 }
 
-// unbegun is the transcript of an episode that could not begin.
+// unbegun is the transcript of an episode that could not start.
 func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Transcript {
 	t := &transcript.Transcript{Header: h}
 	t.Append(transcript.Event{
@@ -364,7 +362,7 @@ func unbegun(ctx context.Context, h transcript.Header, err error) *transcript.Tr
 	return t
 }
 
-// account counts an episode that is on the disk, or stops the run because it cannot be put there.
+// account counts an episode that is on disk, or stops the run if it could not be stored.
 func (x *execution) account(end *transcript.Event, err error) {
 	if err != nil {
 		x.fail(err)
@@ -380,13 +378,13 @@ func (x *execution) account(end *transcript.Event, err error) {
 	p.Usage = p.Usage.Add(*end.Usage)
 	p.Elapsed = x.run.Now().Sub(x.began)
 	if x.run.Progress != nil {
-		told := *p
-		told.Invalid = maps.Clone(p.Invalid)
-		x.run.Progress(told)
+		snapshot := *p
+		snapshot.Invalid = maps.Clone(p.Invalid)
+		x.run.Progress(snapshot)
 	}
 }
 
-// fail stops the run because of the store.
+// fail stops the run because the store failed.
 func (x *execution) fail(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -396,13 +394,14 @@ func (x *execution) fail(err error) {
 	x.stop(err)
 }
 
-// timedAgent measures how long an agent takes to decide. It ends what the agent still runs, as [Play] asks it to.
+// timedAgent measures how long an agent takes for each decision.
 type timedAgent struct {
 	agent Agent
 	now   func() time.Time
 	took  []time.Duration
 }
 
+// Next implements [Agent].
 func (t *timedAgent) Next(
 	ctx context.Context, view *task.View, seen []task.Observation,
 ) (task.Turn, error) {

@@ -16,20 +16,20 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// Worlds opens the world of an instance and its neighbours. What it gives may be shared by all episodes; it is safe for
-// concurrent use.
+// Worlds opens the world of an instance and its neighbours. All episodes may share them. It is safe for concurrent
+// use.
 type Worlds interface {
-	Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (
+	Worlds(ctx context.Context, in *suite.Instance, t *task.Task) (
 		world environment.World, neighbours []environment.World, err error)
 }
 
 // Shown says what agents are shown of a task.
 type Shown struct {
-	HideEvidence bool   // keep back what the corpus says for a person to understand the question
+	HideEvidence bool   // hide the corpus's notes that explain the question
 	Handles      string // of data handles: see environment.Config
 }
 
-// Stage makes the environments of a suite's instances. Tools are made ready once a style and database and shared by all
+// Stage makes the environments of a suite's instances. It prepares the tools of each style and database once for all
 // environments. It is safe for concurrent use; the suite must not change.
 type Stage struct {
 	suite    *suite.Suite
@@ -39,8 +39,8 @@ type Stage struct {
 	position map[string]int
 
 	shows   Shown
-	memory  *environment.Memory         // nil where calls are not remembered
-	vectors Vectors                     // nil where tools are found by words alone
+	memory  *environment.Memory         // nil if calls are not remembered
+	vectors Vectors                     // nil if tools are found by words alone
 	sources map[string]*relation.Handle // starting tables, by id
 	schemas map[string]string           // by database
 
@@ -51,13 +51,13 @@ type Stage struct {
 	settled map[string]*environment.Settled    // by database, of the published worlds
 	names   map[string]*toolkit.Renaming       // by the key of shown and the seed
 	open    map[string]*openWorld              // by style
-	changed map[string]*environment.Toolkit    // those that conditions changed, by what they show: some of them
+	changed map[string]*environment.Toolkit    // a bounded number of those that conditions changed, by what they show
 }
 
-// maxChanged bounds how many toolkits are kept that conditions changed.
+// maxChanged bounds the cache of toolkits that conditions changed.
 const maxChanged = 256
 
-// NewStage makes a stage.
+// NewStage returns the stage of a suite.
 func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 	stage := &Stage{
 		suite: s, worlds: worlds, limits: limits,
@@ -80,13 +80,13 @@ func NewStage(s *suite.Suite, worlds Worlds, limits environment.Limits) *Stage {
 	return stage
 }
 
-// Show says what agents are shown; it must be said before the first environment is made.
+// Show sets what agents are shown. Call it before the first environment is made.
 func (s *Stage) Show(shown Shown) { s.shows = shown }
 
-// Remember has the environments share what calls gave; it must be said before the first environment is made.
+// Remember makes the environments share the results of calls. Call it before the first environment is made.
 func (s *Stage) Remember(m *environment.Memory) { s.memory = m }
 
-// Task gives the task of an instance.
+// Task returns the task of an instance.
 func (s *Stage) Task(in *suite.Instance) (*task.Task, error) {
 	if t := s.tasks[in.Task]; t != nil {
 		return t, nil
@@ -94,12 +94,12 @@ func (s *Stage) Task(in *suite.Instance) (*task.Task, error) {
 	return nil, fmt.Errorf("instance %s: the suite has no task %q", in.ID, in.Task)
 }
 
-// Seat is the place of one agent in an episode.
+// Seat says how one agent takes part in an episode.
 type Seat struct {
-	Header transcript.Header // whose arm says which advice the agent gets: see [Hints]
+	Header transcript.Header // its arm says which advice the agent gets: see [Hints]
 	Budget task.Budget
-	// SQL gives the agent one tool that runs SQL, with the schema in its description, in place of the instance's tools:
-	// the baseline of NL2API §4.2.
+	// SQL replaces the instance's tools by one that runs SQL, with the schema in its description: the baseline of NL2API
+	// §4.2.
 	SQL bool
 }
 
@@ -173,7 +173,7 @@ func (s *Stage) Environment(ctx context.Context, in *suite.Instance, seat Seat) 
 	return environment.New(config)
 }
 
-// kindOf gives what a condition changes, "" for an unknown one.
+// kindOf returns what a condition changes; "" for an unknown one.
 func kindOf(c condition.Condition) string {
 	for _, info := range condition.Catalogue() {
 		if info.Name == c.Name {
@@ -185,15 +185,15 @@ func kindOf(c condition.Condition) string {
 
 func ofToolkit(c condition.Condition) bool { return kindOf(c) == condition.KindToolkit }
 
-// ofEnvironment says whether a condition needs steps. An unknown one does: [condition.Faults] says that it is unknown.
+// ofEnvironment reports whether a condition needs steps. An unknown one does: [condition.Faults] reports it.
 func ofEnvironment(c condition.Condition) bool {
 	kind := kindOf(c)
 	return kind != condition.KindToolkit && kind != condition.KindRequest
 }
 
-// Shown gives the task of an instance as its agent meets it: its request reads as a condition has it, where a condition
-// calls tools and arguments by other names the plans call them by those, paths that want tools which are not shown are
-// left out, and where nothing can give the answer, declining is right. Policies play it, and grades compare with it.
+// Shown returns the task of an instance as its agent meets it. The request reads as the conditions change it. Plans use
+// the names under which tools and arguments are shown. Paths that need hidden tools are left out. If no call can return
+// the answer, declining is right. Policies play this task, and grades compare with it.
 func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
 	t, err := s.Task(in)
 	if err != nil {
@@ -230,20 +230,20 @@ func (s *Stage) Shown(in *suite.Instance) (*task.Task, error) {
 	return t, nil
 }
 
-// renaming gives the names under which an instance shows its tools, nil where they bear their own.
-func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*toolkit.Renaming, error) {
-	// which shows no new names
+// renaming returns the names under which an instance shows its tools; nil if it keeps their own.
+func (s *Stage) renaming(in *suite.Instance, t *task.Task) (*toolkit.Renaming, error) {
+	// Worlds with tools of other databases keep all names.
 	if !slices.ContainsFunc(in.Conditions, ofToolkit) || condition.ReachesElsewhere(in.Conditions) {
 		return nil, nil
 	}
-	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(task), condition.Specification(in.Conditions), in.Seed)
+	key := fmt.Sprintf("%s\n%s\n%d", toolkitKey(t), condition.Specification(in.Conditions), in.Seed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if names, known := s.names[key]; known {
 		return names, nil
 	}
 	kit, refusal, err := condition.ChangeToolkit(in.Conditions, toolkit.Input{
-		Task: task, Universe: s.suite.Toolkit(&suite.Instance{}, task), Seed: in.Seed,
+		Task: t, Universe: s.suite.Toolkit(&suite.Instance{}, t), Seed: in.Seed,
 	})
 	if err != nil {
 		return nil, err
@@ -255,19 +255,19 @@ func (s *Stage) renaming(in *suite.Instance, task *task.Task) (*toolkit.Renaming
 	return kit.Renaming, nil
 }
 
-// toolkitKey tells tasks apart that are shown different tools.
-func toolkitKey(task *task.Task) string {
-	key := task.Style + "\n" + task.Database
-	for _, start := range task.Starts {
+// toolkitKey is equal for tasks that show the same tools.
+func toolkitKey(t *task.Task) string {
+	key := t.Style + "\n" + t.Database
+	for _, start := range t.Starts {
 		key += "\n" + start.Source
 	}
 	return key
 }
 
-// starts gives the starting tables of a task under their labels.
-func (s *Stage) starts(task *task.Task) ([]environment.Start, error) {
+// starts returns the starting tables of a task under their labels.
+func (s *Stage) starts(t *task.Task) ([]environment.Start, error) {
 	var list []environment.Start
-	for _, start := range task.Starts {
+	for _, start := range t.Starts {
 		source := s.suite.Source(start.Source)
 		if source == nil {
 			return nil, fmt.Errorf("the suite has no starting table %q", start.Source)
@@ -290,7 +290,7 @@ func (s *Stage) settledOf(database string) *environment.Settled {
 	return known
 }
 
-// ToolSQL is the name of the one tool of agents that write SQL.
+// ToolSQL is the name of the only tool of agents that write SQL.
 const ToolSQL = "query_database"
 
 func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
@@ -319,12 +319,12 @@ func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
 	return kit, err
 }
 
-// toolkit gives the tools that an instance shows. Those of a whole database are kept, as most instances show them; so
-// are those of starting tables that tasks share.
-func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *toolkit.Renaming) (*environment.Toolkit, error) {
+// toolkit returns the tools that an instance shows. It keeps the toolkits of whole databases and of starting tables,
+// because many instances show them.
+func (s *Stage) toolkit(in *suite.Instance, t *task.Task, names *toolkit.Renaming) (*environment.Toolkit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := toolkitKey(task)
+	key := toolkitKey(t)
 	usual := in.Toolkit == nil && names == nil
 	if kit := s.shown[key]; kit != nil && usual {
 		return kit, nil
@@ -335,11 +335,11 @@ func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *toolkit.Rena
 			return kit, nil
 		}
 	}
-	tools := s.suite.Toolkit(in, task)
+	tools := s.suite.Toolkit(in, t)
 	if in.Toolkit != nil && len(tools) != len(in.Toolkit) {
 		return nil, fmt.Errorf("%d of its %d tools are in the suite", len(tools), len(in.Toolkit))
 	}
-	kit, err := s.ready(task, tools, names)
+	kit, err := s.ready(t, tools, names)
 	switch {
 	case err != nil:
 	case usual:
@@ -353,7 +353,7 @@ func (s *Stage) toolkit(in *suite.Instance, task *task.Task, names *toolkit.Rena
 	return kit, err
 }
 
-// ready makes tools ready. Operations on data handles are told the keys of the task's starting tables.
+// ready prepares tools. Operations on data handles list the keys of the task's starting tables.
 func (s *Stage) ready(
 	tk *task.Task, tools []*task.Tool, renaming *toolkit.Renaming,
 ) (*environment.Toolkit, error) {

@@ -25,17 +25,17 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// RunFormat is the version of a run's file; formatPrefix is what all versions have in common.
+// RunFormat is the version of a run's file. All versions begin with formatPrefix.
 const (
-	RunFormat    = "seatrial.run/1"
+	RunFormat    = "seatrial.run/2"
 	formatPrefix = "seatrial.run/"
 )
 
-// schemaSQL is a run's file: one SQLite database that standard tools can open. Times stand outside the digests, which
-// are those of the transcripts.
+// schemaSQL is a run's file: one SQLite database that standard tools can open. Digests are those of the transcripts,
+// which contain no times.
 const schemaSQL = `
 CREATE TABLE run (                 -- one row
-  format          TEXT NOT NULL,   -- seatrial.run/1
+  format          TEXT NOT NULL,   -- seatrial.run/2
   suite           TEXT NOT NULL,   -- digest of the suite
   settings_digest TEXT NOT NULL,
   settings        TEXT NOT NULL,   -- JSON object: everything that decides what is run
@@ -94,7 +94,7 @@ CREATE TABLE grades (              -- one row an episode that was graded
 ) WITHOUT ROWID;
 `
 
-// Meta says what a run is of. Resuming demands that suite and settings are the same.
+// Meta describes a run. A run resumes only with the same suite and settings.
 type Meta struct {
 	Suite    string                     // digest of the suite
 	Settings map[string]json.RawMessage // what decides what is run: setting by setting, its value as JSON
@@ -113,12 +113,12 @@ func (m *Meta) settings() (text []byte, digest string, err error) {
 	return text, hex.EncodeToString(sum[:]), nil
 }
 
-// ExistsError says that there is a file where a new run was to be written.
+// ExistsError says that the file of a new run exists.
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string { return e.Path + " exists" }
 
-// FormatError says that a file is no run, or none that this version reads.
+// FormatError says that a file is not a run, or not of this version.
 type FormatError struct {
 	Path   string
 	Format string // what the file says it is; "" if it says nothing
@@ -135,8 +135,8 @@ func (e *FormatError) Error() string {
 	}
 }
 
-// IsRun says whether a file looks like a run, from its beginning alone: it need be neither whole nor of this version.
-// What a run that is being written holds may all be in its log still, its tables too.
+// IsRun reports whether a file begins like a run, whole or not, of any version. While a run is being written, all its
+// content may still be in its log.
 func IsRun(path string) bool {
 	head := beginning(path)
 	mark := []byte("-- " + formatPrefix)
@@ -144,7 +144,7 @@ func IsRun(path string) bool {
 		bytes.Contains(beginning(path+"-wal"), mark))
 }
 
-// beginning reads as much of a file as holds the tables of a run; nothing where it cannot be read.
+// beginning reads the part of a file that contains the tables of a run; nil if the file cannot be read.
 func beginning(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
@@ -158,7 +158,7 @@ func beginning(path string) []byte {
 	return head
 }
 
-// headOfRun is within how many bytes of a run, or of its log, its tables are written down.
+// headOfRun is how many bytes at the beginning of a run, or of its log, contain its tables.
 const headOfRun = 64 << 10
 
 // Difference is a setting that has changed since the run began. Was or Is is nil where it is not set.
@@ -197,7 +197,7 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s was begun with other settings: %s", e.Path, strings.Join(parts, "; "))
 }
 
-// CorruptError says that an episode in the store is not what was put there.
+// CorruptError says that an episode in the store has changed since it was stored.
 type CorruptError struct {
 	Path    string
 	Episode string
@@ -208,13 +208,13 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s: episode %s: %s", e.Path, e.Episode, e.Message)
 }
 
-// Record is an episode that has ended, with the times that stand outside its transcript.
+// Record is an ended episode with its times, which the transcript does not contain.
 type Record struct {
 	Position   int // of the instance in the suite
 	Transcript *transcript.Transcript
 	StartedAt  time.Time
 	Elapsed    time.Duration
-	Decisions  []time.Duration // that the agent took, by turn
+	Decisions  []time.Duration // how long the agent took, by turn
 }
 
 // Store is the file of one run. Any number of goroutines may use it.
@@ -229,7 +229,7 @@ type Store struct {
 	done   sync.WaitGroup
 }
 
-// put is an episode on its way to the disk.
+// put is an episode that waits to be written.
 type put struct {
 	record  *Record
 	digest  string
@@ -237,7 +237,7 @@ type put struct {
 	durable func(error)
 }
 
-// Create begins a new run. A file that is there already is an [ExistsError].
+// Create begins a new run. If the file exists, the error is an [ExistsError].
 func Create(ctx context.Context, path string, meta Meta) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
@@ -268,7 +268,7 @@ func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error
 	if err := s.openWriter(ctx, "mode=rwc"); err != nil {
 		return nil, err
 	}
-	// One transaction: a run that was killed while it began is no run, not half a one.
+	// One transaction: if the process is killed here, the file is not a run, and not half a run.
 	err = transact(ctx, s.write, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
 			return err
@@ -283,7 +283,7 @@ func create(ctx context.Context, path string, meta Meta, l *lock) (*Store, error
 	return s.start()
 }
 
-// Resume opens a run to go on with it. Another suite or other settings are a [MismatchError].
+// Resume opens a run to continue it. With another suite or other settings the error is a [MismatchError].
 func Resume(ctx context.Context, path string, meta Meta) (*Store, error) {
 	s, err := Edit(ctx, path)
 	if err != nil {
@@ -314,7 +314,7 @@ func differences(was, is Meta) []Difference {
 	return list
 }
 
-// Edit opens a run to write to it, whatever its suite and settings: to grade it.
+// Edit opens a run to write grades to it, whatever its suite and settings.
 func Edit(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open run: %w", err)
@@ -332,7 +332,7 @@ func Edit(ctx context.Context, path string) (*Store, error) {
 }
 
 func (s *Store) edit(ctx context.Context) error {
-	// The format is looked at before anything is written: not everything that can be opened is a run.
+	// Check the format before anything is written: not every database is a run.
 	if err := s.openReader(); err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (s *Store) edit(ctx context.Context) error {
 	return nil
 }
 
-// Open opens a run for reading alone. It can be read while it is being written.
+// Open opens a run for reading only. It can be read while it is being written.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open run: %w", err)
@@ -360,14 +360,14 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// dsn names a file to the driver, whatever characters its path has.
+// dsn is the name of a file for the driver; it escapes special characters of the path.
 func dsn(path string, parameters ...string) string {
 	escaped := strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 	return "file:" + escaped + "?" + strings.Join(parameters, "&")
 }
 
-// openWriter opens the one connection that writes. In WAL mode with synchronous=FULL a commit is on the disk when it
-// returns, and readers are not kept out.
+// openWriter opens the only connection that writes. In WAL mode with synchronous=FULL a commit is on disk when it
+// returns, and readers do not wait.
 func (s *Store) openWriter(ctx context.Context, mode string) error {
 	db, err := sql.Open("sqlite", dsn(s.path, mode, "_pragma=busy_timeout(10000)", "_pragma=journal_mode(wal)",
 		"_pragma=synchronous(full)"))
@@ -392,10 +392,10 @@ func (s *Store) openReader() error {
 	return nil
 }
 
-// Codes with which SQLite says that a file is not what was expected.
+// SQLite's codes for a file that is not a run.
 const (
 	sqliteError  = 1  // no such table
-	sqliteNotADB = 26 // no database at all
+	sqliteNotADB = 26 // not a database
 )
 
 func (s *Store) loadMeta(ctx context.Context) error {
@@ -424,7 +424,7 @@ func (s *Store) loadMeta(ctx context.Context) error {
 	return nil
 }
 
-// start begins to take episodes.
+// start starts the writer.
 func (s *Store) start() (*Store, error) {
 	if s.read == nil {
 		if err := s.openReader(); err != nil {
@@ -436,14 +436,14 @@ func (s *Store) start() (*Store, error) {
 	return s, nil
 }
 
-// Meta says what the run is of.
+// Meta describes the run.
 func (s *Store) Meta() Meta { return s.meta }
 
-// Path gives the path of the run's file.
+// Path returns the path of the run's file.
 func (s *Store) Path() string { return s.path }
 
-// Close waits for what was put, folds the write-ahead log into the file, so that the run is one file again, and gives
-// the lock up. While another program has the file open, the log may have to stay beside it; nothing is lost then.
+// Close waits for pending episodes, merges the write-ahead log into the file, so that the run is one file again, and
+// releases the lock. If another program has the file open, the log may remain; nothing is lost then.
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() { err = s.close() })
@@ -472,9 +472,9 @@ func (s *Store) close() error {
 	return err
 }
 
-// Put hands an ended episode to the writer. durable is called once, from the writer's goroutine, when the episode is on
-// the disk or cannot be put there; calls come one at a time. A valid episode that is there already is kept, and the new
-// one ignored; an invalid one is replaced. Put must not be called after Close.
+// Put passes an ended episode to the writer. The writer's goroutine calls durable once, when the episode is on disk or
+// cannot be written, one call at a time. An existing valid episode stays and the new one is ignored; an invalid one is
+// replaced. Put must not be called after Close.
 func (s *Store) Put(r *Record, durable func(error)) error {
 	data, err := r.Transcript.Encode()
 	if err != nil {
@@ -488,16 +488,16 @@ func (s *Store) Put(r *Record, durable func(error)) error {
 	return nil
 }
 
-// digestOf is what [transcript.Transcript.Digest] gives, of the encoding.
+// digestOf is [transcript.Transcript.Digest] of an encoded transcript.
 func digestOf(encoded []byte) string {
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:16])
 }
 
-// maxBatch bounds how many episodes one transaction holds.
+// maxBatch bounds the episodes of one transaction.
 const maxBatch = 256
 
-// writeAll writes what is put, in transactions of whatever has come in while the last one was written.
+// writeAll writes episodes. A transaction contains all that arrived while the last one was written.
 func (s *Store) writeAll() {
 	for first := range s.queue {
 		batch := append(make([]put, 0, maxBatch), first)
@@ -513,7 +513,7 @@ func (s *Store) writeAll() {
 				break fill
 			}
 		}
-		// Not a run's context: what has ended is written even when the run is stopped.
+		// Not a run's context: ended episodes are written even when the run stops.
 		err := transact(context.Background(), s.write, func(tx *sql.Tx) error { return writeBatch(tx, batch) })
 		if err != nil {
 			err = fmt.Errorf("write run %s: %w", s.path, err)
@@ -545,7 +545,7 @@ const (
 	statementEvent = `INSERT INTO events VALUES (?, ?, ?, ?)`
 )
 
-// batchWriter holds the statements of one transaction.
+// batchWriter has the statements of one transaction.
 type batchWriter struct {
 	tx                          *sql.Tx
 	valid, episode, turn, event *sql.Stmt
@@ -649,11 +649,11 @@ func (w *batchWriter) writeTurns(p *put) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// PutGrades writes the grades of episodes, as JSON by the episode's id, over those that are there. They are on the disk
+// PutGrades writes the grades of episodes, as JSON by the episode's id, and replaces existing ones. They are on disk
 // when it returns.
 func (s *Store) PutGrades(ctx context.Context, grades map[string]json.RawMessage) error {
 	if s.write == nil {
-		return fmt.Errorf("write run %s: it is open for reading alone", s.path)
+		return fmt.Errorf("write run %s: it is open for reading only", s.path)
 	}
 	err := transact(ctx, s.write, func(tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO grades SELECT id, ?2 FROM episodes WHERE id = ?1`)
@@ -667,7 +667,7 @@ func (s *Store) PutGrades(ctx context.Context, grades map[string]json.RawMessage
 				return err
 			}
 			if n, err := r.RowsAffected(); err != nil || n == 0 {
-				return errors.Join(err, fmt.Errorf("there is no episode %s to grade", id))
+				return errors.Join(err, fmt.Errorf("grade of an unknown episode %s", id))
 			}
 		}
 		return nil

@@ -326,7 +326,7 @@ func TestOpenNamesWhatIsNoRun(t *testing.T) {
 		empty:                                  "",
 		write("other", `CREATE TABLE t (x)`):   "",
 		write("blank", `CREATE TABLE run (x)`): "",
-		write("newer", `CREATE TABLE run (format, x); INSERT INTO run VALUES ('seatrial.run/2', 1)`): "seatrial.run/2",
+		write("newer", `CREATE TABLE run (format, x); INSERT INTO run VALUES ('seatrial.run/9', 1)`): "seatrial.run/9",
 		write("alien", `CREATE TABLE run (format); INSERT INTO run VALUES ('marathon')`):             "marathon",
 	} {
 		before, err := os.ReadFile(path)
