@@ -328,3 +328,61 @@ func TestTheReadmeIsShort(t *testing.T) {
 		t.Errorf("README.md has %d words, want at most 1,800", words)
 	}
 }
+
+var (
+	span   = regexp.MustCompile("`([^`\n]+)`")
+	symbol = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)$`)
+)
+
+// TestTheWalkIsTrue checks that every file, folder and symbol that CONTRIBUTING.md and ARCHITECTURE.md name exists.
+// A symbol is `package.Name`; a single `Name` must be declared somewhere.
+func TestTheWalkIsTrue(t *testing.T) {
+	declared, packages := map[string]bool{}, map[string]bool{}
+	declaration := regexp.MustCompile(`(?m)^\t?(?:func (?:\([^)]*\) )?|type |var |const )?([A-Za-z]\w*)\b`)
+	err := filepath.WalkDir("../internal", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name := filepath.Base(filepath.Dir(path))
+		packages[name] = true
+		for _, found := range declaration.FindAllStringSubmatch(string(text), -1) {
+			declared[name+"."+found[1]], declared[found[1]] = true, true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, page := range []string{"../CONTRIBUTING.md", "../ARCHITECTURE.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range span.FindAllStringSubmatch(string(text), -1) {
+			name := found[1]
+			parts := strings.Split(name, ".")
+			switch path := symbol.FindStringSubmatch(name); {
+			case strings.HasPrefix(name, "internal/"):
+				checked++
+				if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(name))); err != nil {
+					t.Errorf("%s names %s, which does not exist", filepath.Base(page), name)
+				}
+			case path != nil && packages[path[1]]:
+				checked++
+				if !declared[name] {
+					t.Errorf("%s names %s, which is not declared", filepath.Base(page), name)
+				}
+			case regexp.MustCompile(`^[A-Z][a-z]\w*(\.[A-Z]\w*)?$`).MatchString(name):
+				checked++
+				if !declared[parts[len(parts)-1]] {
+					t.Errorf("%s names %s, which is not declared", filepath.Base(page), name)
+				}
+			}
+		}
+	}
+	if checked < 120 {
+		t.Errorf("the pages name %d files and symbols, want at least 120: is the pattern still right?", checked)
+	}
+}
