@@ -3,7 +3,6 @@ package condition
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -117,13 +116,9 @@ func within(list, words []string) bool {
 		return false
 	}
 	for from := 0; from+len(words) <= len(list); from++ {
-		if slices.EqualFunc(list[from:from+len(words)], words, sameWord) {
+		if slices.EqualFunc(list[from:from+len(words)], words, func(a, b string) bool { return a == b || english.Akin(a, b) }) {
 			return true
 		}
 	}
 	return false
-}
-
-func sameWord(a, b string) bool {
-	return a == b || len(b) > 2 && (a == b+"s" || a == b+"es" || strings.HasSuffix(b, "y") && a == b[:len(b)-1]+"ies")
 }

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
@@ -179,10 +179,8 @@ func (l *lexicon) similarity(a, b *task.Tool) float64 {
 func wordsOf(t *task.Tool) map[string]int {
 	counts := map[string]int{}
 	add := func(text string) {
-		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
-			counts[word]++
+		for _, word := range english.Words(text) {
+			counts[strings.ToLower(word.Text)]++
 		}
 	}
 	add(t.Name)

@@ -108,7 +108,7 @@ func apply(s string, edits []edit) string {
 		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") &&
 			!abbreviates(before) ||
 			strings.HasSuffix(before, "?") || strings.HasSuffix(before, "!") {
-			text = capitalised(text)
+			text = english.Capitalised(text)
 		}
 		b.WriteString(text)
 		at = e.end
@@ -119,8 +119,8 @@ func apply(s string, edits []edit) string {
 
 // abbreviates says whether the dot at the end of a text belongs to a short word: No., St.
 func abbreviates(s string) bool {
-	list := words(s)
-	return len(list) > 0 && len(list[len(list)-1].text) <= 2
+	list := english.Words(s)
+	return len(list) > 0 && len(list[len(list)-1].Text) <= 2
 }
 
 // withoutClauses leaves out of the evidence the clauses that say the value, or what the question called it.
@@ -190,67 +190,44 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 	if len(parameter.Mentions(s, form)) > 0 {
 		return true
 	}
-	parts := words(form)
+	parts := english.Words(form)
 	if value, ok := v.Value.(string); ok {
-		parts = append(parts, words(value)...)
+		parts = append(parts, english.Words(value)...)
 	}
-	have := words(s)
+	have := english.Words(s)
 	for _, p := range parts {
-		if !tells(p.folded) || v.schemaWord(p.text) {
+		if !tells(p.Folded) || v.schemaWord(p.Text) {
 			continue
 		}
-		if slices.ContainsFunc(have, func(w word) bool { return related(w.folded, p.folded) }) {
+		if slices.ContainsFunc(have, func(w english.Word) bool { return related(w.Folded, p.Folded) }) {
 			return true
 		}
 	}
-	return evidence && v.numeric && slices.ContainsFunc(numerals(s), func(n numeral) bool { return n.means(v.number) })
+	return evidence && v.numeric && slices.ContainsFunc(english.Amounts(s), func(n english.Numeral) bool { return n.Means(v.number) })
 }
 
 // related says whether two words are one word with other endings: director, directed.
 func related(a, b string) bool {
-	if a == b || akin(a, b) {
+	if a == b || english.Akin(a, b) {
 		return true
 	}
-	x, y := stem(a), stem(b)
-	return len(x) >= 4 && x == y || peopled(a, b)
-}
-
-// peopled says whether two words are a place and its people or language, by their endings: Malta, Maltese.
-func peopled(a, b string) bool {
-	shared := 0
-	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
-		shared++
-	}
-	return shared >= 4 && peoples[a[shared:]] && peoples[b[shared:]]
-}
-
-var peoples = set("", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "ic", "land")
-
-// stem cuts the ending of a word.
-func stem(w string) string {
-	for _, ending := range []string{"ations", "ation", "ings", "ing", "ions", "ion", "ors", "or", "ers", "er", "ists",
-		"ist", "ed", "es", "s", "e"} {
-		if rest, ok := strings.CutSuffix(w, ending); ok && len(rest) >= 4 {
-			return rest
-		}
-	}
-	return w
+	x, y := english.Root(a), english.Root(b)
+	return len(x) >= 4 && x == y || english.Peopled(a, b)
 }
 
 // tells says whether a word of a value gives some of it away.
 func tells(w string) bool {
-	if functionWords[w] || strings.IndexFunc(w, unicode.IsLetter) < 0 {
+	if english.FunctionWords[w] || strings.IndexFunc(w, unicode.IsLetter) < 0 {
 		return false
 	}
-	_, isUnit := unitValues[w]
-	return len([]rune(w)) >= 3 && !isUnit
+	return len([]rune(w)) >= 3 && !english.IsSmallNumber(w)
 }
 
 // schemaWord says whether a word belongs to the names of tables and columns.
 func (v *Value) schemaWord(s string) bool {
-	list := words(s)
+	list := english.Words(s)
 	for _, w := range list {
-		if !v.task.vocabulary().words[w.folded] {
+		if !v.task.vocabulary().words[w.Folded] {
 			return false
 		}
 	}
@@ -332,8 +309,8 @@ type place struct {
 	quoted     bool
 	percent    bool // a sign or word behind it, which belongs to it
 	money      bool // a sign before it
-	left       []word
-	right      []word
+	left       []english.Word
+	right      []english.Word
 	after      string // the text behind it
 }
 
@@ -370,12 +347,12 @@ func placeOf(t *Task, text string, start, end int) *place {
 	if rest := strings.TrimLeft(text[p.end:], " "); strings.HasPrefix(rest, "%") {
 		p.end, p.percent = len(text)-len(rest)+1, true
 	}
-	all := words(text)
-	p.left = leftOf(text, all, p.start, 5)
-	p.right = rightOf(text, all, p.end, 4)
-	if len(p.right) > 0 && (p.right[0].folded == "percent" || p.right[0].folded == "pct") {
-		p.end, p.percent = p.right[0].end, true
-		p.right = rightOf(text, all, p.end, 4)
+	all := english.Words(text)
+	p.left = english.Before(text, all, p.start, 5)
+	p.right = english.After(text, all, p.end, 4)
+	if len(p.right) > 0 && (p.right[0].Folded == "percent" || p.right[0].Folded == "pct") {
+		p.end, p.percent = p.right[0].End, true
+		p.right = english.After(text, all, p.end, 4)
 	}
 	p.after = text[p.end:]
 	return p
@@ -401,7 +378,7 @@ func (p *place) l(n int) string {
 	if n > len(p.left) {
 		return ""
 	}
-	return p.left[len(p.left)-n].folded
+	return p.left[len(p.left)-n].Folded
 }
 
 // r gives the n-th word to the right, from 1, as it stands.
@@ -409,17 +386,17 @@ func (p *place) r(n int) string {
 	if n > len(p.right) {
 		return ""
 	}
-	return p.right[n-1].text
+	return p.right[n-1].Text
 }
 
 // from gives the offset of the n-th word to the left.
-func (p *place) from(n int) int { return p.left[len(p.left)-n].start }
+func (p *place) from(n int) int { return p.left[len(p.left)-n].Start }
 
 var (
-	determiners = set("the", "a", "an")
-	callings    = set("called", "named", "titled", "entitled", "labelled", "labeled")
-	copulas     = set("is", "are", "was", "were", "being", "be", "equals")
-	tops        = set("top", "first", "last", "bottom", "best")
+	determiners = english.Set("the", "a", "an")
+	callings    = english.Set("called", "named", "titled", "entitled", "labelled", "labeled")
+	copulas     = english.Set("is", "are", "was", "were", "being", "be", "equals")
+	tops        = english.Set("top", "first", "last", "bottom", "best")
 )
 
 // replace gives the edit that leaves out the value.
@@ -462,7 +439,7 @@ func (p *place) limit() (edit, bool) {
 			return p.edit(start, p.end, some+"the")
 		}
 		return p.edit(start, p.end, some+"the "+p.l(1))
-	case next == "" || functionWords[strings.ToLower(next)] && next != "most" && next != "least":
+	case next == "" || english.FunctionWords[strings.ToLower(next)] && next != "most" && next != "least":
 		if p.l(1) == "the" {
 			start = p.from(1)
 		}
@@ -497,21 +474,21 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 	if start, noun, ok := p.nounBefore(n); ok && !n.counts {
 		return p.edit(start, p.end, certain(noun, again))
 	}
-	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !functionWords[strings.ToLower(p.r(3))] && isLower(p.r(3)) {
+	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !english.FunctionWords[strings.ToLower(p.r(3))] && english.IsLower(p.r(3)) {
 		switch strings.ToLower(p.r(2)) {
 		case "more":
-			return p.edit(p.start, p.right[1].end, "at least a certain number of")
+			return p.edit(p.start, p.right[1].End, "at least a certain number of")
 		case "less", "fewer":
-			return p.edit(p.start, p.right[1].end, "at most a certain number of")
+			return p.edit(p.start, p.right[1].End, "at most a certain number of")
 		}
 	}
 	next := strings.ToLower(p.r(1))
 	switch {
 	case p.quoted:
 	case next == "years" && (strings.ToLower(p.r(2)) == "old" || strings.ToLower(p.r(2)) == "of"):
-		end := p.right[1].end
+		end := p.right[1].End
 		if p.r(2) == "of" && strings.ToLower(p.r(3)) == "age" {
-			end = p.right[2].end
+			end = p.right[2].End
 		} else if p.r(2) == "of" {
 			break
 		}
@@ -519,9 +496,9 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 			return p.edit(p.start, end, "of "+certain("age", again))
 		}
 		return p.edit(p.start, end, certain("age", again))
-	case next != "" && isLower(p.r(1)) && !functionWords[next]:
+	case next != "" && english.IsLower(p.r(1)) && !english.FunctionWords[next]:
 		if p.knownNoun(next) && singularNoun(next) && !n.counts && slices.Contains(n.beside, next) {
-			return p.edit(p.determined(), p.right[0].end, certain(next, again))
+			return p.edit(p.determined(), p.right[0].End, certain(next, again))
 		}
 		if p.l(1) == "a" || p.l(1) == "an" {
 			return edit{}, false
@@ -530,7 +507,7 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 		if second := strings.ToLower(p.r(2)); p.knownNoun(next) && singularNoun(next) && (p.knownNoun(second) ||
 			plainPlural(second)) && !singularNoun(second) {
 			// the 4 cylinder cars
-			return p.edit(p.start, p.right[1].end, p.r(2)+" with "+certain("number",
+			return p.edit(p.start, p.right[1].End, p.r(2)+" with "+certain("number",
 				again)+" of "+english.Plural([]string{p.r(1)})[0])
 		}
 		if p.l(1) == "the" || p.l(1) == "all" {
@@ -554,7 +531,7 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 }
 
 // prices stand before what something costs.
-var prices = set("cost", "costs", "pay", "pays", "charge", "charges")
+var prices = english.Set("cost", "costs", "pay", "pays", "charge", "charges")
 
 // copula says how many words before the value say that something is it, or that it is not.
 func (p *place) copula() int {
@@ -574,7 +551,7 @@ func (p *place) things() (end int, text string) {
 	end = p.end
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
 		w := strings.ToLower(p.r(k))
-		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !functionWords[w] && singularNoun(w) &&
+		if !p.knownNoun(w) && p.task.vocabulary().words[w] && !english.FunctionWords[w] && singularNoun(w) &&
 			p.knownNoun(strings.ToLower(p.r(k+1))) {
 			continue // a car maker
 		}
@@ -584,7 +561,7 @@ func (p *place) things() (end int, text string) {
 		if !singularNoun(w) {
 			return p.end, ""
 		}
-		end, text = p.right[k-1].end, p.text[p.end:p.right[k-1].start]+english.Plural([]string{p.r(k)})[0]
+		end, text = p.right[k-1].End, p.text[p.end:p.right[k-1].Start]+english.Plural([]string{p.r(k)})[0]
 	}
 	return end, text
 }
@@ -601,7 +578,7 @@ func (p *place) determined() int {
 func (p *place) near(noun string) bool {
 	fields := strings.Fields(noun)
 	head := fields[len(fields)-1]
-	return slices.ContainsFunc(p.left, func(w word) bool { return w.folded == head || akin(w.folded, head) })
+	return slices.ContainsFunc(p.left, func(w english.Word) bool { return w.Folded == head || english.Akin(w.Folded, head) })
 }
 
 // nounBefore finds a noun that stands before the value and says what it is: the state alive, line R2.
@@ -619,20 +596,20 @@ func (p *place) nounBefore(n *naming) (start int, noun string, ok bool) {
 		run := p.left[len(p.left)-k:]
 		var list []string
 		for _, w := range run {
-			list = append(list, w.folded)
+			list = append(list, w.Folded)
 		}
 		if strings.Join(list, " ") != beside {
 			continue
 		}
-		start, noun = run[0].start, p.text[run[0].start:run[k-1].end]
+		start, noun = run[0].Start, p.text[run[0].Start:run[k-1].End]
 		if w := p.l(k + 1); beside == "id" && p.knownNoun(w) && singularNoun(w) { // with superhero ID 294
-			start, noun = p.from(k+1), p.text[p.from(k+1):run[k-1].end]
+			start, noun = p.from(k+1), p.text[p.from(k+1):run[k-1].End]
 		}
 		for more := 0; more <= 2; more++ { // the partner garden Hortus Leidensis
 			if determiners[p.l(k+more+1)] {
-				return p.from(k + more + 1), p.text[p.from(k+more):run[k-1].end], true
+				return p.from(k + more + 1), p.text[p.from(k+more):run[k-1].End], true
 			}
-			if functionWords[p.l(k+more+1)] {
+			if english.FunctionWords[p.l(k+more+1)] {
 				break
 			}
 		}
@@ -649,9 +626,9 @@ func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
 	}
 	for more := 0; more <= 1; more++ { // a strength value of 100, the super power of agility
 		if determiners[p.l(3+more)] {
-			return p.from(3 + more), p.text[p.from(2+more):p.left[len(p.left)-2].end], true
+			return p.from(3 + more), p.text[p.from(2+more):p.left[len(p.left)-2].End], true
 		}
-		if functionWords[p.l(3+more)] {
+		if english.FunctionWords[p.l(3+more)] {
 			break
 		}
 	}
@@ -662,7 +639,7 @@ func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
 }
 
 // persons are what people are called in general, in front of their names.
-var persons = set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player",
+var persons = english.Set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player",
 	"singer", "driver",
 	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
 
@@ -673,9 +650,9 @@ func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
 	}
 	for k := 2; k <= 4; k++ {
 		if determiners[p.l(k)] {
-			return p.from(k), p.text[p.from(k-1):p.left[len(p.left)-1].end], true
+			return p.from(k), p.text[p.from(k-1):p.left[len(p.left)-1].End], true
 		}
-		if functionWords[p.l(k)] || p.l(k) == "" {
+		if english.FunctionWords[p.l(k)] || p.l(k) == "" {
 			break
 		}
 	}
@@ -685,7 +662,7 @@ func (p *place) personNamed(n *naming) (start int, noun string, ok bool) {
 // several finds the plural of what the value is, which its name and another's follow: the continents Asia and Europe.
 func (p *place) several(n *naming) (start int, ok bool) {
 	w := p.l(1)
-	if w == "" || singularNoun(w) || !akin(n.noun, w) || !p.task.vocabulary().words[w] {
+	if w == "" || singularNoun(w) || !english.Akin(n.noun, w) || !p.task.vocabulary().words[w] {
 		return 0, false
 	}
 	if next := strings.ToLower(p.r(1)); next != "and" && next != "or" {
@@ -699,19 +676,19 @@ func (p *place) several(n *naming) (start int, ok bool) {
 
 // nameOfTheirs reads what follows a name: John as their first name.
 func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
-	if p.r(1) != "as" || !set("their", "his", "her", "its", "the")[p.r(2)] {
+	if p.r(1) != "as" || !english.Set("their", "his", "her", "its", "the")[p.r(2)] {
 		return 0, "", false
 	}
 	for k := 3; k <= 4 && k <= len(p.right); k++ {
 		if w := p.r(k); w == "name" || w == "surname" || w == "nickname" || w == "title" {
-			return p.right[k-1].end, p.text[p.right[2].start:p.right[k-1].end], true
+			return p.right[k-1].End, p.text[p.right[2].Start:p.right[k-1].End], true
 		}
 	}
 	return 0, "", false
 }
 
 // quantifiers stand where no article can.
-var quantifiers = set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many",
+var quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many",
 	"only", "my", "our",
 	"your", "their", "his", "her", "its")
 
@@ -739,21 +716,21 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 	if possessive(p.after) {
 		return p.edit(p.determined(), p.end, certain(n.noun, again)) // its 's stays
 	}
-	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && n.kind != kindLike {
+	if next := strings.ToLower(p.r(1)); next != "" && !english.FunctionWords[next] && n.kind != kindLike {
 		two := next + " " + strings.ToLower(p.r(2))
 		if fields := strings.Fields(n.noun); len(fields) > 1 && fields[0] == next && fields[1] != strings.ToLower(p.r(2)) {
-			return p.edit(p.determined(), p.right[0].end, certain(n.noun, again)) // a republic government
+			return p.edit(p.determined(), p.right[0].End, certain(n.noun, again)) // a republic government
 		}
 		if len(p.right) > 1 && slices.Contains(n.beside, two) {
-			return p.edit(p.determined(), p.right[1].end, certain(p.text[p.right[0].start:p.right[1].end], again))
+			return p.edit(p.determined(), p.right[1].End, certain(p.text[p.right[0].Start:p.right[1].End], again))
 		}
 		plural := p.knownNoun(next) && !singularNoun(next)
 		described := !n.proper && n.owner != "" && n.noun != n.owner && next == n.owner[strings.LastIndexByte(n.owner,
 			' ')+1:]
 		if !described && slices.Contains(n.beside, next) && !plural { // an Asian country is no value of a country
-			end, noun := p.right[0].end, p.r(1)
-			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !functionWords[second] { // the PPT template type
-				end, noun = p.right[1].end, p.text[p.right[0].start:p.right[1].end]
+			end, noun := p.right[0].End, p.r(1)
+			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !english.FunctionWords[second] { // the PPT template type
+				end, noun = p.right[1].End, p.text[p.right[0].Start:p.right[1].End]
 				if !singularNoun(second) {
 					return p.attributive(n, again)
 				}
@@ -792,12 +769,12 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 }
 
 // trades are what people work in.
-var trades = set("job", "position", "role", "profession", "occupation", "function")
+var trades = english.Set("job", "position", "role", "profession", "occupation", "function")
 
 // shortened leaves out the first word of a noun where it has just been said: native to a certain region.
 func (p *place) shortened(noun string) string {
 	first, rest, several := strings.Cut(noun, " ")
-	if several && slices.ContainsFunc(p.left, func(w word) bool { return w.folded == first }) {
+	if several && slices.ContainsFunc(p.left, func(w english.Word) bool { return w.Folded == first }) {
 		return rest
 	}
 	return noun
@@ -817,11 +794,11 @@ func (p *place) called(n *naming, again bool) (edit, bool) {
 		k++
 	}
 	for of := 1; of <= 3; of++ {
-		if functionWords[p.l(k+of)] || p.l(k+of) == "" {
+		if english.FunctionWords[p.l(k+of)] || p.l(k+of) == "" {
 			break
 		}
 		if determiners[p.l(k+of+1)] {
-			return p.edit(p.from(k+of+1), p.end, certain(p.text[p.from(k+of):p.left[len(p.left)-k-1].end], again))
+			return p.edit(p.from(k+of+1), p.end, certain(p.text[p.from(k+of):p.left[len(p.left)-k-1].End], again))
 		}
 	}
 	noun := n.noun
@@ -839,7 +816,7 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 	head := 0
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
 		w := strings.ToLower(p.r(k))
-		if functionWords[w] || !isLower(p.r(k)) && !p.knownNoun(w) {
+		if english.FunctionWords[w] || !english.IsLower(p.r(k)) && !p.knownNoun(w) {
 			break
 		}
 		if participle(w) {
@@ -856,18 +833,18 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 	if head == 0 {
 		return edit{}, false
 	}
-	chain := p.text[p.right[0].start:p.right[head-1].end]
+	chain := p.text[p.right[0].Start:p.right[head-1].End]
 	noun := n.noun
-	if first, rest, several := strings.Cut(noun, " "); several && akinOrSame(first, p.right[head-1].folded) {
+	if first, rest, several := strings.Cut(noun, " "); several && akinOrSame(first, p.right[head-1].Folded) {
 		noun = rest // pets of a certain type
-	} else if akinOrSame(noun, p.right[head-1].folded) {
+	} else if akinOrSame(noun, p.right[head-1].Folded) {
 		noun = "name" // the math courses
 	}
 	behind := chain + " of " + certain(noun, again)
 	if w := p.l(1); w == "a" || w == "an" {
-		return p.edit(p.from(1), p.right[head-1].end, article(chain)+" "+behind)
+		return p.edit(p.from(1), p.right[head-1].End, english.Article(chain)+" "+behind)
 	}
-	return p.edit(p.start, p.right[head-1].end, behind)
+	return p.edit(p.start, p.right[head-1].End, behind)
 }
 
 // plainPlural says whether a word that no schema knows looks like the plural of a noun.
@@ -880,7 +857,7 @@ func plainPlural(w string) bool {
 }
 
 // verbs look like plurals of nouns.
-var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds",
+var verbs = english.Set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds",
 	"stands", "starts", "contains",
 	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps",
 	"does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
@@ -888,7 +865,7 @@ var verbs = set("lives", "works", "takes", "plays", "makes", "speaks", "belongs"
 
 // knownNoun says whether a word is a noun of the schema.
 func (p *place) knownNoun(w string) bool {
-	return w != "" && !functionWords[w] && p.task.vocabulary().nouns[w]
+	return w != "" && !english.FunctionWords[w] && p.task.vocabulary().nouns[w]
 }
 
 func schemaNouns(t *Task) map[string]bool {
@@ -905,7 +882,7 @@ func schemaNouns(t *Task) map[string]bool {
 		one := wording.NounOf(table).One
 		add(one)
 		for j := range table.Columns {
-			if tokens := wording.ColumnWords(&table.Columns[j]); !functionWords[tokens[len(tokens)-1]] {
+			if tokens := wording.ColumnWords(&table.Columns[j]); !english.FunctionWords[tokens[len(tokens)-1]] {
 				add(tokens)
 			}
 		}
@@ -916,4 +893,4 @@ func schemaNouns(t *Task) map[string]bool {
 // singularNoun says whether a noun of the schema stands in the singular.
 func singularNoun(w string) bool { return english.Singular([]string{w})[0] == w }
 
-func akinOrSame(a, b string) bool { return a == b || akin(a, b) }
+func akinOrSame(a, b string) bool { return a == b || english.Akin(a, b) }

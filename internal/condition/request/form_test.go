@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // TestNumbersAreReadBack writes numbers in every form and reads each of them out of a sentence.
@@ -13,23 +15,23 @@ func TestNumbersAreReadBack(t *testing.T) {
 	read := func(form string, want float64) {
 		t.Helper()
 		text := "There are " + form + " of them, and 3.5 of others."
-		for _, n := range numerals(text) {
-			if text[n.start:n.end] == form && n.means(want) {
+		for _, n := range english.Amounts(text) {
+			if text[n.Start:n.End] == form && n.Means(want) {
 				return
 			}
 		}
-		t.Errorf("%q is not read as %v: %+v", form, want, numerals(text))
+		t.Errorf("%q is not read as %v: %+v", form, want, english.Amounts(text))
 	}
 	for n := range int64(100) {
-		read(spell(n), float64(n))
+		read(english.SpellNumber(n), float64(n))
 		read(strconv.FormatInt(n, 10), float64(n))
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		n := r.Int64N(2_000_000_000)
-		read(grouped(n), float64(n))
-		if ungrouped := strings.ReplaceAll(grouped(-n), ",", ""); ungrouped != strconv.FormatInt(-n, 10) {
-			t.Errorf("%d is written as %s", -n, grouped(-n))
+		read(english.GroupDigits(n), float64(n))
+		if ungrouped := strings.ReplaceAll(english.GroupDigits(-n), ",", ""); ungrouped != strconv.FormatInt(-n, 10) {
+			t.Errorf("%d is written as %s", -n, english.GroupDigits(-n))
 		}
 	}
 	for _, test := range []struct {
@@ -42,7 +44,7 @@ func TestNumbersAreReadBack(t *testing.T) {
 		read(test.form, test.want)
 	}
 	for _, text := range []string{"A11", "K-12", "v2.0.1x", "someone", "2020-03-07", "x_7"} {
-		if list := numerals(text); len(list) > 0 && text != "v2.0.1x" {
+		if list := english.Amounts(text); len(list) > 0 && text != "v2.0.1x" {
 			t.Errorf("%q has the numbers %+v", text, list)
 		}
 	}
@@ -54,15 +56,15 @@ func TestDatesAreReadBack(t *testing.T) {
 	for range 500 {
 		day := time.Date(1000+r.IntN(1500), 1, 1+r.IntN(366), 0, 0, 0, 0, time.UTC)
 		iso := day.Format("2006-01-02")
-		d, ok := readDate(iso)
+		d, ok := english.ParseDate(iso)
 		if !ok {
 			t.Fatalf("%s is no date", iso)
 		}
-		for _, form := range []string{iso, d.long(), d.american(), d.slashed(), day.Format("Jan 2nd, 2006"),
+		for _, form := range []string{iso, d.Long(), d.American(), d.Slashed(), day.Format("Jan 2nd, 2006"),
 			day.Format("02.01.2006")} {
 			found := false
-			for _, got := range dates("From " + form + " on.") {
-				found = found || got.date == d
+			for _, got := range english.Dates("From " + form + " on.") {
+				found = found || got.Date == d
 			}
 			if !found && !strings.Contains(form, "nd") { // Go writes no ordinals: only some of these are English
 				t.Errorf("%s is not read in %q", iso, form)
@@ -70,7 +72,7 @@ func TestDatesAreReadBack(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"2021-02-30", "2021-13-01", "0000-01-01", "20210101", "2021-1-1"} {
-		if _, ok := readDate(text); ok {
+		if _, ok := english.ParseDate(text); ok {
 			t.Errorf("%s is a date", text)
 		}
 	}
@@ -157,22 +159,22 @@ func FuzzForms(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, n := range numerals(text) {
-			if n.start < 0 || n.end > len(text) || n.start >= n.end || len(n.readings) == 0 {
+		for _, n := range english.Amounts(text) {
+			if n.Start < 0 || n.End > len(text) || n.Start >= n.End || len(n.Readings) == 0 {
 				t.Fatalf("%q: %+v", text, n)
 			}
 		}
-		for _, d := range dates(text) {
-			if d.start < 0 || d.end > len(text) || d.start >= d.end || !d.date.valid() {
+		for _, d := range english.Dates(text) {
+			if d.Start < 0 || d.End > len(text) || d.Start >= d.End || !d.Date.Valid() {
 				t.Fatalf("%q: %+v", text, d)
 			}
 		}
 		last := 0
-		for _, w := range words(text) {
-			if w.start < last || w.end <= w.start || text[w.start:w.end] != w.text {
+		for _, w := range english.Words(text) {
+			if w.Start < last || w.End <= w.Start || text[w.Start:w.End] != w.Text {
 				t.Fatalf("%q: %+v", text, w)
 			}
-			last = w.end
+			last = w.End
 		}
 	})
 }

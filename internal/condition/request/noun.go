@@ -47,23 +47,23 @@ var besideAll = []string{
 }
 
 // unitWords are units behind the name of a measure: height cm.
-var unitWords = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "minutes",
+var unitWords = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "minutes",
 	"sec", "seconds",
 	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions",
 	"euros", "dollars",
 	"kilograms", "centimetres", "grams", "t", "mw", "kw")
 
 // shortUnits are those that nobody says as a word.
-var shortUnits = set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h",
+var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h",
 	"pct", "kw", "mw")
 
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
-var keptNames = set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long",
+var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long",
 	"official", "scientific",
 	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
 
 // prepositions end what a column is called, before what it is called after: the year of birth.
-var prepositions = set("of", "to", "from", "in", "at", "by", "for", "with", "on")
+var prepositions = english.Set("of", "to", "from", "in", "at", "by", "for", "with", "on")
 
 // participle says whether a word says what was done to a thing: received, built.
 func participle(w string) bool {
@@ -114,7 +114,7 @@ func (v *Value) named() naming {
 	default:
 		return naming{kind: kindDate, noun: "time", proper: true}
 	}
-	if _, day := readDate(text(v.Value)); isText && day {
+	if _, day := english.ParseDate(text(v.Value)); isText && day {
 		n := v.columnNaming(v.Table, v.Column)
 		return naming{kind: kindDate, noun: "date", beside: n.beside, proper: true}
 	}

@@ -372,7 +372,7 @@ func (sc *scope) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 // value says a literal: a text in quotes.
 func (sc *scope) value(e ast.Expr) (string, bool) {
 	if v, known := sc.values[e]; known {
-		if _, isText := sc.literal(e).(string); isText && len(numerals(v.form)) == 0 && len(dates(v.form)) == 0 {
+		if _, isText := sc.literal(e).(string); isText && len(english.Amounts(v.form)) == 0 && len(english.Dates(v.form)) == 0 {
 			return `"` + v.form + `"`, true
 		}
 		return v.form, true

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Rephrase says the last turn of a request in other words by rules over English alone, for tasks behind which there is
@@ -148,9 +149,9 @@ func rephrase(t *Task, c clause, draw *rand.Rand) string {
 		if tail.text != "" {
 			front := exchange(t, tail)
 			if strings.HasPrefix(said, "I ") {
-				return capitalised(front) + ", " + said + end
+				return english.Capitalised(front) + ", " + said + end
 			}
-			return capitalised(front) + ": " + lowered(said) + end
+			return english.Capitalised(front) + ": " + lowered(said) + end
 		}
 		return said + end
 	}
@@ -162,7 +163,7 @@ func part(c clause) (head, tail clause) {
 	for _, at := range fronted.FindAllStringIndex(c.text, -1) {
 		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))
 		start := at[0] + lead
-		if guards(c.guarded, at[0], at[1]) || len(words(c.text[:at[0]])) < 2 || len(words(c.text[start:])) < 3 ||
+		if guards(c.guarded, at[0], at[1]) || len(english.Words(c.text[:at[0]])) < 2 || len(english.Words(c.text[start:])) < 3 ||
 			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") ||
 			strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
 			dangles(c.text[:at[0]]) || demands.MatchString(c.text[start:]) {
@@ -186,18 +187,18 @@ var demands = regexp.MustCompile(`(?i)\band (?:also|then|please|as well)\b|\band
 
 // dangles says whether a text cannot do without what follows: the username associated.
 func dangles(s string) bool {
-	all := words(s)
-	last := all[len(all)-1].folded
-	return functionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
+	all := english.Words(s)
+	last := all[len(all)-1].Folded
+	return english.FunctionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
 }
 
 // exchange gives words outside of values by others.
 func exchange(t *Task, c clause) string {
 	var edits []edit
-	for _, w := range words(c.text) {
-		other, known := exchanges[w.text]
-		if known && !t.guarded[w.folded] && !guards(c.guarded, w.start, w.end) && !strings.HasPrefix(c.text[w.end:], "'") {
-			edits = append(edits, edit{w.start, w.end, other})
+	for _, w := range english.Words(c.text) {
+		other, known := exchanges[w.Text]
+		if known && !t.guarded[w.Folded] && !guards(c.guarded, w.Start, w.End) && !strings.HasPrefix(c.text[w.End:], "'") {
+			edits = append(edits, edit{w.Start, w.End, other})
 		}
 	}
 	var b strings.Builder
@@ -208,7 +209,7 @@ func exchange(t *Task, c clause) string {
 	}
 	b.WriteString(c.text[at:])
 	s := b.String()
-	if first := words(s); len(first) > 0 && first[0].start == 0 && functionWords[first[0].folded] && first[0].text != "I" {
+	if first := english.Words(s); len(first) > 0 && first[0].Start == 0 && english.FunctionWords[first[0].Folded] && first[0].Text != "I" {
 		return lowered(s)
 	}
 	return s

@@ -51,8 +51,8 @@ func means(form string, value task.Value) int {
 		return 2
 	}
 	if n, ok := numberOf(value); ok {
-		for _, numeral := range numerals(form) {
-			if numeral.means(n) && strings.TrimSpace(form[:numeral.start]+form[numeral.end:]) == "" {
+		for _, numeral := range english.Amounts(form) {
+			if numeral.Means(n) && strings.TrimSpace(form[:numeral.Start]+form[numeral.End:]) == "" {
 				return 1
 			}
 		}
@@ -61,9 +61,9 @@ func means(form string, value task.Value) int {
 	if !ok {
 		return 0
 	}
-	if day, ok := readDate(s); ok {
-		for _, d := range dates(form) {
-			if d.date == day && strings.TrimSpace(form[:d.start]+form[d.end:]) == "" {
+	if day, ok := english.ParseDate(s); ok {
+		for _, d := range english.Dates(form) {
+			if d.Date == day && strings.TrimSpace(form[:d.Start]+form[d.End:]) == "" {
 				return 1
 			}
 		}
@@ -129,7 +129,7 @@ func stands(s, form string) bool {
 		if at < 0 {
 			return false
 		}
-		if at += from; bounded(s, at, at+len(form)) {
+		if at += from; english.Bounded(s, at, at+len(form)) {
 			return true
 		}
 		from = at + 1
@@ -155,8 +155,8 @@ func contentWords(s string, values []Kept) []string {
 		s = strings.ReplaceAll(s, k.Form, " ")
 	}
 	var list []string
-	for _, w := range words(s) {
-		list = append(list, w.folded)
+	for _, w := range english.Words(s) {
+		list = append(list, w.Folded)
 	}
 	return list
 }

@@ -26,8 +26,8 @@ func Spoken(id string, messages []task.Message, said []Said, tools []*task.Tool)
 	t.known = &vocabulary{words: map[string]bool{}, nouns: map[string]bool{}}
 	t.used = map[string]bool{}
 	use := func(s string) {
-		for _, w := range words(s) {
-			t.used[w.folded] = true
+		for _, w := range english.Words(s) {
+			t.used[w.Folded] = true
 		}
 	}
 	for _, m := range messages {
@@ -82,7 +82,7 @@ func (t *Task) learn(tokens []string) {
 			t.known.words[form] = true
 		}
 	}
-	if n := len(tokens); n > 0 && !functionWords[tokens[n-1]] {
+	if n := len(tokens); n > 0 && !english.FunctionWords[tokens[n-1]] {
 		t.known.nouns[english.Singular(tokens[n-1:])[0]] = true
 		t.known.nouns[english.Plural(tokens[n-1:])[0]] = true
 	}
@@ -90,13 +90,13 @@ func (t *Task) learn(tokens []string) {
 
 // guard keeps slips away from the words of a value, and from those that are one of them with another ending.
 func (t *Task) guard(value task.Value) {
-	for _, w := range words(text(value)) {
-		t.guarded[w.folded] = true
+	for _, w := range english.Words(text(value)) {
+		t.guarded[w.Folded] = true
 	}
 	for _, m := range t.Messages {
-		for _, w := range words(m.Content) {
-			if slices.ContainsFunc(words(text(value)), func(own word) bool { return related(w.folded, own.folded) }) {
-				t.guarded[w.folded] = true
+		for _, w := range english.Words(m.Content) {
+			if slices.ContainsFunc(english.Words(text(value)), func(own english.Word) bool { return related(w.Folded, own.Folded) }) {
+				t.guarded[w.Folded] = true
 			}
 		}
 	}
@@ -121,16 +121,16 @@ func (t *Task) guardListed(s *task.Schema) {
 // labelled lists what may be a value that nobody names: the word behind one that says what something is, and all of a
 // turn of a few words, which answers a question.
 func labelled(s string) []span {
-	all := words(s)
+	all := english.Words(s)
 	if len(all) <= 3 {
 		return []span{{0, len(s)}}
 	}
 	var list []span
 	for i := 1; i < len(all); i++ {
-		before := all[i-1].folded
-		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].end:all[i].start],
+		before := all[i-1].Folded
+		if copulas[before] || callings[before] || before == "as" || strings.ContainsAny(s[all[i-1].End:all[i].Start],
 			":=@_/#") {
-			list = append(list, span{all[i].start, all[i].end})
+			list = append(list, span{all[i].Start, all[i].End})
 		}
 	}
 	return list
@@ -148,14 +148,14 @@ func (v *Value) argumentNaming() naming {
 		tokens = tokens[:len(tokens)-1]
 	}
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(w string) bool {
-		return len(w) < 2 || functionWords[w] ||
+		return len(w) < 2 || english.FunctionWords[w] ||
 			strings.ContainsAny(w, "0123456789")
 	})
 	n.noun = strings.Join(english.Singular(tokens), " ")
 	if len(tokens) > 3 {
 		n.noun = strings.Join(english.Singular(tokens[len(tokens)-2:]), " ")
 	}
-	if _, day := readDate(text(v.Value)); day {
+	if _, day := english.ParseDate(text(v.Value)); day {
 		n.kind, n.noun = kindDate, "date"
 	}
 	switch {
@@ -273,17 +273,17 @@ func clumsy(t *Task, d *Dropped) bool {
 		if clumsiness.MatchString(m.Content) || m.Role != "user" && strings.Contains(m.Content, "a particular one") {
 			return true
 		}
-		all := words(m.Content)
+		all := english.Words(m.Content)
 		for i := 1; i < len(all); i++ {
-			gap := m.Content[all[i-1].end:all[i].start]
-			if all[i].folded == all[i-1].folded && gap == " " && !strings.Contains(t.Messages[at].Content,
-				all[i].text+" "+all[i].text) {
+			gap := m.Content[all[i-1].End:all[i].Start]
+			if all[i].Folded == all[i-1].Folded && gap == " " && !strings.Contains(t.Messages[at].Content,
+				all[i].Text+" "+all[i].Text) {
 				return true // a certain content content
 			}
-			named := t.known.nouns[all[i-1].folded] && !askingVerbs.MatchString(all[i-1].text) ||
-				strings.ToLower(all[i-1].text[1:]) != all[i-1].text[1:]
-			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].end:all[i-1].start], ".?!")
-			if gap == " " && named && !begins && i+1 < len(all) && all[i].text == "a" && all[i+1].text == "certain" {
+			named := t.known.nouns[all[i-1].Folded] && !askingVerbs.MatchString(all[i-1].Text) ||
+				strings.ToLower(all[i-1].Text[1:]) != all[i-1].Text[1:]
+			begins := i == 1 || strings.ContainsAny(m.Content[all[i-2].End:all[i-1].Start], ".?!")
+			if gap == " " && named && !begins && i+1 < len(all) && all[i].Text == "a" && all[i+1].Text == "certain" {
 				return true // the userId a certain id
 			}
 		}
@@ -331,26 +331,26 @@ func (v *Value) Gone(d *Dropped) string {
 // Apple, NYC and New York City.
 func abbreviated(s, form string) bool {
 	isCode := func(w string) bool {
-		return len(w) >= 3 && len(w) <= 6 && w == strings.ToUpper(w) && isLower(strings.ToLower(w))
+		return len(w) >= 3 && len(w) <= 6 && w == strings.ToUpper(w) && english.IsLower(strings.ToLower(w))
 	}
 	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
-	all := words(s)
+	all := english.Words(s)
 	if isCode(form) {
-		return slices.ContainsFunc(all, func(w word) bool { return isName(w.text) && shortFor(english.Fold(form), w.folded) })
+		return slices.ContainsFunc(all, func(w english.Word) bool { return isName(w.Text) && shortFor(english.Fold(form), w.Folded) })
 	}
 	initials := ""
-	for _, w := range words(form) {
-		if isName(w.text) && slices.ContainsFunc(all, func(o word) bool {
-			return isCode(o.text) &&
-				shortFor(o.folded, w.folded)
+	for _, w := range english.Words(form) {
+		if isName(w.Text) && slices.ContainsFunc(all, func(o english.Word) bool {
+			return isCode(o.Text) &&
+				shortFor(o.Folded, w.Folded)
 		}) {
 			return true
 		}
-		initials += w.folded[:1]
+		initials += w.Folded[:1]
 	}
-	return len(initials) > 1 && slices.ContainsFunc(all, func(o word) bool {
-		return isCode(o.text) &&
-			o.folded == initials
+	return len(initials) > 1 && slices.ContainsFunc(all, func(o english.Word) bool {
+		return isCode(o.Text) &&
+			o.Folded == initials
 	})
 }
 
@@ -403,14 +403,14 @@ func (v *Value) kept() *Dropped {
 }
 
 // bareWords may stand beside a value that is all that a turn says.
-var bareWords = set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks",
+var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks",
 	"thank", "you", "just", "that", "would",
 	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
 
 // bare says whether a turn says the value alone.
 func bare(s string, p *place) bool {
-	for _, w := range words(s[:p.start] + " " + s[p.end:]) {
-		if !bareWords[w.folded] {
+	for _, w := range english.Words(s[:p.start] + " " + s[p.end:]) {
+		if !bareWords[w.Folded] {
 			return false
 		}
 	}
@@ -467,11 +467,11 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 	case begins: // the next clause begins the sentence
 		rest := s[to+len(ends):]
 		if owner, _, several := strings.Cut(label, " "); several && quantifiers[strings.ToLower(owner)] {
-			if first := words(rest); len(first) > 0 && !functionWords[first[0].folded] {
+			if first := english.Words(rest); len(first) > 0 && !english.FunctionWords[first[0].Folded] {
 				rest = owner + " " + rest // my password is …, of "my username is … and password is …"
 			}
 		}
-		return s[:from] + capitalised(rest), "left out"
+		return s[:from] + english.Capitalised(rest), "left out"
 	case closes:
 		before := strings.TrimRight(s[:from-len(opening)], " ,")
 		if strings.Contains(opening, "and") || !strings.Contains(before[strings.LastIndexAny(before, ".!?")+1:], ", ") {
@@ -495,15 +495,15 @@ func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
 	name := p.quoted || unicode.IsUpper(first) || unicode.IsDigit(first)
 	for k := 1; k <= 2 && name; k++ {
 		noun := p.l(k)
-		if noun == "" || functionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") ||
+		if noun == "" || english.FunctionWords[noun] || hinges[noun] || participle(noun) || strings.HasSuffix(noun, "ing") ||
 			callings[noun] {
 			break
 		}
 		if determiners[p.l(k+1)] {
-			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].end], again)}, true, true
+			return edit{p.from(k + 1), p.end, certain(p.text[p.from(k):p.left[len(p.left)-1].End], again)}, true, true
 		}
 	}
-	if next := strings.ToLower(p.r(1)); next != "" && !functionWords[next] && !possessive(p.after) &&
+	if next := strings.ToLower(p.r(1)); next != "" && !english.FunctionWords[next] && !possessive(p.after) &&
 		!slices.Contains(n.beside, next) && !p.quoted {
 		return edit{}, false, true
 	}

@@ -24,11 +24,11 @@ func SpokenParaphrase(t *Task) *Page {
 			stay = append(stay, form)
 		}
 	}
-	all := words(p.Own)
+	all := english.Words(p.Own)
 	for i, w := range all {
-		inside := i > 0 && !strings.ContainsAny(p.Own[all[i-1].end:w.start], ".?!:")
-		if inside && strings.ToLower(w.text) != w.text && w.text != "I" && !slices.Contains(stay, w.text) {
-			stay = append(stay, w.text)
+		inside := i > 0 && !strings.ContainsAny(p.Own[all[i-1].End:w.Start], ".?!:")
+		if inside && strings.ToLower(w.Text) != w.Text && w.Text != "I" && !slices.Contains(stay, w.Text) {
+			stay = append(stay, w.Text)
 		}
 	}
 	if len(stay) > 0 {

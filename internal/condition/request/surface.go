@@ -113,7 +113,7 @@ func surfaceEdits(
 			chosen = append(chosen, e)
 		}
 	}
-	all := words(s)
+	all := english.Words(s)
 	// All are drawn whatever the strength, and those of which a higher strength has more come last, so that what one
 	// strength does the next does too.
 	slips := slipEdits(t, all, guarded, draw)
@@ -148,18 +148,18 @@ func protected(t *Task, s string, message int, values []*Value) []span {
 			}
 		}
 	}
-	for _, n := range numerals(s) {
-		list = append(list, span{n.start, n.end})
+	for _, n := range english.Amounts(s) {
+		list = append(list, span{n.Start, n.End})
 	}
-	for _, d := range dates(s) {
-		list = append(list, span{d.start, d.end})
+	for _, d := range english.Dates(s) {
+		list = append(list, span{d.Start, d.End})
 	}
 	if t.Query == nil {
 		list = append(list, labelled(s)...)
 	}
 	for i, r := range s {
 		closing, opens := quotes[r]
-		if !opens || r == '\'' && i > 0 && inWord(rune(s[i-1])) {
+		if !opens || r == '\'' && i > 0 && english.InWord(rune(s[i-1])) {
 			continue
 		}
 		size := utf8.RuneLen(r)
@@ -175,7 +175,7 @@ func guards(list []span, start, end int) bool {
 }
 
 // hinges are words on which the meaning of a request hangs.
-var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest",
+var hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest",
 	"latest", "earliest",
 	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending",
 	"average", "mean",
@@ -192,26 +192,26 @@ var hinges = set("highest", "lowest", "largest", "smallest", "biggest", "longest
 const keyRows = "qwertyuiop asdfghjkl zxcvbnm"
 
 // slipEdits lists one slip for each word that can bear one, in a seeded order.
-func slipEdits(t *Task, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+func slipEdits(t *Task, all []english.Word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	vocabulary := t.vocabulary().words
 	there := map[string]bool{}
 	for _, w := range all {
-		there[w.folded] = true
+		there[w.Folded] = true
 	}
 	var list []surfaceEdit
 	for _, w := range all {
-		first, _ := utf8.DecodeRuneInString(w.text)
-		begins := unicode.IsUpper(first) && w.start == 0 && isLower(w.text[1:])
-		if !isLower(w.text) && !begins || len(w.text) < 5 || strings.IndexFunc(w.text,
-			func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.folded] || functionWords[w.folded] ||
-			t.guarded[w.folded] || guards(guarded, w.start, w.end) {
+		first, _ := utf8.DecodeRuneInString(w.Text)
+		begins := unicode.IsUpper(first) && w.Start == 0 && english.IsLower(w.Text[1:])
+		if !english.IsLower(w.Text) && !begins || len(w.Text) < 5 || strings.IndexFunc(w.Text,
+			func(r rune) bool { return r > unicode.MaxASCII }) >= 0 || hinges[w.Folded] || english.FunctionWords[w.Folded] ||
+			t.guarded[w.Folded] || guards(guarded, w.Start, w.End) {
 			continue
 		}
 		for range 16 {
-			slip := slipOf(w.text, draw)
-			if slip != w.text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] &&
-				!functionWords[slip] && !hinges[slip] {
-				list = append(list, surfaceEdit{edit: edit{w.start, w.end, slip}, level: levelSlip})
+			slip := slipOf(w.Text, draw)
+			if slip != w.Text && !pronounced(slip) && !vocabulary[strings.ToLower(slip)] && !there[strings.ToLower(slip)] &&
+				!english.FunctionWords[slip] && !hinges[slip] {
+				list = append(list, surfaceEdit{edit: edit{w.Start, w.End, slip}, level: levelSlip})
 				break
 			}
 		}
@@ -267,10 +267,10 @@ func slipOf(w string, draw *rand.Rand) string {
 }
 
 // endEdits lists what happens to the first letter, to the sign at the end and to white space.
-func endEdits(s string, all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+func endEdits(s string, all []english.Word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	var list []surfaceEdit
-	if len(all) > 0 && all[0].start == 0 && !guards(guarded, 0, all[0].end) && isLower(strings.ToLower(all[0].text)) &&
-		all[0].text != "I" {
+	if len(all) > 0 && all[0].Start == 0 && !guards(guarded, 0, all[0].End) && english.IsLower(strings.ToLower(all[0].Text)) &&
+		all[0].Text != "I" {
 		r, size := utf8.DecodeRuneInString(s)
 		if next := string(unicode.ToLower(r)); draw.IntN(2) == 0 && len(next) == size {
 			list = append(list, surfaceEdit{edit: edit{0, size, next}, level: levelSlip})
@@ -282,8 +282,8 @@ func endEdits(s string, all []word, guarded []span, draw *rand.Rand) []surfaceEd
 	}
 	var gaps []int
 	for i := 1; i < len(all); i++ {
-		if gap := s[all[i-1].end:all[i].start]; gap == " " && !guards(guarded, all[i-1].end, all[i].start) {
-			gaps = append(gaps, all[i-1].end)
+		if gap := s[all[i-1].End:all[i].Start]; gap == " " && !guards(guarded, all[i-1].End, all[i].Start) {
+			gaps = append(gaps, all[i-1].End)
 		}
 	}
 	draw.Shuffle(len(gaps), func(i, j int) { gaps[i], gaps[j] = gaps[j], gaps[i] })
@@ -352,19 +352,19 @@ func (v *Value) forms() []form {
 			return nil
 		}
 		if value >= 1000 {
-			add(grouped(value), RuleGrouped, levelForm)
+			add(english.GroupDigits(value), RuleGrouped, levelForm)
 		}
 		if v.Role != task.RoleEqual || v.Column == "" {
-			add(spell(value), RuleSpelled, levelForm)
+			add(english.SpellNumber(value), RuleSpelled, levelForm)
 		}
 	case string:
-		if day, ok := readDate(value); ok {
-			add(day.long(), RuleDate, levelForm)
-			add(day.american(), RuleDate, levelForm)
-			add(day.slashed(), RuleDate, levelForm)
+		if day, ok := english.ParseDate(value); ok {
+			add(day.Long(), RuleDate, levelForm)
+			add(day.American(), RuleDate, levelForm)
+			add(day.Slashed(), RuleDate, levelForm)
 			return list
 		}
-		if v.Role == task.RoleLike || v.numeric || len(words(value)) == 0 || len([]rune(value)) < 3 {
+		if v.Role == task.RoleLike || v.numeric || len(english.Words(value)) == 0 || len([]rune(value)) < 3 {
 			return list
 		}
 		add(strings.ToLower(value), RuleCase, levelName)
@@ -399,11 +399,11 @@ func stripped(s string) string {
 }
 
 // shoutEdits writes a word in capitals.
-func shoutEdits(all []word, guarded []span, draw *rand.Rand) []surfaceEdit {
+func shoutEdits(all []english.Word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	var list []surfaceEdit
 	for _, w := range all {
-		if isLower(w.text) && len(w.text) > 3 && !guards(guarded, w.start, w.end) {
-			list = append(list, surfaceEdit{edit: edit{w.start, w.end, strings.ToUpper(w.text)}, level: levelShout})
+		if english.IsLower(w.Text) && len(w.Text) > 3 && !guards(guarded, w.Start, w.End) {
+			list = append(list, surfaceEdit{edit: edit{w.Start, w.End, strings.ToUpper(w.Text)}, level: levelShout})
 		}
 	}
 	if len(list) == 0 {

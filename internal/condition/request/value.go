@@ -8,6 +8,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -197,7 +198,7 @@ func (v *Value) said() bool {
 func (v *Value) find(s string) []mention {
 	var list []mention
 	add := func(start, end, how int) { list = append(list, mention{start: start, end: end, how: how}) }
-	if len(words(text(v.Value))) == 0 {
+	if len(english.Words(text(v.Value))) == 0 {
 		return nil // a sign alone says nothing
 	}
 	for _, at := range parameter.Mentions(s, v.Value) {
@@ -210,34 +211,34 @@ func (v *Value) find(s string) []mention {
 	if !ok {
 		return list
 	}
-	if day, ok := readDate(value); ok {
-		for _, d := range dates(s) {
-			if d.date == day {
-				add(d.start, d.end, howForm)
+	if day, ok := english.ParseDate(value); ok {
+		for _, d := range english.Dates(s) {
+			if d.Date == day {
+				add(d.Start, d.End, howForm)
 			}
 		}
 		return list
 	}
-	if m := atoi(value); len(value) == 2 && value == twoDigits(m) && m >= 1 && m <= 12 && v.month() {
-		for _, w := range words(s) {
-			if monthOf(w.text) == m && w.text != "may" {
-				add(w.start, w.end, howForm)
+	if m := english.Atoi(value); len(value) == 2 && value == twoDigits(m) && m >= 1 && m <= 12 && v.month() {
+		for _, w := range english.Words(s) {
+			if english.MonthOf(w.Text) == m && w.Text != "may" {
+				add(w.Start, w.End, howForm)
 			}
 		}
 	}
-	want := words(value)
+	want := english.Words(value)
 	if len(want) == 0 {
 		return list
 	}
-	have := words(s)
+	have := english.Words(s)
 	for from := 0; from+len(want) <= len(have); from++ {
 		run := have[from : from+len(want)]
 		same, kin := true, true
 		for i := range want {
-			same = same && want[i].folded == run[i].folded
-			kin = kin && (want[i].folded == run[i].folded || akin(want[i].folded, run[i].folded))
+			same = same && want[i].Folded == run[i].Folded
+			kin = kin && (want[i].Folded == run[i].Folded || english.Akin(want[i].Folded, run[i].Folded))
 		}
-		start, end := run[0].start, run[len(run)-1].end
+		start, end := run[0].Start, run[len(run)-1].End
 		switch {
 		case same:
 			add(start, end, howFolded)
@@ -265,16 +266,16 @@ func (v *Value) findNumber(s string) []mention {
 		}
 	}
 	var list []mention
-	for _, n := range numerals(s) {
+	for _, n := range english.Amounts(s) {
 		switch {
-		case n.means(v.number):
+		case n.Means(v.number):
 			how := howForm
-			if n.digits && s[n.start:n.end] == text(v.Value) {
+			if n.Digits && s[n.Start:n.End] == text(v.Value) {
 				how = howExact
 			}
-			list = append(list, mention{start: n.start, end: n.end, how: how})
-		case shift != 0 && n.means(v.number+shift):
-			list = append(list, mention{start: n.start, end: n.end, how: howShift, shift: int64(shift)})
+			list = append(list, mention{start: n.Start, end: n.End, how: how})
+		case shift != 0 && n.Means(v.number+shift):
+			list = append(list, mention{start: n.Start, end: n.End, how: howShift, shift: int64(shift)})
 		}
 	}
 	return list
@@ -285,15 +286,6 @@ func twoDigits(n int) string {
 		return "0" + text(int64(n))
 	}
 	return text(int64(n))
-}
-
-// akin says whether one word is the other with another ending of the number or of possession.
-func akin(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return len(a) > 2 && (b == a+"s" || b == a+"es" || strings.HasSuffix(a, "y") && b == a[:len(a)-1]+"ies" ||
-		strings.HasSuffix(a, "f") && b == a[:len(a)-1]+"ves")
 }
 
 // kin are words that stand for each other in questions: a country and its people, codes and what they are short for.

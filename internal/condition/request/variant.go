@@ -10,6 +10,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
@@ -129,8 +130,8 @@ func (v *Value) Fits(other task.Value) bool {
 		if strings.IndexFunc(s, bad) >= 0 || strings.EqualFold(s, own) {
 			return false
 		}
-		if _, day := readDate(own); day {
-			if _, another := readDate(s); !another {
+		if _, day := english.ParseDate(own); day {
+			if _, another := english.ParseDate(s); !another {
 				return false
 			}
 		}
@@ -203,9 +204,9 @@ func said(v task.Value, shift int64) string {
 // fitting writes what stands before a value with the article that fits it.
 func fitting(before, value string) string {
 	trimmed := strings.TrimRight(before, " ")
-	if list := words(trimmed); len(list) > 0 && list[len(list)-1].end == len(trimmed) && len(trimmed) < len(before) {
-		if w := list[len(list)-1]; w.text == "a" || w.text == "an" {
-			return trimmed[:w.start] + article(value) + before[len(trimmed):]
+	if list := english.Words(trimmed); len(list) > 0 && list[len(list)-1].End == len(trimmed) && len(trimmed) < len(before) {
+		if w := list[len(list)-1]; w.Text == "a" || w.Text == "an" {
+			return trimmed[:w.Start] + english.Article(value) + before[len(trimmed):]
 		}
 	}
 	return before
@@ -258,7 +259,7 @@ func (v *Value) Like(values []task.Value) []task.Value {
 	if v.Role == task.RoleLike {
 		return v.words(values)
 	}
-	_, day := readDate(text(v.Value))
+	_, day := english.ParseDate(text(v.Value))
 	_, whole := v.Value.(int64)
 	var list []task.Value
 	seen := map[string]bool{}
@@ -302,10 +303,10 @@ func (v *Value) words(values []task.Value) []task.Value {
 			add(s)
 			continue
 		}
-		for _, w := range words(s) {
-			switch runes := []rune(w.text); {
+		for _, w := range english.Words(s) {
+			switch runes := []rune(w.Text); {
 			case n >= 4 && len(runes) >= 4:
-				add(w.text)
+				add(w.Text)
 			case n < 4 && len(runes) >= n:
 				add(string(runes[:n]))
 			}

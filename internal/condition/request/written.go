@@ -218,13 +218,13 @@ func fills(own, said string, column []task.Value) bool {
 	return slices.ContainsFunc(column, func(v task.Value) bool {
 		s, isText := v.(string)
 		s = english.Fold(s)
-		return isText && slices.ContainsFunc(words(s), func(w word) bool { return tells(w.folded) }) && stands(said, s) &&
+		return isText && slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return tells(w.Folded) }) && stands(said, s) &&
 			!stands(own, s)
 	})
 }
 
 // openWords say of a thing that it is one of several without saying which.
-var openWords = set("certain", "particular", "specific", "specified", "given")
+var openWords = english.Set("certain", "particular", "specific", "specified", "given")
 
 // openReach is how many words may stand from an open word to what it is said of.
 const openReach = 4
@@ -235,17 +235,17 @@ func leavesOpen(text string, d *Dropped) bool {
 	var known []string
 	for _, name := range append(slices.Clone(d.Names), d.Phrase) {
 		name, _, _ = strings.Cut(name, " of ") // the flag of the ship is a flag
-		for _, w := range words(strings.ReplaceAll(name, "_", " ")) {
-			if !functionWords[w.folded] && !openWords[w.folded] {
-				known = append(known, w.folded)
+		for _, w := range english.Words(strings.ReplaceAll(name, "_", " ")) {
+			if !english.FunctionWords[w.Folded] && !openWords[w.Folded] {
+				known = append(known, w.Folded)
 			}
 		}
 	}
 	reach := 0
-	for _, w := range words(text) {
-		if reach--; openWords[w.folded] {
+	for _, w := range english.Words(text) {
+		if reach--; openWords[w.Folded] {
 			reach = openReach + 1
-		} else if reach > 0 && slices.ContainsFunc(known, func(k string) bool { return related(w.folded, k) }) {
+		} else if reach > 0 && slices.ContainsFunc(known, func(k string) bool { return related(w.Folded, k) }) {
 			return true
 		}
 	}
@@ -254,13 +254,13 @@ func leavesOpen(text string, d *Dropped) bool {
 
 // invents says what a text holds that the request does not: a number, a quotation, a name, or a negation more or less.
 func invents(t *Task, own, text string) string {
-	have := numerals(own)
-	for _, n := range numerals(text) {
-		if !n.digits && len(n.readings) == 1 && n.readings[0] <= 1 {
+	have := english.Amounts(own)
+	for _, n := range english.Amounts(text) {
+		if !n.Digits && len(n.Readings) == 1 && n.Readings[0] <= 1 {
 			continue // one, once
 		}
-		if !slices.ContainsFunc(have, func(o numeral) bool {
-			return slices.ContainsFunc(n.readings, o.means)
+		if !slices.ContainsFunc(have, func(o english.Numeral) bool {
+			return slices.ContainsFunc(n.Readings, o.Means)
 		}) {
 			return complainNumber
 		}
@@ -293,18 +293,18 @@ func quotations(s string) []string {
 
 // namesMore says whether a text writes a word like a name that neither the request nor the schema knows.
 func (t *Task) namesMore(own, text string) bool {
-	said := words(own)
+	said := english.Words(own)
 	before := 0
-	for _, w := range words(text) {
-		gap := text[before:w.start]
+	for _, w := range english.Words(text) {
+		gap := text[before:w.Start]
 		first := before == 0 || strings.ContainsAny(gap, ".?!:")
-		before = w.end
-		if r, _ := utf8.DecodeRuneInString(w.text); first || !unicode.IsUpper(r) || w.text == "I" {
+		before = w.End
+		if r, _ := utf8.DecodeRuneInString(w.Text); first || !unicode.IsUpper(r) || w.Text == "I" {
 			continue
 		}
-		if t.vocabulary().words[w.folded] || slices.ContainsFunc(said, func(o word) bool {
-			return related(o.folded,
-				w.folded)
+		if t.vocabulary().words[w.Folded] || slices.ContainsFunc(said, func(o english.Word) bool {
+			return related(o.Folded,
+				w.Folded)
 		}) {
 			continue
 		}
@@ -314,7 +314,7 @@ func (t *Task) namesMore(own, text string) bool {
 }
 
 // negations say that something is not so.
-var negations = set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes",
+var negations = english.Set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes",
 	"exclude", "lack", "lacks",
 	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing",
 	"nobody")
@@ -324,5 +324,5 @@ func denies(s string) bool {
 	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }
 	return slices.ContainsFunc([]string{"n't", "other than", "apart from", "rather than"}, phrase) ||
-		slices.ContainsFunc(words(s), func(w word) bool { return negations[w.folded] })
+		slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return negations[w.Folded] })
 }

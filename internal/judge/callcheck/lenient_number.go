@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 func wholeNumber(given, wanted *Value, _ *parameter) bool {
@@ -17,18 +19,6 @@ var numberText = regexp.MustCompile(`^[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][
 var scales = map[string]float64{
 	"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12,
 }
-
-var numerals = func() map[string]float64 {
-	names := map[string]float64{}
-	for i, name := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
-		"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
-		names[name] = float64(i)
-	}
-	for i, name := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
-		names[name] = float64(20 + 10*i)
-	}
-	return names
-}()
 
 // parseNumber reads a number in digits, in words, or in digits with a scale in words.
 func parseNumber(s string) (float64, bool) {
@@ -46,7 +36,12 @@ func parseNumber(s string) (float64, bool) {
 			return f * scale, true
 		}
 	}
-	return parseNumerals(parts)
+	text := strings.Join(parts, " ")
+	list := english.Numerals(text)
+	if len(list) != 1 || list[0].Lone || list[0].Ordinal || list[0].Start > 0 || list[0].End < len(text) {
+		return 0, false
+	}
+	return list[0].Readings[0], true
 }
 
 func parseDigits(s string) (float64, bool) {
@@ -55,36 +50,6 @@ func parseDigits(s string) (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
 	return f, err == nil
-}
-
-// joins reports whether a numeral can follow a group of them: five can follow twenty or two hundred, but not ten.
-func joins(group, n int) bool {
-	return group%100 == 0 || n < 10 && group%10 == 0 && group%100 != 10
-}
-
-// parseNumerals reads a number in words: two hundred and five thousand.
-func parseNumerals(parts []string) (float64, bool) {
-	var sum, group float64
-	read := false
-	for i, w := range parts {
-		n, numeral := numerals[w]
-		scale, scaled := scales[w]
-		switch {
-		case numeral && joins(int(group), int(n)):
-			group += n
-		case w == "hundred" && group > 0:
-			group *= 100
-		case scaled && len(w) > 2 && w != "hundred" && group > 0:
-			sum += group * scale
-			group = 0
-		case w == "and" && read && i < len(parts)-1:
-			continue
-		default:
-			return 0, false
-		}
-		read = true
-	}
-	return sum + group, read
 }
 
 // amount returns a number, or the number that a text spells.

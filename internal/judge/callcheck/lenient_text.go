@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/seatrial/seatrial/internal/task/english"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -128,34 +129,11 @@ func unabbreviated(all []string) []string {
 
 func wording(given, wanted *Value, _ *parameter) bool { return sameWords(given, wanted, unabbreviated) }
 
-// singularEnds are endings in s that are not plural.
-var singularEnds = []string{"ss", "us", "is", "ics", "news", "series", "species", "means"}
-
-func singular(w string) string {
-	if len(w) < 4 || !strings.HasSuffix(w, "s") {
-		return w
-	}
-	for _, end := range singularEnds {
-		if strings.HasSuffix(w, end) {
-			return w
-		}
-	}
-	for _, end := range []string{"sses", "xes", "ches", "shes", "zzes", "oes"} {
-		if strings.HasSuffix(w, end) {
-			return w[:len(w)-2]
-		}
-	}
-	if stem, ok := strings.CutSuffix(w, "ies"); ok && len(stem) > 1 {
-		return stem + "y"
-	}
-	return w[:len(w)-1]
-}
-
 func plural(given, wanted *Value, _ *parameter) bool {
 	return sameWords(given, wanted, func(all []string) []string {
 		all = unabbreviated(all)
 		for i := range all {
-			all[i] = singular(all[i])
+			all[i] = english.SingularWord(all[i])
 		}
 		return all
 	})

@@ -3,6 +3,8 @@ package callcheck
 import (
 	"strings"
 	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // unitForms lists units, a line each: the one form, then others. Each is compared in small letters and in the singular.
@@ -132,7 +134,7 @@ func unit(s string) (string, bool) {
 func simpleUnit(s string) (string, bool) {
 	all := strings.Fields(s)
 	for i := range all {
-		all[i] = singular(all[i])
+		all[i] = english.SingularWord(all[i])
 	}
 	for _, form := range []string{strings.ReplaceAll(s, " ", ""), strings.Join(all, "")} {
 		if known, ok := units[form]; ok {

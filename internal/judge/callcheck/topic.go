@@ -3,6 +3,8 @@ package callcheck
 import (
 	"strings"
 	"unicode"
+
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // topic is what an argument is about, as far as rules need it: some apply to places, units or companies only.
@@ -69,7 +71,7 @@ func spaced(name string) string {
 func hasWord(all []string, wanted string) bool {
 	for _, w := range all {
 		for one := range strings.FieldsSeq(wanted) {
-			if w == one || singular(w) == one {
+			if w == one || english.SingularWord(w) == one {
 				return true
 			}
 		}

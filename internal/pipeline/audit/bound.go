@@ -9,6 +9,7 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
@@ -54,7 +55,7 @@ func bounds(_ context.Context, s *subject) error {
 	if len(question) != len(s.Example.Question) {
 		return nil // places would not agree
 	}
-	numbers := numerals(question)
+	numbers := english.Numerals(question)
 	dates := datesIn(question)
 	for i := range s.givens {
 		g := &s.givens[i]
@@ -66,18 +67,18 @@ func bounds(_ context.Context, s *subject) error {
 		if !ok {
 			continue
 		}
-		var n *numeral
+		var n *english.Numeral
 		said, matches := 0.0, 0
 		for j := range numbers {
-			for _, r := range numbers[j].readings {
-				if same(r, v) || same(r, v-1) || same(r, v+1) {
+			for _, r := range numbers[j].Readings {
+				if english.SameNumber(r, v) || english.SameNumber(r, v-1) || english.SameNumber(r, v+1) {
 					n, said = &numbers[j], r
 					matches++
 					break
 				}
 			}
 		}
-		if matches != 1 || n.ordinal || covers(dates, n.start) {
+		if matches != 1 || n.Ordinal || covers(dates, n.Start) {
 			continue
 		}
 		asked, ok := boundOf(question, n)
@@ -94,7 +95,7 @@ func bounds(_ context.Context, s *subject) error {
 			if first(said, asked.inclusive, step) == first(v, inclusive, step) {
 				continue
 			}
-		} else if same(said, v) && inclusive == asked.inclusive {
+		} else if english.SameNumber(said, v) && inclusive == asked.inclusive {
 			continue
 		}
 		s.addIn(CodeBound, InSQL, g.Node.Pos(), fmt.Sprintf("the question says %q, the SQL `%s %s %s`",
@@ -159,14 +160,14 @@ func (s *subject) comparison(g *given) (op ast.Operator, ok bool) {
 }
 
 // boundOf says how a question bounds with a number.
-func boundOf(question string, n *numeral) (bounding, bool) {
+func boundOf(question string, n *english.Numeral) (bounding, bool) {
 	for _, b := range behindNumber {
-		if b.words.MatchString(question[n.end:]) {
+		if b.words.MatchString(question[n.End:]) {
 			return b, true
 		}
 	}
 	for _, b := range beforeNumber {
-		if b.words.MatchString(question[:n.start]) {
+		if b.words.MatchString(question[:n.Start]) {
 			return b, true
 		}
 	}
@@ -174,19 +175,19 @@ func boundOf(question string, n *numeral) (bounding, bool) {
 }
 
 // phrase gives a number of a question with the words that make it a bound.
-func phrase(question string, n *numeral) string {
+func phrase(question string, n *english.Numeral) string {
 	lower := strings.ToLower(question)
 	for _, b := range behindNumber {
-		if at := b.words.FindStringIndex(lower[n.end:]); at != nil {
-			return strings.TrimRight(question[n.start:n.end+at[1]], " .,;?!)")
+		if at := b.words.FindStringIndex(lower[n.End:]); at != nil {
+			return strings.TrimRight(question[n.Start:n.End+at[1]], " .,;?!)")
 		}
 	}
 	for _, b := range beforeNumber {
-		if at := b.words.FindStringIndex(lower[:n.start]); at != nil {
-			return question[at[0]:n.end]
+		if at := b.words.FindStringIndex(lower[:n.Start]); at != nil {
+			return question[at[0]:n.End]
 		}
 	}
-	return question[n.start:n.end]
+	return question[n.Start:n.End]
 }
 
 var writtenDate = regexp.MustCompile(`\b\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b`)

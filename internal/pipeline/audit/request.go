@@ -23,16 +23,16 @@ func unused(_ context.Context, s *subject) error {
 		return slices.ContainsFunc(quoted, func(q [2]int) bool { return q[0] <= at && at < q[1] })
 	}
 	dates := datesIn(question) // of which the year counts alone: days are bounded in many ways
-	list := numerals(question)
+	list := english.Numerals(question)
 	for i := range list {
 		n := &list[i]
-		if inside(n.start) || n.lone || s.usesNumber(n) || covers(dates, n.start) && n.readings[0] < 1000 ||
-			ofForm.MatchString(question[n.end:]) {
+		if inside(n.Start) || n.Lone || s.usesNumber(n) || covers(dates, n.Start) && n.Readings[0] < 1000 ||
+			ofForm.MatchString(question[n.End:]) {
 			continue
 		}
-		s.unused = append(s.unused, question[n.start:n.end])
-		s.addIn(CodeUnusedNumber, InQuestion, n.start, fmt.Sprintf("the question gives %q, and the SQL has no such number",
-			question[n.start:n.end]),
+		s.unused = append(s.unused, question[n.Start:n.End])
+		s.addIn(CodeUnusedNumber, InQuestion, n.Start, fmt.Sprintf("the question gives %q, and the SQL has no such number",
+			question[n.Start:n.End]),
 			"see whether the SQL lacks a condition or has another value")
 	}
 	for _, q := range quoted {
@@ -52,8 +52,8 @@ var digitRun = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
 // usesNumber says whether the SQL uses a number of the question, as it is, beside a bound (at least 3 is > 2), as a
 // share, or within a text. Small numbers in words count things that nobody compares (the two names), and 0 and 1 are
 // implied.
-func (s *subject) usesNumber(n *numeral) bool {
-	if !n.digits && (n.readings[0] <= 2 || n.ordinal) || n.means(0) || n.means(1) {
+func (s *subject) usesNumber(n *english.Numeral) bool {
+	if !n.Digits && (n.Readings[0] <= 2 || n.Ordinal) || n.Means(0) || n.Means(1) {
 		return true
 	}
 	if s.nameHas(n) {
@@ -65,14 +65,14 @@ func (s *subject) usesNumber(n *numeral) bool {
 			if err != nil {
 				continue
 			}
-			for _, r := range n.readings {
-				shares := same(v, r/100) || same(v, r*100) || same(v, r*60) || same(v, r*1000)
-				if same(v, r) || shares || r == math.Trunc(r) && (same(v, r-1) || same(v, r+1)) {
+			for _, r := range n.Readings {
+				shares := english.SameNumber(v, r/100) || english.SameNumber(v, r*100) || english.SameNumber(v, r*60) || english.SameNumber(v, r*1000)
+				if english.SameNumber(v, r) || shares || r == math.Trunc(r) && (english.SameNumber(v, r-1) || english.SameNumber(v, r+1)) {
 					return true
 				}
 			}
 		}
-		for _, r := range n.readings {
+		for _, r := range n.Readings {
 			// A decade is the beginning of its years, a date may be closed up.
 			whole := strconv.FormatFloat(r, 'f', -1, 64)
 			if len(whole) >= 2 && strings.Contains(text, whole) {
@@ -87,11 +87,11 @@ func (s *subject) usesNumber(n *numeral) bool {
 }
 
 // nameHas says whether a number is part of the name of a table or column that stands in the question with it (q3, A11).
-func (s *subject) nameHas(n *numeral) bool {
-	if n.ordinal {
+func (s *subject) nameHas(n *english.Numeral) bool {
+	if n.Ordinal {
 		return false
 	}
-	digits := s.Example.Question[n.start:n.end]
+	digits := s.Example.Question[n.Start:n.End]
 	for i := range s.Schema.Tables {
 		t := &s.Schema.Tables[i]
 		for j := range t.Columns {
@@ -152,12 +152,12 @@ func (s *subject) usesText(text string) bool {
 		have := map[string]bool{}
 		all := ""
 		for _, w := range english.Words(strings.ReplaceAll(in, "_", " ")) {
-			have[stem(w.Folded)] = true
+			have[english.Stem(w.Folded)] = true
 			all += w.Folded
 		}
 		missing, joined := false, ""
 		for _, w := range want {
-			missing = missing || !have[stem(w.Folded)]
+			missing = missing || !have[english.Stem(w.Folded)]
 			joined += w.Folded
 		}
 		if !missing || strings.Contains(all, joined) {

@@ -148,23 +148,23 @@ func nearSpelling(text string, g *parameter.Given) string {
 // (the third skips two).
 func standsNumber(text string, v float64, role string) bool {
 	whole := v == math.Trunc(v)
-	list := numerals(text)
-	return slices.ContainsFunc(list, func(n numeral) bool {
+	list := english.Numerals(text)
+	return slices.ContainsFunc(list, func(n english.Numeral) bool {
 		switch {
-		case n.digits && n.means(v), role == task.RoleOffset && n.means(v+1):
+		case n.Digits && n.Means(v), role == task.RoleOffset && n.Means(v+1):
 			return true
 		default:
-			return whole && role == task.RoleCompare && (n.means(v-1) || n.means(v+1))
+			return whole && role == task.RoleCompare && (n.Means(v-1) || n.Means(v+1))
 		}
 	})
 }
 
 // nearNumber finds a number in words.
 func nearNumber(text string, v float64) string {
-	list := numerals(text)
+	list := english.Numerals(text)
 	for i := range list {
-		if n := &list[i]; n.means(v) {
-			return text[n.start:n.end]
+		if n := &list[i]; n.Means(v) {
+			return text[n.Start:n.End]
 		}
 	}
 	return ""
@@ -173,10 +173,6 @@ func nearNumber(text string, v float64) string {
 var (
 	dateText   = regexp.MustCompile(`^%?(\d{4})[-/]?(\d{2})?[-/]?(\d{2})?(?:[ T].*)?%?$`)
 	monthFirst = regexp.MustCompile(`^(\d{1,2})[/-]%?$`)
-	months     = []string{
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-		"december",
-	}
 )
 
 // nearDate finds a date by its parts, those left out that begin or end a year or a month.
@@ -194,11 +190,11 @@ func nearDate(text, value string) string {
 	if parts == nil {
 		return ""
 	}
-	list := numerals(text)
+	list := english.Numerals(text)
 	find := func(v int, from int) string {
 		for i := range list {
-			if list[i].means(float64(v)) && (from < 100 || list[i].digits) {
-				return text[list[i].start:list[i].end]
+			if list[i].Means(float64(v)) && (from < 100 || list[i].Digits) {
+				return text[list[i].Start:list[i].End]
 			}
 		}
 		return ""
@@ -232,7 +228,7 @@ func monthIn(text string, month int) string {
 		return ""
 	}
 	for _, w := range english.Words(text) {
-		if w.Folded == months[month-1] || w.Folded == months[month-1][:3] {
+		if w.Folded != "sept" && english.MonthOf(w.Folded) == month {
 			return text[w.Start:w.End]
 		}
 	}
@@ -273,7 +269,7 @@ func nearText(text, value string) string {
 	for from := 0; from+len(want) <= len(have); from++ { // other endings
 		alike := true
 		for i, w := range want {
-			alike = alike && (w.Folded == have[from+i].Folded || stem(w.Folded) == stem(have[from+i].Folded))
+			alike = alike && (w.Folded == have[from+i].Folded || english.Stem(w.Folded) == english.Stem(have[from+i].Folded))
 		}
 		if alike {
 			return at(from, len(want))
@@ -290,7 +286,7 @@ func nearText(text, value string) string {
 				for _, w := range have[from : from+n] {
 					run += w.Folded
 				}
-				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && peopled(joined, run) {
+				if n == len(want) && slip(joined, run) || n == 1 && len(want) == 1 && english.Peopled(joined, run) {
 					return at(from, n)
 				}
 			}
@@ -306,7 +302,7 @@ func scattered(text string, have, want []word) string {
 	}
 	var found []string
 	for _, w := range want {
-		i := slices.IndexFunc(have, func(h word) bool { return stem(h.Folded) == stem(w.Folded) })
+		i := slices.IndexFunc(have, func(h word) bool { return english.Stem(h.Folded) == english.Stem(w.Folded) })
 		if i < 0 {
 			return ""
 		}
@@ -343,19 +339,6 @@ func slip(a, b string) bool {
 	slices.Sort(middle)
 	slices.Sort(other)
 	return len(middle) <= 3 && slices.Equal(middle, other)
-}
-
-// peopled says whether one word is a country and the other its people or language: Italy, Italian.
-func peopled(a, b string) bool {
-	shared := 0
-	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
-		shared++
-	}
-	endings := func(w string) bool {
-		return slices.Contains([]string{"", "a", "y", "e", "n", "an", "ian", "ean", "ese", "ish", "i", "ia", "land"},
-			w[shared:])
-	}
-	return shared >= 4 && endings(a) && endings(b)
 }
 
 // shortForms are codes of one letter and the words that they stand for.
@@ -432,23 +415,6 @@ func abbreviated(text string, have, want []word) string {
 	return ""
 }
 
-// stem cuts the endings of English inflection, one after the other.
-func stem(w string) string {
-	for {
-		cut := w
-		for _, ending := range []string{"ies", "ied", "ily", "ings", "ing", "ers", "er", "es", "ed", "ly", "s", "y", "e"} {
-			if rest, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(rest) >= 3 {
-				cut = rest
-				break
-			}
-		}
-		if cut == w {
-			return w
-		}
-		w = cut
-	}
-}
-
 // flagged gives the word of a text that a yes-or-no column is about: `active` of is_active = 1.
 func flagged(text string, c *schema.Column, v task.Value) string {
 	value, isText := v.(string)
@@ -470,7 +436,7 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 			}
 			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
 			within := len(w.Folded) >= 5 && strings.HasSuffix(name, w.Folded)
-			if len(name) >= 3 && (stem(name) == stem(w.Folded) || within || begins >= 5 && 3*begins >= 2*len(w.Folded)) {
+			if len(name) >= 3 && (english.Stem(name) == english.Stem(w.Folded) || within || begins >= 5 && 3*begins >= 2*len(w.Folded)) {
 				return text[w.Start:w.End]
 			}
 		}
@@ -479,4 +445,9 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 		return c.Name
 	}
 	return ""
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
@@ -27,8 +28,8 @@ func TestNumerals(t *testing.T) {
 		"":                                         nil,
 	} {
 		var got []string
-		for _, n := range numerals(text) {
-			got = append(got, fmt.Sprintf("%s=%v", text[n.start:n.end], n.readings))
+		for _, n := range english.Numerals(text) {
+			got = append(got, fmt.Sprintf("%s=%v", text[n.Start:n.End], n.Readings))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -118,7 +119,7 @@ func TestBoundPhrases(t *testing.T) {
 		"up to 5": "<= 5", "5 or more": ">= 5", "5 tons or less": "<= 5", "in or after 5": ">= 5", "before the year 5": "< 5",
 		"below 3 and above 5": "> 5", "5 or higher than the mast": "", "exactly 5": "", "over the top of 5": "",
 	} {
-		list := numerals(text)
+		list := english.Numerals(text)
 		n := &list[len(list)-1]
 		got := ""
 		if b, ok := boundOf(text, n); ok {
@@ -138,11 +139,11 @@ func FuzzTexts(f *testing.F) {
 	f.Add("half a dozen 1/2/2010 “ü” K-12, twenty-five % one hundred and", "É. 'x")
 	f.Fuzz(func(t *testing.T, text, value string) {
 		last := 0
-		for _, n := range numerals(text) {
-			if n.start < last || n.end <= n.start || n.end > len(text) || len(n.readings) == 0 {
+		for _, n := range english.Numerals(text) {
+			if n.Start < last || n.End <= n.Start || n.End > len(text) || len(n.Readings) == 0 {
 				t.Fatalf("%q: numeral %+v", text, n)
 			}
-			last = n.end
+			last = n.End
 			if b, ok := boundOf(text, &n); ok && operators[operator(b)] == "" {
 				t.Fatalf("%q: bound %+v", text, b)
 			}

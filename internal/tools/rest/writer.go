@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/function"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"golang.org/x/sync/errgroup"
@@ -371,9 +372,13 @@ func contains(words, part []string) bool {
 	return false
 }
 
-// plainWords splits a text of any language into words in lower case.
+// plainWords splits a text of any language into words without case and diacritics.
 func plainWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	var list []string
+	for _, w := range english.Words(s) {
+		list = append(list, w.Folded)
+	}
+	return list
 }
 
 // signs lists what stands between spaces, quotation marks or brackets and holds no letter and no digit, such as `+`.

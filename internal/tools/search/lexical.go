@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
 // Parameters of BM25 (Robertson and Zaragoza 2009, with the customary values).
@@ -38,7 +40,7 @@ func newLexicalIndex(texts []string) *lexicalIndex {
 	lengths := make([]int32, len(texts))
 	total := 0
 	for i, text := range texts {
-		each(text, func(w string) {
+		english.EachTerm(text, func(w string) {
 			lengths[i]++
 			number, known := x.terms[w]
 			if !known {
@@ -79,7 +81,7 @@ func rarityOf(with, of int) float64 {
 // Weights are added in the order in which the query has them, so that sums are the same whatever the machine.
 func (x *lexicalIndex) search(query string, n int) []Hit {
 	var asked []int32
-	each(query, func(w string) {
+	english.EachTerm(query, func(w string) {
 		if number, known := x.terms[w]; known && len(asked) < maxQueryWords && !slices.Contains(asked, number) {
 			asked = append(asked, number)
 		}

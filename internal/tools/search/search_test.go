@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
@@ -17,14 +18,14 @@ func oracle(texts []string, query string, n int) []Hit {
 	var documents [][]string
 	total := 0
 	for _, text := range texts {
-		documents = append(documents, words(text))
+		documents = append(documents, english.Terms(text))
 		total += len(documents[len(documents)-1])
 	}
 	mean := float64(total) / float64(len(texts))
 	var hits []Hit
 	for i, document := range documents {
 		score, seen := 0.0, map[string]bool{}
-		for _, w := range words(query) {
+		for _, w := range english.Terms(query) {
 			with, count := 0, 0.0
 			for _, other := range documents {
 				if slices.Contains(other, w) {

@@ -1,4 +1,4 @@
-package search
+package english
 
 import (
 	"strings"
@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// words lists the words of a text in their order, in lower case and without the endings of plurals. Identifiers are
-// split at underscores, between letters and digits, and where capitals begin a word: `getHTTPStatus_2` is get, http,
-// status, 2. Characters of scripts that set no spaces between words stand alone.
-func words(text string) []string {
+// Terms lists the words of a text as a search index has them: in their order, in lower case and without the endings of
+// plurals. Identifiers are split at underscores, between letters and digits, and where capitals begin a word:
+// `getHTTPStatus_2` is get, http, status, 2. Characters of scripts without spaces between words are words by themselves.
+func Terms(text string) []string {
 	var list []string
-	each(text, func(w string) { list = append(list, w) })
+	EachTerm(text, func(w string) { list = append(list, w) })
 	return list
 }
 
-// each calls f for each word.
-func each(text string, f func(word string)) {
+// EachTerm calls f for each word that [Terms] lists.
+func EachTerm(text string, f func(word string)) {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		switch classOf(r) {
@@ -33,7 +33,7 @@ func each(text string, f func(word string)) {
 			end := at + span(text[at:], classLetter)
 			for at < end {
 				part := partOf(text[at:end])
-				f(singular(strings.ToLower(text[at : at+part])))
+				f(withoutPlural(strings.ToLower(text[at : at+part])))
 				at += part
 			}
 		}
@@ -102,9 +102,9 @@ func partOf(run string) int {
 	return len(run)
 }
 
-// singular takes the endings of English plurals off a word in lower case, by the first that fits of the three rules of
+// withoutPlural takes the endings of English plurals off a word in lower case, by the first that fits of the three rules of
 // Harman ("How effective is suffixing?", 1991).
-func singular(word string) string {
+func withoutPlural(word string) string {
 	n := len(word)
 	if n < 4 || word[n-1] != 's' {
 		return word

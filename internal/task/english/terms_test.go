@@ -1,4 +1,4 @@
-package search
+package english
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestWords(t *testing.T) {
+func TestTerms(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "",
 		"function_987":                         "function 987",
@@ -25,21 +25,21 @@ func TestWords(t *testing.T) {
 		"aB":                                   "a b",
 		"\xff\xfe x":                           "x",
 	} {
-		if got := strings.Join(words(text), " "); got != want {
+		if got := strings.Join(Terms(text), " "); got != want {
 			t.Errorf("%q gives %q, want %q", text, got, want)
 		}
 	}
 }
 
-// FuzzWords: words hold letters, marks or digits alone, are in lower case, stand in the text, and give themselves
+// FuzzTerms: words hold letters, marks or digits alone, are in lower case, stand in the text, and give themselves
 // again.
-func FuzzWords(f *testing.F) {
+func FuzzTerms(f *testing.F) {
 	for _, seed := range []string{"getHTTPStatus_2", "Names of the employees' dogs", "東京の station3", "\xff\xfe x",
 		"İSTANBUL's ǅ", "aǅb", "x\u0301s"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list := words(text)
+		list := Terms(text)
 		lower := strings.ToLower(text)
 		for _, w := range list {
 			if w == "" || !utf8.ValidString(w) {
@@ -58,10 +58,10 @@ func FuzzWords(f *testing.F) {
 		if letters != (len(list) > 0) {
 			t.Fatalf("%q gives %v", text, list)
 		}
-		if again := words(strings.Join(list, " ")); len(again) < len(list) {
+		if again := Terms(strings.Join(list, " ")); len(again) < len(list) {
 			t.Fatalf("%q gives %v, and that %v", text, list, again)
 		}
-		if !slices.Equal(list, words(text+" ")) {
+		if !slices.Equal(list, Terms(text+" ")) {
 			t.Fatalf("%q and a blank give other words", text)
 		}
 	})

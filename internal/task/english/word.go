@@ -1,46 +1,29 @@
-package request
+package english
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// word is a run of letters, digits and marks.
-type word struct {
-	start, end int // byte offsets
-	text       string
-	folded     string
-}
-
-// words splits a text into its words.
-func words(text string) []word {
-	var list []word
-	for _, w := range english.Words(text) {
-		list = append(list, word{w.Start, w.End, text[w.Start:w.End], w.Folded})
-	}
-	return list
-}
-
-func inWord(r rune) bool {
+// InWord reports whether a character is part of a word.
+func InWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
 // leftOf gives up to n words that stand before an offset with nothing but white space between them, the nearest last.
-func leftOf(text string, list []word, at, n int) []word {
+func Before(text string, list []Word, at, n int) []Word {
 	i := len(list)
-	for i > 0 && list[i-1].end > at {
+	for i > 0 && list[i-1].End > at {
 		i--
 	}
 	from := i
 	for from > 0 && i-from < n {
 		next := at
 		if from < i {
-			next = list[from].start
+			next = list[from].Start
 		}
-		if gap := text[list[from-1].end:next]; gap == "" || strings.TrimSpace(gap) != "" {
+		if gap := text[list[from-1].End:next]; gap == "" || strings.TrimSpace(gap) != "" {
 			break
 		}
 		from--
@@ -49,18 +32,18 @@ func leftOf(text string, list []word, at, n int) []word {
 }
 
 // rightOf gives up to n words that stand behind an offset with nothing but white space between them, the nearest first.
-func rightOf(text string, list []word, at, n int) []word {
+func After(text string, list []Word, at, n int) []Word {
 	i := 0
-	for i < len(list) && list[i].start < at {
+	for i < len(list) && list[i].Start < at {
 		i++
 	}
 	to := i
 	for to < len(list) && to-i < n {
 		before := at
 		if to > i {
-			before = list[to-1].end
+			before = list[to-1].End
 		}
-		if gap := text[before:list[to].start]; gap == "" || strings.TrimSpace(gap) != "" {
+		if gap := text[before:list[to].Start]; gap == "" || strings.TrimSpace(gap) != "" {
 			break
 		}
 		to++
@@ -69,17 +52,17 @@ func rightOf(text string, list []word, at, n int) []word {
 }
 
 // bounded says whether no letter or digit touches a span from outside.
-func bounded(text string, start, end int) bool {
+func Bounded(text string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(text[start:])
 	last, _ := utf8.DecodeLastRuneInString(text[:end])
 	before, _ := utf8.DecodeLastRuneInString(text[:start])
 	after, _ := utf8.DecodeRuneInString(text[end:])
-	touched := start > 0 && inWord(before) && inWord(first) || end < len(text) && inWord(after) && inWord(last)
+	touched := start > 0 && InWord(before) && InWord(first) || end < len(text) && InWord(after) && InWord(last)
 	return !touched
 }
 
 // isLower says whether a word is written in small letters alone.
-func isLower(s string) bool {
+func IsLower(s string) bool {
 	for _, r := range s {
 		if !unicode.IsLower(r) {
 			return false
@@ -89,14 +72,14 @@ func isLower(s string) bool {
 }
 
 // capitalised writes a text with its first letter as a capital.
-func capitalised(s string) string {
+func Capitalised(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 // article gives the indefinite article that stands before a word.
-func article(s string) string {
-	s = english.Fold(s)
+func Article(s string) string {
+	s = Fold(s)
 	switch {
 	case s == "":
 		return "a"
@@ -114,7 +97,7 @@ func article(s string) string {
 	}
 }
 
-func set(list ...string) map[string]bool {
+func Set(list ...string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, s := range list {
 		m[s] = true
@@ -123,7 +106,7 @@ func set(list ...string) map[string]bool {
 }
 
 // functionWords hold sentences together: none of them is what a value describes.
-var functionWords = set(
+var FunctionWords = Set(
 	"a", "an", "the", "and", "or", "but", "nor", "not", "no", "in", "on", "at", "by", "for", "from", "to", "of", "with",
 	"without",
 	"as", "than", "then", "that", "which", "who", "whom", "whose", "what", "where", "when", "how", "is", "are", "was",

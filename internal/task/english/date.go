@@ -1,4 +1,4 @@
-package request
+package english
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // date is a day.
-type date struct{ year, month, day int }
+type Date struct{ Year, Month, Day int }
 
 var (
 	isoDate    = regexp.MustCompile(`^([0-9]{4})-([0-9]{2})-([0-9]{2})$`)
@@ -34,28 +34,28 @@ var (
 )
 
 // readDate reads a day as databases write it: 2021-03-07.
-func readDate(text string) (date, bool) {
+func ParseDate(text string) (Date, bool) {
 	m := isoDate.FindStringSubmatch(text)
 	if m == nil {
-		return date{}, false
+		return Date{}, false
 	}
-	d := date{atoi(m[1]), atoi(m[2]), atoi(m[3])}
-	return d, d.valid()
+	d := Date{Atoi(m[1]), Atoi(m[2]), Atoi(m[3])}
+	return d, d.Valid()
 }
 
-func (d date) valid() bool {
-	t := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
-	return d.year > 0 && t.Year() == d.year && int(t.Month()) == d.month && t.Day() == d.day
+func (d Date) Valid() bool {
+	t := time.Date(d.Year, time.Month(d.Month), d.Day, 0, 0, 0, 0, time.UTC)
+	return d.Year > 0 && t.Year() == d.Year && int(t.Month()) == d.Month && t.Day() == d.Day
 }
 
 // atoi reads digits that an expression has matched.
-func atoi(s string) int {
+func Atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
 
 // monthOf reads the name of a month or its beginning, 0 for anything else.
-func monthOf(s string) int {
+func MonthOf(s string) int {
 	s = strings.ToLower(strings.TrimSuffix(s, "."))
 	for i, name := range monthNames {
 		if name = strings.ToLower(name); s == name || s == name[:3] || s == "sept" && i == 8 {
@@ -66,32 +66,32 @@ func monthOf(s string) int {
 }
 
 // dated is a day that a text gives.
-type dated struct {
-	start, end int
-	date       date
+type DateIn struct {
+	Start, End int
+	Date       Date
 }
 
 // dates finds the days of a text. What can be read in two orders is given twice.
-func dates(text string) []dated {
-	var list []dated
+func Dates(text string) []DateIn {
+	var list []DateIn
 	for _, form := range dateForms {
 		for _, at := range form.text.FindAllStringSubmatchIndex(text, -1) {
-			var d date
+			var d Date
 			for i, part := range form.order {
 				s := text[at[2*i+2]:at[2*i+3]]
 				switch part {
 				case 'y':
-					d.year = atoi(s)
+					d.Year = Atoi(s)
 				case 'd':
-					d.day = atoi(s)
+					d.Day = Atoi(s)
 				case 'm':
-					if d.month = monthOf(s); d.month == 0 {
-						d.month = atoi(s)
+					if d.Month = MonthOf(s); d.Month == 0 {
+						d.Month = Atoi(s)
 					}
 				}
 			}
-			if d.valid() {
-				list = append(list, dated{at[0], at[1], d})
+			if d.Valid() {
+				list = append(list, DateIn{at[0], at[1], d})
 			}
 		}
 	}
@@ -99,12 +99,12 @@ func dates(text string) []dated {
 }
 
 // long writes a day as 7 March 2021.
-func (d date) long() string { return fmt.Sprintf("%d %s %d", d.day, monthNames[d.month-1], d.year) }
+func (d Date) Long() string { return fmt.Sprintf("%d %s %d", d.Day, monthNames[d.Month-1], d.Year) }
 
 // american writes a day as March 7, 2021.
-func (d date) american() string {
-	return fmt.Sprintf("%s %d, %d", monthNames[d.month-1], d.day, d.year)
+func (d Date) American() string {
+	return fmt.Sprintf("%s %d, %d", monthNames[d.Month-1], d.Day, d.Year)
 }
 
 // slashed writes a day as 2021/03/07.
-func (d date) slashed() string { return fmt.Sprintf("%04d/%02d/%02d", d.year, d.month, d.day) }
+func (d Date) Slashed() string { return fmt.Sprintf("%04d/%02d/%02d", d.Year, d.Month, d.Day) }

@@ -1,0 +1,229 @@
+package english
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Numeral is a number in a text, in digits or in words.
+type Numeral struct {
+	Start, End int // bytes in the text
+	// Readings are what it may mean: 2.5 and 2,500,000 of "2.5 million", 50 and 0.5 of "50%".
+	Readings []float64
+	Digits   bool // it is written in digits
+	Lone     bool // it is a word that implies a number: both, single, triple
+	Ordinal  bool // it says which one: 3rd, third
+	named    bool // its digits touch what makes them part of a name or a date
+	scaled   int  // where the word ends that multiplies it: "million"; 0 where there is none
+}
+
+// Means reports whether a number may be v.
+func (n *Numeral) Means(v float64) bool {
+	return slices.ContainsFunc(n.Readings, func(r float64) bool { return SameNumber(r, v) })
+}
+
+// SameNumber reports whether two numbers are equal but for rounding.
+func SameNumber(a, b float64) bool {
+	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
+}
+
+var (
+	smallWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen " +
+		"fifteen sixteen seventeen eighteen nineteen")
+	tenWords     = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
+	ordinalWords = strings.Fields("- first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+	loneWords    = map[string]float64{
+		"once": 1, "single": 1, "only": 1, "twice": 2, "double": 2, "both": 2, "pair": 2, "couple": 2, "thrice": 3,
+		"triple": 3, "dozen": 12, "half": 0.5, "quarter": 0.25,
+	}
+	scaleWords = map[string]float64{
+		"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "hundreds": 100, "thousands": 1e3, "millions": 1e6,
+	}
+	suffixScales = map[string]float64{"k": 1e3, "m": 1e6, "mn": 1e6}
+	numberToken  = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+|\pL+`)
+	// currency may touch a number without making it a name.
+	currency = regexp.MustCompile(`\b(?:USD|EUR|GBP|CZK|CHF|JPY|US|Rs)$`)
+)
+
+// IsSmallNumber reports whether a word is a number from zero to nineteen.
+func IsSmallNumber(w string) bool { return slices.Contains(smallWords, w) }
+
+// Amounts lists the numbers that a text states as such: no ordinals, no words that imply a number by the way, and no
+// digits that are part of a name or a date. A number before "million" is the product alone.
+func Amounts(text string) []Numeral {
+	var list []Numeral
+	for _, n := range Numerals(text) {
+		if n.Ordinal || n.named || n.Lone && !slices.Contains([]float64{1, 2, 3, 12}, n.Readings[0]) {
+			continue
+		}
+		if n.Lone && !slices.Contains([]string{"once", "twice", "thrice", "dozen"}, strings.ToLower(text[n.Start:n.End])) {
+			continue
+		}
+		if n.scaled > 0 {
+			n.End, n.Readings = n.scaled, append([]float64{n.Readings[1]}, n.Readings[2:]...)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// Numerals lists the numbers of a text in their order. Digits after a letter (K-12, A11) are part of a name and no
+// number.
+func Numerals(text string) []Numeral {
+	var list []Numeral
+	tokens := numberToken.FindAllStringIndex(text, -1)
+	for i := 0; i < len(tokens); i++ {
+		if first, _ := utf8.DecodeRuneInString(text[tokens[i][0]:]); unicode.IsLetter(first) {
+			if n, next := wordNumeral(text, tokens, i); next > i {
+				list = append(list, n)
+				i = next - 1
+			}
+		} else if n, ok := digitNumeral(text, tokens, i); ok {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// digitNumeral reads the number in digits at the i-th token.
+func digitNumeral(text string, tokens [][]int, i int) (Numeral, bool) {
+	start, end := tokens[i][0], tokens[i][1]
+	v, err := strconv.ParseFloat(strings.ReplaceAll(text[start:end], ",", ""), 64)
+	if err != nil || afterLetter(text, start) {
+		return Numeral{}, false
+	}
+	n := Numeral{Start: start, End: end, Readings: []float64{v}, Digits: true, named: partOfName(text, start, end)}
+	if i+1 < len(tokens) {
+		next := strings.ToLower(text[tokens[i+1][0]:tokens[i+1][1]])
+		switch gap := text[end:tokens[i+1][0]]; {
+		case gap == "" && slices.Contains([]string{"st", "nd", "rd", "th"}, next):
+			n.Ordinal = true
+		case gap == "" && suffixScales[next] > 0:
+			n.Readings = append(n.Readings, v*suffixScales[next])
+		case strings.TrimSpace(gap) == "" && scaleWords[next] > 0:
+			n.Readings = append(n.Readings, v*scaleWords[next])
+			if gap != "" && scaleWords[next] > 100 && !strings.HasSuffix(next, "s") {
+				n.scaled = tokens[i+1][1]
+			}
+		case gap == " " && (next == "percent" || next == "per"):
+			n.Readings = append(n.Readings, v/100)
+		}
+	}
+	if strings.HasPrefix(strings.TrimLeft(text[end:], " "), "%") {
+		n.Readings = append(n.Readings, v/100)
+	}
+	return n, true
+}
+
+// afterLetter reports whether a letter, or a letter and a hyphen, touches digits from before.
+func afterLetter(text string, at int) bool {
+	before, size := utf8.DecodeLastRuneInString(text[:at])
+	if before == '-' {
+		before, _ = utf8.DecodeLastRuneInString(text[:at-size])
+	}
+	if !unicode.IsLetter(before) {
+		return before == '_'
+	}
+	return !currency.MatchString(text[:at])
+}
+
+// partOfName reports whether letters or digits touch digits, at once or after a sign that joins them: 2021-03-07.
+func partOfName(text string, start, end int) bool {
+	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }
+	joinedBefore := start > 0 && strings.IndexByte("-._:/", text[start-1]) >= 0 &&
+		(digit(start-2) || start > 1 && text[start-2] >= 'A' && text[start-2] <= 'z')
+	joinedAfter := end < len(text) && strings.IndexByte("-:/", text[end]) >= 0 && digit(end+1)
+	return joinedBefore || joinedAfter || !Bounded(text, start, end) || text[start] == '.'
+}
+
+// wordNumeral reads a number in words that begins at the i-th token; next is the token after it, i where there is none.
+func wordNumeral(text string, tokens [][]int, i int) (n Numeral, next int) {
+	word := func(j int) string {
+		if j >= len(tokens) {
+			return ""
+		}
+		return strings.ToLower(text[tokens[j][0]:tokens[j][1]])
+	}
+	n = Numeral{Start: tokens[i][0], End: tokens[i][1]}
+	if v := slices.Index(ordinalWords, word(i)); v > 0 {
+		n.Readings, n.Ordinal = []float64{float64(v)}, true
+		return n, i + 1
+	}
+	if v, lone := loneWords[word(i)]; lone {
+		n.Readings, n.Lone = []float64{v}, true
+		for next := i + 1; v == 0.5 && next <= i+2; next++ { // half a dozen
+			if word(next) == "dozen" {
+				n.End, n.Readings, n.Lone = tokens[next][1], []float64{6}, false
+				return n, next + 1
+			}
+		}
+		return n, i + 1
+	}
+	total, part, j, fresh := 0.0, 0.0, i, true
+reading:
+	for ; j < len(tokens); j++ {
+		if j > i && strings.Trim(text[tokens[j-1][1]:tokens[j][0]], " -") != "" {
+			break
+		}
+		w := word(j)
+		small, ten := slices.Index(smallWords, w), slices.Index(tenWords, w)
+		switch scale := scaleWords[w]; {
+		case ten > 1 && fresh:
+			part += 10 * float64(ten)
+		case small >= 0 && (fresh || small > 0 && small < 10 && part >= 20 && math.Mod(part, 10) == 0):
+			part += float64(small)
+		case scale > 0 && (j > i || w == "hundred" || w == "thousand"):
+			if part == 0 {
+				part = 1
+			}
+			if part *= scale; scale >= 1e3 {
+				total, part = total+part, 0
+			}
+			n.End, fresh = tokens[j][1], true
+			continue
+		case w == "and" && j > i && scaleWords[word(j-1)] > 0 &&
+			(IsSmallNumber(word(j+1)) || slices.Index(tenWords, word(j+1)) > 1):
+			continue
+		default:
+			break reading
+		}
+		n.End, fresh = tokens[j][1], false
+	}
+	if j == i {
+		return n, i
+	}
+	n.Readings = []float64{total + part}
+	return n, j
+}
+
+// SpellNumber writes a whole number from 0 to 99 in words, "" for others.
+func SpellNumber(v int64) string {
+	switch {
+	case v < 0 || v > 99:
+		return ""
+	case v < 20:
+		return smallWords[v]
+	case v%10 == 0:
+		return tenWords[v/10]
+	default:
+		return tenWords[v/10] + "-" + smallWords[v%10]
+	}
+}
+
+// GroupDigits writes a whole number with a comma before every three digits.
+func GroupDigits(v int64) string {
+	s := strconv.FormatInt(v, 10)
+	sign := ""
+	if v < 0 {
+		sign, s = "-", s[1:]
+	}
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return sign + s
+}

@@ -1,0 +1,55 @@
+package english
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	inflections = strings.Fields("ies ied ily ings ing ers er es ed ly s y e")
+	derivations = strings.Fields("ations ation ings ing ions ion ors or ers er ists ist ed es s e")
+	peoples     = append(strings.Fields("a y e n an ian ean ese ish i ia ic land"), "")
+)
+
+// Stem cuts the endings of inflection off a word in lower case, one after the other: studies and studied become stud.
+func Stem(w string) string {
+	for {
+		cut := cutEnding(w, inflections, 3)
+		if cut == w {
+			return w
+		}
+		w = cut
+	}
+}
+
+// Root cuts one ending off a word in lower case, also one that makes another word of it: director becomes direct.
+func Root(w string) string { return cutEnding(w, derivations, 4) }
+
+// cutEnding cuts the first ending that leaves enough letters.
+func cutEnding(w string, endings []string, least int) string {
+	for _, ending := range endings {
+		if rest, ok := strings.CutSuffix(w, ending); ok && utf8.RuneCountInString(rest) >= least {
+			return rest
+		}
+	}
+	return w
+}
+
+// Akin reports whether one of two words in lower case is the plural or the possessive form of the other.
+func Akin(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) > 2 && (b == a+"s" || b == a+"es" || strings.HasSuffix(a, "y") && b == a[:len(a)-1]+"ies" ||
+		strings.HasSuffix(a, "f") && b == a[:len(a)-1]+"ves")
+}
+
+// Peopled reports whether two words in lower case are a place and its people or language: Malta, Maltese.
+func Peopled(a, b string) bool {
+	shared := 0
+	for shared < min(len(a), len(b)) && a[shared] == b[shared] {
+		shared++
+	}
+	return shared >= 4 && slices.Contains(peoples, a[shared:]) && slices.Contains(peoples, b[shared:])
+}
