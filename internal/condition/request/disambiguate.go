@@ -164,7 +164,7 @@ func tablesNote(q *sqlast.Query) []string {
 	}
 }
 
-// tellsValues says whether a text has a value of the request, or of the answer, as a token of its own.
+// tellsValues reports whether a text has a value of the request, or of the answer, as a token of its own.
 func tellsValues(s string, values []*Value, answer []task.Row) bool {
 	low := strings.ToLower(s)
 	for _, v := range values {

@@ -108,7 +108,7 @@ func apply(s string, edits []edit) string {
 		if before := strings.TrimRight(s[:e.start], " \t\n\"'“‘("); before == "" || strings.HasSuffix(before, ".") &&
 			!abbreviates(before) ||
 			strings.HasSuffix(before, "?") || strings.HasSuffix(before, "!") {
-			text = english.Capitalised(text)
+			text = english.Capital(text)
 		}
 		b.WriteString(text)
 		at = e.end
@@ -117,7 +117,7 @@ func apply(s string, edits []edit) string {
 	return b.String()
 }
 
-// abbreviates says whether the dot at the end of a text belongs to a short word: No., St.
+// abbreviates reports whether the dot at the end of a text belongs to a short word: No., St.
 func abbreviates(s string) bool {
 	list := english.Words(s)
 	return len(list) > 0 && len(list[len(list)-1].Text) <= 2
@@ -140,7 +140,7 @@ func (v *Value) withoutClauses(evidence, form string) string {
 // equation is a column in SQL that a literal is compared with.
 var equation = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)["\x60\]]?\s*(?:=|<>|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[0-9.]+)`)
 
-// encoded says whether a clause compares the value's column, or another of its table, with something that the request
+// encoded reports whether a clause compares the value's column, or another of its table, with something that the request
 // does not compare with: an id that stands for the value, as in publisher.id = 13.
 func (v *Value) encoded(clause string) bool {
 	if v.Table == "" {
@@ -175,7 +175,7 @@ func clauses(s string) []string {
 	return append(list, s[from:])
 }
 
-// remains says whether a text still gives away a value: in a form that is known, by what the question called it, or by
+// remains reports whether a text still gives away a value: in a form that is known, by what the question called it, or by
 // a word of it. Words that the schema has too give away nothing, nor do the words that hold sentences together. Of a
 // number in the messages, only another mention of it counts: numbers stand for many things.
 func (v *Value) remains(s, form string, evidence bool) bool {
@@ -206,7 +206,7 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 	return evidence && v.numeric && slices.ContainsFunc(english.Amounts(s), func(n english.Numeral) bool { return n.Means(v.number) })
 }
 
-// related says whether two words are one word with other endings: director, directed.
+// related reports whether two words are one word with other endings: director, directed.
 func related(a, b string) bool {
 	if a == b || english.Akin(a, b) {
 		return true
@@ -215,7 +215,7 @@ func related(a, b string) bool {
 	return len(x) >= 4 && x == y || english.Peopled(a, b)
 }
 
-// tells says whether a word of a value gives some of it away.
+// tells reports whether a word of a value gives some of it away.
 func tells(w string) bool {
 	if english.FunctionWords[w] || strings.IndexFunc(w, unicode.IsLetter) < 0 {
 		return false
@@ -223,7 +223,7 @@ func tells(w string) bool {
 	return len([]rune(w)) >= 3 && !english.IsSmallNumber(w)
 }
 
-// schemaWord says whether a word belongs to the names of tables and columns.
+// schemaWord reports whether a word belongs to the names of tables and columns.
 func (v *Value) schemaWord(s string) bool {
 	list := english.Words(s)
 	for _, w := range list {
@@ -240,7 +240,7 @@ type vocabulary struct {
 	nouns map[string]bool // what tables and columns are called, by the last word, in the singular and the plural
 }
 
-// vocabulary gives the words of the task's schema, which are found once.
+// vocabulary returns the words of the task's schema, which are found once.
 func (t *Task) vocabulary() *vocabulary {
 	if t.known == nil {
 		t.known = &vocabulary{words: schemaWords(t), nouns: schemaNouns(t)}
@@ -373,7 +373,7 @@ func firstRune(s string) (rune, int) {
 	return 0, 0
 }
 
-// l gives the n-th word to the left in small letters, from 1; "" where there is none.
+// l returns the n-th word to the left in small letters, from 1; "" where there is none.
 func (p *place) l(n int) string {
 	if n > len(p.left) {
 		return ""
@@ -381,7 +381,7 @@ func (p *place) l(n int) string {
 	return p.left[len(p.left)-n].Folded
 }
 
-// r gives the n-th word to the right, from 1, as it stands.
+// r returns the n-th word to the right, from 1, as it stands.
 func (p *place) r(n int) string {
 	if n > len(p.right) {
 		return ""
@@ -389,7 +389,7 @@ func (p *place) r(n int) string {
 	return p.right[n-1].Text
 }
 
-// from gives the offset of the n-th word to the left.
+// from returns the offset of the n-th word to the left.
 func (p *place) from(n int) int { return p.left[len(p.left)-n].Start }
 
 var (
@@ -399,7 +399,7 @@ var (
 	tops        = english.Set("top", "first", "last", "bottom", "best")
 )
 
-// replace gives the edit that leaves out the value.
+// replace returns the edit that leaves out the value.
 func (p *place) replace(n *naming, again bool) (edit, bool) {
 	if strings.HasPrefix(p.after, "-") || p.start > 0 && p.text[p.start-1] == '-' {
 		return edit{}, false // part of a compound
@@ -545,7 +545,7 @@ func (p *place) copula() int {
 	}
 }
 
-// things gives what is counted in the plural, where it is said in the singular and the schema knows the word: one pet.
+// things returns what is counted in the plural, where it is said in the singular and the schema knows the word: one pet.
 // Of anything else it gives nothing, and the end of the value.
 func (p *place) things() (end int, text string) {
 	end = p.end
@@ -566,7 +566,7 @@ func (p *place) things() (end int, text string) {
 	return end, text
 }
 
-// determined gives the offset of the article before the value, which goes with it, or that of the value.
+// determined returns the offset of the article before the value, which goes with it, or that of the value.
 func (p *place) determined() int {
 	if determiners[p.l(1)] {
 		return p.from(1)
@@ -574,7 +574,7 @@ func (p *place) determined() int {
 	return p.start
 }
 
-// near says whether a noun stands a few words before, so that saying it again would be clumsy.
+// near reports whether a noun stands a few words before, so that saying it again would be clumsy.
 func (p *place) near(noun string) bool {
 	fields := strings.Fields(noun)
 	head := fields[len(fields)-1]
@@ -847,7 +847,7 @@ func (p *place) attributive(n *naming, again bool) (edit, bool) {
 	return p.edit(p.start, p.right[head-1].End, behind)
 }
 
-// plainPlural says whether a word that no schema knows looks like the plural of a noun.
+// plainPlural reports whether a word that no schema knows looks like the plural of a noun.
 func plainPlural(w string) bool {
 	if len(w) < 4 || !strings.HasSuffix(w, "s") || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") ||
 		strings.HasSuffix(w, "is") {
@@ -863,7 +863,7 @@ var verbs = english.Set("lives", "works", "takes", "plays", "makes", "speaks", "
 	"does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",
 	"eats", "wins", "acts", "this", "less", "plus", "whose", "news", "gone", "hits", "adds", "asks", "puts", "ends")
 
-// knownNoun says whether a word is a noun of the schema.
+// knownNoun reports whether a word is a noun of the schema.
 func (p *place) knownNoun(w string) bool {
 	return w != "" && !english.FunctionWords[w] && p.task.vocabulary().nouns[w]
 }
@@ -890,7 +890,7 @@ func schemaNouns(t *Task) map[string]bool {
 	return known
 }
 
-// singularNoun says whether a noun of the schema stands in the singular.
+// singularNoun reports whether a noun of the schema stands in the singular.
 func singularNoun(w string) bool { return english.Singular([]string{w})[0] == w }
 
 func akinOrSame(a, b string) bool { return a == b || english.Akin(a, b) }

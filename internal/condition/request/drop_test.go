@@ -117,7 +117,7 @@ func TestDroppedIsGone(t *testing.T) {
 	}
 }
 
-// says says whether a text has a phrase, in whatever case, as words of its own.
+// says reports whether a text has a phrase, in whatever case, as words of its own.
 func says(text, phrase string) bool {
 	text, phrase = strings.ToLower(text), strings.ToLower(phrase)
 	for _, at := range allIndexes(text, phrase) {
@@ -235,7 +235,7 @@ func FuzzDrop(f *testing.F) {
 	})
 }
 
-// isPlain says whether a text is made of small letters and digits of ASCII.
+// isPlain reports whether a text is made of small letters and digits of ASCII.
 func isPlain(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') &&

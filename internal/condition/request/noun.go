@@ -65,14 +65,14 @@ var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "
 // prepositions end what a column is called, before what it is called after: the year of birth.
 var prepositions = english.Set("of", "to", "from", "in", "at", "by", "for", "with", "on")
 
-// participle says whether a word says what was done to a thing: received, built.
+// participle reports whether a word says what was done to a thing: received, built.
 func participle(w string) bool {
 	return len(w) > 4 && strings.HasSuffix(w, "ed") && !slices.Contains([]string{"speed", "breed", "need", "seed", "feed",
 		"shed"}, w) ||
 		w == "built" || w == "made" || w == "held" || w == "sold" || w == "won" || w == "lost"
 }
 
-// naming gives what a value is called in general. It depends on what the value is compared with, and not on the value,
+// naming returns what a value is called in general. It depends on what the value is compared with, and not on the value,
 // but for its type.
 func (v *Value) naming() naming {
 	n := v.named()
@@ -142,7 +142,7 @@ func (v *Value) named() naming {
 	return n
 }
 
-// wholePattern says whether a pattern is the value, without wildcards.
+// wholePattern reports whether a pattern is the value, without wildcards.
 func (v *Value) wholePattern() bool {
 	pattern, ok := v.task.Query.Literal(v.Node)
 	return ok && pattern == v.Value
@@ -218,7 +218,7 @@ func (v *Value) columnNaming(table, column string) naming {
 	return n
 }
 
-// tableNoun gives what one row of a table is called, and several: of a title that gives two names, the first.
+// tableNoun returns what one row of a table is called, and several: of a title that gives two names, the first.
 func tableNoun(t *schema.Table) (one, many []string) {
 	n := wording.NounOf(t)
 	one, many = n.One, n.Many

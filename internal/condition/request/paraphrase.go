@@ -54,7 +54,7 @@ func Paraphrase(t *Task, seed uint64) (*Rewording, string) {
 	return r, ""
 }
 
-// implied says whether nobody would say a value: a row of its own, more than none.
+// implied reports whether nobody would say a value: a row of its own, more than none.
 func implied(v *Value) bool { return v.numeric && (v.number == 0 || v.number == 1) && v.Column == "" }
 
 var (

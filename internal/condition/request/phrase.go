@@ -224,7 +224,7 @@ func (sc *scope) join(c ast.Expr) {
 	sc.joins = append(sc.joins, sc.clause(c))
 }
 
-// keyed says whether two columns are a key and what refers to it, in tables of which each is joined once. Between two
+// keyed reports whether two columns are a key and what refers to it, in tables of which each is joined once. Between two
 // rows of one table the key has to be said: the supervisor of a gardener.
 func (sc *scope) keyed(x, y *sqlast.Ref) bool {
 	if x.Source.Table == y.Source.Table || x.Column < 0 || y.Column < 0 || x.Source == y.Source {
@@ -240,7 +240,7 @@ func (sc *scope) keyed(x, y *sqlast.Ref) bool {
 	return refers(x, y) || refers(y, x)
 }
 
-// refers says whether a column refers to another by a declared key, or bears its name while the other is the key.
+// refers reports whether a column refers to another by a declared key, or bears its name while the other is the key.
 func refers(x, y *sqlast.Ref) bool {
 	for _, k := range x.Source.Table.ForeignKeys {
 		if strings.EqualFold(k.Target, y.Source.Table.Name) && slices.Contains(k.Columns, x.Column) {
@@ -253,7 +253,7 @@ func refers(x, y *sqlast.Ref) bool {
 		strings.EqualFold(x.Col().Name, y.Col().Name)
 }
 
-// declaredOnce says whether only one key leads from one table to the other, so that which is meant goes without saying.
+// declaredOnce reports whether only one key leads from one table to the other, so that which is meant goes without saying.
 func declaredOnce(from, to *sqlast.Source) bool {
 	n := 0
 	for _, k := range from.Table.ForeignKeys {
@@ -264,7 +264,7 @@ func declaredOnce(from, to *sqlast.Source) bool {
 	return n == 1
 }
 
-// referring gives the source whose rows the rows of a join are: the first to which no other refers.
+// referring returns the source whose rows the rows of a join are: the first to which no other refers.
 func (sc *scope) referring(s *ast.SelectQuery) *sqlast.Source {
 	if len(s.From) > 1 && s.From[1].Join != nil && s.From[1].Join.Type&ast.JoinLeft != 0 {
 		return sc.sources[0]
@@ -350,7 +350,7 @@ func (sc *scope) column(r *sqlast.Ref) string {
 	}
 }
 
-// twice says whether a table is joined more than once.
+// twice reports whether a table is joined more than once.
 func (sc *scope) twice(src *sqlast.Source) bool {
 	return slices.ContainsFunc(sc.sources, func(o *sqlast.Source) bool { return o != src && o.Table == src.Table })
 }
@@ -457,7 +457,7 @@ func (sc *scope) clause(e ast.Expr) string {
 	return sc.fail()
 }
 
-// dated says whether an expression gives days.
+// dated reports whether an expression gives days.
 func (sc *scope) dated(e ast.Expr) bool {
 	ref := sc.q.Ref(sqlast.Unparen(e))
 	if ref == nil || ref.Column < 0 {
@@ -764,7 +764,7 @@ func (sc *scope) call(e *ast.FuncCall) string {
 	return sc.fail()
 }
 
-// counted gives the condition of a CASE that is 1 where it holds and else 0, "" for any other expression.
+// counted returns the condition of a CASE that is 1 where it holds and else 0, "" for any other expression.
 func (sc *scope) counted(e ast.Expr) string {
 	c, ok := sqlast.Unparen(e).(*ast.CaseExpr)
 	if !ok || c.Operand != nil || len(c.Whens) != 1 || c.Else == nil {

@@ -149,9 +149,9 @@ func rephrase(t *Task, c clause, draw *rand.Rand) string {
 		if tail.text != "" {
 			front := exchange(t, tail)
 			if strings.HasPrefix(said, "I ") {
-				return english.Capitalised(front) + ", " + said + end
+				return english.Capital(front) + ", " + said + end
 			}
-			return english.Capitalised(front) + ": " + lowered(said) + end
+			return english.Capital(front) + ": " + lowered(said) + end
 		}
 		return said + end
 	}
@@ -185,14 +185,14 @@ func part(c clause) (head, tail clause) {
 // demands are further things that are asked for.
 var demands = regexp.MustCompile(`(?i)\band (?:also|then|please|as well)\b|\band ` + imperatives + `\b`)
 
-// dangles says whether a text cannot do without what follows: the username associated.
+// dangles reports whether a text cannot do without what follows: the username associated.
 func dangles(s string) bool {
 	all := english.Words(s)
 	last := all[len(all)-1].Folded
 	return english.FunctionWords[last] || participle(last) || strings.HasSuffix(last, "ing") || last == "available"
 }
 
-// exchange gives words outside of values by others.
+// exchange returns words outside of values by others.
 func exchange(t *Task, c clause) string {
 	var edits []edit
 	for _, w := range english.Words(c.text) {

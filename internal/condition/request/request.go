@@ -67,7 +67,7 @@ func (t *Task) scope() string {
 	return t.Query.Schema.Name
 }
 
-// question gives the index of the last message of the user, -1 where there is none.
+// question returns the index of the last message of the user, -1 where there is none.
 func (t *Task) question() int {
 	for i := len(t.Messages) - 1; i >= 0; i-- {
 		if t.Messages[i].Role == "user" {
@@ -77,7 +77,7 @@ func (t *Task) question() int {
 	return -1
 }
 
-// with gives the task with other messages and evidence.
+// with returns the task with other messages and evidence.
 func (t *Task) with(texts []string) *Task {
 	changed := *t
 	changed.Messages = slices.Clone(t.Messages)

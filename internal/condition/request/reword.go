@@ -34,7 +34,7 @@ const (
 	RuleQuoted    = "quoted"      // "Palm House"
 )
 
-// Reads says whether a form means this value and none of the other values of its column: written so, as another form of
+// Reads reports whether a form means this value and none of the other values of its column: written so, as another form of
 // a number or a date, or in another case, without diacritics and with `and` for the sign.
 func (v *Value) Reads(form string, others []task.Value) bool {
 	if means(form, v.Value) == 0 {
@@ -99,7 +99,7 @@ func keptAsSaid(values []*Value) []Kept {
 	return list
 }
 
-// saidAs gives how a paraphrase says a value: as the messages do; but where these inflect it, or name the people of a
+// saidAs returns how a paraphrase says a value: as the messages do; but where these inflect it, or name the people of a
 // country, as the SQL has it, for it will stand in quotes.
 func (v *Value) saidAs() (form string, shift int64) {
 	if !v.said() {
@@ -112,7 +112,7 @@ func (v *Value) saidAs() (form string, shift int64) {
 	return v.task.Messages[m.text].Content[m.start:m.end], m.shift
 }
 
-// holds says whether the messages say every value that is kept.
+// holds reports whether the messages say every value that is kept.
 func (r *Rewording) holds() bool {
 	for _, k := range r.Kept {
 		if !slices.ContainsFunc(r.Messages, func(m task.Message) bool { return stands(m.Content, k.Form) }) {
@@ -122,7 +122,7 @@ func (r *Rewording) holds() bool {
 	return true
 }
 
-// stands says whether a form stands in a text with no letter or digit at its ends.
+// stands reports whether a form stands in a text with no letter or digit at its ends.
 func stands(s, form string) bool {
 	for from := 0; form != ""; {
 		at := strings.Index(s[from:], form)

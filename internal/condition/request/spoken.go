@@ -185,7 +185,7 @@ func (v *Value) argumentNaming() naming {
 	return n
 }
 
-// Stated says whether the request gives a value, or another that is as right, in a form that is known.
+// Stated reports whether the request gives a value, or another that is as right, in a form that is known.
 func (v *Value) Stated() bool {
 	if v.said() {
 		return true
@@ -203,10 +203,10 @@ func (v *Value) Stated() bool {
 	return false
 }
 
-// Part says whether a value is only an element of what an argument takes.
+// Part reports whether a value is only an element of what an argument takes.
 func (v *Value) Part() bool { return v.part }
 
-// spokenOf says whether every word of a name is used in a sentence: in the request, or in what documents a tool.
+// spokenOf reports whether every word of a name is used in a sentence: in the request, or in what documents a tool.
 func (v *Value) spokenOf(noun string) bool {
 	for _, w := range strings.Fields(noun) {
 		if !v.task.used[w] && !v.task.used[english.Plural([]string{w})[0]] {
@@ -264,7 +264,7 @@ func (v *Value) Missing() (*Dropped, string) {
 // what stands for a value, or a noun in the singular behind a number.
 var clumsiness = regexp.MustCompile(`[\pL\pN_]_?a certain|\b(?:an?|top|first|last|next) a certain|\b1 a certain`)
 
-// clumsy says whether a request without a value does not read as English.
+// clumsy reports whether a request without a value does not read as English.
 func clumsy(t *Task, d *Dropped) bool {
 	for at, m := range d.Messages {
 		if m.Content == t.Messages[at].Content {
@@ -327,7 +327,7 @@ func (v *Value) Gone(d *Dropped) string {
 	return ""
 }
 
-// abbreviated says whether a text has a name that a code is short for, or a code that is short for a name: AAPL and
+// abbreviated reports whether a text has a name that a code is short for, or a code that is short for a name: AAPL and
 // Apple, NYC and New York City.
 func abbreviated(s, form string) bool {
 	isCode := func(w string) bool {
@@ -354,7 +354,7 @@ func abbreviated(s, form string) bool {
 	})
 }
 
-// shortFor says whether the letters of a code, each run of one letter once, stand in a name in their order, from its
+// shortFor reports whether the letters of a code, each run of one letter once, stand in a name in their order, from its
 // first.
 func shortFor(code, name string) bool {
 	at, before := 0, byte(0)
@@ -407,7 +407,7 @@ var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes
 	"thank", "you", "just", "that", "would",
 	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
 
-// bare says whether a turn says the value alone.
+// bare reports whether a turn says the value alone.
 func bare(s string, p *place) bool {
 	for _, w := range english.Words(s[:p.start] + " " + s[p.end:]) {
 		if !bareWords[w.Folded] {
@@ -471,7 +471,7 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 				rest = owner + " " + rest // my password is …, of "my username is … and password is …"
 			}
 		}
-		return s[:from] + english.Capitalised(rest), "left out"
+		return s[:from] + english.Capital(rest), "left out"
 	case closes:
 		before := strings.TrimRight(s[:from-len(opening)], " ,")
 		if strings.Contains(opening, "and") || !strings.Contains(before[strings.LastIndexAny(before, ".!?")+1:], ", ") {
@@ -485,7 +485,7 @@ func withoutClause(s string, p *place, n *naming) (without, phrase string) {
 }
 
 // spokenNoun settles what rules that know the tables of a request need not care for. A name behind a noun of the
-// request gives way with it (the game 'X' is a certain game); one before another noun (C major scale) and one that
+// request returns way with it (the game 'X' is a certain game); one before another noun (C major scale) and one that
 // nothing is known to be called by cannot be left out.
 func (p *place) spokenNoun(n *naming, again bool) (e edit, ok, settled bool) {
 	if _, _, known := p.nounBefore(n); known {

@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// SpokenParaphrase gives the page on which a writer says the last turn of a request to tools that cannot be run in
+// SpokenParaphrase returns the page on which a writer says the last turn of a request to tools that cannot be run in
 // other words. Beside what [WrittenParaphrase] wants, everything has to stay that may be a value: what stands in
 // quotes, numbers, dates, addresses, names. It is nil where a value of the right call is said in no form that is known.
 func SpokenParaphrase(t *Task) *Page {
@@ -57,7 +57,7 @@ The user said:
 %s
 `
 
-// WrittenMissing gives the page on which a writer leaves a value out of the one turn that says it. What is written is
+// WrittenMissing returns the page on which a writer leaves a value out of the one turn that says it. What is written is
 // judged as what rules write: see [Value.Gone]. It is nil where several turns say the value, or a turn that is not the
 // user's.
 func (v *Value) WrittenMissing() *Page {
@@ -112,7 +112,7 @@ func (v *Value) dropped(at int, said, form string) *Dropped {
 	return d
 }
 
-// Left gives what a text that was taken makes of a request without a value.
+// Left returns what a text that was taken makes of a request without a value.
 func (v *Value) Left(p *Page, said string) *Dropped {
 	m := v.mentions[0]
 	return v.dropped(p.Message, said, p.Own[m.start:m.end])
@@ -133,7 +133,7 @@ The tool: %s
 // complainSame is about a request that is only the old one with other values.
 const complainSame = "it is the request itself, or nearly so: it has to ask for something else"
 
-// NearRequest gives the page on which a writer makes a request that is near to one and needs another tool (Robustness
+// NearRequest returns the page on which a writer makes a request that is near to one and needs another tool (Robustness
 // of Agentic Function Calling §2.2, step 1). Number tells several of one request apart.
 func NearRequest(own, tool string, number int) *Page {
 	again := ""
@@ -164,7 +164,7 @@ The request:
 %s
 `
 
-// Specification gives the page on which a writer specifies the tool of a request (step 2). Judge says what is wrong
+// Specification returns the page on which a writer specifies the tool of a request (step 2). Judge says what is wrong
 // with a text.
 func Specification(example, asked string, judge func(text string) string) *Page {
 	prompt := fmt.Sprintf(specificationInstructions, example, asked)

@@ -35,7 +35,7 @@ const (
 // left out, the key beside the right one. Values keep their letters, but for forms that are read back to the same
 // value: see [Value.Reads]. Words on which the meaning hangs (not, before, most, …) stay as they are, and so does what
 // stands in quotes, in digits or in capitals. What a strength does, every higher one does too; strength 0 does nothing.
-// Others gives the other values of a value's column.
+// Others returns the other values of a value's column.
 func Surface(t *Task, strength int, seed uint64, others func(*Value) []task.Value) (*Rewording, string) {
 	values := Values(t)
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(values)}
@@ -232,7 +232,7 @@ var followers = [26]string{
 	"deilmops", "aey",
 }
 
-// pronounced says whether a word could be an English one, by which letters follow each other. A slip that is one may be
+// pronounced reports whether a word could be an English one, by which letters follow each other. A slip that is one may be
 // taken for what it says: the shops' names for the ships' names.
 func pronounced(s string) bool {
 	s = strings.ToLower(s)
@@ -324,7 +324,7 @@ func formEdits(message int, s string, values []*Value, draw *rand.Rand,
 	return list
 }
 
-// quotedAt says whether a part of a text stands in quotes.
+// quotedAt reports whether a part of a text stands in quotes.
 func quotedAt(s string, start, end int) bool {
 	before, _ := lastRune(s[:start])
 	after, _ := firstRune(s[end:])

@@ -80,7 +80,7 @@ func Values(t *Task) []*Value {
 	return list
 }
 
-// follows says whether a mention stands right behind that of another value: Angela Sanders, of a first and a last name.
+// follows reports whether a mention stands right behind that of another value: Angela Sanders, of a first and a last name.
 func (v *Value) follows(m mention) bool {
 	s := v.task.texts()[m.text]
 	return slices.ContainsFunc(v.all, func(o *Value) bool {
@@ -118,7 +118,7 @@ func numberOf(v task.Value) (float64, bool) {
 	return 0, false
 }
 
-// comparisons gives the operator with which each literal is compared, seen from the other side.
+// comparisons returns the operator with which each literal is compared, seen from the other side.
 func comparisons(q *sqlast.Query) map[ast.Expr]ast.Operator {
 	flipped := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt,
 		ast.OpGe: ast.OpLe}
@@ -189,7 +189,7 @@ func locate(t *Task, list []*Value) {
 	}
 }
 
-// said says whether the messages give a value.
+// said reports whether the messages give a value.
 func (v *Value) said() bool {
 	return slices.ContainsFunc(v.mentions, func(m mention) bool { return m.text < len(v.task.Messages) })
 }
@@ -328,10 +328,10 @@ func kinOf(value string) []string {
 	return list
 }
 
-// month says whether a value is compared with months.
+// month reports whether a value is compared with months.
 func (v *Value) month() bool { return v.dateFormat() == "%m" }
 
-// dateFormat gives the format of the strftime that a value is compared with, "" for none.
+// dateFormat returns the format of the strftime that a value is compared with, "" for none.
 func (v *Value) dateFormat() string {
 	if call, ok := sqlast.Unparen(orNil(v.Other)).(*ast.FuncCall); ok && strings.EqualFold(call.Name.Name, "strftime") &&
 		len(call.Args) > 0 {
@@ -342,7 +342,7 @@ func (v *Value) dateFormat() string {
 	return ""
 }
 
-// orNil gives an expression that can be asked for its type where there is none.
+// orNil returns an expression that can be asked for its type where there is none.
 func orNil(e ast.Expr) ast.Expr {
 	if e == nil {
 		return &ast.Literal{}

@@ -114,7 +114,7 @@ func (v *Value) around() []task.Value {
 	return list
 }
 
-// Fits says whether a value can stand in the request in place of this one: it is of the same type, can be said in a
+// Fits reports whether a value can stand in the request in place of this one: it is of the same type, can be said in a
 // sentence, and is not there already.
 func (v *Value) Fits(other task.Value) bool {
 	s := text(other)
@@ -158,7 +158,7 @@ func (v *Value) Fits(other task.Value) bool {
 	return true
 }
 
-// With gives the request that asks for another value in the place of this one, complete: the value stands in its SQL,
+// With returns the request that asks for another value in the place of this one, complete: the value stands in its SQL,
 // and wherever the messages say it. The clauses of the evidence that explain it are left out, as they explain this one.
 // The error is Seatrial's own: the SQL with the other value cannot be read.
 func (v *Value) With(other task.Value) (*Task, error) {
@@ -243,7 +243,7 @@ func (v *Value) literal(node ast.Expr, other task.Value) string {
 	return string(task.AppendValue(nil, other))
 }
 
-// In gives the value that stands in another request of the same form where this one stands, nil where there is none.
+// In returns the value that stands in another request of the same form where this one stands, nil where there is none.
 func (v *Value) In(t *Task) *Value {
 	for _, w := range Values(t) {
 		if w.index == v.index {
@@ -253,7 +253,7 @@ func (v *Value) In(t *Task) *Value {
 	return nil
 }
 
-// Like gives what of values can stand where this one stands: of texts their words, as long as the part of a text that
+// Like returns what of values can stand where this one stands: of texts their words, as long as the part of a text that
 // this one is; of times their days, where this is a day; of measures whole numbers, where this is one.
 func (v *Value) Like(values []task.Value) []task.Value {
 	if v.Role == task.RoleLike {

@@ -92,7 +92,7 @@ conditions and comparisons, the same order and number of results. Add nothing an
 wording alone, in one paragraph, without quotation marks around it.
 `
 
-// WrittenParaphrase gives the page on which a writer says a request in other words. A text is taken only if every value
+// WrittenParaphrase returns the page on which a writer says a request in other words. A text is taken only if every value
 // of the request stands in it as it did, it differs enough, and it holds no number, quotation, name or negation that
 // the request lacks. It is nil for requests that rules could not vouch for either: those that say a value in no form
 // that is known.
@@ -135,7 +135,7 @@ func WrittenParaphrase(t *Task) *Page {
 	}
 }
 
-// Reworded gives what a text that was taken makes of a task.
+// Reworded returns what a text that was taken makes of a task.
 func (p *Page) Reworded(t *Task, text string) *Rewording {
 	r := &Rewording{Messages: slices.Clone(t.Messages), Kept: keptAsSaid(Values(t))}
 	r.Messages[p.Message].Content = text
@@ -159,7 +159,7 @@ type Told struct {
 	Form  string
 }
 
-// WrittenDrop gives the page on which a writer words a request that lacks a value. The writer is told nothing that
+// WrittenDrop returns the page on which a writer words a request that lacks a value. The writer is told nothing that
 // depends on the value, and its text is judged by all of the values alike that the request could be about, so that what
 // is taken is the same for each of them. A text is taken only if none of them stands in it, nor a part or a synonym of
 // one, every other value stays, it still says that there is a certain one, and it adds nothing; nor does it name one of
@@ -212,7 +212,7 @@ func (d *Dropped) WrittenDrop(t *Task, open []Told, column []task.Value) *Page {
 	}
 }
 
-// fills says whether a text names one of the values of a column that the request does not name.
+// fills reports whether a text names one of the values of a column that the request does not name.
 func fills(own, said string, column []task.Value) bool {
 	own, said = english.Fold(own), english.Fold(said)
 	return slices.ContainsFunc(column, func(v task.Value) bool {
@@ -229,7 +229,7 @@ var openWords = english.Set("certain", "particular", "specific", "specified", "g
 // openReach is how many words may stand from an open word to what it is said of.
 const openReach = 4
 
-// leavesOpen says whether a text still speaks of a certain one of what was left out: behind the word stands one of its
+// leavesOpen reports whether a text still speaks of a certain one of what was left out: behind the word stands one of its
 // name, or of the phrase that rules put in its place.
 func leavesOpen(text string, d *Dropped) bool {
 	var known []string
@@ -291,7 +291,7 @@ func quotations(s string) []string {
 	return list
 }
 
-// namesMore says whether a text writes a word like a name that neither the request nor the schema knows.
+// namesMore reports whether a text writes a word like a name that neither the request nor the schema knows.
 func (t *Task) namesMore(own, text string) bool {
 	said := english.Words(own)
 	before := 0
@@ -319,7 +319,7 @@ var negations = english.Set("not", "no", "never", "without", "none", "neither", 
 	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing",
 	"nobody")
 
-// denies says whether a text holds a negation.
+// denies reports whether a text holds a negation.
 func denies(s string) bool {
 	s = strings.ToLower(strings.ReplaceAll(s, "’", "'"))
 	phrase := func(p string) bool { return strings.Contains(s, p) }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// date is a day.
+// Date is a day.
 type Date struct{ Year, Month, Day int }
 
 var (
@@ -43,18 +43,19 @@ func ParseDate(text string) (Date, bool) {
 	return d, d.Valid()
 }
 
+// Valid reports whether the calendar has the day.
 func (d Date) Valid() bool {
 	t := time.Date(d.Year, time.Month(d.Month), d.Day, 0, 0, 0, 0, time.UTC)
 	return d.Year > 0 && t.Year() == d.Year && int(t.Month()) == d.Month && t.Day() == d.Day
 }
 
-// atoi reads digits that an expression has matched.
+// Atoi reads digits that a regular expression has matched.
 func Atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
 
-// monthOf reads the name of a month or its beginning, 0 for anything else.
+// MonthOf reads the name of a month or its beginning, 0 for anything else.
 func MonthOf(s string) int {
 	s = strings.ToLower(strings.TrimSuffix(s, "."))
 	for i, name := range monthNames {
@@ -65,13 +66,13 @@ func MonthOf(s string) int {
 	return 0
 }
 
-// dated is a day that a text gives.
+// DateIn is a day in a text.
 type DateIn struct {
 	Start, End int
 	Date       Date
 }
 
-// dates finds the days of a text. What can be read in two orders is given twice.
+// Dates finds the days of a text. A date that can be read in two orders is listed twice.
 func Dates(text string) []DateIn {
 	var list []DateIn
 	for _, form := range dateForms {
@@ -98,13 +99,13 @@ func Dates(text string) []DateIn {
 	return list
 }
 
-// long writes a day as 7 March 2021.
+// Long writes a day as 7 March 2021.
 func (d Date) Long() string { return fmt.Sprintf("%d %s %d", d.Day, monthNames[d.Month-1], d.Year) }
 
-// american writes a day as March 7, 2021.
+// American writes a day as March 7, 2021.
 func (d Date) American() string {
 	return fmt.Sprintf("%s %d, %d", monthNames[d.Month-1], d.Day, d.Year)
 }
 
-// slashed writes a day as 2021/03/07.
+// Slashed writes a day as 2021/03/07.
 func (d Date) Slashed() string { return fmt.Sprintf("%04d/%02d/%02d", d.Year, d.Month, d.Day) }

@@ -1,5 +1,5 @@
-// Package english splits names and texts into words, and forms plurals and singulars. It must never know where a text
-// comes from.
+// Package english reads and writes English: words of texts and names, plurals and stems, numbers and dates. It must
+// never know where a text comes from.
 package english
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Words splits a name or title into words of ASCII letters and digits, in lower case: `CDSCode` gives cds, code;
-// `Percent (%) Eligible Free (K-12)` gives percent, eligible, free, k, 12. Accents are taken off.
+// NameWords splits a name or title into words of ASCII letters and digits, in lower case and without accents: `CDSCode`
+// is cds, code; `Percent (%) Eligible Free (K-12)` is percent, eligible, free, k, 12.
 func NameWords(name string) []string {
 	name = norm.NFD.String(strings.NewReplacer("'s ", "s ", "'", "", "’", "").Replace(name))
 	var plain []rune
@@ -42,7 +42,7 @@ func NameWords(name string) []string {
 	return tokens
 }
 
-// humped says whether a capital begins a new word: after a small letter, or before one at the end of a run of capitals.
+// humped reports whether a capital begins a new word: after a small letter, or before one at the end of a run of capitals.
 func humped(name []rune, i int) bool {
 	if unicode.IsLower(name[i-1]) {
 		return true
@@ -50,7 +50,7 @@ func humped(name []rune, i int) bool {
 	if !unicode.IsUpper(name[i-1]) || i+1 >= len(name) || !unicode.IsLower(name[i+1]) {
 		return false
 	}
-	// The s of a plural of capitals begins nothing: `IDs`.
+	// In `IDs` the s is an ending.
 	return name[i+1] != 's' || i+2 < len(name) && unicode.IsLetter(name[i+2])
 }
 
@@ -64,7 +64,7 @@ var irregular = map[string]string{
 	"atlas": "atlases", "alumnus": "alumni",
 }
 
-// regular gives the singular of each irregular word, in either form.
+// regular returns the singular of each irregular word, in either form.
 var regular = func() map[string]string {
 	m := map[string]string{}
 	for one, many := range irregular {
@@ -79,7 +79,7 @@ var uncountable = map[string]bool{
 	"foreign": true, "teaches": true, "takes": true, "likes": true, "headquarters": true, "statistics": true,
 }
 
-// Units are words after a quantity that stay as they are in a plural.
+// Units are units of measurement that follow a quantity in a name, written out. They take no plural ending.
 var Units = map[string]string{
 	"kg": "kilograms", "cm": "centimetres", "mm": "millimetres", "km": "kilometres", "lb": "pounds", "lbs": "pounds",
 	"ft": "feet", "mph": "miles per hour", "kmh": "kilometres per hour", "ms": "milliseconds",
@@ -89,7 +89,7 @@ var Units = map[string]string{
 	"inches": "inches", "gb": "gigabytes", "mb": "megabytes",
 }
 
-// PluralWord gives the plural of one English word, by rule.
+// PluralWord returns the plural of one English word, by rule.
 func PluralWord(w string) string {
 	if p := irregular[w]; p != "" {
 		return p
@@ -111,7 +111,7 @@ func PluralWord(w string) string {
 	}
 }
 
-// SingularWord undoes pluralWord, and leaves a singular as it is.
+// SingularWord undoes [PluralWord]. A singular stays as it is.
 func SingularWord(w string) string {
 	if one := regular[w]; one != "" {
 		return one
@@ -132,8 +132,8 @@ func SingularWord(w string) string {
 	}
 }
 
-// Plural gives the plural of a phrase: that of its head, which is its last word but for units, numbers and single
-// letters, or the word before a last `of birth`.
+// Plural returns the plural of a phrase. Its head takes the ending: the last word that is no unit, number or single
+// letter, or the word before a final `of birth`.
 func Plural(tokens []string) []string {
 	if len(tokens) == 0 || tokens[0] == "is" || tokens[0] == "has" {
 		return tokens
@@ -156,7 +156,7 @@ func Plural(tokens []string) []string {
 	return tokens
 }
 
-// Singular gives the singular of a phrase: that of its last word.
+// Singular returns a phrase with its last word in the singular.
 func Singular(tokens []string) []string {
 	if len(tokens) == 0 {
 		return tokens
@@ -171,7 +171,7 @@ var Prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from",
 // Joined joins words as a name does: a_b_c.
 func Joined(tokens []string) string { return strings.Join(tokens, "_") }
 
-// Spaced writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
+// Title writes an identifier in words: stu_fname is `stu fname`, SongName `song name`.
 func Title(name string) string {
 	var b strings.Builder
 	previous := ' '
@@ -221,11 +221,3 @@ func Either(no bool, yes, not string) string {
 
 // Sentence ends a text with a full stop.
 func Sentence(s string) string { return strings.TrimRight(s, " ") + "." }
-
-// Capital writes the first letter of a text as a capital.
-func Capital(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}

@@ -69,7 +69,7 @@ func classOf(r rune) class {
 	}
 }
 
-// span gives the length in bytes of the run of one class at the beginning of a text.
+// span returns the length in bytes of the run of one class that begins a text.
 func span(text string, c class) int {
 	for i, r := range text {
 		if classOf(r) != c {
@@ -79,8 +79,8 @@ func span(text string, c class) int {
 	return len(text)
 }
 
-// partOf gives the length in bytes of the first part of a run of letters: a new one begins at a capital behind a small
-// letter, and at the last of several capitals that a small letter follows.
+// partOf returns the length in bytes of the first word in a run of letters. A new word begins at a capital after a small
+// letter, and at the last of several capitals before a small letter.
 func partOf(run string) int {
 	before, capitals := rune(0), 0
 	last := 0 // where the character before began
@@ -102,8 +102,8 @@ func partOf(run string) int {
 	return len(run)
 }
 
-// withoutPlural takes the endings of English plurals off a word in lower case, by the first that fits of the three rules of
-// Harman ("How effective is suffixing?", 1991).
+// withoutPlural removes plural endings from a word in lower case, by the three rules of Harman ("How effective is
+// suffixing?", 1991).
 func withoutPlural(word string) string {
 	n := len(word)
 	if n < 4 || word[n-1] != 's' {

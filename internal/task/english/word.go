@@ -11,7 +11,7 @@ func InWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// leftOf gives up to n words that stand before an offset with nothing but white space between them, the nearest last.
+// Before lists up to n words before an offset with only white space between them, the nearest last.
 func Before(text string, list []Word, at, n int) []Word {
 	i := len(list)
 	for i > 0 && list[i-1].End > at {
@@ -31,7 +31,7 @@ func Before(text string, list []Word, at, n int) []Word {
 	return list[from:i]
 }
 
-// rightOf gives up to n words that stand behind an offset with nothing but white space between them, the nearest first.
+// After lists up to n words after an offset with only white space between them, the nearest first.
 func After(text string, list []Word, at, n int) []Word {
 	i := 0
 	for i < len(list) && list[i].Start < at {
@@ -51,7 +51,7 @@ func After(text string, list []Word, at, n int) []Word {
 	return list[i:to]
 }
 
-// bounded says whether no letter or digit touches a span from outside.
+// Bounded reports whether no letter or digit touches a span from outside.
 func Bounded(text string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(text[start:])
 	last, _ := utf8.DecodeLastRuneInString(text[:end])
@@ -61,7 +61,7 @@ func Bounded(text string, start, end int) bool {
 	return !touched
 }
 
-// isLower says whether a word is written in small letters alone.
+// IsLower reports whether a word has small letters only.
 func IsLower(s string) bool {
 	for _, r := range s {
 		if !unicode.IsLower(r) {
@@ -71,13 +71,13 @@ func IsLower(s string) bool {
 	return s != ""
 }
 
-// capitalised writes a text with its first letter as a capital.
-func Capitalised(s string) string {
+// Capital writes the first letter of a text as a capital.
+func Capital(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// article gives the indefinite article that stands before a word.
+// Article returns the indefinite article of a word.
 func Article(s string) string {
 	s = Fold(s)
 	switch {
@@ -97,6 +97,7 @@ func Article(s string) string {
 	}
 }
 
+// Set returns a set of words.
 func Set(list ...string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, s := range list {
@@ -105,7 +106,7 @@ func Set(list ...string) map[string]bool {
 	return m
 }
 
-// functionWords hold sentences together: none of them is what a value describes.
+// FunctionWords carry grammar and no content.
 var FunctionWords = Set(
 	"a", "an", "the", "and", "or", "but", "nor", "not", "no", "in", "on", "at", "by", "for", "from", "to", "of", "with",
 	"without",

@@ -12,13 +12,13 @@ import (
 
 var plainWord = regexp.MustCompile(`[\pL\pN]+(?:['’-][\pL\pN]+)*`)
 
-// TextWords lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore parts words.
+// TextWords lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore separates words.
 func TextWords(text string) []string {
 	return plainWord.FindAllString(strings.ReplaceAll(text, "_", " "), -1)
 }
 
-// ContentWords gives the words of a text that carry meaning, without case and without the ending of a plural: of at
-// least three letters, no numbers, none of those that hold sentences together and none that every request has.
+// ContentWords returns the words of a text that carry meaning, in lower case and without plural endings. It leaves out
+// numbers, words of fewer than three letters, function words and words that every request has.
 func ContentWords(text string) map[string]bool {
 	words := map[string]bool{}
 	for _, w := range TextWords(strings.ToLower(text)) {
@@ -38,7 +38,7 @@ var functionWords = strings.Fields(`the and for are was were has have had with t
 	per more most less least give get list show find tell return name number value row database tool function does did can may one
 	two only also between but about over under been being other another`)
 
-// Fold takes case and diacritics off a text, so that people who leave them out write the same.
+// Fold removes case and diacritics.
 func Fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch r = unicode.ToLower(r); {
@@ -83,8 +83,8 @@ func Words(text string) []Word {
 	return list
 }
 
-// HasPhrase says whether a text has a phrase, without regard to case, that no letter or digit adjoins. No text has the
-// empty phrase.
+// HasPhrase reports whether a text contains a phrase as whole words, whatever its case. No text contains the empty
+// phrase.
 func HasPhrase(text, phrase string) bool {
 	text, phrase = strings.ToLower(text), strings.ToLower(phrase)
 	for from := 0; phrase != ""; {

@@ -60,7 +60,7 @@ func Cosine(a, b Vector) float64 {
 	return float64(product) / (math.Sqrt(float64(own)) * math.Sqrt(float64(other)))
 }
 
-// Centred gives vectors as they are seen from their mean. Models put all texts of one kind close together: seen from
+// Centred returns vectors as they are seen from their mean. Models put all texts of one kind close together: seen from
 // the mean, what they differ in is left.
 func Centred(vectors []Vector) []Vector {
 	if len(vectors) == 0 {
@@ -157,10 +157,10 @@ func New(name string, records []Record, e Embedder) (*Vectors, error) {
 	return v, nil
 }
 
-// Name gives the name of the model.
+// Name returns the name of the model.
 func (v *Vectors) Name() string { return v.name }
 
-// Of gives the vectors of texts, in their order. The first vector that a text was given is the one that stays. Errors
+// Of returns the vectors of texts, in their order. The first vector that a text was given is the one that stays. Errors
 // are the embedder's, or a [*MissingError].
 func (v *Vectors) Of(ctx context.Context, texts ...string) ([]Vector, error) {
 	var missing []string

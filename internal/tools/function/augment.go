@@ -22,7 +22,7 @@ type Variant struct {
 // maxVariantText is the longest text, in bytes, that a variant puts into a question.
 const maxVariantText = 60
 
-// Variants gives up to n variants of an example whose functions are named. A literal is exchanged if it has exactly one
+// Variants returns up to n variants of an example whose functions are named. A literal is exchanged if it has exactly one
 // token-bounded mention in the question and is compared with one column alone; it is exchanged in all its places in the
 // SQL together. values gives the different values of a column. The order is drawn from seed and id.
 func (d *Draft) Variants(question string, values func(table, column string) []task.Value, seed uint64, id string,
@@ -73,7 +73,7 @@ func (d *Draft) occurrences(l task.Literal) []ast.Node {
 	return nodes
 }
 
-// usable says whether a value can take a literal's place in a sentence.
+// usable reports whether a value can take a literal's place in a sentence.
 func usable(v, old task.Value, question string) bool {
 	if v == nil || v == old {
 		return false

@@ -48,7 +48,7 @@ func whole(q *sqlast.Query, params map[ast.Node]*parameter.Parameter) *Draft {
 // it.
 func (d *Draft) Meaning() string { return d.Direct[0].Function.Key }
 
-// Structured says whether a query has an uncorrelated sub-SELECT or a set operation.
+// Structured reports whether a query has an uncorrelated sub-SELECT or a set operation.
 func Structured(q *sqlast.Query) bool {
 	structured := false
 	ast.Walk(q.Stmt, func(n ast.Node) bool {
@@ -62,7 +62,7 @@ func Structured(q *sqlast.Query) bool {
 	return structured
 }
 
-// Plans gives the plans of a draft whose functions are named.
+// Plans returns the plans of a draft whose functions are named.
 func (d *Draft) Plans() []task.Plan {
 	plans := []task.Plan{plan(task.PlanDirect, d.Direct)}
 	if d.Composed != nil {
@@ -85,7 +85,7 @@ func plan(kind string, calls []Call) task.Plan {
 	return p
 }
 
-// Columns gives the columns of the answer, under the names that the query itself gives them.
+// Columns returns the columns of the answer, under the names that the query itself gives them.
 func (d *Draft) Columns() []task.Column {
 	columns := d.Query.Output(d.Query.Stmt)
 	unique := names(columns)

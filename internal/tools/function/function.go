@@ -171,7 +171,7 @@ func isCore(n ast.Node) bool {
 	return ok
 }
 
-// receive gives the SQL that reads the result of call source in place of a sub-SELECT, and the hole it leaves.
+// receive returns the SQL that reads the result of call source in place of a sub-SELECT, and the hole it leaves.
 func (d *draft) receive(s site, source, number int) (string, parameter.Hole) {
 	mark := parameter.Mark(number)
 	h := parameter.Hole{Node: s.node, Argument: parameter.Argument{Source: source}}
@@ -207,7 +207,7 @@ func (d *draft) receive(s site, source, number int) (string, parameter.Hole) {
 
 func hasAffinity(c sqlast.Column) bool { return c.Affinity != schema.None }
 
-// fields gives the expressions that read the columns of a bound list (one column) or table (several).
+// fields returns the expressions that read the columns of a bound list (one column) or table (several).
 func fields(columns []sqlast.Column, cast func(sqlast.Column) bool, named bool) []string {
 	out := make([]string, len(columns))
 	for i, c := range columns {
@@ -229,7 +229,7 @@ func fields(columns []sqlast.Column, cast func(sqlast.Column) bool, named bool) 
 	return out
 }
 
-// restore gives a value the affinity and collation of the column that it comes from, where a comparison with other
+// restore returns a value the affinity and collation of the column that it comes from, where a comparison with other
 // would go differently without: a bound value has no affinity of its own. A cast to NUMERIC keeps every number as it
 // is.
 func restore(text string, other, source sqlast.Column) string {
@@ -252,7 +252,7 @@ func castTo(text string, a schema.Affinity) string {
 	return "CAST(" + text + " AS NUMERIC)"
 }
 
-// needsLimit says whether a scalar sub-SELECT may return several rows, of which SQLite takes the first.
+// needsLimit reports whether a scalar sub-SELECT may return several rows, of which SQLite takes the first.
 func needsLimit(s *ast.SelectStmt) bool {
 	if sqlast.SingleRow(s) {
 		return false

@@ -83,7 +83,7 @@ func columnText(columns []task.Column) string {
 	return string(text)
 }
 
-// widerType gives the type that holds the values of both.
+// widerType returns the type that holds the values of both.
 func widerType(a, b string) string {
 	numeric := func(t string) bool { return t == task.TypeInteger || t == task.TypeNumber }
 	switch {
@@ -96,7 +96,7 @@ func widerType(a, b string) string {
 	}
 }
 
-// Knows says whether every function of a draft is in the library already.
+// Knows reports whether every function of a draft is in the library already.
 func (l *Library) Knows(d *Draft) bool {
 	for _, calls := range [][]Call{d.Direct, d.Composed} {
 		for i := range calls {

@@ -82,7 +82,7 @@ func Changes(q *sqlast.Query) []Change {
 	return list
 }
 
-// isUnion says whether a text is a kind of UNION: whether repeats stay is nothing that tools are told apart by.
+// isUnion reports whether a text is a kind of UNION: whether repeats stay is nothing that tools are told apart by.
 func isUnion(text string) bool { return strings.HasPrefix(strings.ToUpper(text), "UNION") }
 
 type changer struct {

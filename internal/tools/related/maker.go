@@ -189,7 +189,7 @@ func (m *Maker) inTurn(t *task.Task, list []*Candidate) []*Candidate {
 	return turns
 }
 
-// Name gives the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
+// Name returns the tools of chosen candidates, of any number of tasks, the names and texts that they have in the suite,
 // and sets them in the candidates. Functions are numbered behind those of the suite. It lists the tools by style,
 // database and name; functions of one meaning are one tool. What it gives depends on which candidates were chosen, and
 // not on their order. It may be called once.
@@ -222,7 +222,7 @@ func compareTools(a, b *task.Tool) int {
 
 const numbered = "function_"
 
-// number gives the number of an obscurely named function, 0 for others.
+// number returns the number of an obscurely named function, 0 for others.
 func number(name string) int {
 	digits, ok := strings.CutPrefix(name, numbered)
 	n, err := strconv.Atoi(digits)
@@ -232,7 +232,7 @@ func number(name string) int {
 	return n
 }
 
-// rename gives a tool a name that no other has.
+// rename returns a tool a name that no other has.
 func (m *Maker) rename(t *task.Tool) {
 	if n := number(t.Name); t.Style == task.StyleFunc && n > 0 {
 		t.Name = numbered + strconv.Itoa(m.functions+n)

@@ -39,7 +39,7 @@ var operations = []struct {
 	{Join, (*call).joinWith},
 }
 
-// Check says whether a body names an operation.
+// Check reports whether a body names an operation.
 func Check(body *task.Body) error {
 	for _, o := range operations {
 		if o.name == body.Operation {
@@ -49,7 +49,7 @@ func Check(body *task.Body) error {
 	return fmt.Errorf("there is no operation %q", body.Operation)
 }
 
-// Resolve gives the handle behind a label, or says why there is none.
+// Resolve returns the handle behind a label, or says why there is none.
 type Resolve func(label string) (*Handle, *task.ToolError)
 
 // Apply performs the operation of a tool. Arguments are decoded JSON; a text `$label$` stands for the handle that
@@ -108,7 +108,7 @@ func fail(code, format string, args ...any) {
 
 func wrong(format string, args ...any) { fail(task.CodeWrongType, format, args...) }
 
-// take gives an argument, nil where it is missing.
+// take returns an argument, nil where it is missing.
 func (c *call) take(name string) (any, bool) {
 	c.taken[name] = true
 	v, ok := c.arguments[name]
@@ -151,7 +151,7 @@ func (c *call) text(name string) string {
 	return text
 }
 
-// choice gives an argument with a closed set of values.
+// choice returns an argument with a closed set of values.
 func (c *call) choice(name string, values []string) string {
 	text := c.text(name)
 	oneOf(name, text, values)
@@ -181,7 +181,7 @@ func (c *call) flag(name string) bool {
 	return yes
 }
 
-// count gives a whole number, -1 where it is missing.
+// count returns a whole number, -1 where it is missing.
 func (c *call) count(name string) int64 {
 	v, ok := c.take(name)
 	if !ok || v == nil {
@@ -218,7 +218,7 @@ func quoted(names []string) string {
 	return "`" + strings.Join(names, "`, `") + "`"
 }
 
-// handle gives the data handle that an argument refers to.
+// handle returns the data handle that an argument refers to.
 func (c *call) handle(name string) *Handle {
 	text := c.text(name)
 	ref, ok := task.ParseReference(text)
@@ -239,10 +239,10 @@ func (c *call) follow(ref task.Reference) *Handle {
 	return h.one(ref.Column)
 }
 
-// source gives the node of data_source.
+// source returns the node of data_source.
 func (c *call) source() *node { return c.handle("data_source").node }
 
-// one gives the handle of one key of another, which is what `$label.key$` stands for.
+// one returns the handle of one key of another, which is what `$label.key$` stands for.
 func (h *Handle) one(name string) *Handle {
 	at := h.node.find(name)
 	if at < 0 {
@@ -296,7 +296,7 @@ func (n *node) choose(at []int) *node {
 	return m
 }
 
-// key gives the position of the key that an argument names.
+// key returns the position of the key that an argument names.
 func (c *call) key(n *node, argument, name string) int {
 	at := n.find(name)
 	if at < 0 {
@@ -305,7 +305,7 @@ func (c *call) key(n *node, argument, name string) int {
 	return at
 }
 
-// keyList gives the names in an argument that takes a key or a list of keys, nil where it is missing.
+// keyList returns the names in an argument that takes a key or a list of keys, nil where it is missing.
 func (c *call) keyList(argument string) []string {
 	v, ok := c.take(argument)
 	if !ok || v == nil {
@@ -333,7 +333,7 @@ func (c *call) keyList(argument string) []string {
 	}
 }
 
-// operand gives the expression of a value as an agent writes it: a literal, or a reference to the rows of a handle.
+// operand returns the expression of a value as an agent writes it: a literal, or a reference to the rows of a handle.
 func (c *call) operand(argument string, v any) *expression {
 	switch v := v.(type) {
 	case string:
@@ -351,7 +351,7 @@ func (c *call) operand(argument string, v any) *expression {
 	}
 }
 
-// single gives the rows behind a reference, which must have one key.
+// single returns the rows behind a reference, which must have one key.
 func (c *call) single(argument string, ref task.Reference) *node {
 	n := c.follow(ref).node
 	switch keys := n.visible(); len(keys) {
@@ -384,7 +384,7 @@ func (n *node) add(name string, value *expression, about task.Column) *node {
 	return m
 }
 
-// newKey gives the name of the key to make, "" where none is given.
+// newKey returns the name of the key to make, "" where none is given.
 func (c *call) newKey() string {
 	v, ok := c.take("new_key")
 	if !ok || v == nil {
@@ -537,7 +537,7 @@ func (c *call) aggregateOf(n *node, kind string, of *expression, distinct bool) 
 	return sql(append(pieces, ")")...)
 }
 
-// unused gives a name that no key has that is seen.
+// unused returns a name that no key has that is seen.
 func (n *node) unused(name string) string {
 	unique := name
 	for i := 2; slices.ContainsFunc(n.keys, func(k key) bool { return k.visible && k.about.Name == unique }); i++ {
@@ -608,7 +608,7 @@ func (c *call) retrieve() *Handle {
 	return c.rows(h, names, distinct, limit, offset)
 }
 
-// getter says whether the tool is a getter of the sel style, which alone stands beside others.
+// getter reports whether the tool is a getter of the sel style, which alone stands beside others.
 func (c *call) getter() bool {
 	return c.body.Fixed["key_name"] != nil || !slices.Contains(c.body.Keys, "key_name")
 }

@@ -114,7 +114,7 @@ func TestConcurrentCalls(t *testing.T) {
 	group.Wait()
 }
 
-// TestMutatedCalls gives tools arguments that are nearly right, over handles of every kind.
+// TestMutatedCalls returns tools arguments that are nearly right, over handles of every kind.
 func TestMutatedCalls(t *testing.T) {
 	o := newOracle(t)
 	var tools []*task.Tool

@@ -80,7 +80,7 @@ func regenerate(t *testing.T, text string) string {
 	return strings.Join(out, "\n")
 }
 
-// example gives the statement of the last of some calls, with the values that are bound.
+// example returns the statement of the last of some calls, with the values that are bound.
 func example(t *testing.T, o *oracle, calls []string) string {
 	style := task.StyleSlot
 	if slices.ContainsFunc(calls, func(line string) bool {

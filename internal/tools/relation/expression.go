@@ -69,16 +69,16 @@ func (e *expression) windowed() *expression {
 	return e
 }
 
-// computed says whether an expression can only be read after WHERE: it holds an aggregate or a window function.
+// computed reports whether an expression can only be read after WHERE: it holds an aggregate or a window function.
 func (e *expression) computed() bool { return e.aggregate || e.window }
 
-// same says whether two expressions of one SELECT are one, or the same column.
+// same reports whether two expressions of one SELECT are one, or the same column.
 func (e *expression) same(x *expression) bool {
 	return e == x || len(e.parts) == 1 && len(x.parts) == 1 &&
 		e.parts[0].column > 0 && e.parts[0].column == x.parts[0].column
 }
 
-// holds says whether x is e or stands in it.
+// holds reports whether x is e or stands in it.
 func (e *expression) holds(x *expression) bool {
 	if e.same(x) {
 		return true
@@ -139,7 +139,7 @@ const (
 	nestedDepth = 20 // what SQLite adds for a SELECT within an expression, and a little more
 )
 
-// within says whether a relation stays within the bounds.
+// within reports whether a relation stays within the bounds.
 func (m *measure) within() bool {
 	return m.size <= maxSize && m.depth <= maxDepth && m.nested <= maxNested && m.tables <= maxTables
 }
@@ -198,7 +198,7 @@ func tablesOf(src *task.Source) int {
 	return max(len(seen), 1)
 }
 
-// qualifier gives the alias before the column of a key's expression.
+// qualifier returns the alias before the column of a key's expression.
 func qualifier(column string) string {
 	quoted := false
 	for i := range len(column) {

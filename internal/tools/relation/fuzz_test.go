@@ -8,7 +8,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// FuzzApply gives the operations arbitrary arguments, in all four sets of tools: nothing panics, a mistake is told in
+// FuzzApply returns the operations arbitrary arguments, in all four sets of tools: nothing panics, a mistake is told in
 // words, and whatever is made is a statement that SQLite can prepare.
 func FuzzApply(f *testing.F) {
 	for _, seed := range []string{

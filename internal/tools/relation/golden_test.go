@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// toolset gives the tools of a style and a profile by name, for the fixtures.
+// toolset returns the tools of a style and a profile by name, for the fixtures.
 func toolset(style, profile string) map[string]*task.Tool {
 	tools := map[string]*task.Tool{}
 	for _, t := range relation.Tools(style, profile) {

@@ -159,7 +159,7 @@ func (o *oracle) forget() {
 	o.tables = 0
 }
 
-// open gives a starting table.
+// open returns a starting table.
 func (o *oracle) open(src *task.Source) *rows {
 	affinities := map[string]string{
 		"id": "INTEGER", "crew_id": "INTEGER", "score": "INTEGER", "rate": "REAL", "amount": "NUMERIC", "code": "BLOB",
@@ -345,7 +345,7 @@ func (o *oracle) read(r *rows, f field) (*rows, field) {
 	return c, made[0]
 }
 
-// plain gives the groups as rows of their own.
+// plain returns the groups as rows of their own.
 func (o *oracle) plain(r *rows) *rows {
 	if !r.grouped {
 		return r
@@ -361,7 +361,7 @@ func (o *oracle) plain(r *rows) *rows {
 	return &rows{table: c.table, keys: keys, order: r.order}
 }
 
-// windowed says whether groups show a window function: what is left out then goes by rows.
+// windowed reports whether groups show a window function: what is left out then goes by rows.
 func (r *rows) windowed() bool {
 	return r.grouped && (slices.ContainsFunc(r.keys, func(f field) bool { return f.window }) ||
 		slices.ContainsFunc(r.order, func(t term) bool { return t.field.window }))
@@ -518,7 +518,7 @@ func (o *oracle) sort(r *rows, name string, descending bool, nulls string) *rows
 	return d
 }
 
-// retrieve gives the rows of some keys.
+// retrieve returns the rows of some keys.
 func (o *oracle) retrieve(r *rows, names []string, distinct bool, limit, offset int64) *rows {
 	c := r
 	var keys []field
@@ -650,7 +650,7 @@ func (o *oracle) join(left, right *rows, word string, on, other []string, prefix
 	return c
 }
 
-// list gives the rows, in order, each with the place that its order gives it.
+// list returns the rows, in order, each with the place that its order gives it.
 func (o *oracle) list(r *rows) (values [][]any, places []int64) {
 	columns := []string{"RANK() OVER (" + strings.TrimSpace(orderBy(r.order)) + ") AS place"}
 	for _, k := range r.keys {

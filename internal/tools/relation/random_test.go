@@ -126,7 +126,7 @@ var values = []any{
 	int64(10), map[string]any{"$blob": "35"}, "$x", "$$", "2005-01-01",
 }
 
-// value gives a value as an argument, and in SQL.
+// value returns a value as an argument, and in SQL.
 func (c *chain) value() (any, string) {
 	v := pick(c, values)
 	decoded, err := task.SQLiteValue(v)
@@ -139,7 +139,7 @@ func (c *chain) value() (any, string) {
 	return v, literal(decoded)
 }
 
-// one gives the label of a relation with one key, and the SELECT that stands for it.
+// one returns the label of a relation with one key, and the SELECT that stands for it.
 func (c *chain) one(scalar bool) (any, string, bool) {
 	for _, label := range c.shuffled() {
 		k := c.known[label]
@@ -211,7 +211,7 @@ var conditionNames = []string{
 	"not_glob", "in", "not_in", "between", "not_between", "is_null", "is_not_null", "is", "is_not", "is_true",
 }
 
-// contains says whether one text stands in another, ASCII letters alike in both cases; a blob holds no text.
+// contains reports whether one text stands in another, ASCII letters alike in both cases; a blob holds no text.
 func contains(a, b string) string {
 	return fmt.Sprintf("(CASE WHEN typeof(%[1]s) = 'blob' THEN 0 "+
 		"ELSE instr(lower(CAST(%[1]s AS TEXT)), lower(CAST(%[2]s AS TEXT))) > 0 END)", a, b)
@@ -599,7 +599,7 @@ func (c *chain) transform(from string) (string, bool) {
 	})
 }
 
-// affinityOf gives the affinity of what a reference stands for.
+// affinityOf returns the affinity of what a reference stands for.
 func (c *chain) affinityOf(reference any) string {
 	parsed, _ := task.ParseReference(reference.(string))
 	r := c.known[parsed.Label].rows
@@ -1098,7 +1098,7 @@ func (c *chain) compare(label string) bool {
 	return true
 }
 
-// chains gives how many chains to make.
+// chains returns how many chains to make.
 func chains(t *testing.T) int {
 	text := os.Getenv("SEATRIAL_CHAINS")
 	switch {

@@ -18,7 +18,7 @@ type Handle struct {
 	before *node
 }
 
-// Open gives the handle of a starting table.
+// Open returns the handle of a starting table.
 func Open(src *task.Source) *Handle {
 	n := &node{table: src}
 	for i := range src.Keys {
@@ -31,13 +31,13 @@ func Open(src *task.Source) *Handle {
 	return made(n)
 }
 
-// made gives the handle of a node.
+// made returns the handle of a node.
 func made(n *node) *Handle {
 	n.measure()
 	return &Handle{node: n}
 }
 
-// Describe gives a starting table as an agent sees it.
+// Describe returns a starting table as an agent sees it.
 func Describe(label string, src *task.Source) task.Table {
 	t := task.Table{Label: label}
 	for i := range src.Keys {
@@ -71,10 +71,10 @@ func (h *Handle) Columns() []task.Column {
 	return columns
 }
 
-// Ordered says whether the rows have an order.
+// Ordered reports whether the rows have an order.
 func (h *Handle) Ordered() bool { return len(h.node.order) > 0 }
 
-// Delivers says whether the operation that made the handle hands rows to the agent, not only a label.
+// Delivers reports whether the operation that made the handle hands rows to the agent, not only a label.
 func (h *Handle) Delivers() bool { return h.delivers }
 
 // node is a relation: one SELECT over a source. Exactly one of table, input, set and join is its source. Nodes do not
@@ -160,7 +160,7 @@ func (n *node) wrap() *node {
 	return outer
 }
 
-// carrying gives a node of the same rows with what they are ordered by as hidden keys, and the order of its columns.
+// carrying returns a node of the same rows with what they are ordered by as hidden keys, and the order of its columns.
 // What SELECT DISTINCT leaves out cannot order what is made of it.
 func (n *node) carrying() (*node, []orderTerm) {
 	inner := n.clone()
@@ -179,7 +179,7 @@ func (n *node) carrying() (*node, []orderTerm) {
 	return inner, order
 }
 
-// plain gives a node on which rows can be filtered, grouped or aggregated: n itself, or its rows as a source.
+// plain returns a node on which rows can be filtered, grouped or aggregated: n itself, or its rows as a source.
 func (n *node) plain() *node {
 	if n.bounded() || n.grouped && n.retrieved || n.windowed() {
 		return n.wrap()
@@ -187,10 +187,10 @@ func (n *node) plain() *node {
 	return n
 }
 
-// bounded says whether rows were dropped by what SQL does after it has made its columns.
+// bounded reports whether rows were dropped by what SQL does after it has made its columns.
 func (n *node) bounded() bool { return n.distinct || n.limit != nil || n.offset != nil }
 
-// windowed says whether a key or the order is a window function's, which sees all rows that WHERE leaves.
+// windowed reports whether a key or the order is a window function's, which sees all rows that WHERE leaves.
 func (n *node) windowed() bool {
 	for i := range n.keys {
 		if n.keys[i].visible && n.keys[i].value.window {
@@ -200,7 +200,7 @@ func (n *node) windowed() bool {
 	return slices.ContainsFunc(n.order, func(t orderTerm) bool { return t.value.window })
 }
 
-// find gives the position of the key of that name, or -1. Keys that are seen come before those of the rows before
+// find returns the position of the key of that name, or -1. Keys that are seen come before those of the rows before
 // grouping.
 func (n *node) find(name string) int {
 	hidden := -1

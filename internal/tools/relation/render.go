@@ -18,12 +18,12 @@ type renderer struct {
 	aliases int
 }
 
-// Statement gives the SELECT that the handle stands for; the i-th value is bound to ?i.
+// Statement returns the SELECT that the handle stands for; the i-th value is bound to ?i.
 func (h *Handle) Statement() (statement string, values []task.Value) {
 	return h.node.statement(h.node.visible())
 }
 
-// HeadStatement gives the SELECT of the first n rows.
+// HeadStatement returns the SELECT of the first n rows.
 func (h *Handle) HeadStatement(n int) (statement string, values []task.Value) {
 	head := h.node.clone()
 	most := int64(n)
@@ -34,7 +34,7 @@ func (h *Handle) HeadStatement(n int) (statement string, values []task.Value) {
 	return head.statement(head.visible())
 }
 
-// CountStatement gives a SELECT of the number of rows. Operations that do not change that number (sorting,
+// CountStatement returns a SELECT of the number of rows. Operations that do not change that number (sorting,
 // transforming) do not change the statement and its values either, so that counts can be remembered by them.
 func (h *Handle) CountStatement() (statement string, values []task.Value) {
 	n := h.node
@@ -96,7 +96,7 @@ func (r *renderer) exactly(n *node, out []int, ordered bool) {
 	r.text.WriteString(")")
 }
 
-// folds says whether the rows are one group that none of the keys at these positions shows: SQL then wants an aggregate
+// folds reports whether the rows are one group that none of the keys at these positions shows: SQL then wants an aggregate
 // among the columns, or else it returns every row. One within a window function does not count for SQLite.
 func (n *node) folds(out []int) bool {
 	return n.grouped && len(n.group) == 0 && !slices.ContainsFunc(out, func(at int) bool {
@@ -209,7 +209,7 @@ func (r *renderer) rows(n *node, out []int, ordered bool) {
 	}
 }
 
-// names gives what the columns of a node's source are called within its SELECT.
+// names returns what the columns of a node's source are called within its SELECT.
 func (r *renderer) names(n *node) func(int) string {
 	first := r.aliases
 	switch {
@@ -230,7 +230,7 @@ func (r *renderer) names(n *node) func(int) string {
 	}
 }
 
-// alias gives the name of the relation in which the i-th column stands.
+// alias returns the name of the relation in which the i-th column stands.
 func alias(name func(int) string, i int) string {
 	before, _, _ := strings.Cut(name(i), ".")
 	return before
@@ -329,7 +329,7 @@ func (r *renderer) list(before, between string, list []*expression, name func(in
 	}
 }
 
-// orderPieces gives an ORDER BY clause for [sql], nothing where there is no order.
+// orderPieces returns an ORDER BY clause for [sql], nothing where there is no order.
 func orderPieces(order []orderTerm) []any {
 	var pieces []any
 	for i, t := range order {

@@ -200,7 +200,7 @@ func checkSchema(t *testing.T, at string, s *task.Schema) {
 	}
 }
 
-// conforms says whether a decoded value is what a schema asks for.
+// conforms reports whether a decoded value is what a schema asks for.
 func conforms(s *task.Schema, v any) bool {
 	if s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, func(choice *task.Schema) bool { return conforms(choice, v) }) {
 		return false

@@ -680,7 +680,7 @@ func getterText(k *task.Key) string {
 	return text
 }
 
-// Specialize gives a tool as a task's agent sees it: the arguments that name keys are told the keys of the task's
+// Specialize returns a tool as a task's agent sees it: the arguments that name keys are told the keys of the task's
 // starting tables, with their descriptions once a tool.
 func Specialize(t *task.Tool, sources []*task.Source) *task.Tool {
 	if t.Body == nil {
@@ -758,7 +758,7 @@ func open(tools []*task.Tool) []*task.Tool {
 	return tools
 }
 
-// keyed gives the schema of an argument that names keys with the names that it takes, if there are any; made says that
+// keyed returns the schema of an argument that names keys with the names that it takes, if there are any; made says that
 // it takes the name of every key that a call can make, too.
 func keyed(s *task.Schema, names []any, made bool) *task.Schema {
 	c := *s

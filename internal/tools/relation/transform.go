@@ -46,7 +46,7 @@ var comparisons = map[string]string{
 	"is": "IS", "is_not": "IS NOT",
 }
 
-// reader gives an argument of an operation by its name.
+// reader returns an argument of an operation by its name.
 type reader func(name string) (any, bool)
 
 // condition makes the test of a condition on an expression. Its operands are `value` or `other_key`.
@@ -121,7 +121,7 @@ func (c *call) condition(n *node, name string, left *expression, take reader) *e
 	}
 }
 
-// given gives an argument that must be there.
+// given returns an argument that must be there.
 func (c *call) given(name string, take reader) any {
 	v, ok := take(name)
 	if !ok {
@@ -130,7 +130,7 @@ func (c *call) given(name string, take reader) any {
 	return v
 }
 
-// other gives the second operand: a value, or another key.
+// other returns the second operand: a value, or another key.
 func (c *call) other(n *node, take reader) *expression {
 	value, hasValue := take("value")
 	name, hasKey := take("other_key")
@@ -153,7 +153,7 @@ func (c *call) keyNamed(n *node, argument string, v any) *expression {
 	return n.keys[c.key(n, argument, name)].value
 }
 
-// pair gives the bounds of between: a list of two values, or of two keys; null in one list leaves the place to the
+// pair returns the bounds of between: a list of two values, or of two keys; null in one list leaves the place to the
 // other.
 func (c *call) pair(n *node, take reader) (low, high *expression) {
 	bounds := [2]*expression{}
@@ -374,7 +374,7 @@ func (t *transformation) value(name string) *expression {
 	return t.c.operand(name, t.c.given(name, t.take))
 }
 
-// optional gives an operand that may be a value or, as NAME_key, a key; nil where it is missing.
+// optional returns an operand that may be a value or, as NAME_key, a key; nil where it is missing.
 func (t *transformation) optional(name string) *expression {
 	v, ok := t.take(name)
 	k, named := t.take(name + "_key")
@@ -395,7 +395,7 @@ func (t *transformation) valueOrKey(name string) *expression {
 	return e
 }
 
-// operands gives the key and the other operand, in the order in which they stand.
+// operands returns the key and the other operand, in the order in which they stand.
 func (t *transformation) operands() (a, b *expression) {
 	a, b = t.key(), t.c.other(t.n, t.take)
 	if t.first() {
@@ -478,7 +478,7 @@ func (t *transformation) collate() *expression {
 	return sql("(", t.key(), " COLLATE "+t.word("collation", []string{"BINARY", "NOCASE", "RTRIM"})+")")
 }
 
-// word gives an argument with a closed set of values.
+// word returns an argument with a closed set of values.
 func (t *transformation) word(name string, values []string) string {
 	v := t.c.given(name, t.take)
 	text, ok := v.(string)
@@ -497,7 +497,7 @@ func (t *transformation) choose() *expression {
 	return sql(append(pieces, " END)")...)
 }
 
-// branch gives the value of a case, as NAME_value or NAME_key.
+// branch returns the value of a case, as NAME_value or NAME_key.
 func (t *transformation) branch(name string, needed bool) *expression {
 	v, ok := t.take(name + "_value")
 	k, named := t.take(name + "_key")
@@ -615,7 +615,7 @@ func (t *transformation) flags(name string) []bool {
 	return list
 }
 
-// nearest gives the name that differs least from a wrong one, "" where none is near.
+// nearest returns the name that differs least from a wrong one, "" where none is near.
 func nearest(name string, names []string) string {
 	best, at := len(name)/2+1, ""
 	for _, n := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// sortJoins gives the query with the tables of its inner joins in the order of their names, so that the order in which
+// sortJoins returns the query with the tables of its inner joins in the order of their names, so that the order in which
 // a person joined them makes no other endpoint. Rows come from an inner join as a bag whatever its order; a query that
 // relies on more is not determinate, and is not published. What cannot be reordered stays.
 func sortJoins(q *sqlast.Query) *sqlast.Query {
@@ -50,7 +50,7 @@ func sortJoins(q *sqlast.Query) *sqlast.Query {
 	return sorted
 }
 
-// commutes says whether a SELECT joins only tables, and only by inner joins that name their conditions.
+// commutes reports whether a SELECT joins only tables, and only by inner joins that name their conditions.
 func commutes(core *ast.SelectQuery) bool {
 	if len(core.From) < 2 {
 		return false

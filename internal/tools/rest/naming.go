@@ -30,7 +30,7 @@ const (
 	short        // many columns are but details
 )
 
-// text gives one aspect in the words that are asked for.
+// text returns one aspect in the words that are asked for.
 func (n *naming) text(a aspect, l length) string {
 	p := n.e.phrases[a]
 	switch {
@@ -75,11 +75,11 @@ func (n *naming) verb() string {
 	return "get"
 }
 
-// name gives the tool's name: the longest wording that fits, else the beginning of the shortest with a hash of the
+// name returns the tool's name: the longest wording that fits, else the beginning of the shortest with a hash of the
 // meaning.
 func (n *naming) name() string { return n.fit(n.verb()+"_", false) }
 
-// resource gives the last segment of the path, by the same rules.
+// resource returns the last segment of the path, by the same rules.
 func (n *naming) resource() string { return n.fit("", true) }
 
 // allFilters is more than any endpoint has.
@@ -149,7 +149,7 @@ func nameEndpoints(endpoints []*endpoint) []*task.Tool {
 	return tools
 }
 
-// clashes gives the groups of endpoints that share a name or a path, in the order of the list.
+// clashes returns the groups of endpoints that share a name or a path, in the order of the list.
 func clashes(list []*naming) [][]*naming {
 	by := map[string][]*naming{}
 	var keys []string
@@ -198,7 +198,7 @@ func tell(group []*naming) {
 	}
 }
 
-// differ says whether telling an aspect in full tells some members of a group from others.
+// differ reports whether telling an aspect in full tells some members of a group from others.
 func differ(group []*naming, a aspect) bool {
 	fresh := false
 	for _, n := range group {

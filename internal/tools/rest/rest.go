@@ -221,7 +221,7 @@ func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *documentation) {
 	set.short = set.brief
 }
 
-// setTokens gives the words of a set operation: between branches that differ in what they ask, and behind branches that
+// setTokens returns the words of a set operation: between branches that differ in what they ask, and behind branches that
 // differ in the values that they are asked with alone.
 func setTokens(op ast.CompoundOp) (between, alike string) {
 	switch strings.ToUpper(op.Op) {
@@ -237,7 +237,7 @@ func setTokens(op ast.CompoundOp) (between, alike string) {
 	}
 }
 
-// branch gives what a further branch of a set operation adds to the first.
+// branch returns what a further branch of a set operation adds to the first.
 func (p *phraser) branch(s *ast.SelectStmt, first, core *ast.SelectQuery, uses []use, e *documentation,
 	subject string) (brief, full string) {
 	var other documentation
@@ -498,7 +498,7 @@ func shorter(name string) string {
 	return name
 }
 
-// limitOne says whether a statement returns its first row alone.
+// limitOne reports whether a statement returns its first row alone.
 func limitOne(q *sqlast.Query, s *ast.SelectStmt) bool {
 	last := sqlast.Last(s)
 	if last == nil || last.Limit == nil {
@@ -728,7 +728,7 @@ func (p *phraser) condition(c ast.Expr, about subject) (text string, always bool
 	return "", false
 }
 
-// asks says whether a sub-SELECT holds a literal that it compares: its parameters tell what it is about.
+// asks reports whether a sub-SELECT holds a literal that it compares: its parameters tell what it is about.
 func (p *phraser) asks(s *ast.SelectStmt) bool { return len(parameter.Of(p.Q, s)) > 0 }
 
 // related names a sub-SELECT by what its rows are.

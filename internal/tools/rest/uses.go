@@ -117,7 +117,7 @@ func (p *phraser) uses(root *ast.SelectStmt, order []parameter.Hole) []use {
 	return list
 }
 
-// odd says whether an odd number of NOTs of its own SELECT applies to a node.
+// odd reports whether an odd number of NOTs of its own SELECT applies to a node.
 func odd(n ast.Node, nots, selects []ast.Node) bool {
 	count := 0
 	for _, not := range nots {
@@ -146,7 +146,7 @@ var used = map[ast.Operator]string{
 	ast.OpEq: usedEqual, ast.OpNe: usedNot, ast.OpLt: usedBelow, ast.OpLe: usedMax, ast.OpGt: usedAbove, ast.OpGe: usedMin,
 }
 
-// measured says whether a node stands in the list of its SELECT.
+// measured reports whether a node stands in the list of its SELECT.
 func (p *phraser) measured(n ast.Node) bool {
 	core := p.CoreOf(n)
 	return core != nil && slices.ContainsFunc(core.Columns, func(c *ast.ResultColumn) bool { return inside(n, c) })
@@ -181,14 +181,14 @@ func (p *phraser) arguments(parameters map[ast.Node]*parameter.Parameter, order 
 	return out
 }
 
-// contested says whether a parameter of another table has the same name.
+// contested reports whether a parameter of another table has the same name.
 func (p *phraser) contested(uses []use, names []string, i int) bool {
 	return slices.ContainsFunc(uses, func(u use) bool {
 		return u.term.Table != uses[i].term.Table && parameterName(&u, u.term.Words) == names[i]
 	})
 }
 
-// vague says whether a parameter's name alone says too little: an id, or a generic word of a table that is not the one
+// vague reports whether a parameter's name alone says too little: an id, or a generic word of a table that is not the one
 // that the statement is about.
 func (p *phraser) vague(u use) bool {
 	if u.term.Table == nil || !wording.IsGeneric(u.term.Words) {
@@ -412,7 +412,7 @@ var dateClauses = map[string]string{
 	usedMax:   "must be this or earlier",
 }
 
-// noteOf gives what people wrote about a column as a sentence, "" where nobody did.
+// noteOf returns what people wrote about a column as a sentence, "" where nobody did.
 func noteOf(c schema.Column) string {
 	if c.Values == c.Description {
 		c.Values = ""
@@ -459,7 +459,7 @@ var formats = []struct {
 	{regexp.MustCompile(`^\d{1,2}:\d{2}:\d{2}(\.\d+)?$`), "hh:mm:ss"},
 }
 
-// formatOf gives the format of a text that names a point in time, "" for anything else. It tells no digit of it.
+// formatOf returns the format of a text that names a point in time, "" for anything else. It tells no digit of it.
 func formatOf(v task.Value) string {
 	s, ok := v.(string)
 	if !ok {

@@ -338,7 +338,7 @@ func sentences(s string) int {
 // distinctive is the length, in runes, from which a single word of a longer value gives it away.
 const distinctive = 4
 
-// leaks says whether a text tells a value that the derived text does not tell already: all its words in a row, or one
+// leaks reports whether a text tells a value that the derived text does not tell already: all its words in a row, or one
 // of them that is long enough to give it away.
 func (p *page) leaks(text string) bool {
 	words, marks := plainWords(text), signs(text)
@@ -362,7 +362,7 @@ func (p *page) leaks(text string) bool {
 	return false
 }
 
-// contains says whether part stands in words, in a row.
+// contains reports whether part stands in words, in a row.
 func contains(words, part []string) bool {
 	for i := 0; i+len(part) <= len(words); i++ {
 		if slices.Equal(words[i:i+len(part)], part) {

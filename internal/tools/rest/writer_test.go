@@ -270,7 +270,7 @@ func TestRewriteTakesTheSecondReply(t *testing.T) {
 	}
 }
 
-// TestRewriteKeepsNamesApart gives all endpoints one name: the first in order has it, at any number of workers.
+// TestRewriteKeepsNamesApart returns all endpoints one name: the first in order has it, at any number of workers.
 func TestRewriteKeepsNamesApart(t *testing.T) {
 	var first string
 	for workers := range 6 {

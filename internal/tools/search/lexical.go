@@ -77,7 +77,7 @@ func rarityOf(with, of int) float64 {
 	return math.Log(1 + (float64(of-with)+0.5)/(float64(with)+0.5))
 }
 
-// search gives the n best texts that share a word with the query. Words that stand in it several times count once.
+// search returns the n best texts that share a word with the query. Words that stand in it several times count once.
 // Weights are added in the order in which the query has them, so that sums are the same whatever the machine.
 func (x *lexicalIndex) search(query string, n int) []Hit {
 	var asked []int32

@@ -23,7 +23,7 @@ const (
 // Kinds lists the kinds of search.
 func Kinds() []string { return []string{Lexical, Dense, Fused} }
 
-// NeedsVectors says whether a kind of search compares vectors.
+// NeedsVectors reports whether a kind of search compares vectors.
 func NeedsVectors(kind string) bool { return kind == Dense || kind == Fused }
 
 // Query is what is searched for: words, and for kinds that compare vectors the vector of these words.
@@ -55,7 +55,7 @@ func New(tools []*task.Tool) *Index {
 	return &Index{size: len(tools), lexical: newLexicalIndex(texts)}
 }
 
-// WithVectors gives an index that also searches by meaning: the i-th vector is that of the text of the i-th tool.
+// WithVectors returns an index that also searches by meaning: the i-th vector is that of the text of the i-th tool.
 // Vectors of different lengths, and too few of them, are errors. A vector that is nil or zero is similar to nothing.
 func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
 	if len(vectors) != x.size {
@@ -68,7 +68,7 @@ func (x *Index) WithVectors(vectors []embedding.Vector) (*Index, error) {
 	return &Index{size: x.size, lexical: x.lexical, dense: dense}, nil
 }
 
-// Search gives the n best tools, the best first. By words, tools that share none with the query are not found. The
+// Search returns the n best tools, the best first. By words, tools that share none with the query are not found. The
 // error is the caller's: an unknown kind, a kind that the index has no vectors for, a query without its vector, or one
 // of another length than those of the tools.
 func (x *Index) Search(kind string, q Query, n int) ([]Hit, error) {
@@ -148,7 +148,7 @@ func (b *best) offer(h Hit) {
 	}
 }
 
-// sorted gives what was kept, the best first.
+// sorted returns what was kept, the best first.
 func (b *best) sorted() []Hit {
 	slices.SortFunc(b.hits, better)
 	return b.hits

@@ -169,7 +169,7 @@ func TestDenseAgainstTheOracle(t *testing.T) {
 	}
 }
 
-// TestDenseOnManyProcessors gives what one processor gives.
+// TestDenseOnManyProcessors returns what one processor gives.
 func TestDenseOnManyProcessors(t *testing.T) {
 	const dimensions = 16
 	draw := rand.New(rand.NewPCG(5, 6))

@@ -89,7 +89,7 @@ func (s *slotter) compound(stmt *ast.SelectStmt, named bool) *slotResult {
 	return result
 }
 
-// collationless gives the expression inside parentheses and collating sequences.
+// collationless returns the expression inside parentheses and collating sequences.
 func collationless(e ast.Expr) ast.Expr {
 	for {
 		switch x := e.(type) {
@@ -215,7 +215,7 @@ func (s *slotter) selectCore(core *ast.SelectQuery, order []*ast.OrderingTerm, l
 	return &slotResult{at: h.at, keys: keys}
 }
 
-// item gives the key of a column of the SELECT list.
+// item returns the key of a column of the SELECT list.
 func (h *chain) item(it sqlast.Item) string {
 	if it.Ref != nil {
 		return h.column(it.Ref, it.Column)
@@ -237,7 +237,7 @@ func (h *chain) unique(keys []string) []string {
 	return out
 }
 
-// orderKey gives the key of an ORDER BY term; false where it is a constant and orders nothing.
+// orderKey returns the key of an ORDER BY term; false where it is a constant and orders nothing.
 func (h *chain) orderKey(e ast.Expr) (string, bool) {
 	if i := h.s.q.Ordinal(h.core, e); i >= 0 {
 		return h.item(h.s.q.Expand(h.core)[i]), true
@@ -248,7 +248,7 @@ func (h *chain) orderKey(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// groupTerms gives the expressions that a SELECT groups by, aliases and positions resolved.
+// groupTerms returns the expressions that a SELECT groups by, aliases and positions resolved.
 func (h *chain) groupTerms() []sqlast.Item {
 	var terms []sqlast.Item
 	for _, e := range h.core.GroupBy {
@@ -349,7 +349,7 @@ func (h *chain) group(items []sqlast.Item, limit rowLimit, named bool) *slotResu
 	return nil
 }
 
-// aggregatesAlone says whether the SELECT list is one row of the aggregates, in their order.
+// aggregatesAlone reports whether the SELECT list is one row of the aggregates, in their order.
 func (h *chain) aggregatesAlone(items []sqlast.Item, aggregates []*ast.FuncCall, limit rowLimit) bool {
 	if len(h.core.GroupBy) > 0 || h.core.Having != nil || len(items) != len(aggregates) || limit.offset > 0 ||
 		limit.count == 0 {
@@ -543,7 +543,7 @@ func (h *chain) aggregate(f *ast.FuncCall) aggregate {
 	return a
 }
 
-// isConstant says whether a count counts all rows.
+// isConstant reports whether a count counts all rows.
 func (h *chain) isConstant(e ast.Expr) bool {
 	if e == nil {
 		return true

@@ -251,7 +251,7 @@ func (m *matter) judge(t *testing.T, d *slot.Draft, text string, tools map[strin
 	return agrees
 }
 
-// loose says whether a query's result depends on the order in which rows are visited, or on the clock.
+// loose reports whether a query's result depends on the order in which rows are visited, or on the clock.
 func loose(ctx context.Context, w *database.World, q *sqlast.Query) bool {
 	found, err := witness.Determinate(ctx, w, q)
 	return err != nil || found != nil

@@ -29,7 +29,7 @@ const (
 	operandNode
 )
 
-// json gives a value or a reference as an argument.
+// json returns a value or a reference as an argument.
 func (o operand) json() any {
 	if o.kind == operandNode {
 		return o.at
@@ -46,7 +46,7 @@ func (o operand) into(arguments map[string]any, value, key string) {
 	arguments[value] = o.json()
 }
 
-// resolve gives the expression behind parentheses and aliases.
+// resolve returns the expression behind parentheses and aliases.
 func (h *chain) resolve(e ast.Expr) ast.Expr { return resolveAlias(h.s.q, e) }
 
 func resolveAlias(q *sqlast.Query, e ast.Expr) ast.Expr {
@@ -60,10 +60,10 @@ func resolveAlias(q *sqlast.Query, e ast.Expr) ast.Expr {
 	}
 }
 
-// text gives the canonical text of an expression: equal texts mean the same within one SELECT.
+// text returns the canonical text of an expression: equal texts mean the same within one SELECT.
 func (h *chain) text(e ast.Expr) string { return h.printer.Expr(h.resolve(e)) }
 
-// column gives the key of a column.
+// column returns the key of a column.
 func (h *chain) column(ref *sqlast.Ref, at ast.Node) string {
 	keys := h.columns[ref.Source]
 	switch {
@@ -286,7 +286,7 @@ func (h *chain) binary(name string, x, y ast.Expr, alias string) string {
 		resultWords[name]))
 }
 
-// name gives words for an operand in the name of a key.
+// name returns words for an operand in the name of a key.
 func (o operand) name() string {
 	switch o.kind {
 	case operandKey:
@@ -461,7 +461,7 @@ func (h *chain) substring(e *ast.FuncCall, alias string) string {
 	return h.transform("substr", x, arguments, name)
 }
 
-// sliceOf gives the arguments of SUBSTR as a slice that counts from 0, where start and length are such that both mean
+// sliceOf returns the arguments of SUBSTR as a slice that counts from 0, where start and length are such that both mean
 // the same.
 func sliceOf(numbers []operand) (map[string]any, bool) {
 	start, ok := numbers[0].value.(int64)

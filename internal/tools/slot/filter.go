@@ -21,7 +21,7 @@ var comparisonOf = map[ast.Operator]string{
 	ast.OpGe: "greater_than_equal_to", ast.OpLe: "less_than_equal_to",
 }
 
-// contrary gives the condition that holds exactly where another is false; both are null together.
+// contrary returns the condition that holds exactly where another is false; both are null together.
 var contrary = map[string]string{
 	"equal_to": "not_equal_to", "not_equal_to": "equal_to",
 	"greater_than": "less_than_equal_to", "less_than_equal_to": "greater_than",
@@ -31,7 +31,7 @@ var contrary = map[string]string{
 	"is": "is_not", "is_not": "is",
 }
 
-// exchanged gives the condition with its sides exchanged.
+// exchanged returns the condition with its sides exchanged.
 var exchanged = map[string]string{
 	"equal_to": "equal_to", "not_equal_to": "not_equal_to", "greater_than": "less_than", "less_than": "greater_than",
 	"greater_than_equal_to": "less_than_equal_to", "less_than_equal_to": "greater_than_equal_to", "is": "is",
@@ -283,7 +283,7 @@ func (h *chain) comparison(at ast.Node, name string, x, y ast.Expr) test {
 	return t
 }
 
-// typed gives a literal as a person would give it for a column: a number as a number, though the query quotes it.
+// typed returns a literal as a person would give it for a column: a number as a number, though the query quotes it.
 func (h *chain) typed(v task.Value, other ast.Expr) task.Value {
 	column := h.s.q.Describe(h.resolve(other))
 	if column.Column == "" || v == nil {

@@ -123,7 +123,7 @@ func columnNamed(src *sqlast.Source, name string) int {
 	return slices.IndexFunc(src.Columns, func(c sqlast.Column) bool { return schema.SameName(c.Name, name) })
 }
 
-// columnBefore gives the column that USING or NATURAL equates with the column of that name of src: that of the first
+// columnBefore returns the column that USING or NATURAL equates with the column of that name of src: that of the first
 // source which has one.
 func (s *slotter) columnBefore(core *ast.SelectQuery, src *sqlast.Source, name string) *sqlast.Ref {
 	for _, other := range s.q.Sources(core) {
@@ -376,7 +376,7 @@ func (j *joinedRows) take(o *operandOfJoin) {
 	}
 }
 
-// between gives the sides of an equation in the order of two sets of sources.
+// between returns the sides of an equation in the order of two sets of sources.
 func (eq equation) between(left, right map[*sqlast.Source]bool) (x, y *sqlast.Ref, ok bool) {
 	switch {
 	case left[eq.x.Source] && right[eq.y.Source]:
@@ -588,7 +588,7 @@ func tableText(members []item, src *sqlast.Source) string {
 	return sqlast.Quote(src.Table.Name) + " AS " + tableAlias(members, src)
 }
 
-// tableAlias gives the alias of a table in the text of a starting table: its place in it, so that texts do not depend
+// tableAlias returns the alias of a table in the text of a starting table: its place in it, so that texts do not depend
 // on the aliases of a query.
 func tableAlias(members []item, src *sqlast.Source) string {
 	at := slices.IndexFunc(members, func(m item) bool { return m.src == src })

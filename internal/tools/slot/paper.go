@@ -115,7 +115,7 @@ func (p *paperChain) filters(where []ast.Expr) {
 	}
 }
 
-// sides gives the operands of a comparison.
+// sides returns the operands of a comparison.
 func (p *paperChain) sides(e ast.Expr) (x, y ast.Expr, ok bool) {
 	switch e := p.resolve(e).(type) {
 	case *ast.BinaryExpr:
@@ -132,7 +132,7 @@ func (p *paperChain) sides(e ast.Expr) (x, y ast.Expr, ok bool) {
 	return nil, nil, false
 }
 
-// base gives the column that a transformation of the paper's is over.
+// base returns the column that a transformation of the paper's is over.
 func (p *paperChain) base(e ast.Expr) ast.Expr {
 	switch x := p.resolve(e).(type) {
 	case *ast.Ident, *ast.QualifiedRef:
@@ -223,7 +223,7 @@ func (p *paperChain) expressionFails(e ast.Expr) {
 	p.s.fail(e, reasonPaperExpression, "an expression other than a substring or a formatted date")
 }
 
-// keyOfExpression gives the key of a column, or replaces its values by their transformation.
+// keyOfExpression returns the key of a column, or replaces its values by their transformation.
 func (p *paperChain) keyOfExpression(e ast.Expr) string {
 	e = p.resolve(e)
 	base := p.base(e)
@@ -317,7 +317,7 @@ func (p *paperChain) aggregated(items []sqlast.Item, limit rowLimit) (node, bool
 	return 0, false
 }
 
-// aggregateKey gives the key over which an aggregate is taken. A count of rows is one of a key that is never null.
+// aggregateKey returns the key over which an aggregate is taken. A count of rows is one of a key that is never null.
 func (p *paperChain) aggregateKey(f *ast.FuncCall) string {
 	kind := aggregations[strings.ToLower(f.Name.Name)]
 	if !slices.Contains([]string{"count", "sum", "avg", "min", "max"}, kind) || f.Filter != nil || len(f.OrderBy) > 0 {
@@ -386,7 +386,7 @@ func (p *paperChain) whole(items []sqlast.Item, aggregates []*ast.FuncCall, limi
 	return p.at
 }
 
-// itemKey gives the key of a column of the SELECT list, of a group or of an order.
+// itemKey returns the key of a column of the SELECT list, of a group or of an order.
 func (p *paperChain) itemKey(it sqlast.Item) string {
 	if it.Ref != nil {
 		return p.column(it.Ref, it.Column)
@@ -443,7 +443,7 @@ func (p *paperChain) retrieved(items []sqlast.Item, limit rowLimit) node {
 	return p.s.retrieve(p.at, retrieved, distinct, limit.count, 0)
 }
 
-// now gives the canonical text of what a key holds.
+// now returns the canonical text of what a key holds.
 func (p *paperChain) now(key string) string {
 	if text := p.replaced[key]; text != "" {
 		return text

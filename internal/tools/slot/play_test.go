@@ -47,7 +47,7 @@ func play(plan task.Plan, tools map[string]*task.Tool, starts []task.Start, sour
 	return answer, nil
 }
 
-// toolkit gives the tools of a style by name, for some starting tables.
+// toolkit returns the tools of a style by name, for some starting tables.
 func toolkit(style, profile string, sources []*task.Source) map[string]*task.Tool {
 	tools := map[string]*task.Tool{}
 	for _, t := range relation.Tools(style, profile) {
@@ -63,7 +63,7 @@ func toolkit(style, profile string, sources []*task.Source) map[string]*task.Too
 	return tools
 }
 
-// answers gives the handles of a draft's answer in the slot and in the sel style.
+// answers returns the handles of a draft's answer in the slot and in the sel style.
 func answers(d *slot.Draft, tools map[string]*task.Tool) (map[string]*relation.Handle, error) {
 	slot, err := play(d.Plan(), tools, d.Starts, d.Sources)
 	if err != nil {
@@ -116,7 +116,7 @@ func compare(ctx context.Context, w *database.World, gold *task.Gold, handles ma
 	return nil
 }
 
-// selects gives how many SELECTs to generate.
+// selects returns how many SELECTs to generate.
 func selects(t *testing.T) int {
 	text := os.Getenv("SEATRIAL_SELECTS")
 	if text == "" {

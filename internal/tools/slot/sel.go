@@ -9,7 +9,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// Sel gives the same sequence in the sel style (NL2API §3.2): each closed argument is part of a tool's name, and each
+// Sel returns the same sequence in the sel style (NL2API §3.2): each closed argument is part of a tool's name, and each
 // retrieved key has a getter of its own, the later of several beside the earlier. An error says that the sequence is
 // none of the slot style's.
 func (d *Draft) Sel() (task.Plan, error) {

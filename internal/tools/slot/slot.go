@@ -105,7 +105,7 @@ var inexpressible = map[string]string{
 	reasonPaperColumns:    "several columns in the SELECT list",
 }
 
-// InexpressibleReasons gives the closed list of reasons for which a query cannot be expressed in the slot and sel
+// InexpressibleReasons returns the closed list of reasons for which a query cannot be expressed in the slot and sel
 // styles, with what each means.
 func InexpressibleReasons() map[string]string { return maps.Clone(inexpressible) }
 
@@ -131,7 +131,7 @@ func Compile(q *sqlast.Query, profile string) (*Draft, *Inexpressible) {
 	return s.draft(profile), nil
 }
 
-// Plan gives the sequence as a plan.
+// Plan returns the sequence as a plan.
 func (d *Draft) Plan() task.Plan { return sequence(d.Calls) }
 
 func sequence(calls []task.Call) task.Plan {
@@ -185,7 +185,7 @@ func (s *slotter) attempt(compile func() node) (err *Inexpressible) {
 	return nil
 }
 
-// fail gives the compilation up because of what stands at n.
+// fail returns the compilation up because of what stands at n.
 func (s *slotter) fail(n ast.Node, reason, format string, args ...any) {
 	line, column := parser.LineCol(s.q.Source, n.Pos())
 	panic(&Inexpressible{Reason: reason, Message: fmt.Sprintf(format, args...), Line: line, Column: column})
@@ -223,7 +223,7 @@ func signature(v any) string {
 	}
 }
 
-// start gives the handle of a starting table.
+// start returns the handle of a starting table.
 func (s *slotter) start(src *task.Source) node {
 	for i, known := range s.sources {
 		if known.ID == src.ID {

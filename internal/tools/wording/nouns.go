@@ -75,7 +75,7 @@ func ColumnWords(c *schema.Column) []string {
 	return own
 }
 
-// opaque says whether a column's name is a code that tells nothing: A16.
+// opaque reports whether a column's name is a code that tells nothing: A16.
 func opaque(name string) bool {
 	return len(name) <= 3 && strings.ContainsAny(name, "0123456789")
 }
@@ -103,7 +103,7 @@ func IsGeneric(tokens []string) bool {
 	return true
 }
 
-// Mentions says whether a column's words name the thing already: superhero_name that of superhero.
+// Mentions reports whether a column's words name the thing already: superhero_name that of superhero.
 func Mentions(tokens, thing []string) bool {
 	for _, w := range thing {
 		if generic[w] && len(thing) > 1 {
@@ -119,7 +119,7 @@ func Mentions(tokens, thing []string) bool {
 	return false
 }
 
-// isDate says whether a column holds points in time, so that its values come after rather than above each other.
+// isDate reports whether a column holds points in time, so that its values come after rather than above each other.
 func isDate(tokens []string, declared string) bool {
 	for _, w := range tokens {
 		switch w {
@@ -131,7 +131,7 @@ func isDate(tokens []string, declared string) bool {
 	return strings.Contains(d, "DATE") || strings.Contains(d, "TIMESTAMP")
 }
 
-// isName says whether a column holds names.
+// isName reports whether a column holds names.
 func isName(tokens []string) bool {
 	switch tokens[len(tokens)-1] {
 	case "name", "title", "surname", "forename":

@@ -102,7 +102,7 @@ func (p *Terms) findRoles() {
 	})
 }
 
-// roleOf gives the role in which to's source is joined by the column that from names, or nil.
+// roleOf returns the role in which to's source is joined by the column that from names, or nil.
 func (p *Terms) roleOf(from, to *sqlast.Ref) []string {
 	if from == nil || to == nil || from.Source == to.Source || from.Column < 0 || to.Column < 0 ||
 		from.Source.Table == nil || to.Source.Table == nil || from.Source.Table == to.Source.Table {
@@ -359,7 +359,7 @@ func (p *Terms) strftime(f *ast.FuncCall) Term {
 	return datePart(t, part)
 }
 
-// current says whether a call of a date function is about the present.
+// current reports whether a call of a date function is about the present.
 func (p *Terms) current(f *ast.FuncCall) bool {
 	at := parameter.DateFunctions[strings.ToLower(f.Name.Name)]
 	if at >= len(f.Args) {
@@ -552,7 +552,7 @@ func (p *Terms) conditional(e ast.Expr) (condition, value ast.Expr, ok bool) {
 	return condition, value, true
 }
 
-// nothing says whether an expression is missing, NULL or 0.
+// nothing reports whether an expression is missing, NULL or 0.
 func (p *Terms) nothing(e ast.Expr) bool {
 	if e == nil {
 		return true
@@ -620,7 +620,7 @@ func (p *Terms) count(f *ast.FuncCall) Term {
 	return Term{Words: words, Count: true}
 }
 
-// Identified gives the table whose rows a column stands for: its own if it is the key, that which it refers to, or that
+// Identified returns the table whose rows a column stands for: its own if it is the key, that which it refers to, or that
 // which its name names (molecule_id); nil for a column that is no identifier.
 func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	ref := p.Q.Ref(sqlast.Unparen(e))
@@ -650,7 +650,7 @@ func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	return t
 }
 
-// Root gives the table whose rows the rows of a join stand for: the one on the many side; where that only links two
+// Root returns the table whose rows the rows of a join stand for: the one on the many side; where that only links two
 // others, the one that nothing else in the query asks about.
 func (p *Terms) Root(core *ast.SelectQuery) *schema.Table {
 	var tables []*schema.Table
@@ -718,7 +718,7 @@ func (p *Terms) Root(core *ast.SelectQuery) *schema.Table {
 	return root
 }
 
-// CoreOf gives the innermost SELECT that a node stands in.
+// CoreOf returns the innermost SELECT that a node stands in.
 func (p *Terms) CoreOf(n ast.Node) *ast.SelectQuery {
 	var found *ast.SelectQuery
 	ast.Walk(p.Q.Stmt, func(m ast.Node) bool {
