@@ -16,6 +16,9 @@ import (
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/papers"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -91,6 +94,7 @@ func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error
 
 func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
 	shown := make(map[string]report.Row, len(s.Instances)) // what the episodes of an instance have in common
+	tasks := s.Index()
 	certificates := make(map[string]*suite.Certificate, len(s.Certificates))
 	for _, c := range s.Certificates {
 		certificates[c.Instance] = c
@@ -104,11 +108,11 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 	err = graded(ctx, s, store, func(g grade.Grade, in *suite.Instance, t *transcript.Transcript) error {
 		row, known := shown[in.ID]
 		if !known {
-			row = report.RowOf(grade.Grade{}, in, certificates[in.ID])
+			row = report.RowOf(grade.Grade{}, tasks[in.Task], in, certificates[in.ID])
 			shown[in.ID] = row
 		}
 		row.Grade = g
-		row.Sample = report.SampleOf(t)
+		row.Sample = papers.SampleOf(t)
 		if text, is := explanationIn(&g, t); is {
 			var err error
 			if row.Explained, err = explainedOf(stage, s, in, text, opinions[g.Episode]); err != nil {
@@ -122,8 +126,8 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 }
 
 // setOf is the rows of a run with what tables about them need.
-func setOf(name string, s *suite.Suite, rows []report.Row, record settings.Record) report.Set {
-	set := report.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
+func setOf(name string, s *suite.Suite, rows []report.Row, record settings.Record) papers.Set {
+	set := papers.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
 	o, err := settings.Restore(record)
 	if err == nil {
 		set.Labels, _ = o.LabelMap()
@@ -149,7 +153,7 @@ func explainedOf(
 	if err != nil {
 		return nil, err
 	}
-	return report.ExplainedOf(&lack, s.Toolkit(in, shown), shown, text, opinions), nil
+	return papers.ExplainedOf(&lack, s.Toolkit(in, shown), shown, text, opinions), nil
 }
 
 // warnUnfinished says on standard error how many episodes of a run are missing, where its settings say so.
@@ -212,7 +216,7 @@ func (a *app) printReport(r *report.Report, format string) error {
 	switch format {
 	case formatText:
 		width, terminal := a.Width(a.Out)
-		a.printf("%s", r.Text(report.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""}))
+		a.printf("%s", r.Text(table.Terminal{Width: width, Colour: terminal && a.Getenv("NO_COLOR") == ""}))
 	case formatMarkdown:
 		a.printf("%s", r.Markdown())
 	case formatCSV:
@@ -283,16 +287,19 @@ func (a *app) reportCommand() *cobra.Command {
 			if err := settings.AtLeast("resamples", options.Resamples, 1); err != nil {
 				return err
 			}
+			if options.Cluster != "" && !slices.Contains(report.Clusters(), options.Cluster) {
+				return diag.Unknown("level of clusters", options.Cluster, report.Clusters())
+			}
 			if vote && !slices.Contains(tables, settings.TableVotes) {
 				tables = append(tables, settings.TableVotes)
 			}
 			for _, name := range tables {
-				if _, err := report.BuildTable(name, report.Input{}); err != nil {
+				if _, err := papers.Build(name, papers.Input{}); err != nil {
 					return err
 				}
 			}
 			var runs []report.Run
-			var sets []report.Set
+			var sets []papers.Set
 			var notes []string
 			for i, path := range args {
 				if slices.Contains(args[:i], path) {
@@ -313,7 +320,7 @@ func (a *app) reportCommand() *cobra.Command {
 				sets = append(sets, setOf(runName(args, i), s, rows, record))
 			}
 			if len(tables) > 0 {
-				return a.printTables(tables, report.Input{Sets: sets, Options: options}, format)
+				return a.printTables(tables, papers.Input{Sets: sets, Options: options}, format)
 			}
 			r, err := report.Build(runs, options)
 			if err != nil {
@@ -330,25 +337,28 @@ func (a *app) reportCommand() *cobra.Command {
 		"print what votes over repeated trials and informed retries are worth: --table "+settings.TableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
-	cmd.Flags().IntVar(&options.Resamples, "resamples", 10_000, "resamples of the bootstrap")
+	cmd.Flags().IntVar(&options.Resamples, "resamples", statistics.DefaultResamples, "resamples of the bootstrap")
+	cmd.Flags().StringVar(&options.Cluster, "cluster", "",
+		"what intervals and tests treat as one observation: task, sql or database; by default intervals cluster by distinct "+
+			"SQL and tests by task")
 	return cmd
 }
 
 func tableHelp() string {
 	var b strings.Builder
-	for _, t := range report.Tables() {
+	for _, t := range papers.Tables() {
 		fmt.Fprintf(&b, "  %-12s %s; needs %s\n", t.Name, t.Title, t.Needs)
 	}
 	return b.String()
 }
 
 // printTables prints tables by name, one after the other.
-func (a *app) printTables(names []string, in report.Input, format string) error {
+func (a *app) printTables(names []string, in papers.Input, format string) error {
 	if a.asJSON {
 		format = formatJSON
 	}
 	for i, name := range names {
-		t, err := report.BuildTable(name, in)
+		t, err := papers.Build(name, in)
 		if err != nil {
 			return err
 		}
@@ -364,7 +374,7 @@ func (a *app) printTables(names []string, in report.Input, format string) error 
 			text = string(data)
 		default:
 			width, _ := a.Width(a.Out)
-			text = t.Text(report.Terminal{Width: width})
+			text = t.Text(table.Terminal{Width: width})
 		}
 		if err != nil {
 			return err

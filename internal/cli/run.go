@@ -21,7 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
-	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/papers"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/spf13/cobra"
@@ -251,8 +251,8 @@ func (a *app) printRun(ctx context.Context, s *suite.Suite, store *episode.Store
 	if err != nil {
 		return err
 	}
-	sets := []report.Set{setOf(o.Out, s, rows, store.Meta().Settings)}
-	return a.printTables(o.Tables, report.Input{Sets: sets}, formatText)
+	sets := []papers.Set{setOf(o.Out, s, rows, store.Meta().Settings)}
+	return a.printTables(o.Tables, papers.Input{Sets: sets}, formatText)
 }
 
 // ownFailures returns an error if Seatrial itself failed in every episode; if it failed in fewer, it warns.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 )
 
 // TestFaultsApart keeps what is under faults out of the tables of success by agent and workflow, and says so; a run
@@ -28,7 +30,7 @@ func TestFaultsApart(t *testing.T) {
 		plain, struck, counted int
 		apart                  bool
 	}{{3, 0, 3, false}, {3, 2, 3, true}, {0, 2, 2, false}} {
-		r, err := Build([]Run{{Rows: rows(c.plain, c.struck)}}, Options{Resamples: 50})
+		r, err := Build([]Run{{Rows: rows(c.plain, c.struck)}}, Options{Options: statistics.Options{Resamples: 50}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +38,7 @@ func TestFaultsApart(t *testing.T) {
 			t.Errorf("%+v: %d episodes by agent, %d by workflow, apart %t", c, r.Agents[0].Episodes, r.Workflows[0].Episodes,
 				r.FaultsApart)
 		}
-		if said := strings.Contains(r.Text(Terminal{Width: 200}), "do not count here"); said != c.apart {
+		if said := strings.Contains(r.Text(table.Terminal{Width: 200}), "are not counted here"); said != c.apart {
 			t.Errorf("%+v: the table says so: %t", c, said)
 		}
 	}

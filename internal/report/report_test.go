@@ -17,6 +17,8 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -37,11 +39,11 @@ func TestGoldens(t *testing.T) {
 				runs = append(runs, run)
 				return fmt.Sprintf("%d episodes\n", len(run.Rows))
 			}
-			r, err := Build(runs, Options{Seed: 7})
+			r, err := Build(runs, Options{Options: statistics.Options{Seed: 7}})
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			terminal := Terminal{Colour: d.HasArg("colour")}
+			terminal := table.Terminal{Colour: d.HasArg("colour")}
 			if d.HasArg("width") {
 				d.ScanArgs(t, "width", &terminal.Width)
 			}
@@ -49,7 +51,7 @@ func TestGoldens(t *testing.T) {
 			case "text":
 				text := r.Text(terminal)
 				for _, line := range strings.Split(text, "\n") {
-					if w := displayWidth(line); terminal.Width > 0 && w > terminal.Width && !d.HasArg("overflow") {
+					if w := table.Width(line); terminal.Width > 0 && w > terminal.Width && !d.HasArg("overflow") {
 						t.Errorf("a line of width %d on a terminal of %d: %s", w, terminal.Width, line)
 					}
 				}
@@ -80,12 +82,23 @@ func TestGoldens(t *testing.T) {
 	})
 }
 
-func rowsOf(t *testing.T, line string) []Row {
+// fieldsOf reads the first word of a line, and its key=value fields.
+func fieldsOf(line string) (first string, values map[string]string) {
 	fields := strings.Fields(line)
-	values := map[string]string{"n": "1", "right": "0", "from": "1", "role": "clean", "workflow": "single", "calls": "1"}
+	values = map[string]string{}
 	for _, f := range fields[1:] {
 		key, value, _ := strings.Cut(f, "=")
 		values[key] = value
+	}
+	return fields[0], values
+}
+
+func rowsOf(t *testing.T, line string) []Row {
+	agent, values := fieldsOf(line)
+	for key, value := range map[string]string{"n": "1", "from": "1", "role": "clean", "workflow": "single", "calls": "1"} {
+		if _, set := values[key]; !set {
+			values[key] = value
+		}
 	}
 	number := func(key string) int {
 		n, err := strconv.Atoi("0" + values[key])
@@ -100,7 +113,7 @@ func rowsOf(t *testing.T, line string) []Row {
 		tk := fmt.Sprintf("t%d", number("from")+i)
 		g := grade.Grade{
 			Instance: tk + "/" + values["condition"] + "/" + values["role"],
-			Task:     tk, Agent: fields[0],
+			Task:     tk, Agent: agent,
 			Protocol: values["protocol"], Arm: values["arm"], Trial: number("trial"),
 			Valid: true, Outcome: grade.OutcomeWrong, Cause: task.DiffValues,
 			Landed: i < number("landed"), Turns: number("calls") + 1, Calls: number("calls"),
@@ -124,7 +137,7 @@ func rowsOf(t *testing.T, line string) []Row {
 
 func build(t *testing.T, runs ...Run) *Report {
 	t.Helper()
-	r, err := Build(runs, Options{Seed: 7})
+	r, err := Build(runs, Options{Options: statistics.Options{Seed: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +148,8 @@ func TestRowOf(t *testing.T) {
 	in := &suite.Instance{
 		Role: "fault", Workflow: "mixed", Conditions: []condition.Condition{{Name: "exec.timeout"}, {Name: "spec.renamed"}},
 	}
-	got := RowOf(grade.Grade{Episode: "e"}, in, nil)
-	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed",
+	got := RowOf(grade.Grade{Episode: "e"}, &task.Task{Database: "d", SQL: "SELECT 1"}, in, nil)
+	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed", Database: "d", SQL: "SELECT 1",
 		Strike: &Strike{Kinds: []string{"exec.timeout"}, Points: 1, Beside: "spec.renamed"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -154,7 +167,7 @@ func TestErrors(t *testing.T) {
 		t.Error("two runs of one name were taken")
 	}
 	empty := build(t)
-	for _, text := range []string{empty.Text(Terminal{}), empty.Markdown()} {
+	for _, text := range []string{empty.Text(table.Terminal{}), empty.Markdown()} {
 		if !strings.Contains(text, "Success by agent") {
 			t.Errorf("the report of nothing: %q", text)
 		}
@@ -283,7 +296,7 @@ func TestIntervalsContainTheirValue(t *testing.T) {
 		rows := randomRows(seed, 1+int(seed), 1+int(seed%3))
 		half := len(rows) / 2
 		r, err := Build([]Run{{Name: "x", Rows: rows[:half]}, {Name: "y", Rows: rows[half:]}, {Name: "z", Rows: rows}},
-			Options{Seed: seed, Resamples: 500})
+			Options{Options: statistics.Options{Seed: seed, Resamples: 500}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +345,7 @@ func TestBootstrapAgreesWithTheory(t *testing.T) {
 		a := build(t, Run{Rows: rowsOf(t, fmt.Sprintf("a n=%d right=%d", test.n, test.right))}).Agents[0]
 		p := float64(test.right) / float64(test.n)
 		half := 1.959964 * math.Sqrt(p*(1-p)/float64(test.n))
-		if math.Abs(a.CI95[0]-(p-half)) > 0.1*half || math.Abs(a.CI95[1]-(p+half)) > 0.1*half || a.Method != MethodBootstrap {
+		if math.Abs(a.CI95[0]-(p-half)) > 0.1*half || math.Abs(a.CI95[1]-(p+half)) > 0.1*half || a.Method != statistics.MethodBootstrap {
 			t.Errorf("%d of %d: %v, want about %v to %v", test.right, test.n, *a.CI95, p-half, p+half)
 		}
 	}
@@ -359,56 +372,6 @@ func TestTrialsAreClustered(t *testing.T) {
 	}
 }
 
-func TestPassHatKAgreesWithEnumeration(t *testing.T) {
-	for n := 1; n <= 6; n++ {
-		for c := 0; c <= n; c++ {
-			for k := 1; k <= n; k++ {
-				all, right := 0, 0
-				for subset := range 1 << n { // the first c trials succeed
-					size := 0
-					good := true
-					for i := range n {
-						if subset>>i&1 == 1 {
-							size++
-							good = good && i < c
-						}
-					}
-					if size == k {
-						all++
-						if good {
-							right++
-						}
-					}
-				}
-				if got, want := allOf(n, c, k), float64(right)/float64(all); math.Abs(got-want) > 1e-12 {
-					t.Errorf("n=%d c=%d k=%d: %v, want %v", n, c, k, got, want)
-				}
-			}
-		}
-	}
-}
-
-func TestMcNemarAgreesWithEnumeration(t *testing.T) {
-	for a := range 9 {
-		for b := range 9 {
-			extreme, all := 0, 0
-			for outcome := range 1 << (a + b) {
-				heads := 0
-				for i := range a + b {
-					heads += outcome >> i & 1
-				}
-				all++
-				if d := 2*heads - (a + b); d*d >= (a-b)*(a-b) {
-					extreme++
-				}
-			}
-			if got, want := mcnemar(a, b), float64(extreme)/float64(all); math.Abs(got-want) > 1e-9 {
-				t.Errorf("a=%d b=%d: p = %v, want %v", a, b, got, want)
-			}
-		}
-	}
-}
-
 func TestPairs(t *testing.T) {
 	x := Run{Name: "x", Rows: rowsOf(t, "a n=20 right=10 invalid=2")}
 	y := Run{Name: "y", Rows: rowsOf(t, "a n=18 right=15")}
@@ -417,28 +380,104 @@ func TestPairs(t *testing.T) {
 		t.Fatalf("%d pairs, want 1", len(p))
 	}
 	// t1–t10 both right, t11–t12 invalid in x, t13–t15 only right in y, t16–t18 both wrong, t19–t20 not in y.
-	if g := p[0]; g.Unit != UnitInstance || g.Units != 16 || g.OnlyA != 2 || g.OnlyB != 2 ||
-		g.AOnly != 0 || g.BOnly != 3 || math.Abs(*g.Difference-3.0/16) > 1e-12 || math.Abs(g.McNemarP-0.25) > 1e-9 {
+	if g := p[0]; g.Part != PartClean || g.Unit != UnitInstance || g.Units != 16 || g.OnlyA != 2 || g.OnlyB != 2 ||
+		g.Test.Worse != 0 || g.Test.Better != 3 || math.Abs(*g.Difference-3.0/16) > 1e-12 ||
+		math.Abs(*g.Test.P-0.25) > 1e-9 {
 		t.Errorf("%+v", g)
 	}
-	same := build(t, x, Run{Name: "y", Rows: x.Rows}).Pairs[0]
-	if *same.Difference != 0 || same.McNemarP != 1 || same.Method != MethodWilson || same.CI95[0] != -same.CI95[1] {
+	same := build(t, x, Run{Name: "y", Rows: slices.Clone(x.Rows)}).Pairs[0]
+	if *same.Difference != 0 || *same.Test.P != 1 || same.Method != statistics.MethodWilson ||
+		same.CI95[0] != -same.CI95[1] {
 		t.Errorf("a run paired with itself: %+v", same)
 	}
 	back := build(t, y, x).Pairs[0]
-	if math.Abs(*back.Difference+*p[0].Difference) > 1e-12 || back.AOnly != 3 || back.OnlyA != 2 {
+	if math.Abs(*back.Difference+*p[0].Difference) > 1e-12 || back.Test.Worse != 3 || back.OnlyA != 2 {
 		t.Errorf("the same pair the other way round: %+v", back)
 	}
-	crossed := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=4 right=4")},
-		Run{Name: "y", Rows: append(rowsOf(t, "b n=4 condition=c"), rowsOf(t, "c n=4 condition=c")...)}).Pairs
+	crossed := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=4 right=4 condition=c")},
+		Run{Name: "y", Rows: append(rowsOf(t, "b n=4 condition=d"), rowsOf(t, "c n=4 condition=d")...)}).Pairs
 	if len(crossed) != 2 || crossed[0].Unit != UnitTask || crossed[0].Units != 4 || *crossed[1].Difference != -1 {
 		t.Errorf("runs that share neither agents nor instances: %+v", crossed)
 	}
 }
 
-func TestCSVHoldsEveryField(t *testing.T) {
+// Nine instances of three tasks that all come out otherwise are three observations. Clean and faulted episodes are
+// paired apart, kinds have rows of their own, and a test of several kinds is corrected.
+func TestPairsAreTestedByTaskAndPart(t *testing.T) {
+	rows := func(right bool) []Row {
+		var list []Row
+		for task := range 3 {
+			id := fmt.Sprint("t", task)
+			add := func(instance string, strike *Strike, success bool) {
+				list = append(list, Row{Grade: grade.Grade{Episode: id + instance, Instance: id + instance, Task: id, Agent: "a",
+					Valid: true, Success: success}, Role: map[bool]string{true: "clean", false: "fault"}[strike == nil], Strike: strike})
+			}
+			add("clean", nil, true)
+			for i := range 3 {
+				for _, kind := range []string{"exec.timeout", "exec.io"} {
+					add(fmt.Sprint(kind, i), &Strike{Kinds: []string{kind}, Points: 1}, right || kind == "exec.io")
+				}
+			}
+		}
+		return list
+	}
+	found := map[string]Pair{}
+	for _, p := range build(t, Run{Name: "x", Rows: rows(false)}, Run{Name: "y", Rows: rows(true)}).Pairs {
+		found[p.Part+" "+p.Kind] = p
+	}
+	if p := found["clean "]; p.Units != 3 || *p.Difference != 0 || *p.Test.P != 1 {
+		t.Errorf("clean: %+v", p)
+	}
+	if p := found["fault "]; p.Units != 18 || *p.Difference != 0.5 || math.Abs(*p.Test.P-0.25) > 1e-12 {
+		t.Errorf("faulted: %+v", p)
+	}
+	if p := found["fault exec.timeout"]; p.Units != 9 || *p.Difference != 1 || math.Abs(*p.Test.P-0.25) > 1e-12 ||
+		math.Abs(*p.Test.Holm-0.5) > 1e-12 {
+		t.Errorf("exec.timeout: %+v", p)
+	}
+	if p := found["fault exec.io"]; *p.Difference != 0 || *p.Test.Holm != 1 {
+		t.Errorf("exec.io: %+v", p)
+	}
+	if len(found) != 4 {
+		t.Errorf("%d rows: %v", len(found), found)
+	}
+}
+
+// Intervals cluster by distinct SQL unless they are asked to cluster by task or database.
+func TestClustersOfIntervals(t *testing.T) {
+	rows := rowsOf(t, "a n=24 right=12")
+	for i := range rows {
+		rows[i].Database, rows[i].SQL = fmt.Sprint("d", i%3), fmt.Sprint("SELECT ", i%6)
+	}
+	for level, want := range map[string]int{"": 6, ClusterSQL: 6, ClusterTask: 24, ClusterDatabase: 3} {
+		r, err := Build([]Run{{Rows: rows}}, Options{Cluster: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := r.Agents[0]
+		if a.Clusters != want || a.Tasks != 24 {
+			t.Errorf("%q: %d clusters of %d tasks, want %d", level, a.Clusters, a.Tasks, want)
+		}
+	}
+}
+
+// Bounds count invalid episodes all wrong, and all right.
+func TestBoundsOfInvalidEpisodes(t *testing.T) {
+	r := build(t, Run{Rows: rowsOf(t, "a n=20 right=10 invalid=4")})
+	if a := r.Agents[0]; *a.Rate != 10.0/16 || *a.Bounds != [2]float64{0.5, 0.7} {
+		t.Errorf("%+v", a.Summary)
+	}
+	if text := r.Text(table.Terminal{}); !strings.Contains(text, "Success would be 50.0 % if all had failed, and 70.0 %") {
+		t.Errorf("the bounds are not printed:\n%s", text)
+	}
+	if a := build(t, Run{Rows: rowsOf(t, "a n=2 right=1")}).Agents[0]; a.Bounds != nil {
+		t.Errorf("bounds without invalid episodes: %v", a.Bounds)
+	}
+}
+
+func TestCSVHasEveryField(t *testing.T) {
 	rows := randomRows(3, 12, 2)
-	r := build(t, Run{Name: "x", Rows: rows}, Run{Name: "y", Rows: rows})
+	r := build(t, Run{Name: "x", Rows: rows}, Run{Name: "y", Rows: slices.Clone(rows)})
 	text, err := r.CSV()
 	if err != nil {
 		t.Fatal(err)
@@ -454,34 +493,36 @@ func TestCSVHoldsEveryField(t *testing.T) {
 	if len(records) != want {
 		t.Errorf("%d lines, want %d", len(records), want)
 	}
-	for i, name := range csvHeader {
+	unused := []string{"style", "arm", "a_arm", "b_arm", "kind", "p_holm"}
+	for i, name := range records[0] {
 		filled := slices.ContainsFunc(records[1:], func(r []string) bool { return r[i] != "" })
-		if !filled && name != "arm" && name != "other_arm" {
+		if !filled && !slices.Contains(unused, name) {
 			t.Errorf("no line has the field %s", name)
+		}
+	}
+	for _, name := range []string{
+		"table", "run", "agent", "protocol", "arm", "workflow", "condition", "role", "k", "episodes", "valid", "successes",
+		"tasks", "clusters", "rate", "rate_ci95_low", "rate_ci95_high", "rate_ci95_method", "standard_error",
+		"design_effect", "lenient_rate", "turns", "calls", "tokens", "cost_usd", "total_cost_usd", "invalid_provider",
+		"invalid_internal", "invalid_interrupted", "landed", "recovered", "unlanded_successes", "paired_difference",
+		"paired_difference_ci95_low", "paired_difference_ci95_high", "paired_units", "paired_share", "b_agent", "p",
+		"between_trial_variance",
+	} {
+		if !slices.Contains(records[0], name) {
+			t.Errorf("there is no field %s", name)
 		}
 	}
 }
 
 func TestNamesCannotSteerTheTerminal(t *testing.T) {
 	r := build(t, Run{Rows: rowsOf(t, "evil\x1b[2J\u0007|name n=2 right=1")})
-	if text := r.Text(Terminal{}); strings.ContainsAny(text, "\x1b\a") {
+	if text := r.Text(table.Terminal{}); strings.ContainsAny(text, "\x1b\a") {
 		t.Errorf("control characters reach the terminal: %q", text)
 	}
 	for _, line := range strings.Split(r.Markdown(), "\n") {
 		if strings.Contains(line, "evil") && strings.HasPrefix(line, "|") && !strings.Contains(line, `\|name`) {
 			t.Errorf("a name breaks the Markdown table: %s", line)
 		}
-	}
-}
-
-func TestDisplayWidth(t *testing.T) {
-	for s, want := range map[string]int{"abc": 3, "日本": 4, "é": 1, "e\u0301": 1, "–": 1, "": 0} {
-		if got := displayWidth(s); got != want {
-			t.Errorf("%q takes %d cells, want %d", s, got, want)
-		}
-	}
-	if got := cut("日本語", 4); got != "日…" {
-		t.Errorf("cut to %q", got)
 	}
 }
 
@@ -493,12 +534,12 @@ func FuzzText(f *testing.F) {
 		for i := range rows {
 			rows[i].Grade.Agent = name
 		}
-		r, err := Build([]Run{{Rows: rows}}, Options{Resamples: 50})
+		r, err := Build([]Run{{Rows: rows}}, Options{Options: statistics.Options{Resamples: 50}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(r.Text(Terminal{Width: int(limit)}), "\n")
-		if again := strings.Split(r.Text(Terminal{Width: int(limit)}), "\n"); !slices.Equal(lines, again) {
+		lines := strings.Split(r.Text(table.Terminal{Width: int(limit)}), "\n")
+		if again := strings.Split(r.Text(table.Terminal{Width: int(limit)}), "\n"); !slices.Equal(lines, again) {
 			t.Error("the same report in two texts")
 		}
 		if strings.Count(r.Markdown(), "\n## ")+1 != len(r.Tables()) {
@@ -510,7 +551,7 @@ func FuzzText(f *testing.F) {
 func BenchmarkBuild(b *testing.B) {
 	rows := randomRows(1, 5000, 1)
 	for b.Loop() {
-		if _, err := Build([]Run{{Rows: rows}}, Options{Seed: 1}); err != nil {
+		if _, err := Build([]Run{{Rows: rows}}, Options{Options: statistics.Options{Seed: 1}}); err != nil {
 			b.Fatal(err)
 		}
 	}

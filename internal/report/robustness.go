@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report/statistics"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 )
 
 // Robustness is what conditions of the environment did (ToolBench-X; Hell or High Water §3.1 and §5). Lists are sorted
-// by run, agent, protocol and arm, and within by what they are of; faults first by the aspect. Informed second tries
-// are left out.
+// by run, agent, protocol and arm; Faults by their aspect first. Informed second tries are left out.
 type Robustness struct {
 	Faults   []Faulted  `json:"faults"`
 	Harmless []Harmless `json:"harmless"`
@@ -34,7 +34,7 @@ const (
 	byHazardWorkflow = "hazard and workflow"
 )
 
-// Aspect says which episodes a summary is of: By says which of the other fields do, and Within parts them besides.
+// Aspect says which episodes a summary counts: By names the field that selects them.
 type Aspect struct {
 	By       string `json:"by"` // one of the By constants
 	Hazard   string `json:"hazard,omitempty"`
@@ -47,9 +47,10 @@ type Aspect struct {
 }
 
 // Contrast compares instances with their clean pairs: the control of the same task under the same kinds, which shows
-// the same tools, or where kinds add none the instance of the task without conditions of the environment. Rates are
-// means over paired instances of the share of valid episodes that succeeded.
+// the same tools; or, if the kinds add no tools, the instance of the task without conditions of the environment. Rates
+// are means over paired instances of the share of valid episodes that succeeded.
 type Contrast struct {
+	Instances       int         `json:"instances"` // with a valid episode
 	PairedInstances int         `json:"paired_instances"`
 	PairedTasks     int         `json:"paired_tasks"`
 	CleanRate       *float64    `json:"clean_rate"`
@@ -57,50 +58,60 @@ type Contrast struct {
 	Difference      *float64    `json:"paired_difference"`
 	DifferenceCI95  *[2]float64 `json:"paired_difference_ci95"`
 	Method          string      `json:"paired_difference_ci95_method,omitempty"`
-	Test            Discordant  `json:"test"`
+	Test            Test        `json:"test"`
 }
 
-// Faulted is the summary of a subject's episodes under faults that can be survived, mirrors aside.
+// Contrasted returns the contrast. What embeds a contrast has this method.
+func (c *Contrast) Contrasted() *Contrast { return c }
+
+// Paired is the difference with its interval.
+func (c *Contrast) Paired() statistics.Estimate {
+	return statistics.Estimate{Value: c.Difference, CI95: c.DifferenceCI95, Method: c.Method}
+}
+
+// Faulted is the summary of a subject's episodes under faults that can be survived, without mirrors.
 type Faulted struct {
-	Subject
-	Style string `json:"style,omitempty"`
+	Cohort
 	Aspect
 	Summary
 	Contrast
-	Landed            int            `json:"landed"` // valid episodes in which a fault struck
+	Landed            int            `json:"landed"` // valid episodes in which a fault took effect
 	LandedRate        *float64       `json:"landed_rate"`
 	Recovered         int            `json:"recovered"` // successes among them
 	RecoveryRate      *float64       `json:"recovery_rate"`
 	RecoveryCI95      *[2]float64    `json:"recovery_rate_ci95"`
 	RecoveryMethod    string         `json:"recovery_rate_ci95_method,omitempty"`
-	UnlandedSuccesses int            `json:"unlanded_successes"`  // successes in which no fault ever struck
-	Reactions         map[string]int `json:"reactions,omitempty"` // landed failures by class
-	Failures          map[string]int `json:"failures,omitempty"`  // landed failures by outcome
-	// What landed episodes did about it, as means over them.
+	UnlandedSuccesses int            `json:"unlanded_successes"`  // successes in which no fault took effect
+	Reactions         map[string]int `json:"reactions,omitempty"` // failures after a fault took effect, by class
+	Failures          map[string]int `json:"failures,omitempty"`  // the same by outcome
+	// Means over the episodes in which a fault took effect.
 	Retries  *float64 `json:"retries"`
 	Adapted  *float64 `json:"adaptations"`
 	Switches *float64 `json:"switches"`
 	Probes   *float64 `json:"probes"`
 	Waits    *float64 `json:"waits"`
-	// Means over recovered episodes of what they took less what the plan takes where nothing goes wrong, by the
-	// certificate.
+	// Means over recovered episodes: what they took less what the plan takes without the fault, by the certificate.
 	ExtraTurns *float64 `json:"extra_turns"`
 	ExtraCalls *float64 `json:"extra_calls"`
 	// ExtraCostUSD is the mean over paired instances of what an episode cost less what one of its clean pair did.
 	ExtraCostUSD *float64 `json:"extra_cost_usd"`
 }
 
-// Harmless is the summary of a subject's episodes in which nothing goes wrong that matters to the plan, with the alarms
-// that it raised over nothing. Hazard and Kind are empty for all of a part.
+// Recovery is the rate of recovery with its interval.
+func (f *Faulted) Recovery() statistics.Estimate {
+	return statistics.Estimate{Value: f.RecoveryRate, CI95: f.RecoveryCI95, Method: f.RecoveryMethod}
+}
+
+// Harmless is the summary of a subject's episodes in which nothing goes wrong that matters to the plan, with its false
+// alarms. Hazard and Kind are empty for all of a part.
 type Harmless struct {
-	Subject
-	Style  string `json:"style,omitempty"`
+	Cohort
 	Part   string `json:"part"`
 	Hazard string `json:"hazard,omitempty"`
 	Kind   string `json:"kind,omitempty"`
 	Summary
 	Contrast
-	Shown     int      `json:"shown"`    // valid episodes in which the trouble showed
+	Shown     int      `json:"shown"`    // valid episodes in which the noise appeared
 	Retried   int      `json:"retried"`  // valid episodes with needless retries
 	Switched  int      `json:"switched"` // with needless switches
 	Declined  int      `json:"declined"`
@@ -108,17 +119,16 @@ type Harmless struct {
 	AlarmRate *float64 `json:"alarm_rate"`
 }
 
-// Proofs that nothing can be survived.
+// Proofs that an instance is hopeless.
 const (
-	ProofTwin    = "twin"    // a world that nothing observable tells apart gives another answer
+	ProofTwin    = "twin"    // a world that nothing observable tells apart has another answer
 	ProofBounded = "bounded" // a search found no answer
 )
 
 // Hopeless is the summary of a subject's episodes in which declining is right: a success is a decline. Proof is empty
 // for all together.
 type Hopeless struct {
-	Subject
-	Style string `json:"style,omitempty"`
+	Cohort
 	Kind  string `json:"kind,omitempty"`
 	Proof string `json:"proof,omitempty"`
 	Summary
@@ -129,16 +139,15 @@ type Hopeless struct {
 	PairedInstances int      `json:"paired_instances"`
 	CleanRate       *float64 `json:"clean_rate"`          // right answers there
 	CleanDeclined   *float64 `json:"clean_declined_rate"` // refusals there
-	// BothRate is the share of pairs of which, in the first shared trial, the hopeless side was declined and the other
+	// BothRate is the share of pairs in which, in the first shared trial, the hopeless side was declined and the other
 	// solved.
 	BothRate *float64 `json:"both_rate"`
 }
 
-// HintGain compares an arm of hints with the one that differs from it in having none, on the same instances. Hazard is
-// empty for all of a part. Of Test, Only are tasks that the hint won and BaseOnly regressions.
+// HintGain compares an arm of hints with the arm that differs only in having none, on the same instances. Hazard is
+// empty for all of a part.
 type HintGain struct {
-	Subject
-	Style       string      `json:"style,omitempty"`
+	Cohort
 	Base        string      `json:"base"` // its arm
 	Part        string      `json:"part"`
 	Hazard      string      `json:"hazard,omitempty"`
@@ -153,7 +162,7 @@ type HintGain struct {
 	Method      string      `json:"gain_ci95_method,omitempty"`
 	Won         int         `json:"won"`         // instances wrong without and right with it, in the first shared trial
 	Regressions int         `json:"regressions"` // right without and wrong with it
-	Test        Discordant  `json:"test"`
+	Test        Test        `json:"test"`
 	ExtraCost   *float64    `json:"extra_cost_usd"` // mean over instances
 }
 
@@ -164,12 +173,11 @@ const (
 	AgainstFailpoints = "failpoints"
 )
 
-// Volume is success under faults against calls made, budget or failpoints. In Acted are landed episodes in which the
-// agent did anything about the trouble, in Passive the others: at the same volume they tell diagnosis from effort.
-// Where Against is the budget, Arm is the arm without it.
+// Volume is success under faults against calls made, budget or failpoints. Of the episodes in which a fault took effect,
+// Acted counts those in which the agent reacted to it, Passive the others: at the same volume they tell diagnosis from
+// effort. If Against is the budget, Arm is the arm without it.
 type Volume struct {
-	Subject
-	Style            string      `json:"style,omitempty"`
+	Cohort
 	Against          string      `json:"against"`
 	Value            string      `json:"value"`
 	Valid            int         `json:"valid"`
@@ -188,70 +196,68 @@ type Volume struct {
 	OutOfBudget      int         `json:"out_of_budget"`
 }
 
-// Policies of which one tactic is left out have this before its name.
+// The recovery policy, and the prefix of its variants without one tactic.
 const (
 	policyRecover  = "recover"
 	recoverWithout = policyRecover + "-without:"
 )
 
 // Tactic compares the recovery policy without one of its tactics with the whole, on instances under faults that can be
-// survived, mirrors among them. Kind is empty for all of them; only kinds with an instance that came out otherwise are
+// survived, including mirrors. Kind is empty for all of them; only kinds with an instance whose outcome differs are
 // listed.
 type Tactic struct {
-	Subject
-	Style     string   `json:"style,omitempty"`
+	Cohort
 	Tactic    string   `json:"tactic"`
 	Kind      string   `json:"kind,omitempty"`
-	Instances int      `json:"instances"`   // that both have a valid episode of
-	Whole     *float64 `json:"whole_rate"`  // recovered of what landed
+	Instances int      `json:"instances"`   // with a valid episode of both
+	Whole     *float64 `json:"whole_rate"`  // recovered of what took effect
 	Rate      *float64 `json:"rate"`        // the same without the tactic
-	Lost      int      `json:"lost"`        // instances that the whole solves alone
-	Won       int      `json:"won"`         // instances that are solved without the tactic alone
+	Lost      int      `json:"lost"`        // instances that only the whole policy solves
+	Won       int      `json:"won"`         // instances that are solved only without the tactic
 	Landed    int      `json:"landed"`      // episodes without the tactic
 	Kinds     int      `json:"kinds"`       // how many kinds changed
 	Unchanged int      `json:"kinds_alike"` // how many did not
 }
 
-// bench is the sorted rows of one subject, on the tasks of one style where styles are kept apart.
-type bench struct {
-	style   string
-	run     string
-	subject Subject
-	rows    []Row
-	parts   map[string][]Row
-	base    map[string][]Row // what instances are compared with, by the key of baseKey
+// Bench is the rows of a group by part, and what instances are compared with.
+type Bench struct {
+	*Group
+	parts   map[string][]*Row
+	base    map[string][]*Row // by the key of baseKey
 	options Options
 }
 
-func newBench(style, run string, g group, o Options) *bench {
-	o.exact = true
-	b := &bench{style: style, run: run, subject: g.subject, rows: g.rows, options: o, parts: map[string][]Row{},
-		base: map[string][]Row{}}
-	for i := range g.rows {
-		r := &g.rows[i]
-		part := r.part()
-		b.parts[part] = append(b.parts[part], *r)
-		switch part {
-		case PartClean:
-			key := baseKey(r.Grade.Task, r.Condition, "")
-			b.base[key] = append(b.base[key], *r)
-		case PartControl:
-			key := baseKey(r.Grade.Task, r.Strike.Beside, strings.Join(r.Strike.Kinds, "+"))
-			b.base[key] = append(b.base[key], *r)
+// BenchesOf makes a bench of each group.
+func BenchesOf(groups []Group, o Options) []*Bench {
+	benches := make([]*Bench, len(groups))
+	for i := range groups {
+		b := &Bench{Group: &groups[i], options: o, parts: map[string][]*Row{}, base: map[string][]*Row{}}
+		benches[i] = b
+		for _, r := range b.Rows {
+			part := r.Part()
+			b.parts[part] = append(b.parts[part], r)
+			switch part {
+			case PartClean:
+				key := baseKey(r.Grade.Task, r.Condition, "")
+				b.base[key] = append(b.base[key], r)
+			case PartControl:
+				key := baseKey(r.Grade.Task, r.Strike.Beside, strings.Join(r.Strike.Kinds, "+"))
+				b.base[key] = append(b.base[key], r)
+			}
 		}
 	}
-	return b
+	return benches
 }
 
 func baseKey(task, beside, control string) string { return task + "\n" + beside + "\n" + control }
 
-// struck says whether any instance is under conditions of the environment.
-func (b *bench) struck() bool {
-	return slices.ContainsFunc(b.rows, func(r Row) bool { return r.Strike != nil })
+// hasFaults says whether any instance is under conditions of the environment.
+func (b *Bench) hasFaults() bool {
+	return slices.ContainsFunc(b.Rows, func(r *Row) bool { return r.Strike != nil })
 }
 
-// pairOf gives what an instance is compared with.
-func (b *bench) pairOf(r *Row) []Row {
+// pairOf returns what an instance is compared with.
+func (b *Bench) pairOf(r *Row) []*Row {
 	if control := r.Strike.control(); control != "" {
 		if rows := b.base[baseKey(r.Grade.Task, r.Strike.Beside, control)]; rows != nil {
 			return rows
@@ -260,105 +266,53 @@ func (b *bench) pairOf(r *Row) []Row {
 	return b.base[baseKey(r.Grade.Task, r.Strike.Beside, "")]
 }
 
-// names name the stream from which a bootstrap draws.
-func (b *bench) names(more ...string) []string {
-	return b.subject.names(append([]string{"robustness", b.style}, more...)...)
+// stream names the stream that a bootstrap draws from.
+func (b *Bench) stream(more ...string) []string {
+	return b.Stream(append([]string{"robustness"}, more...)...)
 }
 
-// robustnessOf makes all lists; nil where no instance is under conditions of the environment.
-func robustnessOf(benches []*bench) *Robustness {
-	if !slices.ContainsFunc(benches, (*bench).struck) {
+// robustnessOf makes all lists; nil if no instance is under conditions of the environment.
+func robustnessOf(benches []*Bench) *Robustness {
+	if !slices.ContainsFunc(benches, (*Bench).hasFaults) {
 		return nil
 	}
 	r := &Robustness{
 		Faults:   []Faulted{},
-		Harmless: each(benches, (*bench).harmless),
-		Hopeless: each(benches, (*bench).hopeless),
-		Hints:    each(benches, func(b *bench) []HintGain { return b.hints(benches) }),
-		Volume:   append(each(benches, (*bench).volume), budgets(benches)...),
-		Tactics:  each(benches, func(b *bench) []Tactic { return b.tactics(benches) }),
+		Harmless: each(benches, (*Bench).harmless),
+		Hopeless: each(benches, (*Bench).hopeless),
+		Hints:    each(benches, func(b *Bench) []HintGain { return b.hints(benches) }),
+		Volume:   append(each(benches, (*Bench).volume), budgets(benches)...),
+		Tactics:  each(benches, func(b *Bench) []Tactic { return b.tactics(benches) }),
 	}
 	for _, by := range []string{ByAll, ByHazard, ByKind, ByWorkflow, ByBackup} {
-		r.Faults = append(r.Faults, each(benches, func(b *bench) []Faulted { return b.faulted(by) })...)
+		r.Faults = append(r.Faults, each(benches, func(b *Bench) []Faulted { return b.faulted(by) })...)
 	}
 	return r
 }
 
-// unitsOf pairs the instances of rows.
-func unitsOf(rows []Row, base func(*Row) []Row) []unit {
-	instances, byInstance := partition(rows, func(r *Row) string { return r.Grade.Instance })
-	units := make([]unit, 0, len(instances))
-	for _, id := range instances {
-		rows := byInstance[id]
-		units = append(units, unit{task: rows[0].Grade.Task, instance: id, base: base(&rows[0]), rows: rows})
-	}
-	return units
-}
-
-// compared is what paired units come to.
-type compared struct {
-	units       []unit // that have a valid episode on both sides
-	tasks       int
-	base, rate  *float64
-	difference  *float64
-	ci          *[2]float64
-	method      string
-	won, lost   int // by the first shared trial: the second side alone, the first alone
-	extraCost   *float64
-	discordants Discordant
-}
-
-func compare(units []unit, o Options, names []string) compared {
-	c := compared{}
-	byTask := map[string]cluster{}
-	var base, rate, cost float64
-	for _, u := range units {
-		first, okBase := successRate(u.base)
-		second, ok := successRate(u.rows)
-		if !ok || !okBase {
-			continue
-		}
-		c.units = append(c.units, u)
-		base, rate = base+first, rate+second
-		cost += meanCost(u.rows) - meanCost(u.base)
-		k := byTask[u.task]
-		byTask[u.task] = cluster{sum: k.sum + second - first, weight: k.weight + 1}
-		if x, y, both := firstShared(u.base, u.rows); both && x != y {
-			if y {
-				c.won++
-			} else {
-				c.lost++
-			}
+// each collects what benches with faults return. Second tries are made after failures only, so they are left out.
+func each[T any](benches []*Bench, list func(*Bench) []T) []T {
+	var all []T
+	for _, b := range benches {
+		if b.hasFaults() && !ArmOf(b.Arm).Informed {
+			all = append(all, list(b)...)
 		}
 	}
-	n := len(c.units)
-	c.tasks, c.base, c.rate, c.extraCost = len(byTask), share(base, n), share(rate, n), share(cost, n)
-	c.difference = ratio(byTask)
-	c.ci, c.method = interval(byTask, -1, o, names)
-	c.discordants = discordant(c.units, o.Seed)
-	return c
+	return all
 }
 
-// meanCost gives the mean cost of valid episodes; there is one.
-func meanCost(rows []Row) float64 {
-	sum, n := 0.0, 0
-	for i := range rows {
-		if g := &rows[i].Grade; g.Valid {
-			sum += g.CostUSD
-			n++
-		}
-	}
-	return sum / float64(n)
-}
-
-func (c *compared) contrast() Contrast {
+// contrast compares rows with their clean pairs.
+func (b *Bench) contrast(rows []*Row, stream []string) (Contrast, Comparison) {
+	c := Compare(UnitsOf(rows, b.pairOf), b.options, stream)
+	instances, _ := Partition(Where(rows, func(r *Row) bool { return r.Grade.Valid }), ByInstance)
 	return Contrast{
-		PairedInstances: len(c.units), PairedTasks: c.tasks, CleanRate: c.base, PairedRate: c.rate, Difference: c.difference,
-		DifferenceCI95: c.ci, Method: c.method, Test: c.discordants,
-	}
+		Instances: len(instances), PairedInstances: len(c.Units), PairedTasks: c.Tasks, CleanRate: c.Base,
+		PairedRate: c.Rate, Difference: c.Difference.Value, DifferenceCI95: c.Difference.CI95, Method: c.Difference.Method,
+		Test: c.Test,
+	}, c
 }
 
-// aspects gives the groups of a row by an aspect: none where nothing is known of it.
+// aspects returns the groups of a row by an aspect; none if the aspect of the row is unknown.
 func aspects(by string, r *Row) []Aspect {
 	s := r.Strike
 	switch by {
@@ -375,8 +329,8 @@ func aspects(by string, r *Row) []Aspect {
 		return []Aspect{{By: by, Backup: s.Proof.Backup}}
 	case byHazardWorkflow:
 		return []Aspect{
-			{By: by}, {By: by, Hazard: s.hazard()}, {By: by, Workflow: r.Workflow}, {By: by, Hazard: s.hazard(),
-				Workflow: r.Workflow},
+			{By: by}, {By: by, Hazard: s.hazard()}, {By: by, Workflow: r.Workflow},
+			{By: by, Hazard: s.hazard(), Workflow: r.Workflow},
 		}
 	default:
 		return []Aspect{{By: by}}
@@ -384,107 +338,106 @@ func aspects(by string, r *Row) []Aspect {
 }
 
 func (a Aspect) compare(c Aspect) int {
-	workflow := func(w string) int {
-		if w == "" {
-			return -1 // all of them
-		}
-		return workflowOrder(w)
-	}
 	return cmp.Or(cmp.Compare(hazardOrder(a.Hazard), hazardOrder(c.Hazard)), compareKinds(a.Kind, c.Kind),
-		cmp.Compare(workflow(a.Workflow), workflow(c.Workflow)), cmp.Compare(a.Workflow, c.Workflow),
-		cmp.Compare(c.Backup, a.Backup),
-		compareWorlds(a.Within, c.Within))
+		compareWorkflows(a.Workflow, c.Workflow), cmp.Compare(c.Backup, a.Backup), CompareWorlds(a.Within, c.Within))
 }
 
-// faulted gives the summaries of episodes under faults, grouped by an aspect.
-func (b *bench) faulted(by string) []Faulted {
-	groups := map[Aspect][]Row{}
-	for i := range b.parts[PartFault] {
-		r := &b.parts[PartFault][i]
+// CompareWorlds orders worlds, with what else is said of them after a plus: closed ones by the number of their tools,
+// after all others.
+func CompareWorlds(a, b string) int {
+	x, _, _ := strings.Cut(a, "+")
+	y, _, _ := strings.Cut(b, "+")
+	return cmp.Or(cmp.Compare(ToolsShown(x), ToolsShown(y)), cmp.Compare(a, b))
+}
+
+// ClosedWorld is the condition under which only so many tools are shown.
+const ClosedWorld = "closed-world:"
+
+// ToolsShown is the number of tools that a closed world shows, 0 for other worlds.
+func ToolsShown(world string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(world, ClosedWorld)) // 0 if it is not one
+	return n
+}
+
+// faulted returns the summaries of episodes under faults, grouped by an aspect.
+func (b *Bench) faulted(by string) []Faulted {
+	groups := map[Aspect][]*Row{}
+	for _, r := range b.parts[PartFault] {
 		for _, a := range aspects(by, r) {
 			a.Within = r.Strike.Beside
-			groups[a] = append(groups[a], *r)
+			groups[a] = append(groups[a], r)
 		}
 	}
 	list := make([]Faulted, 0, len(groups))
 	for _, a := range slices.SortedFunc(maps.Keys(groups), Aspect.compare) {
 		list = append(list, b.faultedOf(a, groups[a]))
 	}
+	if by == ByKind {
+		var tests []*Test
+		for i := range list {
+			tests = append(tests, &list[i].Test)
+		}
+		holm(tests)
+	}
 	return list
 }
 
-func (b *bench) faultedOf(a Aspect, rows []Row) Faulted {
-	names := func(what string) []string {
-		list := []string{a.By, a.Hazard, a.Kind, a.Workflow, a.Backup, what}
-		if a.Within != "" {
-			list = append(list, a.Within)
-		}
-		return b.names(list...)
+func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
+	stream := func(what string) []string {
+		return b.stream(a.By, a.Hazard, a.Kind, a.Workflow, a.Backup, what, a.Within)
 	}
-	c := compare(unitsOf(rows, b.pairOf), b.options, names("difference"))
-	f := Faulted{
-		Subject: b.subject, Style: b.style, Aspect: a, Summary: summarise(rows, b.options, names("rate")),
-		Contrast: c.contrast(), ExtraCostUSD: c.extraCost,
-	}
+	f := Faulted{Cohort: b.Cohort, Aspect: a, Summary: Summarize(rows, b.options, stream("rate"))}
+	var c Comparison
+	f.Contrast, c = b.contrast(rows, stream("difference"))
+	f.ExtraCostUSD = c.ExtraCost
 	var retries, adapted, switches, probes, waits, turns, calls, known int
-	byTask := map[string]cluster{}
-	for i := range rows {
-		g := &rows[i].Grade
+	clusters := statistics.Clusters{}
+	for _, row := range rows {
+		g := &row.Grade
 		switch {
 		case !g.Valid:
 			continue
 		case !g.Landed:
-			if g.Success {
-				f.UnlandedSuccesses++
-			}
+			f.UnlandedSuccesses += statistics.One(g.Success)
 			continue
 		}
 		f.Landed++
-		k := byTask[g.Task]
-		k.weight++
+		clusters.AddOutcome(row.Cluster, g.Success)
 		if r := g.Reaction; r != nil {
 			retries, adapted, switches = retries+r.Retries, adapted+r.Adaptations, switches+r.Switches
 			probes, waits = probes+r.Probes, waits+r.Waits
 		}
-		if g.Success {
-			f.Recovered++
-			k.sum++
-			if proof := rows[i].Strike.Proof; proof != nil && proof.CleanTurns > 0 {
-				known++
-				turns, calls = turns+g.Turns-proof.CleanTurns, calls+g.Calls-proof.CleanCalls
+		if !g.Success {
+			f.Failures = counting(f.Failures, g.Outcome)
+			if g.Reaction != nil {
+				f.Reactions = counting(f.Reactions, g.Reaction.Class)
 			}
-		} else {
-			f.failed(g)
+			continue
 		}
-		byTask[g.Task] = k
+		f.Recovered++
+		if proof := row.Strike.Proof; proof != nil && proof.CleanTurns > 0 {
+			known++
+			turns, calls = turns+g.Turns-proof.CleanTurns, calls+g.Calls-proof.CleanCalls
+		}
 	}
-	f.LandedRate, f.RecoveryRate = share(float64(f.Landed), f.Valid), share(float64(f.Recovered), f.Landed)
-	f.RecoveryCI95, f.RecoveryMethod = interval(byTask, 0, b.options, names("recovery"))
-	f.Retries, f.Adapted, f.Switches = share(float64(retries), f.Landed), share(float64(adapted), f.Landed),
-		share(float64(switches), f.Landed)
-	f.Probes, f.Waits = share(float64(probes), f.Landed), share(float64(waits), f.Landed)
-	f.ExtraTurns, f.ExtraCalls = share(float64(turns), known), share(float64(calls), known)
+	f.LandedRate = statistics.Share(float64(f.Landed), f.Valid)
+	e := clusters.Estimate(0, b.options.Options, stream("recovery")...)
+	f.RecoveryRate, f.RecoveryCI95, f.RecoveryMethod = e.Value, e.CI95, e.Method
+	mean := func(sum int) *float64 { return statistics.Share(float64(sum), f.Landed) }
+	f.Retries, f.Adapted, f.Switches, f.Probes, f.Waits = mean(retries), mean(adapted), mean(switches), mean(probes),
+		mean(waits)
+	f.ExtraTurns = statistics.Share(float64(turns), known)
+	f.ExtraCalls = statistics.Share(float64(calls), known)
 	return f
 }
 
-// failed counts a landed failure.
-func (f *Faulted) failed(g *grade.Grade) {
-	if f.Failures == nil {
-		f.Failures, f.Reactions = map[string]int{}, map[string]int{}
-	}
-	f.Failures[g.Outcome]++
-	if g.Reaction != nil {
-		f.Reactions[g.Reaction.Class]++
-	}
-}
-
-// harmless gives the summaries of episodes in which nothing goes wrong that matters, and of clean ones beside them.
-func (b *bench) harmless() []Harmless {
+// harmless returns the summaries of episodes in which nothing goes wrong that matters, and of clean ones.
+func (b *Bench) harmless() []Harmless {
 	var list []Harmless
 	for _, part := range []string{PartClean, PartControl, PartLookalike, PartMirror} {
 		rows := b.parts[part]
 		if part == PartClean {
-			rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Condition != "" })
+			rows = Where(rows, func(r *Row) bool { return r.Condition == "" })
 		}
 		if len(rows) == 0 {
 			continue
@@ -493,42 +446,37 @@ func (b *bench) harmless() []Harmless {
 		if part == PartClean {
 			continue
 		}
-		type key struct{ hazard, kind string }
-		groups := map[key][]Row{}
-		for i := range rows {
-			k := key{rows[i].Strike.hazard(), rows[i].Strike.kind()}
-			groups[k] = append(groups[k], rows[i])
+		kinds, byKind := Partition(rows, func(r *Row) string { return r.Strike.kind() })
+		from := len(list)
+		for _, k := range kinds {
+			list = append(list, b.harmlessOf(Harmless{Part: part, Hazard: byKind[k][0].Strike.hazard(), Kind: k}, byKind[k]))
 		}
-		keys := slices.SortedFunc(maps.Keys(groups), func(x, y key) int {
-			return cmp.Or(cmp.Compare(hazardOrder(x.hazard), hazardOrder(y.hazard)), compareKinds(x.kind, y.kind))
+		slices.SortFunc(list[from:], func(x, y Harmless) int {
+			return cmp.Or(cmp.Compare(hazardOrder(x.Hazard), hazardOrder(y.Hazard)), compareKinds(x.Kind, y.Kind))
 		})
-		for _, k := range keys {
-			list = append(list, b.harmlessOf(Harmless{Part: part, Hazard: k.hazard, Kind: k.kind}, groups[k]))
+		var tests []*Test
+		for i := range list[from:] {
+			tests = append(tests, &list[from+i].Test)
 		}
+		holm(tests)
 	}
 	return list
 }
 
-func (b *bench) harmlessOf(h Harmless, rows []Row) Harmless {
-	names := func(what string) []string { return b.names(h.Part, h.Hazard, h.Kind, what) }
-	h.Subject, h.Style, h.Summary = b.subject, b.style, summarise(rows, b.options, names("rate"))
+func (b *Bench) harmlessOf(h Harmless, rows []*Row) Harmless {
+	stream := func(what string) []string { return b.stream(h.Part, h.Hazard, h.Kind, what) }
+	h.Cohort, h.Summary = b.Cohort, Summarize(rows, b.options, stream("rate"))
 	if h.Part == PartLookalike || h.Part == PartMirror {
-		c := compare(unitsOf(rows, b.pairOf), b.options, names("difference"))
-		h.Contrast = c.contrast()
+		h.Contrast, _ = b.contrast(rows, stream("difference"))
 	}
-	for i := range rows {
-		g := &rows[i].Grade
-		if !g.Valid {
-			continue
-		}
-		declined := refused(g)
-		h.Shown += one(g.Lookalike || g.Landed)
-		h.Retried += one(g.NeedlessRetries > 0)
-		h.Switched += one(g.NeedlessSwitches > 0)
-		h.Declined += one(declined)
-		h.Alarmed += one(g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || declined)
-	}
-	h.AlarmRate = share(float64(h.Alarmed), h.Valid)
+	h.Shown = CountOf(rows, func(g *grade.Grade) bool { return g.Lookalike || g.Landed })
+	h.Retried = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessRetries > 0 })
+	h.Switched = CountOf(rows, func(g *grade.Grade) bool { return g.NeedlessSwitches > 0 })
+	h.Declined = CountOf(rows, refused)
+	h.Alarmed = CountOf(rows, func(g *grade.Grade) bool {
+		return g.NeedlessRetries > 0 || g.NeedlessSwitches > 0 || refused(g)
+	})
+	h.AlarmRate = statistics.Share(float64(h.Alarmed), h.Valid)
 	return h
 }
 
@@ -537,19 +485,11 @@ func refused(g *grade.Grade) bool {
 	return g.Outcome == grade.OutcomeDeclined || g.Outcome == grade.OutcomeWrongNo
 }
 
-func one(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-// hopeless gives the summaries of episodes in which declining is right: all of them, and by kind and proof.
-func (b *bench) hopeless() []Hopeless {
+// hopeless returns the summaries of episodes in which declining is right: of all, and by kind and proof.
+func (b *Bench) hopeless() []Hopeless {
 	type key struct{ kind, proof string }
-	groups := map[key][]Row{}
-	for i := range b.parts[PartHopeless] {
-		r := &b.parts[PartHopeless][i]
+	groups := map[key][]*Row{}
+	for _, r := range b.parts[PartHopeless] {
 		k := key{kind: r.Strike.kind()}
 		if p := r.Strike.Proof; p != nil {
 			k.proof = ProofBounded
@@ -557,7 +497,7 @@ func (b *bench) hopeless() []Hopeless {
 				k.proof = ProofTwin
 			}
 		}
-		groups[k], groups[key{}] = append(groups[k], *r), append(groups[key{}], *r)
+		groups[k], groups[key{}] = append(groups[k], r), append(groups[key{}], r)
 	}
 	keys := slices.SortedFunc(maps.Keys(groups), func(x, y key) int {
 		return cmp.Or(compareKinds(x.kind, y.kind), cmp.Compare(y.proof, x.proof))
@@ -569,50 +509,38 @@ func (b *bench) hopeless() []Hopeless {
 	return list
 }
 
-func (b *bench) hopelessOf(kind, proof string, rows []Row) Hopeless {
-	names := b.names(PartHopeless, kind, proof)
-	h := Hopeless{Subject: b.subject, Style: b.style, Kind: kind, Proof: proof, Summary: summarise(rows, b.options,
-		append(names, "rate"))}
-	for i := range rows {
-		switch g := &rows[i].Grade; {
-		case !g.Valid || g.Success:
-		case g.Outcome == grade.OutcomeWrong, g.Outcome == grade.OutcomeWrongYes:
-			h.Answered++
-		case g.Outcome == grade.OutcomeOutOfBudget:
-			h.OutOfBudget++
-		default:
-			h.Other++
-		}
-	}
-	c := compare(unitsOf(rows, b.pairOf), b.options, append(names, "difference"))
-	h.PairedInstances, h.CleanRate = len(c.units), c.base
+func (b *Bench) hopelessOf(kind, proof string, rows []*Row) Hopeless {
+	stream := func(what string) []string { return b.stream(PartHopeless, kind, proof, what) }
+	h := Hopeless{Cohort: b.Cohort, Kind: kind, Proof: proof, Summary: Summarize(rows, b.options, stream("rate"))}
+	h.Answered = CountOf(rows, func(g *grade.Grade) bool {
+		return g.Outcome == grade.OutcomeWrong || g.Outcome == grade.OutcomeWrongYes
+	})
+	h.OutOfBudget = CountOf(rows, func(g *grade.Grade) bool { return g.Outcome == grade.OutcomeOutOfBudget })
+	h.Other = h.Valid - h.Successes - h.Answered - h.OutOfBudget
+	c := Compare(UnitsOf(rows, b.pairOf), b.options, stream("difference"))
+	h.PairedInstances, h.CleanRate = len(c.Units), c.Base
 	declined, both, shared := 0.0, 0, 0
-	for _, u := range c.units {
-		refusals, valid := 0, 0
-		for i := range u.base {
-			valid += one(u.base[i].Grade.Valid)
-			refusals += one(refused(&u.base[i].Grade))
-		}
-		declined += float64(refusals) / float64(valid)
-		if first, second, ok := firstShared(u.base, u.rows); ok {
+	for _, u := range c.Units {
+		valid := CountOf(u.Base, func(*grade.Grade) bool { return true })
+		declined += float64(CountOf(u.Base, refused)) / float64(valid)
+		if first, second, ok := FirstShared(u.Base, u.Rows); ok {
 			shared++
-			both += one(first && second)
+			both += statistics.One(first && second)
 		}
 	}
-	h.CleanDeclined, h.BothRate = share(declined, len(c.units)), share(float64(both), shared)
+	h.CleanDeclined, h.BothRate = statistics.Share(declined, len(c.Units)), statistics.Share(float64(both), shared)
 	return h
 }
 
 // beside finds the rows of the same agent, protocol and style under another name or arm: those of the same run, or else
 // those of the only run that has any.
-func (b *bench) beside(benches []*bench, agent, arm string) *bench {
-	var others []*bench
+func (b *Bench) beside(benches []*Bench, agent, arm string) *Bench {
+	var others []*Bench
 	for _, o := range benches {
-		if o.style != b.style || o.subject.Protocol != b.subject.Protocol || o.subject.Agent != agent ||
-			o.subject.Arm != arm {
+		if o.Style != b.Style || o.Protocol != b.Protocol || o.Agent != agent || o.Arm != arm {
 			continue
 		}
-		if o.run == b.run {
+		if o.Home == b.Home {
 			return o
 		}
 		others = append(others, o)
@@ -623,26 +551,26 @@ func (b *bench) beside(benches []*bench, agent, arm string) *bench {
 	return nil
 }
 
-// armNone is the arm of hints in which none are given, where it is written out.
+// armNone is the arm without hints where it is written out.
 const armNone = "none"
 
-// plainArms gives the arms that differ from one in having no hints; nothing for an arm that has none.
+// plainArms returns the arms that differ from one only in having no hints; nothing for an arm that has none.
 func plainArms(arm string) []string {
-	a := armOf(arm)
+	a := ArmOf(arm)
 	if a.Hint == "" || a.Hint == armNone {
 		return nil
 	}
 	return []string{
-		transcript.Arm{Budget: a.Budget, World: a.World}.String(), transcript.Arm{Hint: armNone, Budget: a.Budget,
-			World: a.World}.String(),
+		transcript.Arm{Budget: a.Budget, World: a.World}.String(),
+		transcript.Arm{Hint: armNone, Budget: a.Budget, World: a.World}.String(),
 	}
 }
 
 // hints compares an arm with the one without hints: each part, and faults by hazard.
-func (b *bench) hints(benches []*bench) []HintGain {
-	var base *bench
-	for _, arm := range plainArms(b.subject.Arm) {
-		if base = b.beside(benches, b.subject.Agent, arm); base != nil {
+func (b *Bench) hints(benches []*Bench) []HintGain {
+	var base *Bench
+	for _, arm := range plainArms(b.Arm) {
+		if base = b.beside(benches, b.Agent, arm); base != nil {
 			break
 		}
 	}
@@ -660,8 +588,7 @@ func (b *bench) hints(benches []*bench) []HintGain {
 			continue
 		}
 		for _, hazard := range hazards {
-			of := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Strike.hazard() != hazard })
-			if len(of) > 0 {
+			if of := Where(rows, func(r *Row) bool { return r.Strike.hazard() == hazard }); of != nil {
 				list = append(list, b.hintGain(base, part, hazard, of))
 			}
 		}
@@ -669,35 +596,30 @@ func (b *bench) hints(benches []*bench) []HintGain {
 	return list
 }
 
-func (b *bench) hintGain(base *bench, part, hazard string, rows []Row) HintGain {
-	_, byInstance := partition(base.rows, func(r *Row) string { return r.Grade.Instance })
-	c := compare(unitsOf(rows, func(r *Row) []Row { return byInstance[r.Grade.Instance] }), b.options,
-		b.names("hint", part, hazard))
-	h := HintGain{
-		Subject: b.subject, Style: b.style, Base: base.subject.Arm, Part: part, Hazard: hazard, Instances: len(c.units),
-		Tasks:    c.tasks,
-		BaseRate: c.base, Rate: c.rate, Gain: c.difference, CI95: c.ci, Method: c.method, Won: c.won, Regressions: c.lost,
-		Test: c.discordants, ExtraCost: c.extraCost,
+func (b *Bench) hintGain(base *Bench, part, hazard string, rows []*Row) HintGain {
+	_, byInstance := Partition(base.Rows, ByInstance)
+	c := Compare(UnitsOf(rows, func(r *Row) []*Row { return byInstance[r.Grade.Instance] }), b.options,
+		b.stream("hint", part, hazard))
+	return HintGain{
+		Cohort: b.Cohort, Base: base.Arm, Part: part, Hazard: hazard, Instances: len(c.Units), Tasks: c.Tasks,
+		BaseRate: c.Base, Rate: c.Rate, Gain: c.Difference.Value, CI95: c.Difference.CI95, Method: c.Difference.Method,
+		Won: c.Won, Regressions: c.Lost, Test: c.Test, ExtraCost: c.ExtraCost,
+		Valid:  CountOf(rows, func(*grade.Grade) bool { return true }),
+		Hinted: CountOf(rows, func(g *grade.Grade) bool { return g.Hints > 0 }),
 	}
-	for i := range rows {
-		h.Valid += one(rows[i].Grade.Valid)
-		h.Hinted += one(rows[i].Grade.Valid && rows[i].Grade.Hints > 0)
-	}
-	return h
 }
 
-// volume gives success under faults against calls made and against failpoints.
-func (b *bench) volume() []Volume {
+// volume returns success under faults against calls made and against failpoints.
+func (b *Bench) volume() []Volume {
 	type key struct {
 		against string
 		order   int
 	}
-	groups := map[key][]Row{}
-	for i := range b.parts[PartFault] {
-		r := &b.parts[PartFault][i]
-		for _, k := range []key{{AgainstCalls, bits.Len(uint(max(r.Grade.Calls-1, 0))) + one(r.Grade.Calls > 0)},
-			{AgainstFailpoints, r.Strike.Points}} {
-			groups[k] = append(groups[k], *r)
+	groups := map[key][]*Row{}
+	for _, r := range b.parts[PartFault] {
+		bucket := bits.Len(uint(max(r.Grade.Calls-1, 0))) + statistics.One(r.Grade.Calls > 0)
+		for _, k := range []key{{AgainstCalls, bucket}, {AgainstFailpoints, r.Strike.Points}} {
+			groups[k] = append(groups[k], r)
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(groups), func(x, y key) int {
@@ -709,12 +631,12 @@ func (b *bench) volume() []Volume {
 		if k.against == AgainstCalls {
 			value = callsBucket(k.order)
 		}
-		list = append(list, b.volumeOf(Volume{Subject: b.subject, Against: k.against, Value: value}, groups[k]))
+		list = append(list, b.volumeOf(Volume{Cohort: b.Cohort, Against: k.against, Value: value}, groups[k]))
 	}
 	return list
 }
 
-// callsBucket names the n-th bucket of calls: 0, 1, 2, 3–4, 5–8, …, each as wide as all before it but the first.
+// callsBucket names the n-th bucket of calls: 0, 1, 2, 3–4, 5–8, …, each twice as wide as the one before.
 func callsBucket(n int) string {
 	if n <= 2 {
 		return strconv.Itoa(n)
@@ -722,90 +644,80 @@ func callsBucket(n int) string {
 	return strconv.Itoa(1<<(n-2)+1) + "–" + strconv.Itoa(1<<(n-1))
 }
 
-func (b *bench) volumeOf(v Volume, rows []Row) Volume {
-	v.Style = b.style
-	s := summarise(rows, b.options, b.names(v.Arm, v.Against, v.Value))
+func (b *Bench) volumeOf(v Volume, rows []*Row) Volume {
+	s := Summarize(rows, b.options, b.stream(v.Arm, v.Against, v.Value))
 	v.Valid, v.Successes, v.Rate, v.CI95, v.Method = s.Valid, s.Successes, s.Rate, s.CI95, s.Method
-	for i := range rows {
-		g := &rows[i].Grade
-		v.OutOfBudget += one(g.Outcome == grade.OutcomeOutOfBudget)
-		switch r := g.Reaction; {
-		case !g.Valid || r == nil:
-		case r.Acted():
-			v.Acted++
-			v.ActedSuccesses += one(g.Success)
-		default:
-			v.Passive++
-			v.PassiveSuccesses += one(g.Success)
-		}
+	count := func(acted, onlySuccess bool) int {
+		return CountOf(rows, func(g *grade.Grade) bool {
+			return g.Reaction != nil && g.Reaction.Acted() == acted && (g.Success || !onlySuccess)
+		})
 	}
+	v.Acted, v.ActedSuccesses = count(true, false), count(true, true)
+	v.Passive, v.PassiveSuccesses = count(false, false), count(false, true)
+	v.OutOfBudget = CountOf(rows, func(g *grade.Grade) bool { return g.Outcome == grade.OutcomeOutOfBudget })
 	v.Landed = v.Acted + v.Passive
-	v.RecoveryRate = share(float64(v.ActedSuccesses+v.PassiveSuccesses), v.Landed)
-	v.ActedRate, v.PassiveRate = share(float64(v.ActedSuccesses), v.Acted), share(float64(v.PassiveSuccesses), v.Passive)
+	v.RecoveryRate = statistics.Share(float64(v.ActedSuccesses+v.PassiveSuccesses), v.Landed)
+	v.ActedRate = statistics.Share(float64(v.ActedSuccesses), v.Acted)
+	v.PassiveRate = statistics.Share(float64(v.PassiveSuccesses), v.Passive)
 	return v
 }
 
-// budgets gives success under faults against the scale of the budget, for subjects that have several.
-func budgets(benches []*bench) []Volume {
+// budgets returns success under faults against the scale of the budget, for subjects that have several.
+func budgets(benches []*Bench) []Volume {
 	type scaled struct {
-		*bench
+		*Bench
 		scale float64
 	}
-	type key struct{ style, run, agent, protocol, arm string }
-	arms := map[key][]scaled{}
-	var keys []key
+	arms := map[Cohort][]scaled{}
+	var keys []Cohort
 	for _, b := range benches {
-		a := armOf(b.subject.Arm)
+		a := ArmOf(b.Arm)
 		if a.Informed || len(b.parts[PartFault]) == 0 {
 			continue
 		}
-		scale := a.Budget
+		scale, key := a.Budget, b.Cohort
 		a.Budget = 0
-		k := key{b.style, b.subject.Run, b.subject.Agent, b.subject.Protocol, a.String()}
-		if arms[k] == nil {
-			keys = append(keys, k)
+		key.Arm = a.String()
+		if arms[key] == nil {
+			keys = append(keys, key)
 		}
-		arms[k] = append(arms[k], scaled{b, scale})
+		arms[key] = append(arms[key], scaled{b, scale})
 	}
 	var list []Volume
-	for _, k := range keys {
-		if len(arms[k]) < 2 {
+	for _, key := range keys {
+		if len(arms[key]) < 2 {
 			continue
 		}
-		slices.SortStableFunc(arms[k], func(x, y scaled) int {
+		slices.SortStableFunc(arms[key], func(x, y scaled) int {
 			return cmp.Compare(cmp.Or(x.scale, 1), cmp.Or(y.scale, 1))
 		})
-		for _, s := range arms[k] {
+		for _, s := range arms[key] {
 			value := "×" + strconv.FormatFloat(s.scale, 'g', -1, 64)
 			if s.scale == 0 {
-				value = "as it is"
+				value = "unscaled"
 			}
-			subject := s.subject
-			subject.Arm = k.arm
-			list = append(list, s.volumeOf(Volume{Subject: subject, Against: AgainstBudget, Value: value}, s.parts[PartFault]))
+			list = append(list, s.volumeOf(Volume{Cohort: key, Against: AgainstBudget, Value: value}, s.parts[PartFault]))
 		}
 	}
 	return list
 }
 
 // tactics compares the recovery policy without a tactic with the whole.
-func (b *bench) tactics(benches []*bench) []Tactic {
-	name, without := strings.CutPrefix(b.subject.Agent, recoverWithout)
+func (b *Bench) tactics(benches []*Bench) []Tactic {
+	name, without := strings.CutPrefix(b.Agent, recoverWithout)
 	if !without {
 		return nil
 	}
-	survivable := func(b *bench) []Row { return slices.Concat(b.parts[PartFault], b.parts[PartMirror]) }
-	whole := b.beside(benches, policyRecover, b.subject.Arm)
-	var wholeRows []Row
-	if whole != nil {
+	survivable := func(b *Bench) []*Row { return slices.Concat(b.parts[PartFault], b.parts[PartMirror]) }
+	var wholeRows []*Row
+	if whole := b.beside(benches, policyRecover, b.Arm); whole != nil {
 		wholeRows = survivable(whole)
 	}
 	ofKind := func(r *Row) string { return r.Strike.kind() }
-	kinds, byKind := partition(survivable(b), ofKind)
-	_, wholeByKind := partition(wholeRows, ofKind)
+	kinds, byKind := Partition(survivable(b), ofKind)
+	_, wholeByKind := Partition(wholeRows, ofKind)
 	slices.SortFunc(kinds, compareKinds)
-	all := b.tactic(name, "", survivable(b), wholeRows)
-	list := []Tactic{all}
+	list := []Tactic{b.tactic(name, "", survivable(b), wholeRows)}
 	for _, kind := range kinds {
 		t := b.tactic(name, kind, byKind[kind], wholeByKind[kind])
 		if t.Lost+t.Won > 0 {
@@ -818,31 +730,24 @@ func (b *bench) tactics(benches []*bench) []Tactic {
 	return list
 }
 
-func (b *bench) tactic(name, kind string, rows, whole []Row) Tactic {
-	_, byInstance := partition(whole, func(r *Row) string { return r.Grade.Instance })
-	t := Tactic{Subject: b.subject, Style: b.style, Tactic: name, Kind: kind}
-	for _, u := range unitsOf(rows, func(r *Row) []Row { return byInstance[r.Grade.Instance] }) {
-		first, second, ok := firstShared(u.base, u.rows)
-		if !ok {
-			continue
+func (b *Bench) tactic(name, kind string, rows, whole []*Row) Tactic {
+	_, byInstance := Partition(whole, ByInstance)
+	t := Tactic{Cohort: b.Cohort, Tactic: name, Kind: kind}
+	for _, u := range UnitsOf(rows, func(r *Row) []*Row { return byInstance[r.Grade.Instance] }) {
+		if first, second, ok := FirstShared(u.Base, u.Rows); ok {
+			t.Instances++
+			t.Lost += statistics.One(first && !second)
+			t.Won += statistics.One(second && !first)
 		}
-		t.Instances++
-		t.Lost += one(first && !second)
-		t.Won += one(second && !first)
 	}
 	_, t.Whole = recovery(whole)
 	t.Landed, t.Rate = recovery(rows)
 	return t
 }
 
-// recovery gives the share of successes among the episodes in which a fault struck.
-func recovery(rows []Row) (landed int, rate *float64) {
-	recovered := 0
-	for i := range rows {
-		if g := &rows[i].Grade; g.Valid && g.Landed {
-			landed++
-			recovered += one(g.Success)
-		}
-	}
-	return landed, share(float64(recovered), landed)
+// recovery returns the share of successes among the episodes in which a fault took effect.
+func recovery(rows []*Row) (landed int, rate *float64) {
+	landed = CountOf(rows, func(g *grade.Grade) bool { return g.Landed })
+	recovered := CountOf(rows, func(g *grade.Grade) bool { return g.Landed && g.Success })
+	return landed, statistics.Share(float64(recovered), landed)
 }

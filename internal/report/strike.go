@@ -11,26 +11,27 @@ import (
 	"github.com/seatrial/seatrial/internal/suite"
 )
 
-// Strike is what an instance's conditions of the environment come to.
+// Strike sums up an instance's conditions of the environment.
 type Strike struct {
 	Kinds   []string // a name for each condition, in their order
-	Variant string   // the first that is none of the fault itself, else fault.VariantFault
+	Variant string   // the first that is not the fault itself, else fault.VariantFault
 	Points  int      // failpoints
 	Beside  string   // the other conditions of the instance, as they are written on the command line
 	Proof   *suite.FaultProof
 }
 
-// Parts of what is tried: a role and a variant.
+// Parts of the instances: a role and a variant.
 const (
 	PartClean     = "clean"      // no condition of the environment
 	PartControl   = "control"    // the tools that a fault adds, and nothing goes wrong
 	PartFault     = "fault"      // a fault that can be survived
-	PartMirror    = "mirror"     // of a conflict: the source that the plan does not use is the wrong one
-	PartLookalike = "look-alike" // trouble that is none
+	PartMirror    = "mirror"     // a conflict in which the source that the plan does not use is wrong
+	PartLookalike = "look-alike" // harmless noise
 	PartHopeless  = "hopeless"   // declining is right
+	partOther     = "other"      // conditions of the request or the toolkit alone
 )
 
-// hazardSeveral is the hazard of faults of several hazards that strike together.
+// hazardSeveral is the hazard of an instance under faults of several hazards.
 const hazardSeveral = "several hazards"
 
 // kindInfo is what the catalogue says of a kind.
@@ -59,7 +60,7 @@ var hazards = []string{
 	fault.HazardConflict, fault.HazardMissing, hazardSeveral,
 }
 
-// strikeOf reads the conditions of an instance; nil where none is of the environment.
+// strikeOf reads the conditions of an instance; nil if none is of the environment.
 func strikeOf(conditions []condition.Condition) *Strike {
 	s := &Strike{}
 	var beside []string
@@ -82,7 +83,7 @@ func strikeOf(conditions []condition.Condition) *Strike {
 			points = max(points, counted.Times, counted.Renewals-renewals)
 		}
 		if counted.Renewals > 0 {
-			renewals++ // the second tool wants one renewal more than the first, and is one failpoint all the same
+			renewals++ // the second tool needs one renewal more than the first, and is still one failpoint
 		}
 		s.Points += points
 	}
@@ -93,10 +94,10 @@ func strikeOf(conditions []condition.Condition) *Strike {
 	return s
 }
 
-// kind names the kinds that strike together, each once.
+// kind names the kinds, each once.
 func (s *Strike) kind() string { return strings.Join(slices.Compact(slices.Clone(s.Kinds)), "+") }
 
-// hazard is that of the kinds.
+// hazard is the hazard of the kinds.
 func (s *Strike) hazard() string {
 	hazard := faultKinds[s.Kinds[0]].hazard
 	for _, k := range s.Kinds[1:] {
@@ -107,7 +108,7 @@ func (s *Strike) hazard() string {
 	return hazard
 }
 
-// control names the kinds whose tools stand in the control variant too: those for which there is one.
+// control names the kinds that have a control variant.
 func (s *Strike) control() string {
 	var named []string
 	for _, k := range s.Kinds {
@@ -118,8 +119,8 @@ func (s *Strike) control() string {
 	return strings.Join(named, "+")
 }
 
-// part says what a row is of; "" for instances that the robustness section is not about.
-func (r *Row) part() string {
+// Part is the part of the instances that a row belongs to; "" for those that Robustness is not about.
+func (r *Row) Part() string {
 	switch {
 	case r.Strike == nil && r.Role == roleClean:
 		return PartClean
@@ -140,7 +141,7 @@ func (r *Row) part() string {
 
 func hazardOrder(hazard string) int { return slices.Index(hazards, hazard) }
 
-// compareKinds orders kinds as the catalogue does, those that strike together behind.
+// compareKinds orders kinds as the catalogue does; combined kinds come last.
 func compareKinds(a, b string) int {
 	place := func(kind string) int {
 		switch info, known := faultKinds[kind]; {

@@ -1,14 +1,15 @@
-package report
+package papers
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -17,7 +18,7 @@ import (
 // outcomes makes an episode a letter on the tasks t-0, t-1, …: S succeeds, s, i, c, t and r fail in search,
 // identification, chaining, tool use and reporting, x is invalid, and - is none. In capitals but S they had a backup
 // plan of one call, else of two. The n-th takes n turns.
-func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
+func outcomes(agent, world, arm string, strike *report.Strike, letters string) []report.Row {
 	classes := map[string]string{
 		"s": grade.FailureSearch, "i": grade.FailureIdentification, "c": grade.FailureChaining, "t": grade.FailureToolUse,
 		"r": grade.FailureReporting,
@@ -27,7 +28,7 @@ func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 		strike.Beside = world
 		specification = strings.TrimPrefix(world+"+", "+") + strike.Kinds[0]
 	}
-	var rows []Row
+	var rows []report.Row
 	for i, letter := range strings.Split(letters, "") {
 		if letter == "-" {
 			continue
@@ -52,16 +53,16 @@ func outcomes(agent, world, arm string, strike *Strike, letters string) []Row {
 				g.Backup = 1
 			}
 		}
-		rows = append(rows, Row{Grade: g, Role: roleClean, Condition: specification, Strike: strike})
+		rows = append(rows, report.Row{Grade: g, Role: "clean", Condition: specification, Strike: strike})
 	}
 	return rows
 }
 
-func firstTriedStrike() *Strike {
-	return &Strike{Kinds: []string{conditionFirstTried}, Variant: fault.VariantFault, Points: 1}
+func firstTriedStrike() *report.Strike {
+	return &report.Strike{Kinds: []string{conditionFirstTried}, Variant: fault.VariantFault, Points: 1}
 }
 
-func experiment(name string, labels map[string]string, parts ...[]Row) Set {
+func experiment(name string, labels map[string]string, parts ...[]report.Row) Set {
 	s := &suite.Suite{Manifest: suite.Manifest{Digest: "d"}}
 	for i := range 20 {
 		s.Tasks = append(s.Tasks, &task.Task{ID: fmt.Sprintf("t-%d", i), Style: task.StyleFunc})
@@ -73,19 +74,19 @@ func experiment(name string, labels map[string]string, parts ...[]Row) Set {
 	return set
 }
 
-func named(t *testing.T, name string, sets ...Set) *Table {
+func named(t *testing.T, name string, sets ...Set) *table.Table {
 	t.Helper()
-	table, err := BuildTable(name, Input{Sets: sets, Options: Options{Resamples: 200}})
+	tab, err := Build(name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.CSV(); err != nil {
+	if _, err := tab.CSV(); err != nil {
 		t.Error(err)
 	}
-	if _, err := table.JSON(); err != nil {
+	if _, err := tab.JSON(); err != nil {
 		t.Error(err)
 	}
-	return table
+	return tab
 }
 
 // The figures were counted by hand.
@@ -137,7 +138,9 @@ func TestHellOrHighWater(t *testing.T) {
 }
 
 func TestGivingUpWithDistractorsOnly(t *testing.T) {
-	strike := func(variant string) *Strike { return &Strike{Kinds: []string{conditionDistractors}, Variant: variant} }
+	strike := func(variant string) *report.Strike {
+		return &report.Strike{Kinds: []string{conditionDistractors}, Variant: variant}
+	}
 	hopeless := outcomes("a", "", "", strike(fault.VariantFault), "SSsss")
 	hopeless[2].Grade.Outcome, hopeless[3].Grade.Outcome = grade.OutcomeOutOfBudget, grade.OutcomeSilent
 	control := outcomes("a", "", "", strike(fault.VariantControl), "SSSss")
@@ -145,10 +148,10 @@ func TestGivingUpWithDistractorsOnly(t *testing.T) {
 		control[i].Grade.Episode += " control"
 	}
 	control[4].Grade.Outcome = grade.OutcomeDeclined
-	table := named(t, "hohw-turns", experiment("run", nil, hopeless, control))
-	holds(t, only(t, table, map[string]string{"side": sideDistractors}), map[string]any{"gave_up": 0.6, "answered": 0.2,
+	tab := named(t, "hohw-turns", experiment("run", nil, hopeless, control))
+	holds(t, only(t, tab, map[string]string{"side": sideDistractors}), map[string]any{"gave_up": 0.6, "answered": 0.2,
 		"out_of_budget": 0.2})
-	holds(t, only(t, table, map[string]string{"side": sideControl}), map[string]any{"gave_up": 0.2, "answered": 0.8,
+	holds(t, only(t, tab, map[string]string{"side": sideControl}), map[string]any{"gave_up": 0.2, "answered": 0.8,
 		"out_of_budget": 0.0})
 }
 
@@ -175,70 +178,6 @@ func TestSizesStandInTheirOrder(t *testing.T) {
 	}
 }
 
-// plainKappa is Fleiss' kappa by counting pairs of raters, one by one.
-func plainKappa(verdicts [][]bool) (kappa, agreement float64) {
-	raters := len(verdicts[0])
-	same, pairs, yes, all := 0.0, 0.0, 0.0, 0.0
-	for _, subject := range verdicts {
-		for i := range raters {
-			all++
-			if subject[i] {
-				yes++
-			}
-			for j := range i {
-				pairs++
-				if subject[i] == subject[j] {
-					same++
-				}
-			}
-		}
-	}
-	p := yes / all
-	chance := p*p + (1-p)*(1-p)
-	agreement = same / pairs
-	return (agreement - chance) / (1 - chance), agreement
-}
-
-func TestFleissAgreesWithCountingPairs(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 9))
-	compared := 0
-	for range 2000 {
-		raters, subjects := 2+r.IntN(5), 1+r.IntN(12)
-		verdicts, counts := make([][]bool, subjects), make([]int, subjects)
-		bias := r.Float64()
-		for i := range verdicts {
-			for range raters {
-				yes := r.Float64() < bias
-				verdicts[i] = append(verdicts[i], yes)
-				counts[i] += one(yes)
-			}
-		}
-		kappa, agreement := fleiss(counts, raters)
-		want, share := plainKappa(verdicts)
-		if math.Abs(*agreement-share) > 1e-9 {
-			t.Fatalf("%v: agreement %v, want %v", verdicts, *agreement, share)
-		}
-		if kappa == nil {
-			if *agreement != 1 {
-				t.Fatalf("%v has no kappa", verdicts)
-			}
-			continue
-		}
-		if compared++; math.Abs(*kappa-want) > 1e-9 {
-			t.Fatalf("%v: kappa %v, want %v", verdicts, *kappa, want)
-		}
-	}
-	if compared < 1500 {
-		t.Errorf("only %d were compared", compared)
-	}
-	if kappa, _ := fleiss([]int{3, 0, 3, 0}, 3); kappa == nil || *kappa != 1 {
-		t.Errorf("perfect agreement is %v", kappa)
-	}
-	if kappa, agreement := fleiss(nil, 3); kappa != nil || agreement != nil {
-		t.Error("there is a kappa of nothing")
-	}
-}
-
 func TestKappaTakesWhatAllAgentsDid(t *testing.T) {
 	set := experiment("run", nil, outcomes("a", "open-world", "", nil, "SSssx"), outcomes("b", "open-world", "", nil,
 		"SsSsSS"))
@@ -252,15 +191,15 @@ func TestFreshWorldsArePairedByTask(t *testing.T) {
 	published := experiment("before", nil, outcomes("a", "", "", nil, "SSSSs"), outcomes("b", "", "", nil, "ssss"))
 	fresh := experiment("after", nil, outcomes("a", "", arm, nil, "Ssss-S"), outcomes("c", "", arm, nil, "SS"))
 	fresh.LeftOut = map[string]int{"empty": 2, "same": 1}
-	table := named(t, "fresh-worlds", published, fresh)
-	holds(t, only(t, table, map[string]string{"agent": "a"}), map[string]any{
-		"world": 3, "tasks": 4, "published": 1.0, "fresh": 0.25, "gap": 0.75, "lost": 3, "gained": 0, "mcnemar_p": 0.25,
+	tab := named(t, "fresh-worlds", published, fresh)
+	holds(t, only(t, tab, map[string]string{"agent": "a"}), map[string]any{
+		"world": 3, "tasks": 4, "published": 1.0, "fresh": 0.25, "gap": 0.75, "lost": 3, "gained": 0, "p": 0.25,
 	})
-	if r := only(t, table, map[string]string{"agent": "c"}); r["gap"] != nil || r["tasks"] != 0 {
+	if r := only(t, tab, map[string]string{"agent": "c"}); r["gap"] != nil || r["tasks"] != 0 {
 		t.Errorf("an agent that was never run on the published databases has a gap: %v", r)
 	}
-	if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes,
-		"after does without 3 instances on its fresh worlds: empty 2, same 1.") {
-		t.Errorf("what was left out is not told: %s", notes)
+	if notes := strings.Join(tab.Notes, "\n"); !strings.Contains(notes,
+		"after leaves out 3 instances on its fresh worlds: empty 2, same 1.") {
+		t.Errorf("what was left out is not noted: %s", notes)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package papers
 
 import (
 	"encoding/json"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/seatrial/seatrial/internal/condition"
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -56,8 +59,8 @@ func incomplete(n int) *suite.Suite {
 // asked gives the graded episodes of an agent on every instance of a suite that it takes, as it judges them: yes, no,
 // "" for no judgement, or invalid.
 func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(in *suite.Instance,
-	trial int) string) []Row {
-	var rows []Row
+	trial int) string) []report.Row {
+	var rows []report.Row
 	for _, in := range s.Instances {
 		for trial := range trials {
 			said := judge(in, trial)
@@ -81,7 +84,7 @@ func asked(s *suite.Suite, agent, protocol, arm string, trials int, judge func(i
 					g.Outcome = map[string]string{grade.JudgedYes: grade.OutcomeWrongYes, grade.JudgedNo: grade.OutcomeWrongNo}[said]
 				}
 			}
-			rows = append(rows, RowOf(g, in, nil))
+			rows = append(rows, report.RowOf(g, nil, in, nil))
 		}
 	}
 	return rows
@@ -97,19 +100,19 @@ func drawn(seed uint64, options ...string) func(*suite.Instance, int) string {
 	return func(*suite.Instance, int) string { return options[r.IntN(len(options))] }
 }
 
-func ictTable(t *testing.T, name string, sets ...Set) *Table {
+func ictTable(t *testing.T, name string, sets ...Set) *table.Table {
 	t.Helper()
-	table, err := BuildTable(name, Input{Sets: sets, Options: Options{Resamples: 200, Seed: 3}})
+	tab, err := Build(name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200, Seed: 3}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkTable(t, table)
-	return table
+	checkTable(t, tab)
+	return tab
 }
 
-func recordOf(t *testing.T, table *Table, match map[string]any) map[string]any {
+func recordOf(t *testing.T, tab *table.Table, match map[string]any) map[string]any {
 	t.Helper()
-	for _, record := range table.Records {
+	for _, record := range tab.Records {
 		fits := true
 		for k, v := range match {
 			fits = fits && record[k] == v
@@ -118,7 +121,7 @@ func recordOf(t *testing.T, table *Table, match map[string]any) map[string]any {
 			return record
 		}
 	}
-	t.Fatalf("%s has no line of %v in\n%s", table.Name, match, table.Text(Terminal{}))
+	t.Fatalf("%s has no line of %v in\n%s", tab.Name, match, tab.Text(table.Terminal{}))
 	return nil
 }
 
@@ -130,9 +133,9 @@ func TestAlwaysIsHalf(t *testing.T) {
 		asked(s, "gold", "", "", 1, always("")),
 	)}
 	for _, name := range []string{"ict-2", "ict-8"} {
-		table := ictTable(t, name, set)
+		tab := ictTable(t, name, set)
 		lines := 0
-		for _, record := range table.Records {
+		for _, record := range tab.Records {
 			want := 0.0
 			if record["agent"] == "always-no" {
 				want = 2.0 / 3
@@ -157,12 +160,12 @@ func TestVerdictsAreCounted(t *testing.T) {
 	lines := 0
 	for seed := range uint64(6) {
 		rows := asked(s, "m", protocolFeasible, "shots=4", 2, drawn(seed, "yes", "no", "no", "", "invalid", "skip"))
-		table := ictTable(t, "ict-2", Set{Name: "run", Suite: s, Rows: rows})
+		tab := ictTable(t, "ict-2", Set{Name: "run", Suite: s, Rows: rows})
 		byEpisode := map[string]*grade.Grade{}
 		for i := range rows {
 			byEpisode[fmt.Sprint(rows[i].Grade.Instance, rows[i].Grade.Trial)] = &rows[i].Grade
 		}
-		for _, record := range table.Records {
+		for _, record := range tab.Records {
 			lines++
 			var tp, fp, fn, right, pairs, left, unread float64
 			for _, task := range s.Tasks {
@@ -221,7 +224,7 @@ func TestVerdictsAreCounted(t *testing.T) {
 				}
 			}
 			note := fmt.Sprintf("%s on %s: %v of %v pairs lack", record["condition"], record["corpus"], left, left+pairs)
-			if there := slices.ContainsFunc(table.Notes, func(n string) bool {
+			if there := slices.ContainsFunc(tab.Notes, func(n string) bool {
 				return strings.Contains(n, note) && strings.Contains(n, record["style"].(string))
 			}); there != (left > 0) {
 				t.Errorf("%q noted: %v, want %v", note, there, left > 0)
@@ -273,7 +276,7 @@ func TestIncompleteConditions(t *testing.T) {
 		if r.Role != condition.RoleHopeless {
 			continue
 		}
-		r.Explained = &Explained{Lack: LackTool, Known: grade.ExplainedRight, Opinions: map[string]bool{"p/judge": true}}
+		r.Explained = &report.Explained{Lack: LackTool, Known: grade.ExplainedRight, Opinions: map[string]bool{"p/judge": true}}
 		switch {
 		case strings.HasSuffix(r.Grade.Task, "0"):
 			r.Explained.Known = grade.ExplainedOther
@@ -323,7 +326,7 @@ func TestIncompleteConditions(t *testing.T) {
 		t.Errorf("ict-5: %v", r)
 	}
 	lonely := recordOf(t, t5, with(few, "agent", "lonely"))
-	if why := lonely[missingKey].(map[string]string)["agreement"]; lonely["agreement"] != nil || why != "no feasible run" {
+	if why := lonely[table.Missing].(map[string]string)["agreement"]; lonely["agreement"] != nil || why != "no feasible run" {
 		t.Errorf("ict-5: %v", lonely)
 	}
 	if r := recordOf(t, ictTable(t, "ict-6", set), few); r["incomplete_error"] != 1.0 || r["incomplete_invented"] != 0.0 ||
@@ -336,7 +339,7 @@ func TestIncompleteConditions(t *testing.T) {
 		t.Errorf("ict-7: %v", r)
 	}
 	if len(t7.Records) != 3*2*2*2 {
-		t.Errorf("ict-7 has %d lines:\n%s", len(t7.Records), t7.Text(Terminal{}))
+		t.Errorf("ict-7 has %d lines:\n%s", len(t7.Records), t7.Text(table.Terminal{}))
 	}
 	if r := recordOf(t, ictTable(t, "ict-8", set), map[string]any{"condition": "few", "agent": "m"}); r["pairs"] != 12 ||
 		r["accuracy"] != 1.0 {
@@ -351,7 +354,11 @@ func TestIncompleteConditions(t *testing.T) {
 
 	// The tables do not depend on how the episodes are spread over runs.
 	var spread []Set
-	_, parts := partition(set.Rows, func(r *Row) string { return r.Grade.Agent + r.Grade.Protocol + r.Grade.Arm })
+	parts := map[string][]report.Row{}
+	for _, r := range set.Rows {
+		key := r.Grade.Agent + r.Grade.Protocol + r.Grade.Arm
+		parts[key] = append(parts[key], r)
+	}
 	for name, rows := range parts {
 		slices.Reverse(rows)
 		spread = append(spread, Set{Name: name, Suite: s, Rows: rows})
@@ -359,7 +366,7 @@ func TestIncompleteConditions(t *testing.T) {
 	slices.SortFunc(spread, func(a, b Set) int { return strings.Compare(b.Name, a.Name) })
 	for i := 1; i <= 9; i++ {
 		name := fmt.Sprint("ict-", i)
-		if one, many := ictTable(t, name, set).Text(Terminal{}), ictTable(t, name, spread...).Text(Terminal{}); one != many {
+		if one, many := ictTable(t, name, set).Text(table.Terminal{}), ictTable(t, name, spread...).Text(table.Terminal{}); one != many {
 			t.Errorf("%s: one run gives\n%s\nand many give\n%s", name, one, many)
 		}
 		if empty := ictTable(t, name, Set{Name: "x", Suite: &suite.Suite{}}); len(empty.Records) != 0 ||
@@ -423,13 +430,13 @@ func TestExplainedOf(t *testing.T) {
 
 // TestJudgementsVote: equal judgements are one candidate.
 func TestJudgementsVote(t *testing.T) {
-	sample := func(answer string) Sample {
+	sample := func(answer string) report.Sample {
 		tr := &transcript.Transcript{}
 		tr.Append(transcript.Event{Kind: transcript.EventJudge, Answer: json.RawMessage(answer), Text: "as " + answer})
 		tr.Append(transcript.Event{Kind: transcript.EventEnd, End: transcript.EndJudged})
 		return SampleOf(tr)
 	}
-	samples := []Sample{sample("true"), sample("false"), sample("false")}
+	samples := []report.Sample{sample("true"), sample("false"), sample("false")}
 	if !samples[0].Votes || majority(samples) != 1 {
 		t.Errorf("the majority of %+v is %d", samples, majority(samples))
 	}

@@ -1,4 +1,4 @@
-package report
+package papers
 
 import (
 	"bytes"
@@ -16,6 +16,9 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -30,7 +33,7 @@ import (
 func TestNamedTables(t *testing.T) {
 	datadriven.Walk(t, "testdata/named", func(t *testing.T, path string) {
 		suites := map[string]*suite.Suite{}
-		in := Input{Options: Options{Seed: 7, Resamples: 500}}
+		in := Input{Options: report.Options{Options: statistics.Options{Seed: 7, Resamples: 500}}}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "suite":
@@ -65,26 +68,26 @@ func TestNamedTables(t *testing.T) {
 }
 
 func printTable(t *testing.T, d *datadriven.TestData, in Input) string {
-	table, err := BuildTable(d.CmdArgs[0].Key, in)
+	tab, err := Build(d.CmdArgs[0].Key, in)
 	if err != nil {
 		return diag.Render(err)
 	}
-	checkTable(t, table)
+	checkTable(t, tab)
 	format := "text"
 	if d.HasArg("format") {
 		d.ScanArgs(t, "format", &format)
 	}
 	switch format {
 	case "markdown":
-		return table.Markdown()
+		return tab.Markdown()
 	case "csv":
-		text, err := table.CSV()
+		text, err := tab.CSV()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	case "json":
-		data, err := table.JSON()
+		data, err := tab.JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,32 +97,32 @@ func printTable(t *testing.T, d *datadriven.TestData, in Input) string {
 		}
 		return b.String()
 	default:
-		terminal := Terminal{}
+		terminal := table.Terminal{}
 		if d.HasArg("width") {
 			d.ScanArgs(t, "width", &terminal.Width)
 		}
-		return table.Text(terminal)
+		return tab.Text(terminal)
 	}
 }
 
 // checkTable holds what is true of every named table: a cell for each column, a value or a reason for each key, shares
 // between 0 and 1, and the same values in CSV.
-func checkTable(t *testing.T, table *Table) {
+func checkTable(t *testing.T, tab *table.Table) {
 	t.Helper()
-	for i, cells := range table.Cells {
-		if len(cells) != len(table.Columns) {
-			t.Fatalf("%s: a row of %d cells under %d columns", table.Name, len(cells), len(table.Columns))
+	for i, cells := range tab.Cells {
+		if len(cells) != len(tab.Heads) {
+			t.Fatalf("%s: a row of %d cells under %d columns", tab.Name, len(cells), len(tab.Heads))
 		}
-		record := table.Records[i]
-		missing, _ := record[missingKey].(map[string]string)
-		for _, key := range table.keys() {
+		record := tab.Records[i]
+		missing, _ := record[table.Missing].(map[string]string)
+		for _, key := range tab.Keys() {
 			v, there := record[key]
 			if !there {
-				t.Errorf("%s: a row without %s", table.Name, key)
+				t.Errorf("%s: a row without %s", tab.Name, key)
 			}
 			reason, absent := missing[key]
 			if v == nil && !absent && !strings.Contains(key, "ci95") || absent && (v != nil || reason == "") {
-				t.Errorf("%s: %s is %v, missing because %q", table.Name, key, v, reason)
+				t.Errorf("%s: %s is %v, missing because %q", tab.Name, key, v, reason)
 			}
 			f, isShare := v.(float64)
 			if low := 0.0; isShare && !strings.HasPrefix(key, "tools_") && !strings.HasPrefix(key, "extra_") &&
@@ -133,24 +136,24 @@ func checkTable(t *testing.T, table *Table) {
 					low = -1
 				}
 				if f < low || f > 1 || math.IsNaN(f) {
-					t.Errorf("%s: %s is %v", table.Name, key, f)
+					t.Errorf("%s: %s is %v", tab.Name, key, f)
 				}
 			}
 		}
 	}
-	text, err := table.CSV()
+	text, err := tab.CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil || len(lines) != 1+len(table.Records) {
-		t.Fatalf("%s: CSV of %d lines, %v", table.Name, len(lines), err)
+	if err != nil || len(lines) != 1+len(tab.Records) {
+		t.Fatalf("%s: CSV of %d lines, %v", tab.Name, len(lines), err)
 	}
-	for i, record := range table.Records {
+	for i, record := range tab.Records {
 		for j, key := range lines[0][:len(lines[0])-1] {
 			if f, isFloat := record[key].(float64); isFloat {
 				if back, err := strconv.ParseFloat(lines[i+1][j], 64); err != nil || back != f {
-					t.Errorf("%s: %s is %v, in CSV %s", table.Name, key, f, lines[i+1][j])
+					t.Errorf("%s: %s is %v, in CSV %s", tab.Name, key, f, lines[i+1][j])
 				}
 			}
 		}
@@ -216,7 +219,7 @@ func suiteOf(text string) *suite.Suite {
 	return s
 }
 
-func callingRows(t *testing.T, line string) []Row {
+func callingRows(t *testing.T, line string) []report.Row {
 	_, values := fieldsOf(line)
 	tally := func(key string) grade.Tally {
 		var x grade.Tally
@@ -292,24 +295,24 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 		}
 		var texts []string
 		for _, sets := range [][]Set{{one}, spread} {
-			table, err := BuildTable(named.Name, Input{Sets: sets, Options: Options{Resamples: 200}})
+			tab, err := Build(named.Name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkTable(t, table)
+			checkTable(t, tab)
 			// Tables of open and of fresh worlds have nothing to show here: their rows have a test of their own.
 			elsewhere := strings.HasPrefix(named.Name, "hohw-") || named.Name == "fresh-worlds"
-			if len(table.Cells) == 0 && !elsewhere {
+			if len(tab.Cells) == 0 && !elsewhere {
 				t.Errorf("%s has no rows", named.Name)
 			}
-			data, err := table.JSON()
+			data, err := tab.JSON()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if markdown := table.Markdown(); !strings.Contains(markdown, named.Title) {
+			if markdown := tab.Markdown(); !strings.Contains(markdown, named.Title) {
 				t.Errorf("%s in Markdown: %s", named.Name, markdown)
 			}
-			texts = append(texts, string(data)+table.Text(Terminal{}))
+			texts = append(texts, string(data)+tab.Text(table.Terminal{}))
 		}
 		if texts[0] != texts[1] {
 			t.Errorf("%s: one run gives\n%s\nand many give\n%s", named.Name, texts[0], texts[1])
@@ -320,27 +323,27 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 func TestNamedTableErrors(t *testing.T) {
 	s := suiteOf("task style=slot database=a n=1 calls=1 slots=1")
 	rows := callingRows(t, "m style=slot n=1")
-	_, err := BuildTable("nl2api-9", Input{})
+	_, err := Build("nl2api-9", Input{})
 	if err == nil || !strings.Contains(diag.Render(err), `did you mean "nl2api-1"?`) ||
 		diag.ExitCode(err) != diag.ExitUsage {
 		t.Errorf("an unknown table: %s", diag.Render(err))
 	}
-	var duplicate *DuplicateError
+	var duplicate *report.DuplicateError
 	for _, test := range []struct {
 		want string
 		sets []Set
 	}{
 		{"two runs have the name", []Set{{Name: "x", Suite: s}, {Name: "x", Suite: s}}},
 		{"has no suite", []Set{{Name: "x"}}},
-		{"is there twice in run x", []Set{{Name: "x", Suite: s, Rows: append(rows, rows...)}}},
+		{"occurs twice in run x", []Set{{Name: "x", Suite: s, Rows: append(rows, rows...)}}},
 		{"has no task", []Set{{Name: "x", Suite: &suite.Suite{}, Rows: rows}}},
 	} {
-		_, err := BuildTable("nl2api-1", Input{Sets: test.sets})
+		_, err := Build("nl2api-1", Input{Sets: test.sets})
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want one with %q", err, test.want)
 		}
 		if strings.Contains(test.want, "twice") && !errors.As(err, &duplicate) {
-			t.Errorf("%v is no DuplicateError", err)
+			t.Errorf("%v is no report.DuplicateError", err)
 		}
 	}
 	names := map[string]bool{}
@@ -349,9 +352,9 @@ func TestNamedTableErrors(t *testing.T) {
 			t.Errorf("the registry has %+v", named)
 		}
 		names[named.Name] = true
-		table, err := BuildTable(named.Name, Input{})
-		if err != nil || len(table.Cells) != 0 || !strings.Contains(table.Text(Terminal{}), "Nothing to show") {
-			t.Errorf("%s of nothing: %+v, %v", named.Name, table, err)
+		tab, err := Build(named.Name, Input{})
+		if err != nil || len(tab.Cells) != 0 || !strings.Contains(tab.Text(table.Terminal{}), "Nothing to show") {
+			t.Errorf("%s of nothing: %+v, %v", named.Name, tab, err)
 		}
 	}
 }
@@ -360,7 +363,7 @@ func BenchmarkNamedTables(b *testing.B) {
 	s := suiteOf("task style=rest database=a n=1500 calls=1 slots=1\ntools style=rest database=a n=1500")
 	set := Set{Name: "one", Suite: s}
 	for _, task := range s.Tasks {
-		set.Rows = append(set.Rows, Row{Grade: grade.Grade{
+		set.Rows = append(set.Rows, report.Row{Grade: grade.Grade{
 			Episode: task.ID, Task: task.ID, Agent: "m", Protocol: "one-shot", Valid: true, Success: len(task.ID)%2 == 0,
 			Calling: &grade.Calling{Intent: grade.Tally{Right: 1, Predicted: 2, Gold: 2}},
 		}})
@@ -368,7 +371,7 @@ func BenchmarkNamedTables(b *testing.B) {
 	for _, named := range Tables() {
 		b.Run(named.Name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := BuildTable(named.Name, Input{Sets: []Set{set}}); err != nil {
+				if _, err := Build(named.Name, Input{Sets: []Set{set}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,29 +1,18 @@
-package report
+package papers
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 
+	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Sample is what the votes of repeated trials need of an episode: its final word, and what its calls had returned. It
-// is read off the transcript alone; nothing of it is gold or a grade.
-type Sample struct {
-	// Votes says that the episode is valid and ended with an answer, a decline or a judgement. Others abstain.
-	Votes bool
-	// Rows is the answer as a bag: a hash of each of its rows in the form of [task.Answer.Canonical], sorted. A decline is
-	// a bag of one row that no answer has, and so is each of the two judgements.
-	Rows []uint64
-	// Seen is the set of the digests of all results that calls returned, hashed and sorted.
-	Seen []uint64
-}
-
-// SampleOf reads a sample off a transcript.
-func SampleOf(t *transcript.Transcript) Sample {
-	var s Sample
+// SampleOf reads a sample from a transcript.
+func SampleOf(t *transcript.Transcript) report.Sample {
+	var s report.Sample
 	end := t.End()
 	for i := range t.Events {
 		e := &t.Events[i]
@@ -58,9 +47,9 @@ func hashed(kind, text string) uint64 {
 }
 
 // majority chooses among samples by vote: equal final words are one candidate, and the candidate with the most votes
-// wins; of several with as many, the one that was given first. It gives the place of the first sample with the winning
-// word, -1 where nobody votes. But for ties the order of the samples does not matter to what wins.
-func majority(samples []Sample) int {
+// wins; of several with as many, the one that was given first. It returns the index of the first sample with the winning
+// word, -1 if there are no votes. Except for ties the order of the samples does not matter.
+func majority(samples []report.Sample) int {
 	best, most := -1, 0
 	for i := range samples {
 		if !samples[i].Votes {
@@ -83,9 +72,9 @@ func majority(samples []Sample) int {
 }
 
 // consistent chooses among samples by self-consistency, the best of n without gold: of those that vote the one whose
-// mean agreement with the others is the greatest; of several within 10⁻⁹ the first. It gives its place, -1 where nobody
-// votes.
-func consistent(samples []Sample) int {
+// mean agreement with the others is the greatest; of several within 10⁻⁹ the first. It returns its index, -1 if there
+// are no votes.
+func consistent(samples []report.Sample) int {
 	const tolerance = 1e-9
 	best, most := -1, 0.0
 	for i := range samples {
@@ -106,8 +95,8 @@ func consistent(samples []Sample) int {
 }
 
 // agreement of two samples is the mean of the Jaccard similarity of their bags of answer rows and that of the sets of
-// results that they had seen: between 0 and 1, the same both ways, 1 for equal samples.
-func agreement(a, b *Sample) float64 {
+// results that they had seen: between 0 and 1, symmetric, 1 for equal samples.
+func agreement(a, b *report.Sample) float64 {
 	return (jaccard(a.Rows, b.Rows) + jaccard(a.Seen, b.Seen)) / 2
 }
 

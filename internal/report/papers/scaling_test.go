@@ -1,4 +1,4 @@
-package report
+package papers
 
 import (
 	"encoding/json"
@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -78,8 +81,8 @@ func TestSampleOf(t *testing.T) {
 }
 
 // randomSamples draws few words and few results, so that many of them are equal.
-func randomSamples(draw *rand.Rand) []Sample {
-	samples := make([]Sample, draw.IntN(10))
+func randomSamples(draw *rand.Rand) []report.Sample {
+	samples := make([]report.Sample, draw.IntN(10))
 	for i := range samples {
 		s := &samples[i]
 		if s.Votes = draw.IntN(5) > 0; !s.Votes {
@@ -98,7 +101,7 @@ func randomSamples(draw *rand.Rand) []Sample {
 	return samples
 }
 
-func wordOf(s *Sample) string {
+func wordOf(s *report.Sample) string {
 	if !s.Votes {
 		return ""
 	}
@@ -126,7 +129,7 @@ func TestMajority(t *testing.T) {
 			continue
 		}
 		most := slices.Max(slices.Collect(maps.Values(votes)))
-		want := slices.IndexFunc(samples, func(s Sample) bool { return s.Votes && votes[wordOf(&s)] == most })
+		want := slices.IndexFunc(samples, func(s report.Sample) bool { return s.Votes && votes[wordOf(&s)] == most })
 		if got != want {
 			t.Fatalf("case %d: %d is chosen, want %d, of %+v", n, got, want, samples)
 		}
@@ -232,7 +235,7 @@ func TestSelfConsistency(t *testing.T) {
 func TestAgreement(t *testing.T) {
 	for n := range 2000 {
 		draw := task.Draw(6, "agreement", fmt.Sprint(n))
-		samples := append(randomSamples(draw), Sample{Votes: true}, Sample{Votes: true, Rows: []uint64{1, 1},
+		samples := append(randomSamples(draw), report.Sample{Votes: true}, report.Sample{Votes: true, Rows: []uint64{1, 1},
 			Seen: []uint64{3}})
 		a, b := &samples[draw.IntN(len(samples))], &samples[draw.IntN(len(samples))]
 		ab := agreement(a, b)
@@ -256,21 +259,21 @@ func TestSampleSizes(t *testing.T) {
 }
 
 // tries are rows of one agent; each has a word, whether it is right, and its cost.
-func tryOf(instance string, trial int, arm, word string, right bool) Row {
+func tryOf(instance string, trial int, arm, word string, right bool) report.Row {
 	g := grade.Grade{
 		Episode: fmt.Sprintf("%s/%d/%s", instance, trial, arm), Instance: instance, Task: "t-" + instance, Agent: "m",
 		Protocol: "tools",
 		Arm:      arm, Trial: trial, Valid: word != "invalid", Success: right, Outcome: grade.OutcomeWrong,
 		Turns: 2, Calls: 3, Tokens: 100, CostUSD: 0.5,
 	}
-	r := Row{Grade: g, Role: "clean"}
+	r := report.Row{Grade: g, Role: "clean"}
 	if word != "invalid" && word != "silent" {
-		r.Sample = Sample{Votes: true, Rows: []uint64{hashed("row", word)}}
+		r.Sample = report.Sample{Votes: true, Rows: []uint64{hashed("row", word)}}
 	}
 	return r
 }
 
-func tableOf(t *testing.T, name string, rows []Row) *Table {
+func tableOf(t *testing.T, name string, rows []report.Row) *table.Table {
 	t.Helper()
 	s := &suite.Suite{}
 	seen := map[string]bool{}
@@ -280,33 +283,33 @@ func tableOf(t *testing.T, name string, rows []Row) *Table {
 			s.Tasks = append(s.Tasks, &task.Task{ID: id, Style: task.StyleFunc})
 		}
 	}
-	table, err := BuildTable(name, Input{Sets: []Set{{Name: "r", Suite: s, Rows: rows}}, Options: Options{Resamples: 200}})
+	tab, err := Build(name, Input{Sets: []Set{{Name: "r", Suite: s, Rows: rows}}, Options: report.Options{Options: statistics.Options{Resamples: 200}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, cells := range table.Cells {
-		if len(cells) != len(table.Columns) {
-			t.Fatalf("%d cells under %d columns", len(cells), len(table.Columns))
+	for i, cells := range tab.Cells {
+		if len(cells) != len(tab.Heads) {
+			t.Fatalf("%d cells under %d columns", len(cells), len(tab.Heads))
 		}
-		for _, key := range table.keys() {
-			if _, there := table.Records[i][key]; !there {
+		for _, key := range tab.Keys() {
+			if _, there := tab.Records[i][key]; !there {
 				t.Errorf("a row without %s", key)
 			}
 		}
 	}
 	for _, write := range []func() error{
-		func() error { _, err := table.CSV(); return err }, func() error { _, err := table.JSON(); return err },
+		func() error { _, err := tab.CSV(); return err }, func() error { _, err := tab.JSON(); return err },
 	} {
 		if err := write(); err != nil {
 			t.Error(err)
 		}
 	}
-	return table
+	return tab
 }
 
-func lineOf(t *testing.T, table *Table, keys map[string]any) map[string]any {
+func lineOf(t *testing.T, tab *table.Table, keys map[string]any) map[string]any {
 	t.Helper()
-	for _, r := range table.Records {
+	for _, r := range tab.Records {
 		fits := true
 		for k, v := range keys {
 			fits = fits && r[k] == v
@@ -320,7 +323,7 @@ func lineOf(t *testing.T, table *Table, keys map[string]any) map[string]any {
 }
 
 func TestVotesInATable(t *testing.T) {
-	rows := []Row{
+	rows := []report.Row{
 		// The majority is right, the first is not.
 		tryOf("a", 0, "", "x", false), tryOf("a", 1, "", "y", true), tryOf("a", 2, "", "y", true), tryOf("a", 3, "", "y",
 			true),
@@ -340,7 +343,7 @@ func TestVotesInATable(t *testing.T) {
 		// Episodes of another arm vote for themselves.
 		tryOf("a", 0, "budget=2", "y", true),
 	}
-	table := tableOf(t, "tts", rows)
+	tab := tableOf(t, "tts", rows)
 	for _, c := range []struct {
 		method      string
 		n           int
@@ -354,7 +357,7 @@ func TestVotesInATable(t *testing.T) {
 		{methodConsistent, 4, 4, 1, 2. / 4},
 		{methodAny, 4, 4, 1, 3. / 4},
 	} {
-		l := lineOf(t, table, map[string]any{"method": c.method, "n": c.n, "arm": ""})
+		l := lineOf(t, tab, map[string]any{"method": c.method, "n": c.n, "arm": ""})
 		if l["units"] != c.units || l["left_out"] != c.left || math.Abs(l["success"].(float64)-c.success) > 1e-12 {
 			t.Errorf("%s of %d: %v of %v units, %v left out; want %v of %d, %d", c.method, c.n, l["success"], l["units"],
 				l["left_out"], c.success, c.units, c.left)
@@ -365,27 +368,27 @@ func TestVotesInATable(t *testing.T) {
 			t.Errorf("%s of %d costs %v", c.method, c.n, l)
 		}
 	}
-	if len(table.Records) != 7 {
-		t.Errorf("%d lines:\n%s", len(table.Records), table.Text(Terminal{}))
+	if len(tab.Records) != 7 {
+		t.Errorf("%d lines:\n%s", len(tab.Records), tab.Text(table.Terminal{}))
 	}
 	// The order in which rows are given does not matter.
 	draw := task.Draw(1, "rows")
-	text := table.Text(Terminal{})
+	text := tab.Text(table.Terminal{})
 	for range 5 {
 		draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if other := tableOf(t, "tts", rows).Text(Terminal{}); other != text {
+		if other := tableOf(t, "tts", rows).Text(table.Terminal{}); other != text {
 			t.Fatalf("in another order the table is\n%s\nand not\n%s", other, text)
 		}
 	}
 	if none := tableOf(t, "tts", rows[:1]); len(none.Cells) != 0 || !strings.Contains(none.Notes[0],
-		"no repeated trials") {
-		t.Errorf("a single episode gives\n%s", none.Text(Terminal{}))
+		"needs repeated trials") {
+		t.Errorf("a single episode gives\n%s", none.Text(table.Terminal{}))
 	}
 }
 
 func TestInformedRetriesInATable(t *testing.T) {
 	const first, again = "start,budget=2", "start,budget=2,informed"
-	table := tableOf(t, "tts", []Row{
+	tab := tableOf(t, "tts", []report.Row{
 		tryOf("a", 0, first, "y", true),
 		tryOf("b", 0, first, "x", false), tryOf("b", 0, again, "y", true),
 		tryOf("c", 0, first, "silent", false), tryOf("c", 0, again, "x", false),
@@ -393,11 +396,11 @@ func TestInformedRetriesInATable(t *testing.T) {
 		tryOf("e", 0, first, "invalid", false),
 		tryOf("f", 0, first, "x", false), // stopped before its retry
 	})
-	if len(table.Records) != 2 {
-		t.Fatalf("%d lines:\n%s", len(table.Records), table.Text(Terminal{}))
+	if len(tab.Records) != 2 {
+		t.Fatalf("%d lines:\n%s", len(tab.Records), tab.Text(table.Terminal{}))
 	}
-	one := lineOf(t, table, map[string]any{"method": methodFirst, "arm": first})
-	two := lineOf(t, table, map[string]any{"method": methodInformed, "arm": first, "n": 2})
+	one := lineOf(t, tab, map[string]any{"method": methodFirst, "arm": first})
+	two := lineOf(t, tab, map[string]any{"method": methodInformed, "arm": first, "n": 2})
 	if one["units"] != 3 || one["left_out"] != 3 || one["success"] != 1./3 || one["cost_usd"] != 0.5 {
 		t.Errorf("first tries: %v", one)
 	}
@@ -405,7 +408,7 @@ func TestInformedRetriesInATable(t *testing.T) {
 		math.Abs(two["cost_usd"].(float64)-5*0.5/3) > 1e-12 {
 		t.Errorf("with retries: %v", two)
 	}
-	if text := table.Text(Terminal{}); !strings.Contains(text, "uses the verdict of the grader") {
+	if text := tab.Text(table.Terminal{}); !strings.Contains(text, "uses the verdict of the grader") {
 		t.Errorf("the table does not say whose verdict it uses:\n%s", text)
 	}
 }
@@ -413,7 +416,7 @@ func TestInformedRetriesInATable(t *testing.T) {
 // TestInformedArmsAreLabelled: where second tries have lines of their own, the report says what they are.
 func TestInformedArmsAreLabelled(t *testing.T) {
 	for arm, want := range map[string]bool{"": false, "start": false, "informed": true, "start,budget=2,informed": true} {
-		r, err := Build([]Run{{Name: "r", Rows: []Row{tryOf("a", 0, arm, "y", true)}}}, Options{Resamples: 10})
+		r, err := report.Build([]report.Run{{Name: "r", Rows: []report.Row{tryOf("a", 0, arm, "y", true)}}}, report.Options{Options: statistics.Options{Resamples: 10}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +427,7 @@ func TestInformedArmsAreLabelled(t *testing.T) {
 }
 
 func TestBudgetsInATable(t *testing.T) {
-	var rows []Row
+	var rows []report.Row
 	for _, scale := range []float64{16, 2, 0.5, 1} {
 		for i := range 4 {
 			arm := transcript.Arm{Budget: scale}.String()
@@ -440,23 +443,23 @@ func TestBudgetsInATable(t *testing.T) {
 		}
 	}
 	rows = append(rows, tryOf("1", 0, "budget=1,informed", "y", true), tryOf("1", 0, "start", "y", true))
-	table := tableOf(t, "budgets", rows)
+	tab := tableOf(t, "budgets", rows)
 	var scales []any
-	for _, l := range table.Records {
+	for _, l := range tab.Records {
 		scales = append(scales, l["budget"])
 	}
 	if fmt.Sprint(scales) != "[0.5 1 2 16]" {
 		t.Errorf("the scales are %v", scales)
 	}
-	half := lineOf(t, table, map[string]any{"budget": 0.5})
+	half := lineOf(t, tab, map[string]any{"budget": 0.5})
 	if half["units"] != 3 || half["left_out"] != 1 || half["success"] != 1./3 || half["out_of_budget"] != 2./3 {
 		t.Errorf("at half the budget: %v", half)
 	}
-	if one := lineOf(t, table, map[string]any{"budget": 1.}); one["units"] != 4 || one["success"] != 0.5 ||
+	if one := lineOf(t, tab, map[string]any{"budget": 1.}); one["units"] != 4 || one["success"] != 0.5 ||
 		one["out_of_budget"] != 0.5 {
 		t.Errorf("at the budget: %v", one)
 	}
 	if none := tableOf(t, "budgets", rows[len(rows)-1:]); len(none.Cells) != 0 {
-		t.Errorf("without budgets: %s", none.Text(Terminal{}))
+		t.Errorf("without budgets: %s", none.Text(table.Terminal{}))
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package papers
 
 import (
 	"fmt"
@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/seatrial/seatrial/internal/task"
 )
@@ -14,10 +17,10 @@ import (
 // scores writes the episodes of an agent on tasks 0, 1, … of one corpus: a letter a task. S is strictly right, M by
 // matching alone, L leniently alone; y, f, c, p and v are wrong in syntax, function, count, parameter and value; i is
 // invalid, - there is no episode.
-func scores(corpus, agent, condition, letters string) []Row {
+func scores(corpus, agent, condition, letters string) []report.Row {
 	classes := map[rune]string{'M': "parameter", 'L': "parameter", 'y': "syntax", 'f': "function", 'c': "count",
 		'p': "parameter", 'v': "parameter"}
-	var rows []Row
+	var rows []report.Row
 	for i, letter := range letters {
 		if letter == '-' {
 			continue
@@ -34,7 +37,7 @@ func scores(corpus, agent, condition, letters string) []Row {
 				Class: classes[letter], Value: strings.ContainsRune("vL", letter),
 			}
 		}
-		rows = append(rows, Row{Grade: g, Role: roleClean, Condition: condition})
+		rows = append(rows, report.Row{Grade: g, Role: "clean", Condition: condition})
 	}
 	return rows
 }
@@ -50,10 +53,10 @@ func scoredSet(corpora ...string) Set {
 }
 
 // only gives the record of a table that has these values, which has to be the only one.
-func only(t *testing.T, table *Table, want map[string]string) map[string]any {
+func only(t *testing.T, tab *table.Table, want map[string]string) map[string]any {
 	t.Helper()
 	var found []map[string]any
-	for _, record := range table.Records {
+	for _, record := range tab.Records {
 		matches := true
 		for key, value := range want {
 			matches = matches && fmt.Sprint(record[key]) == value
@@ -63,7 +66,7 @@ func only(t *testing.T, table *Table, want map[string]string) map[string]any {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%s has %d rows with %v:\n%s", table.Name, len(found), want, table.Text(Terminal{}))
+		t.Fatalf("%s has %d rows with %v:\n%s", tab.Name, len(found), want, tab.Text(table.Terminal{}))
 	}
 	return found[0]
 }
@@ -87,15 +90,15 @@ func TestRephrasedAndExpanded(t *testing.T) {
 		scores("bfcl", "m", "related-tools:3", "SSSSyfcpLS"),
 		scores("bfcl", "n", "", "SSSS"), // never changed: no line
 	)
-	table, err := BuildTable("rfc-2", Input{Sets: []Set{set}})
+	tab, err := Build("rfc-2", Input{Sets: []Set{set}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkTable(t, table)
-	if len(table.Records) != 3 {
-		t.Errorf("%d lines:\n%s", len(table.Records), table.Text(Terminal{}))
+	checkTable(t, tab)
+	if len(tab.Records) != 3 {
+		t.Errorf("%d lines:\n%s", len(tab.Records), tab.Text(table.Terminal{}))
 	}
-	holds(t, only(t, table, map[string]string{"measure": "strict"}), map[string]any{
+	holds(t, only(t, tab, map[string]string{"measure": "strict"}), map[string]any{
 		"original": 0.8, "entries": 10,
 		"rephrased_by": "surface:3", "rephrased_pairs": 9, "rephrased_before": 8.0 / 9, "rephrased": 5.0 / 9,
 		"rephrased_change": -3.0 / 8,
@@ -105,24 +108,24 @@ func TestRephrasedAndExpanded(t *testing.T) {
 		"expanded_wrong_syntax": 0.25, "expanded_wrong_function": 0.25, "expanded_wrong_count": 0.25,
 		"expanded_wrong_parameter": 0.25,
 	})
-	holds(t, only(t, table, map[string]string{"measure": "matched"}), map[string]any{
+	holds(t, only(t, tab, map[string]string{"measure": "matched"}), map[string]any{
 		"original": 0.8, "rephrased": 6.0 / 9, "rephrased_change": -2.0 / 8, "expanded": 0.5,
 	})
-	holds(t, only(t, table, map[string]string{"measure": "lenient"}), map[string]any{
+	holds(t, only(t, tab, map[string]string{"measure": "lenient"}), map[string]any{
 		"original": 0.9, "rephrased_before": 1.0, "rephrased": 7.0 / 9, "rephrased_change": -2.0 / 9,
 		"expanded": 0.6, "expanded_change": -1.0 / 3, "expanded_broken": 4, "expanded_repaired": 1,
 	})
-	table, err = BuildTable("rfc-errors", Input{Sets: []Set{set}})
+	tab, err = Build("rfc-errors", Input{Sets: []Set{set}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkTable(t, table)
-	holds(t, only(t, table, map[string]string{"measure": "strict", "condition": "surface:3"}), map[string]any{
+	checkTable(t, tab)
+	holds(t, only(t, tab, map[string]string{"measure": "strict", "condition": "surface:3"}), map[string]any{
 		"pairs": 9, "before": 8.0 / 9, "after": 5.0 / 9, "broken": 4, "repaired": 1, "broken_syntax": 0, "broken_function": 0,
 		"broken_count":     0,
-		"broken_parameter": 4, "broken_value": 2, "difference": -3.0 / 9, "mcnemar_p": mcnemar(4, 1),
+		"broken_parameter": 4, "broken_value": 2, "difference": -3.0 / 9, "p": statistics.McNemar(4, 1),
 	})
-	if text := table.Text(Terminal{}); !strings.Contains(text, "-38 %") {
+	if text := tab.Text(table.Terminal{}); !strings.Contains(text, "-38 %") {
 		t.Errorf("the change is not written as the paper has it:\n%s", text)
 	}
 }
@@ -142,30 +145,30 @@ func TestExpandedToolkitsAreComparedWithThinOnes(t *testing.T) {
 		scores("other", "m", "", "SS"),
 		scores("other", "m", "related-tools:3", "Sf"),
 	)
-	table, err := BuildTable("rfc-2", Input{Sets: []Set{set}})
+	tab, err := Build("rfc-2", Input{Sets: []Set{set}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "related-tools:3"}),
+	holds(t, only(t, tab, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "related-tools:3"}),
 		map[string]any{
 			"original": 0.2, "rephrased_by": "paraphrase", "rephrased_before": 0.2, "rephrased": 1.0, "rephrased_change": 4.0,
 			"expanded_pairs": 5, "expanded_before": 0.8, "expanded": 0.8, "expanded_change": 0.0, "expanded_broken": 1,
 			"expanded_repaired":       1,
 			"expanded_wrong_function": 1.0,
 		})
-	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "unrelated-tools:3"}),
+	holds(t, only(t, tab, map[string]string{"measure": "strict", "corpus": "demo", "expanded_by": "unrelated-tools:3"}),
 		map[string]any{
 			"rephrased_by": "", "rephrased": nil, "rephrased_change": nil, "expanded_pairs": 4, "expanded": 1.0,
 			"expanded_broken":         0,
 			"expanded_wrong_function": nil,
 		})
-	holds(t, only(t, table, map[string]string{"measure": "strict", "corpus": "other"}), map[string]any{
+	holds(t, only(t, tab, map[string]string{"measure": "strict", "corpus": "other"}), map[string]any{
 		"original": 1.0, "expanded": 0.5, "expanded_change": -0.5,
 	})
-	if table, err = BuildTable("rfc-errors", Input{Sets: []Set{set}}); err != nil {
+	if tab, err = Build("rfc-errors", Input{Sets: []Set{set}}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, only(t, table, map[string]string{"measure": "strict", "condition": "related-tools:3+surface:1"}),
+	holds(t, only(t, tab, map[string]string{"measure": "strict", "condition": "related-tools:3+surface:1"}),
 		map[string]any{
 			"pairs": 5, "broken": 1, "repaired": 0,
 		})

@@ -1,0 +1,259 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/report/statistics"
+)
+
+// Unit is a pair: an instance on one side, and on the other what it is compared with. Rows are in the order of their
+// trials.
+type Unit struct {
+	Cluster, Block string
+	Task           string
+	Base, Rows     []*Row
+}
+
+// UnitsOf pairs the instances of rows with what base returns for them.
+func UnitsOf(rows []*Row, base func(*Row) []*Row) []Unit {
+	instances, byInstance := Partition(rows, ByInstance)
+	units := make([]Unit, 0, len(instances))
+	for _, id := range instances {
+		first := byInstance[id][0]
+		units = append(units, Unit{first.Cluster, first.Block, first.Grade.Task, base(first), byInstance[id]})
+	}
+	return units
+}
+
+// Test is a sign-flip permutation test of paired differences. It flips whole tasks, because the pairs of one task are not
+// independent.
+type Test struct {
+	Tasks  int      `json:"tasks"`
+	Better int      `json:"better"` // tasks whose difference is positive
+	Worse  int      `json:"worse"`
+	P      *float64 `json:"p"`
+	Holm   *float64 `json:"p_holm,omitempty"` // corrected for the number of kinds that are tested side by side
+}
+
+func testOf(differences statistics.Clusters, o Options, stream []string) Test {
+	t := Test{Tasks: len(differences)}
+	for _, d := range differences {
+		t.Better += statistics.One(d.Sum > 0)
+		t.Worse += statistics.One(d.Sum < 0)
+	}
+	if t.Tasks > 0 {
+		p := differences.SignFlip(o.Seed, stream...)
+		t.P = &p
+	}
+	return t
+}
+
+// holm corrects the tests of a family.
+func holm(tests []*Test) {
+	values := make([]*float64, len(tests))
+	for i, t := range tests {
+		values[i] = t.P
+	}
+	for i, p := range statistics.Holm(values) {
+		tests[i].Holm = p
+	}
+}
+
+// Comparison is what units show. Rates are means over the units with a valid episode on both sides.
+type Comparison struct {
+	Units      []Unit // with a valid episode on both sides
+	Asked      int    // all units
+	Tasks      int
+	Base, Rate *float64
+	Difference statistics.Estimate
+	Won, Lost  int // by the first shared trial: only the second side succeeded, only the first
+	ExtraCost  *float64
+	Test       Test
+}
+
+// Compare compares the sides of units.
+func Compare(units []Unit, o Options, stream []string) Comparison {
+	c := Comparison{Asked: len(units)}
+	clusters, blocks, tasks := statistics.Clusters{}, statistics.Clusters{}, map[string]bool{}
+	var base, rate, cost float64
+	for _, u := range units {
+		first, second := RateOf(u.Base), RateOf(u.Rows)
+		if first == nil || second == nil {
+			continue
+		}
+		c.Units = append(c.Units, u)
+		base, rate = base+*first, rate+*second
+		cost += meanCost(u.Rows) - meanCost(u.Base)
+		clusters.Add(u.Cluster, *second-*first, 1)
+		blocks.Add(u.Block, *second-*first, 1)
+		tasks[u.Task] = true
+		if x, y, both := FirstShared(u.Base, u.Rows); both {
+			c.Won += statistics.One(y && !x)
+			c.Lost += statistics.One(x && !y)
+		}
+	}
+	n := len(c.Units)
+	c.Tasks, c.Base, c.Rate = len(tasks), statistics.Share(base, n), statistics.Share(rate, n)
+	c.ExtraCost = statistics.Share(cost, n)
+	c.Difference = clusters.Estimate(-1, o.Options, stream...)
+	c.Test = testOf(blocks, o, stream)
+	return c
+}
+
+// meanCost returns the mean cost of the valid episodes, of which there is at least one.
+func meanCost(rows []*Row) float64 {
+	sum, n := 0.0, 0
+	for _, r := range rows {
+		if r.Grade.Valid {
+			sum += r.Grade.CostUSD
+			n++
+		}
+	}
+	return sum / float64(n)
+}
+
+// FirstShared returns the outcomes of the first trial with a valid episode on both sides.
+func FirstShared(base, rows []*Row) (first, second, ok bool) {
+	for _, b := range base {
+		for _, r := range rows {
+			if g, h := &b.Grade, &r.Grade; g.Valid && h.Valid && g.Trial == h.Trial {
+				return g.Success, h.Success, true
+			}
+		}
+	}
+	return false, false, false
+}
+
+// Units of pairing.
+const (
+	UnitInstance = "instance"
+	UnitTask     = "task"
+)
+
+// Pair compares a subject of one run with a subject of another on what both were tried on: one part of the instances
+// (clean, fault, …), or with a kind those under that kind of fault. Subjects in both runs are paired with themselves;
+// if there are none, every subject of one run is paired with every one of the other. Units are instances; if the runs
+// share none, because their suites differ, they are tasks.
+type Pair struct {
+	A     Subject `json:"a"`
+	B     Subject `json:"b"`
+	Part  string  `json:"part"`
+	Kind  string  `json:"kind,omitempty"`
+	Unit  string  `json:"unit"`
+	Units int     `json:"units"` // with a valid episode on both sides
+	Tasks int     `json:"tasks"`
+	OnlyA int     `json:"only_a"` // units left out because the other side has no valid episode of them
+	OnlyB int     `json:"only_b"`
+	// Every task counts once: rates and the difference are means over tasks of the means over their shared units.
+	RateA *float64 `json:"rate_a"`
+	RateB *float64 `json:"rate_b"`
+	// Difference is RateB less RateA.
+	Difference *float64    `json:"paired_difference"`
+	CI95       *[2]float64 `json:"ci95"`
+	Method     string      `json:"ci95_method,omitempty"`
+	Test       Test        `json:"test"`
+}
+
+// Paired is the difference with its interval.
+func (p *Pair) Paired() statistics.Estimate {
+	return statistics.Estimate{Value: p.Difference, CI95: p.CI95, Method: p.Method}
+}
+
+func pairsOf(a, b []Group, o Options) []Pair {
+	var pairs []Pair
+	for _, alike := range []bool{true, false} {
+		for i := range a {
+			for j := range b {
+				s, t := a[i].Subject, b[j].Subject
+				s.Run, t.Run = "", ""
+				if s == t || !alike {
+					pairs = append(pairs, pairParts(&a[i], &b[j], o)...)
+				}
+			}
+		}
+		if pairs != nil {
+			break
+		}
+	}
+	return pairs
+}
+
+// pairParts compares each part of the instances, and each kind of fault.
+func pairParts(a, b *Group, o Options) []Pair {
+	var pairs []Pair
+	for _, part := range []string{PartClean, PartFault, PartMirror, PartLookalike, PartControl, PartHopeless, partOther} {
+		is := func(r *Row) bool { return cmp.Or(r.Part(), partOther) == part }
+		mine, theirs := Where(a.Rows, is), Where(b.Rows, is)
+		if mine == nil || theirs == nil {
+			continue
+		}
+		pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part}, mine, theirs, o))
+		if part != PartFault {
+			continue
+		}
+		kind := func(r *Row) string { return r.Strike.kind() }
+		kinds, byKind := Partition(mine, kind)
+		_, others := Partition(theirs, kind)
+		slices.SortFunc(kinds, compareKinds)
+		var tested []*Test
+		from := len(pairs)
+		for _, k := range kinds {
+			pairs = append(pairs, pairOf(Pair{A: a.Subject, B: b.Subject, Part: part, Kind: k}, byKind[k], others[k], o))
+		}
+		for i := from; i < len(pairs); i++ {
+			tested = append(tested, &pairs[i].Test)
+		}
+		holm(tested)
+	}
+	return pairs
+}
+
+// pairOf compares rows of two runs.
+func pairOf(p Pair, a, b []*Row, o Options) Pair {
+	p.Unit = UnitInstance
+	key := ByInstance
+	keys, mine := Partition(a, key)
+	others, theirs := Partition(b, key)
+	if !slices.ContainsFunc(keys, func(k string) bool { return theirs[k] != nil }) {
+		p.Unit, key = UnitTask, ByTask
+		keys, mine = Partition(a, key)
+		others, theirs = Partition(b, key)
+	}
+	type sums struct{ a, b, n float64 }
+	byTask, first := map[string]sums{}, map[string]*Row{}
+	var tasks []string
+	for _, k := range keys {
+		rateA, rateB := RateOf(mine[k]), RateOf(theirs[k])
+		if rateA == nil || rateB == nil {
+			p.OnlyA += statistics.One(rateA != nil)
+			continue
+		}
+		p.Units++
+		task := mine[k][0].Grade.Task
+		if first[task] == nil {
+			first[task] = mine[k][0]
+			tasks = append(tasks, task)
+		}
+		s := byTask[task]
+		byTask[task] = sums{a: s.a + *rateA, b: s.b + *rateB, n: s.n + 1}
+	}
+	for _, k := range others {
+		p.OnlyB += statistics.One(RateOf(theirs[k]) != nil && RateOf(mine[k]) == nil)
+	}
+	clusters, blocks := statistics.Clusters{}, statistics.Clusters{}
+	var sumA, sumB float64
+	for _, task := range tasks {
+		s, r := byTask[task], first[task]
+		sumA, sumB = sumA+s.a/s.n, sumB+s.b/s.n
+		clusters.Add(r.Cluster, (s.b-s.a)/s.n, 1)
+		blocks.Add(r.Block, (s.b-s.a)/s.n, 1)
+	}
+	p.Tasks = len(tasks)
+	p.RateA, p.RateB = statistics.Share(sumA, len(tasks)), statistics.Share(sumB, len(tasks))
+	stream := append(p.A.ID().Stream("pair", p.Part, p.Kind), p.B.ID().Stream()...)
+	e := clusters.Estimate(-1, o.Options, stream...)
+	p.Difference, p.CI95, p.Method = e.Value, e.CI95, e.Method
+	p.Test = testOf(blocks, o, stream)
+	return p
+}

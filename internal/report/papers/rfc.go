@@ -1,0 +1,278 @@
+package papers
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
+)
+
+// Conditions of Robustness of Agentic Function Calling: the request in other words, and more tools in the toolkit.
+var (
+	rephrasing = []string{condition.NameSurface, condition.NameParaphrase, condition.NameDisambiguate}
+	expanding  = []string{condition.NameRelatedTools, condition.NameUnrelatedTools}
+)
+
+const (
+	needsScores = "episodes whose calls are compared with right ones, with and without the conditions surface, paraphrase or " +
+		"related-tools"
+	whyNotPaired    = "no task has valid episodes with and without it"
+	whyNothingLost  = "nothing is wrong after that was right before"
+	whyNothingRight = "nothing was right before"
+)
+
+// measure is a way of saying that calls are right.
+type measure struct {
+	name  string
+	right func(*grade.AST) bool
+}
+
+var measures = []measure{
+	{"strict", func(s *grade.AST) bool { return s.Strict }},
+	{"matched", func(s *grade.AST) bool { return s.Matched }},
+	{"lenient", func(s *grade.AST) bool { return s.Lenient }},
+}
+
+const measureNote = "strict: by the leaderboard's rules; for plans, the same calls with the same canonical arguments, in any " +
+	"order. matched: with the best assignment of parallel calls. lenient: other spellings of a value count too, by listed rules " +
+	"for tools that cannot be run, by proof for those that can."
+
+// ofNames says whether a specification of conditions has only these names.
+func ofNames(specification string, names []string) bool {
+	for _, one := range strings.Split(specification, "+") {
+		name, _, _ := strings.Cut(one, ":")
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// scored is the compared episodes of a group on the tasks of one corpus.
+type scored struct {
+	*report.Group
+	corpus string
+	clean  map[trialKey]*grade.AST // by task and trial
+	thin   map[trialKey]*grade.AST // with the tools of the plans alone
+	under  map[string][]*report.Row
+}
+
+// conditions lists those with these names alone.
+func (s *scored) conditions(names []string) []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for c := range s.under {
+			if ofNames(c, names) && !yield(c) {
+				return
+			}
+		}
+	})
+}
+
+// scored gathers the compared episodes of each group, by corpus, if some are under a condition of request or toolkit.
+func (m *material) scored() []*scored {
+	var list []*scored
+	m.each(nil, func(g *report.Group) {
+		tasks := m.sets[g.Home].Suite.Index()
+		compared := report.Where(g.Rows, func(r *report.Row) bool {
+			return r.Grade.AST != nil && r.Grade.Valid && r.Strike == nil
+		})
+		corpora, byCorpus := report.Partition(compared, func(r *report.Row) string { return tasks[r.Grade.Task].Corpus })
+		for _, corpus := range corpora {
+			s := &scored{g, corpus, map[trialKey]*grade.AST{}, map[trialKey]*grade.AST{}, map[string][]*report.Row{}}
+			for _, r := range byCorpus[corpus] {
+				key := trialKey{r.Grade.Task, r.Grade.Trial}
+				switch {
+				case r.Condition == "":
+					s.clean[key] = r.Grade.AST
+				case r.Condition == condition.NameGoldTools:
+					s.thin[key] = r.Grade.AST
+				case ofNames(r.Condition, slices.Concat(rephrasing, expanding)):
+					s.under[r.Condition] = append(s.under[r.Condition], r)
+				}
+			}
+			if len(s.clean) > 0 && len(s.under) > 0 {
+				list = append(list, s)
+			}
+		}
+	})
+	slices.SortStableFunc(list, func(a, b *scored) int {
+		return cmp.Or(cmp.Compare(a.corpus, b.corpus), compareStyles(a.Style, b.Style))
+	})
+	return list
+}
+
+// original returns the score of all episodes without a condition.
+func (s *scored) original(is measure) *float64 {
+	right := 0
+	for _, ast := range s.clean {
+		right += one(is.right(ast))
+	}
+	return share(right, len(s.clean))
+}
+
+// change is what a condition does to a score: over the pairs of an episode under it and the one of the same task and
+// trial without it.
+type change struct {
+	by                   string // the condition
+	pairs, before, after int    // how many, and how many of them are right
+	broken, repaired     int    // right before and wrong after, and the other way
+	values               int    // of the broken, those whose only mistake is the value of an argument
+	classes              map[string]int
+	difference           statistics.Estimate
+	p                    *float64
+}
+
+func (s *scored) change(m *material, specification string, is measure) *change {
+	c := &change{by: specification, classes: map[string]int{}}
+	clusters, blocks := statistics.Clusters{}, statistics.Clusters{}
+	for _, r := range s.under[specification] {
+		before := s.before(specification, trialKey{r.Grade.Task, r.Grade.Trial})
+		if before == nil {
+			continue
+		}
+		was, now := is.right(before), is.right(r.Grade.AST)
+		c.pairs++
+		c.before, c.after = c.before+one(was), c.after+one(now)
+		clusters.Add(r.Cluster, float64(one(now)-one(was)), 1)
+		blocks.Add(r.Block, float64(one(now)-one(was)), 1)
+		switch {
+		case was && !now:
+			c.broken++
+			c.classes[r.Grade.AST.Class]++
+			c.values += one(r.Grade.AST.Value)
+		case now && !was:
+			c.repaired++
+		}
+	}
+	stream := s.Stream("broken", s.corpus, specification, is.name)
+	c.difference = clusters.Estimate(-1, m.options.Options, stream...)
+	if c.pairs > 0 {
+		p := blocks.SignFlip(m.options.Seed, stream...)
+		c.p = &p
+	}
+	return c
+}
+
+// before returns what an episode is compared with: for an expanded toolkit one with the tools of the plans alone, if
+// there is one, else the one without conditions.
+func (s *scored) before(specification string, key trialKey) *grade.AST {
+	if thin := s.thin[key]; thin != nil && ofNames(specification, expanding) {
+		return thin
+	}
+	return s.clean[key]
+}
+
+// scoreRow is a scored group by one measure.
+type scoreRow struct {
+	*scored
+	is                  measure
+	rephrased, expanded *change
+}
+
+func scoreColumns() []table.Column[*scoreRow] {
+	return slices.Concat([]table.Column[*scoreRow]{table.Text("corpus", "corpus", func(r *scoreRow) string { return r.corpus })},
+		report.CohortColumns[*scoreRow](),
+		[]table.Column[*scoreRow]{table.Text("score", "measure", func(r *scoreRow) string { return r.is.name })})
+}
+
+// changeColumns are the score before and under a condition, and its relative change (the percentages of table 2).
+func changeColumns(name, key, prefix string, rank int, of func(*scoreRow) *change) []table.Column[*scoreRow] {
+	number := func(name, key string, rank int, get func(*change) *float64) table.Column[*scoreRow] {
+		return table.Number(name, key, rank, table.Fixed(3), whyNotPaired, func(r *scoreRow) *float64 { return get(of(r)) })
+	}
+	return []table.Column[*scoreRow]{
+		number("before", prefix+"before", rank, func(c *change) *float64 { return share(c.before, c.pairs) }),
+		number(name, key, 0, func(c *change) *float64 { return share(c.after, c.pairs) }),
+		table.Number2("change", prefix+"change", 0, table.Change, func(r *scoreRow) (*float64, string) {
+			c := of(r)
+			if c.pairs == 0 {
+				return nil, whyNotPaired
+			}
+			return share(c.after-c.before, c.before), whyNothingRight
+		}),
+		table.Count("pairs", prefix+"pairs", 5, func(r *scoreRow) int { return of(r).pairs }),
+	}
+}
+
+// callRobustnessTable is table 2: the score as it was, with the request in other words, and with more tools, and the
+// mistakes with more tools in what was right before. Several conditions of a kind are in rows of their own.
+func (m *material) callRobustnessTable() *table.Table {
+	type row = *scoreRow
+	var rows []row
+	for _, s := range m.scored() {
+		rephrased, expanded := s.conditions(rephrasing), s.conditions(expanding)
+		at := func(list []string, i int, is measure) *change {
+			if i < len(list) {
+				return s.change(m, list[i], is)
+			}
+			return &change{}
+		}
+		for _, is := range measures {
+			for i := range max(len(rephrased), len(expanded)) {
+				rows = append(rows, &scoreRow{s, is, at(rephrased, i, is), at(expanded, i, is)})
+			}
+		}
+	}
+	columns := []table.Column[row]{
+		table.Number("original", "original", 0, table.Fixed(3), whyNotPaired,
+			func(r row) *float64 { return r.original(r.is) }),
+		table.Count("entries", "entries", 4, func(r row) int { return len(r.clean) }),
+	}
+	for _, side := range []struct {
+		name string
+		of   func(row) *change
+	}{{"rephrased", func(r row) *change { return r.rephrased }}, {"expanded", func(r row) *change { return r.expanded }}} {
+		columns = append(append(columns,
+			table.Text(side.name+" by", side.name+"_by", func(r row) string { return side.of(r).by })),
+			changeColumns(side.name, side.name, side.name+"_", 3, side.of)...)
+	}
+	for _, class := range report.MistakeClasses {
+		columns = append(columns, table.Number("wrong "+class, "expanded_wrong_"+class, 1, table.Decimal, whyNothingLost,
+			func(r row) *float64 { return share(r.expanded.classes[class], r.expanded.broken) }))
+	}
+	return table.Make("", rows, scoreColumns(), columns, []table.Column[row]{
+		table.Count("broken", "expanded_broken", 1, func(r row) int { return r.expanded.broken }),
+		table.Count("repaired", "expanded_repaired", 1, func(r row) int { return r.expanded.repaired }),
+	}).WithNotes(measureNote, "before: the score of the same tasks without the condition; for an expanded toolkit, the score "+
+		"with the tools of the plans alone, if the suite has it ("+condition.NameGoldTools+"). change: relative to it. wrong …: "+
+		"shares of the entries that were right before and are wrong with the expanded toolkit (broken), by kind of mistake; "+
+		"repaired counts the other way.")
+}
+
+// brokenTable says what each condition broke and what it repaired, with the paired difference (RFC §3.2).
+func (m *material) brokenTable() *table.Table {
+	type row = *scoreRow
+	var rows []row
+	for _, s := range m.scored() {
+		for _, specification := range slices.Sorted(maps.Keys(s.under)) {
+			for _, is := range measures {
+				rows = append(rows, &scoreRow{scored: s, is: is, expanded: s.change(m, specification, is)})
+			}
+		}
+	}
+	of := func(r row) *change { return r.expanded }
+	count := func(name, key string, rank int, get func(*change) int) table.Column[row] {
+		return table.Count(name, key, rank, func(r row) int { return get(of(r)) })
+	}
+	columns := []table.Column[row]{count("broken", "broken", 0, func(c *change) int { return c.broken })}
+	for _, class := range report.MistakeClasses {
+		columns = append(columns, count(class, "broken_"+class, 0, func(c *change) int { return c.classes[class] }))
+	}
+	return table.Make("", rows, scoreColumns(), []table.Column[row]{
+		table.Text("condition", "condition", func(r row) string { return of(r).by }),
+	}, changeColumns("after", "after", "", 1, of),
+		estimateColumns("difference", "difference", 3, 4, table.Signed, table.Signed, whyNotPaired,
+			func(r row) statistics.Estimate { return of(r).difference }), columns, []table.Column[row]{
+			count("only the value", "broken_value", 1, func(c *change) int { return c.values }),
+			count("repaired", "repaired", 0, func(c *change) int { return c.repaired }),
+			table.Number("p", "p", 5, table.PValue, whyNotPaired, func(r row) *float64 { return of(r).p }),
+		}).WithNotes(measureNote, "broken: right before and wrong after, by kind of mistake; only the value: those whose only "+
+		"mistake is the value of an argument. repaired: the other way round. difference: in the score. p: a sign-flip permutation "+
+		"test by task.")
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report/statistics"
+	"github.com/seatrial/seatrial/internal/report/table"
+	"github.com/seatrial/seatrial/internal/suite"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// roleClean is the role of instances that others are paired with; it is the suite's word.
+const roleClean = "clean"
+
+// Row is one graded episode and what the suite says of its instance.
+type Row struct {
+	Grade     grade.Grade
+	Role      string  // of the instance
+	Condition string  // the instance's conditions as they are written on the command line; "" where it has none
+	Workflow  string  // of the instance's primary plan
+	Database  string  // of the task
+	SQL       string  // of the task
+	Sample    Sample  // what votes need; only the tables about repeated trials read it
+	Strike    *Strike // nil where no condition of the instance is of the environment
+	// Explained is set for a right no under the protocol explain.
+	Explained *Explained
+	// Cluster names the observation that intervals count the episode to, Block the one that tests do.
+	Cluster, Block string
+}
+
+// RowOf joins a grade with its task, its instance and, if it has one, the instance's certificate.
+func RowOf(g grade.Grade, t *task.Task, in *suite.Instance, c *suite.Certificate) Row {
+	names := make([]string, len(in.Conditions))
+	for i := range in.Conditions {
+		names[i] = in.Conditions[i].String()
+	}
+	row := Row{
+		Grade: g, Role: in.Role, Condition: strings.Join(names, "+"), Workflow: in.Workflow, Strike: strikeOf(in.Conditions),
+	}
+	if t != nil {
+		row.Database, row.SQL = t.Database, t.SQL
+	}
+	if row.Strike != nil && c != nil {
+		row.Strike.Proof = c.Fault
+	}
+	return row
+}
+
+// Explained is the assessment of the explanation of a right no.
+type Explained struct {
+	Lack     string          // what is missing: a tool, a detail, or both joined by a plus sign; "" if unknown
+	Known    string          // one of the Explained constants of package grade; "" if it is unknown what is missing
+	Opinions map[string]bool // by judge model; those that could be read
+}
+
+// Sample is what the votes of repeated trials need of an episode: its final word, and what its calls had returned. It
+// comes from the transcript alone; it contains no gold and no grade.
+type Sample struct {
+	// Votes says that the episode is valid and ended with an answer, a decline or a judgement. Others abstain.
+	Votes bool
+	// Rows is the answer as a bag: a hash of each of its rows in the form of [task.Answer.Canonical], sorted. A decline is
+	// a bag of one row that no answer has, and so is each of the two judgements.
+	Rows []uint64
+	// Seen is the set of the digests of all results that calls returned, hashed and sorted.
+	Seen []uint64
+}
+
+// Options decide how intervals and tests are computed.
+type Options struct {
+	statistics.Options
+	// Cluster is what intervals and tests treat as one observation: one of the Cluster constants. By default intervals
+	// cluster by distinct SQL and tests by task.
+	Cluster string
+}
+
+// Levels at which episodes are clustered.
+const (
+	ClusterTask     = "task"
+	ClusterSQL      = "sql"
+	ClusterDatabase = "database"
+)
+
+// Clusters lists the values of [Options].Cluster.
+func Clusters() []string { return []string{ClusterTask, ClusterSQL, ClusterDatabase} }
+
+// cluster names the observation of a row at a level. A task without SQL is one of its own.
+func (r *Row) cluster(level string) string {
+	switch {
+	case level == ClusterDatabase && r.Database != "":
+		return r.Database
+	case level == ClusterSQL && r.SQL != "":
+		return r.Database + "\n" + r.SQL
+	default:
+		return r.Grade.Task
+	}
+}
+
+// Subject is what is measured: an agent under a protocol, in an arm. Run is empty if there is only one run.
+type Subject struct {
+	Run      string `json:"run,omitempty"`
+	Agent    string `json:"agent"`
+	Protocol string `json:"protocol"`
+	Arm      string `json:"arm,omitempty"`
+}
+
+// Cohort is a subject on the tasks of one style; of all styles if Style is empty.
+type Cohort struct {
+	Subject
+	Style string `json:"style,omitempty"`
+}
+
+// ID says what is measured. What embeds a cohort has this method.
+func (c Cohort) ID() Cohort { return c }
+
+// ID says what is measured, on all styles.
+func (s Subject) ID() Cohort { return Cohort{Subject: s} }
+
+// String names the cohort in a note.
+func (c Cohort) String() string {
+	parts := []string{c.Style, c.Run, c.Agent, c.Protocol, c.Arm}
+	return table.Clean(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " "))
+}
+
+// Stream names the stream that a bootstrap about the cohort draws from.
+func (c Cohort) Stream(more ...string) []string {
+	return append([]string{c.Style, c.Run, c.Agent, c.Protocol, c.Arm}, more...)
+}
+
+// ArmOf reads an arm; one of another form is all hint.
+func ArmOf(text string) transcript.Arm {
+	arm, err := transcript.ParseArm(text)
+	if err != nil {
+		return transcript.Arm{Hint: text}
+	}
+	return arm
+}
+
+// Group is the rows of one cohort, sorted by task, instance and trial. Home is their run, also where Run is empty.
+type Group struct {
+	Cohort
+	Home string
+	Rows []*Row
+}
+
+// DuplicateError says that an episode was given twice.
+type DuplicateError struct{ Run, Episode string }
+
+func (e *DuplicateError) Error() string {
+	if e.Run == "" {
+		return fmt.Sprintf("episode %s occurs twice", e.Episode)
+	}
+	return fmt.Sprintf("episode %s occurs twice in run %s", e.Episode, e.Run)
+}
+
+// GroupsOf groups the episodes of a run by subject and, if style is set, by style. Groups do not depend on the order of
+// rows. The error is a [DuplicateError], or one of style.
+func GroupsOf(run string, rows []Row, o Options, style func(*Row) (string, error)) ([]Group, error) {
+	type styled struct {
+		*Row
+		style string
+	}
+	sorted := make([]styled, len(rows))
+	seen := make(map[string]bool, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if seen[r.Grade.Episode] {
+			return nil, &DuplicateError{Run: run, Episode: r.Grade.Episode}
+		}
+		seen[r.Grade.Episode] = true
+		r.Cluster, r.Block = r.cluster(cmp.Or(o.Cluster, ClusterSQL)), r.cluster(cmp.Or(o.Cluster, ClusterTask))
+		sorted[i].Row = r
+		if style != nil {
+			var err error
+			if sorted[i].style, err = style(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b styled) int {
+		g, h := &a.Grade, &b.Grade
+		return cmp.Or(cmp.Compare(a.style, b.style), cmp.Compare(g.Agent, h.Agent), cmp.Compare(g.Protocol, h.Protocol),
+			cmp.Compare(g.Arm, h.Arm), cmp.Compare(g.Task, h.Task), cmp.Compare(g.Instance, h.Instance),
+			cmp.Compare(g.Trial, h.Trial), cmp.Compare(g.Episode, h.Episode))
+	})
+	var groups []Group
+	for _, r := range sorted {
+		g := &r.Grade
+		c := Cohort{Subject{Run: run, Agent: g.Agent, Protocol: g.Protocol, Arm: g.Arm}, r.style}
+		if n := len(groups); n == 0 || groups[n-1].Cohort != c {
+			groups = append(groups, Group{Cohort: c, Home: run})
+		}
+		last := &groups[len(groups)-1]
+		last.Rows = append(last.Rows, r.Row)
+	}
+	return groups, nil
+}
+
+// Partition splits rows by a key, and returns the keys in order.
+func Partition(rows []*Row, key func(*Row) string) ([]string, map[string][]*Row) {
+	parts := map[string][]*Row{}
+	var keys []string
+	for _, r := range rows {
+		k := key(r)
+		if parts[k] == nil {
+			keys = append(keys, k)
+		}
+		parts[k] = append(parts[k], r)
+	}
+	slices.Sort(keys)
+	return keys, parts
+}
+
+// ByTask is a key of [Partition].
+func ByTask(r *Row) string { return r.Grade.Task }
+
+// ByInstance is a key of [Partition].
+func ByInstance(r *Row) string { return r.Grade.Instance }
+
+// Where returns the rows that a condition accepts.
+func Where(rows []*Row, accepts func(*Row) bool) []*Row {
+	var kept []*Row
+	for _, r := range rows {
+		if accepts(r) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// CountOf counts the valid rows that a condition accepts.
+func CountOf(rows []*Row, accepts func(*grade.Grade) bool) int {
+	n := 0
+	for _, r := range rows {
+		n += statistics.One(r.Grade.Valid && accepts(&r.Grade))
+	}
+	return n
+}
+
+// RateOf returns the share of successes among the valid rows, nil if there are none.
+func RateOf(rows []*Row) *float64 {
+	valid := CountOf(rows, func(*grade.Grade) bool { return true })
+	return statistics.Share(float64(CountOf(rows, func(g *grade.Grade) bool { return g.Success })), valid)
+}

@@ -1,0 +1,64 @@
+package statistics
+
+// Fleiss returns Fleiss' kappa of raters who put each subject into one of two classes (Fleiss 1971, "Measuring nominal
+// scale agreement among many raters"), and the observed agreement. yes lists, by subject, how many raters said yes.
+// kappa is nil where all raters said the same of everything, so that chance alone would make them agree. Both are nil
+// without subjects, or with fewer than two raters.
+func Fleiss(yes []int, raters int) (kappa, agreement *float64) {
+	if len(yes) == 0 || raters < 2 {
+		return nil, nil
+	}
+	n, pairs := float64(raters), float64(raters*(raters-1))
+	observed, said := 0.0, 0.0
+	for _, k := range yes {
+		a, b := float64(k), n-float64(k)
+		observed += (a*(a-1) + b*(b-1)) / pairs
+		said += a
+	}
+	observed /= float64(len(yes))
+	p := said / (n * float64(len(yes)))
+	chance := p*p + (1-p)*(1-p)
+	if said == 0 || said == n*float64(len(yes)) {
+		return nil, &observed
+	}
+	v := (observed - chance) / (1 - chance)
+	return &v, &observed
+}
+
+// Trials counts the valid trials of an instance, and those that succeeded.
+type Trials struct{ Valid, Right int }
+
+// PassHatK estimates pass^k, the chance that k trials of an instance all succeed (Yao et al. 2024, "τ-bench", section
+// 3): the mean of C(right,k)/C(valid,k) over the instances with at least k valid trials, which it counts too.
+func PassHatK(counts map[string]Trials, k int) (estimate *float64, instances int) {
+	kinds := map[Trials]int{}
+	for _, c := range counts {
+		if c.Valid >= k {
+			kinds[c]++
+			instances++
+		}
+	}
+	sum := 0.0
+	for valid := k; len(kinds) > 0; valid++ { // in order, so that the sum does not depend on the map
+		for right := 0; right <= valid; right++ {
+			if n, known := kinds[Trials{valid, right}]; known {
+				sum += float64(n) * allRight(valid, right, k)
+				delete(kinds, Trials{valid, right})
+			}
+		}
+	}
+	return Share(sum, instances), instances
+}
+
+// allRight returns C(c,k)/C(n,k): the chance that k of n trials, drawn without replacement, are all among the c right
+// ones.
+func allRight(n, c, k int) float64 {
+	p := 1.0
+	for i := range k {
+		if c <= i {
+			return 0
+		}
+		p *= float64(c-i) / float64(n-i)
+	}
+	return p
+}

@@ -1,0 +1,147 @@
+package statistics
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Options decide how intervals are computed.
+type Options struct {
+	Seed      uint64
+	Resamples int // of the bootstrap; 0 means DefaultResamples
+}
+
+// DefaultResamples is the number of resamples of the bootstrap.
+const DefaultResamples = 10_000
+
+// Methods of intervals.
+const (
+	// MethodBootstrap is the percentile bootstrap over clusters (Efron and Tibshirani 1993, "An Introduction to the
+	// Bootstrap", section 13.3).
+	MethodBootstrap = "bootstrap"
+	// MethodWilson is used where all clusters have the same value, so that a bootstrap would show no spread. Of n
+	// clusters, a share of up to u = z²/(n+z²) may have gone unseen (the Wilson score bound for 0 of n; Wilson 1927), with
+	// any value. At 0 % and 100 % this is the Wilson score interval.
+	MethodWilson = "wilson"
+)
+
+// Estimate is a value with its 95 % interval. All fields are empty where there is nothing to estimate.
+type Estimate struct {
+	Value  *float64
+	CI95   *[2]float64
+	Method string
+}
+
+// z is the 97.5 % quantile of the standard normal distribution.
+const z = 1.959963984540054
+
+// Estimate returns the ratio with its interval. Single values range from low to 1. Names select the stream that the
+// bootstrap draws from.
+func (c Clusters) Estimate(low float64, o Options, names ...string) Estimate {
+	e := Estimate{Value: c.Ratio()}
+	if e.Value == nil {
+		return e
+	}
+	kinds := c.kinds()
+	alike := true
+	for _, k := range kinds[1:] {
+		alike = alike && k.Sum*kinds[0].Weight == kinds[0].Sum*k.Weight
+	}
+	if alike {
+		e.CI95, e.Method = unseen(*e.Value, len(c), low), MethodWilson
+		return e
+	}
+	e.Method = MethodBootstrap
+	if e.CI95 = exactBootstrap(kinds, len(c)); e.CI95 != nil {
+		return e
+	}
+	resampled := bootstrap(kinds, len(c), o, names)
+	slices.Sort(resampled)
+	// A task with very many episodes can outweigh all others so much that the value itself is outside.
+	e.CI95 = &[2]float64{min(quantile(resampled, 0.025), *e.Value), max(quantile(resampled, 0.975), *e.Value)}
+	return e
+}
+
+// quantile returns the smallest value that a share p of the sorted values does not exceed.
+func quantile(sorted []float64, p float64) float64 {
+	return sorted[max(0, int(math.Ceil(p*float64(len(sorted))))-1)]
+}
+
+// bootstrap draws the ratio of resamples of n clusters. The counts of the kinds are multinomial, drawn as a chain of
+// binomials.
+func bootstrap(kinds []kind, n int, o Options, names []string) []float64 {
+	source := task.Draw(o.Seed, names...)
+	if o.Resamples <= 0 {
+		o.Resamples = DefaultResamples
+	}
+	resampled := make([]float64, o.Resamples)
+	for i := range resampled {
+		left, rest := n, n
+		sum, weight := 0.0, 0.0
+		for _, k := range kinds {
+			if left == 0 {
+				break
+			}
+			drawn := left
+			if k.count < rest {
+				drawn = drawBinomial(source, left, float64(k.count)/float64(rest))
+			}
+			sum += float64(drawn) * k.Sum
+			weight += float64(drawn) * k.Weight
+			left, rest = left-drawn, rest-k.count
+		}
+		resampled[i] = sum / weight
+	}
+	return resampled
+}
+
+// maxConvolution bounds the additions of an exact bootstrap: about what resamples cost.
+const maxConvolution = 1 << 22
+
+// exactBootstrap returns the interval that ever more resamples converge to. Where all clusters have the same weight and
+// their sums are whole numbers, n convolutions yield the distribution of the sum of n drawn clusters. It is nil where
+// they do not, or where that would take longer than resamples.
+func exactBootstrap(kinds []kind, n int) *[2]float64 {
+	least, most := kinds[0].Sum, kinds[len(kinds)-1].Sum // kinds are sorted by their sums
+	for _, k := range kinds {
+		if k.Weight != kinds[0].Weight || k.Sum != math.Trunc(k.Sum) {
+			return nil
+		}
+	}
+	span := int(most - least)
+	if span*n*n*len(kinds) > 2*maxConvolution {
+		return nil
+	}
+	chances, next := make([]float64, span*n+1), make([]float64, span*n+1) // of the sum less n times the least
+	chances[0] = 1
+	for drawn := range n {
+		reached := next[:span*(drawn+1)+1]
+		clear(reached)
+		for _, k := range kinds {
+			p, shift := float64(k.count)/float64(n), int(k.Sum-least)
+			for i, c := range chances[:span*drawn+1] {
+				reached[i+shift] += p * c
+			}
+		}
+		chances, next = next, chances
+	}
+	const rounding = 1e-12
+	value := func(p float64) float64 {
+		sum, at := 0.0, 0
+		for ; at < len(chances)-1; at++ {
+			if sum += chances[at]; sum >= p-rounding {
+				break
+			}
+		}
+		return (least*float64(n) + float64(at)) / (kinds[0].Weight * float64(n))
+	}
+	return &[2]float64{value(0.025), value(0.975)}
+}
+
+// unseen returns the interval where n clusters all have the same value.
+func unseen(value float64, n int, low float64) *[2]float64 {
+	u := z * z / (float64(n) + z*z)
+	return &[2]float64{min(value*(1-u)+low*u, value), max(value*(1-u)+u, value)}
+}

@@ -1,0 +1,103 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// Format of the JSON form.
+const formatJSON = "seatrial.table/1"
+
+// CSV writes the unrounded values, one line each, under the names of JSON's fields. The last column names the missing
+// values with the reason: `name: reason`, separated by semicolons.
+func (t *Table) CSV() (string, error) {
+	keys := t.Keys()
+	lines := [][]string{append(slices.Clone(keys), Missing)}
+	for _, record := range t.Records {
+		line := make([]string, 0, len(keys)+1)
+		for _, key := range keys {
+			line = append(line, csvText(record[key]))
+		}
+		missing, _ := record[Missing].(map[string]string)
+		var reasons []string
+		for _, key := range slices.Sorted(maps.Keys(missing)) {
+			reasons = append(reasons, key+": "+missing[key])
+		}
+		lines = append(lines, append(line, strings.Join(reasons, "; ")))
+	}
+	return csvLines(lines)
+}
+
+// JoinCSV writes the values of several named tables as one file. The column `table` names the table of a line; the other
+// columns are those of all tables, and fields that a line does not have are empty.
+func JoinCSV(tables []*Table) (string, error) {
+	header := []string{"table"}
+	for _, t := range tables {
+		for _, key := range t.Keys() {
+			if !slices.Contains(header, key) {
+				header = append(header, key)
+			}
+		}
+	}
+	lines := [][]string{header}
+	for _, t := range tables {
+		for _, record := range t.Records {
+			line := []string{t.Name}
+			for _, key := range header[1:] {
+				line = append(line, csvText(record[key]))
+			}
+			lines = append(lines, line)
+		}
+	}
+	return csvLines(lines)
+}
+
+func csvLines(lines [][]string) (string, error) {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(lines); err != nil {
+		return "", fmt.Errorf("csv: %w", err)
+	}
+	return b.String(), nil
+}
+
+// csvText writes a value of a record, unrounded.
+func csvText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return ""
+	}
+}
+
+// JSON writes the unrounded values in the encoding of artefacts, with a newline at the end. A missing value is null; the
+// field `missing` of its row says why.
+func (t *Table) JSON() ([]byte, error) {
+	form := struct {
+		Format  string           `json:"format"`
+		Name    string           `json:"name"`
+		Title   string           `json:"title"`
+		Columns []string         `json:"columns"`
+		Rows    []map[string]any `json:"rows"`
+		Notes   []string         `json:"notes,omitempty"`
+	}{formatJSON, t.Name, t.Title, t.Keys(), t.Records, t.notes()}
+	if form.Rows == nil {
+		form.Rows = []map[string]any{}
+	}
+	text, err := task.Marshal(form)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,265 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Terminal says what text is written for. The zero value is a pipe: any width, no colours.
+type Terminal struct {
+	Width  int // in cells; 0 means no limit
+	Colour bool
+}
+
+const gap = "  " // between columns
+
+// Text writes the table, aligned. Where the terminal is too narrow, columns of high rank are hidden and named below the
+// table.
+func (t *Table) Text(terminal Terminal) string {
+	var b strings.Builder
+	shown, hidden := t.present().fitting(terminal.Width)
+	widths := shown.widths()
+	bold := func(s string) string {
+		if terminal.Colour && s != "" {
+			return "\x1b[1m" + s + "\x1b[0m"
+		}
+		return s
+	}
+	header := make([]string, len(shown.Heads))
+	for i, h := range shown.Heads {
+		header[i] = h.Name
+	}
+	b.WriteString(bold(t.Title) + "\n\n" + bold(shown.line(header, widths)) + "\n")
+	for _, row := range shown.Cells {
+		b.WriteString(shown.line(row, widths) + "\n")
+	}
+	notes := t.notes()
+	if len(hidden) > 0 {
+		notes = append(notes, "Hidden at this width: "+strings.Join(hidden, ", ")+".")
+	}
+	if len(notes) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, note := range notes {
+		b.WriteString(strings.Join(Wrapped(note, terminal.Width), "\n") + "\n")
+	}
+	return b.String()
+}
+
+// notes are those of the table, and what a marked interval means.
+func (t *Table) notes() []string {
+	notes := slices.Clone(t.Notes)
+	if t.wilson {
+		notes = append(notes, wilsonNote)
+	}
+	return notes
+}
+
+func (t *Table) line(cells []string, widths []int) string {
+	var b strings.Builder
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteString(gap)
+		}
+		pad := strings.Repeat(" ", max(0, widths[i]-Width(c)))
+		if t.Heads[i].Right {
+			b.WriteString(pad + c)
+		} else {
+			b.WriteString(c + pad)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// present leaves out the columns that have no heading, or only empty cells.
+func (t *Table) present() *Table {
+	return t.keeping(func(i int) bool {
+		return t.Heads[i].Name != "" && slices.ContainsFunc(t.Cells, func(row []string) bool { return row[i] != "" })
+	})
+}
+
+func (t *Table) keeping(keep func(i int) bool) *Table {
+	out := &Table{Cells: make([][]string, len(t.Cells))}
+	for i, h := range t.Heads {
+		if !keep(i) {
+			continue
+		}
+		out.Heads = append(out.Heads, h)
+		for r := range t.Cells {
+			out.Cells[r] = append(out.Cells[r], t.Cells[r][i])
+		}
+	}
+	return out
+}
+
+func (t *Table) widths() []int {
+	widths := make([]int, len(t.Heads))
+	for i, h := range t.Heads {
+		widths[i] = Width(h.Name)
+		for _, row := range t.Cells {
+			widths[i] = max(widths[i], Width(row[i]))
+		}
+	}
+	return widths
+}
+
+func (t *Table) width() int {
+	total := -len(gap)
+	for _, w := range t.widths() {
+		total += len(gap) + w
+	}
+	return total
+}
+
+// fitting hides columns until the table is no wider than limit, and shortens names if that is not enough. It returns the
+// names of the hidden columns too.
+func (t *Table) fitting(limit int) (*Table, []string) {
+	var hidden []string
+	if limit <= 0 {
+		return t, nil
+	}
+	for t.width() > limit {
+		worst := 0
+		for i, h := range t.Heads {
+			if h.Rank > 0 && h.Rank >= t.Heads[worst].Rank {
+				worst = i
+			}
+		}
+		if len(t.Heads) == 0 || t.Heads[worst].Rank == 0 {
+			break
+		}
+		hidden = append(hidden, t.Heads[worst].Name)
+		t = t.keeping(func(i int) bool { return i != worst })
+	}
+	t.shorten(limit)
+	slices.Reverse(hidden)
+	return t, hidden
+}
+
+// minName is the width below which no name is shortened.
+const minName = 8
+
+// shorten cuts the widest left-aligned cells until the table fits or nothing can be cut.
+func (t *Table) shorten(limit int) {
+	for excess := t.width() - limit; excess > 0; excess = t.width() - limit {
+		widths, widest := t.widths(), -1
+		for i, h := range t.Heads {
+			if !h.Right && widths[i] > max(minName, Width(h.Name)) && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		target := max(minName, Width(t.Heads[widest].Name), widths[widest]-excess)
+		for _, row := range t.Cells {
+			row[widest] = cut(row[widest], target)
+		}
+	}
+}
+
+// cut shortens a text to a width, with an ellipsis at its end.
+func cut(s string, limit int) string {
+	if Width(s) <= limit {
+		return s
+	}
+	used := 1
+	for i, r := range s {
+		if used += runeWidth(r); used > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// Width is the number of cells that a text takes on a terminal (Unicode Standard Annex 11).
+func Width(s string) int {
+	total := 0
+	for _, r := range s {
+		total += runeWidth(r)
+	}
+	return total
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// Clean makes a text safe to print: control characters could steer a terminal or break a row.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Wrapped breaks a text into lines of at most limit cells, at blanks.
+func Wrapped(text string, limit int) []string {
+	if limit <= 0 {
+		return []string{text}
+	}
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) <= limit:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
+// Markdown writes the table as Markdown.
+func (t *Table) Markdown() string {
+	var b strings.Builder
+	shown := t.present()
+	b.WriteString("## " + t.Title + "\n\n")
+	for _, h := range shown.Heads {
+		b.WriteString("| " + markdownText(h.Name) + " ")
+	}
+	b.WriteString("|\n")
+	for _, h := range shown.Heads {
+		if h.Right {
+			b.WriteString("|---:")
+		} else {
+			b.WriteString("|---")
+		}
+	}
+	b.WriteString("|\n")
+	for _, row := range shown.Cells {
+		for _, c := range row {
+			b.WriteString("| " + markdownText(strings.TrimSpace(c)) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for _, note := range t.notes() {
+		b.WriteString("\n" + markdownText(note) + "\n")
+	}
+	return b.String()
+}
+
+var markdownEscapes = strings.NewReplacer(
+	`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`, "^", `\^`)
+
+func markdownText(s string) string { return markdownEscapes.Replace(s) }
