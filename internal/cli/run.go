@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/agent/policy"
@@ -139,6 +140,12 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, providers.Close()) }()
+	var notices sync.Mutex
+	providers.Options.Notice = func(text string) {
+		notices.Lock()
+		defer notices.Unlock()
+		_, _ = fmt.Fprintln(a.Err, "seatrial: note: "+text) // a closed stream is no error
+	}
 	resumeHint := "seatrial resume " + o.Out
 	cast := &participants.Cast{
 		Host:     participants.Host{In: a.In, Err: a.Err, Getenv: a.Getenv, Environ: a.Environ, Now: a.Now},
@@ -148,7 +155,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	if err := cast.Open(ctx); err != nil {
 		return err
 	}
-	list, err := cast.Participants()
+	list, err := cast.Participants(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +189,7 @@ func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error)
 	if slices.Contains(o.Agents, protocol.HumanName) {
 		r.Workers = 1
 	}
-	progress, err := a.execute(ctx, s, r)
+	progress, err := a.execute(ctx, s, r, providers.Options.Meter)
 	if err != nil {
 		return err
 	}
@@ -213,12 +220,15 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 }
 
 // execute plays the episodes and grades them.
-func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run) (progress episode.Progress, err error) {
+func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run, spent *model.Meter) (progress episode.Progress, err error) {
 	m := a.meter()
 	r.Progress = func(p episode.Progress) {
 		rest := fmt.Sprintf("%d invalid", p.Failed())
 		if p.Usage.CostUSD > 0 {
 			rest += fmt.Sprintf("  $%.2f", p.Usage.CostUSD)
+		}
+		if retries, reason := spent.Retries(); retries > 0 {
+			rest += fmt.Sprintf("  %d retries, last: %s", retries, reason)
 		}
 		m.show("run", p.Done, p.Total-p.Skipped, rest)
 	}
@@ -232,14 +242,43 @@ func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run) (prog
 			Hint: a.resumeHint + " with a higher --max-cost",
 		}
 	}
+	var failed *model.ProviderError
+	if errors.As(err, &failed) {
+		return progress, participants.ProviderFailure(err, fmt.Sprintf("; %d of %d episodes are done; %s finishes the run",
+			progress.Skipped+progress.Done-progress.Failed(), progress.Total, a.resumeHint))
+	}
 	if err == nil {
 		err = gradeStore(ctx, s, r.Store)
 	}
-	if err == nil && progress.Done > 0 && progress.Invalid["provider"] == progress.Done {
-		err = &diag.Error{Exit: diag.ExitProvider, Message: fmt.Sprintf("the provider failed in all %d episodes",
-			progress.Done), Hint: a.resumeHint}
+	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
+		causes, causesErr := providerCauses(ctx, r.Store)
+		err = errors.Join(causesErr, &diag.Error{Exit: diag.ExitProvider, Hint: a.resumeHint,
+			Message: fmt.Sprintf("the provider failed in all %d episodes: %s", n, causes)})
 	}
 	return progress, err
+}
+
+// providerCauses lists why a provider failed, each cause once with its count, in the order of the episodes.
+func providerCauses(ctx context.Context, store *episode.Store) (string, error) {
+	var order []string
+	counts := map[string]int{}
+	err := store.Each(ctx, func(e *episode.Stored) error {
+		if end := e.Transcript.End(); end != nil && end.End == transcript.EndProvider {
+			if counts[end.Message]++; counts[end.Message] == 1 {
+				order = append(order, end.Message)
+			}
+		}
+		return nil
+	})
+	const most = 3
+	var parts []string
+	for _, cause := range order[:min(most, len(order))] {
+		parts = append(parts, fmt.Sprintf("%s (%d)", cause, counts[cause]))
+	}
+	if more := len(order) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d other causes", more))
+	}
+	return strings.Join(parts, "; "), err
 }
 
 // printRun prints the report of a run, or the tables that are asked for.

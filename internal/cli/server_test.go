@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/seatrial/seatrial/internal/agent/model/modeltest"
@@ -40,7 +41,7 @@ type modelServer struct {
 //	stop         ends it, and demands that every request kept to the wire format
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg || len(args) == 0,
-		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|hold N|stop")
+		"modelserver oracle|broken|pilot SUITE|caller SUITE|speller SUITE|writer|novice|restless|referee SUITE|behaviour NAME|expire N|hold N|stop")
 	slot := ts.Value(serverKey{}).(*modelServer)
 	if args[0] == "stop" {
 		rejections := slot.server.Rejections()
@@ -92,6 +93,27 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 			c.Messages = c.Messages[:1] // as if it were the first turn
 			return know(c)
 		}
+	case "behaviour":
+		usage(ts, len(args) != 2, "modelserver behaviour NAME")
+		for _, b := range modeltest.Behaviours() {
+			if b.Name == args[1] {
+				script = b.Answer
+			}
+		}
+		if script == nil {
+			ts.Fatalf("no behaviour is called %q", args[1])
+		}
+	case "expire": // the key is refused after some requests
+		usage(ts, len(args) != 2, "modelserver expire N")
+		most, err := strconv.Atoi(args[1])
+		check(ts, err)
+		know := oracle(ts)
+		script = func(c modeltest.Chat) modeltest.Response {
+			if c.Number > most {
+				return modeltest.Fail(401, "invalid_api_key", "the key has expired")
+			}
+			return know(c)
+		}
 	case "hold":
 		usage(ts, len(args) != 2, "modelserver hold N")
 		most, err := strconv.Atoi(args[1])
@@ -109,7 +131,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("no kind of server is called %q", args[0])
 	}
-	slot.server = modeltest.NewServerWithKey(script, "sesame")
+	var probes atomic.Int64
+	slot.server = modeltest.NewServerWithKey(func(c modeltest.Chat) modeltest.Response {
+		if c.Last().Content == "Reply with the word OK." && args[0] != "broken" && args[0] != "behaviour" {
+			probes.Add(1)
+			return modeltest.Say("OK")
+		}
+		c.Number -= int(probes.Load())
+		return script(c)
+	}, "sesame")
 	ts.Defer(slot.server.Close)
 	ts.Setenv("OPENAI_BASE_URL", slot.server.URL(modeltest.FormatOpenAI))
 	ts.Setenv("OPENAI_API_KEY", "sesame")

@@ -505,7 +505,9 @@ type Turn struct {
 	Reply    string    `json:"reply,omitempty"`    // the model's text as it came
 	Unparsed []Unparse `json:"unparsed,omitempty"` // what could not be read in it
 	Usage    Usage     `json:"usage"`
-	Model    string    `json:"model,omitempty"` // as the provider names it
+	Model    string    `json:"model,omitempty"`   // as the provider names it
+	Retries  []string  `json:"retries,omitempty"` // why requests to the provider were retried
+	Adapted  []string  `json:"adapted,omitempty"` // how requests were changed because the provider refused them
 	// Stop says that the agent ends the episode without an act: a policy or a one-answer protocol that has no more to say.
 	Stop bool `json:"stop,omitempty"`
 	// Open says that the turn is not over: the agent's next decision goes on with it, and brings no turn of its own. Code

@@ -384,7 +384,7 @@ func (c *client) connectionError(ctx, bounded context.Context, err error) error 
 	case errors.Is(err, errEndless):
 		failed.Kind, failed.final = KindBadReply, true
 	case isDial(err) && !c.reached.Load():
-		failed.Kind, failed.Hint = KindUnreachable, "is the server running, and is its address right?"
+		failed.Kind = KindUnreachable
 	case bounded.Err() != nil:
 		failed.Kind, failed.Message = KindTimeout, fmt.Sprintf("no answer within %s", c.options.Timeout)
 	case errors.As(err, &network) && network.Timeout():

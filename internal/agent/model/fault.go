@@ -82,6 +82,25 @@ func (e *ProviderError) reason() string {
 	return text
 }
 
+// Advice says what helps.
+func (e *ProviderError) Advice() string {
+	if e.Hint != "" {
+		return e.Hint
+	}
+	switch e.Kind {
+	case KindAuth:
+		return "check the API key and what it allows"
+	case KindQuota:
+		return "add credit to the account, or choose another model"
+	case KindNotFound:
+		return "check the name of the model and the address of the service"
+	case KindUnreachable:
+		return "is the server running, and is its address right?"
+	default:
+		return ""
+	}
+}
+
 // retryable reports whether the same request may succeed later.
 func (e *ProviderError) retryable() bool {
 	if e.final {

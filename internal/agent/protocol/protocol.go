@@ -252,6 +252,8 @@ func (c *Conversation) Next(
 		Unparsed: d.unparsed,
 		Usage:    reply.Usage,
 		Model:    reply.Model,
+		Retries:  reply.Retries,
+		Adapted:  reply.Adapted,
 	}
 	c.silent++
 	if !d.silent {

@@ -96,7 +96,7 @@ func (c *Cast) Close() error {
 }
 
 // Participants lists who takes part, in every arm.
-func (c *Cast) Participants() (list []episode.Participant, err error) {
+func (c *Cast) Participants(ctx context.Context) (list []episode.Participant, err error) {
 	arms, err := c.Settings.Arms()
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *Cast) Participants() (list []episode.Participant, err error) {
 		list = append(list, made...)
 	}
 	for _, spec := range c.Settings.Models {
-		made, err := c.model(spec, arms)
+		made, err := c.model(ctx, spec, arms)
 		if err != nil {
 			return nil, err
 		}
@@ -167,10 +167,15 @@ func (p *Providers) Conversations(o *settings.Run, spec string) (protocol.Config
 }
 
 // model makes one model a participant under each protocol, in each of its arms.
-func (c *Cast) model(spec string, arms []transcript.Arm) ([]episode.Participant, error) {
+func (c *Cast) model(ctx context.Context, spec string, arms []transcript.Arm) ([]episode.Participant, error) {
 	config, err := c.Providers.Conversations(c.Settings, spec)
 	if err != nil {
 		return nil, err
+	}
+	if c.Settings.Replay == "" {
+		if err := model.Probe(ctx, config.Client, c.probe(&config)); err != nil {
+			return nil, ProviderFailure(err, "")
+		}
 	}
 	config.Python, config.PythonLimits = c.python, c.limits
 	var list []episode.Participant
@@ -204,6 +209,25 @@ func (c *Cast) model(spec string, arms []transcript.Arm) ([]episode.Participant,
 		}
 	}
 	return list, nil
+}
+
+// probe is the request with which a model is tried: native protocols need a service that calls tools.
+func (c *Cast) probe(config *protocol.Config) model.Request {
+	r := model.Request{Temperature: config.Temperature, MaxTokens: config.MaxTokens}
+	if slices.Contains(c.Settings.Protocols, "tools") || slices.Contains(c.Settings.Protocols, protocol.OneShotNative) {
+		r.Tools = []model.ToolSpec{{Name: "nothing", Description: "Does nothing."}}
+	}
+	return r
+}
+
+// ProviderFailure is the error of a run that a provider's failure ends; done says how far it came.
+func ProviderFailure(err error, done string) error {
+	var failed *model.ProviderError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	e := &diag.Error{Exit: diag.ExitProvider, Message: failed.Error() + done, Cause: err}
+	return e.WithHint("%s", failed.Advice())
 }
 
 // conversing makes a participant of a model under a protocol in an arm.
@@ -274,7 +298,8 @@ func playedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*sui
 	}
 }
 
-// frugal ends the run when the spending limit is reached: the rest could only fail.
+// frugal ends the run when the spending limit is reached, or when no request to the provider can succeed: the rest could
+// only fail.
 type frugal struct {
 	episode.Agent
 	stop context.CancelCauseFunc
@@ -291,8 +316,12 @@ func (f frugal) Close() error {
 func (f frugal) Next(ctx context.Context, view *task.View, seen []task.Observation) (task.Turn, error) {
 	turn, err := f.Agent.Next(ctx, view, seen)
 	var spending *model.SpendingError
-	if errors.As(err, &spending) {
+	var failed *model.ProviderError
+	switch {
+	case errors.As(err, &spending):
 		f.stop(spending)
+	case errors.As(err, &failed) && failed.Fatal():
+		f.stop(failed)
 	}
 	return turn, err
 }

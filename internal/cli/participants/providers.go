@@ -79,12 +79,11 @@ func (p *Providers) Open(spec string, rates model.Rates) (model.Client, error) {
 
 // of adds to the options what the environment says of a model's provider.
 func (p *Providers) of(spec string, rates model.Rates) model.Options {
-	provider, _, _ := strings.Cut(spec, "/")
-	provider = strings.ToUpper(provider)
+	key, address := model.Variables(spec)
 	options := p.Options
-	options.APIKey = p.getenv(provider + "_API_KEY")
+	options.APIKey = p.getenv(key)
 	if options.BaseURL == "" {
-		options.BaseURL = p.getenv(provider + "_BASE_URL")
+		options.BaseURL = p.getenv(address)
 	}
 	options.Limits = model.NewLimits(rates)
 	return options

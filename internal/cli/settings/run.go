@@ -122,7 +122,7 @@ func (r *Run) selectionFlags() {
 	f := r.content
 	f.StringArrayVar(&r.Agents, "agent", nil, "scripted policy (`NAME`), or a command such as "+
 		"'cmd: python my_agent.py' or 'mcp: CLIENT {config} {request}'; repeatable")
-	f.StringArrayVar(&r.Models, "model", nil, "model as PROVIDER/NAME (openai, anthropic); repeatable")
+	f.StringArrayVar(&r.Models, "model", nil, "model as PROVIDER/NAME (openai, openai-responses, anthropic); repeatable")
 	f.StringSliceVar(&r.Protocols, "protocol", []string{"tools"}, "protocols for models")
 	f.StringVar(&r.Style, "style", "", "only tasks of this style")
 	f.StringVar(&r.Split, "split", "", "only tasks of this split: validation or test")
@@ -145,7 +145,7 @@ func (r *Run) selectionFlags() {
 func (r *Run) conversationFlags() {
 	f := r.content
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of the policies' draws, and of sampling where the provider takes one")
-	f.StringVar(&r.Temperature, "temperature", "0", "sampling temperature; `default` leaves it to the provider")
+	f.StringVar(&r.Temperature, "temperature", "default", "sampling temperature; `default` leaves it to the provider")
 	f.IntVar(&r.MaxTokens, "max-tokens", 0, "longest reply in tokens; 0 leaves it to the provider")
 	f.IntVar(&r.Loops, "loops", 0, "replies in an episode; 0 takes the protocol's own number: 10 (codeact 15), and 30 "+
 		"where agents search for tools")

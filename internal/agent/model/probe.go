@@ -1,0 +1,19 @@
+package model
+
+import (
+	"context"
+	"errors"
+)
+
+// Probe asks a model for one word, with the settings of the requests to come, and returns an error if no request can
+// succeed: see [ProviderError.Fatal]. Other errors may pass, and say more where they come up. What the service refuses
+// is learned from the probe.
+func Probe(ctx context.Context, c Client, settings Request) error {
+	settings.Messages = []Message{{Role: RoleUser, Content: "Reply with the word OK."}}
+	_, err := c.Complete(ctx, settings)
+	var failed *ProviderError
+	if errors.As(err, &failed) && failed.Fatal() || ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
