@@ -7,6 +7,7 @@ import (
 	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/seatrial/seatrial/internal/tools/wording"
 	"github.com/sqlc-dev/meyer/ast"
@@ -160,7 +161,7 @@ func tablesNote(q *sqlast.Query) []string {
 		return []string{"All of this stands in the table " + names[0] + "."}
 	default:
 		slices.Sort(names)
-		return []string{"What is asked for stands in the tables " + listed(names) + "."}
+		return []string{"What is asked for stands in the tables " + english.List(names) + "."}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seatrial/seatrial/internal/sql/schema"
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/english"
@@ -53,17 +52,10 @@ var unitWords = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb",
 	"euros", "dollars",
 	"kilograms", "centimetres", "grams", "t", "mw", "kw")
 
-// shortUnits are those that nobody says as a word.
-var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h",
-	"pct", "kw", "mw")
-
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
 var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long",
 	"official", "scientific",
 	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
-
-// prepositions end what a column is called, before what it is called after: the year of birth.
-var prepositions = english.Set("of", "to", "from", "in", "at", "by", "for", "with", "on")
 
 // participle reports whether a word says what was done to a thing: received, built.
 func participle(w string) bool {
@@ -154,8 +146,8 @@ func (v *Value) columnNaming(table, column string) naming {
 	if t == nil || t.Column(column) < 0 {
 		return naming{kind: kindText, proper: true}
 	}
-	tokens := columnTokens(t, t.Column(column))
-	one, _ := tableNoun(t)
+	tokens := wording.PlainColumnWords(t, t.Column(column))
+	one, _ := wording.TableNoun(t)
 	owner := strings.Join(one, " ")
 	for len(tokens) > 1 && (unitWords[tokens[len(tokens)-1]] || participle(tokens[len(tokens)-1])) {
 		tokens = tokens[:len(tokens)-1] // height cm, material received
@@ -167,7 +159,7 @@ func (v *Value) columnNaming(table, column string) naming {
 	n := naming{kind: kindText, owner: owner, beside: []string{strings.Join(tokens, " ")}}
 	last := tokens[len(tokens)-1]
 	n.beside = append(n.beside, last)
-	if at := slices.IndexFunc(tokens, func(w string) bool { return prepositions[w] }); at > 0 {
+	if at := slices.IndexFunc(tokens, func(w string) bool { return wording.Prepositions[w] }); at > 0 {
 		n.noun = strings.Join(tokens[:at], " ") // year of birth
 		n.beside = append(n.beside, n.noun)
 	} else if len(tokens) > 1 && len(tokens) < 4 && tokens[0] != "is" && tokens[0] != "has" {
@@ -211,56 +203,9 @@ func (v *Value) columnNaming(table, column string) naming {
 	case last == "by" && !v.numeric:
 		n.noun, n.beside, n.proper = "person", []string{owner}, true // directed by
 	case n.noun == "year" || n.noun == "date": // year of founded
-	case prepositions[last] || participle(last):
+	case wording.Prepositions[last] || participle(last):
 		n.noun, n.beside = "value", []string{owner}
 	}
 	n.noun = strings.Join(english.Singular(strings.Fields(n.noun)), " ")
 	return n
-}
-
-// tableNoun returns what one row of a table is called, and several: of a title that gives two names, the first.
-func tableNoun(t *schema.Table) (one, many []string) {
-	n := wording.NounOf(t)
-	one, many = n.One, n.Many
-	if at := slices.Index(one, "or"); at > 0 {
-		one = one[:at]
-		many = english.Plural(one)
-	}
-	return one, many
-}
-
-// columnTokens names a column in words, without naming the table again: of "the partner's country" and "state of the
-// accession", country and state are left.
-func columnTokens(t *schema.Table, column int) []string {
-	tokens := slices.Clone(wording.ColumnWords(&t.Columns[column]))
-	one, _ := tableNoun(t)
-	plural := func(w, thing string) bool {
-		return w != thing && (w == thing+"s" || w == english.Plural([]string{thing})[0])
-	}
-	if len(tokens) > 1 && slices.ContainsFunc(one, func(thing string) bool {
-		return plural(tokens[0], thing) || len(thing) > 5 && strings.HasSuffix(thing, strings.TrimSuffix(tokens[0], "s")) &&
-			len(tokens[0]) > 3 &&
-			strings.HasSuffix(tokens[0], "s") // the shop's country, of a bookshop
-	}) {
-		tokens = tokens[1:]
-	}
-	for of := 1; of+1 < len(tokens); of++ {
-		if rest := tokens[of+1:]; tokens[of] == "of" && len(rest) <= 3 && (rest[len(rest)-1] == one[len(one)-1]) &&
-			(len(rest) == 1 || rest[0] == "the" || slices.Equal(rest, one)) {
-			return tokens[:of]
-		}
-	}
-	return tokens
-}
-
-// columnSaid names a column as a sentence does: opened on is the date opened.
-func columnSaid(t *schema.Table, column int) string {
-	tokens := columnTokens(t, column)
-	if n := len(tokens); n > 1 && tokens[n-1] == "on" {
-		tokens = append([]string{"date"}, tokens[:n-1]...)
-	}
-	for n := len(tokens); n > 1 && shortUnits[tokens[n-1]]; n-- {
-		tokens = tokens[:n-1] // length m
-	}
-	return strings.Join(tokens, " ")
 }

@@ -1,4 +1,4 @@
-package request
+package wording
 
 import (
 	"slices"
@@ -6,40 +6,33 @@ import (
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"github.com/seatrial/seatrial/internal/task/english"
+	"github.com/seatrial/seatrial/internal/tools/parameter"
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// speaker says a query in English: what it looks at, what it keeps and what it reports. Its words are those of the
+// Speaker says a query in English: what it looks at, what it keeps and what it reports. Its words are those of the
 // schema.
-type speaker struct {
+type Speaker struct {
 	q      *sqlast.Query
-	values map[ast.Expr]spoken // by literal
+	values map[ast.Expr]Spoken // by literal
 	inner  int                 // how many SELECTs deep
-	failed bool                // there are no words for some part
+	Failed bool                // there are no words for some part
 }
 
-// spoken is how a literal is said.
-type spoken struct {
-	form  string
-	shift int64
+// Spoken is how a literal is said.
+type Spoken struct {
+	Form  string
+	Shift int64
 }
 
-// speak makes a speaker that says values as the request does.
-func speak(values []*Value) *speaker {
-	sp := &speaker{values: map[ast.Expr]spoken{}}
-	for _, v := range values {
-		sp.q = v.task.Query
-		form, shift := v.saidAs()
-		for _, g := range v.places {
-			sp.values[g.Node] = spoken{form, shift}
-		}
-	}
-	return sp
+// NewSpeaker makes a speaker of a query that says literals as values has them.
+func NewSpeaker(q *sqlast.Query, values map[ast.Expr]Spoken) *Speaker {
+	return &Speaker{q: q, values: values}
 }
 
 // fail notes that there are no words, and gives none.
-func (sp *speaker) fail() string {
-	sp.failed = true
+func (sp *Speaker) fail() string {
+	sp.Failed = true
 	return ""
 }
 
@@ -57,7 +50,7 @@ type phrases struct {
 }
 
 // core takes one SELECT apart.
-func (sp *speaker) core(s *ast.SelectQuery) phrases {
+func (sp *Speaker) core(s *ast.SelectQuery) phrases {
 	if len(s.Windows) > 0 || s.Limit != nil && s.Limit.Offset != nil {
 		sp.fail()
 	}
@@ -101,7 +94,7 @@ func (sc *scope) conditions(s *ast.SelectQuery) string {
 			}
 		}
 	}
-	said := listed(plain)
+	said := english.List(plain)
 	for _, n := range nested {
 		switch {
 		case said == "":
@@ -152,7 +145,7 @@ func (sc *scope) groups(s *ast.SelectQuery) []string {
 
 // scope says columns of one SELECT.
 type scope struct {
-	*speaker
+	*Speaker
 	sources []*sqlast.Source
 	names   map[*sqlast.Source]called
 	main    *sqlast.Source // whose rows are looked at: the one that refers to the others
@@ -163,15 +156,15 @@ type scope struct {
 // called is what one row of a source is called, and several.
 type called struct{ one, many string }
 
-func (sp *speaker) scope(s *ast.SelectQuery, sources []*sqlast.Source) *scope {
-	sc := &scope{speaker: sp, sources: sources, names: map[*sqlast.Source]called{}, joined: map[ast.Expr]bool{}}
+func (sp *Speaker) scope(s *ast.SelectQuery, sources []*sqlast.Source) *scope {
+	sc := &scope{Speaker: sp, sources: sources, names: map[*sqlast.Source]called{}, joined: map[ast.Expr]bool{}}
 	count := map[string]int{}
 	for _, src := range sources {
 		if src.Table == nil {
 			sp.fail()
 			return sc
 		}
-		one, many := tableNoun(src.Table)
+		one, many := TableNoun(src.Table)
 		name := called{strings.Join(one, " "), strings.Join(many, " ")}
 		if count[name.one]++; count[name.one] > 1 {
 			nth := []string{"", "", "second ", "third ", "fourth "}[min(count[name.one], 4)]
@@ -288,7 +281,7 @@ func (sc *scope) several(src *sqlast.Source) string { return sc.names[src].many 
 
 // things says what is looked at.
 func (sc *scope) things() string {
-	if sc.failed {
+	if sc.Failed {
 		return ""
 	}
 	text := sc.several(sc.main)
@@ -308,24 +301,12 @@ func (sc *scope) things() string {
 	switch {
 	case len(others) == 0:
 	case outer:
-		text += ", each with " + listed(others) + " that belongs to it, also if there is none"
+		text += ", each with " + english.List(others) + " that belongs to it, also if there is none"
 	default:
-		text += ", each together with " + listed(others) + " that belong" + map[bool]string{true: "s",
+		text += ", each together with " + english.List(others) + " that belong" + map[bool]string{true: "s",
 			false: ""}[len(others) == 1] + " to it"
 	}
 	return text
-}
-
-// listed joins phrases by commas and `and`.
-func listed(list []string) string {
-	switch len(list) {
-	case 0:
-		return ""
-	case 1:
-		return list[0]
-	default:
-		return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
-	}
 }
 
 // column says a column.
@@ -333,14 +314,14 @@ func (sc *scope) column(r *sqlast.Ref) string {
 	if r.Column < 0 || r.Source.Table == nil {
 		return sc.fail()
 	}
-	name := columnSaid(r.Source.Table, r.Column)
-	if at := strings.LastIndexByte(name, ' '); at > 0 && (name[at+1:] == "by" || prepositions[name[at+1:]]) {
+	name := ColumnPhrase(r.Source.Table, r.Column)
+	if at := strings.LastIndexByte(name, ' '); at > 0 && (name[at+1:] == "by" || Prepositions[name[at+1:]]) {
 		name = `"` + name + `"` // the "written by" of the cartoon
 	}
 	owner, own := sc.names[r.Source]
 	switch {
 	case !own:
-		one, _ := tableNoun(r.Source.Table)
+		one, _ := TableNoun(r.Source.Table)
 		return "the " + name + " of the " + strings.Join(one, " ") + " in question"
 	case len(sc.sources) == 1 || name == owner.one && !sc.twice(r.Source) || strings.HasPrefix(name, owner.one+" ") &&
 		!sc.twice(r.Source):
@@ -372,16 +353,16 @@ func (sc *scope) ordinal(s *ast.SelectQuery, e ast.Expr) string {
 // value says a literal: a text in quotes.
 func (sc *scope) value(e ast.Expr) (string, bool) {
 	if v, known := sc.values[e]; known {
-		if _, isText := sc.literal(e).(string); isText && len(english.Amounts(v.form)) == 0 && len(english.Dates(v.form)) == 0 {
-			return `"` + v.form + `"`, true
+		if _, isText := sc.literal(e).(string); isText && len(english.Amounts(v.Form)) == 0 && len(english.Dates(v.Form)) == 0 {
+			return `"` + v.Form + `"`, true
 		}
-		return v.form, true
+		return v.Form, true
 	}
 	switch v := sc.literal(e).(type) {
 	case string:
 		return `"` + v + `"`, true
 	case int64, float64:
-		return text(v), true
+		return parameter.Spell(v), true
 	}
 	return "", false
 }
@@ -394,7 +375,7 @@ func (sc *scope) literal(e ast.Expr) any {
 	return v
 }
 
-var comparisonWords = map[ast.Operator]string{
+var clauseWords = map[ast.Operator]string{
 	ast.OpEq: " is ", ast.OpNe: " is not ", ast.OpLt: " is below ", ast.OpLe: " is at most ", ast.OpGt: " is above ",
 	ast.OpGe: " is at least ",
 }
@@ -414,7 +395,7 @@ func (sc *scope) clause(e ast.Expr) string {
 		case ast.OpOr:
 			return "either " + sc.clause(e.X) + " or " + sc.clause(e.Y)
 		}
-		word := comparisonWords[e.Op]
+		word := clauseWords[e.Op]
 		if word == "" {
 			return sc.fail()
 		}
@@ -425,7 +406,7 @@ func (sc *scope) clause(e ast.Expr) string {
 			}
 			x, y = y, x
 		}
-		if v, known := sc.values[sqlast.Unparen(y)]; known && v.shift != 0 {
+		if v, known := sc.values[sqlast.Unparen(y)]; known && v.Shift != 0 {
 			word = shiftedWords[e.Op]
 		}
 		if sc.dated(x) && (e.Op == ast.OpLt || e.Op == ast.OpGt) {
@@ -486,7 +467,7 @@ func (sc *scope) like(e *ast.LikeExpr) string {
 	}
 	form := core
 	if v, known := sc.values[sqlast.Unparen(e.Y)]; known {
-		form = v.form
+		form = v.Form
 	}
 	word := " reads "
 	switch before, after := strings.HasPrefix(pattern, "%"), strings.HasSuffix(pattern, "%"); {
@@ -524,7 +505,7 @@ func (sc *scope) in(e *ast.InExpr) string {
 	if len(list) == 0 {
 		return sc.fail()
 	}
-	return sc.expr(e.X) + word + listed(list)
+	return sc.expr(e.X) + word + english.List(list)
 }
 
 // nested says the rows of an inner SELECT of one column; rows says that the rows themselves are meant, plural that all
@@ -561,7 +542,7 @@ func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
 		return sc.fail()
 	}
 	p := sc.core(sel)
-	if len(p.items) != 1 || sc.failed {
+	if len(p.items) != 1 || sc.Failed {
 		return sc.fail()
 	}
 	of := "all " + p.things
@@ -569,7 +550,7 @@ func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
 		return "the " + p.things + p.where()
 	}
 	if len(p.groups) > 0 {
-		text := p.items[0] + " of " + of + p.where() + ", taken for each " + listed(p.groups)
+		text := p.items[0] + " of " + of + p.where() + ", taken for each " + english.List(p.groups)
 		if p.having != "" {
 			text += " for which " + p.having
 		}
@@ -583,7 +564,7 @@ func (sc *scope) innerCore(sel *ast.SelectQuery, rows, plural bool) string {
 		return p.items[0] + " over " + of + p.where()
 	}
 	if ref := items[0].Ref; plural && ref != nil && ref.Source.Table != nil && ref.Column >= 0 {
-		p.items[0] = "the " + strings.Join(english.Plural(strings.Fields(columnSaid(ref.Source.Table, ref.Column))), " ")
+		p.items[0] = "the " + strings.Join(english.Plural(strings.Fields(ColumnPhrase(ref.Source.Table, ref.Column))), " ")
 		if inner := sc.scope(sel, sc.q.Sources(sel)); len(inner.sources) > 1 && ref.Source != inner.main {
 			p.items[0] += " of the " + inner.one(ref.Source)
 		}
@@ -641,11 +622,11 @@ func (sc *scope) order(s *ast.SelectQuery, terms []*ast.OrderingTerm) string {
 }
 
 var (
-	aggregates = map[string]string{"avg": "the average of ", "sum": "the sum of ", "total": "the sum of ",
+	aggregatePhrases = map[string]string{"avg": "the average of ", "sum": "the sum of ", "total": "the sum of ",
 		"max": "the highest value of ", "min": "the lowest value of "}
-	arithmetic = map[ast.Operator]string{ast.OpAdd: " plus ", ast.OpSub: " minus ", ast.OpMul: " multiplied by ",
+	arithmeticWords = map[ast.Operator]string{ast.OpAdd: " plus ", ast.OpSub: " minus ", ast.OpMul: " multiplied by ",
 		ast.OpDiv: " divided by "}
-	dateParts = map[string]string{"%Y": "the year of ", "%m": "the month of ", "%d": "the day of the month of ",
+	datePartPhrases = map[string]string{"%Y": "the year of ", "%m": "the month of ", "%d": "the day of the month of ",
 		"%Y-%m": "the year and month of ", "%H": "the hour of "}
 )
 
@@ -675,7 +656,7 @@ func (sc *scope) expr(e ast.Expr) string {
 		if day, ok := sc.days(e); ok {
 			return day
 		}
-		if word := arithmetic[e.Op]; word != "" {
+		if word := arithmeticWords[e.Op]; word != "" {
 			return sc.operand(e.X) + word + sc.operand(e.Y)
 		}
 	case *ast.CastExpr:
@@ -694,7 +675,7 @@ func (sc *scope) expr(e ast.Expr) string {
 
 // operand says a part of a calculation, in parentheses where it is one itself.
 func (sc *scope) operand(e ast.Expr) string {
-	if b, ok := sqlast.Unparen(e).(*ast.BinaryExpr); ok && arithmetic[b.Op] != "" {
+	if b, ok := sqlast.Unparen(e).(*ast.BinaryExpr); ok && arithmeticWords[b.Op] != "" {
 		return "(" + sc.expr(b) + ")"
 	}
 	return sc.expr(e)
@@ -736,7 +717,7 @@ func (sc *scope) call(e *ast.FuncCall) string {
 		return "the number of different values of " + sc.expr(e.Args[0])
 	case name == "sum" && len(e.Args) == 1 && sc.counted(e.Args[0]) != "":
 		return "the number of those for which " + sc.counted(e.Args[0])
-	case aggregates[name] != "" && len(e.Args) == 1 && !e.Distinct:
+	case aggregatePhrases[name] != "" && len(e.Args) == 1 && !e.Distinct:
 		if said := sc.expr(e.Args[0]); name != "sum" && name != "total" && sc.q.Ref(sqlast.Unparen(e.Args[0])) != nil &&
 			strings.HasPrefix(said, "the ") {
 			word := map[string]string{"avg": "average", "max": "highest", "min": "lowest"}[name]
@@ -745,10 +726,10 @@ func (sc *scope) call(e *ast.FuncCall) string {
 			}
 			return "the " + word + " " + said[len("the "):]
 		}
-		return aggregates[name] + sc.expr(e.Args[0])
+		return aggregatePhrases[name] + sc.expr(e.Args[0])
 	case name == "strftime" && len(e.Args) == 2:
-		if format, ok := sc.literal(e.Args[0]).(string); ok && dateParts[format] != "" {
-			return dateParts[format] + sc.expr(e.Args[1])
+		if format, ok := sc.literal(e.Args[0]).(string); ok && datePartPhrases[format] != "" {
+			return datePartPhrases[format] + sc.expr(e.Args[1])
 		}
 	case name == "date" && len(e.Args) == 1:
 		return "the day of " + sc.expr(e.Args[0])
@@ -797,10 +778,10 @@ func (sc *scope) cases(e *ast.CaseExpr) string {
 }
 
 // columnPhrase says a column of a result by where it comes from.
-func columnPhrase(q *sqlast.Query, c sqlast.Column) string {
+func ResultPhrase(q *sqlast.Query, c sqlast.Column) string {
 	if t := q.Schema.Table(c.Table); t != nil {
 		if i := t.Column(c.Column); i >= 0 {
-			return "the " + columnSaid(t, i)
+			return "the " + ColumnPhrase(t, i)
 		}
 	}
 	return "the column " + c.Name
