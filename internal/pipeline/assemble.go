@@ -49,7 +49,7 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 			published = append(published, it)
 			b.isPublished[it.id] = true
 		}
-		// A variant of an example that was rejected has nothing to stand beside.
+		// A variant is rejected with its source.
 		for _, v := range variants[it.id] {
 			if it.rejection != nil {
 				v.reject(b, it.rejection.Reason, 0, 0, "its source is rejected: "+it.rejection.Message)
@@ -112,10 +112,10 @@ func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	return built, nil
 }
 
-// worldsOf gives the published databases of a build under way.
+// worldsOf returns the published databases of a build under way.
 type worldsOf struct{ b *builder }
 
-// Worlds gives the world of a task, without neighbours.
+// Worlds returns the world of a task, without neighbours.
 func (w worldsOf) Worlds(
 	_ context.Context, _ *suite.Instance, task *task.Task,
 ) (environment.World, []environment.World, error) {
@@ -145,7 +145,7 @@ func (b *builder) document(s *suite.Suite) error {
 	return nil
 }
 
-// root gives the id of the example that an item or its source is.
+// root returns the id of the example that an item or its source is.
 func (it *item) root() string {
 	if it.variantOf != "" {
 		return it.variantOf

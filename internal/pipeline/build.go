@@ -1,5 +1,5 @@
 // Package pipeline turns corpora into a suite: it runs every example through the passes of compilation and proof,
-// publishes what is proven, and gives every other example a reason. It must never know how agents are run on a suite,
+// publishes what is proven, and rejects every other example with a reason. It must never know how agents are run on a suite,
 // and it draws nothing from the clock.
 package pipeline
 
@@ -54,7 +54,7 @@ type Options struct {
 	// combinations of faults, as condition.ParseFaults reads them: instances of each task for each
 	Faults             []string
 	FaultLimit         int  // tasks put under one combination of faults, drawn by the seed; 0 is all
-	Synthesize         bool // make databases of which the corpus ships the schema alone
+	Synthesize         bool // make the databases whose schema alone is in the corpus
 	MaxRows            int  // longest answer published, in rows
 	KeepEmpty          bool // publish empty answers too
 	RequireAlternative bool // publish only tasks with a second plan
@@ -76,7 +76,7 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// Defaults gives the options that a command starts from.
+// Defaults returns the options that a command starts from.
 func Defaults() Options {
 	return Options{
 		Styles: []string{task.StyleFunc}, Name: "suite", Names: function.NamesObscure, MaxRows: 100, Neighbours: 24,
@@ -286,7 +286,7 @@ func (b *builder) load(context.Context) error {
 	return e
 }
 
-// addDatabases gives each database of a corpus its name in the suite: its own, or with the corpus in front where
+// addDatabases returns each database of a corpus its name in the suite: its own, or with the corpus in front where
 // another corpus has one of that name. Databases without a file map to nil.
 func (b *builder) addDatabases(c *questions.Corpus) map[string]*source {
 	names := map[string]*source{}
@@ -311,7 +311,7 @@ func (b *builder) addDatabases(c *questions.Corpus) map[string]*source {
 	return names
 }
 
-// reject gives the reason for which an example is published in no style.
+// reject returns the reason for which an example is published in no style.
 func (it *item) reject(b *builder, reason string, line, column int, message string) {
 	if it.rejection != nil {
 		return
@@ -320,7 +320,7 @@ func (it *item) reject(b *builder, reason string, line, column int, message stri
 	b.done.reject()
 }
 
-// rejectForm gives the reason for which an example is not published in one style.
+// rejectForm returns the reason for which an example is not published in one style.
 func (it *item) rejectForm(b *builder, f *form, reason string, line, column int, message string) {
 	if f.rejection != nil {
 		return
@@ -394,7 +394,7 @@ func (s *source) cost() int64 {
 	return size * int64(len(s.items))
 }
 
-// synthesize makes the databases of which the corpora ship the schema alone, with rows for what is asked of them.
+// synthesize makes the databases whose schema alone is in the corpora, with rows for what is asked of them.
 func (b *builder) synthesize(ctx context.Context) error {
 	return b.each(ctx, func(ctx context.Context, s *source) error {
 		if !s.made {
@@ -442,7 +442,7 @@ func (b *builder) examine(ctx context.Context) error {
 	})
 }
 
-// unreadable says whether an error lies in a database's file.
+// unreadable reports whether an error is the fault of a database's file.
 func unreadable(err error) bool {
 	var refused *database.QueryError
 	var file *fs.PathError
@@ -570,10 +570,10 @@ type operations struct {
 	plan task.Plan
 }
 
-// Plans gives the plan.
+// Plans returns the plan.
 func (d operations) Plans() []task.Plan { return []task.Plan{d.plan} }
 
-// timeLimit makes the error that ends the build where a statement ran into its time limit, or gives nil.
+// timeLimit makes the error that ends the build where a statement ran into its time limit, or returns nil.
 func (b *builder) timeLimit(it *item, err error) error {
 	var limit *database.LimitError
 	if !errors.As(err, &limit) || limit.Kind != database.LimitTime {
@@ -639,7 +639,7 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 	return nil
 }
 
-// quality gives the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
+// quality returns the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
 // say of it, or "".
 func (b *builder) quality(it *item) (reason, message string) {
 	gold := it.found.Gold(it.columns)
@@ -847,7 +847,7 @@ func (b *builder) proveForm(ctx context.Context, p *proof.Prover, it *item, f *f
 	return nil
 }
 
-// starts gives the starting tables of a form, nil in the styles that have none.
+// starts returns the starting tables of a form, nil in the styles that have none.
 func (f *form) starts() []task.Start {
 	if d, ok := f.draft.(operations); ok {
 		return d.Starts

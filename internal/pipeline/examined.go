@@ -17,7 +17,7 @@ type Examined struct {
 	Corpus   string           // the name of its corpus
 	World    *database.World  // its database, nil where that is missing or cannot be read
 	Schema   *schema.Database // annotated, nil where World is
-	Query    *sqlast.Query    // nil where the SQL cannot be read or gives no answer that is determinate
+	Query    *sqlast.Query    // nil where the SQL cannot be read or has no determinate answer
 	Finding  *proof.Finding   // what running the SQL showed, nil where it cannot be read
 	Proof    *proof.Proof     // in the first style
 	Rejected *suite.Rejection // why it would not be published in the first style, nil where it would

@@ -169,7 +169,7 @@ func checkIncomplete(t *testing.T, s *suite.Suite) {
 }
 
 // dropAgain writes the complete request about another value, question and SQL as text, leaves that value out, and wants
-// the published request. It says whether it could be tried: where the request says the value once, as the SQL has it.
+// the published request. It reports whether it could be tried: where the request says the value once, as the SQL has it.
 func dropAgain(
 	t *testing.T, s *suite.Suite, world *database.World, tk *task.Task, r *condition.Request, value json.RawMessage,
 ) bool {
@@ -452,7 +452,7 @@ func worldOf(t *testing.T, s *suite.Suite, name string) *database.World {
 	return openWorlds[path]
 }
 
-// isAble says whether some value of a task has four others with which its SQL has an answer that says something, and
+// isAble reports whether some value of a task has four others with which its SQL has an answer that says something, and
 // the task's own has one too.
 func isAble(t *testing.T, s *suite.Suite, tk *task.Task) bool {
 	t.Helper()

@@ -19,8 +19,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// isStatic says whether the corpora are those whose tools cannot be run. Such corpora and corpora with SQL share no
-// suite: what is proven and what is not would stand side by side.
+// isStatic reports whether the corpora are those whose tools cannot be run. Such corpora and corpora with SQL share no
+// suite: what is proven and what is not would are mixed.
 func isStatic(opts Options) (bool, error) {
 	static := 0
 	for _, spec := range opts.Corpora {
@@ -102,7 +102,7 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 	return &Built{Suite: s}, nil
 }
 
-// checkStatic refuses conditions that need SQL and databases, which must not be passed over, and sizes of toolkits that
+// checkStatic refuses conditions that need SQL and databases, which must not be skipped, and sizes of toolkits that
 // keep their own.
 func (b *builder) checkStatic() error {
 	combinations, err := condition.ParseAsked(b.opts.Conditions)
@@ -217,7 +217,7 @@ func leaves(v any, visit func(text string)) {
 	}
 }
 
-// stated says whether every text and number of a plan's arguments stands in what an agent is told, whatever its case.
+// stated reports whether every text and number of a plan's arguments is in what the agent is told, ignoring case.
 func stated(t *task.Task, plan *task.Plan) bool {
 	var told strings.Builder
 	for _, m := range t.Messages {
@@ -232,7 +232,7 @@ func stated(t *task.Task, plan *task.Plan) bool {
 	return all
 }
 
-// literalsOf lists the texts and numbers that are arguments of a plan's first call and stand in the question, with the
+// literalsOf lists the texts and numbers that are arguments of a plan's first call and occur in the question, with the
 // place of their only mention.
 func literalsOf(t *task.Task, plan *task.Plan) []task.Literal {
 	question := t.Question()
@@ -257,7 +257,7 @@ func literalsOf(t *task.Task, plan *task.Plan) []task.Literal {
 	return list
 }
 
-// bounded says whether no letter or digit continues a mention on either side.
+// bounded reports whether no letter or digit continues a mention on either side.
 func bounded(text string, start, end int) bool {
 	wordy := func(c byte) bool {
 		return c >= 0x80 || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'

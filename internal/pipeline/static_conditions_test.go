@@ -47,7 +47,7 @@ func publishedStatic(t *testing.T) []string {
 	}
 }
 
-// checkStaticAccount wants what is made of each condition to add up to the tasks, and to stand in the suite.
+// checkStaticAccount wants what is made of each condition to add up to the tasks, and to are in the suite.
 func checkStaticAccount(t *testing.T, s *suite.Suite) {
 	t.Helper()
 	refused := map[string]map[string]int{}
@@ -458,7 +458,7 @@ func TestStaticToolkitsKeepTheirSize(t *testing.T) {
 	}
 }
 
-// publishedCounts is what becomes of the published corpora: instances, and the reasons of those that are refused.
+// publishedCounts is the outcome of the published corpora: instances, and the reasons of those that are refused.
 var publishedCounts = []map[string]string{
 	{
 		"surface:3":               "1079 map[nothing_to_edit:19]",

@@ -84,7 +84,7 @@ func writtenStatic(t *testing.T, w *scribbler, limit int) Options {
 
 // TestStaticWritten lets a writer word what is asked of tools that cannot be run, and specify tools near to theirs.
 // What it writes well is taken, marked and checked by the same oracles; what it writes badly is refused, and rules make
-// the rest; verify agrees without it, and nobody is asked twice.
+// the rest; verify agrees without it, and no one is asked twice.
 func TestStaticWritten(t *testing.T) {
 	limit := 40
 	if underRace {

@@ -248,7 +248,7 @@ func TestChance(t *testing.T) {
 		tasks = 2
 	}
 	worlds := map[string]*database.World{}
-	// Every twelfth task: the databases stand in the suite one after another. Guessable ones come first.
+	// Every twelfth task: the databases are in the suite one after another. Guessable ones come first.
 	order := make([]int, len(s.Tasks))
 	for i := range order {
 		order[i] = (i * 12) % len(order)

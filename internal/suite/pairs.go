@@ -18,7 +18,7 @@ type Pair struct {
 }
 
 // Pairs puts each instance of the role hopeless beside exactly one complete instance of its task, in the order of the
-// suite; whatever judges all requests alike is right about half of a list of pairs. The complete one is of the role
+// suite; a judge that treats all requests alike is right about half of a list of pairs. The complete one is of the role
 // clean, and the first of these that there is:
 //
 //  1. one under conditions that were asked for in the same words: the complete variant of replace-tool;
@@ -27,11 +27,11 @@ type Pair struct {
 //  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
 //     instance without conditions is such a one.
 //
-// A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it stands
+// A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it is paired
 // beside a task of its corpus and split that can be met, both without conditions, drawn by the suite's seed, a task
 // once while there are enough.
 //
-// In doubt the one that stands first counts. Several incomplete instances may share a complete one, which is then
+// In doubt the first one counts. Several incomplete instances may share a complete one, which is then
 // scored with each of them. Incomplete instances that have no complete one are listed apart, and belong to no pair.
 func (s *Suite) Pairs() (pairs []Pair, alone []*Instance) {
 	complete := map[string][]*Instance{}
@@ -115,7 +115,7 @@ func original(in *Instance, complete []*Instance) *Instance {
 
 func sameName(a, b condition.Condition) bool { return a.Name == b.Name }
 
-// among says whether conditions all stand in a list, with the same parameters.
+// among reports whether a list has all conditions, with the same parameters.
 func among(some, list []condition.Condition) bool {
 	for _, c := range some {
 		if !slices.ContainsFunc(list, func(d condition.Condition) bool {

@@ -1,4 +1,4 @@
-// Package suite is the folder that holds universes, tasks, instances and certificates, with a manifest and a digest. It
+// Package suite is the folder with universes, tasks, instances and certificates, with a manifest and a digest. It
 // must never know how any of them were made.
 package suite
 
@@ -39,7 +39,7 @@ const (
 	FileSources      = "worlds/sources.jsonl" // starting tables of the slot and sel styles
 	FileTwins        = "worlds/twins.jsonl"   // worlds that no tool of an instance can tell from the published one
 	FileTranscripts  = "transcripts.jsonl.gz" // of the episodes that prove instances, compressed
-	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL is told of a database
+	FileSchemas      = "worlds/schemas.jsonl" // what an agent that writes SQL learns of a database
 	FileMade         = "made_tools.jsonl"     // tools in no toolkit but those of instances that name them
 	FileVerdicts     = "verdicts.jsonl"       // of reviewers, on instances whose certificates prove nothing
 	FileWritten      = "written.jsonl"        // what a writer wrote about tools and of requests, and what was refused
@@ -93,7 +93,7 @@ type DatabaseFile struct {
 	Synthesized bool `json:"synthesized,omitempty"`
 }
 
-// Counts is the account of what was read and what became of it (by style under Styles).
+// Counts counts what was read, published and rejected (by style under Styles).
 type Counts struct {
 	Read      int `json:"read"`
 	Published int `json:"published"` // examples that became a task, variants apart
@@ -110,7 +110,7 @@ type Counts struct {
 	PlansDropped     int            `json:"plans_dropped,omitempty"` // second plans that do not hold
 	Weak             int            `json:"weak"`
 	Guessable        int            `json:"guessable"`
-	// tasks whose database holds generated rows
+	// tasks whose database has generated rows
 	Synthesized          int `json:"synthesized,omitempty"`
 	TasksWithAlternative int `json:"tasks_with_alternative"`
 	// beside their plans, where these were looked for
@@ -135,7 +135,7 @@ type MutantCounts struct {
 	Failed     int `json:"failed"`     // do not run: no evidence either way, in no ratio
 }
 
-// Score gives told / (made - equivalent - failed), 1 where nothing is left to tell.
+// Score returns told / (made - equivalent - failed), 1 where nothing is left to tell.
 func (m MutantCounts) Score() float64 {
 	open := m.Made - m.Equivalent - m.Failed
 	if open <= 0 {
@@ -199,7 +199,7 @@ type Certificate struct {
 	Request    *RequestProof     `json:"request,omitempty"`     // of an instance whose request lacks a value
 }
 
-// RequestProof says that nobody can know what a request asks for: it is what becomes of several complete requests, each
+// RequestProof says that no one can know what a request asks for: it is the outcome of several complete requests, each
 // about another value and with another right answer, in one world. Whoever answers all the same is right in one case of
 // them at most.
 type RequestProof struct {
@@ -301,7 +301,7 @@ type Suite struct {
 	Sources      []*task.Source // in the order of their ids
 	Schemas      []*Schema
 	Made         []*task.Tool       // for conditions: in no toolkit but those of instances that name them
-	Written      []*json.RawMessage // as whoever asked the writer records it
+	Written      []*json.RawMessage // as the package that asked the writer records it
 	Verdicts     []*Verdict
 	Vectors      []*embedding.Record
 	Twins        []*Twin           // in the order of their ids
@@ -309,7 +309,7 @@ type Suite struct {
 	Documents    map[string][]byte // OpenAPI documents of the rest style, by database
 }
 
-// Source gives the starting table of that id, or nil.
+// Source returns the starting table of that id, or nil.
 func (s *Suite) Source(id string) *task.Source {
 	at, found := slices.BinarySearchFunc(s.Sources, id, func(x *task.Source, id string) int {
 		return strings.Compare(x.ID,
@@ -321,7 +321,7 @@ func (s *Suite) Source(id string) *task.Source {
 	return s.Sources[at]
 }
 
-// Index gives the tasks by id.
+// Index returns the tasks by id.
 func (s *Suite) Index() map[string]*task.Task {
 	index := make(map[string]*task.Task, len(s.Tasks))
 	for _, t := range s.Tasks {
@@ -330,7 +330,7 @@ func (s *Suite) Index() map[string]*task.Task {
 	return index
 }
 
-// DatabasePath gives the path of a database's file.
+// DatabasePath returns the path of a database's file.
 func (s *Suite) DatabasePath(name string) (string, error) {
 	for _, d := range s.Manifest.Databases {
 		if d.Name == name {
@@ -340,7 +340,7 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 	return "", fmt.Errorf("the suite has no database %q", name)
 }
 
-// Toolkit gives the tools that an instance shows: its own list in that order, or every tool of the task's style that is
+// Toolkit returns the tools that an instance shows: its own list in that order, or every tool of the task's style that is
 // of its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack
 // left out.
 func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
@@ -373,13 +373,13 @@ func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	for _, name := range in.Toolkit {
 		if tool := named[name]; tool != nil {
 			kit = append(kit, tool)
-			named[name] = nil // which stands there once
+			named[name] = nil // listed once
 		}
 	}
 	return kit
 }
 
-// hasForeign says whether tools of other databases can be shown in a style: those of others are of none, or belong to
+// hasForeign reports whether tools of other databases can be shown in a style: those of others are of none, or belong to
 // one question.
 func hasForeign(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
@@ -414,7 +414,7 @@ func (s *Suite) keys(t *task.Task) map[string]bool {
 	return keys
 }
 
-// hasKey says whether a tool's name decides on no key, or on one of these.
+// hasKey reports whether a tool's name decides on no key, or on one of these.
 func hasKey(keys map[string]bool, t *task.Tool) bool {
 	if t.Body == nil || t.Database == "" {
 		return true
@@ -571,7 +571,7 @@ func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	return os.WriteFile(filepath.Join(dir, FileManifest), append(text, '\n'), 0o644)
 }
 
-// inside says whether name is a path inside the suite, written in its one form, that is not the manifest's.
+// inside reports whether name is a path inside the suite, written in its one form, that is not the manifest's.
 func inside(name string) bool { return fs.ValidPath(name) && name != FileManifest && name != "." }
 
 func hash(data []byte) string {
@@ -636,7 +636,7 @@ func Load(dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Decoding forgives the case of a field's name and a field that stands twice; the bytes do not.
+	// Decoding forgives the case of a field's name and a repeated field; the bytes do not.
 	canonical, err := task.Marshal(&s.Manifest)
 	if err != nil {
 		return nil, err

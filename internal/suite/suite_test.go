@@ -17,7 +17,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// sample gives a suite with something in every file, and the database files to copy.
+// sample returns a suite with something in every file, and the database files to copy.
 func sample(t *testing.T) (*Suite, map[string]string) {
 	t.Helper()
 	files := map[string]string{}
@@ -77,7 +77,7 @@ func written(t *testing.T) (string, *Suite) {
 	return dir, s
 }
 
-// tree gives the content of every file under dir.
+// tree returns the content of every file under dir.
 func tree(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}

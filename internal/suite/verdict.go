@@ -42,7 +42,7 @@ func VerdictReasons() map[string]string {
 
 // ReadVerdicts reads verdicts as JSON Lines, strictly: unknown fields, a verdict that is neither keep nor drop, one
 // without a reviewer or, where it drops, without a known reason, and two of one reviewer on one instance are
-// [CorruptError]s with their line. Lines without anything are passed over; lines gives that of each verdict.
+// [CorruptError]s with their line. Lines without anything are skipped; lines has that of each verdict.
 func ReadVerdicts(name string, data []byte) (verdicts []*Verdict, lines []int, err error) {
 	said := map[string]int{}
 	number := 0

@@ -309,7 +309,7 @@ const (
 )
 
 // backup returns the kind of the plan by which an episode recovered: the primary plan if each of its tools answered,
-// else the first plan whose tools all did. The second value says whether that plan makes one call or several.
+// else the first plan whose tools all did. The second value reports whether that plan makes one call or several.
 func backup(task *task.Task, primary string, t *transcript.Transcript) (kind, calls string) {
 	answered := map[string]bool{}
 	for i := range t.Events {

@@ -75,7 +75,7 @@ func badStatic(tk *task.Task, shown []*task.Tool) string {
 	return ""
 }
 
-// Refused says whether the official checker refuses the calls of a task's own plan.
+// Refused reports whether the official checker refuses the calls of a task's own plan.
 func Refused(task *task.Task) (bool, error) {
 	if len(task.Plans) == 0 {
 		return false, nil

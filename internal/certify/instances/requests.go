@@ -567,7 +567,7 @@ func (d *dropped) add(v task.Value, gold *task.Gold) {
 	d.proof.Digests = append(d.proof.Digests, gold.Digests()[0])
 }
 
-// sameRequest says whether two requests read the same, byte for byte.
+// sameRequest reports whether two requests read the same, byte for byte.
 func sameRequest(a, b *request.Dropped) bool {
 	return a.Evidence == b.Evidence && slices.Equal(a.Messages, b.Messages)
 }

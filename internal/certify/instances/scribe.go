@@ -40,7 +40,7 @@ type Scribe struct {
 	judging sync.Mutex // pages of one task share what is found out about it once
 }
 
-// NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where nobody is to be
+// NewScribe makes a scribe of a writer's name, of what was written before, and of the writer, nil where no one is to be
 // asked. Where there are vectors, a text has to be near to the request that it words, and nearer than to any other.
 func NewScribe(name string, before []request.Written, writer rest.Writer, vectors *embedding.Vectors) *Scribe {
 	s := &Scribe{name: name, writer: writer, vectors: vectors, known: map[string]request.Written{},
@@ -96,7 +96,7 @@ func (s *Scribe) has(key string) bool {
 	return settled
 }
 
-// ask settles one page; nil where nobody can be asked.
+// ask settles one page; nil where no one can be asked.
 func (s *Scribe) ask(ctx context.Context, p *page) (*request.Written, error) {
 	if w, known := s.known[p.Key]; known {
 		if !w.Accepted {
@@ -162,7 +162,7 @@ func (s *Scribe) judge(p *page, text string) string {
 	return p.Complaint(text)
 }
 
-// text gives what the writer wrote on a page, "" where what rules made stays.
+// text returns what the writer wrote on a page, "" where what rules made stays.
 func (s *Scribe) text(p *page) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Scribe) Records() []request.Written {
 	return list
 }
 
-// Missing says how many pages nobody could be asked about.
+// Missing says how many pages no one could be asked about.
 func (s *Scribe) Missing() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +219,7 @@ func (m *requestWorker) ask(ctx context.Context, tasks []*task.Task) error {
 // asking is a request and what it asks.
 type asking struct{ question, sql string }
 
-// page gives the page of a task under a condition, nil where a writer has nothing to do with it.
+// page returns the page of a task under a condition, nil where a writer has nothing to do with it.
 func (m *requestWorker) page(ctx context.Context, t *request.Task, asked condition.Condition) (*page, error) {
 	switch asked.Name {
 	case condition.NameParaphrase:
@@ -244,7 +244,7 @@ func (m *requestWorker) page(ctx context.Context, t *request.Task, asked conditi
 	return nil, nil
 }
 
-// pageOf gives the page on which a writer words what is left of a request.
+// pageOf returns the page on which a writer words what is left of a request.
 func (m *requestWorker) pageOf(ctx context.Context, t *request.Task, d *dropped) (*page, error) {
 	column, err := m.otherValues(ctx, d.value)
 	if err != nil {

@@ -332,7 +332,7 @@ func (d *staticDraft) take(m *staticMaker, task *task.Task, made *condition.Requ
 	return err
 }
 
-// unstated gives the first required value of a right call that stands neither in the request nor in the documentation.
+// unstated returns the first required value of a right call that stands neither in the request nor in the documentation.
 func (m *staticMaker) unstated(tk *task.Task, t *request.Task) string {
 	documentation := told(m.shown[tk.Database])
 	values := request.Values(t)
@@ -427,7 +427,7 @@ func droppedAs(t *task.Task, v *request.Value, argument string, left *request.Dr
 	}
 }
 
-// blocked says which argument nobody can give without a value, or why somebody could do without it.
+// blocked says which argument no one can give without a value, or why somebody could do without it.
 func (m *staticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason string) {
 	shown, needs := m.shown[tk.Database], tk.Needed()
 	for i := range needs {
@@ -457,7 +457,7 @@ func (m *staticMaker) blocked(tk *task.Task, v *request.Value) (argument, reason
 	return argument, ""
 }
 
-// asks says whether a call requires a value.
+// asks reports whether a call requires a value.
 func asks(shown []*task.Tool, c *task.Call, v task.Value) bool {
 	tool := toolNamed(shown, c.Tool)
 	for name, given := range c.Arguments {
@@ -476,7 +476,7 @@ func sameLeaf(a any, b task.Value) bool {
 	return false
 }
 
-// documents says whether the tools shown tell a value. One of several that an argument lists is as unknown as the
+// documents reports whether the tools shown tell a value. One of several that an argument lists is as unknown as the
 // others.
 func documents(shown []*task.Tool, argument string, v task.Value) bool {
 	value, isText := v.(string)

@@ -73,7 +73,7 @@ func (m *staticMaker) ask(ctx context.Context) error {
 	return m.Scribe.settle(ctx, second)
 }
 
-// pagesOf gives the pages of a task under a condition that do not depend on others.
+// pagesOf returns the pages of a task under a condition that do not depend on others.
 func (m *staticMaker) pagesOf(task *task.Task, asked condition.Condition) (*staticPages, error) {
 	p := &staticPages{}
 	switch asked.Name {
@@ -130,7 +130,7 @@ type writtenTool struct {
 
 var writtenToolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
 
-// toolPage gives the page on which a writer specifies the tool of a near request.
+// toolPage returns the page on which a writer specifies the tool of a near request.
 func (m *staticMaker) toolPage(task *task.Task, asked string) (*page, error) {
 	needs := m.needsOf(task)
 	example, err := specification(needs[0].Tool)
@@ -194,7 +194,7 @@ func (m *staticMaker) writtenTools(tk *task.Task, asked condition.Condition) []*
 	return tools
 }
 
-// writtenText gives what the writer made of a request, and the page; "" where rules are to make it.
+// writtenText returns what the writer made of a request, and the page; "" where rules are to make it.
 func (m *staticMaker) writtenText(task *task.Task, asked condition.Condition) (string, *staticPages) {
 	p := m.pages[task.ID+"\n"+asked.String()]
 	if p == nil || p.own == nil {

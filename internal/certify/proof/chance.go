@@ -54,7 +54,7 @@ func newSingleKit(tools []*task.Tool) *singleKit {
 	return kit
 }
 
-// special gives the operations on data handles as the agent of a task with these starting tables sees them.
+// special returns the operations on data handles as the agent of a task with these starting tables sees them.
 func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	key := ""
 	sources := make([]*task.Source, len(starts))
@@ -91,7 +91,7 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	return kit, nil
 }
 
-// hits says whether a single call returns gold. What cannot return it is not run.
+// hits reports whether a single call returns gold. What cannot return it is not run.
 func (p *Prover) hits(
 	ctx context.Context, u *toolset, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
 ) (bool, error) {
@@ -146,7 +146,7 @@ func (p *Prover) hits(
 	return gold.Accepts(task.Answer{Result: r}).Strict, nil
 }
 
-// read runs the statement of a data handle, once for each different one. It gives nil where that fails or returns more
+// read runs the statement of a data handle, once for each different one. It returns nil if that fails or returns more
 // rows than any gold has.
 func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Result, error) {
 	id := handle.ID()
@@ -169,7 +169,7 @@ func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Resul
 	return r, nil
 }
 
-// couldBe says whether a tool can return a right result at all: a result of another width cannot, nor can one row where
+// couldBe reports whether a tool can return a right result at all: a result of another width cannot, nor can one row where
 // there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
 func (p *Prover) couldBe(
 	ctx context.Context, t *task.Tool, columns []task.Column, single bool, answer *task.Gold,
@@ -181,7 +181,7 @@ func (p *Prover) couldBe(
 		return true, nil // columns may be accepted in another order: only a single one has its place
 	}
 	column := &columns[0]
-	// The column of a UNION is called after that of its first branch, and holds the values of all.
+	// The column of a UNION is named after that of its first branch, and has the values of all.
 	if column.Computed || column.Table == "" || strings.Contains(strings.ToUpper(t.Body.Statement), "UNION") {
 		return true, nil
 	}
@@ -198,7 +198,7 @@ func (p *Prover) couldBe(
 // maxDomain bounds how many different values of a column are kept: of larger columns every value counts as possible.
 const maxDomain = 20_000
 
-// domain gives the different values of a column of the published database, loosely written, or nil where there are too
+// domain returns the different values of a column of the published database, loosely written, or nil where there are too
 // many.
 func (p *Prover) domain(ctx context.Context, table, column string) (map[string]bool, error) {
 	key := table + "\n" + column
@@ -244,7 +244,7 @@ func callKey(call *task.Call) (key string, arguments []byte, err error) {
 	return call.Tool + string(arguments), arguments, err
 }
 
-// deadKey tells calls apart as callKey does, but for values that stand nowhere in the column that they are compared
+// deadKey tells calls apart as callKey does, but for values that occur nowhere in the column that they are compared
 // with for equality: no row can tell them apart, so all of them give the same result.
 func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (string, error) {
 	var b strings.Builder
@@ -272,7 +272,7 @@ func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (st
 	return b.String(), nil
 }
 
-// unescaped gives the value that a literal argument stands for.
+// unescaped returns the value that a literal argument means.
 func unescaped(v any) task.Value {
 	if text, ok := v.(string); ok {
 		return task.UnescapeText(text)
@@ -280,7 +280,7 @@ func unescaped(v any) task.Value {
 	return v
 }
 
-// single runs one call, once for each different call of the database. It gives nil where the call fails or returns more
+// single runs one call, once for each different call of the database. It returns nil if the call fails or returns more
 // rows than any gold has.
 func (p *Prover) single(ctx context.Context, u *toolset, call *task.Call) (*task.Result, error) {
 	key, arguments, err := callKey(call)

@@ -171,7 +171,7 @@ func (q *question) claim(query *sqlast.Query, plans []task.Plan) *proof.Claim {
 	}
 }
 
-// again gives the query under a source of its own, so that a prover does not remember it.
+// again returns the query under a source of its own, so that a prover does not remember it.
 func (q *question) again(t *testing.T, s *shelf, n int) *sqlast.Query {
 	t.Helper()
 	parsed, err := sqlast.Parse(q.query.Source+strings.Repeat(" ", n), s.schema)

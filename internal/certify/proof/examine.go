@@ -30,17 +30,17 @@ const (
 	ReasonPlanDisagrees = "plan_disagrees"
 )
 
-// MaxAlternatives bounds how many right results a query may have that its gold lists. Each stands in the suite whole
+// MaxAlternatives bounds how many right results a query may have that its gold lists. Each is in the suite whole
 // and is compared with every answer, and few of Spider's and BIRD's queries have more: their numbers of right results
 // fall off to 40 and go on from 72 into the hundreds.
 const MaxAlternatives = 64
 
-// Finding is what a query gives on the published database, or the reason for which it gives nothing that can be proven.
+// Finding is what a query returns on the published database, or why that cannot be proven.
 type Finding struct {
 	Result *task.Result
 	Blocks []int // see task.Gold
-	// Alternatives holds the other right results, where the order in which SQLite visits rows decides which of several it
-	// gives.
+	// Alternatives are the other right results, where the order in which SQLite visits rows decides which of several it
+	// returns.
 	Alternatives []witness.Right
 	Reason       string
 	Message      string
@@ -191,7 +191,7 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
-// Judged says whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
+// Judged reports whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
 // nothing on that database. Time limits and Seatrial's own failures are no such judgement.
 func Judged(err error) bool {
 	var limit *database.LimitError

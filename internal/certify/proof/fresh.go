@@ -19,7 +19,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Reasons for which an instance is left out on a fresh world, a closed list, beside those for which a query gives
+// Reasons for which an instance is left out on a fresh world, a closed list, beside those for which a query returns
 // nothing that can be proven (ReasonFailing, ReasonTooMany, ReasonIndeterminate).
 const (
 	ReasonEmpty     = "empty"     // the right answer there has no row, or nothing but NULL
@@ -102,7 +102,7 @@ func (f *Fresh) Close() {
 	f.worlds.Close()
 }
 
-// Worlds gives the fresh world of an instance. It has no neighbours.
+// Worlds returns the fresh world of an instance. It has no neighbours.
 func (f *Fresh) Worlds(ctx context.Context, in *suite.Instance, task *task.Task) (environment.World,
 	[]environment.World, error) {
 	d, err := f.database(ctx, task.Database)
@@ -115,7 +115,7 @@ func (f *Fresh) Worlds(ctx context.Context, in *suite.Instance, task *task.Task)
 	return d.world, nil, nil
 }
 
-// Published gives the published database of that name: tools of databases other than the task's run on it.
+// Published returns the published database of that name: tools of databases other than the task's run on it.
 func (f *Fresh) Published(ctx context.Context, name string) (environment.World, error) {
 	return f.worlds.Published(ctx, name)
 }
@@ -168,7 +168,7 @@ func (f *Fresh) grow(ctx context.Context, name string, d *freshDatabase) error {
 	return err
 }
 
-// Fits says whether an instance can be played on its fresh world: "" if it can, else a reason of the closed list, with
+// Fits reports whether an instance can be played on its fresh world: "" if it can, else a reason of the closed list, with
 // what was found. Errors are Seatrial's own.
 func (f *Fresh) Fits(ctx context.Context, in *suite.Instance, t *task.Task) (reason, message string, err error) {
 	if in.Role == condition.RoleHopeless || t.Gold.Kind == task.GoldDecline {
@@ -204,7 +204,7 @@ func (f *Fresh) Settle(ctx context.Context, in *suite.Instance, t *transcript.Tr
 	return nil
 }
 
-// right gives the right answer of a task on its fresh world, as its own SQL gives it there, or why it has none that is
+// right returns the right answer of a task on its fresh world, as its own SQL returns it there, or why it has none that is
 // of use.
 func (f *Fresh) right(ctx context.Context, t *task.Task) (*freshGold, error) {
 	if t.SQL == "" || t.Proof == task.ProofStatic || len(t.Gold.Answers()) == 0 {
@@ -264,7 +264,7 @@ func (f *Fresh) examine(ctx context.Context, d *freshDatabase, t *task.Task) (*f
 	return &freshGold{gold: &gold}, nil
 }
 
-// saysNothing says whether rows are none, or hold nothing but NULL.
+// saysNothing reports whether rows are none, or hold nothing but NULL.
 func saysNothing(rows []task.Row) bool {
 	return !slices.ContainsFunc(rows, func(r task.Row) bool {
 		return slices.ContainsFunc(r, func(v task.Value) bool { return v != nil })
@@ -286,7 +286,7 @@ func WriteLeftOut(list []LeftOut) string {
 	return strings.Join(lines, "\n")
 }
 
-// ReadLeftOut is the inverse of [WriteLeftOut]; lines of another form are passed over.
+// ReadLeftOut is the inverse of [WriteLeftOut]; lines of another form are skipped.
 func ReadLeftOut(text string) []LeftOut {
 	var list []LeftOut
 	for line := range strings.SplitSeq(text, "\n") {

@@ -190,7 +190,7 @@ func delivered(s fault.Step, t *task.Tool) []string {
 	return p.Result.Columns
 }
 
-// withoutVariant gives the parameters of the fault itself.
+// withoutVariant returns the parameters of the fault itself.
 func withoutVariant(c condition.Condition) json.RawMessage {
 	return json.RawMessage(strings.Replace(string(c.Parameters), `,"variant":"`+c.Variant()+`"`, "", 1))
 }
@@ -220,7 +220,7 @@ func eachLeaf(v any, visit func(any)) {
 	}
 }
 
-// holds says whether a text has a value in it that neither begins nor ends within a word.
+// holds reports whether a text has a value in it that neither begins nor ends within a word.
 func holds(text, value string) bool {
 	text, value = strings.ToLower(text), strings.ToLower(value)
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }

@@ -28,7 +28,7 @@ type FoundPaths struct {
 	Tried int
 	// Omitted counts those that bounds left out, and the right ways that were not tried on the neighbours.
 	Omitted int
-	// Dropped counts right ways that do not give gold in the environment.
+	// Dropped counts right ways that do not reach gold in the environment.
 	Dropped int
 }
 
@@ -41,7 +41,7 @@ type FoundPaths struct {
 // with one that declared foreign keys join to it; where the value or the argument comes from no column, to arguments of
 // a type that fits. Ways of three calls and more are not looked for, nor calls that refer twice.
 //
-// A way is right if an agent that answers with its result is. It is sound if it gives a right result of the query on
+// A way is right if an agent that answers with its result is. It is sound if it returns a right result of the query on
 // every neighbour of the published database, and accidental otherwise; where no neighbour can tell, it is accidental.
 // Ways that hold all the tools of another are left out, unless they are sound and the other is not: an agent that makes
 // the calls of the other is right already. Of the ways through the same tools one is given; those through the tools of
@@ -175,12 +175,12 @@ type pathSearch struct {
 	worlds []*observed // nil until they are asked for
 }
 
-// way is calls that give gold on the published database.
+// way is calls that reach gold on the published database.
 type way struct {
 	calls  []task.Call
 	tools  []string // in order, each once
 	text   string   // of the calls, for the order of ways
-	places []int    // of the columns of its result in gold; nil where they stand in gold's order
+	places []int    // of the columns of its result in gold; nil where they have gold's order
 	sound  bool
 }
 
@@ -261,7 +261,7 @@ func (s *pathSearch) seconds(ctx context.Context, t *pathTool, at int) error {
 				return err
 			}
 			if !made || t.arguments[at].scalar && o.rows > 1 {
-				continue // an agent would be told that it has no result, or too many
+				continue // an agent would learn that it has no result, or too many
 			}
 			s.pairs += len(others)
 			for j := range others {
@@ -308,7 +308,7 @@ func (s *pathSearch) pair(
 	return s.judge(r, []task.Call{*first, call()})
 }
 
-// isRight says whether an agent that answers with a result is right.
+// isRight reports whether an agent that answers with a result is right.
 func (s *pathSearch) isRight(r *task.Result) bool {
 	return r != nil && slices.ContainsFunc(s.gold.Answers(), func(a *task.Gold) bool {
 		return len(a.Rows) == len(r.Rows) && len(a.Columns) == len(r.Columns)
@@ -341,7 +341,7 @@ func toolsCalled(calls []task.Call) []string {
 	return slices.Compact(tools)
 }
 
-// placesByName gives the place in gold of each column, nil where the names are not gold's.
+// placesByName returns the place in gold of each column, nil where the names are not gold's.
 func placesByName(names []string, gold []task.Column) []int {
 	places := make([]int, len(names))
 	for i, name := range names {
@@ -353,7 +353,7 @@ func placesByName(names []string, gold []task.Column) []int {
 	return places
 }
 
-// inOrder gives the result with its columns in gold's order.
+// inOrder returns the result with its columns in gold's order.
 func (w *way) inOrder(r *task.Result) *task.Result {
 	if w.places == nil {
 		return r
@@ -418,7 +418,7 @@ func (s *pathSearch) choose(ctx context.Context) error {
 	return nil
 }
 
-// best gives the first sound one of ways through the same tools, else the first; nil where ways that are kept already
+// best returns the first sound one of ways through the same tools, else the first; nil where ways that are kept already
 // say as much.
 func (s *pathSearch) best(ctx context.Context, same, kept []*way) (*way, error) {
 	within := false // there is an accidental way through some of these tools
@@ -455,7 +455,7 @@ func containsAll(list, of []string) bool {
 	return !slices.ContainsFunc(of, func(one string) bool { return !slices.Contains(list, one) })
 }
 
-// holds says whether a way gives a right result on every neighbour on which that can be decided, and on one at least.
+// holds reports whether a way returns a right result on every neighbour on which that can be decided, and on one at least.
 func (s *pathSearch) holds(ctx context.Context, w *way) (bool, error) {
 	p := s.prover
 	if s.worlds == nil {

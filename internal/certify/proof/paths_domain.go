@@ -14,7 +14,7 @@ import (
 // directly or by way of others. A domain is named by one of its columns; "" is the domain of what comes from no column.
 type columnDomains struct {
 	parent map[string]string
-	keys   map[string]bool // domains that name the rows of a table: nothing that comes from no column is of them
+	keys   map[string]bool // domains that name the rows of a table: only values of columns belong to them
 }
 
 func newColumnDomains(sch *schema.Database) *columnDomains {
@@ -72,7 +72,7 @@ func (d *columnDomains) join(a, b string) {
 	}
 }
 
-// of gives the domain of a column, "" where none is named.
+// of returns the domain of a column, "" where none is named.
 func (d *columnDomains) of(table, column string) string {
 	if table == "" || column == "" {
 		return ""
@@ -80,13 +80,13 @@ func (d *columnDomains) of(table, column string) string {
 	return d.root(columnKey(table, column))
 }
 
-// counted is the domain of counts: no column holds them, so that they go only to what is compared with no column.
+// counted is the domain of counts: no column has them, so they go only to what is compared with no column.
 const counted = "\n"
 
 // placeholder is a parameter of a tool's statement.
 var placeholder = regexp.MustCompile(`\?\d+`)
 
-// resultsOf gives the domain of each column of a tool's result. The least, the greatest, the sum and the mean of a
+// resultsOf returns the domain of each column of a tool's result. The least, the greatest, the sum and the mean of a
 // column are of its domain, counts are of their own.
 func (d *columnDomains) resultsOf(t *task.Tool, sch *schema.Database) []string {
 	domains := make([]string, len(t.Body.Columns))
@@ -127,7 +127,7 @@ type pathArgument struct {
 	name     string
 	bindings []task.Binding
 	domains  []string // of the bindings
-	limits   bool     // it says how many rows there are, or which: no column's values stand there
+	limits   bool     // it says how many rows there are, or which: no column's values belong there
 	scalar   bool     // some binding takes one value
 }
 
@@ -157,7 +157,7 @@ func isLimit(role string) bool { return role == task.RoleLimit || role == task.R
 type pathValue struct {
 	value  task.Value
 	domain string
-	limits bool // the request gives it as a number of rows
+	limits bool // the request says it as a number of rows
 }
 
 // valuesOf lists the values of a request, each of each domain once. What a literal is used for is read off the direct
@@ -211,7 +211,7 @@ func (a *pathArgument) accepts(d *columnDomains, v *pathValue) (any, bool) {
 	return written, true
 }
 
-// fit says whether a value of one domain can be given where one of another is wanted.
+// fit reports whether a value of one domain can be given where one of another is wanted.
 func (d *columnDomains) fit(value, wanted string) bool {
 	if value == "" {
 		return !d.keys[wanted]
@@ -219,10 +219,10 @@ func (d *columnDomains) fit(value, wanted string) bool {
 	return wanted == "" || value == wanted
 }
 
-// wholeResult stands for all the columns of a result.
+// wholeResult means all the columns of a result.
 const wholeResult = -1
 
-// takes says whether a result of a tool, or a column of it, can be given for the argument by what is declared: the
+// takes reports whether a result of a tool, or a column of it, can be given for the argument by what is declared: the
 // column is of the same domain, or, where one of both comes from no column, of a type that fits. Records are given
 // whole.
 func (a *pathArgument) takes(d *columnDomains, from *pathTool, at int) bool {

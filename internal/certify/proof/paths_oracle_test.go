@@ -110,7 +110,7 @@ var (
 	counting  = regexp.MustCompile(`^(?i:count)\(.*\)$`)
 )
 
-// origin gives where a column of a tool's result comes from.
+// origin returns where a column of a tool's result comes from.
 func (o *waysOracle) origin(t *task.Tool, at int) somewhere {
 	c := t.Body.Columns[at]
 	if c.Table != "" {
@@ -215,7 +215,7 @@ func (o *waysOracle) fills(t *task.Tool, argument string, l task.Literal) bool {
 	return true
 }
 
-// takes says whether an argument can be given a column of another tool's result, or the whole ("").
+// takes reports whether an argument can be given a column of another tool's result, or the whole ("").
 func (o *waysOracle) takes(t *task.Tool, argument string, from *task.Tool, column int) bool {
 	for _, b := range t.Body.Bindings {
 		switch {
@@ -312,13 +312,13 @@ func (o *waysOracle) make(t *testing.T, env *environment.Environment, c task.Cal
 	return seen[0].Content
 }
 
-// decides says whether the query has one right result on every world, whose order does not count.
+// decides reports whether the query has one right result on every world, whose order does not count.
 func (o *waysOracle) decides() bool {
 	text := strings.ToUpper(o.claim.Query.Source)
 	return !witness.MayDepend(o.claim.Query) && !strings.Contains(text, "ORDER BY") && !strings.Contains(text, "LIMIT")
 }
 
-// sound says whether calls give the query's own result on every neighbour.
+// sound reports whether calls give the query's own result on every neighbour.
 func (o *waysOracle) sound(t *testing.T, calls []task.Call) bool {
 	t.Helper()
 	for _, w := range o.neighbours {

@@ -24,7 +24,7 @@ type pathWorld struct {
 	firsts map[string]*task.Result
 }
 
-// first gives what a call without references returns, nil where it fails: where an agent would be told of a mistake, or
+// first returns what a call without references returns, nil where it fails: where an agent would learn of a mistake, or
 // that the result is too large.
 func (w *pathWorld) first(ctx context.Context, call *task.Call) (*task.Result, error) {
 	key, _, err := callKey(call)
@@ -41,7 +41,7 @@ func (w *pathWorld) first(ctx context.Context, call *task.Call) (*task.Result, e
 	return r, err
 }
 
-// play makes the calls of a path and gives the result of the last, nil where one fails.
+// play makes the calls of a path and returns the result of the last, nil if one fails.
 func (w *pathWorld) play(ctx context.Context, calls []task.Call) (*task.Result, error) {
 	r, err := w.first(ctx, &calls[0])
 	if err != nil || r == nil || len(calls) == 1 {
@@ -84,7 +84,7 @@ type offer struct {
 	rows   int
 }
 
-// offerOf numbers what a first call's result holds at a column, or as a whole. It is false where the call fails.
+// offerOf numbers what a first call's result has in a column, or as a whole. It is false where the call fails.
 func (k *pathKit) offerOf(ctx context.Context, t *pathTool, call *task.Call, at int) (offer, bool, error) {
 	key, _, err := callKey(call)
 	if err != nil {
@@ -135,7 +135,7 @@ func (k *pathKit) number(t *pathTool, r *task.Result, at int) int {
 	return n
 }
 
-// fromArguments says whether rows of a tool's result may hold what an argument brought, so that the columns which it
+// fromArguments reports whether rows of a tool's result may hold what an argument brought, so that the columns which it
 // names tell nothing of the values.
 func fromArguments(statement string) bool {
 	const membership = "IN (SELECT value FROM json_each("
@@ -146,7 +146,7 @@ func fromArguments(statement string) bool {
 // shownRows is how many rows of a right answer are looked for in the columns that a tool returns.
 const shownRows = 4
 
-// gives says whether a tool can return a right answer at all, as couldBe does: columns are told apart, as agents'
+// gives reports whether a tool can return a right answer at all, as couldBe does: columns are told apart, as agents'
 // answers are read with the columns of gold in any order if their names are gold's.
 func (p *Prover) gives(ctx context.Context, t *pathTool, gold *task.Gold) (bool, error) {
 	for _, answer := range gold.Answers() {
@@ -187,7 +187,7 @@ func (p *Prover) givesAnswer(ctx context.Context, t *pathTool, answer *task.Gold
 	return true, nil
 }
 
-// holdsColumn says whether a column of a tool can hold the values of a column of an answer.
+// holdsColumn reports whether a column of a tool can hold the values of a column of an answer.
 func (p *Prover) holdsColumn(ctx context.Context, t *pathTool, answer *task.Gold, at, column int) (bool, error) {
 	c := &t.Body.Columns[column]
 	if c.Computed || c.Table == "" {

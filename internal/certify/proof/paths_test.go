@@ -127,7 +127,7 @@ func searchScript(t *testing.T, script string, queries []string, order func([]*t
 	return s
 }
 
-// at gives the position of a query.
+// at returns the position of a query.
 func (s *searched) at(query string) int {
 	return slices.IndexFunc(s.claims, func(c *proof.Claim) bool { return c.Query.Source == query })
 }
@@ -135,7 +135,7 @@ func (s *searched) at(query string) int {
 // direct names the tool of a query's direct plan.
 func (s *searched) direct(query string) string { return s.claims[s.at(query)].Plans[0].Calls[0].Tool }
 
-// through gives the path of a query whose calls go to these tools in their order, or nil.
+// through returns the path of a query whose calls go to these tools in their order, or nil.
 func (s *searched) through(query string, tools ...string) *task.Path {
 	paths := s.found[s.at(query)].Paths
 	for i := range paths {
@@ -562,7 +562,7 @@ func countPaths(t *task.Task, found *proof.FoundPaths, counts map[string]int) {
 	}
 }
 
-// avoidable says whether every tool of every right way has a sound way that does without it.
+// avoidable reports whether every tool of every right way has a sound way that does without it.
 func avoidable(t *task.Task) bool {
 	ways := t.Sound()
 	for i := range t.Paths {

@@ -44,14 +44,14 @@ type Proof struct {
 	Message     string
 }
 
-// DroppedPlan is a plan that does not give what the query gives.
+// DroppedPlan is a plan that does not return what the query returns.
 type DroppedPlan struct {
 	Kind    string
 	Reason  string
 	Message string
 }
 
-// Agrees says whether every plan of the claim holds.
+// Agrees reports whether every plan of the claim holds.
 func (p *Proof) Agrees() bool { return p.Reason == "" && len(p.Dropped) == 0 }
 
 // AlternativeMessage says why there is no second plan.
@@ -261,12 +261,12 @@ func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
 const (
 	CheckGold        = "gold_agrees"
 	CheckDeterminate = "determinate"
-	CheckOneOf       = "one_of" // in place of CheckDeterminate: gold lists every result that some order of the visit gives
+	CheckOneOf       = "one_of" // in place of CheckDeterminate: gold lists every result that some order of rows returns
 	CheckNeighbours  = "neighbours_agree"
 	CheckMutants     = "mutants_told"
 )
 
-// observed is what the claim's query gives on one neighbour.
+// observed is what the claim's query returns on one neighbour.
 type observed struct {
 	world       *database.World
 	result      *task.Result // nil where the query fails there
@@ -276,7 +276,7 @@ type observed struct {
 	rights      *witness.RightSet // of a dependent result, nil where they are not known
 }
 
-// dependence says whether a result depends on the order in which rows are visited.
+// dependence reports whether a result depends on the order in which rows are visited.
 type dependence int
 
 const (
@@ -310,7 +310,7 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 	return list, nil
 }
 
-// right says whether r is a right result of the query on a neighbour. known is false where that cannot be decided,
+// right reports whether r is a right result of the query on a neighbour. known is false where that cannot be decided,
 // because the query's own result there is one of several that cannot be listed.
 func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, known bool, err error) {
 	ordered := len(sqlast.Last(c.Query.Stmt).OrderBy) > 0
@@ -448,7 +448,7 @@ func (p *Prover) provePlan(
 }
 
 // play runs a policy that plays the plan, as an agent would be run. Where neighbours are given, each call is repeated
-// on them, and the results of data handles that nobody read are looked at, too.
+// on them, and the results of data handles that no one read are looked at, too.
 func (p *Prover) play(
 	ctx context.Context, w *database.World, neighbours []*database.World, c *Claim, plan *task.Plan,
 ) (*transcript.Transcript, error) {
@@ -526,7 +526,7 @@ func AnswerOf(t *transcript.Transcript) (*task.Result, string) {
 	return &task.Result{Columns: answer.Columns, Rows: answer.Result}, ""
 }
 
-// intermediateValues counts the values in results that later calls use. What a data handle stands for is never copied.
+// intermediateValues counts the values in results that later calls use. Results behind data handles are never copied.
 func (p *Prover) intermediateValues(c *Claim, t *transcript.Transcript, plan *task.Plan) int {
 	used := map[string]bool{}
 	for i := range plan.Calls {
@@ -575,7 +575,7 @@ func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert
 	return nil
 }
 
-// told says whether a neighbour tells a mutant from the query, and whether the mutant ran anywhere.
+// killed reports whether a neighbour kills a mutant of the query, and whether the mutant ran anywhere.
 func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*observed) (told, ran bool, err error) {
 	for _, o := range worlds {
 		if o.result == nil {

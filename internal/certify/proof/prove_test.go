@@ -62,7 +62,7 @@ var kinds = []string{
 }
 
 // TestWrongPlansAreCaught plants mutants' plans as plans of the query that they come from: as the only plan, and beside
-// the right one. Mutants that no neighbour tells are none of these; they are published by name.
+// the right one. Mutants that no neighbour kills are none of these; they are published by name.
 func TestWrongPlansAreCaught(t *testing.T) {
 	first, second := map[string]int{}, map[string]int{}
 	for _, s := range demoShelves(t) {
@@ -109,7 +109,7 @@ func TestWrongPlansAreCaught(t *testing.T) {
 	}
 }
 
-// TestFailingPlans gives plans whose calls cannot be made.
+// TestFailingPlans returns plans whose calls cannot be made.
 func TestFailingPlans(t *testing.T) {
 	s := demoShelves(t)[0]
 	q := s.questions[0]

@@ -206,7 +206,7 @@ func demoTrial(tb testing.TB) *trial {
 	return newTrial(tb, dir)
 }
 
-// asks says whether the sign of a kind cannot be read without asking another source, be it right or wrong.
+// asks reports whether the sign of a kind cannot be read without asking another source, be it right or wrong.
 func asks(name string) bool {
 	_, kind, _ := strings.Cut(name, ":")
 	return slices.Contains([]string{"conflict.stale", "conflict.minority", "conflict.pair"}, kind)

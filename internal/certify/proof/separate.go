@@ -25,7 +25,7 @@ import (
 // separating is how many neighbours are grown to hold two calls apart.
 const separating = 4
 
-// Separator holds calls of finished episodes apart from calls of plans: where a call has another value than the plan's
+// Separator distinguishes calls of finished episodes from calls of plans: where a call has another value than the plan's
 // and gave the same wherever it is known, both are made again on neighbours that are grown for these two values, with
 // rows at each of them, beside them and between them (RFC leaves the equivalence of argument values to guesses). It is
 // safe for concurrent use.
@@ -54,7 +54,7 @@ func NewSeparator(s *suite.Suite) *Separator {
 // Close frees what was opened.
 func (x *Separator) Close() { x.worlds.Close() }
 
-// Worlds gives the neighbour that an instance of Separate names.
+// Worlds returns the neighbour that an instance of Separate names.
 func (x *Separator) Worlds(_ context.Context, in *suite.Instance, _ *task.Task) (environment.World, []environment.World,
 	error) {
 	x.mu.Lock()
@@ -67,7 +67,7 @@ func (x *Separator) Worlds(_ context.Context, in *suite.Instance, _ *task.Task) 
 }
 
 // Separate writes into the events of a transcript what the calls that need it give on neighbours that hold them apart.
-// Episodes under conditions of the environment are passed over: what their calls gave was changed. Errors are
+// Episodes under conditions of the environment are skipped: what their calls gave was changed. Errors are
 // Seatrial's own.
 func (x *Separator) Separate(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error {
 	for _, c := range in.Conditions {
@@ -240,7 +240,7 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 	return gave{}, fmt.Errorf("of %d calls %d were made", at+1, seen+1)
 }
 
-// grow grows neighbours for the task's query and for the same query with the values that stand in place of its own.
+// grow grows neighbours for the task's query and for the same query with the values that replace its own.
 func (x *Separator) grow(ctx context.Context, in *suite.Instance, t *task.Task, s *grade.Spelling) ([]*database.World,
 	error) {
 	published, _, err := x.worlds.Worlds(ctx, &suite.Instance{ID: in.ID, Task: in.Task}, t)
@@ -294,7 +294,7 @@ func (x *Separator) schema(ctx context.Context, name string, w *database.World) 
 	return sch, nil
 }
 
-// withValue writes a query with another value in place of one of its own, and says whether it has that value at all. Of
+// withValue writes a query with another value in place of one of its own, and reports whether it has that value at all. Of
 // the pattern of a LIKE, the wildcards around the value stay.
 func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 	changed := false
@@ -325,7 +325,7 @@ func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 	return text, changed
 }
 
-// sameLiteral says whether a literal of a query is the value of a plan: a number may be written as text.
+// sameLiteral reports whether a literal of a query is the value of a plan: a number may be written as text.
 func sameLiteral(v any, planned task.Value) bool {
 	if x, isNumber := number(v); isNumber {
 		y, both := number(planned)

@@ -43,7 +43,7 @@ func NewWorlds(s *suite.Suite, neighbours int) *Worlds {
 	return &Worlds{suite: s, neighbours: neighbours, open: map[string]*opened{}}
 }
 
-// Worlds gives the world of an instance and its neighbours.
+// Worlds returns the world of an instance and its neighbours.
 func (w *Worlds) Worlds(
 	ctx context.Context, in *suite.Instance, task *task.Task,
 ) (environment.World, []environment.World, error) {
@@ -55,7 +55,7 @@ func (w *Worlds) Worlds(
 	return o.world, o.shown, o.err
 }
 
-// Published gives the database of that name, and grows none of its neighbours.
+// Published returns the database of that name, and grows none of its neighbours.
 func (w *Worlds) Published(_ context.Context, name string) (environment.World, error) {
 	o := w.of(name)
 	if err := w.published(name, o); err != nil {
@@ -64,7 +64,7 @@ func (w *Worlds) Published(_ context.Context, name string) (environment.World, e
 	return o.world, nil
 }
 
-// of gives what is kept of a database.
+// of returns what is kept of a database.
 func (w *Worlds) of(name string) *opened {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 const (
 	maxTries   = 48
 	maxPerKind = 8
-	maxBehind  = 6      // rows behind each SELECT's first results
+	maxBehind  = 6      // rows that each SELECT's first results come from, taken from each SELECT's first results
 	sampleRows = 48     // from either end of a table
 	wholeTable = 20_000 // rows of the largest table whose every row may change
 	cycleOf    = 24     // values at the most that change places in a cycle
@@ -48,7 +48,7 @@ type cells struct {
 }
 
 // change looks for a change of one column that changes the answer of a query: of several kinds in turn, those that keep
-// what values there are first. It gives nil where none does. What it finds depends on the seed, the query and the rows
+// what values there are first. It returns nil if none does. What it finds depends on the seed, the query and the rows
 // alone.
 func (f *Finder) change(ctx context.Context, task *task.Task, query *sqlast.Query, c column) (*change, error) {
 	key := changeKey{query.Source, c}
@@ -74,7 +74,7 @@ func (f *Finder) change(ctx context.Context, task *task.Task, query *sqlast.Quer
 	return found, nil
 }
 
-// try changes the copy, and gives the right answer there if it is another and the table is as sound as before.
+// try changes the copy, and returns the right answer there if it is another and the table is as sound as before.
 func (f *Finder) try(
 	ctx context.Context, task *task.Task, query *sqlast.Query, c column, statement string,
 ) (*task.Gold, error) {
@@ -172,7 +172,7 @@ func (f *Finder) sample(ctx context.Context, t *schema.Table, c column) (*cells,
 	return s, nil
 }
 
-// behind gives the values of a column in rows of its table that a query's first results are made of.
+// behind returns the values of a column in rows of its table that a query's first results are made of.
 func (f *Finder) behind(ctx context.Context, query *sqlast.Query, t *schema.Table, c column, s *cells) ([]cell, error) {
 	facts, err := f.factsOf(ctx, query)
 	if err != nil || !s.rowid {
@@ -210,7 +210,7 @@ func (f *Finder) behind(ctx context.Context, query *sqlast.Query, t *schema.Tabl
 	return found, nil
 }
 
-// rowidName gives a name of the rowid that no column hides.
+// rowidName returns a name of the rowid that no column hides.
 func rowidName(t *schema.Table) string {
 	for _, name := range []string{"rowid", "_rowid_"} {
 		if t.Column(name) < 0 {
@@ -268,7 +268,7 @@ type writer struct {
 	rowid  string
 	sample *cells
 	behind []cell       // in rows of which results are made
-	known  []task.Value // that the query compares with, or that stand behind its results
+	known  []task.Value // that the query compares with, or that its results come from
 	null   bool
 	draw   *rand.Rand
 }
@@ -298,7 +298,7 @@ func (w *writer) update(set, where string) string {
 	return fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", table, name, set, where)
 }
 
-// others gives the sample's values but one, in a drawn order.
+// others returns the sample's values but one, in a drawn order.
 func (w *writer) others(but task.Value) []string {
 	own, _ := literal(but)
 	var texts []string
@@ -311,14 +311,14 @@ func (w *writer) others(but task.Value) []string {
 	return texts
 }
 
-// rows gives the sample's rows in a drawn order.
+// rows returns the sample's rows in a drawn order.
 func (w *writer) rows() []cell {
 	rows := slices.Clone(w.sample.rows)
 	w.draw.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
 }
 
-// swapRows lets a row behind a result and another change values.
+// swapRows exchanges the values of a row that a result comes from and of another.
 func (w *writer) swapRows() []string {
 	if !w.sample.rowid {
 		return nil
@@ -365,7 +365,7 @@ func (w *writer) swapValues() []string {
 	return spread(list, 4)
 }
 
-// setRows gives a row behind a result another value, and other rows the values that the query knows.
+// setRows gives a row that a result comes from another value, and other rows the values that the query knows.
 func (w *writer) setRows() []string {
 	if !w.sample.rowid {
 		return nil
@@ -389,7 +389,7 @@ func (w *writer) setRows() []string {
 			}
 		}
 	}
-	for n, o := range rows { // the largest value for whoever has another
+	for n, o := range rows { // the largest value for rows that have another
 		if n == 2 {
 			break
 		}
@@ -400,7 +400,7 @@ func (w *writer) setRows() []string {
 	return spread(list, 2)
 }
 
-// merge gives all rows of one value another one of the column.
+// merge returns all rows of one value another one of the column.
 func (w *writer) merge() []string {
 	var list []string
 	known := w.known
@@ -447,7 +447,7 @@ func (w *writer) mirror() []string {
 	return []string{w.update(fmt.Sprintf("%s + %s - %s", low, high, name), fmt.Sprintf("typeof(%s) = 'integer'", name))}
 }
 
-// leaveOut takes the value of a row behind a result away.
+// leaveOut removes the value of a row that a result comes from.
 func (w *writer) leaveOut() []string {
 	var list []string
 	for _, b := range w.behind {
@@ -473,7 +473,7 @@ func (w *writer) renew() []string {
 	return []string{w.update(name+" || ' II'", fmt.Sprintf("typeof(%s) = 'text'", name))}
 }
 
-// extreme gives the sample's least (-1) or greatest (1) value, if all its values are whole numbers.
+// extreme returns the sample's least (-1) or greatest (1) value, if all its values are whole numbers.
 func (w *writer) extreme(sign int64) (string, bool) {
 	best, found := int64(0), false
 	for _, v := range w.sample.values {

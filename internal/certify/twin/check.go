@@ -24,7 +24,7 @@ const (
 )
 
 // Check executes a choice's certificate again and says what does not hold, "" where all does. No tool of the toolkit is
-// one of the plans' or gives the answer in one call with the request's literals.
+// one of the plans' or returns the answer in one call with the request's literals.
 //
 // With a twin: its statements change one column and nothing else (the copy's authorizer refuses all else), the column
 // is in no key and in no index, what SQLite's checks say of the table is what they said before, no tool of the toolkit
@@ -220,7 +220,7 @@ func (f *Finder) tells(ctx context.Context, k *kit, t *tool, calls []json.RawMes
 	return "", nil
 }
 
-// play makes calls to one tool on a world and gives a hash of what an agent sees of each, but for its label.
+// play makes calls to one tool on a world and returns a hash of what an agent sees of each, but for its label.
 func (f *Finder) play(
 	ctx context.Context, k *kit, w environment.World, name string, calls []json.RawMessage,
 ) ([][sha256.Size]byte, error) {
@@ -338,7 +338,7 @@ func (f *Finder) domain(ctx context.Context, table, name string) ([]task.Value, 
 	return values, err
 }
 
-// outside are values that stand in few columns.
+// outside are values that few columns have.
 var outside = map[string][]any{
 	task.TypeText:    {"", "no such entry", "%", "2020-01-01", "a"},
 	task.TypeInteger: {int64(-1), int64(0), int64(7), int64(2015)},
@@ -371,7 +371,7 @@ func drawValue(kind string, domain []task.Value, draw *rand.Rand) any {
 	return list[draw.IntN(len(list))]
 }
 
-// near gives a text, or now and then one with a letter too many, which a tool may answer with the nearest value it
+// near returns a text, or now and then one with a letter too many, which a tool may answer with the nearest value it
 // knows.
 func near(text string, draw *rand.Rand) string {
 	if draw.IntN(4) == 0 {

@@ -16,7 +16,7 @@ const (
 	leastRows       = 100 // so many rows an answer may have however few the published one has
 )
 
-// goldOf gives the right answer of a query on the copy as it stands, nil where it has none that can be told: where it
+// goldOf returns the right answer of a query on the copy as it is now, nil if it cannot be told: where it
 // fails, is empty or NULL, has too many rows, or depends on the order in which rows are visited in a way that leaves
 // more than a few answers.
 func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *task.Gold) (*task.Gold, error) {
@@ -25,7 +25,7 @@ func (f *Finder) goldOf(ctx context.Context, query *sqlast.Query, published *tas
 		return nil, nil
 	}
 	r, err := f.copy.Query(ctx, query.Source, nil)
-	if err != nil || speechless(r) || len(r.Rows) > max(leastRows, 2*published.Longest()) {
+	if err != nil || isEmpty(r) || len(r.Rows) > max(leastRows, 2*published.Longest()) {
 		return nil, unjudged(err)
 	}
 	gold := task.Gold{Kind: task.GoldRows, Columns: answers[0].Columns, Rows: r.Rows}
@@ -69,10 +69,10 @@ func (f *Finder) oneOf(ctx context.Context, query *sqlast.Query, own task.Gold) 
 	all := task.Gold{Kind: task.GoldAnyOf}
 	for _, r := range results {
 		one := task.Gold{Kind: task.GoldRows, Columns: own.Columns, Rows: r.Rows, Blocks: r.Blocks}
-		if speechless(&task.Result{Rows: r.Rows}) {
+		if isEmpty(&task.Result{Rows: r.Rows}) {
 			return nil, nil
 		}
-		if one.Holds(result) { // the query's own result stands first
+		if one.Holds(result) { // the query's own result comes first
 			all.Alternatives = append([]task.Gold{one}, all.Alternatives...)
 		} else {
 			all.Alternatives = append(all.Alternatives, one)
@@ -87,8 +87,8 @@ func (f *Finder) oneOf(ctx context.Context, query *sqlast.Query, own task.Gold) 
 	return &all, nil
 }
 
-// speechless says whether a result is empty or holds nothing but NULL.
-func speechless(r *task.Result) bool {
+// isEmpty reports whether a result has no value but NULL.
+func isEmpty(r *task.Result) bool {
 	for _, row := range r.Rows {
 		for _, v := range row {
 			if v != nil {
@@ -99,7 +99,7 @@ func speechless(r *task.Result) bool {
 	return true
 }
 
-// apart says whether no right answer of one gold is accepted by the other, in whatever form it is given.
+// apart reports whether no right answer of one gold is accepted by the other, in whatever form it is given.
 func apart(a, b *task.Gold) bool { return rejects(a, b) && rejects(b, a) }
 
 func rejects(judge, by *task.Gold) bool {
@@ -118,7 +118,7 @@ func rejects(judge, by *task.Gold) bool {
 	return true
 }
 
-// judged says whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's own
+// judged reports whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's own
 // failures are none.
 func judged(err error) bool {
 	var limit *database.LimitError

@@ -10,7 +10,7 @@ import (
 )
 
 // Rival is a tool that an expanded toolkit shows beside those of a task's plans. No single call to it, with literals of
-// the request, gives the right answer.
+// the request, returns the right answer.
 type Rival struct {
 	Tool       *task.Tool
 	Similarity float64 // to the most similar tool of the plans; 0 of a made one
@@ -26,8 +26,8 @@ type Rivals struct {
 
 // Related chooses n tools that are related to those of a task's plans, each of which in turn brings its most similar
 // one (Robustness of Agentic Function Calling §2.2). Where the database has too few of at least the measure's
-// similarity, as many as are missing come of makes, which gives tools made for the task in the order in which they are
-// to be tried; nil makes none. Tools that can give the right answer in one call are passed over. Where there are too
+// similarity, as many as are missing come from makes, which returns tools made for the task in the order in which they are
+// to be tried; nil makes none. Tools that can give the right answer in one call are skipped. Where there are too
 // few still, nothing is chosen, and the rivals say how many had to be made. Errors are those of [Finder.Find].
 func (f *Finder) Related(
 	ctx context.Context, task *task.Task, n int, makes func() ([]*task.Tool, error),

@@ -75,16 +75,16 @@ func NewShelf(ctx context.Context, measure Measure, tools []*task.Tool) (*Shelf,
 // Similarity says how similar two tools are, from 0 to 1.
 func (s *Shelf) Similarity(a, b *task.Tool) float64 { return s.compare(s.known(a), s.known(b)) }
 
-// known gives the tool of the same signature that was made ready, or the tool itself.
+// known returns the tool of the same signature that was made ready, or the tool itself.
 func (s *Shelf) known(t *task.Tool) *task.Tool { return cmp.Or(s.same[t], t) }
 
-// Need is a tool that serves a request, with the arguments that a right call gives it, as far as they are known.
+// Need is a tool that serves a request, with the arguments of a right call, as far as they are known.
 type Need struct {
 	Tool      *task.Tool
 	Arguments []string
 }
 
-// Takes says whether a tool could be called as a needed one is: it has every argument that is given, of whatever type,
+// Takes reports whether a tool could be called as a needed one is: it has every argument that is given, of whatever type,
 // and requires no other. Where nothing is given, the arguments that the needed tool requires count.
 func (n *Need) Takes(t *task.Tool) bool {
 	given := n.Arguments
@@ -98,7 +98,7 @@ func (n *Need) Takes(t *task.Tool) bool {
 		!slices.ContainsFunc(t.Parameters.Required, func(name string) bool { return !slices.Contains(given, name) })
 }
 
-// about says whether a tool may be about the same thing as another: each word of meaning in the name of the one stands
+// about reports whether a tool may be about the same thing as another: each word of meaning in the name of the one stands
 // in the name or the description of the other. A wider tool counts, and a narrower one.
 func about(a, b subject) bool {
 	within := func(a, b subject) bool {
@@ -119,7 +119,7 @@ func subjectOf(t *task.Tool) subject {
 	return subject{name: meaningful(t.Name), words: english.ContentWords(parted(t.Name) + " " + t.Description)}
 }
 
-// subjectOf gives that of a tool, which is read once for those that were made ready.
+// subjectOf returns that of a tool, which is read once for those that were made ready.
 func (s *Shelf) subjectOf(t *task.Tool) subject {
 	if known, ready := s.subjects[s.known(t)]; ready {
 		return known
@@ -156,7 +156,7 @@ func parted(name string) string {
 	return b.String()
 }
 
-// Serves says whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same
+// Serves reports whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same
 // thing, or one that can be called as it is.
 func (s *Shelf) Serves(t *task.Tool, n *Need) bool {
 	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) ||
@@ -195,7 +195,7 @@ func (s *Shelf) near(needs []Need) (list []*task.Tool, best map[*task.Tool]float
 	return list, best
 }
 
-// free says whether a tool may stand beside those shown and serves none of the needs.
+// free reports whether a tool may be shown beside others and serves none of the needs.
 func (s *Shelf) free(t *task.Tool, shown []*task.Tool, needs []Need) bool {
 	return !slices.ContainsFunc(shown, func(o *task.Tool) bool { return SameName(o.Name, t.Name) }) &&
 		!slices.ContainsFunc(needs, func(n Need) bool { return s.Serves(t, &n) })
@@ -241,9 +241,9 @@ func (s *Shelf) Substitute(shown []*task.Tool, needs []Need) (*Substituted, *Ref
 	return made, nil
 }
 
-// Beside chooses n tools to stand beside those that a task shows: the most similar to the needed ones, and with far
+// Beside chooses n tools to be shown beside those of a task: the most similar to the needed ones, and with far
 // those drawn from the least similar third. None may be as good as a needed tool or as one that is chosen already.
-// Order gives the order in which those of equal rank are taken.
+// Order returns the order in which those of equal rank are taken.
 func (s *Shelf) Beside(
 	shown []*task.Tool, needs []Need, n int, far bool, order func(name string) string,
 ) ([]Rival, *Refusal) {

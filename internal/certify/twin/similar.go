@@ -18,7 +18,7 @@ type Measure struct {
 	Name string // as a suite's settings record it
 	// Related is from where on tools are related: near enough to be taken for one another.
 	Related float64
-	// Compare prepares the tools of one database and style. What it gives says how similar two tools are, from 0 to 1: it
+	// Compare prepares the tools of one database and style. The function that it returns says how similar two tools are, from 0 to 1: it
 	// is symmetric and depends on specifications alone.
 	Compare func(ctx context.Context, tools []*task.Tool) (func(a, b *task.Tool) float64, error)
 }
@@ -81,7 +81,7 @@ func textOf(t *task.Tool) string {
 	return b.String()
 }
 
-// eachText gives what is said of a tool's parameters and results.
+// eachText returns what is said of a tool's parameters and results.
 func eachText(t *task.Tool, say func(string)) {
 	var walk func(s *task.Schema)
 	walk = func(s *task.Schema) {
@@ -211,7 +211,7 @@ func (k *kit) rank(gold, left []*tool) *ranking {
 	return r
 }
 
-// pick takes tools that fit, at most size: round after round each list gives its first that is not taken.
+// pick takes tools that fit, at most size: in each round, each list contributes its first tool that is not taken.
 func (r *ranking) pick(size int, fits func(*tool) bool) []*tool {
 	var picked []*tool
 	taken := map[*tool]bool{}

@@ -1,7 +1,7 @@
 // Package twin chooses toolkits by looking into the database: those of hopeless instances, of which it proves that
 // nothing in them can be known, and those that related or unrelated tools expand. In hopeless ones the tools left are
 // the most similar ones that do not read one column of the right answer; a twin of the database, in which only values
-// of that column differ, gives them the same results for any arguments and the question another answer (Hell or High
+// of that column differ, returns the same results for any arguments and gives the question another answer (Hell or High
 // Water §5, whose closed worlds hold wrong tools alone, has no such proof). It must never know agents, conditions or
 // how tools were made, and a time limit never decides what it finds.
 package twin
@@ -21,7 +21,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Minimum is the least number of tools that a toolkit of wrong tools holds: with fewer there is nothing to be misled
+// Minimum is the least number of tools in a toolkit of wrong tools: with fewer there is nothing to be misled
 // by. Databases whose remaining tools are fewer than asked for, and not fewer than this, show all that remain.
 const Minimum = 3
 
@@ -29,7 +29,7 @@ const Minimum = 3
 const maxRounds = 8
 
 // Search looks for an answer of a task among tools, by all single calls and chains of two. It names the tools of a way
-// that it found, none where there is none, and how many calls and chains it made.
+// that it found, if any, and how many calls and chains it made.
 type Search func(
 	ctx context.Context, task *task.Task, tools []*task.Tool,
 ) (found []string, searched int, err error)
@@ -56,7 +56,7 @@ type Choice struct {
 	Searched int
 }
 
-// Replacement is a tool of a task's plans and the one that stands for it.
+// Replacement is a tool of a task's plans and its substitute.
 type Replacement struct {
 	Tool, By   string
 	Similarity float64
@@ -135,7 +135,7 @@ type tool struct {
 type facts struct {
 	columns []column // that it reads and that may change, in the order of their names
 	behind  map[string][]int64
-	looked  bool // for the rows behind it
+	looked  bool // for the rows that its results come from
 }
 
 // NewFinder copies the database into memory and lists what each of the tools' statements reads.
@@ -199,10 +199,10 @@ func (f *Finder) equip(ctx context.Context) error {
 	return nil
 }
 
-// closed says whether what a tool of the style reads is fixed by its statement.
+// closed reports whether what a tool of the style reads is fixed by its statement.
 func closed(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
-// readsOf lists the columns of tables that show in what a tool gives: those that its statement reads, and those whose
+// readsOf lists the columns of tables that show in what a tool returns: those that its statement reads, and those whose
 // values the environment names where an argument matches none of them.
 func (f *Finder) readsOf(ctx context.Context, t *task.Tool) (map[column]bool, bool, error) {
 	reads := map[column]bool{}
@@ -235,7 +235,7 @@ func (f *Finder) readsOf(ctx context.Context, t *task.Tool) (map[column]bool, bo
 
 // Find chooses a toolkit in which a task is hopeless: at most size of the tools that are most similar to those of its
 // plans, none of them in the plans or in avoid (the tools of all ways that are known to reach the answer), and none of
-// which gives the answer in one call with the request's literals.
+// which returns the answer in one call with the request's literals.
 //
 // Of the columns that the query reads and that are in no key, that one is taken which leaves the most similar tools
 // without it and for which a twin exists; all of the toolkit leaves it unread. Where there is none, the most similar
@@ -251,7 +251,7 @@ func (f *Finder) Find(
 	})
 }
 
-// Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but each of the plans' tools gives way
+// Replace chooses a toolkit in which a task is hopeless as [Finder.Find] does, but each of the plans' tools is replaced
 // to its most similar one (Incomplete Conditions, "Replacement of Relevant API"), and what is missing to size are drawn
 // others. Of the columns it takes the one that leaves the toolkit whole and the replacements most similar.
 func (f *Finder) Replace(
@@ -280,10 +280,10 @@ type selection struct {
 	ranked *ranking
 	size   int
 	gold   []*tool // whose replacements come first; nil where all are picked by similarity
-	others []*tool // that fill the toolkit behind replacements
+	others []*tool // that fill the toolkit after the replacements
 }
 
-// pick gives the tools, at most size of them. With replacements, the first are those of gold, in its order; where some
+// pick returns the tools, at most size of them. With replacements, the first are those of gold, in its order; where some
 // of gold would have none, there are too few.
 func (s *selection) pick(fits func(*tool) bool) []*tool {
 	if s.gold == nil {
@@ -313,7 +313,7 @@ func (s *selection) score(tools []*tool) float64 {
 	return float64(len(tools)) + sum/float64(len(s.gold))
 }
 
-// replaced pairs the tools of gold with those that stand for them.
+// replaced pairs the tools of gold with their substitutes.
 func (s *selection) replaced(tools []*tool) []Replacement {
 	var list []Replacement
 	for i, g := range s.gold {
@@ -349,7 +349,7 @@ func (f *Finder) chosen(
 	return choice, refusal, nil
 }
 
-// kitOf gives the tools of a task's style.
+// kitOf returns the tools of a task's style.
 func (f *Finder) kitOf(task *task.Task) (*kit, *Refusal, error) {
 	if !closed(task.Style) {
 		return nil, &Refusal{reasonStyle, fmt.Sprintf("tools of the style %s work on any table", task.Style)}, nil
@@ -406,7 +406,7 @@ type option struct {
 	score  float64
 }
 
-// part gives the tools of a task's plans, and those that are left without them and without those to be avoided.
+// part returns the tools of a task's plans, and those that are left without them and without those to be avoided.
 func (k *kit) part(task *task.Task, avoid []string) (gold, left []*tool, err error) {
 	out := map[string]bool{}
 	for _, name := range avoid {
@@ -474,7 +474,7 @@ func (f *Finder) factsOf(ctx context.Context, query *sqlast.Query) (*facts, erro
 	return found, nil
 }
 
-// harmless picks tools of which none gives the answer in one call. What hits is remembered.
+// harmless picks tools that cannot return the answer in one call. What can is remembered.
 func (f *Finder) harmless(
 	ctx context.Context, k *kit, task *task.Task, s *selection, hits map[*tool]bool, fits func(*tool) bool,
 ) ([]*tool, error) {
@@ -498,7 +498,7 @@ func (f *Finder) harmless(
 	}
 }
 
-// Reaches says whether one call to a tool, with literals of the request, gives the right answer of a task on a world.
+// Reaches reports whether one call to a tool, with literals of the request, returns the right answer of a task on a world.
 // The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
 func Reaches(ctx context.Context, w *database.World, tk *task.Task, t *task.Tool) (bool, error) {
 	toolkit, err := environment.NewToolkit([]*task.Tool{t})
@@ -595,7 +595,7 @@ func (f *Finder) publish(task *task.Task, c column, made *change) *suite.Twin {
 	return t
 }
 
-// identify gives the id of a twin: a hash of what it is made of.
+// identify returns the id of a twin: a hash of what it is made of.
 func identify(t *suite.Twin) string {
 	return task.Hash(0, append([]string{"twin", t.Database, t.Task, t.Column}, t.Statements...)...)
 }

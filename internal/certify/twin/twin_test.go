@@ -279,7 +279,7 @@ func TestSearchBounds(t *testing.T) {
 	}
 }
 
-// TestToolsThatHitAreDropped gives a question an answer that another tool gives by chance.
+// TestToolsThatHitAreDropped returns a question an answer that another tool gives by chance.
 func TestToolsThatHitAreDropped(t *testing.T) {
 	x := newFixture(t, garden, nil)
 	tk, q := x.task(t, "SELECT area FROM house WHERE name = 'Fern'", "white", "area_of")

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/certify/proof"
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -25,18 +27,23 @@ const (
 // Severities lists the severities from the worst.
 func Severities() []string { return []string{Error, Warning, Note} }
 
-// Codes of findings: a closed list, see [Kinds].
+// Codes of findings: a closed list, see [Kinds]. Where a build rejects an example for what is found, the code is the
+// build's reason.
 const (
 	CodeUnreadable    = "unreadable_example"
-	CodeNoDatabase    = "no_database"
-	CodeFailing       = "failing_sql"
-	CodeIndeterminate = "indeterminate"
+	CodeNoDatabase    = "missing_database"
+	CodeBadDatabase   = "unreadable_database"
+	CodeUnparsable    = sqlast.ReasonParse
+	CodeNotSelect     = sqlast.ReasonNotSelect
+	CodeUnknownName   = sqlast.ReasonUnknown
+	CodeFailing       = proof.ReasonFailing
+	CodeIndeterminate = proof.ReasonIndeterminate
 	CodeContradiction = "contradicting_answers"
-	CodeUnsupported   = "unsupported_sql"
+	CodeUnsupported   = sqlast.ReasonUnsupported
 	CodeUnproven      = "unproven"
 	CodeTie           = "tie"
-	CodeEmpty         = "empty_answer"
-	CodeLong          = "long_answer"
+	CodeEmpty         = "empty_result"
+	CodeLong          = proof.ReasonTooMany
 	CodeUnnamed       = "literal_unnamed"
 	CodeAbsent        = "literal_absent"
 	CodeType          = "literal_type"
@@ -52,8 +59,8 @@ const (
 	CodeMayTie        = "may_tie"
 	CodeGuessable     = "guessable"
 	CodeWeak          = "weak"
-	CodeUntold        = "untold_mutant"
-	CodeUntoldJoin    = "untold_join"
+	CodeSurvivor      = "surviving_mutant"
+	CodeSurvivingJoin = "surviving_join"
 	CodeDescription   = "description"
 )
 
@@ -76,33 +83,37 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{CodeUnreadable, Error, "the line or entry cannot be read as an example"},
-		{CodeNoDatabase, Error, "the database is missing or cannot be read"},
-		{CodeFailing, Error, "the SQL is not one SELECT that runs on the database"},
+		{CodeNoDatabase, Error, "the corpus has no file for the database"},
+		{CodeBadDatabase, Error, "the database cannot be opened and read"},
+		{CodeUnparsable, Error, "the SQL is not in SQLite's grammar"},
+		{CodeNotSelect, Error, "the SQL is not one SELECT"},
+		{CodeUnknownName, Error, "the SQL names a table or column that the database does not have"},
+		{CodeFailing, Error, "SQLite refuses the SQL"},
 		{CodeIndeterminate, Error, "the answer depends on the order in which rows are visited, or on the clock"},
 		{CodeContradiction, Error, "the same question has other SQL elsewhere, with another answer"},
 		{CodeUnsupported, Warning, "the SQL runs, but is outside what is compiled"},
-		{CodeUnproven, Warning, "the tools made of the SQL do not give its answer"},
-		{CodeTie, Warning, "several answers are right: a LIMIT parts rows that tie"},
+		{CodeUnproven, Warning, "the tools made from the SQL do not return its answer"},
+		{CodeTie, Warning, "several answers are right: a LIMIT splits rows that tie"},
 		{CodeEmpty, Warning, "the answer is empty"},
 		{CodeLong, Warning, "the answer has more rows than are published"},
 		{CodeType, Warning, "a literal is compared with values of another type"},
-		{CodeAbsent, Warning, "a literal occurs nowhere in the column that it is compared with"},
-		{CodeUnnamed, Warning, "a literal of the SQL stands neither in the question nor in the evidence"},
+		{CodeAbsent, Warning, "a literal is nowhere in the column that it is compared with"},
+		{CodeUnnamed, Warning, "neither the question nor the evidence has a literal of the SQL"},
 		{CodeBound, Warning, "a bound includes its number in the question and not in the SQL, or the reverse"},
 		{CodeProduct, Warning, "tables are joined without a condition"},
-		{CodeUnusedNumber, Warning, "the question gives a number that the SQL does not use"},
+		{CodeUnusedNumber, Warning, "the question has a number that the SQL does not use"},
 		{CodeUnusedText, Warning, "the question quotes a text that the SQL does not use"},
 		{CodeEvidenceName, Warning, "the evidence names a column that the database does not have"},
-		{CodeQuestions, Warning, "the same SQL answers another question, which gives another value"},
-		{CodeDuplicate, Warning, "the same question with the same SQL stands elsewhere"},
-		{CodeRespelled, Note, "a literal of the SQL is spelled otherwise in the question"},
+		{CodeQuestions, Warning, "the same SQL answers another question, which says another value"},
+		{CodeDuplicate, Warning, "the same question with the same SQL occurs elsewhere"},
+		{CodeRespelled, Note, "the question spells a literal of the SQL differently"},
 		{CodeSameQuestion, Note, "the same question has other SQL elsewhere, with the same answer"},
 		{CodeMayTie, Note, "rows tie in the order that a LIMIT cuts, though not where it cuts"},
-		{CodeGuessable, Note, "a single call with the question's values often gives the answer by chance"},
+		{CodeGuessable, Note, "a single call with the question's values often returns the answer by chance"},
 		{CodeWeak, Note, "the answer hardly changes with the data"},
-		{CodeUntold, Note, "no data tells a part of the SQL from another"},
-		{CodeUntoldJoin, Note, "no data tells a join of the SQL from another"},
-		{CodeDescription, Note, "a description could not be read, or not as it stands"},
+		{CodeSurvivor, Note, "no data kills a mutant of the SQL"},
+		{CodeSurvivingJoin, Note, "no data kills a mutant of a join of the SQL"},
+		{CodeDescription, Note, "a description could not be read, or only in part"},
 	}
 }
 
@@ -221,7 +232,7 @@ func (a *auditor) gather() *Report {
 		for _, f := range list {
 			f.Severity = severity[f.Code]
 			clean = clean && f.Severity == Note
-			if f.Code == CodeNoDatabase {
+			if f.Code == CodeNoDatabase || f.Code == CodeBadDatabase {
 				key := [2]string{f.Corpus, f.Database}
 				if lost[key] != nil {
 					lost[key].questions++
@@ -268,7 +279,7 @@ func (a *auditor) gather() *Report {
 	return r
 }
 
-// before says whether a place stands before another in the same file.
+// before reports whether a place stands before another in the same file.
 func before(a, b diag.Position) bool {
 	return a.File == b.File && (a.Line < b.Line || a.Line == b.Line && a.Column < b.Column)
 }

@@ -94,9 +94,9 @@ type planted struct {
 func plantedExamples() []planted {
 	return []planted{
 		{"Which ports lie in Norway?", "SELECT name FROM port WHERE country = 'Norway'", nil, nil, ""},
-		{"Which ports are there?", "SELECT name FROM port ORDER BY", nil, []string{"failing_sql sql 1:31"}, "grammar"},
-		{"How deep are the ports?", "SELECT deepth FROM port", nil, []string{"failing_sql sql 1:8"}, `did you mean "depth"?`},
-		{"Remove the ports.", "DELETE FROM port", nil, []string{"failing_sql sql 1:1"}, "one SELECT"},
+		{"Which ports are there?", "SELECT name FROM port ORDER BY", nil, []string{"unparsable_sql sql 1:31"}, "grammar"},
+		{"How deep are the ports?", "SELECT deepth FROM port", nil, []string{"unknown_name sql 1:8"}, `did you mean "depth"?`},
+		{"Remove the ports.", "DELETE FROM port", nil, []string{"not_a_select sql 1:1"}, "one SELECT"},
 		{"How long are the names and countries?", "SELECT length(name, country) FROM port", nil,
 			[]string{"failing_sql sql 0:0"}, "wrong number"},
 		{"Name one ship a flag.", "SELECT flag, name FROM ship GROUP BY flag", nil, []string{"indeterminate sql 1:14"},
@@ -105,7 +105,7 @@ func plantedExamples() []planted {
 			"ship.ship_id"},
 		{
 			"Which ports are deeper than 20 metres?", "SELECT name FROM port WHERE depth > 20", nil,
-			[]string{"empty_answer"}, "",
+			[]string{"empty_result"}, "",
 		},
 		{
 			"Which ports lie in norway now?", "SELECT name FROM port WHERE country = 'norway'", nil,
@@ -195,7 +195,7 @@ func plantedExamples() []planted {
 }
 
 // unlisted are codes of notes that depend on the neighbours.
-var unlisted = []string{CodeUntold, CodeUntoldJoin, CodeGuessable, CodeWeak}
+var unlisted = []string{CodeSurvivor, CodeSurvivingJoin, CodeGuessable, CodeWeak}
 
 // TestEachDefectIsFound plants each defect in a line of its own and wants it found, in its place, and nothing else.
 func TestEachDefectIsFound(t *testing.T) {
@@ -242,7 +242,7 @@ func TestEachDefectIsFound(t *testing.T) {
 
 // TestEveryKindIsPlanted keeps the planted examples and the closed list together.
 func TestEveryKindIsPlanted(t *testing.T) {
-	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeUnsupported, CodeUnproven, CodeLong,
+	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported, CodeUnproven, CodeLong,
 		CodeDescription)
 	found := map[string]bool{}
 	for _, e := range plantedExamples() {
@@ -298,7 +298,7 @@ func TestNeighboursTell(t *testing.T) {
 	))
 	untold := map[int][]string{}
 	for _, f := range r.Findings {
-		if f.Code == CodeUntold {
+		if f.Code == CodeSurvivor {
 			untold[f.Position.Line] = append(untold[f.Position.Line], f.Message)
 			if f.In != InSQL || f.InColumn == 0 || f.Suggestion == "" {
 				t.Errorf("incomplete: %+v", f)

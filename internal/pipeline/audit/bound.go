@@ -106,7 +106,7 @@ func bounds(_ context.Context, s *subject) error {
 	return nil
 }
 
-// first gives the value at which a bound on whole numbers begins.
+// first returns the value at which a bound on whole numbers begins.
 func first(v float64, inclusive bool, step float64) float64 {
 	if inclusive {
 		return v
@@ -140,7 +140,7 @@ func (s *subject) near(v float64) int {
 	return n
 }
 
-// comparison gives the operator with which an expression is compared with a literal, the literal on its right.
+// comparison returns the operator with which an expression is compared with a literal, the literal on its right.
 func (s *subject) comparison(g *given) (op ast.Operator, ok bool) {
 	turned := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt, ast.OpGe: ast.OpLe}
 	ast.Walk(s.query.Stmt, func(n ast.Node) bool {

@@ -50,7 +50,7 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 	s := &subject{Examined: e, longest: a.longest, findings: &n.findings,
 		made: a.made[[2]string{e.Corpus, e.Example.Database}]}
 	if e.Schema == nil {
-		s.add(CodeNoDatabase, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
+		s.add(e.Rejected.Reason, e.Rejected.Message, "put the file where the corpus looks for it, or leave its questions out")
 		return nil
 	}
 	q, err := sqlast.Parse(e.Example.SQL, e.Schema)
@@ -78,7 +78,7 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 	return nil
 }
 
-// judged says whether an error of a statement is a judgement of SQLite's or of the row limit.
+// judged reports whether an error of a statement is a judgement of SQLite's or of the row limit.
 func judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError
@@ -125,7 +125,7 @@ func unreadable(corpusName string, r *questions.Rejected) Finding {
 
 // refused says why the SQL is not read.
 func (s *subject) refused(bad *sqlast.Error) {
-	code, message, suggestion := CodeFailing, bad.Message, ""
+	code, message, suggestion := s.Rejected.Reason, bad.Message, ""
 	switch s.Rejected.Reason {
 	case sqlast.ReasonParse:
 		message, suggestion = "SQLite's grammar: "+bad.Message, "mend the SQL there"
@@ -134,8 +134,9 @@ func (s *subject) refused(bad *sqlast.Error) {
 	case sqlast.ReasonUnknown:
 		suggestion = s.nearestName(bad)
 	case sqlast.ReasonUnsupported:
-		code, suggestion = CodeUnsupported, "write it otherwise, or leave it out: it becomes no task"
+		suggestion = "write it otherwise, or leave it out: it becomes no task"
 	default: // SQLite itself refuses it
+		code = CodeFailing
 		message, _, _ = strings.Cut(s.Rejected.Message, " (line ")
 		suggestion = "run it with sqlite3 on the database"
 	}
@@ -251,7 +252,7 @@ func (s *subject) key(core *ast.SelectQuery) string {
 	return ""
 }
 
-// offsetOf gives the byte offset of a line and column, both from 1.
+// offsetOf returns the byte offset of a line and column, both from 1.
 func offsetOf(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {
@@ -328,9 +329,9 @@ func proven(_ context.Context, s *subject) error {
 		if !untold[m.SQL] {
 			continue
 		}
-		code := CodeUntold
+		code := CodeSurvivor
 		if m.Join {
-			code = CodeUntoldJoin
+			code = CodeSurvivingJoin
 		}
 		s.addIn(code, InSQL, m.Start, "no generated database tells the SQL from the same "+s.difference(&m), settle(m.Kind))
 	}
@@ -382,7 +383,7 @@ func settle(kind string) string {
 // connective is what stands between a condition and those beside it.
 var connective = regexp.MustCompile(`(?i)^\s*(?:AND|OR|WHERE|HAVING)\b|\b(?:AND|OR)\s*$`)
 
-// leftOut gives what a text has beyond another that it begins or ends with, without the word that joins the two; ""
+// leftOut returns what a text has beyond another that it begins or ends with, without the word that joins the two; ""
 // where it does not.
 func leftOut(old, text string) string {
 	left, found := strings.CutPrefix(old, text)
@@ -394,7 +395,7 @@ func leftOut(old, text string) string {
 	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
 }
 
-// around gives the smallest expression that a small change is part of, or where that is long a few words on both sides:
+// around returns the smallest expression that a small change is part of, or where that is long a few words on both sides:
 // an operator or a number by itself says little.
 func (s *subject) around(m *mutant.Mutant) (start, end int) {
 	start, end = m.Start, m.End

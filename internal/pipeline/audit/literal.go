@@ -97,7 +97,7 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 	return "", "", nil
 }
 
-// exists says whether a row of the table x that a literal's column is in meets a condition; {column} stands for the
+// exists reports whether a row of the table x that a literal's column is in meets a condition; {column} stands for the
 // column.
 func (s *subject) exists(ctx context.Context, g *given, condition string, args ...task.Value) (bool, error) {
 	condition = strings.ReplaceAll(condition, "{column}", "x."+sqlast.Quote(g.Column))
@@ -192,7 +192,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	return "the column holds nothing", nil
 }
 
-// otherwise gives the suggestion, or for a text that spells NULL what is meant by it.
+// otherwise returns the suggestion, or for a text that spells NULL what is meant by it.
 func otherwise(g *given, suggestion string) string {
 	if text, ok := g.literal.(string); ok && strings.EqualFold(text, "null") {
 		return "write IS NULL or IS NOT NULL: 'null' is a text"
@@ -292,7 +292,7 @@ func (s *subject) doubt(ctx context.Context, g *given) error {
 	return nil
 }
 
-// otherValue gives the longest text of a literal's column that a question names and the SQL does not use.
+// otherValue returns the longest text of a literal's column that a question names and the SQL does not use.
 func (s *subject) otherValue(ctx context.Context, question string, g *given) (string, error) {
 	if g.Column == "" || s.Schema.Table(g.Table) == nil {
 		return "", nil

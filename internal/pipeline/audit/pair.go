@@ -66,7 +66,7 @@ func (s *subject) reference() string {
 	return fmt.Sprintf("%s (%s)", s.Example.ID, s.Example.Position)
 }
 
-// agrees says whether an answer of one example is right for the other, where both have answers.
+// agrees reports whether an answer of one example is right for the other, where both have answers.
 func (s *subject) agrees(o *subject) (agree, known bool) {
 	if s.Finding.Reason != "" || o.Finding.Reason != "" {
 		return false, false
@@ -94,7 +94,7 @@ func (s *subject) contrast(earlier []*subject) {
 	}
 }
 
-// inPlace gives a literal that another example with the same SQL gives and this one does not, and the value that stands
+// inPlace returns a literal that another example with the same SQL gives and this one does not, and the value that stands
 // here in its place; nil where there is none.
 func (s *subject) inPlace(o *subject) (*given, string) {
 	if len(s.givens) != len(o.givens) {

@@ -98,7 +98,7 @@ func (s *subject) named(e ast.Expr, sources []*sqlast.Source) []int {
 	return list
 }
 
-// oneRow says whether a source has at most one row: it aggregates, or its key is compared with a literal.
+// oneRow reports whether a source has at most one row: it aggregates, or its key is compared with a literal.
 func (s *subject) oneRow(src *sqlast.Source, conditions []ast.Expr) bool {
 	if src.Select != nil {
 		if sqlast.SingleRow(src.Select) {

@@ -49,8 +49,8 @@ var ofForm = regexp.MustCompile(`(?i)^(?:st|nd|rd|th)?[- ](?:digits?|decimals?|d
 
 var digitRun = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
 
-// usesNumber says whether the SQL uses a number of the question, as it is, beside a bound (at least 3 is > 2), as a
-// share, or within a text. Small numbers in words count things that nobody compares (the two names), and 0 and 1 are
+// usesNumber reports whether the SQL uses a number of the question, as it is, beside a bound (at least 3 is > 2), as a
+// share, or within a text. Small numbers in words count things that no one compares (the two names), and 0 and 1 are
 // implied.
 func (s *subject) usesNumber(n *english.Numeral) bool {
 	if !n.Digits && (n.Readings[0] <= 2 || n.Ordinal) || n.Means(0) || n.Means(1) {
@@ -142,7 +142,7 @@ func quotations(text string) [][2]int {
 // fillers are words that a name in quotes may have and its column may lack.
 var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
 
-// usesText says whether the words of a text stand in the SQL, or are explained by the evidence.
+// usesText reports whether the words of a text stand in the SQL, or are explained by the evidence.
 func (s *subject) usesText(text string) bool {
 	want := slices.DeleteFunc(english.Words(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
 	if len(want) == 0 {
@@ -246,7 +246,7 @@ func evidence(_ context.Context, s *subject) error {
 // keywords of SQL that read like names.
 var keywords = map[string]bool{"currenttimestamp": true, "currentdate": true, "currenttime": true, "rownumber": true}
 
-// isValue says whether a name is a value of the SQL.
+// isValue reports whether a name is a value of the SQL.
 func (s *subject) isValue(name string) bool {
 	return slices.ContainsFunc(s.givens, func(g given) bool {
 		text, ok := g.literal.(string)

@@ -32,7 +32,7 @@ type saying struct {
 	where string // in words
 }
 
-// given says whether a value is given at all.
+// given reports whether a value is given at all.
 func (s saying) given() bool { return s.exact || s.near != "" }
 
 // say finds how a literal is given: as it is, spelled otherwise, or in what is written about its column.
@@ -70,7 +70,7 @@ func (s *subject) say(g *parameter.Given) saying {
 	return saying{}
 }
 
-// column gives the column that a literal is compared with, or nil.
+// column returns the column that a literal is compared with, or nil.
 func (s *subject) column(g *parameter.Given) *schema.Column {
 	t := s.Schema.Table(g.Table)
 	if t == nil {
@@ -82,7 +82,7 @@ func (s *subject) column(g *parameter.Given) *schema.Column {
 	return nil
 }
 
-// implied says whether nobody would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at
+// implied reports whether no one would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at
 // all, more than one).
 func implied(g *parameter.Given) bool {
 	if g.Value == "" {
@@ -106,7 +106,7 @@ func number(v task.Value) (float64, bool) {
 	return 0, false
 }
 
-// stands says whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
+// stands reports whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
 func stands(text string, g *parameter.Given) bool {
 	pattern, ok := g.Value.(string)
 	if !ok || g.Role != task.RoleLike {
@@ -124,7 +124,7 @@ func stands(text string, g *parameter.Given) bool {
 	return true
 }
 
-// nearSpelling gives what a text says in place of a literal, or "".
+// nearSpelling returns what a text says in place of a literal, or "".
 func nearSpelling(text string, g *parameter.Given) string {
 	if text == "" {
 		return ""
@@ -143,7 +143,7 @@ func nearSpelling(text string, g *parameter.Given) string {
 	return ""
 }
 
-// standsNumber says whether a text gives a number in digits, with separators or a unit, beside a bound on whole numbers
+// standsNumber reports whether a text gives a number in digits, with separators or a unit, beside a bound on whole numbers
 // (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those left out
 // (the third skips two).
 func standsNumber(text string, v float64, role string) bool {
@@ -244,7 +244,7 @@ var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
 // longestName is the number of words of a text that are held against a value.
 const longestName = 8
 
-// nearText gives the words of a text that spell a value otherwise: in another case or inflection, closed up or apart,
+// nearText returns the words of a text that spell a value otherwise: in another case or inflection, closed up or apart,
 // with a letter changed, in full where the value is an abbreviation.
 func nearText(text, value string) string {
 	want := english.Words(value)
@@ -311,7 +311,7 @@ func scattered(text string, have, want []word) string {
 	return strings.Join(found, " … ")
 }
 
-// slip says whether two spellings differ in few letters: what they share at both ends is three quarters of the longer
+// slip reports whether two spellings differ in few letters: what they share at both ends is three quarters of the longer
 // one, or as many letters stand in another order.
 func slip(a, b string) bool {
 	x, y := []rune(a), []rune(b)

@@ -1,6 +1,6 @@
 // Package transcript is the append-only record of an episode: what the agent did, what the environment answered, what
 // it decided in secret, and how the episode ended. Grading reads nothing else of an episode. It must never know how
-// episodes are run, and it holds no clock: times stand in the run's store, outside digests.
+// episodes are run, and it has no clock: times are in the run's store, outside digests.
 package transcript
 
 import (
@@ -45,7 +45,7 @@ const (
 	EventJudge    = "judge"    // the agent says whether the request can be met at all
 	EventDecision = "decision" // what a condition did to a call; never shown to the agent
 	EventHint     = "hint"     // advice that the agent was given, in Text
-	EventBlock    = "block"    // code of the agent has ended: Block; its calls stand before
+	EventBlock    = "block"    // code of the agent has ended: Block; its calls come before
 	EventEnd      = "end"      // the last event
 )
 
@@ -64,7 +64,7 @@ const (
 	EndInterrupted = "interrupted" // the run was stopped
 )
 
-// Valid says whether an episode that ended so counts.
+// Valid reports whether an episode that ended so counts.
 func Valid(end string) bool {
 	switch end {
 	case EndAnswered, EndDeclined, EndJudged, EndCalled, EndSilent, EndBudget, EndCrashed:
@@ -104,14 +104,14 @@ type Event struct {
 	Found   []string `json:"found,omitempty"`
 	Unfound bool     `json:"unfound,omitempty"`
 
-	// EventAnswer: Answer as given. Where it is a reference, Columns and Result hold what it stands for. EventJudge: true
+	// EventAnswer: Answer as given. Where it is a reference, Columns and Result have what it refers to. EventJudge: true
 	// or false.
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Lenient bool            `json:"lenient,omitempty"`
 	Columns []string        `json:"columns,omitempty"`
 	Result  []task.Row      `json:"result,omitempty"`
 
-	// EventDecline, EventAsk, EventJudge and EventHint. Where a user answered what was asked, Note holds the reply, and
+	// EventDecline, EventAsk, EventJudge and EventHint. Where a user answered what was asked, Note has the reply, and
 	// Condition and Detail say what the user made of it.
 	Text string `json:"text,omitempty"`
 
@@ -160,7 +160,7 @@ func (t *Transcript) Append(e Event) {
 	t.Events = append(t.Events, e)
 }
 
-// End gives the last event if it is an end, else nil.
+// End returns the last event if it is an end, else nil.
 func (t *Transcript) End() *Event {
 	if n := len(t.Events); n > 0 && t.Events[n-1].Kind == EventEnd {
 		return &t.Events[n-1]
