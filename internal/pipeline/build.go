@@ -1,6 +1,6 @@
 // Package pipeline turns corpora into a suite: it runs every example through the passes of compilation and proof,
-// publishes what is proven, and rejects every other example with a reason. It must never know how agents are run on a suite,
-// and it draws nothing from the clock.
+// publishes what is proven, and rejects every other example with a reason. It must never know how agents are run on a
+// suite, and it draws nothing from the clock.
 package pipeline
 
 import (
@@ -639,8 +639,8 @@ func (b *builder) vary(ctx context.Context, s *source, x *proof.Examiner) error 
 	return nil
 }
 
-// quality returns the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what to
-// say of it, or "".
+// quality returns the reason of the quality rule that an examined example breaks (Hell or High Water §3.2), with what
+// to say of it, or "".
 func (b *builder) quality(it *item) (reason, message string) {
 	gold := it.found.Gold(it.columns)
 	for _, answer := range gold.Answers() {

@@ -169,7 +169,8 @@ func checkIncomplete(t *testing.T, s *suite.Suite) {
 }
 
 // dropAgain writes the complete request about another value, question and SQL as text, leaves that value out, and wants
-// the published request. It reports whether it could be tried: where the request says the value once, as the SQL has it.
+// the published request. It reports whether it could be tried: where the request says the value once, as the SQL has
+// it.
 func dropAgain(
 	t *testing.T, s *suite.Suite, world *database.World, tk *task.Task, r *condition.Request, value json.RawMessage,
 ) bool {

@@ -340,9 +340,9 @@ func (s *Suite) DatabasePath(name string) (string, error) {
 	return "", fmt.Errorf("the suite has no database %q", name)
 }
 
-// Toolkit returns the tools that an instance shows: its own list in that order, or every tool of the task's style that is
-// of its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables lack
-// left out.
+// Toolkit returns the tools that an instance shows: its own list in that order, or every tool of the task's style that
+// is of its database or of none (the operations of the slot and sel styles), getters of keys that its starting tables
+// lack left out.
 func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	keys := s.keys(t)
 	var kit []*task.Tool
@@ -379,8 +379,8 @@ func (s *Suite) Toolkit(in *Instance, t *task.Task) []*task.Tool {
 	return kit
 }
 
-// hasForeign reports whether tools of other databases can be shown in a style: those of others are of none, or belong to
-// one question.
+// hasForeign reports whether tools of other databases can be shown in a style: those of others are of none, or belong
+// to one question.
 func hasForeign(style string) bool { return style == task.StyleFunc || style == task.StyleRest }
 
 // Elsewhere lists the names of the tools that are of the style of a task and of other databases than its own, in their

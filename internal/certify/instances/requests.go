@@ -152,8 +152,8 @@ func Titles(sch *schema.Database) []suite.Title {
 	return list
 }
 
-// Titled reads the schema of a database and adds titles, and nothing else that people wrote: requests are reworded by it
-// both when they are made and when they are verified.
+// Titled reads the schema of a database and adds titles, and nothing else that people wrote: requests are reworded by
+// it both when they are made and when they are verified.
 func Titled(ctx context.Context, w *database.World, name string, titles []suite.Title) (*schema.Database, error) {
 	sch, err := w.Schema(ctx)
 	if err != nil {
@@ -458,8 +458,8 @@ func argumentOf(t *task.Task, v *request.Value) string {
 	return ""
 }
 
-// drop looks for a value that can be left out so that no agent can know it. The values whose sentence reads best without
-// them come first; among these the seed decides.
+// drop looks for a value that can be left out so that no agent can know it. The values whose sentence reads best
+// without them come first; among these the seed decides.
 func (m *requestWorker) drop(ctx context.Context, t *request.Task) (*dropped, error) {
 	values := request.Values(t)
 	if len(values) == 0 {

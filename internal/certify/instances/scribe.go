@@ -187,8 +187,8 @@ func (s *Scribe) Missing() int {
 	return len(s.missing)
 }
 
-// ask has the writer word the requests of tasks under the conditions, ahead of [requestWorker.work]. Without a scribe it
-// does nothing.
+// ask has the writer word the requests of tasks under the conditions, ahead of [requestWorker.work]. Without a scribe
+// it does nothing.
 func (m *requestWorker) ask(ctx context.Context, tasks []*task.Task) error {
 	if m.config.Scribe == nil {
 		return nil

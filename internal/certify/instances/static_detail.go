@@ -106,9 +106,9 @@ var (
 	outputNames     = regexp.MustCompile(`['"](\w+)['"]\s*:`)
 )
 
-// required reports whether a tool cannot be called without an argument: it is required, and there is no default, be it one
-// that agents are told of or one of the document. (What documents give beside the required parameters of ToolBench is
-// an example.)
+// required reports whether a tool cannot be called without an argument: it is required, and there is no default, be it
+// one that agents are told of or one of the document. (What documents give beside the required parameters of ToolBench
+// is an example.)
 func required(t *task.Tool, argument string) bool {
 	if t.Parameters == nil || !slices.Contains(t.Parameters.Required, argument) {
 		return false
@@ -126,8 +126,8 @@ func required(t *task.Tool, argument string) bool {
 	return json.Unmarshal([]byte(t.Document), &document) != nil || document.Parameters.Properties[argument].Default == nil
 }
 
-// gives reports whether a tool may return the value of an argument: its documented results have the name, or its name and
-// the first words of its description say that it gets such a thing.
+// gives reports whether a tool may return the value of an argument: its documented results have the name, or its name
+// and the first words of its description say that it gets such a thing.
 func gives(t *task.Tool, argument string) bool {
 	want := strings.Join(english.NameWords(argument), " ")
 	if slices.ContainsFunc(results(t.Document), func(name string) bool {

@@ -332,7 +332,8 @@ func (d *staticDraft) take(m *staticMaker, task *task.Task, made *condition.Requ
 	return err
 }
 
-// unstated returns the first required value of a right call that stands neither in the request nor in the documentation.
+// unstated returns the first required value of a right call that stands neither in the request nor in the
+// documentation.
 func (m *staticMaker) unstated(tk *task.Task, t *request.Task) string {
 	documentation := told(m.shown[tk.Database])
 	values := request.Values(t)

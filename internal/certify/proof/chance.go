@@ -169,8 +169,8 @@ func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Resul
 	return r, nil
 }
 
-// couldBe reports whether a tool can return a right result at all: a result of another width cannot, nor can one row where
-// there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
+// couldBe reports whether a tool can return a right result at all: a result of another width cannot, nor can one row
+// where there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
 func (p *Prover) couldBe(
 	ctx context.Context, t *task.Tool, columns []task.Column, single bool, answer *task.Gold,
 ) (bool, error) {
@@ -198,8 +198,8 @@ func (p *Prover) couldBe(
 // maxDomain bounds how many different values of a column are kept: of larger columns every value counts as possible.
 const maxDomain = 20_000
 
-// domain returns the different values of a column of the published database, loosely written, or nil where there are too
-// many.
+// domain returns the different values of a column of the published database, loosely written, or nil where there are
+// too many.
 func (p *Prover) domain(ctx context.Context, table, column string) (map[string]bool, error) {
 	key := table + "\n" + column
 	if d, known := p.domains[key]; known {

@@ -191,8 +191,8 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
-// Judged reports whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then shows
-// nothing on that database. Time limits and Seatrial's own failures are no such judgement.
+// Judged reports whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then
+// shows nothing on that database. Time limits and Seatrial's own failures are no such judgement.
 func Judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError

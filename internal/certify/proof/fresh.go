@@ -168,8 +168,8 @@ func (f *Fresh) grow(ctx context.Context, name string, d *freshDatabase) error {
 	return err
 }
 
-// Fits reports whether an instance can be played on its fresh world: "" if it can, else a reason of the closed list, with
-// what was found. Errors are Seatrial's own.
+// Fits reports whether an instance can be played on its fresh world: "" if it can, else a reason of the closed list,
+// with what was found. Errors are Seatrial's own.
 func (f *Fresh) Fits(ctx context.Context, in *suite.Instance, t *task.Task) (reason, message string, err error) {
 	if in.Role == condition.RoleHopeless || t.Gold.Kind == task.GoldDecline {
 		return ReasonHopeless, "declining is right", nil
@@ -204,8 +204,8 @@ func (f *Fresh) Settle(ctx context.Context, in *suite.Instance, t *transcript.Tr
 	return nil
 }
 
-// right returns the right answer of a task on its fresh world, as its own SQL returns it there, or why it has none that is
-// of use.
+// right returns the right answer of a task on its fresh world, as its own SQL returns it there, or why it has none that
+// is of use.
 func (f *Fresh) right(ctx context.Context, t *task.Task) (*freshGold, error) {
 	if t.SQL == "" || t.Proof == task.ProofStatic || len(t.Gold.Answers()) == 0 {
 		return &freshGold{reason: ReasonNoQuery, message: "the task has no query that can be run"}, nil

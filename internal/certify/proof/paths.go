@@ -455,7 +455,8 @@ func containsAll(list, of []string) bool {
 	return !slices.ContainsFunc(of, func(one string) bool { return !slices.Contains(list, one) })
 }
 
-// holds reports whether a way returns a right result on every neighbour on which that can be decided, and on one at least.
+// holds reports whether a way returns a right result on every neighbour on which that can be decided, and on one at
+// least.
 func (s *pathSearch) holds(ctx context.Context, w *way) (bool, error) {
 	p := s.prover
 	if s.worlds == nil {
@@ -516,8 +517,8 @@ func (s *pathSearch) publish(ctx context.Context, w *way) error {
 	return nil
 }
 
-// Beyond says which of some tools may be on a right way that is not listed: none if the search of all tools left nothing
-// out, else all of them. It also returns how many calls and chains the search made.
+// Beyond says which of some tools may be on a right way that is not listed: none if the search of all tools left
+// nothing out, else all of them. It also returns how many calls and chains the search made.
 func (w *FoundPaths) Beyond(tools []*task.Tool) (found []string, searched int) {
 	if w == nil || w.Omitted > 0 {
 		for _, t := range tools {

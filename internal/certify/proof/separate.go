@@ -25,10 +25,10 @@ import (
 // separating is how many neighbours are grown to hold two calls apart.
 const separating = 4
 
-// Separator distinguishes calls of finished episodes from calls of plans: where a call has another value than the plan's
-// and gave the same wherever it is known, both are made again on neighbours that are grown for these two values, with
-// rows at each of them, beside them and between them (RFC leaves the equivalence of argument values to guesses). It is
-// safe for concurrent use.
+// Separator distinguishes calls of finished episodes from calls of plans: where a call has another value than the
+// plan's and gave the same wherever it is known, both are made again on neighbours that are grown for these two values,
+// with rows at each of them, beside them and between them (RFC leaves the equivalence of argument values to guesses).
+// It is safe for concurrent use.
 type Separator struct {
 	suite  *suite.Suite
 	worlds *Worlds // the published ones
@@ -294,8 +294,8 @@ func (x *Separator) schema(ctx context.Context, name string, w *database.World) 
 	return sch, nil
 }
 
-// withValue writes a query with another value in place of one of its own, and reports whether it has that value at all. Of
-// the pattern of a LIKE, the wildcards around the value stay.
+// withValue writes a query with another value in place of one of its own, and reports whether it has that value at all.
+// Of the pattern of a LIKE, the wildcards around the value stay.
 func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 	changed := false
 	p := q.Printer(q.Stmt)

@@ -118,8 +118,8 @@ func rejects(judge, by *task.Gold) bool {
 	return true
 }
 
-// judged reports whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's own
-// failures are none.
+// judged reports whether an error is SQLite's or the row limit's judgement of a statement. Time limits and Seatrial's
+// own failures are none.
 func judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError

@@ -26,8 +26,8 @@ type Rivals struct {
 
 // Related chooses n tools that are related to those of a task's plans, each of which in turn brings its most similar
 // one (Robustness of Agentic Function Calling §2.2). Where the database has too few of at least the measure's
-// similarity, as many as are missing come from makes, which returns tools made for the task in the order in which they are
-// to be tried; nil makes none. Tools that can give the right answer in one call are skipped. Where there are too
+// similarity, as many as are missing come from makes, which returns tools made for the task in the order in which they
+// are to be tried; nil makes none. Tools that can give the right answer in one call are skipped. Where there are too
 // few still, nothing is chosen, and the rivals say how many had to be made. Errors are those of [Finder.Find].
 func (f *Finder) Related(
 	ctx context.Context, task *task.Task, n int, makes func() ([]*task.Tool, error),

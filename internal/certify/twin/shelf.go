@@ -84,8 +84,8 @@ type Need struct {
 	Arguments []string
 }
 
-// Takes reports whether a tool could be called as a needed one is: it has every argument that is given, of whatever type,
-// and requires no other. Where nothing is given, the arguments that the needed tool requires count.
+// Takes reports whether a tool could be called as a needed one is: it has every argument that is given, of whatever
+// type, and requires no other. Where nothing is given, the arguments that the needed tool requires count.
 func (n *Need) Takes(t *task.Tool) bool {
 	given := n.Arguments
 	if len(given) == 0 && n.Tool.Parameters != nil {
@@ -98,8 +98,8 @@ func (n *Need) Takes(t *task.Tool) bool {
 		!slices.ContainsFunc(t.Parameters.Required, func(name string) bool { return !slices.Contains(given, name) })
 }
 
-// about reports whether a tool may be about the same thing as another: each word of meaning in the name of the one stands
-// in the name or the description of the other. A wider tool counts, and a narrower one.
+// about reports whether a tool may be about the same thing as another: each word of meaning in the name of the one
+// stands in the name or the description of the other. A wider tool counts, and a narrower one.
 func about(a, b subject) bool {
 	within := func(a, b subject) bool {
 		for w := range a.name {
@@ -156,8 +156,8 @@ func parted(name string) string {
 	return b.String()
 }
 
-// Serves reports whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the same
-// thing, or one that can be called as it is.
+// Serves reports whether a tool may be as good as a needed one: one of its name, of nearly its signature, about the
+// same thing, or one that can be called as it is.
 func (s *Shelf) Serves(t *task.Tool, n *Need) bool {
 	return SameName(t.Name, n.Tool.Name) || n.Takes(t) || about(s.subjectOf(t), s.subjectOf(n.Tool)) ||
 		s.Similarity(t, n.Tool) >= Equivalent

@@ -18,8 +18,8 @@ type Measure struct {
 	Name string // as a suite's settings record it
 	// Related is from where on tools are related: near enough to be taken for one another.
 	Related float64
-	// Compare prepares the tools of one database and style. The function that it returns says how similar two tools are, from 0 to 1: it
-	// is symmetric and depends on specifications alone.
+	// Compare prepares the tools of one database and style. The function that it returns says how similar two tools are,
+	// from 0 to 1: it is symmetric and depends on specifications alone.
 	Compare func(ctx context.Context, tools []*task.Tool) (func(a, b *task.Tool) float64, error)
 }
 

@@ -283,8 +283,8 @@ type selection struct {
 	others []*tool // that fill the toolkit after the replacements
 }
 
-// pick returns the tools, at most size of them. With replacements, the first are those of gold, in its order; where some
-// of gold would have none, there are too few.
+// pick returns the tools, at most size of them. With replacements, the first are those of gold, in its order; where
+// some of gold would have none, there are too few.
 func (s *selection) pick(fits func(*tool) bool) []*tool {
 	if s.gold == nil {
 		return s.ranked.pick(s.size, fits)
@@ -498,8 +498,8 @@ func (f *Finder) harmless(
 	}
 }
 
-// Reaches reports whether one call to a tool, with literals of the request, returns the right answer of a task on a world.
-// The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+// Reaches reports whether one call to a tool, with literals of the request, returns the right answer of a task on a
+// world. The error is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
 func Reaches(ctx context.Context, w *database.World, tk *task.Task, t *task.Tool) (bool, error) {
 	toolkit, err := environment.NewToolkit([]*task.Tool{t})
 	if err != nil {

@@ -395,8 +395,8 @@ func leftOut(old, text string) string {
 	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
 }
 
-// around returns the smallest expression that a small change is part of, or where that is long a few words on both sides:
-// an operator or a number by itself says little.
+// around returns the smallest expression that a small change is part of, or where that is long a few words on both
+// sides: an operator or a number by itself says little.
 func (s *subject) around(m *mutant.Mutant) (start, end int) {
 	start, end = m.Start, m.End
 	if end-start > longestExcerpt/4 || m.Kind == mutant.KindDistinct || m.Join {

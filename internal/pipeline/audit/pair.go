@@ -94,8 +94,8 @@ func (s *subject) contrast(earlier []*subject) {
 	}
 }
 
-// inPlace returns a literal that another example with the same SQL gives and this one does not, and the value that stands
-// here in its place; nil where there is none.
+// inPlace returns a literal that another example with the same SQL gives and this one does not, and the value that
+// stands here in its place; nil where there is none.
 func (s *subject) inPlace(o *subject) (*given, string) {
 	if len(s.givens) != len(o.givens) {
 		return nil, ""

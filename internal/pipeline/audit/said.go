@@ -143,9 +143,9 @@ func nearSpelling(text string, g *parameter.Given) string {
 	return ""
 }
 
-// standsNumber reports whether a text gives a number in digits, with separators or a unit, beside a bound on whole numbers
-// (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those left out
-// (the third skips two).
+// standsNumber reports whether a text gives a number in digits, with separators or a unit, beside a bound on whole
+// numbers (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those
+// left out (the third skips two).
 func standsNumber(text string, v float64, role string) bool {
 	whole := v == math.Trunc(v)
 	list := english.Numerals(text)
@@ -311,8 +311,8 @@ func scattered(text string, have, want []word) string {
 	return strings.Join(found, " … ")
 }
 
-// slip reports whether two spellings differ in few letters: what they share at both ends is three quarters of the longer
-// one, or as many letters stand in another order.
+// slip reports whether two spellings differ in few letters: what they share at both ends is three quarters of the
+// longer one, or as many letters stand in another order.
 func slip(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) > len(y) {
