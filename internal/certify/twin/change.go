@@ -365,7 +365,7 @@ func (w *writer) swapValues() []string {
 	return spread(list, 4)
 }
 
-// setRows gives a row that a result comes from another value, and other rows the values that the query knows.
+// setRows returns a row that a result comes from another value, and other rows the values that the query knows.
 func (w *writer) setRows() []string {
 	if !w.sample.rowid {
 		return nil

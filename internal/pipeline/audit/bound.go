@@ -174,7 +174,7 @@ func boundOf(question string, n *english.Numeral) (bounding, bool) {
 	return bounding{}, false
 }
 
-// phrase gives a number of a question with the words that make it a bound.
+// phrase returns a number of a question with the words that make it a bound.
 func phrase(question string, n *english.Numeral) string {
 	lower := strings.ToLower(question)
 	for _, b := range behindNumber {

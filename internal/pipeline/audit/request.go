@@ -86,7 +86,7 @@ func (s *subject) usesNumber(n *english.Numeral) bool {
 	return false
 }
 
-// nameHas says whether a number is part of the name of a table or column that stands in the question with it (q3, A11).
+// nameHas reports whether a number is part of the name of a table or column that stands in the question with it (q3, A11).
 func (s *subject) nameHas(n *english.Numeral) bool {
 	if n.Ordinal {
 		return false

@@ -415,7 +415,7 @@ func abbreviated(text string, have, want []word) string {
 	return ""
 }
 
-// flagged gives the word of a text that a yes-or-no column is about: `active` of is_active = 1.
+// flagged returns the word of a text that a yes-or-no column is about: `active` of is_active = 1.
 func flagged(text string, c *schema.Column, v task.Value) string {
 	value, isText := v.(string)
 	n, isNumber := number(v)
