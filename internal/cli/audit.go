@@ -14,20 +14,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// failNever is the value of --fail-on with which findings fail nothing; the others are severities.
+// failNever is the value of --fail-on that ignores all findings; the others are severities.
 const failNever = "never"
 
 func (a *app) auditCommand() *cobra.Command {
 	o := pipeline.Defaults()
-	o.Styles = o.Styles[:1] // what is asked of an example does not depend on the style of its tools
+	o.Styles = o.Styles[:1] // findings do not depend on the style of the tools
 	failOn := audit.Error
 	cmd := &cobra.Command{
 		Use:   "audit --corpus KIND:PATH",
-		Short: "What is wrong with a set of questions and SQL, where, and what to do about it",
-		Long: "Reads question sets, runs their SQL on the databases and on generated neighbours of them, and lists what is wrong.\n\n" +
+		Short: "Find mistakes in a set of questions and SQL, with places and suggestions",
+		Long: "Reads question sets, runs their SQL on the databases and on generated neighbours, and lists what is wrong.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
-			"A finding is an error (the example has no answer, or not one), a warning (question and answer may not fit) or a note.\n" +
-			"With --fail-on, findings of a severity or worse make the exit code 1. Findings, by severity:\n" + kindHelp(),
+			"A finding is an error (the example has no answer, or several), a warning (question and answer may not match) or a\n" +
+			"note. With --fail-on, findings of that severity or worse make the exit code 1. Findings, by severity:\n" + kindHelp(),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Corpora) == 0 {
@@ -43,12 +43,12 @@ func (a *app) auditCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("audit: %w", err)
 			}
-			defer func() { _ = os.RemoveAll(work) }() // a leftover in the system's temporary folder harms nobody
+			defer func() { _ = os.RemoveAll(work) }() // a leftover in the temporary folder is harmless
 			o.WorkDir = work
 			m := a.meter()
 			defer m.clear()
 			o.Progress = func(p pipeline.Progress) { m.show(p.Pass, p.Done, p.Total, "") }
-			// An audit makes much that is soon thrown away, and stays far below the memory that any machine has.
+			// An audit allocates much for a short time and needs little memory at once.
 			defer debug.SetGCPercent(debug.SetGCPercent(500))
 			r, err := audit.Run(cmd.Context(), o)
 			if err != nil {
@@ -66,15 +66,15 @@ func (a *app) auditCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
+	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; repeatable")
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
 	f.StringVar(&failOn, "fail-on", failOn,
 		"severity from which findings make the exit code 1: error, warning, note, or never")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
 	f.BoolVar(&o.Synthesize, "synthesize", false,
-		"make databases of which the corpus has the schema alone, with generated rows")
-	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is no finding, in rows")
-	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which the SQL is held against its mutants")
+		"generate rows for databases of which the corpus has only the schema")
+	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer without a finding, in rows")
+	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which the SQL is compared with its mutants")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the audit")
@@ -90,7 +90,7 @@ func kindHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// auditFailure gives the error that findings of a severity or worse make.
+// auditFailure returns an error if there are findings of a severity or worse.
 func auditFailure(r *audit.Report, failOn string) error {
 	if failOn == failNever {
 		return nil
@@ -114,7 +114,7 @@ func auditFailure(r *audit.Report, failOn string) error {
 	return &diag.Error{Exit: diag.ExitFailed, Message: message}
 }
 
-// printAudit prints the counts, and under each kind its findings in the order of the corpora.
+// printAudit prints the counts, then the findings by kind, in the order of the corpora.
 func (a *app) printAudit(r *audit.Report) {
 	a.printf("%d questions, %d without an error or a warning; %d errors, %d warnings, %d notes\n",
 		r.Examples, r.Clean, r.Severities[audit.Error], r.Severities[audit.Warning], r.Severities[audit.Note])
@@ -140,5 +140,5 @@ func (a *app) printAudit(r *audit.Report) {
 	}
 }
 
-// oneLine keeps what a corpus says from breaking a line of the list.
+// oneLine joins the lines of a text from a corpus.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -36,10 +36,9 @@ func (a *app) buildCommand() *cobra.Command {
 		Short: "Compile question sets into a suite of proven tasks",
 		Long: "Reads question sets, compiles their SQL into tools, proves every task by execution, and writes a suite.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
-			"Corpora whose tools are specified and cannot be run: " + staticCorpora() +
-			"; their tasks are checked, never proven.\n" +
+			"Corpora whose tools are only specified: " + staticCorpora() + "; their tasks are checked, never proven.\n" +
 			"Conditions:\n" + conditionHelp() +
-			"Every example that is not published stands in rejected.jsonl with its place and one of these reasons:\n" +
+			"rejected.jsonl lists every example that is not published, with its place and one of these reasons:\n" +
 			reasonHelp(),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -47,7 +46,7 @@ func (a *app) buildCommand() *cobra.Command {
 				return diag.Usagef("no corpus is given").WithHint("--corpus demo, or --corpus spider:DIR")
 			}
 			if out == "" {
-				return diag.Usagef("no place for the suite is given").WithHint("--out out/suite")
+				return diag.Usagef("no folder for the suite is given").WithHint("--out out/suite")
 			}
 			done, err := a.openWriter(&w, &o)
 			if err != nil {
@@ -58,8 +57,8 @@ func (a *app) buildCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; may be given several times")
-	f.StringVar(&out, "out", "", "folder of the suite; must not exist or be empty")
+	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; repeatable")
+	f.StringVar(&out, "out", "", "folder of the suite; it must be new or empty")
 	f.StringSliceVar(&o.Styles, "style", o.Styles, "style of the tools: "+strings.Join(pipeline.Styles(), ", "))
 	f.StringVar(&o.Split, "split", "", "split of corpora that have splits: dev or train; both by default")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every draw")
@@ -69,32 +68,33 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile,
 		"operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
 	f.StringArrayVar(&o.Conditions, "condition", nil,
-		"put every task under a condition too, as NAME[:NUMBER], several joined by +; may be given several times")
+		"also put every task under this condition, as NAME[:NUMBER], several joined by +; repeatable")
 	f.StringArrayVar(&o.Faults, "fault", nil,
-		"put every task under a fault too, as KIND[:POINTS], several joined by +, or `all` for each kind; may be given several times")
+		"also inject this fault into every task, as KIND[:POINTS], several joined by +, or `all` for\n"+
+			"each kind; repeatable")
 	f.IntVar(&o.FaultLimit, "fault-limit", 0,
-		"tasks put under one fault, drawn by the seed; 0 is all on which it makes sense")
+		"tasks for each fault, drawn by the seed; 0 takes all to which it applies")
 	f.BoolVar(&o.Synthesize, "synthesize", false,
-		"make databases of which the corpus has the schema alone, with generated rows")
-	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer that is published, in rows")
+		"generate rows for databases of which the corpus has only the schema")
+	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest published answer, in rows")
 	f.BoolVar(&o.KeepEmpty, "keep-empty", false, "publish empty answers too")
 	f.BoolVar(&o.RequireAlternative, "require-alternative", false, "publish only tasks with a second plan")
 	f.IntVar(&o.Augment, "augment", 0,
-		"variants of each example, with a literal exchanged for another value of its column")
+		"variants of each example, with a literal replaced by another value of its column")
 	f.Lookup("augment").NoOptDefVal = "4"
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
-	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples on the validation side")
+	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples in the validation split")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the build")
 	f.StringVar(&o.Verdicts, "verdicts", "",
-		"file of reviewers' verdicts, as JSON Lines, on changed tasks whose tools cannot be run: what they drop is refused")
+		"file of reviewers' verdicts (JSON Lines) on changed static tasks; dropped ones are refused")
 	w.flags(cmd)
 	settings.WorkersFlag(cmd.Flags(), &o.Workers)
 	return cmd
 }
 
-// staticCorpora lists the corpora whose tools cannot be run, as they are written.
+// staticCorpora lists the corpora whose tools cannot be run, as users write them.
 func staticCorpora() string { return strings.Join(toolsets.Kinds(), ":DIR, ") + ":DIR" }
 
 func conditionHelp() string {
@@ -191,7 +191,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	if err := checkBuild(o); err != nil {
 		return nil, err
 	}
-	// Before minutes of work, not after.
+	// Check the folder before minutes of work.
 	switch entries, err := os.ReadDir(out); {
 	case err == nil && len(entries) > 0:
 		return nil, existing(&suite.ExistsError{Dir: out})
@@ -205,14 +205,14 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	if err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(work) }() // a leftover in the system's temporary folder harms nobody
+	defer func() { _ = os.RemoveAll(work) }() // a leftover in the temporary folder is harmless
 	o.WorkDir = work
 	m := a.meter()
 	defer m.clear()
 	o.Progress = func(p pipeline.Progress) {
 		m.show(p.Pass, p.Done, p.Total, fmt.Sprintf("%d rejected", p.Rejected))
 	}
-	// A build makes much that is soon thrown away, and stays far below the memory that any machine has.
+	// A build allocates much for a short time and needs little memory at once.
 	defer debug.SetGCPercent(debug.SetGCPercent(500))
 	built, err := pipeline.Run(ctx, o)
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	}
 	m.clear()
 	for _, w := range built.Warnings {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: warning: %s\n", w) // nobody is left to tell
+		a.warn("%s", w)
 	}
 	if err := suite.Write(out, built.Suite, built.Databases); err != nil {
 		return nil, existing(err)
@@ -228,7 +228,7 @@ func (a *app) makeSuite(ctx context.Context, o pipeline.Options, out string) (*s
 	return built.Suite, nil
 }
 
-// probe checks that a folder can be made at path, and leaves nothing behind.
+// probe checks that a folder can be made at path, and removes it.
 func probe(path string) error {
 	parent := filepath.Dir(filepath.Clean(path))
 	for {
@@ -244,6 +244,7 @@ func probe(path string) error {
 	return os.Remove(dir)
 }
 
+// existing adds a hint to the error that a suite exists.
 func existing(err error) error {
 	var exists *suite.ExistsError
 	if errors.As(err, &exists) {
@@ -252,18 +253,18 @@ func existing(err error) error {
 	return err
 }
 
-// warnUncertified says on standard error which faults were asked for and stand in no instance.
+// warnUncertified says on standard error which requested faults are in no instance.
 func (a *app) warnUncertified(faults []string, counts map[string]suite.InstanceCounts) {
 	for _, specification := range slices.Sorted(maps.Keys(counts)) {
 		variant, fault, _ := strings.Cut(specification, ":")
 		if c := counts[specification]; (variant == "fault" || variant == "hopeless") && c.Certified == 0 &&
 			slices.Contains(faults, fault) {
-			_, _ = fmt.Fprintf(a.Err, "seatrial: warning: no instance is under %s: %s\n", fault, countList(c.Reasons))
+			a.warn("no instance is under %s: %s", fault, countList(c.Reasons))
 		}
 	}
 }
 
-// noteApart says on standard error which faults and conditions that were asked for are tried apart, and not together.
+// noteApart says on standard error which requested faults and conditions are not combined.
 func (a *app) noteApart(conditions, faults []string) error {
 	combinations, err := condition.ParseAsked(conditions)
 	if err != nil {
@@ -282,12 +283,12 @@ func (a *app) noteApart(conditions, faults []string) error {
 		}
 	}
 	if hopeless := instances.HopelessKinds(struck); len(hopeless) > 0 && len(worlds) > 0 {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: note: no instance is under %s within %s: that nothing helps is proven over the tools of the database\n",
+		a.note("note: no instance is under %s within %s: hopelessness is proven over the tools of the database",
 			strings.Join(hopeless, ", "), strings.Join(worlds, ", "))
 	}
 	if len(others) > 0 {
-		_, _ = fmt.Fprintf(a.Err, "seatrial: note: faults are not placed within %s: they stand beside clean tasks and rephrased requests, and in open and closed worlds\n",
-			strings.Join(others, ", "))
+		a.note("note: faults are not placed within %s: they apply to clean tasks, rephrased requests, and open and closed "+
+			"worlds", strings.Join(others, ", "))
 	}
 	return nil
 }
@@ -325,16 +326,16 @@ func (a *app) printBuild(r *buildResult) {
 	}
 	a.printf("\n  digest     %s\n", r.Digest)
 	if r.Seconds > 0 {
-		a.printf("  %.1f s, %.0f MiB at the most\n", r.Seconds, r.PeakMiB)
+		a.printf("  %.1f s, peak memory %.0f MiB\n", r.Seconds, r.PeakMiB)
 	}
 }
 
-// printProof writes what execution showed.
+// printProof prints the results of the proofs.
 func (a *app) printProof(r *buildResult) {
 	a.printf("\n  proven     %d examples whose plans all agree\n", r.Proven)
 	a.printf("  second plan %d tasks; %d have structure\n", r.TasksWithAlternative, r.Structured)
 	a.printf("  workflows  %s\n", countList(r.Workflows))
-	a.printf("  mutants    %d of %d told (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
+	a.printf("  mutants    %d of %d killed (%.1f %%), %d equivalent; of joins %d of %d\n", r.Mutants.Told,
 		r.Mutants.Made-r.Mutants.Equivalent-r.Mutants.Failed,
 		100*r.MutationScore, r.Mutants.Equivalent, r.JoinMutants.Told,
 		r.JoinMutants.Made-r.JoinMutants.Equivalent-r.JoinMutants.Failed)
@@ -366,7 +367,7 @@ func countList(counts map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// printInstances writes what became of tasks under conditions, and then in a table what became of them under faults.
+// printInstances prints the instances under conditions, then a table of those under faults.
 func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 	var faults []string
 	for _, specification := range slices.Sorted(maps.Keys(counts)) {
@@ -397,7 +398,7 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 	for _, fault := range faults {
 		width = max(width, len(fault))
 	}
-	a.printf("  %-*s  faults  look-alikes  mirrors  controls  no place, or no certificate\n", width, "certified under")
+	a.printf("  %-*s  faults  look-alikes  mirrors  controls  refused or not drawn\n", width, "certified under")
 	for _, fault := range faults {
 		cell := func(variant string) string {
 			c, made := counts[variant+":"+fault]
@@ -434,5 +435,5 @@ func (a *app) printInstances(counts map[string]suite.InstanceCounts) {
 	}
 }
 
-// faultColumns are the variants of faults, as they stand before a colon in what instances are counted by.
+// faultColumns are the variants of faults: the part before the colon of a specification.
 var faultColumns = map[string]bool{"fault": true, "hopeless": true, "lookalike": true, "mirror": true, "control": true}

@@ -1,5 +1,5 @@
-// Package cli is the command line: it wires the other packages together, and is the only one that touches arguments,
-// the environment, standard streams, signals and exit codes. It must never know how anything is done that it asks for.
+// Package cli is the command line. It wires the other packages together, and only it uses arguments, the environment,
+// standard streams, signals and exit codes. It must never contain the work itself.
 package cli
 
 import (
@@ -27,10 +27,10 @@ type Process struct {
 	Out    io.Writer
 	Err    io.Writer
 	Getenv func(string) string
-	// Environ lists the environment as NAME=VALUE; nil where there is nothing to check.
+	// Environ lists the environment as NAME=VALUE; nil checks no variables.
 	Environ func() []string
 	Now     func() time.Time
-	// Width gives the width of the terminal that a stream writes to, and false where it writes to none.
+	// Width returns the width of the terminal that a stream writes to; false if it is not a terminal.
 	Width func(io.Writer) (int, bool)
 }
 
@@ -52,7 +52,7 @@ func terminalWidth(w io.Writer) (int, bool) {
 	return width, true
 }
 
-// Do runs one command and gives its exit code. An interrupt cancels what it does; a second one ends the process.
+// Do runs one command and returns its exit code. An interrupt cancels the command; a second one ends the process.
 func Do(args []string, p *Process) int {
 	if len(args) == 1 && args[0] == command.KeeperArgument {
 		return command.Keep() // Seatrial started itself
@@ -63,7 +63,7 @@ func Do(args []string, p *Process) int {
 	return DoContext(ctx, args, p)
 }
 
-// DoContext is [Do] with a context of the caller's.
+// DoContext is [Do] with the caller's context.
 func DoContext(ctx context.Context, args []string, p *Process) int {
 	a := &app{Process: p}
 	root := a.root()
@@ -78,14 +78,14 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	case ctx.Err() != nil && !isDiagnosed(err):
 		err = &diag.Error{Exit: diag.ExitInterrupted, Message: "interrupted", Hint: a.resumeHint}
 	case !a.started && diag.ExitCode(err) == diag.ExitInternal:
-		err = &diag.Error{Exit: diag.ExitUsage, Message: err.Error(), Hint: "seatrial help"} // cobra's own errors
+		err = &diag.Error{Exit: diag.ExitUsage, Message: err.Error(), Hint: "seatrial help"} // an error of cobra
 	}
-	_, _ = io.WriteString(p.Err, diag.Render(err)) // nobody is left to tell
+	_, _ = io.WriteString(p.Err, diag.Render(err)) // a closed stream is no error
 	return diag.ExitCode(err)
 }
 
-// isDiagnosed tells errors that say what is wrong from those that an interrupt brings about, which may come from as far
-// down as a statement that was stopped.
+// isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from any
+// depth, such as a stopped statement.
 func isDiagnosed(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e)
@@ -93,29 +93,35 @@ func isDiagnosed(err error) bool {
 
 type app struct {
 	*Process
-	started    bool // the arguments are read, and the command's own work began
+	started    bool // the arguments are valid, and the command began its work
 	asJSON     bool
 	config     string
 	resumeHint string
 }
 
 const exitCodes = `Exit codes:
-  0    everything that was asked for was done
+  0    success
   1    the command worked and found a failure: a certificate that does not hold, a statement over its time limit,
-       a spending limit that was reached, findings of an audit, what --fail-on names, a server behind a proxy
-       that failed
+       a spending limit that was reached, findings of an audit, a condition of --fail-on, a failed server of a
+       proxy
   2    bad arguments or bad input; nothing was written
-  3    Seatrial's own failure
-  4    a model provider failed for every episode that was tried
-  130  interrupted; what was finished is kept`
+  3    Seatrial itself failed
+  4    a model provider failed in every episode
+  130  interrupted; finished work is kept`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "seatrial",
-		Short: "Puts tool-using agents through sea trials on databases and questions with known answers",
-		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution, runs agents\n" +
-			"in them, and says how often the job got done and why it did not.\n\n" +
-			"Flags may also be given in a YAML file (--config: a section a command, names with _ for -) or as environment\n" +
+		Short: "Tests tool-using agents on databases and questions with known answers, with faults injected on purpose",
+		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution. It runs agents\n" +
+			"in them and reports how often they succeed, and why they fail.\n\n" +
+			"First steps:\n" +
+			"  seatrial demo                                                      everything on the bundled corpus\n" +
+			"  seatrial build --corpus demo --fault exec.timeout --out out/suite  a suite of your own\n" +
+			"  seatrial run out/suite --agent gold --agent blind --out out/run    agents on it\n" +
+			"  seatrial report out/run                                            what they did\n\n" +
+			"Shell completion: seatrial completion bash|zsh|fish|powershell prints a script; its --help says how to load it.\n\n" +
+			"Flags can also be set in a YAML file (--config: a section for each command, names with _ for -) or as environment\n" +
 			"variables (SEATRIAL_SEED=7). Flags beat the environment, which beats the file.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -137,20 +143,18 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().BoolVar(&a.asJSON, "json", false, "print the result as JSON, for machines")
-	root.PersistentFlags().StringVar(&a.config, "config", "", "YAML file with flags, a section a command")
+	root.PersistentFlags().StringVar(&a.config, "config", "", "YAML file with flags, a section for each command")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return diag.Usagef("%s", flagMessage(err)).WithHint("%s", flagHint(cmd, err))
 	})
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
-		a.reportCommand(), a.exportCommand(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean",
-			Long: exitCodes})
-	root.AddCommand(a.proxyCommand())
+		a.reportCommand(), a.exportCommand(), a.proxyCommand(), a.versionCommand(),
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	return root
 }
 
-// flagMessage says what is wrong with a flag, without what only a programmer knows of its type.
+// flagMessage says what is wrong with a flag, without the names of Go types.
 func flagMessage(err error) string {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
@@ -159,7 +163,7 @@ func flagMessage(err error) string {
 	return fmt.Sprintf("--%s: %s", bad.GetFlag().Name, settings.ValueMessage(bad))
 }
 
-// flagHint names the flag that may have been meant.
+// flagHint names the flag that was probably meant.
 func flagHint(cmd *cobra.Command, err error) string {
 	if name, found := strings.CutPrefix(err.Error(), "unknown flag: --"); found {
 		var known []string
@@ -179,7 +183,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneArgument demands one argument, which is called name.
+// oneArgument requires one argument; name is what errors call it.
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -189,7 +193,7 @@ func oneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// someArguments demands at least one argument, which is called name.
+// someArguments requires at least one argument; name is what errors call it.
 func someArguments(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -212,5 +216,5 @@ func (a *app) note(format string, args ...any) {
 }
 
 func (a *app) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.Out, format, args...) // a reader that went away wants no more
+	_, _ = fmt.Fprintf(a.Out, format, args...) // a closed stream is no error
 }

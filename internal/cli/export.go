@@ -23,17 +23,18 @@ func (a *app) exportCommand() *cobra.Command {
 	var out, under string
 	cmd := &cobra.Command{
 		Use:   "export RUN | SUITE --out DIR",
-		Short: "Write a run's episodes, events and grades as JSON Lines, or a suite's questions in their corpus's own form",
+		Short: "Write a run as JSON Lines, or a static suite's questions in their corpus's format",
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
-			"Of a suite of tools that cannot be run it writes the questions as the Berkeley Function Calling Leaderboard has them, a file for\n" +
-			"each part, with the possible answers in a folder of their own. Documents of tools are those of the corpus, byte for byte.",
+			"For a suite of tools that cannot be run, it writes the questions in the format of the Berkeley Function Calling\n" +
+			"Leaderboard: a file for each part, and the possible answers in a separate folder. Tool documents are byte for byte\n" +
+			"those of the corpus.",
 		Args: oneArgument("RUN or SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
 				return a.exportSuite(args[0], out, under)
 			}
 			if out != "" || cmd.Flags().Changed("condition") {
-				return diag.Usagef("--out and --condition are for suites, and %s is none", args[0]).
+				return diag.Usagef("--out and --condition are for suites, and %s is not one", args[0]).
 					WithHint("a run is written to the standard output: seatrial export %s > FILE", args[0])
 			}
 			store, err := episode.Open(cmd.Context(), args[0])
@@ -44,7 +45,7 @@ func (a *app) exportCommand() *cobra.Command {
 			return errors.Join(err, store.Close())
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must not exist")
+	cmd.Flags().StringVar(&out, "out", "", "folder for the questions of a suite; it must be new")
 	cmd.Flags().StringVar(&under, "condition", condition.RoleClean,
 		"the `CONDITION` whose instances are written, as surface:3")
 	return cmd
@@ -56,7 +57,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 		return diag.Usagef("a suite is exported into a folder").WithHint("seatrial export %s --out DIR", dir)
 	}
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-		return diag.Usagef("%s is there already", out).WithHint("give another --out")
+		return diag.Usagef("%s exists", out).WithHint("give another --out")
 	}
 	s, err := loadSuite(dir)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *app) exportSuite(dir, out, under string) error {
 			return err
 		}
 		if shown.Gold.Expected != nil && shown.Gold.Expected.Shown != nil {
-			return diag.Usagef("under %s tools bear other names than their own",
+			return diag.Usagef("under %s, tools are renamed",
 				under).WithHint("export the instances of another condition")
 		}
 		questions = append(questions, toolsets.Shown{Task: shown, Tools: s.Toolkit(in, t)})

@@ -13,9 +13,9 @@ import (
 func (a *app) faultsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "faults [KIND ...]",
-		Short: "The catalogue of faults: what each does, what shows of it, and how it is survived",
-		Long: "Lists the kinds of faults by hazard, or says all that there is to say of some of them. In the order of the list,\n" +
-			"faults apply that strike together. `seatrial build --fault KIND` puts tasks under one.",
+		Short: "List the faults: what each does, what an agent sees of it, and how to survive it",
+		Long: "Lists the kinds of faults by hazard, or describes some of them in detail. Faults that are injected together apply\n" +
+			"in the order of the list. `seatrial build --fault KIND` injects one into tasks.",
 		RunE: func(_ *cobra.Command, kinds []string) error {
 			var known []string
 			var shown []faultInfo
@@ -46,7 +46,7 @@ func (a *app) faultsCommand() *cobra.Command {
 	}
 }
 
-// faultInfo is what `faults --json` prints of a kind.
+// faultInfo is what `faults --json` prints about a kind.
 type faultInfo struct {
 	Kind       string   `json:"kind"`
 	Hazard     string   `json:"hazard"`
@@ -91,7 +91,8 @@ func (a *app) printFaults(list []faultInfo) {
 			}
 		}
 	}
-	a.printf("\n%d kinds. `seatrial faults KIND` says more of one; look-alikes, mirrors and controls are built beside each.\n", len(list))
+	a.printf("\n%d kinds. `seatrial faults KIND` describes one; look-alikes, mirrors and controls are built with each.\n",
+		len(list))
 }
 
 func (a *app) printFaultDetails(list []faultInfo) {

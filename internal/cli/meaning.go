@@ -19,8 +19,8 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// vectorsOf gives the vectors of a suite, with those that a file holds, nil where the suite has none. What both lack is
-// made at an address that is given, or at the provider's own where a key for it is at hand.
+// vectorsOf returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an address,
+// or by the provider if its key is set.
 func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
@@ -37,8 +37,7 @@ func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record)
 	return embedding.New(spec, records, embedder)
 }
 
-// embedderOf gives what makes vectors at an address, or at the provider's own where a key for it is at hand; nil where
-// neither is.
+// embedderOf returns the embedder at an address, or of the provider if its key is set; else nil.
 func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 	providers := participants.At(a.Getenv, address)
 	if !providers.Reachable(spec) {
@@ -47,8 +46,8 @@ func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 	return providers.Embedder(spec)
 }
 
-// servedVectors gives the vectors of a suite that is served. Without what makes those of queries it gives none:
-// whatever agents search for, they would see the episode fail.
+// servedVectors returns the vectors of a served suite; nil if queries cannot be embedded, because every search would then
+// fail the episode.
 func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
@@ -68,22 +67,22 @@ func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, er
 	return vectors, nil
 }
 
-// searchVectors are the vectors of a run, which keeps those of what agents search for in a file beside its own.
+// searchVectors are the vectors of a run. It keeps those of agents' queries in a file beside the run.
 type searchVectors struct {
 	*embedding.Vectors
 	path string
 }
 
-// Of is that of [embedding.Vectors].
+// Of is [embedding.Vectors.Of]; it keeps the vectors of queries.
 func (v *searchVectors) Of(ctx context.Context, texts ...string) ([]embedding.Vector, error) {
 	list, err := v.Vectors.Of(ctx, texts...)
-	if err == nil && len(texts) == 1 { // a query: those of the tools are the suite's
+	if err == nil && len(texts) == 1 { // a query; the suite has those of the tools
 		v.Keep(texts...)
 	}
 	return list, err
 }
 
-// close writes the file, where there is anything to keep.
+// close writes the file, if there is anything to keep.
 func (v *searchVectors) close() error {
 	records := v.Records()
 	if len(records) == 0 {
@@ -104,7 +103,7 @@ func (v *searchVectors) close() error {
 	return os.Rename(partial, v.path)
 }
 
-// openSearchVectors gives the vectors of a run, nil where its suite has none.
+// openSearchVectors returns the vectors of a run; nil if its suite has none.
 func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors, error) {
 	path := o.Out + ".vectors.jsonl"
 	data, err := os.ReadFile(path)
@@ -117,7 +116,7 @@ func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors
 	for n := 1; scan.Scan(); n++ {
 		var r embedding.Record
 		if err := task.DecodeStrict(scan.Bytes(), &r); err != nil {
-			return nil, diag.Usagef("it holds no vector: %v", err).At(path, n,
+			return nil, diag.Usagef("not a vector: %v", err).At(path, n,
 				0).WithHint("remove the file: its vectors are made again")
 		}
 		kept = append(kept, r)
@@ -132,7 +131,7 @@ func (a *app) openSearchVectors(s *suite.Suite, o *settings.Run) (*searchVectors
 	return &searchVectors{vectors, path}, nil
 }
 
-// missingVectors says what can be done where a text has no vector.
+// missingVectors adds a hint to the error that a text has no vector.
 func missingVectors(err error) error {
 	var missing *embedding.MissingError
 	if !errors.As(err, &missing) {

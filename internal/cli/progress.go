@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// meter shows how far a command is, on a terminal alone: what is done, the rate, the time that remains, and what
-// failed.
+// meter shows the progress of a command, on a terminal only: what is done, the rate, the remaining time, and failures.
 type meter struct {
 	app   *app
 	width int
@@ -31,7 +30,7 @@ func (a *app) meter() *meter {
 	return &meter{app: a, width: width}
 }
 
-// show replaces the line. total 0 means that it is not known.
+// show replaces the line. A total of 0 is unknown.
 func (m *meter) show(pass string, done, total int, rest string) {
 	if m.width == 0 {
 		return

@@ -38,25 +38,26 @@ func (a *app) proxyCommand() *cobra.Command {
 	f := &proxyFlags{}
 	cmd := &cobra.Command{
 		Use:   "proxy [flags] [-- COMMAND ...]",
-		Short: "Faults between any MCP client and any MCP server",
-		Long: "Stands between an MCP client and an MCP server and makes calls go wrong as a faults file says. Without one every\n" +
-			"message passes byte for byte.\n\n" +
-			"  seatrial proxy --faults faults.yaml -- npx some-mcp-server                               stdio in front of a command\n" +
-			"  seatrial proxy --faults faults.yaml --to http://127.0.0.1:9001/mcp                        stdio in front of HTTP\n" +
-			"  seatrial proxy --faults faults.yaml --listen 127.0.0.1:9000 --to http://127.0.0.1:9001/mcp   HTTP on both sides\n\n" +
-			"When it ends it says what it did and what the client did about it: on standard error, because standard output\n" +
-			"belongs to the client, or with --listen on standard output. --record keeps every message in a folder; --replay\n" +
-			"answers from one without the server, and --judge reads the verdict of one again.\n\n" +
-			"--fail-on knows: " + strings.Join(proxy.Conditions, ", ") + ". Where one of them holds the exit code is 1.",
+		Short: "Inject faults between any MCP client and any MCP server",
+		Long: "Connects an MCP client to an MCP server and injects the faults of a file. Without one, every message passes byte\n" +
+			"for byte.\n\n" +
+			"A command over stdio, a server over HTTP for a client over stdio, and HTTP on both sides:\n" +
+			"  seatrial proxy --faults faults.yaml -- npx some-mcp-server\n" +
+			"  seatrial proxy --faults faults.yaml --to http://127.0.0.1:9001/mcp\n" +
+			"  seatrial proxy --faults faults.yaml --listen 127.0.0.1:9000 --to http://127.0.0.1:9001/mcp\n\n" +
+			"At the end it reports which faults it injected and how the client reacted: on standard error, because standard\n" +
+			"output belongs to the client, or with --listen on standard output. --record keeps every message in a folder;\n" +
+			"--replay answers from one without the server, and --judge prints the verdict on one again.\n\n" +
+			"--fail-on accepts: " + strings.Join(proxy.Conditions, ", ") + ". If one of them holds, the exit code is 1.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.proxy(cmd.Context(), f, args) },
 	}
-	cmd.Flags().StringVar(&f.faults, "faults", "", "file of faults (YAML; --schema prints its form)")
-	cmd.Flags().StringVar(&f.record, "record", "", "folder to write a record to; it must be new or empty")
+	cmd.Flags().StringVar(&f.faults, "faults", "", "file of faults (YAML; --schema prints its schema)")
+	cmd.Flags().StringVar(&f.record, "record", "", "folder for a record; it must be new or empty")
 	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve clients over HTTP at, such as 127.0.0.1:9000")
 	cmd.Flags().StringVar(&f.to, "to", "", "address of a server that speaks streamable HTTP")
-	cmd.Flags().StringVar(&f.replay, "replay", "", "record to answer from in place of a server")
-	cmd.Flags().StringVar(&f.judge, "judge", "", "record whose verdict to print; nothing is served")
-	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "what makes the exit code 1")
+	cmd.Flags().StringVar(&f.replay, "replay", "", "record to answer from instead of a server")
+	cmd.Flags().StringVar(&f.judge, "judge", "", "record whose verdict to print, without serving")
+	cmd.Flags().StringSliceVar(&f.failOn, "fail-on", nil, "conditions that make the exit code 1")
 	cmd.Flags().BoolVar(&f.schema, "schema", false, "print the JSON Schema of faults files")
 	return cmd
 }
@@ -84,11 +85,12 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		}
 	}
 	if far != 1 {
-		return diag.Usagef("one server is needed: a command behind --, an address with --to, or a record with --replay").
+		return diag.Usagef("one server is needed: a command after --, an address with --to, or a record with --replay").
 			WithHint("seatrial proxy --faults faults.yaml -- npx some-mcp-server")
 	}
 	if f.listen != "" && len(command) > 0 {
-		return diag.Usagef("--listen wants a server that speaks HTTP, not a command").WithHint("--to http://127.0.0.1:9001/mcp")
+		return diag.Usagef("--listen needs a server that speaks HTTP, not a command").
+			WithHint("--to http://127.0.0.1:9001/mcp")
 	}
 	o := proxy.Options{Now: a.Now}
 	var err error
@@ -118,7 +120,7 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	err = a.carry(ctx, p, f, command)
 	switch {
 	case ctx.Err() != nil:
-		err = nil // to be interrupted is how a proxy ends
+		err = nil // a proxy ends by an interrupt
 	case diag.ExitCode(err) == diag.ExitUsage:
 		discard(f.record, record) // nothing was served
 		return err
@@ -172,14 +174,14 @@ func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
 // replayPath is where a record is served over HTTP.
 const replayPath = "/mcp"
 
-// listen serves over HTTP until the user interrupts. Streams that clients keep open are cut after a moment.
+// listen serves over HTTP until the user interrupts. It then closes open streams after a second.
 func (a *app) listen(ctx context.Context, address, path, to string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return diag.Usagef("--listen: %v", err)
 	}
-	// nobody has to read it
-	_, _ = fmt.Fprintf(a.Err, "http://%s%s passes on to %s; interrupt to end\n", listener.Addr(), path, to)
+	// A closed stream is no error.
+	_, _ = fmt.Fprintf(a.Err, "http://%s%s forwards to %s; interrupt to end\n", listener.Addr(), path, to)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -187,7 +189,7 @@ func (a *app) listen(ctx context.Context, address, path, to string, handler http
 		drain, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if server.Shutdown(drain) != nil {
-			_ = server.Close() // streams end when they are cut
+			_ = server.Close() // closes open streams
 		}
 	})
 	defer stop()
@@ -218,18 +220,18 @@ func newRecord(dir string, faults []byte) (*os.File, error) {
 	return file, nil
 }
 
-// discard takes back a record that was begun in vain. A folder that holds something else stays.
+// discard removes an unused record. A folder with other files stays.
 func discard(dir string, record *os.File) {
 	if record == nil {
 		return
 	}
-	_ = record.Close() // what cannot be taken away does no harm
+	_ = record.Close() // a leftover is harmless
 	for _, name := range []string{recordFile, faultsFile, ""} {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
 }
 
-// finishProxy writes the verdict, and says whether something that was not to be has happened.
+// finishProxy writes the verdict, and returns an error if a condition of --fail-on holds.
 func (a *app) finishProxy(p *proxy.Proxy, f *proxyFlags, record *os.File) error {
 	v := p.Verdict()
 	err := p.Err()
@@ -268,7 +270,7 @@ func (a *app) printVerdict(w io.Writer, v *proxy.Verdict, failOn []string) error
 	if a.asJSON {
 		var written []byte
 		if written, err = task.Marshal(v); err == nil {
-			_, _ = fmt.Fprintf(w, "%s\n", written) // a reader that went away wants no more
+			_, _ = fmt.Fprintf(w, "%s\n", written) // a closed stream is no error
 		}
 	} else {
 		_ = v.WriteText(w) // likewise

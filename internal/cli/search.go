@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// searchOptions are those of the command search.
+// searchOptions are the flags of `search`.
 type searchOptions struct {
 	style         string
 	kind          string
@@ -29,13 +29,14 @@ func (a *app) searchCommand() *cobra.Command {
 	o := searchOptions{}
 	cmd := &cobra.Command{
 		Use:   "search SUITE [QUERY]",
-		Short: "Find tools of a suite as agents of an open world do, or measure how well their requests find them",
-		Long: "With a query, lists the tools that a search shows. Without one, searches with the words of every request and says how\n" +
-			"many of the tools that answer it are shown: recall, the mean share of the tools of all its plans; some, whole and all, the\n" +
-			"shares of requests for which one of them is shown, all of one plan, and all of all plans.",
+		Short: "Search a suite's tools as agents of an open world do, or measure the recall of its requests",
+		Long: "With a query, lists the tools that a search finds. Without one, searches with the text of every request and reports\n" +
+			"how many of the tools that answer it are found. recall is the mean share of the tools of all its plans. some, whole\n" +
+			"and all are the shares of requests for which it finds one such tool, all of one plan, and all of all plans.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return diag.Usagef("search takes a SUITE, and a QUERY in quotes").WithHint("seatrial search SUITE \"names of singers\"")
+				return diag.Usagef("search takes a SUITE, and a QUERY in quotes").
+					WithHint("seatrial search SUITE \"names of singers\"")
 			}
 			return nil
 		},
@@ -53,20 +54,20 @@ func (a *app) searchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.style, "style", "", "only tools of that style: func or rest")
 	f.StringVar(&o.kind, "search", "", "only that kind of search: "+strings.Join(search.Kinds(), ", "))
-	f.IntVar(&o.results, "results", environment.MaxResults, "tools that a search shows")
-	f.StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that makes vectors of what is searched for")
+	f.IntVar(&o.results, "results", environment.MaxResults, "tools that a search returns")
+	f.StringVar(&o.embeddingsURL, "embeddings-url", "", "address of the server that embeds the query")
 	return cmd
 }
 
-// searched is the tools of one style, ready to be searched.
+// searched is the tools of one style, prepared for searches.
 type searched struct {
 	style   string
 	tools   []*task.Tool
 	index   *search.Index
-	vectors *embedding.Vectors // nil where the suite has none
+	vectors *embedding.Vectors // nil if the suite has none
 }
 
-// kinds lists the kinds of search that can be done.
+// kinds lists the possible kinds of search.
 func (s *searched) kinds() []string {
 	if s.vectors == nil {
 		return []string{search.Lexical}
@@ -86,7 +87,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 		return nil, err
 	}
 	if vectors == nil && search.NeedsVectors(o.kind) {
-		return nil, diag.Usagef("%s holds no vectors of its tools", s.Dir).WithHint("seatrial build --embeddings openai/NAME")
+		return nil, diag.Usagef("%s has no vectors of its tools", s.Dir).WithHint("seatrial build --embeddings openai/NAME")
 	}
 	var list []*searched
 	for _, style := range []string{task.StyleFunc, task.StyleRest} {
@@ -107,7 +108,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 		}
 		embedded, err := vectors.Of(ctx, texts...)
 		if missing := (*embedding.MissingError)(nil); errors.As(err, &missing) && o.kind == "" {
-			one.vectors = nil // the suite compares other texts by meaning: its tools are found by words
+			one.vectors = nil // the suite's vectors are of other texts: its tools are found by words
 			continue
 		}
 		if err != nil {
@@ -120,7 +121,7 @@ func (a *app) searched(ctx context.Context, s *suite.Suite, o *searchOptions) ([
 	return list, nil
 }
 
-// hit is a tool that a search shows.
+// hit is a tool that a search found.
 type hit struct {
 	Search      string  `json:"search"`
 	Style       string  `json:"style"`
@@ -174,7 +175,7 @@ func (a *app) search(ctx context.Context, s *suite.Suite, o *searchOptions, quer
 	return nil
 }
 
-// recalled is how well the requests of one style find their tools.
+// recalled is the recall of the requests of one style.
 type recalled struct {
 	Style string `json:"style"`
 	*search.Recall

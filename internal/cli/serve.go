@@ -51,25 +51,24 @@ type serveOptions struct {
 	recorded   *pflag.FlagSet // flags that decide the content of the run
 }
 
-// tokenVariable is the environment variable that may hold the server's token.
+// tokenVariable is the environment variable of the server's token.
 const tokenVariable = "SEATRIAL_TOKEN"
 
 func (a *app) serveCommand() *cobra.Command {
 	o := serveOptions{}
 	cmd := &cobra.Command{
 		Use:   "serve SUITE --http ADDRESS | --mcp stdio --instance ID",
-		Short: "Serve a suite to agents of any kind: episodes, tools and steps over HTTP, and over MCP",
-		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes what can be asked for, /docs/ shows it;\n" +
-			"/mcp?instance=ID speaks MCP, and so does the address of an episode with /mcp behind it.\n\n" +
+		Short: "Serve a suite to any agent: episodes, tools and steps over HTTP or MCP",
+		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes the API, and /docs/ shows it. /mcp?instance=ID\n" +
+			"speaks MCP, and so does the address of an episode followed by /mcp.\n\n" +
 			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, until the\n" +
 			"client closes them.\n\n" +
-			"An episode that has ended is in the file of --out before its client is told, as if `seatrial run` had played it: `seatrial\n" +
-			"report` and `seatrial grade` read it. A file that is there already is gone on with. An interrupt lets what is under way\n" +
-			"come to its end and keeps open episodes as interrupted.\n\n" +
-			"A token, from --token-file or " + tokenVariable +
-			", is needed to make, list and grade episodes; in its episode an agent gets by with\n" +
-			"the token that the making of it gave. On a loopback address the server does without one, where none is given: then\n" +
-			"whoever reaches it can do all of that.",
+			"Ended episodes are in the file of --out before the client gets the response, as if `seatrial run` had played them:\n" +
+			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests under way finish\n" +
+			"and open episodes are stored as interrupted.\n\n" +
+			"Creating, listing and grading episodes needs a token, from --token-file or " + tokenVariable + ". An agent only needs\n" +
+			"the token of its episode, which the response to its creation contains. On a loopback address the token is optional:\n" +
+			"without one, every local process can do all of this.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.suite = args[0]
@@ -78,28 +77,28 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	d := server.DefaultLimits()
 	f := cmd.Flags()
-	f.StringVar(&o.http, "http", "", "address to listen on, as 127.0.0.1:8080; port 0 takes a free one")
-	f.StringVar(&o.mcp, "mcp", "", "speak MCP over this transport, in place of HTTP: "+mcpStdio)
+	f.StringVar(&o.http, "http", "", "address to listen on, such as 127.0.0.1:8080; port 0 takes a free one")
+	f.StringVar(&o.mcp, "mcp", "", "speak MCP over this transport instead of HTTP: "+mcpStdio)
 	f.StringVar(&o.instance, "instance", "", "instance that the MCP client plays")
 	f.StringVar(&o.agent, "agent", "client", "name of the agent in reports, over --mcp "+mcpStdio)
-	f.StringVar(&o.out, "out", "", "file of the run; without one, nothing is kept of episodes")
-	f.StringVar(&o.tokenFile, "token-file", "", "file that holds the bearer token which clients need")
+	f.StringVar(&o.out, "out", "", "file of the run; without one, episodes are not stored")
+	f.StringVar(&o.tokenFile, "token-file", "", "file with the bearer token that clients need")
 	f.StringSliceVar(&o.hosts, "host", nil,
-		"name under which clients may speak to the server, beside those of its loopback address; may be given several times")
-	f.BoolVar(&o.grades, "show-grades", false, "let the grades of ended episodes be read, and rewards")
+		"host name that clients may use, besides those of the loopback address; repeatable")
+	f.BoolVar(&o.grades, "show-grades", false, "show grades and rewards of ended episodes to clients")
 	o.recorded = pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	settings.ShownFlags(o.recorded, &o.evidence, &o.handles)
 	settings.NeighboursFlag(o.recorded, &o.neighbours)
 	f.AddFlagSet(o.recorded)
 	f.StringVar(&o.embeddings, "embeddings-url", "", settings.EmbeddingsUsage)
 	settings.BudgetFlags(f, &o.budget, task.Budget{Turns: 1000, Calls: 1000}, "largest budget")
-	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "episodes open at a time")
-	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "after which an episode in which nothing was done ends as silent")
-	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "for which an ended episode can still be read")
-	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections held at a time")
+	f.IntVar(&o.limits.Episodes, "max-episodes", d.Episodes, "open episodes at a time")
+	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "time without an action after which an episode ends as silent")
+	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "time for which an ended episode can still be read")
+	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections at a time")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
 	f.DurationVar(&o.maxDelay, "max-delay", time.Second,
-		"longest time for which a fault that is about time holds an answer back; 0 holds none")
+		"longest delay by a fault that delays answers; 0 delays none")
 	return cmd
 }
 
@@ -113,7 +112,7 @@ func (o *serveOptions) check() error {
 	case o.mcp != "" && o.http != "":
 		return diag.Usagef("--http and --mcp exclude each other").WithHint("over HTTP, MCP is at /mcp?instance=ID")
 	case o.mcp != "" && o.instance == "":
-		return diag.Usagef("no instance is given").WithHint("--instance ID, as instances.jsonl in the suite names them")
+		return diag.Usagef("no instance is given").WithHint("--instance ID, from instances.jsonl in the suite")
 	case o.mcp == "" && o.instance != "":
 		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
 	case o.mcp == "" && o.http == "":
@@ -146,13 +145,13 @@ func (o *serveOptions) record() (settings.Record, error) {
 	return record, errors.Join(err, settings.Add(record, o.recorded))
 }
 
-// servePercent is by how much the heap may grow before it is looked through again, in percent.
+// servePercent is the garbage collector's target while serving.
 const servePercent = 300
 
 // minToken is the shortest token, in characters.
 const minToken = 16
 
-// token reads the token that clients need; "" where none is given.
+// token reads the token that clients need; "" if none is given.
 func (a *app) token(o *serveOptions) (string, error) {
 	text := a.Getenv(tokenVariable)
 	from := tokenVariable
@@ -171,12 +170,12 @@ func (a *app) token(o *serveOptions) (string, error) {
 		return "", diag.Usagef("the token in %s has fewer than %d characters", from,
 			minToken).WithHint("openssl rand -hex 32 >%s", "FILE")
 	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return "", diag.Usagef("the token in %s has characters that a header cannot hold", from)
+		return "", diag.Usagef("the token in %s has characters that a header cannot contain", from)
 	}
 	return text, nil
 }
 
-// loopback says whether only this machine reaches an address.
+// loopback reports whether only this machine reaches an address.
 func loopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
@@ -200,12 +199,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		if listener, err = net.Listen("tcp", o.http); err != nil {
 			return diag.Usagef("cannot listen: %v", err).WithHint("--http 127.0.0.1:0 takes a free port")
 		}
-		defer func() { _ = listener.Close() }() // closed already where it was served
+		defer func() { _ = listener.Close() }() // already closed if it was served
 		if options, err = o.options(listener.Addr(), token); err != nil {
 			return err
 		}
 	} else if !slices.ContainsFunc(s.Instances, func(in *suite.Instance) bool { return in.ID == o.instance }) {
-		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite names them")
+		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite lists them")
 	}
 	store, err := a.serveStore(ctx, o, s.Manifest.Digest)
 	if err != nil {
@@ -227,7 +226,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	core, err := server.NewEpisodes(ctx, server.Config{
 		Suite: s, Worlds: worlds, Shown: settings.ShownAs(o.evidence, o.handles),
 		Vectors: vectors, Store: store, Now: a.Now, Secret: secret, Budget: o.budget, Grades: o.grades, Limits: o.limits,
-		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // nobody is left to tell
+		Failed: func(err error) { _, _ = fmt.Fprintf(a.Err, "seatrial: %v\n", err) }, // a closed stream is no error
 	})
 	if err != nil {
 		return err
@@ -239,16 +238,16 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if a.asJSON {
 		err = a.printJSON(map[string]any{"url": address, "instances": len(s.Instances), "openapi": address + "/openapi.json"})
 	} else {
-		a.printf("Serving %d instances at %s\n  the API    %s/openapi.json\n  its page   %s/docs/\n  MCP        %s/mcp?instance=ID\n",
-			len(s.Instances), address, address, address, address)
+		a.printf("Serving %d instances at %s\n  API        %s/openapi.json\n  docs       %s/docs/\n"+
+			"  MCP        %s/mcp?instance=ID\n", len(s.Instances), address, address, address, address)
 		if store == nil {
-			a.printf("  nothing is kept of episodes: --out FILE keeps them\n")
+			a.printf("  episodes are not stored: --out FILE stores them\n")
 		}
 	}
 	if err != nil {
 		return err
 	}
-	// Episodes are many small things that live long, and a call makes few more: looking through them all seldom is enough.
+	// Episodes are many small objects that live long, and a call allocates few: rare collections are enough.
 	defer debug.SetGCPercent(debug.SetGCPercent(servePercent))
 	if err := server.Serve(ctx, listener, core, server.NewHandler(core, options), o.clients); err != nil {
 		return err
@@ -259,14 +258,14 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	return nil
 }
 
-// options says how a server at that address is to be reached.
+// options says how clients reach a server at an address.
 func (o *serveOptions) options(addr net.Addr, token string) (server.Options, error) {
 	options := server.Options{Token: token, MaxBody: o.maxBody, MaxDelay: o.maxDelay}
 	switch {
 	case loopback(addr):
 		options.Hosts = append(server.LoopbackHosts(), o.hosts...)
 	case token == "":
-		return options, diag.Usagef("%s can be reached from elsewhere, and no token is given",
+		return options, diag.Usagef("%s is reachable from other machines, and no token is given",
 			addr).WithHint("--token-file FILE, or --http 127.0.0.1:8080")
 	case len(o.hosts) > 0:
 		options.Hosts = o.hosts
@@ -274,7 +273,7 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 	return options, nil
 }
 
-// serveStdio lets the MCP client at standard input and output play one episode. Nothing else may be written there.
+// serveStdio lets the MCP client at standard input and output play one episode. Nothing else may write there.
 func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store,
 	s *suite.Suite) error {
 	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp"})
@@ -300,12 +299,12 @@ func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOpt
 	return gradeStore(context.WithoutCancel(ctx), s, store)
 }
 
-// nopWriteCloser leaves open what is written to.
+// nopWriteCloser does not close its writer.
 type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
 
-// served grades what was served and says how much it is.
+// served grades the served episodes and prints their number.
 func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) error {
 	if err := gradeStore(ctx, s, store); err != nil {
 		return err
@@ -322,12 +321,12 @@ func (a *app) served(ctx context.Context, s *suite.Suite, store *episode.Store) 
 			open += n
 		}
 	}
-	a.printf("%s: %d episodes have ended, %d were open or failed; `seatrial report %s` says what came of them\n",
+	a.printf("%s: %d episodes have ended, %d were open or failed; seatrial report %s\n",
 		store.Path(), finished, open, store.Path())
 	return nil
 }
 
-// serveStore begins the run of --out, or goes on with it; nil where nothing is to be kept.
+// serveStore begins the run of --out or resumes it; nil if episodes are not stored.
 func (a *app) serveStore(ctx context.Context, o *serveOptions, digest string) (*episode.Store, error) {
 	if o.out == "" {
 		return nil, nil

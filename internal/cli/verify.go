@@ -15,7 +15,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var o recheck.Options
 	cmd := &cobra.Command{
 		Use:   "verify SUITE",
-		Short: "Execute every certificate of a suite again and report drift",
+		Short: "Execute every certificate of a suite again and report those that do not hold",
 		Args:  oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(settings.AtLeast("workers", o.Workers, 1),

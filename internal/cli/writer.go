@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// writerOptions are the flags of `build` that concern a writer.
+// writerOptions are the flags of `build` for a writer.
 type writerOptions struct {
 	spec    string // PROVIDER/NAME
 	written string // file of earlier texts
@@ -35,17 +35,19 @@ type writerOptions struct {
 func (o *writerOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.spec, "writer", "",
-		"model as PROVIDER/NAME that improves names and descriptions of the rest style and words requests under paraphrase, drop-detail and clarify; what it writes is checked and kept in the suite")
+		"model as PROVIDER/NAME that improves names and descriptions of the rest style and rewords requests under "+
+			"paraphrase, drop-detail and clarify; its texts are checked and kept in the suite")
 	f.StringVar(&o.embeddings, "embeddings", "",
-		"model as openai/NAME, or the address of a /v1/embeddings endpoint: compares tools, and requests that a writer worded, by meaning")
+		"model as openai/NAME, or the address of a /v1/embeddings endpoint, to compare tools and reworded requests by "+
+			"meaning")
 	f.StringVar(&o.embeddingsURL, "embeddings-url", "",
-		"address of an OpenAI-compatible server, for the embeddings; by default that of --base-url")
-	f.StringVar(&o.written, "written", "", "written.jsonl of an earlier suite: what stands there is not asked for again")
+		"address of an OpenAI-compatible server for embeddings; by default that of --base-url")
+	f.StringVar(&o.written, "written", "", "written.jsonl of an earlier suite, whose texts are reused")
 	f.StringVar(&o.baseURL, "base-url", "",
-		"address of an OpenAI- or Anthropic-compatible server, for the writer and the embeddings")
-	f.StringVar(&o.record, "record", "", "file in which every exchange with writer and embeddings is recorded")
+		"address of an OpenAI- or Anthropic-compatible server for writer and embeddings")
+	f.StringVar(&o.record, "record", "", "file that records every exchange with writer and embeddings")
 	f.StringVar(&o.replay, "replay", "",
-		"file of recorded exchanges to answer what writer and embeddings are asked from, offline")
+		"file of recorded exchanges to answer from, offline")
 }
 
 // writer is a chat model that writes texts.
@@ -63,7 +65,7 @@ func (w writer) Write(ctx context.Context, prompt string) (string, error) {
 	return reply.Message.Content, nil
 }
 
-// openWriter makes the writer of a build, where one is asked for. done closes what it uses.
+// openWriter opens the writer of a build, if one is requested. done closes what it uses.
 func (a *app) openWriter(o *writerOptions, b *pipeline.Options) (done func() error, err error) {
 	done = func() error { return nil }
 	if o.written != "" {
@@ -123,21 +125,21 @@ func openEmbeddings(o *writerOptions, providers participants.Providers) (*embedd
 	return embedding.New(spec, nil, embedder)
 }
 
-// writerError says that a build ended because its writer's provider failed.
+// writerError turns a failure of the writer's provider into the exit code for providers.
 func writerError(err error) error {
 	var failed *model.ProviderError
 	if !errors.As(err, &failed) {
 		return err
 	}
 	e := &diag.Error{Exit: diag.ExitProvider, Message: err.Error(), Cause: err}
-	return e.WithHint("nothing was written; what --record kept can be replayed")
+	return e.WithHint("nothing was written; --replay reuses what --record kept")
 }
 
-// readWritten reads what was written of tools and of requests.
+// readWritten reads the written texts of tools and of requests.
 func readWritten(path string) (tools []rest.Written, requests []request.Written, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, diag.Usagef("what was written before cannot be read: %v", err)
+		return nil, nil, diag.Usagef("--written: %v", err)
 	}
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		asked, ofRequest, err := request.ReadWritten(line)

@@ -61,7 +61,8 @@ func (c *Cast) human(arms []transcript.Arm) (list []episode.Participant) {
 	var mu sync.Mutex
 	begun := 0
 	leave := func() {
-		c.Stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the input ended; finished episodes are kept", Hint: c.Resume})
+		c.Stop(&diag.Error{Exit: diag.ExitInterrupted, Message: "the input ended; finished episodes are kept",
+			Hint: c.Resume})
 	}
 	for _, arm := range arms {
 		list = append(list, episode.Participant{

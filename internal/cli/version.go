@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// versionInfo is what `version --json` prints.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// newVersionInfo reads what the Go toolchain recorded in the binary.
+func newVersionInfo(info *debug.BuildInfo) versionInfo {
+	v := versionInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		return v
+	}
+	v.Version = cmp.Or(info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit, Go version and platform",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			info, _ := debug.ReadBuildInfo()
+			v := newVersionInfo(info)
+			if a.asJSON {
+				return a.printJSON(v)
+			}
+			commit := cmp.Or(v.Commit, "unknown")
+			if v.Modified {
+				commit += ", modified"
+			}
+			a.printf("seatrial %s\n  commit    %s\n  go        %s\n  platform  %s\n", v.Version, commit, v.Go, v.Platform)
+			return nil
+		},
+	}
+}
