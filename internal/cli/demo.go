@@ -2,80 +2,167 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/pipeline"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/suite"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) demoCommand() *cobra.Command {
 	var out string
 	var workers int
+	var full bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Try everything on the bundled corpus: suite, scripted policies, report; no key, no network",
 		Long: "Builds the bundled corpus, injects each kind of fault into a few tasks, runs the scripted policies on clean and\n" +
-			"faulted tasks, and prints a report of each run. With --json, it prints one JSON value for each of the two runs.",
+			"faulted tasks, and prints a short answer. --full prints the counts of the build and the whole report. The suite\n" +
+			"and the run stay in the folder of --out for other commands. With --json, it prints the report as one JSON value.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := settings.AtLeast("workers", workers, 1); err != nil {
 				return err
 			}
-			return a.demo(cmd.Context(), out, workers)
+			return a.demo(cmd.Context(), out, workers, full)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for the suite and the runs; by default a temporary folder, removed at the end")
+	cmd.Flags().StringVar(&out, "out", demoFolder, "folder for the suite and the run; those of an earlier demo are replaced")
+	cmd.Flags().BoolVar(&full, "full", false, "print the counts of the build and the whole report")
 	settings.WorkersFlag(cmd.Flags(), &workers)
 	return cmd
 }
 
-// demoFaulted is how many tasks the demo puts under each kind of fault.
-const demoFaulted = 5
+const (
+	demoFolder  = "seatrial-demo"
+	demoFaulted = 5 // tasks under each kind of fault
+)
 
-func (a *app) demo(ctx context.Context, out string, workers int) error {
-	temporary := out == ""
-	if temporary {
-		dir, err := os.MkdirTemp("", "seatrial-demo-")
-		if err != nil {
-			return fmt.Errorf("demo: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }() // a leftover in the system's temporary folder harms nobody
-		out = dir
+// demoAgents are the policies of the demo. All meet the clean tasks and those under faults.
+var demoAgents = []string{
+	"gold", "gold-direct", "gold-composed", "recover", "fallback", "retry", "blind", "random", "mute",
+}
+
+func (a *app) demo(ctx context.Context, out string, workers int, full bool) error {
+	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
+	if err := removeDemo(dir, path); err != nil {
+		return err
 	}
 	o := pipeline.Defaults()
-	o.Corpora, o.Name, o.Workers = []string{"demo"}, "demo", workers
+	o.Corpora, o.Name, o.Workers = []string{"demo"}, demoName, workers
 	o.Faults, o.FaultLimit = []string{"all"}, demoFaulted
-	dir := filepath.Join(out, "suite")
 	s, err := a.makeSuite(ctx, o, dir)
 	if err != nil {
 		return err
 	}
-	if !a.asJSON {
-		a.printBuild(&buildResult{Suite: "demo", Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
+	if full && !a.asJSON {
+		a.printBuild(&buildResult{Suite: dir, Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
 		a.printf("\n")
 	}
 	r := settings.New()
-	r.Suite, r.Out, r.Workers = dir, filepath.Join(out, "run"), workers
-	r.Conditions = []string{condition.RoleClean}
-	r.Agents = []string{"gold", "gold-direct", "gold-composed", "blind", "random", "mute"}
+	r.Suite, r.Out, r.Workers = dir, path, workers
+	r.Conditions, r.Agents = []string{condition.RoleClean, "*:*"}, demoAgents
+	if full || a.asJSON {
+		return a.run(ctx, r, false)
+	}
+	shown := a.Out
+	a.Out = io.Discard
 	err = a.run(ctx, r, false)
-	if err == nil {
-		if !a.asJSON {
-			a.printf("\n")
+	if a.Out = shown; err != nil {
+		return err
+	}
+	return a.printDemo(ctx, out)
+}
+
+// printDemo prints the short answer: a table, an episode, and what to type next.
+func (a *app) printDemo(ctx context.Context, out string) (err error) {
+	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
+	store, s, err := openRun(ctx, path, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	rows, err := rowsOf(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	a.printf("%d tasks, and %d instances with one of %d kinds of faults. Right answers:\n\n",
+		s.Manifest.Counts.Tasks, faultedInstances(rows), faultKinds(rows))
+	list := tallies(rows, demoAgents...)
+	list = slices.DeleteFunc(list, func(t tally) bool { return strings.HasPrefix(t.agent, "gold") })
+	for i := range list {
+		list[i].other = share{} // look-alikes, mirrors and controls are for the full report
+	}
+	a.printf("%s\nThe last three columns are shares of the faults that took effect.\n\n", briefTable(list, a.width()))
+	if clean, faulted := storyOf(rows, "retry", "fallback", "blind"); faulted != nil {
+		request := ""
+		for _, t := range s.Tasks {
+			if t.ID == faulted.Grade.Task {
+				request = t.Question()
+			}
 		}
-		r.Out, r.Conditions, r.Tables = filepath.Join(out, "run.faults"), []string{"*:*"}, []string{"tbx-3"}
-		r.Agents = []string{"blind", "retry", "fallback", "recover"}
-		err = a.run(ctx, r, false)
+		if err := a.printStory(ctx, store, clean, faulted, request); err != nil {
+			return err
+		}
+		a.printf("\n")
 	}
-	if err == nil && !temporary && !a.asJSON {
-		a.printf("\n`seatrial report %s` breaks it down by hazard, kind and workflow.\n", r.Out)
+	a.printf("Suite and run are in %s. Next:\n  seatrial report %s\n", out, path)
+	a.printf("  seatrial run %s --agent 'cmd: YOUR AGENT' --out my-run\n", dir)
+	return nil
+}
+
+func faultedInstances(rows []report.Row) int {
+	seen := map[string]bool{}
+	for i := range rows {
+		if isFault(&rows[i]) {
+			seen[rows[i].Grade.Instance] = true
+		}
 	}
-	if temporary {
-		a.resumeHint = "" // its folder is removed
+	return len(seen)
+}
+
+func faultKinds(rows []report.Row) int {
+	seen := map[string]bool{}
+	for i := range rows {
+		if isFault(&rows[i]) {
+			seen[rows[i].Condition] = true
+		}
 	}
-	return err
+	return len(seen)
+}
+
+// demoName is the name of the demo's suite, by which an earlier demo is recognised.
+const demoName = "demo"
+
+// removeDemo removes the suite and the run of an earlier demo, and nothing else.
+func removeDemo(dir, path string) error {
+	text, err := os.ReadFile(filepath.Join(dir, suite.FileManifest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var manifest struct{ Name string }
+	if err == nil {
+		err = json.Unmarshal(text, &manifest)
+	}
+	if err != nil || manifest.Name != demoName {
+		return diag.Usagef("%s is not the suite of a demo", dir).WithHint("give another folder: seatrial demo --out FOLDER")
+	}
+	for _, name := range []string{dir, path, path + "-wal", path + "-shm"} {
+		if err := os.RemoveAll(name); err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+	}
+	return nil
 }

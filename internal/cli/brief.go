@@ -1,0 +1,334 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
+	"github.com/seatrial/seatrial/internal/task"
+)
+
+// briefWidth is the widest line of a short answer, in columns.
+const briefWidth = 80
+
+// tally is one agent's line of the short answer. The last three counts add up to landed.
+type tally struct {
+	agent                                  string
+	clean, faulted, other                  share
+	landed, recovered, noticed, notNoticed int
+	invalid                                int
+}
+
+// share is a number of right answers among valid episodes.
+type share struct{ right, of int }
+
+func (s *share) add(right bool) {
+	s.of++
+	if right {
+		s.right++
+	}
+}
+
+func (s share) String() string {
+	if s.of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d/%d", s.right, s.of)
+}
+
+// isClean and isFault choose the episodes that the short answer compares: of a task as it is, and of the same task with
+// a fault that can be survived. Look-alikes, mirrors, controls and hopeless instances are neither.
+func isClean(r *report.Row) bool { return r.Role == condition.RoleClean && r.Condition == "" }
+
+func isFault(r *report.Row) bool {
+	return r.Strike != nil && r.Role == condition.RoleFault && r.Strike.Variant == fault.VariantFault
+}
+
+// tallies counts rows by agent, in the order of first; the others follow by name.
+func tallies(rows []report.Row, first ...string) []tally {
+	byAgent := map[string]*tally{}
+	var names []string
+	for i := range rows {
+		r := &rows[i]
+		name := strings.TrimSpace(r.Grade.Agent + " " + r.Grade.Protocol + " " + r.Grade.Arm)
+		t := byAgent[name]
+		if t == nil {
+			t = &tally{agent: name}
+			byAgent[name] = t
+			names = append(names, name)
+		}
+		switch g := &r.Grade; {
+		case !g.Valid:
+			t.invalid++
+		case isClean(r):
+			t.clean.add(g.Success)
+		case isFault(r):
+			t.faulted.add(g.Success)
+			t.take(g)
+		default:
+			t.other.add(g.Success)
+		}
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		place := func(name string) int {
+			if at := slices.Index(first, name); at >= 0 {
+				return at
+			}
+			return len(first)
+		}
+		return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y))
+	})
+	list := make([]tally, len(names))
+	for i, name := range names {
+		list[i] = *byAgent[name]
+	}
+	return list
+}
+
+// take counts what the agent did about a fault that took effect.
+func (t *tally) take(g *grade.Grade) {
+	if !g.Landed {
+		return
+	}
+	t.landed++
+	switch {
+	case g.Success:
+		t.recovered++
+	case g.Reaction == nil || g.Reaction.Class == grade.ReactionUnnoticed:
+		t.notNoticed++
+	default:
+		t.noticed++
+	}
+}
+
+// briefColumn is a column of the short answer: it is shown if any agent has something to show in it.
+type briefColumn struct {
+	heading string
+	cell    func(*tally) string
+	used    func(*tally) bool
+}
+
+var briefColumns = []briefColumn{
+	{"clean", func(t *tally) string { return t.clean.String() }, func(t *tally) bool { return t.clean.of > 0 }},
+	{"under faults", func(t *tally) string { return t.faulted.String() }, func(t *tally) bool { return t.faulted.of > 0 }},
+	{"took effect", func(t *tally) string { return fmt.Sprint(t.landed) }, tookEffect},
+	{"recovered", func(t *tally) string { return t.ofLanded(t.recovered) }, tookEffect},
+	{"noticed", func(t *tally) string { return t.ofLanded(t.noticed) }, tookEffect},
+	{"not noticed", func(t *tally) string { return t.ofLanded(t.notNoticed) }, tookEffect},
+	{"others", func(t *tally) string { return t.other.String() }, func(t *tally) bool { return t.other.of > 0 }},
+	{"invalid", func(t *tally) string { return fmt.Sprint(t.invalid) }, func(t *tally) bool { return t.invalid > 0 }},
+}
+
+func tookEffect(t *tally) bool { return t.landed > 0 }
+
+func (t *tally) ofLanded(n int) string {
+	if t.landed == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(t.landed))
+}
+
+// briefTable writes the short answer: a line for each agent, or a block of lines if they are too wide for the terminal.
+func briefTable(list []tally, width int) string {
+	var columns []briefColumn
+	for _, c := range briefColumns {
+		if slices.ContainsFunc(list, func(t tally) bool { return c.used(&t) }) {
+			columns = append(columns, c)
+		}
+	}
+	first, wide := len("agent"), 0
+	for i := range list {
+		first = max(first, utf8.RuneCountInString(list[i].agent))
+	}
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = len(c.heading)
+		for k := range list {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.cell(&list[k])))
+		}
+		wide += 2 + widths[i]
+	}
+	var b strings.Builder
+	if wide+min(first, 16) > width {
+		for i := range list {
+			b.WriteString(shorten(list[i].agent, width) + "\n")
+			for _, c := range columns {
+				fmt.Fprintf(&b, "  %-12s  %s\n", c.heading, c.cell(&list[i]))
+			}
+		}
+		return b.String()
+	}
+	first = min(first, width-wide)
+	b.WriteString(pad("agent", -first))
+	for i, c := range columns {
+		b.WriteString("  " + pad(c.heading, widths[i]))
+	}
+	b.WriteString("\n")
+	for k := range list {
+		b.WriteString(pad(shorten(list[k].agent, first), -first))
+		for i, c := range columns {
+			b.WriteString("  " + pad(c.cell(&list[k]), widths[i]))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// pad fills a text with blanks to a number of characters, on the left or, below zero, on the right.
+func pad(text string, width int) string {
+	n := utf8.RuneCountInString(text)
+	if width < 0 {
+		return text + strings.Repeat(" ", max(-width-n, 0))
+	}
+	return strings.Repeat(" ", max(width-n, 0)) + text
+}
+
+// shorten cuts a text to a number of characters, on one line.
+func shorten(text string, width int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= width {
+		return string(runes)
+	}
+	return string(runes[:max(width-1, 0)]) + "…"
+}
+
+// width is how wide a short answer may be: at most 80 columns, and less on a narrower terminal.
+func (a *app) width() int {
+	if width, terminal := a.Width(a.Out); terminal && width > 0 {
+		return min(width, briefWidth)
+	}
+	return briefWidth
+}
+
+// storyOf chooses the episode to tell: a fault that took effect and was not noticed, of an agent that looks at results,
+// whose answer to the same task is right without the fault. The clean episode comes first. Both are nil if no episode fits.
+func storyOf(rows []report.Row, agents ...string) (clean, faulted *report.Row) {
+	type key struct{ agent, task, arm string }
+	solved := map[key]*report.Row{}
+	for i := range rows {
+		r := &rows[i]
+		if isClean(r) && r.Grade.Success && r.Grade.Calls > 0 {
+			solved[key{r.Grade.Agent, r.Grade.Task, r.Grade.Arm}] = r
+		}
+	}
+	best := -1
+	for i := range rows {
+		r := &rows[i]
+		twin := solved[key{r.Grade.Agent, r.Grade.Task, r.Grade.Arm}]
+		at := slices.Index(agents, r.Grade.Agent)
+		if twin == nil || at < 0 || !isFault(r) || !r.Grade.Landed || r.Grade.Success || r.Grade.Reaction == nil {
+			continue
+		}
+		score := 100 - at
+		if r.Grade.Reaction.Class == grade.ReactionUnnoticed {
+			score += 1000
+		}
+		if r.Grade.Difference == task.DiffValues {
+			score += 500 // the answer has the right form, and is wrong
+		}
+		score -= 5 * (r.Grade.Calls + twin.Grade.Calls)
+		if score > best {
+			best, clean, faulted = score, twin, r
+		}
+	}
+	return clean, faulted
+}
+
+// printStory tells an episode in six lines beside the clean episode of the same agent and task.
+func (a *app) printStory(ctx context.Context, store *episode.Store, clean, faulted *report.Row, request string) error {
+	left, err := store.Episode(ctx, clean.Grade.Episode)
+	if err != nil {
+		return err
+	}
+	right, err := store.Episode(ctx, faulted.Grade.Episode)
+	if err != nil {
+		return err
+	}
+	l, r := scenesOf(left.Transcript), scenesOf(right.Transcript)
+	at := 0
+	for at+1 < min(len(l), len(r)) && l[at] == r[at] {
+		at++
+	}
+	width := a.width()
+	const label = 10
+	half := (width - label - 2) / 2
+	line := func(name, was, is string) {
+		a.printf("%s%s  %s\n", pad(name, -label), pad(shorten(was, half), -half), shorten(is, half))
+	}
+	kind := strings.Join(faulted.Strike.Kinds, "+")
+	a.printf("%s\n", shorten(fmt.Sprintf("One episode of %s: %q", faulted.Grade.Agent, request), width))
+	line("", "without a fault", "under "+kind)
+	line("call", l[at].call, r[at].call)
+	line("result", l[at].result, r[at].result)
+	line("answer", answerOf(left.Transcript), answerOf(right.Transcript))
+	line("grade", "right", strings.ReplaceAll(faulted.Grade.Cause, "_", " ")+", "+noticedAs(&faulted.Grade))
+	return nil
+}
+
+func noticedAs(g *grade.Grade) string {
+	if g.Reaction != nil && g.Reaction.Class != grade.ReactionUnnoticed {
+		return "noticed"
+	}
+	return "not noticed"
+}
+
+// scene is a call as a person reads it.
+type scene struct{ call, result string }
+
+// scenesOf lists the calls of an episode, at least one.
+func scenesOf(t *transcript.Transcript) []scene {
+	var list []scene
+	for i := range t.Events {
+		e := &t.Events[i]
+		if e.Kind != transcript.EventCall {
+			continue
+		}
+		s := scene{call: e.Tool + " " + string(e.Arguments), result: compact(e.Content)}
+		if e.Error != nil {
+			s.result = "error: " + e.Error.Message
+		}
+		list = append(list, s)
+	}
+	if list == nil {
+		list = []scene{{call: "no call"}}
+	}
+	return list
+}
+
+// answerOf writes the final answer of an episode: the rows if it refers to a result.
+func answerOf(t *transcript.Transcript) string {
+	for i := len(t.Events) - 1; i >= 0; i-- {
+		switch e := &t.Events[i]; e.Kind {
+		case transcript.EventAnswer:
+			if e.Columns != nil {
+				text, err := task.Marshal(e.Result)
+				if err == nil {
+					return string(text)
+				}
+			}
+			return compact(e.Answer)
+		case transcript.EventDecline:
+			return "declined: " + e.Text
+		}
+	}
+	return "none"
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/seatrial/seatrial/internal/condition"
+	"github.com/seatrial/seatrial/internal/judge/grade"
+	"github.com/seatrial/seatrial/internal/report"
+)
+
+// briefRows are episodes of two agents: clean, under a fault with each reaction, hopeless, and invalid.
+func briefRows() []report.Row {
+	struck := func(g grade.Grade) report.Row {
+		g.Agent, g.Valid = "openai/a-model-with-a-long-name", true
+		return report.Row{Grade: g, Role: condition.RoleFault, Condition: "exec.timeout", Strike: &report.Strike{}}
+	}
+	return []report.Row{
+		{Grade: grade.Grade{Agent: "mute", Valid: true}, Role: condition.RoleClean},
+		{Grade: grade.Grade{Agent: "mute", Invalid: "provider"}, Role: condition.RoleClean},
+		{Grade: grade.Grade{Agent: "openai/a-model-with-a-long-name", Valid: true, Success: true}, Role: condition.RoleClean},
+		struck(grade.Grade{Success: true}),
+		struck(grade.Grade{Success: true, Landed: true, Reaction: &grade.Reaction{}}),
+		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnnoticed}}),
+		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionUnfinished}}),
+		struck(grade.Grade{Landed: true, Reaction: &grade.Reaction{Class: grade.ReactionNoticed}}),
+		{
+			Grade: grade.Grade{Agent: "mute", Valid: true}, Role: condition.RoleHopeless, Condition: "distractors-only",
+			Strike: &report.Strike{},
+		},
+	}
+}
+
+// TestTallies checks every count, and that the reactions add up to the faults that took effect.
+func TestTallies(t *testing.T) {
+	list := tallies(briefRows(), "openai/a-model-with-a-long-name")
+	if len(list) != 2 || list[1].agent != "mute" {
+		t.Fatalf("tallies are %+v, want the named agent first and then mute", list)
+	}
+	want := tally{
+		agent: "openai/a-model-with-a-long-name", clean: share{1, 1}, faulted: share{2, 5}, landed: 4, recovered: 1,
+		noticed: 2, notNoticed: 1,
+	}
+	if list[0] != want {
+		t.Errorf("got %+v, want %+v", list[0], want)
+	}
+	if list[1] != (tally{agent: "mute", clean: share{0, 1}, other: share{0, 1}, invalid: 1}) {
+		t.Errorf("got %+v", list[1])
+	}
+}
+
+// TestBriefTableFits checks that no width hides a column, and that nothing is wider than the terminal.
+func TestBriefTableFits(t *testing.T) {
+	list := tallies(briefRows())
+	for _, width := range []int{30, 40, 60, 72, 80, 120} {
+		text := briefTable(list, width)
+		for _, c := range briefColumns {
+			if !strings.Contains(text, c.heading) {
+				t.Errorf("width %d: no column %q:\n%s", width, c.heading, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("width %d: a line has %d columns: %s", width, n, line)
+			}
+		}
+	}
+}
