@@ -880,6 +880,7 @@ func Reasons() map[string]string {
 		"not_a_select":        "the SQL is not one SELECT",
 		"unknown_name":        "the SQL names a table or column that the database does not have",
 		"unsupported_sql":     "the SQL runs but is outside what is compiled",
+		"too_large_sql":       "the SQL is beyond a bound on bytes, literals, columns or nesting",
 		"failing_sql":         "SQLite refuses the SQL",
 		"indeterminate":       "the result depends on the order in which SQLite visits rows, and the right results cannot be listed",
 		"empty_result":        "the answer is empty (--keep-empty)",

@@ -40,6 +40,7 @@ const (
 	CodeIndeterminate = proof.ReasonIndeterminate
 	CodeContradiction = "contradicting_answers"
 	CodeUnsupported   = sqlast.ReasonUnsupported
+	CodeTooLarge      = sqlast.ReasonTooLarge
 	CodeUnproven      = "unproven"
 	CodeTie           = "tie"
 	CodeEmpty         = "empty_result"
@@ -92,6 +93,7 @@ func Kinds() []Kind {
 		{CodeIndeterminate, Error, "the answer depends on the order in which rows are visited, or on the clock"},
 		{CodeContradiction, Error, "the same question has other SQL elsewhere, with another answer"},
 		{CodeUnsupported, Warning, "the SQL runs, but is outside what is compiled"},
+		{CodeTooLarge, Warning, "the SQL is beyond a bound on bytes, literals, columns or nesting"},
 		{CodeUnproven, Warning, "the tools made from the SQL do not return its answer"},
 		{CodeTie, Warning, "several answers are right: a LIMIT splits rows that tie"},
 		{CodeEmpty, Warning, "the answer is empty"},

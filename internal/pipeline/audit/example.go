@@ -135,6 +135,8 @@ func (s *subject) refused(bad *sqlast.Error) {
 		suggestion = s.nearestName(bad)
 	case sqlast.ReasonUnsupported:
 		suggestion = "write it otherwise, or leave it out: it becomes no task"
+	case sqlast.ReasonTooLarge:
+		suggestion = "write it in fewer parts, or leave it out: it becomes no task"
 	default: // SQLite itself refuses it
 		code = CodeFailing
 		message, _, _ = strings.Cut(s.Rejected.Message, " (line ")

@@ -18,6 +18,7 @@ const (
 	ReasonNotSelect   = "not_a_select"    // another statement, or several
 	ReasonUnknown     = "unknown_name"    // a table or column that the schema does not have
 	ReasonUnsupported = "unsupported_sql" // valid SQL outside what is compiled
+	ReasonTooLarge    = "too_large_sql"   // beyond a bound on size or nesting
 )
 
 // Error says why a query cannot be used. Line and Column count from 1 within the query, column in bytes.
@@ -71,6 +72,10 @@ func (r *Ref) Col() Column {
 
 // Parse reads one SELECT and resolves it. Errors are of type [*Error].
 func Parse(source string, db *schema.Database) (*Query, error) {
+	if len(source) > maxSource {
+		return nil, &Error{Reason: ReasonTooLarge, Message: fmt.Sprintf("a statement of more than %d bytes", maxSource),
+			Line: 1, Column: 1}
+	}
 	stmts, err := parser.ParseString(source)
 	if err != nil {
 		var perr *parser.Error
@@ -94,8 +99,14 @@ func Parse(source string, db *schema.Database) (*Query, error) {
 		outputs: map[*ast.SelectStmt][]Column{}, selects: map[*ast.SelectQuery]*scope{},
 		aliases: map[ast.Expr]*ast.ResultColumn{},
 	}
+	if err := q.bounded(); err != nil {
+		return nil, err
+	}
 	r := &resolver{q: q}
 	if err := r.selectStmt(sel, nil); err != nil {
+		return nil, err
+	}
+	if err := q.expansion(); err != nil {
 		return nil, err
 	}
 	return q, nil

@@ -56,12 +56,33 @@ func (r *resolver) selectStmt(s *ast.SelectStmt, outer *scope) error {
 			return err
 		}
 	}
+	if n := r.width(first); n > maxColumns {
+		return r.q.errorAt(first, ReasonTooLarge, "a result of %d columns, more than %d", n, maxColumns)
+	}
 	r.q.outputs[s] = r.q.CoreOutput(first)
 	if len(s.Cores) > 1 {
 		last := s.Cores[len(s.Cores)-1].(*ast.SelectQuery)
 		return r.compoundOrder(s, last)
 	}
 	return nil
+}
+
+// width counts the columns that a SELECT returns.
+func (r *resolver) width(s *ast.SelectQuery) int {
+	n := 0
+	for _, c := range s.Columns {
+		star, ok := c.Expr.(*ast.Star)
+		if !ok {
+			n++
+			continue
+		}
+		for _, src := range r.q.Sources(s) {
+			if star.Table == nil || schema.SameName(src.Name, star.Table.Name) {
+				n += len(src.Columns)
+			}
+		}
+	}
+	return n
 }
 
 func (r *resolver) mentions(n ast.Node, table string) bool {

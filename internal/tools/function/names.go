@@ -3,7 +3,9 @@ package function
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/diag"
@@ -194,16 +196,38 @@ func (f *Function) nameArguments(seed uint64, style string) {
 				name = fmt.Sprintf("%s_%d", readableArgument(*b), k)
 			}
 		} else {
-			for name == "" || taken[name] {
-				first, second := draw.IntN(len(argumentWords)), draw.IntN(len(argumentWords)-1)
-				if second >= first {
-					second++
-				}
-				name = argumentWords[first] + "_" + argumentWords[second]
-			}
+			name = drawnArgument(draw, taken)
 		}
 		taken[name] = true
 		b.Argument = name
+	}
+}
+
+// mostDraws bounds the draws of a name before the names are gone through in order.
+const mostDraws = 100
+
+// drawnArgument draws two words that no other argument has. Where all pairs are taken, a number follows.
+func drawnArgument(draw *rand.Rand, taken map[string]bool) string {
+	pair := func(first, second int) string {
+		if second >= first {
+			second++
+		}
+		return argumentWords[first] + "_" + argumentWords[second]
+	}
+	for range mostDraws {
+		if name := pair(draw.IntN(len(argumentWords)), draw.IntN(len(argumentWords)-1)); !taken[name] {
+			return name
+		}
+	}
+	for n := 0; ; n++ {
+		i := n % (len(argumentWords) * (len(argumentWords) - 1))
+		name := pair(i/(len(argumentWords)-1), i%(len(argumentWords)-1))
+		if n != i {
+			name += "_" + strconv.Itoa(n)
+		}
+		if !taken[name] {
+			return name
+		}
 	}
 }
 
