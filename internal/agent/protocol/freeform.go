@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -27,11 +26,6 @@ const (
 [{"name": "some_tool", "arguments": {"city": "Bergen"}}]`
 )
 
-// attemptReasons are those of pieces that were to be calls.
-var attemptReasons = []string{
-	reply.ReasonTruncated, reply.ReasonNotJSON, reply.ReasonNotACall, reply.ReasonBadArguments, reply.ReasonExpression, reply.ReasonPositional, reply.ReasonTag,
-}
-
 func (f *freeForm) open(view *task.View) (model.Request, error) {
 	f.reader = reply.NewReader(view.Tools)
 	listing, err := f.config.Specs.listing(view.Tools)
@@ -46,11 +40,9 @@ func (f *freeForm) open(view *task.View) (model.Request, error) {
 }
 
 func (f *freeForm) read(response *model.Reply, labels []string) decision {
-	r := f.reader.Read(&response.Message, labels)
+	r := f.reader.ReadReply(response, &response.Message, labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
-	called := len(r.Calls) > 0 || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
-		return slices.Contains(attemptReasons, u.Reason)
-	})
+	called := len(r.Calls) > 0 || unreadAct(r.Unparsed)
 	switch {
 	case called:
 		var tools []string

@@ -89,7 +89,7 @@ func (l *nativeLoop) offer(view *task.View, request *model.Request) error {
 }
 
 func (l *nativeLoop) read(response *model.Reply, labels []string) decision {
-	r := l.reader.Read(l.names.restore(&response.Message), labels)
+	r := l.reader.ReadReply(response, l.names.restore(&response.Message), labels)
 	d := decision{thought: r.Thought, unparsed: r.Unparsed}
 	actions, sent, left := l.acts.Actions(r.Calls)
 	d.actions, d.unparsed = actions, append(d.unparsed, left...)

@@ -11,13 +11,15 @@ import (
 
 // Names that models give to the parts of a call, in the order in which they count where several stand side by side.
 var (
-	nameFields     = []string{"name", "tool", "tool_name", "function", "function_name", "api", "action"}
+	nameFields = []string{
+		"name", "tool", "tool_name", "function", "function_name", "api", "action", "recipient_name", "func",
+	}
 	argumentFields = []string{
 		"arguments", "parameters", "args", "input", "params", "kwargs", "tool_input", "action_input", "function_args",
 	}
 	labelFields = []string{"label", "id", "call_id", "tool_call_id"}
 	// listFields hold the calls of an object that is only their envelope.
-	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output"}
+	listFields = []string{"tool_calls", "calls", "function_calls", "actions", "tools", "output", "tool_uses"}
 	// kindWords are the values of a field `type`, which says that the object is a call and nothing more.
 	kindWords = map[string]bool{"function": true, "tool_use": true, "tool_call": true, "function_call": true}
 )
@@ -50,7 +52,16 @@ func asArguments(n literal.Node) (literal.Node, bool) {
 func (p *reading) callsIn(text string, n *literal.Node) (calls []Call, unparsed []task.Unparse, ok bool) {
 	switch n.Kind {
 	case literal.List:
+		if calls, ok := p.pairIn(n); ok {
+			return calls, nil, true
+		}
 		for i := range n.Items {
+			if n.Items[i].Kind == literal.Text {
+				if inner, isCall := p.callText(n.Items[i].Text); isCall {
+					calls, ok = append(calls, inner...), true
+					continue
+				}
+			}
 			inner, left, isCall := p.callsIn(text, &n.Items[i])
 			if !isCall {
 				left = []task.Unparse{{Reason: ReasonNotACall, Text: text[n.Items[i].Start:n.Items[i].End]}}
@@ -66,11 +77,14 @@ func (p *reading) callsIn(text string, n *literal.Node) (calls []Call, unparsed 
 				return calls, append(unparsed, extraFields(text, n, i)...), true
 			}
 		}
+		if calls, ok := p.callsByName(n); ok {
+			return calls, nil, true
+		}
 		call, unparsed, ok := p.callIn(text, n)
 		if !ok {
 			return nil, nil, false
 		}
-		return []Call{call}, unparsed, true
+		return p.parallel(call), unparsed, true
 	default:
 		return nil, nil, false
 	}
@@ -126,10 +140,6 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		}
 	}
 	if name < 0 {
-		if len(n.Fields) == 1 && p.tools.known(n.Fields[0].Name) && n.Fields[0].Value.Kind == literal.ObjectKind {
-			given, err := n.Fields[0].Value.AppendJSON(nil)
-			return Call{Tool: n.Fields[0].Name, Arguments: given}, nil, err == nil
-		}
 		return Call{}, nil, false
 	}
 	call := Call{Tool: p.tools.resolve(n.Fields[name].Value.Text)}
@@ -138,7 +148,19 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		return Call{}, nil, false
 	}
 	var unparsed []task.Unparse
-	if arguments < 0 {
+	if arguments < 0 && known && p.allParameters(call.Tool, n, name, label) {
+		flat := literal.Node{Kind: literal.ObjectKind}
+		for i := range n.Fields {
+			if i != name && i != label {
+				flat.Fields = append(flat.Fields, n.Fields[i])
+			}
+		}
+		written, err := flat.AppendJSON(nil)
+		if err != nil {
+			return Call{}, nil, false
+		}
+		call.Arguments = written
+	} else if arguments < 0 {
 		if !known || len(extraFields(text, n, name, label)) > 0 {
 			return Call{}, nil, false
 		}
@@ -165,8 +187,72 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 	}
 	var notes []task.Unparse
 	call.Label, notes = labelIn(text, n, label)
-	unparsed = append(append(unparsed, notes...), extraFields(text, n, name, arguments, label)...)
+	unparsed = append(unparsed, notes...)
+	if arguments >= 0 {
+		unparsed = append(unparsed, extraFields(text, n, name, arguments, label)...)
+	}
 	return call, unparsed, true
+}
+
+// allParameters reports whether an object has fields beside its name and label, and all are parameters of the tool: the
+// arguments are written flat.
+func (p *reading) allParameters(tool string, n *literal.Node, name, label int) bool {
+	count := 0
+	for i := range n.Fields {
+		if i == name || i == label {
+			continue
+		}
+		if p.tools.parameter(tool, n.Fields[i].Name) == nil {
+			return false
+		}
+		count++
+	}
+	return count > 0
+}
+
+// callsByName reads an object whose fields are named after tools, with the arguments of each.
+func (p *reading) callsByName(n *literal.Node) (calls []Call, ok bool) {
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		tool := p.tools.resolve(f.Name)
+		if !p.tools.known(tool) || f.Value.Kind != literal.ObjectKind {
+			return nil, false
+		}
+		given, err := f.Value.AppendJSON(nil)
+		if err != nil {
+			return nil, false
+		}
+		calls = append(calls, Call{Tool: tool, Arguments: given})
+	}
+	return calls, len(calls) > 0
+}
+
+// pairIn reads a list of a tool's name and its arguments.
+func (p *reading) pairIn(n *literal.Node) ([]Call, bool) {
+	if len(n.Items) != 2 || n.Items[0].Kind != literal.Text || n.Items[1].Kind != literal.ObjectKind {
+		return nil, false
+	}
+	tool := p.tools.resolve(n.Items[0].Text)
+	if !p.tools.known(tool) {
+		return nil, false
+	}
+	given, err := n.Items[1].AppendJSON(nil)
+	return []Call{{Tool: tool, Arguments: given}}, err == nil
+}
+
+// callText reads a text that is as a whole a call of an offered tool in code.
+func (p *reading) callText(text string) ([]Call, bool) {
+	saved := p.labels.save()
+	c, err := p.program(text, 0, true)
+	known := len(c.calls) > 0
+	for i := range c.calls {
+		known = known && p.tools.known(c.calls[i].Tool)
+	}
+	if err != nil || !known {
+		p.labels.restore(saved)
+		return nil, false
+	}
+	return c.calls, true
 }
 
 // labelIn reads a label: a name, or one between dollar signs as references have it. Null and an empty text are none.
@@ -201,8 +287,7 @@ func (p *reading) byPosition(tool string, values []literal.Node) (literal.Node, 
 // closing brackets behind them, from at to the end of the text. It gives the place up to which all values are calls.
 func (p *reading) jsonSequence(text string, at int) (claim, error) {
 	c := claim{Span: literal.Span{Start: at, End: at}}
-	v := literal.NewReader(text, false)
-	v.Pos = at
+	v := p.values(text, at)
 	for {
 		for v.Space(); v.Pos < len(text) && strings.IndexByte(",;", text[v.Pos]) >= 0 && len(c.calls) > 0; v.Space() {
 			v.Pos++
@@ -265,8 +350,7 @@ func readEmbeddedJSON(p *reading) {
 			if text[at] != '{' && text[at] != '[' {
 				continue
 			}
-			v := literal.NewReader(text, false)
-			v.Pos = at
+			v := p.values(text, at)
 			n, err := v.Value()
 			budget -= v.Pos - at + 1
 			if err == nil {

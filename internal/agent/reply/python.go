@@ -29,7 +29,7 @@ type lowering struct {
 func (l *lowering) call(n *literal.Node, label string) error {
 	tool := l.p.tools.resolve(n.Text)
 	known := l.p.tools.known(tool)
-	if !known && notTools[tool] {
+	if !known && notTools[tool] || l.p.defines(n.Text) {
 		return literal.ErrExpression
 	}
 	arguments := literal.Node{Kind: literal.ObjectKind}
@@ -176,6 +176,9 @@ func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 			return nil, err
 		}
 	case n.Kind == literal.List && len(n.Items) > 0:
+		if err := joinLists(v, &n); err != nil {
+			return nil, err
+		}
 		for i := range n.Items {
 			if n.Items[i].Kind != literal.Call {
 				return nil, literal.ErrExpression
@@ -190,13 +193,37 @@ func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 	return l.calls, nil
 }
 
+// listIndex is an index of a list.
+var listIndex = regexp.MustCompile(`^\[\d+\]`)
+
+// joinLists adds the lists that follow with a plus, and skips an index: [f()] + [g()], [f()][0].
+func joinLists(v *literal.Reader, n *literal.Node) error {
+	for {
+		v.SpaceInLine()
+		if v.Peek() == '[' {
+			v.Pos += len(listIndex.FindString(v.Text[v.Pos:]))
+		}
+		if v.SpaceInLine(); v.Peek() != '+' {
+			return nil
+		}
+		v.Pos++
+		more, err := v.Value()
+		if err != nil {
+			return err
+		}
+		if more.Kind != literal.List {
+			return literal.ErrExpression
+		}
+		n.Items = append(n.Items, more.Items...)
+	}
+}
+
 // program reads text from at to its end as statements. Comments and constants are thoughts. A statement that cannot
 // be read is named, line by line; where strict is set, it is an error instead.
 func (p *reading) program(text string, at int, strict bool) (claim, error) {
 	c := claim{Span: literal.Span{Start: at, End: len(text)}}
 	var comments []string
-	v := literal.NewReader(text, true)
-	v.Pos = at
+	v := p.code(text, at)
 	for {
 		for v.Space(); v.Peek() == ';' || v.Peek() == ','; v.Space() {
 			v.Pos++
@@ -244,6 +271,13 @@ func pythonReason(err error) string {
 		return ReasonPositional
 	}
 	return reasonOf(err, ReasonExpression)
+}
+
+// code returns a reader of code at a place of a text of the reply.
+func (p *reading) code(text string, at int) *literal.Reader {
+	v := literal.NewReader(text, true)
+	v.Pos, v.Cut = at, p.cut
+	return v
 }
 
 // readWholePython reads a reply that is nothing but code: calls, one a line or in a list, with names for their
@@ -302,8 +336,7 @@ func (p *reading) embeddedStatement(text string, start int) (c claim, read int, 
 		end = start + newline
 	}
 	saved := p.labels.save()
-	v := literal.NewReader(text, true)
-	v.Pos = start
+	v := p.code(text, start)
 	calls, err := p.statement(v)
 	if err != nil {
 		p.labels.restore(saved)
@@ -319,4 +352,32 @@ func (p *reading) embeddedStatement(text string, start int) (c claim, read int, 
 		return claim{}, v.Pos - start, false // a sentence goes on behind it
 	}
 	return claim{Span: literal.Span{Start: start, End: v.Pos}, calls: calls, unparsed: v.Notes}, v.Pos - start, true
+}
+
+// namedLine begins a line, or what follows a colon, with a name before an object.
+var namedLine = regexp.MustCompile("(?m)(?:^[ \\t>*+`-]*|:[ \\t]*)" +
+	"((?:[\\pL_][\\pL\\pN_]*[.:/-])*[\\pL_][\\pL\\pN_-]*)(?:[ \\t]|\\[ARGS\\])*(?:\\r?\\n\\s*)?(?:```(?:json)?\\s*)?\\{")
+
+// readNamed reads calls that are the name of an offered tool and an object, on a line of their own (GLM-4).
+func readNamed(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, s := range p.free() {
+		text := p.text[:s.End]
+		at, budget := s.Start, attemptBudget(s)
+		for _, m := range namedLine.FindAllStringSubmatchIndex(text[s.Start:], -1) {
+			start := s.Start + m[2]
+			if start < at || budget <= 0 || !p.tools.known(p.tools.resolve(text[start:s.Start+m[3]])) {
+				continue
+			}
+			if c, ok := p.namedCall(text, start, true); ok {
+				p.claims = append(p.claims, c)
+				at = c.End
+				budget -= c.End - c.Start
+			} else {
+				budget -= s.End - start
+			}
+		}
+	}
 }

@@ -40,6 +40,9 @@ const (
 	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
 	ReasonNoVerdict       = "no_verdict"               // yes or no was asked for, and the reply says neither
 	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was asked for, and the reply says both
+	ReasonUnknownFormat   = "unknown_format"           // a mark of calls, or a tool's name before brackets, and no call can be read
+	ReasonOpenThought     = "open_thought"             // a call in a thought that does not end
+	ReasonRepeated        = "repeated"                 // the same calls again, as an illustration
 )
 
 // Reasons lists the closed list of reasons, in the order in which they are declared.
@@ -48,7 +51,18 @@ func Reasons() []string {
 		ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonBadLabel, ReasonExtraField,
 		ReasonDuplicateField, ReasonComment, ReasonExpression, ReasonPositional, ReasonTag, ReasonFence, ReasonNoCall,
 		ReasonNoAct, ReasonNoTool, ReasonObservation, ReasonSecondAction, ReasonAfterAct, ReasonMissingArgument,
-		ReasonNoVerdict, ReasonTwoVerdicts,
+		ReasonNoVerdict, ReasonTwoVerdicts, ReasonUnknownFormat, ReasonOpenThought, ReasonRepeated,
+	}
+}
+
+// IsAttempt reports whether a reason is that of a piece that was meant as a call.
+func IsAttempt(reason string) bool {
+	switch reason {
+	case ReasonTruncated, ReasonNotJSON, ReasonNotACall, ReasonBadArguments, ReasonExpression, ReasonPositional, ReasonTag,
+		ReasonUnknownFormat, ReasonOpenThought:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -61,10 +75,12 @@ type Call struct {
 	// environment can tell the agent of its mistake.
 	Arguments json.RawMessage
 	Stage     string // the stage that read it
+	Format    string // the marked format in which it was written, "" for any other
 }
 
 // Reading is what a reply was read into. Every part of the reply's text is in a call, in the thought or in Unparsed.
 type Reading struct {
+	Abstains string // the words by which the reply says that no tool serves, "" if it does not
 	Calls    []Call // native calls first, then those of the text in their order
 	Thought  string // reasoning blocks, and the prose before, between and after calls
 	Prose    string // the part of Thought that stands outside reasoning blocks
@@ -85,6 +101,10 @@ type reading struct {
 	native []model.ToolCall
 	tools  *toolIndex
 	labels *labels
+	cut    bool // the reply was cut at its length
+	// defined are the functions that code in the reply defines; nil before [reading.defines].
+	defined  map[string]bool
+	abstains string
 
 	fromNative []claim // native calls have no place in the text
 	claims     []claim
@@ -102,9 +122,11 @@ type stage struct {
 var stages = []stage{
 	{"native", readNative},
 	{"reasoning", readReasoning},
+	{"turns", readOtherTurns},
 	{"json", readWholeJSON},
 	{"python", readWholePython},
-	{"tagged", readTagged},
+	{"marked", readMarked},
+	{"named", readNamed},
 	{"fenced", readFenced},
 	{"embedded-json", readEmbeddedJSON},
 	{"embedded-python", readEmbeddedPython},
@@ -121,10 +143,30 @@ func NewReader(tools []*task.Tool) *Reader {
 	return &Reader{tools: NewToolIndex(tools)}
 }
 
-// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and calls
-// that must be given a label are given another. Read never fails: what it cannot read it names.
-func (r *Reader) Read(m *model.Message, existing []string) Reading {
-	p := &reading{text: unwrapped(m.Content), native: m.ToolCalls, tools: r.tools, labels: newLabels(existing)}
+// Read reads a reply. Labels are those of results that already exist: they can be used as names in code, and a call
+// with a taken label gets another one. Read never fails: it names what it cannot read.
+func (r *Reader) Read(m *model.Message, existing []string) Reading { return r.read(m, existing, false) }
+
+// ReadReply reads a message of a reply. If the reply was cut at its length, no call that may lack its end is read.
+func (r *Reader) ReadReply(reply *model.Reply, m *model.Message, existing []string) Reading {
+	return r.read(m, existing, reply.Finish == model.FinishLength)
+}
+
+func (r *Reader) read(m *model.Message, existing []string, cut bool) Reading {
+	text := unwrapped(m.Content)
+	out := r.readText(text, m.ToolCalls, existing, cut)
+	// Models that write Markdown escape the underscores of names.
+	if len(out.Calls) == 0 && strings.Contains(text, `\_`) {
+		if plain := r.readText(strings.ReplaceAll(text, `\_`, "_"), m.ToolCalls, existing, cut); len(plain.Calls) > 0 {
+			out = plain
+		}
+	}
+	r.tools.mend(out.Calls, existing)
+	return out
+}
+
+func (r *Reader) readText(text string, native []model.ToolCall, existing []string, cut bool) Reading {
+	p := &reading{text: text, native: native, tools: r.tools, labels: newLabels(existing), cut: cut}
 	for _, s := range stages {
 		before := len(p.claims)
 		s.read(p)
@@ -135,9 +177,16 @@ func (r *Reader) Read(m *model.Message, existing []string) Reading {
 		}
 	}
 	p.endBeforeOtherTurns()
-	out := p.finish()
-	r.tools.mend(out.Calls, existing)
-	return out
+	p.dropRepetitions()
+	p.nameUnread()
+	return p.finish()
+}
+
+// values returns a reader of JSON at a place of a text of the reply.
+func (p *reading) values(text string, at int) *literal.Reader {
+	v := literal.NewReader(text, false)
+	v.Pos, v.Cut = at, p.cut
+	return v
 }
 
 // unwrapped gives a reply that is nothing but one text in quotes, with its escapes, as that text.
@@ -150,11 +199,42 @@ func unwrapped(text string) string {
 	return text
 }
 
-// otherTurn begins a turn that is not the model's.
-var otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\])`)
+// otherTurn begins a turn that is not the model's, once it has made its calls; so does code that goes on around them, as
+// models write it that continue a file. templateTurn is a mark of a chat template, and begins one anywhere.
+var (
+	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
+		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
+	templateTurn = regexp.MustCompile(`(?m)^[ \t]*(?:### ?(?:Instruction|Input|Human|User|Question)\b.*$` +
+		`|<\|im_start\|>[ ]?(?:user|system|tool)|<\|start_header_id\|>(?:user|system|ipython|tool)` +
+		`|<\|(?:user|observation|tool_response|tool_outputs?)\|>)|</?tool_(?:response|outputs?|results?)>|<｜User｜>` +
+		`|<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]|\[/?INST\]`)
+)
 
-// endBeforeOtherTurns ends a reply where the model, once it has made its calls, goes on with turns of its own invention
-// (NL2API appendix H.1): what it asks itself there was not asked.
+// readOtherTurns sets apart the turns that a model invents after its own.
+func readOtherTurns(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for i, s := range p.free() {
+		m := templateTurn.FindStringIndex(p.text[s.Start:s.End])
+		if m == nil || i == 0 && strings.TrimSpace(p.text[s.Start:s.Start+m[0]]) == "" {
+			continue
+		}
+		p.cutAt(s.Start + m[0])
+		return
+	}
+}
+
+// cutAt ends the reply at a place: the rest is not the model's to write.
+func (p *reading) cutAt(at int) {
+	p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.Start >= at })
+	p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: len(p.text)}, unparsed: []task.Unparse{
+		{Reason: ReasonObservation, Text: strings.TrimSpace(p.text[at:])},
+	}})
+}
+
+// endBeforeOtherTurns ends a reply that, after its calls, continues with turns of its own invention (NL2API appendix
+// H.1): nobody asked what it asks itself there.
 func (p *reading) endBeforeOtherTurns() {
 	p.sortClaims()
 	first := slices.IndexFunc(p.claims, func(c claim) bool { return len(c.calls) > 0 })
@@ -166,26 +246,119 @@ func (p *reading) endBeforeOtherTurns() {
 			continue
 		}
 		if m := otherTurn.FindStringIndex(p.text[s.Start:s.End]); m != nil {
-			at := s.Start + m[0]
-			p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.Start >= at })
-			p.claims = append(p.claims, claim{Span: literal.Span{Start: at, End: len(p.text)}, unparsed: []task.Unparse{
-				{Reason: ReasonObservation, Text: strings.TrimSpace(p.text[at:])},
-			}})
+			p.cutAt(s.Start + m[0])
 			return
 		}
 	}
 }
 
+// dropRepetitions leaves out a claim whose calls were all made before it in the reply, if prose or a missing end sets it
+// apart: models repeat their calls to explain them.
+func (p *reading) dropRepetitions() {
+	if len(p.native) > 0 {
+		return
+	}
+	p.sortClaims()
+	made := map[string]bool{}
+	end, stage := 0, ""
+	for i := range p.claims {
+		c := &p.claims[i]
+		if len(c.calls) == 0 {
+			continue
+		}
+		repeated := len(made) > 0
+		for j := range c.calls {
+			repeated = repeated && c.calls[j].Label == "" && made[c.calls[j].Tool+" "+string(c.calls[j].Arguments)]
+		}
+		mark := lastMark(p.text[c.Start:c.End])
+		open := c.End == len(p.text) && mark != "" && !closingMark.MatchString(mark)
+		apart := strings.TrimSpace(p.text[end:c.Start]) != "" && (c.calls[0].Stage != stage || c.calls[0].Stage == "fenced")
+		if stage = c.calls[0].Stage; repeated && (open || apart) {
+			c.unparsed = []task.Unparse{{Reason: ReasonRepeated, Text: p.text[c.Start:c.End]}}
+			c.calls = nil
+		}
+		for j := range c.calls {
+			made[c.calls[j].Tool+" "+string(c.calls[j].Arguments)] = true
+		}
+		end = c.End
+	}
+}
+
+// lastMark returns the last mark in a text.
+func lastMark(text string) string {
+	all := anyMark.FindAllString(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// unknownMark is a token or a tag that no model writes to a person.
+var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark + `)|` +
+	functionTagForm + `|<arg_key>`)
+
+// nameUnread names what looks like a call in prose: a mark of calls, or the name of an offered tool before brackets. Such
+// a reply is never an answer.
+func (p *reading) nameUnread() {
+	calls := p.hasCalls()
+	for _, s := range p.free() {
+		text := p.text[s.Start:s.End]
+		at := -1
+		for _, m := range unknownMark.FindAllStringIndex(text, -1) {
+			if mark := text[m[0]:m[1]]; !silentMark.MatchString(mark) {
+				at = m[0]
+				break
+			}
+		}
+		if !calls && at < 0 {
+			at = p.toolBeforeBracket(text)
+		}
+		if at >= 0 {
+			p.claims = append(p.claims, claim{
+				Span:     literal.Span{Start: s.Start + at, End: s.End},
+				unparsed: []task.Unparse{{Reason: ReasonUnknownFormat, Text: strings.TrimSpace(text[at:])}},
+			})
+		}
+	}
+}
+
+var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ \\t]*(?:```(?:json)?\\s*)?\\{)")
+
+// toolBeforeBracket returns where an offered tool is named before a bracket, or a brace on the next line; -1 for nowhere.
+func (p *reading) toolBeforeBracket(text string) int {
+	for _, m := range nameBeforeBracket.FindAllStringSubmatchIndex(text, -1) {
+		name := text[m[2]:m[3]]
+		if p.tools.known(p.tools.resolve(name)) && !p.defines(name) {
+			return m[0]
+		}
+	}
+	return -1
+}
+
+// definition is a function that code in the reply defines.
+var definition = regexp.MustCompile(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
+
+// defines reports whether the reply itself defines a function of that name: a call of it is no call of a tool.
+func (p *reading) defines(name string) bool {
+	if p.defined == nil {
+		p.defined = map[string]bool{}
+		for _, m := range definition.FindAllStringSubmatch(p.text, -1) {
+			p.defined[m[1]] = true
+		}
+	}
+	return p.defined[name]
+}
+
 // finish gathers the claims in the order of the text; what no stage has claimed is prose.
 func (p *reading) finish() Reading {
-	var out Reading
+	out := Reading{Abstains: p.abstains}
 	var thoughts, prose []string
 	for i := range p.fromNative {
 		out.Calls = append(out.Calls, p.fromNative[i].calls...)
 		out.Unparsed = append(out.Unparsed, p.fromNative[i].unparsed...)
 	}
 	add := func(list *[]string, text string) {
-		if text = strings.TrimSpace(text); text != "" {
+		if text = strings.TrimSpace(silentMark.ReplaceAllString(text, "")); text != "" {
 			*list = append(*list, text)
 		}
 	}
@@ -257,9 +430,34 @@ func readNative(p *reading) {
 		c := Call{ID: call.ID, Tool: p.tools.resolve(call.Name), Stage: "native"}
 		var unparsed []task.Unparse
 		c.Arguments, unparsed = readArguments(call.Arguments)
-		p.fromNative = append(p.fromNative, claim{calls: []Call{c}, unparsed: unparsed})
+		calls := p.parallel(c)
+		p.fromNative = append(p.fromNative, claim{calls: calls, unparsed: unparsed})
 	}
 	p.claims = append(p.claims, claim{Span: literal.Span{Start: 0, End: len(p.text)}, thought: p.text})
+}
+
+// parallelTool is a tool that some models of OpenAI believe to have: it makes several calls at once.
+const parallelTool = "multi_tool_use.parallel"
+
+// parallel returns the calls in a call of [parallelTool], or any other call itself.
+func (p *reading) parallel(c Call) []Call {
+	name := strings.TrimPrefix(c.Tool, "functions.")
+	if name != parallelTool && name != "parallel" || p.tools.known(c.Tool) {
+		return []Call{c}
+	}
+	v := literal.NewReader(string(c.Arguments), false)
+	n, err := v.Value()
+	if err != nil {
+		return []Call{c}
+	}
+	calls, _, ok := p.callsIn(string(c.Arguments), &n)
+	if !ok {
+		return []Call{c}
+	}
+	for i := range calls {
+		calls[i].ID, calls[i].Stage = c.ID, c.Stage
+	}
+	return calls
 }
 
 // readArguments reads the text of a call's arguments: an object, or nothing at all for a call without arguments. Any
@@ -306,14 +504,40 @@ func (x *toolIndex) known(name string) bool { return x.Tools[name] != nil }
 // modules are the names that models put in front of a tool's, as if it stood in a module.
 var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
 
-// resolve gives the toolkit's own name for a name as a model writes it: models put the name of a module in front. A
-// name that is no tool's stays as it is, for the environment to refuse.
+// resolve returns the toolkit's own name for a name as a model writes it: with the name of a module before it, a number
+// after it, the rest of a token, or escaped underscores. A name that is no tool's stays, for the environment to refuse.
 func (x *toolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
-	if x.known(name) {
-		return name
+	for _, form := range []func(string) string{
+		func(n string) string { return n }, withoutToken, withoutModule, withoutNumber,
+		func(n string) string { return withoutNumber(withoutModule(withoutToken(n))) },
+		func(n string) string { return withoutModule(strings.ReplaceAll(n, `\_`, "_")) },
+	} {
+		if own := form(name); x.known(own) {
+			return own
+		}
 	}
-	if module, rest, ok := strings.Cut(name, "."); ok && modules[module] && x.known(rest) {
+	if trimmed := withoutToken(name); trimmed != "" {
+		return trimmed
+	}
+	return name
+}
+
+// callNumber ends a name in Kimi's format.
+var callNumber = regexp.MustCompile(`:\d+$`)
+
+func withoutNumber(name string) string { return callNumber.ReplaceAllString(name, "") }
+
+// withoutToken drops a token of a chat template from a name, and what follows it.
+func withoutToken(name string) string {
+	if at := strings.Index(name, "<"); at > 0 {
+		return strings.TrimSpace(name[:at])
+	}
+	return name
+}
+
+func withoutModule(name string) string {
+	if module, rest, ok := strings.Cut(name, "."); ok && modules[module] {
 		return rest
 	}
 	return name

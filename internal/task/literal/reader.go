@@ -51,6 +51,7 @@ type Reader struct {
 	Pos    int
 	code   bool
 	Strict bool
+	Cut    bool   // the text was cut at its end: brackets that are missing there are an error
 	Open   []byte // closing brackets still to come
 	Notes  []task.Unparse
 }
@@ -143,7 +144,7 @@ func (v *Reader) bare() (Node, error) {
 // of an outer one (its own is missing), or at the end of the text.
 func (v *Reader) closes(closing byte) bool {
 	if v.Pos >= len(v.Text) {
-		return !v.Strict
+		return !v.Strict && !v.Cut
 	}
 	c := v.Peek()
 	if c == closing {
@@ -233,10 +234,13 @@ func (v *Reader) more(closing byte) (bool, error) {
 		v.Pos++
 		return true, nil
 	}
-	if !v.closes(closing) {
-		return false, ErrSyntax
+	if v.closes(closing) {
+		return false, nil
 	}
-	return false, nil
+	if v.Pos >= len(v.Text) {
+		return false, ErrTruncated
+	}
+	return false, ErrSyntax
 }
 
 func (v *Reader) field() (Field, error) {
@@ -506,11 +510,13 @@ var quotes = []struct {
 	{"„", []string{"“", "”"}},
 	{"‘", []string{"’", "‘"}},
 	{"’", []string{"’", "‘"}},
+	{`<|"|>`, []string{`<|"|>`}},      // Gemma 4
+	{`<escape>`, []string{`<escape>`}}, // FunctionGemma
 }
 
 // QuoteOf returns the closing quotes of the quote with which rest begins, or nil.
 func QuoteOf(rest string) []string {
-	if rest == "" || rest[0] != '"' && rest[0] != '\'' && rest[0] != 0xe2 {
+	if rest == "" || rest[0] != '"' && rest[0] != '\'' && rest[0] != '<' && rest[0] != 0xe2 {
 		return nil
 	}
 	for i := range quotes {
@@ -559,7 +565,7 @@ func (v *Reader) oneString(raw bool) (Node, error) {
 	}
 	at := v.Pos + len(open)
 	// `""` is an empty text, not the beginning of a triple quote that never ends.
-	if len(open) == 3 && open[0] != 0xe2 && !strings.Contains(v.Text[at:], open) {
+	if len(open) == 3 && open[0] != 0xe2 && open[0] != '<' && !strings.Contains(v.Text[at:], open) {
 		closing, at = []string{open[:1]}, v.Pos+1
 	}
 	var b strings.Builder
@@ -574,7 +580,7 @@ func (v *Reader) oneString(raw bool) (Node, error) {
 		if v.Strict && rest[0] == '\n' && len(closing[0]) == 1 {
 			return Node{}, ErrSyntax
 		}
-		if rest[0] == '\\' && len(rest) > 1 {
+		if rest[0] == '\\' && len(rest) > 1 && open[0] != '<' {
 			if raw {
 				b.WriteString(rest[:2])
 				at += 2

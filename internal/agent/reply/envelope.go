@@ -1,0 +1,442 @@
+package reply
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// The marks that models write around calls. Tags may have a namespace, and tokens either kind of bar:
+// <minimax:tool_call>, <｜DSML｜invoke …>, <|tool_call_begin|>, <｜tool▁calls▁begin｜>.
+const (
+	namespace = `(?:[A-Za-z][\w-]*:|[|｜]\w+[|｜])?`
+	callWords = `(?:tool|function|call|action|plugin|python_tag|python_start)`
+	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code)(?:\s[^<>\n]*)?>`
+	callToken = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
+	endToken  = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|endoftext|end_of_text|end_of_turn` +
+		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
+		`|message_sep|python_end|separator|header_end)\|>|</s>|<｜end▁of▁sentence｜>|<end_of_turn>|<SPECIAL_\d+>|</answer>`
+	bracketMark = `\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|FUNCTION_CALLS?)\]`
+	gemmaMark   = `<\|tool_call>|<tool_call\|>|</?(?:start|end)_function_call>`
+)
+
+var (
+	anyMark = regexp.MustCompile(`(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` + bracketMark + `|` +
+		gemmaMark + `)`)
+	// skipped is what may come between calls: marks, space and commas.
+	skipped = regexp.MustCompile(`^(?:\s+|[,;]|` + `(?i:` + wrapTag + `|` + callToken + `|` + endToken + `|` +
+		bracketMark + `|` + gemmaMark + `))*`)
+	// closingMark ends calls. Any other mark opens or separates them.
+	closingMark = regexp.MustCompile(`(?i)^(?:</|\[/|\[END|<[a-z_]+\|>|<end|.*(?:[^a-z]|_)(?:end|suffix)(?:[^a-z]|_)` +
+		`|<\|/|<\|(?:eom|eot|im_end|call\||return|eom_id|eot_id|separator))`)
+	silentMark = regexp.MustCompile(`(?i:` + endToken + `)`)
+)
+
+// readMarked reads the calls of every format in the table, from left to right.
+func readMarked(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	for _, s := range p.free() {
+		text := p.text[:s.End]
+		matches := make([][][]int, len(formats))
+		for i, f := range formats {
+			matches[i] = f.mark.FindAllStringSubmatchIndex(text[s.Start:], -1)
+		}
+		for at := s.Start; ; {
+			first := -1
+			for i := range matches {
+				for len(matches[i]) > 0 && s.Start+matches[i][0][0] < at {
+					matches[i] = matches[i][1:]
+				}
+				if len(matches[i]) > 0 && (first < 0 || matches[i][0][0] < matches[first][0][0]) {
+					first = i
+				}
+			}
+			if first < 0 {
+				break
+			}
+			m := matches[first][0]
+			inner := m[1]
+			if len(m) > 2 && m[2] >= 0 {
+				inner = m[2] // the group begins what follows the mark
+			}
+			c := formats[first].read(p, text, s.Start+m[0], s.Start+inner)
+			for i := range c.calls {
+				c.calls[i].Format = formats[first].name
+			}
+			p.claims = append(p.claims, c)
+			at = max(c.End, s.Start+m[0]+1)
+		}
+	}
+}
+
+// envelope reads the calls that follow a mark, and the marks between and after them. It ends after a closing mark that
+// no other mark follows, or with the text.
+func (p *reading) envelope(text string, start, inner int) claim {
+	c := claim{Span: literal.Span{Start: start, End: inner}}
+	for {
+		marks := skipped.FindString(text[c.End:])
+		trimmed := strings.TrimRight(marks, " \t\r\n,;")
+		all := anyMark.FindAllString(trimmed, -1)
+		if len(all) > 0 && closingMark.MatchString(all[len(all)-1]) {
+			c.End += len(trimmed)
+			return c
+		}
+		if c.End += len(marks); c.End == len(text) {
+			return c
+		}
+		piece := p.callsAt(text, c.End)
+		c.calls = append(c.calls, piece.calls...)
+		c.unparsed = append(c.unparsed, piece.unparsed...)
+		c.thought = strings.TrimSpace(c.thought + "\n" + piece.thought)
+		c.End = piece.End
+	}
+}
+
+// callsAt reads the calls at a place: in tags of their own, after their name, or in JSON. Everything else up to the next
+// mark is read as a block.
+func (p *reading) callsAt(text string, at int) claim {
+	if functionTagFirst.MatchString(text[at:]) {
+		return p.taggedFunctions(text, at)
+	}
+	if c, ok := p.namedCall(text, at, false); ok {
+		return c
+	}
+	if text[at] == '{' || text[at] == '[' {
+		v := p.values(text, at)
+		if n, err := v.Value(); err == nil {
+			if calls, unparsed, ok := p.callsIn(text, &n); ok {
+				return claim{Span: literal.Span{Start: at, End: v.Pos}, calls: calls, unparsed: append(v.Notes, unparsed...)}
+			}
+		}
+	}
+	end := len(text)
+	if next := anyMark.FindStringIndex(text[at+1:]); next != nil {
+		end = at + 1 + next[0]
+	}
+	c := p.block(text[:end], at, ReasonTag)
+	c.End = max(end, at+1)
+	return c
+}
+
+// namedHead is the name of a call before its arguments, with whatever a format puts between them: a token, [ARGS], the
+// number of the call, a line end, the opening of a fence.
+var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
+	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
+	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
+	`([{]|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
+
+// namedCall reads a name that is followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. With known
+// set, the name must be that of an offered tool.
+func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
+	m := namedHead.FindStringSubmatchIndex(text[at:])
+	if m == nil {
+		return claim{}, false
+	}
+	name := p.tools.resolve(text[at+m[2] : at+m[3]])
+	offered := p.tools.known(name)
+	if known && !offered {
+		return claim{}, false
+	}
+	c := claim{Span: literal.Span{Start: at, End: at + m[4]}}
+	call := Call{Tool: name}
+	switch rest := text[at+m[4]:]; {
+	case strings.HasPrefix(rest, "{"):
+		v := p.values(text, at+m[4])
+		n, err := v.Value()
+		if err != nil {
+			return claim{}, false
+		}
+		if object, ok := asArguments(n); ok {
+			call.Arguments, err = object.AppendJSON(nil)
+		}
+		if err != nil || call.Arguments == nil {
+			return claim{}, false
+		}
+		c.End, c.unparsed = v.Pos, v.Notes
+		c.End += len(fenceEnd.FindString(text[c.End:]))
+	case strings.HasPrefix(rest, "<arg_key>"):
+		return p.pairedArguments(call, text, at, at+m[4])
+	case functionTagFirst.MatchString(rest):
+		return p.taggedFunctions(text, at+m[4]), true
+	default:
+		if !offered || known {
+			return claim{}, false
+		}
+		call.Arguments = []byte("{}")
+	}
+	c.calls = []Call{call}
+	return c, true
+}
+
+var fenceEnd = regexp.MustCompile("^\\s*```")
+
+// Tags of an argument's name and value, each in a tag of its own (GLM-4.5 and later).
+var (
+	argumentKey   = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>`)
+	argumentValue = regexp.MustCompile(`</arg_value>`)
+)
+
+// pairedArguments reads pairs of a name and a value. A value that does not end was cut: its call is not read.
+func (p *reading) pairedArguments(call Call, text string, start, at int) (claim, bool) {
+	c := claim{Span: literal.Span{Start: start, End: at}}
+	fields := argumentFieldsOf(&call)
+	for {
+		m := argumentKey.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		inner := at + m[1]
+		end := argumentValue.FindStringIndex(text[inner:])
+		if end == nil {
+			c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text[start:]})
+			c.End = len(text)
+			return c, true
+		}
+		name := strings.TrimSpace(text[at+m[2] : at+m[3]])
+		fields.add(name, p.tagValue(call.Tool, name, text[inner:inner+end[0]], anyValue), text[inner:inner+end[0]])
+		at = inner + end[1]
+	}
+	c.End = at
+	if rest := strings.TrimSpace(text[at:]); rest == "" && p.cut || strings.HasPrefix(rest, "<arg_") {
+		c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text[start:]})
+		c.End = len(text)
+		return c, true
+	}
+	call, c.unparsed = fields.call(text[start:at])
+	c.calls = []Call{call}
+	return c, true
+}
+
+// A call that is named in its tag, such as <function=f> or <invoke name="f">, and its arguments, each in a tag of its
+// own.
+const (
+	functionTagForm = `(?i:<function=["']?([^>"'\s]+)["']?>|<` + namespace +
+		`(?:invoke|function_call|function|tool) name=["']?([^>"'\s]+)["']?\s*>)`
+	parameterTagForm = `(?i:<parameter=["']?([^>"'\s]+)["']?>|<` + namespace +
+		`(?:parameter|param|argument|arg) name=["']?([^>"'\s]+)["']?((?:\s+\w+=["']?\w+["']?)*)\s*>)`
+)
+
+var (
+	functionTag      = regexp.MustCompile(functionTagForm)
+	functionTagFirst = regexp.MustCompile(`^\s*` + functionTagForm)
+	functionEnd      = regexp.MustCompile(`(?i)</` + namespace + `(?:function|invoke|function_call|tool)>`)
+	parameterTag     = regexp.MustCompile(parameterTagForm)
+	parameterEnd     = regexp.MustCompile(`(?i)</` + namespace + `(?:parameter|param|argument|arg)>`)
+)
+
+// within returns the part of text from inner to the first closing tag, or to the next opening one if that comes first,
+// or to the end; after is the place after the closing tag.
+func within(text string, inner int, opening, closing *regexp.Regexp) (end, after int) {
+	end, after = len(text), len(text)
+	if next := opening.FindStringIndex(text[inner:]); next != nil {
+		end, after = inner+next[0], inner+next[0]
+	}
+	if m := closing.FindStringIndex(text[inner:end]); m != nil {
+		end, after = inner+m[0], inner+m[1]
+	}
+	return end, after
+}
+
+// taggedFunctions reads the calls that name their function in a tag, one after the other, from start.
+func (p *reading) taggedFunctions(text string, start int) claim {
+	c := claim{Span: literal.Span{Start: start, End: start}}
+	for {
+		m := functionTagFirst.FindStringSubmatch(text[c.End:])
+		if m == nil {
+			return c
+		}
+		begin := c.End
+		inner := c.End + len(m[0])
+		end, after := within(text, inner, functionTag, functionEnd)
+		call, unparsed, cut := p.taggedFunction(p.tools.resolve(m[1]+m[2]), text[inner:end], end == after)
+		if cut && end == len(text) {
+			c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: strings.TrimSpace(text[begin:])})
+			c.End = len(text)
+			return c
+		}
+		c.calls = append(c.calls, call)
+		c.unparsed = append(c.unparsed, unparsed...)
+		c.End = after
+	}
+}
+
+// taggedFunction reads the arguments inside a function's tag: an object, or a tag for each argument. Cut is set if the
+// tag is open and its last argument may lack its end.
+func (p *reading) taggedFunction(tool, inner string, open bool) (call Call, unparsed []task.Unparse, cut bool) {
+	call = Call{Tool: tool}
+	if parameterTag.FindStringIndex(inner) == nil {
+		if open {
+			if mark := anyMark.FindStringIndex(inner); mark != nil {
+				inner, open = inner[:mark[0]], false
+			}
+		}
+		call.Arguments, unparsed = readArguments(inner)
+		return call, unparsed, open && (len(unparsed) > 0 || p.cut)
+	}
+	fields := argumentFieldsOf(&call)
+	at, closed := 0, false
+	for at < len(inner) {
+		m := parameterTag.FindStringSubmatchIndex(inner[at:])
+		if m == nil {
+			break
+		}
+		fields.leave(inner[at : at+m[0]])
+		name := submatch(inner[at:], m, 1) + submatch(inner[at:], m, 2)
+		start := at + m[1]
+		end, after := within(inner, start, parameterTag, parameterEnd)
+		closed = end != after || end < len(inner)
+		fields.add(name, p.tagValue(tool, name, inner[start:end], kindOfTag(submatch(inner[at:], m, 3))), inner[start:end])
+		at = after
+	}
+	if rest := anyMark.FindStringIndex(inner[at:]); rest != nil && open {
+		inner, open = inner[:at+rest[0]], false
+	}
+	if cut = open && (!closed || p.cut || strings.TrimSpace(inner[min(at, len(inner)):]) != ""); !cut {
+		fields.leave(inner[min(at, len(inner)):])
+	}
+	call, unparsed = fields.call(inner)
+	return call, unparsed, cut
+}
+
+// tagKind says what an attribute of a tag tells of its value.
+type tagKind int
+
+const (
+	anyValue  tagKind = iota
+	textValue         // string="true"
+	jsonValue         // string="false"
+)
+
+func kindOfTag(attributes string) tagKind {
+	switch {
+	case strings.Contains(attributes, `string="true"`):
+		return textValue
+	case strings.Contains(attributes, `string="false"`):
+		return jsonValue
+	default:
+		return anyValue
+	}
+}
+
+// taggedFields collects the arguments of a call that are written in tags.
+type taggedFields struct {
+	made     *Call
+	object   literal.Node
+	written  map[string]string
+	unparsed []task.Unparse
+}
+
+func argumentFieldsOf(call *Call) *taggedFields {
+	return &taggedFields{made: call, object: literal.Node{Kind: literal.ObjectKind}, written: map[string]string{}}
+}
+
+func (f *taggedFields) leave(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		f.unparsed = append(f.unparsed, task.Unparse{Reason: ReasonTag, Text: text})
+	}
+}
+
+// add adds an argument; of two with one name the later counts.
+func (f *taggedFields) add(name string, value literal.Node, written string) {
+	field := literal.Field{Name: name, Value: value}
+	if before, twice := f.written[name]; twice {
+		f.unparsed = append(f.unparsed, task.Unparse{Reason: ReasonDuplicateField, Text: name + ": " + before})
+		f.object.Fields[f.object.Field(name)] = field
+	} else {
+		f.object.Fields = append(f.object.Fields, field)
+	}
+	f.written[name] = written
+}
+
+// call returns the call with its arguments as JSON; text is what they were read from.
+func (f *taggedFields) call(text string) (Call, []task.Unparse) {
+	var err error
+	if f.made.Arguments, err = f.object.AppendJSON(nil); err != nil {
+		f.made.Arguments = literal.Quote(text)
+		f.unparsed = append(f.unparsed, task.Unparse{Reason: ReasonBadArguments, Text: text})
+	}
+	return *f.made, f.unparsed
+}
+
+func submatch(text string, m []int, group int) string {
+	if 2*group >= len(m) || m[2*group] < 0 {
+		return ""
+	}
+	return text[m[2*group]:m[2*group+1]]
+}
+
+// tagValue reads an argument between tags, which has no quotes: it is text if the parameter takes nothing else, and
+// otherwise JSON if it can be read as JSON.
+func (p *reading) tagValue(tool, name, text string, kind tagKind) literal.Node {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
+	if kind == anyValue {
+		if s := p.tools.parameter(tool, name); s != nil && len(s.Types) == 1 && s.Types[0] == "string" {
+			kind = textValue
+		}
+	}
+	if kind == textValue {
+		return literal.Node{Kind: literal.Text, Text: text}
+	}
+	v := literal.NewReader(text, false)
+	n, err := v.Value()
+	v.Space()
+	bare := n.Kind == literal.Text && !strings.HasPrefix(strings.TrimSpace(text), `"`)
+	if err != nil || v.AtEnd() != nil || len(v.Notes) > 0 || bare {
+		return literal.Node{Kind: literal.Text, Text: text}
+	}
+	return n
+}
+
+// block reads text from at to its end as calls: in tags of their own, after their name, as JSON or code, or as one of
+// these in a fence. It names what cannot be read; a block without any call is named as a whole.
+func (p *reading) block(text string, at int, reason string) claim {
+	whole := trimSpan(text, literal.Span{Start: at, End: len(text)})
+	c := claim{Span: whole}
+	if whole.Start >= whole.End {
+		return c
+	}
+	if m := fenceAround(text[whole.Start:whole.End]); m != nil {
+		inner := text[:whole.Start+m[7]]
+		c := p.block(inner, whole.Start+m[6], reason)
+		c.thought = foreignLanguage(fenceLanguage(text[whole.Start:whole.End], m)) + c.thought
+		return c
+	}
+	if functionTagFirst.MatchString(text[whole.Start:]) {
+		c = p.taggedFunctions(text, whole.Start)
+		return p.leaveRest(c, text, reason)
+	}
+	if named, ok := p.namedCall(text, whole.Start, true); ok {
+		return p.leaveRest(named, text, reason)
+	}
+	sequence, err := p.jsonSequence(text[:whole.End], whole.Start)
+	if len(sequence.calls) > 0 {
+		if err == nil {
+			return sequence
+		}
+		return p.leaveRest(sequence, text[:whole.End], reasonOf(err, ReasonNotJSON))
+	}
+	jsonError := err
+	saved := p.labels.save()
+	if code, _ := p.program(text[:whole.End], whole.Start, false); len(code.calls) > 0 {
+		return code
+	}
+	p.labels.restore(saved)
+	c.unparsed = []task.Unparse{{Reason: reason, Text: text[whole.Start:whole.End]}}
+	if jsonError == literal.ErrTruncated && strings.IndexByte("[{", text[whole.Start]) >= 0 {
+		c.unparsed[0].Reason = ReasonTruncated
+	}
+	return c
+}
+
+// leaveRest names the text after the part that c has read.
+func (p *reading) leaveRest(c claim, text, reason string) claim {
+	if rest := strings.TrimSpace(text[c.End:]); rest != "" {
+		c.unparsed = append(c.unparsed, task.Unparse{Reason: reason, Text: rest})
+	}
+	c.End = len(text)
+	return c
+}

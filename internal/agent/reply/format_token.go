@@ -1,0 +1,12 @@
+package reply
+
+import "regexp"
+
+// otherToken is any token that speaks of tools, functions, calls, actions or plugins.
+var otherToken = &format{
+	name:   "other-token",
+	models: "Granite 3, Apertus, Inkling, Phi-4, and formats that nobody has described yet",
+	source: "the chat templates of these models",
+	mark:   regexp.MustCompile(`(?i:` + callToken + `)`),
+	read:   (*reading).envelope,
+}

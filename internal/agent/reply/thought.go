@@ -1,0 +1,72 @@
+package reply
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// reasoningTag opens a block in which a model thinks, and reasoningEnd closes one. Chat templates open the block
+// themselves, so that only its end is in the reply. Beside tags there are Mistral's brackets, the tokens of Command R
+// and Gemma 4, and Kimi's triangles.
+var (
+	reasoningTag = regexp.MustCompile(`(?i)<(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[THINK\]` +
+		`|<\|START_THINKING\|>|<\|channel>thought\n?|◁think▷`)
+	reasoningEnd = regexp.MustCompile(`(?i)</(?:\w+:)?(?:think|thinking|thought|reasoning|scratchpad)>|\[/THINK\]` +
+		`|<\|END_THINKING\|>|<channel\|>|◁/think▷`)
+)
+
+// readReasoning sets the blocks apart in which a model thinks: calls in them are weighed, not made.
+func readReasoning(p *reading) {
+	if len(p.native) > 0 {
+		return
+	}
+	opens := reasoningTag.FindAllStringIndex(p.text, -1)
+	at := 0
+	for _, closing := range reasoningEnd.FindAllStringIndex(p.text, -1) {
+		// Without an opening tag the block began with the reply, or where the last one ended.
+		start, inner := at, at
+		if opens = from(opens, at); len(opens) > 0 && opens[0][0] < closing[0] {
+			start, inner = opens[0][0], opens[0][1]
+		}
+		p.claims = append(p.claims, claim{Span: literal.Span{Start: start, End: closing[1]}, thought: p.text[inner:closing[0]]})
+		at = closing[1]
+	}
+	if opens = from(opens, at); len(opens) > 0 {
+		p.claims = append(p.claims, claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}, thought: p.text[opens[0][1]:]})
+	}
+}
+
+// musings are the parts of a reply that are thought, and not said.
+type thoughts []string
+
+func (m *thoughts) add(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		*m = append(*m, text)
+	}
+}
+
+func (m thoughts) String() string { return strings.Join(m, "\n") }
+
+// SplitThoughts gives what stands in the blocks in which a model thinks, and the rest, its pieces on lines of their own.
+func SplitThoughts(text string) (thoughts thoughts, rest string) {
+	set := &reading{text: text}
+	readReasoning(set)
+	for i := range set.claims {
+		thoughts.add(set.claims[i].thought)
+	}
+	var pieces []string
+	for _, free := range set.free() {
+		pieces = append(pieces, text[free.Start:free.End])
+	}
+	return thoughts, strings.Join(pieces, "\n")
+}
+
+// from drops the matches that begin before at.
+func from(matches [][]int, at int) [][]int {
+	for len(matches) > 0 && matches[0][0] < at {
+		matches = matches[1:]
+	}
+	return matches
+}
