@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/model"
@@ -89,7 +90,11 @@ func (c *codeAct) read(response *model.Reply, _ []string) decision {
 	found, kept := parts.Found, text[:parts.End]
 	d := decision{unparsed: parts.Left}
 	if found == nil {
-		found = reply.OnlyFence(text)
+		found = cmp.Or(reply.OtherBlock(text), reply.OnlyFence(text))
+	}
+	if found != nil && parts.Open && response.Finish == model.FinishLength {
+		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonTruncated, Text: text})
+		found = nil
 	}
 	d.thought = parts.Thoughts.String()
 	c.reminds = ""

@@ -109,6 +109,9 @@ func (o *oneShot) read(response *model.Reply, labels []string) decision {
 	var left []task.Unparse
 	d.actions, _, left = o.acts.Actions(r.Calls)
 	d.unparsed = append(d.unparsed, left...)
+	if len(d.actions) == 0 && r.Abstains != "" && len(d.unparsed) == 0 {
+		d.actions = []task.Action{{Kind: task.ActionDecline, Text: r.Abstains}}
+	}
 	if len(d.actions) == 0 && r.Prose != "" {
 		d.unparsed = append(d.unparsed, task.Unparse{Reason: reply.ReasonNoCall, Text: r.Prose})
 	}

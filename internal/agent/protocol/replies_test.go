@@ -35,7 +35,7 @@ type realReply struct {
 		Answer   *string
 		Verdict  *string
 		Code     *string
-		Solution bool
+		Solution *bool
 		Refuse   bool
 		CutOf    []expectedCall `json:"cut_of"`
 	}
@@ -128,7 +128,7 @@ func (r *realReply) judgeReading(got *Interpretation) string {
 	case e.Verdict != nil:
 		return is(string(got.Judge) == map[string]string{"yes": "true", "no": "false"}[*e.Verdict])
 	case e.Code != nil:
-		return is(sameText(got.Code, *e.Code) && got.Solution == e.Solution)
+		return is(sameText(got.Code, *e.Code) && (e.Solution == nil || got.Solution == *e.Solution))
 	default:
 		return is(len(got.Calls) == 0 && got.Answer == nil && got.Code == "" && got.Judge == nil)
 	}

@@ -101,6 +101,9 @@ func (l *nativeLoop) read(response *model.Reply, labels []string) decision {
 			l.sent = append(l.sent, sentCall{kept.ToolCalls[i].ID, sent[i]})
 		}
 	}
+	if len(d.actions) == 0 && !l.native && r.Abstains != "" && len(d.unparsed) == 0 {
+		d.actions = []task.Action{{Kind: task.ActionDecline, Text: r.Abstains}}
+	}
 	if len(d.actions) == 0 && !l.native {
 		if answer, ok := reply.ProseAnswer(&r, response.Finish); ok {
 			d.actions = []task.Action{answer}

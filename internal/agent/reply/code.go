@@ -25,7 +25,8 @@ type Code struct {
 type codeParts struct {
 	Thoughts thoughts
 	Found    *Code
-	Left     []task.Unparse // behind the block
+	Left     []task.Unparse // after the block
+	Open     bool           // the block does not end
 	End      int            // of the block with its tags
 }
 
@@ -52,7 +53,7 @@ func ReadCode(text string) *codeParts {
 	}
 	for {
 		rest := text[at:]
-		thought, code := reasoningTag.FindStringIndex(rest), codeTag.FindStringSubmatchIndex(rest)
+		thought, code := reasoningTag.FindStringIndex(rest), nextCodeTag(rest)
 		if p.Found != nil {
 			code = nil
 		}
@@ -79,7 +80,12 @@ func ReadCode(text string) *codeParts {
 			p.prose(rest[:code[0]])
 			p.Found = &Code{Solution: strings.EqualFold(rest[code[2]:code[3]], "solution")}
 			inner := rest[code[1]:]
+			if again := codeTagFirst.FindStringSubmatchIndex(inner); again != nil {
+				code[1] += again[1] // a block right inside another
+				inner = inner[again[1]:]
+			}
 			until, next := len(inner), len(inner)
+			p.Open = false
 			if end := codeClose.FindStringIndex(inner); end != nil {
 				until, next = end[0], end[1]
 			} else if end := reasoningEnd.FindStringIndex(inner); end != nil {
@@ -88,11 +94,45 @@ func ReadCode(text string) *codeParts {
 			if line := codeLine.FindStringIndex(inner[:until]); line != nil {
 				until, next = line[0], line[0]
 			}
+			p.Open = next == len(inner) && until == next
 			p.Found.Text = inner[:until]
 			at += code[1] + next
 			p.End = at
 		}
 	}
+}
+
+// codeTagFirst is a block that begins right after the tag of another.
+var codeTagFirst = regexp.MustCompile(`(?i)^\s*<(execute|solution)>`)
+
+// nextCodeTag returns the tag of the next block: the first that begins a line or ends one, if there is one, because prose
+// mentions tags too; otherwise the first.
+func nextCodeTag(text string) []int {
+	all := codeTag.FindAllStringSubmatchIndex(text, -1)
+	for _, m := range all {
+		line := text[strings.LastIndexByte(text[:m[0]], '\n')+1 : m[0]]
+		after, _, _ := strings.Cut(text[m[1]:], "\n")
+		if strings.TrimSpace(line) == "" || strings.TrimSpace(after) == "" {
+			return m
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+// otherCode is a block of code between other tags, or brackets.
+var otherCode = regexp.MustCompile(`(?is)<(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>(.*?)` +
+	`</(?:llm-code|execute_ipython|execute_python|code|python|ipython|tool_code)>|\[PYTHON\](.*?)\[/PYTHON\]`)
+
+// OtherBlock returns the first block between other tags than those asked for, in a reply without these.
+func OtherBlock(text string) *Code {
+	m := otherCode.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return &Code{Text: strings.Trim(m[1]+m[2], "\n")}
 }
 
 // appendLeft names what stands behind the block.

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -118,8 +119,31 @@ func (p *reading) callsAt(text string, at int) claim {
 		end = at + 1 + next[0]
 	}
 	c := p.block(text[:end], at, ReasonTag)
+	if len(c.calls) == 0 {
+		c.calls = p.objectsIn(text[:end], at)
+	}
 	c.End = max(end, at+1)
 	return c
+}
+
+// objectsIn reads the objects that are calls in a part of a text that cannot be read as a whole.
+func (p *reading) objectsIn(text string, at int) (calls []Call) {
+	for budget := attemptBudget(literal.Span{Start: at, End: len(text)}); at < len(text) && budget > 0; at++ {
+		if text[at] != '{' {
+			continue
+		}
+		v := p.values(text, at)
+		n, err := v.Value()
+		budget -= v.Pos - at + 1
+		if err != nil {
+			continue
+		}
+		if inner, _, ok := p.callsIn(text, &n); ok {
+			calls = append(calls, inner...)
+		}
+		at = v.Pos - 1
+	}
+	return calls
 }
 
 // namedHead is the name of a call before its arguments, with whatever a format puts between them: a token, [ARGS], the
@@ -127,7 +151,7 @@ func (p *reading) callsAt(text string, at int) claim {
 var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|｜]>\s*)?(?:call:|to=|>>>)?` +
 	`((?:[\pL_][\pL\pN_]*[.:/-])*[\pL_][\pL\pN_-]*)(?::\d+)?` +
 	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
-	`([{]|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
+	`([{]|[\pL_][\pL\pN_]*=|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
 
 // namedCall reads a name that is followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. With known
 // set, the name must be that of an offered tool.
@@ -160,6 +184,8 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 		c.End += len(fenceEnd.FindString(text[c.End:]))
 	case strings.HasPrefix(rest, "<arg_key>"):
 		return p.pairedArguments(call, text, at, at+m[4])
+	case strings.Contains(text[at+m[4]:at+m[5]], "="):
+		return p.spacedArguments(call, text, at, at+m[4])
 	case functionTagFirst.MatchString(rest):
 		return p.taggedFunctions(text, at+m[4]), true
 	default:
@@ -177,7 +203,7 @@ var fenceEnd = regexp.MustCompile("^\\s*```")
 // Tags of an argument's name and value, each in a tag of its own (GLM-4.5 and later).
 var (
 	argumentKey   = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>`)
-	argumentValue = regexp.MustCompile(`</arg_value>`)
+	argumentValue = regexp.MustCompile(`</arg_value>|<arg_key>|</(?:\w+_)?tool_call>`)
 )
 
 // pairedArguments reads pairs of a name and a value. A value that does not end was cut: its call is not read.
@@ -197,8 +223,10 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 			return c, true
 		}
 		name := strings.TrimSpace(text[at+m[2] : at+m[3]])
-		fields.add(name, p.tagValue(call.Tool, name, text[inner:inner+end[0]], anyValue), text[inner:inner+end[0]])
-		at = inner + end[1]
+		fields.add(name, p.tagValue(call.Tool, name, unquoted(text[inner:inner+end[0]]), anyValue), text[inner:inner+end[0]])
+		if at = inner + end[0]; strings.HasPrefix(text[at:], "</arg_value>") {
+			at = inner + end[1]
+		}
 	}
 	c.End = at
 	if rest := strings.TrimSpace(text[at:]); rest == "" && p.cut || strings.HasPrefix(rest, "<arg_") {
@@ -209,6 +237,39 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 	call, c.unparsed = fields.call(text[start:at])
 	c.calls = []Call{call}
 	return c, true
+}
+
+var keyBefore = regexp.MustCompile(`^[\s,]*([\pL_][\pL\pN_]*)=`)
+
+// spacedArguments reads arguments as names and values with an equals sign between: f a=1 b="x".
+func (p *reading) spacedArguments(call Call, text string, start, at int) (claim, bool) {
+	fields := argumentFieldsOf(&call)
+	c := claim{Span: literal.Span{Start: start, End: at}}
+	for {
+		m := keyBefore.FindStringSubmatchIndex(text[c.End:])
+		if m == nil {
+			break
+		}
+		v := p.values(text, c.End+m[1])
+		n, err := v.Value()
+		if err != nil || v.Pos == len(text) && n.Kind == literal.Number {
+			return claim{}, false
+		}
+		fields.add(text[c.End+m[2]:c.End+m[3]], n, text[c.End+m[1]:v.Pos])
+		c.End = v.Pos
+	}
+	call, c.unparsed = fields.call(text[start:c.End])
+	c.calls = []Call{call}
+	return c, len(fields.object.Fields) > 0
+}
+
+// unquoted takes the quotes off a value that is a JSON string.
+func unquoted(text string) string {
+	var inner string
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed), &inner) == nil {
+		return inner
+	}
+	return text
 }
 
 // A call that is named in its tag, such as <function=f> or <invoke name="f">, and its arguments, each in a tag of its

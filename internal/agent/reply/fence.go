@@ -2,6 +2,7 @@ package reply
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/task/literal"
@@ -51,6 +52,12 @@ func readFenced(p *reading) {
 			language := fenceLanguage(p.text[s.Start:s.End], m)
 			inner := literal.Span{Start: s.Start + m[6], End: s.Start + m[7]}
 			c := p.block(p.text[:inner.End], inner.Start, ReasonFence)
+			if isLibraryCode(p.text[inner.Start:inner.End], len(c.unparsed) > 0 || !p.isWhole(s, m)) {
+				c.calls = slices.DeleteFunc(c.calls, func(call Call) bool { return !p.tools.known(call.Tool) })
+				if len(c.calls) == 0 && p.toolBeforeBracket(p.text[inner.Start:inner.End], inner.Start) < 0 {
+					continue
+				}
+			}
 			if len(c.calls) == 0 && (!callLanguages[language] || p.isData(inner) || len(c.unparsed) == 0) {
 				continue
 			}
@@ -59,6 +66,22 @@ func readFenced(p *reading) {
 			p.claims = append(p.claims, c)
 		}
 	}
+}
+
+// libraryLine is a statement that no list of calls has.
+var libraryLine = regexp.MustCompile(`(?m)^[ \t]*(?:import[ ]|from[ ][\w.]+[ ]import[ ]|(?:async[ ]+)?def[ ]|class[ ]\w|@\w` +
+	`|(?:for|if|elif|while|with)[ ].*:[ \t]*$|(?:else|try|finally):|return\b|except\b)`)
+
+// isLibraryCode reports whether a fenced block is a program rather than a list of calls: what it calls is no tool unless
+// a tool has that name. In a mixed reply or block, any code is.
+func isLibraryCode(text string, mixed bool) bool {
+	first := strings.TrimSpace(text)
+	return libraryLine.MatchString(text) || mixed && first != "" && first[0] != '[' && first[0] != '{'
+}
+
+// isWhole reports whether a match in a free part is the whole reply.
+func (p *reading) isWhole(s literal.Span, m []int) bool {
+	return strings.TrimSpace(p.text[:s.Start+m[0]]) == "" && strings.TrimSpace(p.text[s.Start+m[1]:]) == ""
 }
 
 // isData says whether that part of the text is a value of JSON, or as models write it, and nothing else.

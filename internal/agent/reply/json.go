@@ -333,6 +333,9 @@ func readWholeJSON(p *reading) {
 var attempt = regexp.MustCompile(
 	`^[\[{\s]*\{\s*["'“‘\\]*(?:name|tool|tool_name|function|arguments|parameters|label)["'”’\\]*\s*:`)
 
+// attemptAnywhere is a call in JSON that begins anywhere.
+var attemptAnywhere = regexp.MustCompile(`\{\s*["'](?:name|tool|tool_name|function)["']\s*:\s*["'{]`)
+
 // attemptBudget is how many bytes may be read in tries to find values in a span. Brackets that open nothing would
 // make the time quadratic otherwise; where the budget is spent, the rest is prose.
 func attemptBudget(s literal.Span) int { return 8*(s.End-s.Start) + 1<<16 }

@@ -29,7 +29,7 @@ type lowering struct {
 func (l *lowering) call(n *literal.Node, label string) error {
 	tool := l.p.tools.resolve(n.Text)
 	known := l.p.tools.known(tool)
-	if !known && notTools[tool] || l.p.defines(n.Text) {
+	if !known && notTools[tool] || l.p.defines(n.Text, n.Start) {
 		return literal.ErrExpression
 	}
 	arguments := literal.Node{Kind: literal.ObjectKind}
@@ -298,7 +298,7 @@ func readWholePython(p *reading) {
 
 // callHead finds what may be a call in prose: a name, an optional assignment before it, and a bracket behind it.
 var callHead = regexp.MustCompile(
-	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*)" +
+	"(?m)(?:^[ \t>*+`-]*(?:[0-9]+[.)][ \t]*)?[`*]*|:[ \t]*[`*]*|[.!?][ \t]*(?:\\b|\\B))" +
 		"((?:[\\pL_][\\pL\\pN_]*[ \t]*=[ \t]*)?\\[?([\\pL_][\\pL\\pN_.]*)\\()")
 
 // readEmbeddedPython reads calls of known tools that stand in prose on a line of their own, behind a list mark or

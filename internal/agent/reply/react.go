@@ -1,6 +1,8 @@
 package reply
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,14 +22,42 @@ type section struct {
 
 // reactTag is a tag at the beginning of a line, also in bold or as a heading.
 var reactTag = regexp.MustCompile(
-	`(?im)^[ \t>*_#-]*(thought|action input|action|observation|final answer|decline)[ \t]*[*_]*[ \t]*:[*_]*`)
+	`(?im)^[ \t>*_#-]*(?:step[ ]\d+[.: -]+)?(thought|action[ _]input|action|observation|final[ _]answer|decline|思考|行动输入|` +
+		`动作输入|行动|动作|观察|最终答案)[ \t]*\d*[ \t]*[*_]*[ \t]*(?:[:：][*_]*|$)`)
+
+// reactTags are the tags by what else they are called.
+var reactTags = map[string]string{
+	"action_input": "action input", "final_answer": "final answer", "思考": "thought", "行动输入": "action input",
+	"动作输入": "action input", "行动": "action", "动作": "action", "观察": "observation", "最终答案": "final answer",
+}
+
+// xmlTag is a tag of the loop as an XML tag.
+var xmlTag = regexp.MustCompile(`(?i)<(/?)(action_input|action|tool_input|tool|observation|final_answer|decline)>`)
+
+// fromXML writes XML tags as lines, in a reply that has no other.
+func fromXML(text string) string {
+	if reactTag.MatchString(text) || !xmlTag.MatchString(text) {
+		return text
+	}
+	return xmlTag.ReplaceAllStringFunc(text, func(tag string) string {
+		m := xmlTag.FindStringSubmatch(tag)
+		if m[1] != "" {
+			return "\n"
+		}
+		return "\n" + strings.NewReplacer("tool_input", "Action Input", "tool", "Action", "_", " ").Replace(
+			strings.ToLower(m[2])) + ": "
+	})
+}
 
 func sections(text string) []section {
 	list := []section{{end: len(text)}}
 	for _, m := range reactTag.FindAllStringSubmatchIndex(text, -1) {
 		last := &list[len(list)-1]
 		last.end = m[0]
-		list = append(list, section{tag: strings.ToLower(text[m[2]:m[3]]), start: m[0], end: len(text), body: text[m[1]:]})
+		list = append(list, section{
+			tag: cmp.Or(reactTags[strings.ToLower(text[m[2]:m[3]])], strings.ToLower(text[m[2]:m[3]])), start: m[0], end: len(text),
+			body: text[m[1]:],
+		})
 	}
 	for i := range list {
 		s := &list[i]
@@ -57,6 +87,7 @@ type ReactStep struct {
 // ReadReact reads one reply.
 func ReadReact(reader *Reader, labels []string, reply *model.Reply) *ReactStep {
 	thoughts, text := SplitThoughts(reply.Message.Content)
+	text = fromXML(text)
 	s := &ReactStep{reader: reader, labels: labels, Thoughts: thoughts, reasoned: len(thoughts), Text: text}
 	s.cut = len(s.Text)
 	s.readSections()
@@ -99,6 +130,8 @@ func (s *ReactStep) readSections() {
 		part := &list[i]
 		s.tagged = s.tagged || part.tag != ""
 		switch {
+		case part.tag == "observation" && i == 1 && list[0].body == "":
+			s.Thoughts.add(part.body) // it begins with what it calls an observation
 		case part.tag == "observation":
 			s.leave(ReasonObservation, s.Text[part.start:])
 			s.cut = part.start
@@ -142,6 +175,7 @@ var toolName = regexp.MustCompile("^[`\"'\\[*]*([\\pL_][\\pL\\pN_./-]*)[`\"'\\]*
 // act reads an action and its input. An action may also be a whole call in one of the ways in which [Reader] reads
 // them.
 func (s *ReactStep) act(action, input string, given bool) {
+	action = strings.TrimSpace(strings.Trim(action, "* \t"))
 	switch strings.ToLower(strings.Trim(action, "`\"'[]*. ")) {
 	case "", "none", "n/a", "no action":
 		s.leave(ReasonNoTool, strings.TrimSpace("Action: "+action+"\n"+input))
@@ -174,7 +208,15 @@ func (s *ReactStep) act(action, input string, given bool) {
 		s.call(s.reader.tools.resolve(name), input)
 		return
 	}
-	text := action
+	if m := bracketCall.FindStringSubmatch(action); m != nil && !given {
+		if name := s.reader.tools.resolve(m[1]); s.reader.tools.known(name) {
+			if one, ok := s.reader.tools.onlyArgument(name, m[2]); ok {
+				s.call(name, one)
+				return
+			}
+		}
+	}
+	text := spacedCall.ReplaceAllString(action, "$1(")
 	if given {
 		text += "\n" + input
 	}
@@ -183,12 +225,45 @@ func (s *ReactStep) act(action, input string, given bool) {
 	}
 }
 
+// bracketCall is an action with its argument in brackets: Search[Bergen]. spacedCall has a space before them.
+var (
+	bracketCall = regexp.MustCompile(`(?s)^([\pL_][\pL\pN_.-]*)\[(.*)\]$`)
+	spacedCall  = regexp.MustCompile(`^([\pL_][\pL\pN_.-]*)[ \t]+\(`)
+	wrappedCall = regexp.MustCompile(`(?s)^[\pL_]\w*\((\{.*\})\)$`)
+)
+
+// onlyArgument writes a text as the argument of a tool that has one, or requires one.
+func (x *toolIndex) onlyArgument(tool, text string) (string, bool) {
+	t := x.Tools[tool]
+	if t.Parameters == nil {
+		return "", false
+	}
+	name := ""
+	switch {
+	case len(t.Parameters.Properties) == 1:
+		name = t.Parameters.Properties[0].Name
+	case len(t.Parameters.Required) == 1:
+		name = t.Parameters.Required[0]
+	default:
+		return "", false
+	}
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		text = string(literal.Quote(strings.TrimSpace(text)))
+	}
+	return "{" + string(literal.Quote(name)) + ":" + text + "}", true
+}
+
 // call reads the input of an action: an object, perhaps in a fence, perhaps with prose behind it.
 func (s *ReactStep) call(tool, input string) {
 	if m := fence.FindStringSubmatchIndex(input); m != nil && m[0] == 0 {
 		s.leave(ReasonAfterAct, input[m[1]:])
 		s.Thoughts.add(foreignLanguage(fenceLanguage(input, m)))
 		input = input[m[6]:m[7]]
+	}
+	input = strings.TrimLeft(input, "*_ \t\r\n")
+	if m := wrappedCall.FindStringSubmatch(strings.TrimSpace(input)); m != nil {
+		input = m[1]
 	}
 	v := literal.NewReader(input, false)
 	if _, err := v.Value(); err == nil && v.Peek() != 0 && strings.HasPrefix(strings.TrimSpace(input), "{") {
@@ -237,6 +312,11 @@ func (s *ReactStep) readUntagged(reply *model.Reply) {
 		return
 	}
 	s.Thoughts, s.Unparsed = thoughts, unparsed
+	if at := strings.LastIndex(rest, "Final Answer:"); s.tagged && at > 0 && len(s.Unparsed) == 0 {
+		s.Thoughts = append(s.Thoughts[:s.reasoned:s.reasoned], strings.TrimSpace(rest[:at]))
+		s.answer(strings.TrimSpace(rest[at+len("Final Answer:"):]))
+		return
+	}
 	if s.tagged {
 		if len(s.Unparsed) == 0 {
 			s.leave(ReasonNoAct, rest)

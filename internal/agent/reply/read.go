@@ -103,7 +103,7 @@ type reading struct {
 	labels *labels
 	cut    bool // the reply was cut at its length
 	// defined are the functions that code in the reply defines; nil before [reading.defines].
-	defined  map[string]bool
+	defined  map[string]int // their first places
 	abstains string
 
 	fromNative []claim // native calls have no place in the text
@@ -178,6 +178,7 @@ func (r *Reader) readText(text string, native []model.ToolCall, existing []strin
 	}
 	p.endBeforeOtherTurns()
 	p.dropRepetitions()
+	p.readAbstention()
 	p.nameUnread()
 	return p.finish()
 }
@@ -273,6 +274,10 @@ func (p *reading) dropRepetitions() {
 		mark := lastMark(p.text[c.Start:c.End])
 		open := c.End == len(p.text) && mark != "" && !closingMark.MatchString(mark)
 		apart := strings.TrimSpace(p.text[end:c.Start]) != "" && (c.calls[0].Stage != stage || c.calls[0].Stage == "fenced")
+		marks := len(anyMark.FindAllString(p.text[c.Start:c.End], -1))
+		if last := len(c.calls) - 1; open && 0 < last && last < marks && isSameCall(&c.calls[last], &c.calls[last-1]) {
+			c.calls = c.calls[:last]
+		}
 		if stage = c.calls[0].Stage; repeated && (open || apart) {
 			c.unparsed = []task.Unparse{{Reason: ReasonRepeated, Text: p.text[c.Start:c.End]}}
 			c.calls = nil
@@ -281,6 +286,35 @@ func (p *reading) dropRepetitions() {
 			made[c.calls[j].Tool+" "+string(c.calls[j].Arguments)] = true
 		}
 		end = c.End
+	}
+}
+
+func isSameCall(a, b *Call) bool {
+	return a.Tool == b.Tool && a.Label == "" && string(a.Arguments) == string(b.Arguments)
+}
+
+// abstention is what models call or write if no tool serves the request.
+var abstention = regexp.MustCompile(`^(?i:no_(?:function|tool|call|action|api|match|relevant|suitable|valid)\w*` +
+	`|out_of_(?:domain|scope)\w*|none|null|irrelevant\w*|not_(?:applicable|available|supported|relevant)|cannot_answer|unanswerable)$`)
+
+// readAbstention takes a call or a word that says that no tool serves, unless a tool has that name.
+func (p *reading) readAbstention() {
+	calls := 0
+	for i := range p.claims {
+		c := &p.claims[i]
+		calls += len(c.calls)
+		c.calls = slices.DeleteFunc(c.calls, func(call Call) bool {
+			if p.tools.known(call.Tool) || !abstention.MatchString(call.Tool) {
+				return false
+			}
+			p.abstains = p.text[c.Start:c.End]
+			c.thought = strings.TrimSpace(c.thought + "\n" + p.abstains)
+			return true
+		})
+	}
+	text := strings.Trim(p.text, " \t\r\n`\"'[]().;")
+	if calls == 0 && len(p.native) == 0 && abstention.MatchString(text) && strings.Contains(text, "_") {
+		p.abstains = text
 	}
 }
 
@@ -311,7 +345,7 @@ func (p *reading) nameUnread() {
 			}
 		}
 		if !calls && at < 0 {
-			at = p.toolBeforeBracket(text)
+			at = p.toolBeforeBracket(text, s.Start)
 		}
 		if at >= 0 {
 			p.claims = append(p.claims, claim{
@@ -325,10 +359,10 @@ func (p *reading) nameUnread() {
 var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ \\t]*(?:```(?:json)?\\s*)?\\{)")
 
 // toolBeforeBracket returns where an offered tool is named before a bracket, or a brace on the next line; -1 for nowhere.
-func (p *reading) toolBeforeBracket(text string) int {
+func (p *reading) toolBeforeBracket(text string, start int) int {
 	for _, m := range nameBeforeBracket.FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
-		if p.tools.known(p.tools.resolve(name)) && !p.defines(name) {
+		if p.tools.known(p.tools.resolve(name)) && !p.defines(name, start+m[3]) {
 			return m[0]
 		}
 	}
@@ -338,15 +372,19 @@ func (p *reading) toolBeforeBracket(text string) int {
 // definition is a function that code in the reply defines.
 var definition = regexp.MustCompile(`(?m)^[ \t]*(?:async[ ]+)?def[ ]+([\pL_][\pL\pN_]*)[ ]*\(`)
 
-// defines reports whether the reply itself defines a function of that name: a call of it is no call of a tool.
-func (p *reading) defines(name string) bool {
+// defines reports whether the reply itself defines a function of that name before a place: a call of it is no call of a
+// tool.
+func (p *reading) defines(name string, before int) bool {
 	if p.defined == nil {
-		p.defined = map[string]bool{}
-		for _, m := range definition.FindAllStringSubmatch(p.text, -1) {
-			p.defined[m[1]] = true
+		p.defined = map[string]int{}
+		for _, m := range definition.FindAllStringSubmatchIndex(p.text, -1) {
+			if defined := p.text[m[2]:m[3]]; p.defined[defined] == 0 {
+				p.defined[defined] = m[3]
+			}
 		}
 	}
-	return p.defined[name]
+	at, ok := p.defined[name]
+	return ok && at <= before
 }
 
 // finish gathers the claims in the order of the text; what no stage has claimed is prose.
@@ -537,7 +575,7 @@ func withoutToken(name string) string {
 }
 
 func withoutModule(name string) string {
-	if module, rest, ok := strings.Cut(name, "."); ok && modules[module] {
+	if module, rest, ok := strings.Cut(name, "."); ok && (modules[module] || module == rest) {
 		return rest
 	}
 	return name

@@ -96,6 +96,9 @@ func TestStagesAllRead(t *testing.T) {
 					seen[r.Calls[i].Stage] = true
 				}
 				seen["reasoning"] = seen["reasoning"] || r.Prose != r.Thought
+				seen["turns"] = seen["turns"] || slices.ContainsFunc(r.Unparsed, func(u task.Unparse) bool {
+					return u.Reason == ReasonObservation
+				})
 			}
 			seen["native"] = seen["native"] || d.Cmd == "native"
 			return d.Expected

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
@@ -33,10 +34,24 @@ func readReasoning(p *reading) {
 		p.claims = append(p.claims, claim{Span: literal.Span{Start: start, End: closing[1]}, thought: p.text[inner:closing[0]]})
 		at = closing[1]
 	}
-	if opens = from(opens, at); len(opens) > 0 {
-		p.claims = append(p.claims, claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}, thought: p.text[opens[0][1]:]})
+	if opens = from(opens, at); len(opens) == 0 {
+		return
 	}
+	// A thought that does not end: the tokens of a call end it, other calls in it are refused.
+	c := claim{Span: literal.Span{Start: opens[0][0], End: len(p.text)}}
+	inner := p.text[opens[0][1]:]
+	if token := tokenMark.FindStringIndex(inner); token != nil {
+		inner, c.End = inner[:token[0]], opens[0][1]+token[0]
+	} else if p.tools != nil && (unknownMark.MatchString(inner) || attemptAnywhere.MatchString(inner) ||
+		p.toolBeforeBracket(inner, opens[0][1]) >= 0) {
+		c.unparsed = []task.Unparse{{Reason: ReasonOpenThought, Text: strings.TrimSpace(inner)}}
+	}
+	c.thought = inner
+	p.claims = append(p.claims, c)
 }
+
+// tokenMark is a mark of calls that only a token of the model's vocabulary can write.
+var tokenMark = regexp.MustCompile(`(?i:` + callToken + `|<\|tool_call>)`)
 
 // musings are the parts of a reply that are thought, and not said.
 type thoughts []string

@@ -35,6 +35,7 @@ var verdictStages = []struct {
 }{
 	{"answered", func(text string) []verdictMark { return markedVerdicts(text, answeredVerdict) }},
 	{"concluded", func(text string) []verdictMark { return markedVerdicts(text, concludedVerdict) }},
+	{"boxed", func(text string) []verdictMark { return markedVerdicts(text, boxedVerdict) }},
 	{"plain", plainVerdicts},
 }
 
@@ -45,6 +46,8 @@ var (
 			`["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
 	concludedVerdict = regexp.MustCompile(
 		`(?i)\bconclusion["'*_)` + "`" + `]*(?:\s*[:=]|\s+is\b:?)["'*_` + "`" + `\s{<\[(]*(yes|no)\b`)
+	// boxedVerdict is a verdict in a box of LaTeX, or in a tag of its own.
+	boxedVerdict    = regexp.MustCompile(`(?i)(?:\\boxed\{\s*(?:\\text\{\s*)?|<(?:answer|decision|verdict|final_answer)>\s*["'*]*)(yes|no)\b`)
 	leadingVerdict  = regexp.MustCompile(`(?i)^[\s"'*_>#({<\[` + "`" + `-]*(yes|no)\b`)
 	trailingVerdict = regexp.MustCompile(
 		`(?i)(?:^|\n|[:=>.,;]\s|\b(?:is|be|so|thus|hence|therefore|say)\s)["'*_{(<\[\s` + "`" +

@@ -80,6 +80,9 @@ var pieces = map[string]int{
 	"after_act":                pieceHarmless,
 	"no_verdict":               pieceIdle,
 	"two_verdicts":             pieceIdle,
+	"unknown_format":           pieceUnread,
+	"open_thought":             pieceUnread,
+	"repeated":                 pieceHarmless,
 }
 
 // failure is a failed episode with the plan that fits its calls best.
