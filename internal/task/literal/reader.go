@@ -510,7 +510,7 @@ var quotes = []struct {
 	{"„", []string{"“", "”"}},
 	{"‘", []string{"’", "‘"}},
 	{"’", []string{"’", "‘"}},
-	{`<|"|>`, []string{`<|"|>`}},      // Gemma 4
+	{`<|"|>`, []string{`<|"|>`}},       // Gemma 4
 	{`<escape>`, []string{`<escape>`}}, // FunctionGemma
 }
 
