@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,7 +69,7 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 					WithHint("build the two corpora apart")
 			}
 			taken[q.ID] = c.Name
-			if err := b.addQuestion(s, c.Name, q); err != nil {
+			if err := b.addQuestion(ctx, s, c.Name, q); err != nil {
 				return nil, fmt.Errorf("question %s: %w", q.ID, err)
 			}
 		}
@@ -83,9 +82,6 @@ func (b *builder) runStatic(ctx context.Context) (*Built, error) {
 		}
 	}
 	b.splitStatic(s.Tasks)
-	if err := b.certifyStatic(ctx, s); err != nil {
-		return nil, err
-	}
 	combinations, err := condition.ParseAsked(b.opts.Conditions)
 	if err != nil {
 		return nil, err
@@ -131,8 +127,17 @@ func (b *builder) checkStatic() error {
 	return nil
 }
 
-// addQuestion makes a question a task with its clean instance. Its tools are those of a universe of its own.
-func (b *builder) addQuestion(s *suite.Suite, corpus string, q *toolsets.Question) error {
+// addQuestion makes a question a task with its clean instance and its certificate. Its tools are a universe of their
+// own. A question that contradicts its own answers is rejected.
+func (b *builder) addQuestion(ctx context.Context, s *suite.Suite, corpus string, q *toolsets.Question) error {
+	reject := func(format string, args ...any) error {
+		b.done.reject()
+		s.Rejected = append(s.Rejected, &suite.Rejection{
+			What: suite.WhatExample, ID: q.ID, Corpus: corpus, Reason: toolsets.ReasonAnswers, File: q.Position.File,
+			Line: q.Position.Line, Column: q.Position.Column, Message: fmt.Sprintf(format, args...),
+		})
+		return nil
+	}
 	t := &task.Task{
 		ID: q.ID + "." + task.StyleStatic, Corpus: corpus, Database: corpus + "." + q.ID, Style: task.StyleStatic,
 		Source: q.Position.String(), Split: task.SplitTest, Messages: q.Messages, Plans: []task.Plan{},
@@ -149,7 +154,7 @@ func (b *builder) addQuestion(s *suite.Suite, corpus string, q *toolsets.Questio
 	if len(q.Gold) > 0 {
 		plan, err := planOf(q.Gold)
 		if err != nil {
-			return err
+			return reject("the right calls make no plan: %v", err)
 		}
 		t.Plans = []task.Plan{plan}
 		in.Primary, in.Workflow = plan.Kind, plan.Workflow
@@ -163,17 +168,25 @@ func (b *builder) addQuestion(s *suite.Suite, corpus string, q *toolsets.Questio
 	}
 	refused, err := instances.Refused(t)
 	if err != nil {
-		return err
+		return reject("the right calls cannot be graded: %v", err)
 	}
 	if refused {
 		t.Flags = append(t.Flags, task.FlagRefused)
 	}
 	for _, tool := range q.Tools {
 		tool.Database = t.Database
-		s.Tools[task.StyleStatic] = append(s.Tools[task.StyleStatic], tool)
 	}
-	s.Tasks = append(s.Tasks, t)
-	s.Instances = append(s.Instances, in)
+	alone := &suite.Suite{Tasks: []*task.Task{t}, Tools: map[string][]*task.Tool{task.StyleStatic: q.Tools}}
+	c, err := instances.Certify(ctx, episode.NewStage(alone, worldsOf{b}, environment.Limits{}), in)
+	if err != nil {
+		return err
+	}
+	if c.Reason != "" {
+		return reject("%s", c.Message)
+	}
+	s.Tools[task.StyleStatic] = append(s.Tools[task.StyleStatic], q.Tools...)
+	s.Tasks, s.Instances = append(s.Tasks, t), append(s.Instances, in)
+	s.Certificates = append(s.Certificates, c.Certificate)
 	return nil
 }
 
@@ -273,26 +286,6 @@ func (b *builder) splitStatic(tasks []*task.Task) {
 	for _, t := range order[:int(float64(len(order))*b.opts.ValidationShare+0.5)] {
 		t.Split = task.SplitValidation
 	}
-}
-
-// certifyStatic writes the certificates. A question that does not hold against its own answers is Seatrial's failure:
-// the loaders let none through.
-func (b *builder) certifyStatic(ctx context.Context, s *suite.Suite) error {
-	b.done.pass = "certify"
-	b.done.Begin(len(s.Instances))
-	stage := episode.NewStage(s, worldsOf{b}, environment.Limits{})
-	for _, in := range s.Instances {
-		c, err := instances.Certify(ctx, stage, in)
-		if err == nil && c.Reason != "" {
-			err = errors.New(c.Message)
-		}
-		if err != nil {
-			return fmt.Errorf("instance %s: %w", in.ID, err)
-		}
-		s.Certificates = append(s.Certificates, c.Certificate)
-		b.done.Step()
-	}
-	return nil
 }
 
 // countStatic accounts for the tasks. None is proven.

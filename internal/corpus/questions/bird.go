@@ -42,15 +42,15 @@ func loadBird(l *loader, dir string, opts Options) error {
 	l.corpus.Root = dir
 	notes := map[string]*schema.Database{}
 	tables := false
-	for _, split := range []string{dev, train} {
-		found, err := l.tablesFile(s, birdTables[split], notes)
+	for _, file := range birdFiles {
+		found, err := l.tablesFile(s, birdTables[file.split], notes)
 		if err != nil {
 			return err
 		}
 		tables = tables || found
 	}
 	if !tables {
-		return missingFile(s, birdTables[dev], birdExpected)
+		return birdElsewhere(s)
 	}
 	fields := rowFields{"question_id", "db_id", "question", "SQL", "evidence", "difficulty"}
 	if err := l.questionFiles(s, birdFiles, fields, opts.Split, birdExpected); err != nil {
@@ -88,6 +88,22 @@ func loadBird(l *loader, dir string, opts Options) error {
 	}
 	l.corpus.Digest = s.digest()
 	return nil
+}
+
+// birdElsewhere says what is missing in a folder without a tables file. BIRD's archives unpack to folders of their own.
+func birdElsewhere(s *source) error {
+	for _, file := range birdFiles {
+		tables := birdTables[file.split]
+		if _, err := fs.Stat(s.tree, file.name); err == nil {
+			return diag.Usagef("there is no %s", tables).At(s.path(tables), 0, 0).
+				WithHint("BIRD ships it with %s: put it beside that file", file.name)
+		}
+		if inside, _ := fs.Glob(s.tree, "*/"+file.name); len(inside) > 0 {
+			return diag.Usagef("there is no %s in the folder itself", file.name).At(s.root, 0, 0).
+				WithHint("name the folder that it is in: bird:%s", s.path(path.Dir(inside[0])))
+		}
+	}
+	return missingFile(s, birdTables[dev], birdExpected)
 }
 
 // birdDescriptions reads the CSV files beside a database.

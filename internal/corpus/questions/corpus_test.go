@@ -227,3 +227,33 @@ func TestDigestNamesTheInputs(t *testing.T) {
 		t.Error("a further file leaves the digest as it was")
 	}
 }
+
+// TestBirdElsewhere wants errors that say which file of BIRD is missing and where it belongs.
+func TestBirdElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	refused := func(dir, message, hint string) {
+		t.Helper()
+		_, err := Open("bird:"+dir, Options{})
+		var e *diag.Error
+		if !errors.As(err, &e) || e.Exit != diag.ExitUsage || !strings.Contains(err.Error(), message) ||
+			!strings.Contains(e.Hint, hint) {
+			t.Errorf("%v; want %q and the hint %q", err, message, hint)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "train"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	example := `[{"db_id": "d", "question": "How many?", "evidence": "", "SQL": "SELECT 1"}]`
+	if err := os.WriteFile(filepath.Join(dir, "train", "train.json"), []byte(example), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(dir, "there is no train.json in the folder itself", "name the folder that it is in: bird:"+filepath.Join(dir, "train"))
+	refused(filepath.Join(dir, "train"), "there is no train_tables.json", "put it beside that file")
+	tables := `[{"db_id": "d", "table_names_original": [], "table_names": [], "column_names_original": [], "column_names": []}]`
+	if err := os.WriteFile(filepath.Join(dir, "train", "train_tables.json"), []byte(tables), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Open("bird:"+filepath.Join(dir, "train"), Options{}); err != nil || len(c.Examples) != 1 {
+		t.Errorf("BIRD train alone: %+v, %v", c, err)
+	}
+}

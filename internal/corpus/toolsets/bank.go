@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,14 +18,18 @@ import (
 )
 
 const (
-	bankTools     = "data/all_apis.csv"
-	bankDialogues = "lv1-lv2-samples/level-1-given-desc/*.jsonl"
-	bankCategory  = "level-1"
+	bankTools = "data/all_apis.csv"
 
 	// Columns of API-Bank's table of tools: the name of the class that is the tool, and its description in Python.
 	bankColumnName = "类名"
 	bankColumnInfo = "api_info"
 )
+
+// bankLevels lists the folders of dialogues, with their categories. In those of level 2 the agent looks for tools first.
+var bankLevels = []struct{ folder, category string }{
+	{"lv1-lv2-samples/level-1-given-desc", "level-1"},
+	{"lv1-lv2-samples/level-2-toolsearcher", "level-2"},
+}
 
 // bankTypes maps the type names of API-Bank to the leaderboard's dialect.
 var bankTypes = map[string]string{
@@ -33,7 +38,7 @@ var bankTypes = map[string]string{
 	"list": "array", "List[str]": "array",
 }
 
-// bank loads API-Bank: an instance for each call of a tool in the dialogues of level 1, with the history up to the
+// bank loads API-Bank: an instance for each call of a tool in the dialogues of levels 1 and 2, with the history up to the
 // user's turn before it. Tools are those that the dialogue calls, in the order of API-Bank's table.
 //
 // The table and the dialogues differ in places: if a call has other arguments than its tool's description, only the
@@ -44,24 +49,33 @@ func (l *loader) bank() error {
 		return err
 	}
 	if !found {
-		return diag.Usagef("there is no %s in the folder", bankTools).At(l.dir, 0, 0).WithHint("name the folder of API-Bank")
+		return diag.Usagef("there is no %s in the folder", bankTools).At(l.dir, 0, 0).
+			WithHint("the tools are in it: put API-Bank's all_apis.csv into the folder data, and the dialogues into %s",
+				bankLevels[0].folder)
 	}
 	tools, order, err := readBankTools(table)
 	if err != nil {
 		return diag.Usagef("the table of tools cannot be read: %v", err).At(bankTools, 0, 0)
 	}
-	names, err := l.files(bankDialogues)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		data, _, err := l.read(name)
+	dialogues := 0
+	for _, level := range bankLevels {
+		names, err := fs.Glob(l.tree, level.folder+"/*.jsonl")
 		if err != nil {
 			return err
 		}
-		l.dialogue(name, data, tools, order)
+		for _, name := range names {
+			data, _, err := l.read(name)
+			if err != nil {
+				return err
+			}
+			l.dialogue(level.category, name, data, tools, order)
+		}
+		dialogues += len(names)
 	}
-	return nil
+	if dialogues == 0 {
+		_, err = l.files(bankLevels[0].folder + "/*.jsonl")
+	}
+	return err
 }
 
 // bankTool is a tool of the table.
@@ -185,7 +199,7 @@ type turn struct {
 }
 
 // dialogue makes an instance of each call. A dialogue with an unreadable line is rejected.
-func (l *loader) dialogue(name string, data []byte, tools map[string]*bankTool, order []string) {
+func (l *loader) dialogue(category, name string, data []byte, tools map[string]*bankTool, order []string) {
 	var turns []turn
 	number := 0
 	for line := range bytes.Lines(data) {
@@ -211,7 +225,7 @@ func (l *loader) dialogue(name string, data []byte, tools map[string]*bankTool, 
 		}
 		called++
 		q := Question{
-			ID: fmt.Sprintf("%s_%d", stem(name), called), Category: bankCategory,
+			ID: fmt.Sprintf("%s_%d", stem(name), called), Category: category,
 			Position: diag.Position{File: name, Line: turns[i].line},
 		}
 		l.bankCall(q, turns, i, tools, order)

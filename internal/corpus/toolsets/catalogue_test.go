@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -287,4 +288,62 @@ func FuzzQueries(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestParts loads parts of corpora as they are distributed, or wants an error that says which file is missing and where
+// it belongs.
+func TestParts(t *testing.T) {
+	write := func(dir, name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(spec, message, hint string) {
+		t.Helper()
+		_, err := Open(spec)
+		var e *diag.Error
+		if !errors.As(err, &e) || e.Exit != diag.ExitUsage || !strings.Contains(err.Error(), message) ||
+			!strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %v; want %q and the hint %q", spec, err, message, hint)
+		}
+	}
+	turns := t.TempDir()
+	write(turns, "BFCL_v4_multi_turn_base.json",
+		`{"id": "multi_turn_base_0", "question": [[], []], "initial_config": {}, "involved_classes": ["Disk"]}`+"\nnot JSON\n")
+	refused("bfcl:"+turns, "multi_turn_func_doc/*.json", "beside BFCL_v4_multi_turn_base.json")
+	write(turns, "multi_turn_func_doc/disk.json", "{}")
+	if got := reasons(open(t, "bfcl:"+turns)); !maps.Equal(got, map[string]string{
+		"multi_turn_base_0": ReasonTurns, "BFCL_v4_multi_turn_base:2": ReasonRow}) {
+		t.Errorf("rejected: %v", got)
+	}
+	level := t.TempDir()
+	dialogue, err := os.ReadFile(filepath.Join("testdata/bank/lv1-lv2-samples/level-1-given-desc", bankDialogue(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(level, "lv1-lv2-samples/level-2-toolsearcher/search.jsonl", string(dialogue))
+	refused("api-bank:"+level, "data/all_apis.csv", "put API-Bank's all_apis.csv into the folder data")
+	table, err := os.ReadFile("testdata/bank/" + bankTools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(level, bankTools, string(table))
+	c := open(t, "api-bank:"+level)
+	if len(c.Questions) == 0 || c.Questions[0].Category != "level-2" {
+		t.Errorf("level 2 alone: %d questions, %d rejected", len(c.Questions), len(c.Rejected))
+	}
+}
+
+// bankDialogue names a bundled dialogue of which something can be used.
+func bankDialogue(t *testing.T) string {
+	t.Helper()
+	for _, q := range open(t, "api-bank:testdata/bank").Questions {
+		return path.Base(q.Position.File)
+	}
+	t.Fatal("no dialogue can be used")
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -27,11 +28,50 @@ func (l *loader) leaderboard() error {
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(versioned.ReplaceAllString(stem(name), ""), multiTurn) {
+			if err := l.severalTurns(name, data); err != nil {
+				return err
+			}
+			continue
+		}
 		answers, _, err := l.read(path.Join("possible_answer", path.Base(name)))
 		if err != nil {
 			return err
 		}
 		l.category(name, versioned.ReplaceAllString(stem(name), ""), data, answers)
+	}
+	return nil
+}
+
+// multiTurn begins the categories whose questions name classes of tools that are described elsewhere.
+const (
+	multiTurn     = "multi_turn"
+	multiTurnDocs = "multi_turn_func_doc"
+)
+
+// severalTurns rejects the questions of a file of dialogues: what is right depends on what the tools return. The file
+// that describes their tools must exist all the same, so that a copy that lacks a part is noticed.
+func (l *loader) severalTurns(name string, data []byte) error {
+	if docs, err := fs.Glob(l.tree, multiTurnDocs+"/*.json"); err != nil || len(docs) == 0 {
+		return diag.Usagef("there is no %s/*.json, which describes the tools of %s", multiTurnDocs, name).At(l.dir, 0, 0).
+			WithHint("put the leaderboard's folder %s beside %s, or remove that file", multiTurnDocs, name)
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var q struct {
+			ID    string            `json:"id"`
+			Turns []json.RawMessage `json:"question"`
+		}
+		at := diag.Position{File: name, Line: number, Column: 1}
+		if err := json.Unmarshal(line, &q); err != nil || q.ID == "" {
+			l.reject(fmt.Sprintf("%s:%d", stem(name), number), ReasonRow, at, "the line is not a question with an id")
+		} else {
+			l.reject(q.ID, ReasonTurns, at, fmt.Sprintf("the question has %d turns", len(q.Turns)))
+		}
 	}
 	return nil
 }
