@@ -54,13 +54,55 @@ func terminalWidth(w io.Writer) (int, bool) {
 
 // Do runs one command and returns its exit code. An interrupt cancels the command; a second one ends the process.
 func Do(args []string, p *Process) int {
+	if err := command.CloseInherited(); err != nil {
+		_, _ = io.WriteString(p.Err, diag.Render(err)) // a closed stream is no error
+		return diag.ExitInternal
+	}
 	if len(args) == 1 && args[0] == command.KeeperArgument {
 		return command.Keep() // Seatrial started itself
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // hands the next interrupt back to the system
-	return DoContext(ctx, args, p)
+	return Supervise(p.Err, func(ctx context.Context) int { return DoContext(ctx, args, p) })
+}
+
+// stopTime is how long a command may take to end after the first interrupt. What it has finished is stored by then.
+const stopTime = 900 * time.Millisecond
+
+// Supervise runs a command and returns its exit code. An interrupt, a request to terminate, or the loss of the terminal
+// cancels its context. If it has not returned after stopTime, or at a second signal, the process ends.
+func Supervise(errs io.Writer, run func(context.Context) int) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	heed := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		heed = append(heed, syscall.SIGHUP)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, heed...)
+	defer signal.Stop(signals)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			if s == syscall.SIGHUP {
+				_, _ = io.WriteString(errs, "seatrial: the terminal is gone (SIGHUP): stopping\n") // it may be closed
+			}
+		}
+		cancel()
+		late := time.NewTimer(stopTime)
+		defer late.Stop()
+		select {
+		case <-done:
+			return
+		case <-signals:
+		case <-late.C:
+		}
+		_, _ = io.WriteString(errs, "seatrial: interrupted before everything was closed; finished work is kept\n")
+		os.Exit(diag.ExitInterrupted)
+	}()
+	return run(ctx)
 }
 
 // DoContext is [Do] with the caller's context.

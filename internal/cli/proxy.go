@@ -174,7 +174,7 @@ func (a *app) replay(ctx context.Context, p *proxy.Proxy, f *proxyFlags) error {
 // replayPath is where a record is served over HTTP.
 const replayPath = "/mcp"
 
-// listen serves over HTTP until the user interrupts. It then closes open streams after a second.
+// listen serves over HTTP until the user interrupts. It then closes open streams after a moment.
 func (a *app) listen(ctx context.Context, address, path, to string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *app) listen(ctx context.Context, address, path, to string, handler http
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		drain, cancel := context.WithTimeout(context.Background(), time.Second)
+		drain, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 		defer cancel()
 		if server.Shutdown(drain) != nil {
 			_ = server.Close() // closes open streams

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"seatrial": func() { os.Exit(cli.Do(os.Args[1:], cli.System())) },
 		"standin":  standIn,
+		"stubborn": stubborn,
 	})
 }
 

@@ -100,3 +100,35 @@ while True:
 		t.Error(brief(o))
 	}
 }
+
+// TestNativeInheritsNoDescriptor opens a secret at descriptor 100 before the engine starts, as a shell's exec 100<secret
+// does. No descriptor but those of the session may be open in a session.
+func TestNativeInheritsNoDescriptor(t *testing.T) {
+	secret, err := os.CreateTemp(t.TempDir(), "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = secret.Close() }()
+	if _, err := secret.WriteString("gold"); err != nil {
+		t.Fatal(err)
+	}
+	const inherited = 100
+	if err := unix.Dup2(int(secret.Fd()), inherited); err != nil { // not close-on-exec
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(inherited) }()
+	s := started(t, nativeEngine(t), &Setup{})
+	const look = `
+import os
+found = []
+for fd in range(4, 5000):
+    try:
+        os.fstat(fd)
+        found.append(fd)
+    except OSError:
+        pass
+found`
+	if o := ran(t, s, look); o.Value != "[]" {
+		t.Errorf("descriptors are open in a session: %s", brief(o))
+	}
+}

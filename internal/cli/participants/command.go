@@ -202,7 +202,8 @@ func (r *commandEpisode) drive(ctx context.Context, env *environment.Environment
 			leave()
 		}
 	}()
-	folder := filepath.Join(r.bench.folder.Path, r.header.ID)
+	// By its handle, a keyed hash: the id is a hash that a command could compute for every instance and fault.
+	folder := filepath.Join(r.bench.folder.Path, e.Handle)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}
@@ -321,7 +322,7 @@ func (r *commandEpisode) start(folder string, e *server.Episode) (s *command.Sta
 		return nil, "", fmt.Errorf("command: %w", err)
 	}
 	env := append(slices.Clone(r.bench.env),
-		"SEATRIAL_URL="+url, "SEATRIAL_TOKEN="+e.Token(), "SEATRIAL_EPISODE="+r.header.ID, "SEATRIAL_MCP_URL="+url+"/mcp",
+		"SEATRIAL_URL="+url, "SEATRIAL_TOKEN="+e.Token(), "SEATRIAL_EPISODE="+e.Handle, "SEATRIAL_MCP_URL="+url+"/mcp",
 		"SEATRIAL_MCP_CONFIG="+config, "SEATRIAL_ANSWER="+answerFile, "TMPDIR="+scratch,
 	)
 	if len(request) <= commandRequest && !strings.Contains(request, "\x00") {

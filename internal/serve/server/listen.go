@@ -14,12 +14,12 @@ import (
 
 // Times that a client has, and that a server takes to go down.
 const (
-	headerTime  = 5 * time.Second  // to send the head of a request
-	requestTime = 20 * time.Second // to send a whole request
-	answerTime  = 3 * time.Minute  // in which a request must be answered and read
-	idleTime    = 2 * time.Minute  // between requests on one connection
-	drainTime   = 20 * time.Second // for what is under way when the server is stopped
-	partTime    = time.Second      // of it, for requests that have not arrived whole
+	headerTime  = 5 * time.Second        // to send the head of a request
+	requestTime = 20 * time.Second       // to send a whole request
+	answerTime  = 3 * time.Minute        // in which a request must be answered and read
+	idleTime    = 2 * time.Minute        // between requests on one connection
+	drainTime   = 500 * time.Millisecond // for requests under way at an interrupt, which ends commands within a second
+	partTime    = time.Second            // of it, for requests that have not arrived whole
 	sweepEvery  = time.Second
 	maxHeader   = 64 << 10 // bytes
 )

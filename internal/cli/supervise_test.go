@@ -1,0 +1,87 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seatrial/seatrial/internal/cli"
+)
+
+// stubborn is a command that never ends by itself: `stubborn obey` ends when its context does, `stubborn ignore` does
+// not even then.
+func stubborn() {
+	os.Exit(cli.Supervise(os.Stderr, func(ctx context.Context) int {
+		fmt.Println("ready")
+		if os.Args[1] == "obey" {
+			<-ctx.Done()
+			return 130
+		}
+		for {
+			time.Sleep(time.Hour) // a computation that never looks at its context
+		}
+	}))
+}
+
+// TestEveryCommandEndsAtTheFirstSignal sends one signal to a command that heeds its context and to one that does not.
+func TestEveryCommandEndsAtTheFirstSignal(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		how    string
+		signal syscall.Signal
+		says   string
+	}{
+		{"obey", syscall.SIGINT, ""},
+		{"ignore", syscall.SIGINT, "interrupted before everything was closed"},
+		{"ignore", syscall.SIGTERM, "interrupted before everything was closed"},
+		{"obey", syscall.SIGHUP, "SIGHUP"},
+	} {
+		t.Run(fmt.Sprint(c.how, " ", c.signal), func(t *testing.T) {
+			cmd := exec.Command(self, c.how)
+			cmd.Args[0] = "stubborn" // by this name the test's binary knows what to be
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			began := time.Now()
+			if err := cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			watch := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+			defer watch.Stop()
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 130 {
+				t.Errorf("%v, want exit code 130; %s", err, said.String())
+			}
+			// A second on a quiet machine; tests run beside others.
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %s to end", took)
+			}
+			if !strings.Contains(said.String(), c.says) {
+				t.Errorf("it says %q, want %q", said.String(), c.says)
+			}
+		})
+	}
+}
