@@ -15,12 +15,93 @@ import (
 	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
+	"github.com/seatrial/seatrial/internal/report/table"
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/spf13/cobra"
 )
 
 // briefWidth is the widest line of a short answer, in columns.
 const briefWidth = 80
+
+func (a *app) fullFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.full, "full", false, "print everything instead of a short answer")
+}
+
+// printBrief prints the short answer of a report: a table, what else ended episodes, paired differences, and how to get
+// the rest.
+func (a *app) printBrief(r *report.Report, runs []report.Run, paths []string) {
+	var rows []report.Row
+	for _, run := range runs {
+		for _, row := range run.Rows {
+			if len(runs) > 1 {
+				row.Grade.Agent = run.Name + ": " + row.Grade.Agent
+			}
+			rows = append(rows, row)
+		}
+	}
+	list := tallies(rows)
+	a.printf("%s", briefTable(list, a.width()))
+	if slices.ContainsFunc(list, func(t tally) bool { return tookEffect(&t) }) {
+		a.printf("\nRecovered, noticed and not noticed are shares of the faults that took effect.\n")
+	}
+	if ends := endings(rows); ends != "" {
+		a.printf("\nWithout an answer: %s\n", ends)
+	}
+	for i, text := range pairSentences(r.Pairs) {
+		if i == 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", text)
+	}
+	for _, note := range r.Notes {
+		a.printf("\n%s\n", note)
+	}
+	a.printf("\nIntervals, causes, hazards and kinds: seatrial report %s --full\n", strings.Join(paths, " "))
+}
+
+// endings counts the valid episodes that ended in neither an answer nor a judgement, and the invalid ones by reason.
+func endings(rows []report.Row) string {
+	counts := map[string]int{}
+	for i := range rows {
+		switch g := &rows[i].Grade; {
+		case !g.Valid:
+			counts["invalid ("+g.Invalid+")"]++
+		case g.Outcome == grade.OutcomeSilent, g.Outcome == grade.OutcomeCrashed, g.Outcome == grade.OutcomeOutOfBudget,
+			g.Outcome == grade.OutcomeDeclined:
+			counts[strings.ReplaceAll(g.Outcome, "_", " ")]++
+		}
+	}
+	return countList(counts)
+}
+
+// maxSentences is how many paired differences the short answer states.
+const maxSentences = 6
+
+// pairSentences states the paired differences between runs or agents over all kinds.
+func pairSentences(pairs []report.Pair) []string {
+	var list []string
+	for i := range pairs {
+		p := &pairs[i]
+		if p.Kind != "" || p.Difference == nil || p.CI95 == nil {
+			continue
+		}
+		if len(list) == maxSentences {
+			return append(list, "More differences: --full")
+		}
+		text := fmt.Sprintf("%s less %s, %s: %s points [%s, %s] over %d pairs", p.B.ID(), p.A.ID(), p.Part,
+			table.Points(*p.Difference), table.Points(p.CI95[0]), table.Points(p.CI95[1]), p.Units)
+		switch {
+		case p.Test.P == nil:
+		case *p.Test.P < 0.001:
+			text += ", p < 0.001"
+		default:
+			text += fmt.Sprintf(", p = %.3f", *p.Test.P)
+		}
+		list = append(list, text)
+	}
+	return list
+}
 
 // tally is one agent's line of the short answer. The last three counts add up to landed.
 type tally struct {
@@ -121,7 +202,7 @@ type briefColumn struct {
 
 var briefColumns = []briefColumn{
 	{"clean", func(t *tally) string { return t.clean.String() }, func(t *tally) bool { return t.clean.of > 0 }},
-	{"under faults", func(t *tally) string { return t.faulted.String() }, func(t *tally) bool { return t.faulted.of > 0 }},
+	{"faulted", func(t *tally) string { return t.faulted.String() }, func(t *tally) bool { return t.faulted.of > 0 }},
 	{"took effect", func(t *tally) string { return fmt.Sprint(t.landed) }, tookEffect},
 	{"recovered", func(t *tally) string { return t.ofLanded(t.recovered) }, tookEffect},
 	{"noticed", func(t *tally) string { return t.ofLanded(t.noticed) }, tookEffect},
@@ -139,7 +220,7 @@ func (t *tally) ofLanded(n int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(t.landed))
 }
 
-// briefTable writes the short answer: a line for each agent, or a block of lines if they are too wide for the terminal.
+// briefTable writes the short answer: a line for each agent, or several lines if one is too wide for the terminal.
 func briefTable(list []tally, width int) string {
 	var columns []briefColumn
 	for _, c := range briefColumns {
@@ -160,27 +241,34 @@ func briefTable(list []tally, width int) string {
 		wide += 2 + widths[i]
 	}
 	var b strings.Builder
-	if wide+min(first, 16) > width {
+	cells := func(text func(briefColumn) string) {
+		for i, c := range columns {
+			b.WriteString("  " + pad(text(c), widths[i]))
+		}
+		b.WriteString("\n")
+	}
+	switch apart := wide+min(first, 16) > width; {
+	case wide > width: // a line for each value
 		for i := range list {
 			b.WriteString(shorten(list[i].agent, width) + "\n")
 			for _, c := range columns {
 				fmt.Fprintf(&b, "  %-12s  %s\n", c.heading, c.cell(&list[i]))
 			}
 		}
-		return b.String()
-	}
-	first = min(first, width-wide)
-	b.WriteString(pad("agent", -first))
-	for i, c := range columns {
-		b.WriteString("  " + pad(c.heading, widths[i]))
-	}
-	b.WriteString("\n")
-	for k := range list {
-		b.WriteString(pad(shorten(list[k].agent, first), -first))
-		for i, c := range columns {
-			b.WriteString("  " + pad(c.cell(&list[k]), widths[i]))
+	case apart: // names on lines of their own
+		cells(func(c briefColumn) string { return c.heading })
+		for i := range list {
+			b.WriteString(shorten(list[i].agent, width) + "\n")
+			cells(func(c briefColumn) string { return c.cell(&list[i]) })
 		}
-		b.WriteString("\n")
+	default:
+		first = min(first, width-wide)
+		b.WriteString(pad("agent", -first))
+		cells(func(c briefColumn) string { return c.heading })
+		for i := range list {
+			b.WriteString(pad(shorten(list[i].agent, first), -first))
+			cells(func(c briefColumn) string { return c.cell(&list[i]) })
+		}
 	}
 	return b.String()
 }

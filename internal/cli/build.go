@@ -56,6 +56,7 @@ func (a *app) buildCommand() *cobra.Command {
 			return writerError(a.build(cmd.Context(), o, out))
 		},
 	}
+	a.fullFlag(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Corpora, "corpus", nil, "question set as KIND:PATH; repeatable")
 	f.StringVar(&out, "out", "", "folder of the suite; it must be new or empty")
@@ -319,7 +320,11 @@ func (a *app) printBuild(r *buildResult) {
 	} else {
 		a.printProof(r)
 	}
-	a.printInstances(r.Instances)
+	if a.full {
+		a.printInstances(r.Instances)
+	} else {
+		a.printInstanceTotals(r.Instances)
+	}
 	a.printf("  rejected   %d", r.Rejected)
 	if r.Rejected > 0 {
 		a.printf(": %s", countList(r.RejectedByReason))
@@ -365,6 +370,35 @@ func countList(counts map[string]int) string {
 		names[i] = fmt.Sprintf("%s %d", name, counts[name])
 	}
 	return strings.Join(names, ", ")
+}
+
+// printInstanceTotals sums up the instances under conditions and under faults, a line each.
+func (a *app) printInstanceTotals(counts map[string]suite.InstanceCounts) {
+	type total struct {
+		names              map[string]bool
+		certified, refused int
+	}
+	conditions, faults := total{names: map[string]bool{}}, total{names: map[string]bool{}}
+	for specification, c := range counts {
+		into, name := &conditions, specification
+		variant, kind, isFault := strings.Cut(specification, ":")
+		switch _, known := faultColumns[variant]; {
+		case specification == condition.RoleClean:
+			continue
+		case known && isFault:
+			into, name = &faults, kind
+		}
+		into.names[name] = true
+		into.certified += c.Certified
+		into.refused += c.Refused
+	}
+	if n := len(conditions.names); n > 0 {
+		a.printf("  conditions %d with %d instances certified, %d refused\n", n, conditions.certified, conditions.refused)
+	}
+	if n := len(faults.names); n > 0 {
+		a.printf("  faults     %d with %d instances certified, look-alikes and controls included, %d refused\n", n,
+			faults.certified, faults.refused)
+	}
 }
 
 // printInstances prints the instances under conditions, then a table of those under faults.

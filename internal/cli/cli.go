@@ -137,6 +137,7 @@ type app struct {
 	*Process
 	started    bool // the arguments are valid, and the command began its work
 	asJSON     bool
+	full       bool // --full: print everything instead of a short answer
 	config     string
 	resumeHint string
 }

@@ -24,7 +24,6 @@ import (
 func (a *app) demoCommand() *cobra.Command {
 	var out string
 	var workers int
-	var full bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Try everything on the bundled corpus: suite, scripted policies, report; no key, no network",
@@ -36,11 +35,11 @@ func (a *app) demoCommand() *cobra.Command {
 			if err := settings.AtLeast("workers", workers, 1); err != nil {
 				return err
 			}
-			return a.demo(cmd.Context(), out, workers, full)
+			return a.demo(cmd.Context(), out, workers)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", demoFolder, "folder for the suite and the run; those of an earlier demo are replaced")
-	cmd.Flags().BoolVar(&full, "full", false, "print the counts of the build and the whole report")
+	a.fullFlag(cmd)
 	settings.WorkersFlag(cmd.Flags(), &workers)
 	return cmd
 }
@@ -55,7 +54,7 @@ var demoAgents = []string{
 	"gold", "gold-direct", "gold-composed", "recover", "fallback", "retry", "blind", "random", "mute",
 }
 
-func (a *app) demo(ctx context.Context, out string, workers int, full bool) error {
+func (a *app) demo(ctx context.Context, out string, workers int) error {
 	dir, path := filepath.Join(out, "suite"), filepath.Join(out, "run")
 	if err := removeDemo(dir, path); err != nil {
 		return err
@@ -67,14 +66,14 @@ func (a *app) demo(ctx context.Context, out string, workers int, full bool) erro
 	if err != nil {
 		return err
 	}
-	if full && !a.asJSON {
+	if a.full && !a.asJSON {
 		a.printBuild(&buildResult{Suite: dir, Counts: s.Manifest.Counts, Digest: s.Manifest.Digest, PeakMiB: peakMiB()})
 		a.printf("\n")
 	}
 	r := settings.New()
 	r.Suite, r.Out, r.Workers = dir, path, workers
 	r.Conditions, r.Agents = []string{condition.RoleClean, "*:*"}, demoAgents
-	if full || a.asJSON {
+	if a.full || a.asJSON {
 		return a.run(ctx, r, false)
 	}
 	shown := a.Out

@@ -197,7 +197,11 @@ func (a *app) summary(ctx context.Context, s *suite.Suite, store *episode.Store,
 		return err
 	}
 	r.Notes = notesOf(path, store.Meta().Settings)
-	return a.printReport(r, formatText)
+	if a.full || a.asJSON {
+		return a.printReport(r, formatText)
+	}
+	a.printBrief(r, []report.Run{{Name: path, Rows: rows}}, []string{path})
+	return nil
 }
 
 // Formats of reports.
@@ -277,8 +281,9 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Report the results of runs; several runs are paired by task",
-		Long: "Reports the results of runs. Several runs are paired by task. --table prints a table of a paper instead, from the\n" +
-			"episodes of all given runs.\n\nTables:\n" + tableHelp(),
+		Long: "Reports the results of runs: a short answer, or with --full (and in every format but text) all tables. Several\n" +
+			"runs are paired by task. --table prints a table of a paper instead, from the episodes of all given runs.\n\n" +
+			"Tables:\n" + tableHelp(),
 		Args: someArguments("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
@@ -327,10 +332,15 @@ func (a *app) reportCommand() *cobra.Command {
 				return err
 			}
 			r.Notes = notes
-			return a.printReport(r, format)
+			if a.full || a.asJSON || format != formatText {
+				return a.printReport(r, format)
+			}
+			a.printBrief(r, runs, args)
+			return nil
 		},
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
+	a.fullFlag(cmd)
 	cmd.Flags().StringSliceVar(&tables, "table", nil,
 		"print this table instead of the report; repeatable")
 	cmd.Flags().BoolVar(&vote, "vote", false,
@@ -429,6 +439,7 @@ func (a *app) gradeCommand() *cobra.Command {
 		},
 	}
 	settings.SuiteFlag(cmd.Flags(), &suiteDir)
+	a.fullFlag(cmd)
 	o.ProviderFlags(cmd.Flags())
 	return cmd
 }

@@ -44,6 +44,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	o.Flags(cmd.Flags())
+	a.fullFlag(cmd)
 	return cmd
 }
 
@@ -76,6 +77,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		},
 	}
 	o.ResumeFlags(cmd.Flags())
+	a.fullFlag(cmd)
 	return cmd
 }
 

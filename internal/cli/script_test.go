@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SUITE", small)
+			env.Setenv("SEATRIAL_FULL", "true") // brief.txtar and demo.txtar are about short answers
 			recipe, err := os.ReadFile(filepath.FromSlash("../../examples/http_loop.py"))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(env.WorkDir, "http_loop.py"), recipe, 0o644)
