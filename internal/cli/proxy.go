@@ -16,6 +16,8 @@ import (
 
 	"github.com/seatrial/seatrial/internal/diag"
 	"github.com/seatrial/seatrial/internal/serve/proxy"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
@@ -48,7 +50,7 @@ func (a *app) proxyCommand() *cobra.Command {
 			"At the end it reports which faults it injected and how the client reacted: on standard error, because standard\n" +
 			"output belongs to the client, or with --listen on standard output. --record keeps every message in a folder;\n" +
 			"--replay answers from one without the server, and --judge prints the verdict on one again.\n\n" +
-			"--fail-on accepts: " + strings.Join(proxy.Conditions, ", ") + ". If one of them holds, the exit code is 1.",
+			"--fail-on accepts: " + strings.Join(record.Conditions, ", ") + ". If one of them holds, the exit code is 1.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.proxy(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVar(&f.faults, "faults", "", "file of faults (YAML; --schema prints its schema)")
@@ -64,13 +66,13 @@ func (a *app) proxyCommand() *cobra.Command {
 
 func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error {
 	for _, c := range f.failOn {
-		if !slices.Contains(proxy.Conditions, c) {
-			return diag.Unknown("condition", c, proxy.Conditions)
+		if !slices.Contains(record.Conditions, c) {
+			return diag.Unknown("condition", c, record.Conditions)
 		}
 	}
 	switch {
 	case f.schema:
-		text, err := proxy.Schema()
+		text, err := rules.Schema()
 		if err == nil {
 			a.printf("%s", text)
 		}
@@ -99,21 +101,18 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 		if text, err = os.ReadFile(f.faults); err != nil {
 			return diag.Usagef("the faults cannot be read: %v", err)
 		}
-		if o.Faults, err = proxy.ParseFaults(f.faults, text); err != nil {
+		if o.Faults, err = rules.Parse(f.faults, text); err != nil {
 			return err
 		}
 	}
-	var record *os.File
+	var recording *os.File
 	if f.record != "" {
-		if record, err = newRecord(f.record, text); err != nil {
+		if recording, err = newRecord(f.record, text); err != nil {
 			return err
 		}
-		o.Record = record
+		o.Record = recording
 	}
-	p, err := proxy.New(o)
-	if err != nil {
-		return err
-	}
+	p := proxy.New(o)
 	if a.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(proxy.GCPercent))
 	}
@@ -122,10 +121,10 @@ func (a *app) proxy(ctx context.Context, f *proxyFlags, command []string) error 
 	case ctx.Err() != nil:
 		err = nil // a proxy ends by an interrupt
 	case diag.ExitCode(err) == diag.ExitUsage:
-		discard(f.record, record) // nothing was served
+		discard(f.record, recording) // nothing was served
 		return err
 	}
-	return errors.Join(err, a.finishProxy(p, f, record))
+	return errors.Join(err, a.finishProxy(p, f, recording))
 }
 
 // carry serves until the client has gone or the user interrupts.
@@ -258,14 +257,14 @@ func (a *app) judgeRecord(f *proxyFlags) error {
 	if err != nil {
 		return diag.Usagef("--judge: %v", err)
 	}
-	v, err := proxy.ReadVerdict(path, file)
+	v, err := record.ReadVerdict(path, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return a.printVerdict(a.Out, v, f.failOn)
 }
 
-func (a *app) printVerdict(w io.Writer, v *proxy.Verdict, failOn []string) error {
+func (a *app) printVerdict(w io.Writer, v *record.Verdict, failOn []string) error {
 	var err error
 	if a.asJSON {
 		var written []byte

@@ -1,6 +1,10 @@
 package fault
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/seatrial/seatrial/internal/task"
+)
 
 // Class says where the proxy applies a kind.
 type Class int
@@ -63,26 +67,20 @@ func (p *Proxy) Setting(name string) *Setting {
 // ProxyTool is the name under which steps know the tool of a proxied call, whatever it is called.
 const ProxyTool = "tool"
 
-// ProxySteps makes the steps with which the proxy applies a kind to one call.
-func (k *Kind) ProxySteps(s Settings, variant string) []Step {
+// ProxySteps makes the steps with which the proxy applies a kind to one call, and the tools that the kind adds.
+func (k *Kind) ProxySteps(s Settings, variant string) ([]Step, []*task.Tool) {
 	if k.Proxy.Make == nil {
-		return nil
+		return nil, nil
 	}
 	f := k.Proxy.Make(s)
 	t := f.Common()
 	t.Tool, t.Variant, t.kind = ProxyTool, variant, k
 	m := &Made{spent: map[string]int{}}
-	if double, ok := f.(doubled); ok && variant == VariantLookalike {
-		return double.Double()
+	in := Input{Task: &task.Task{}, Tools: []*task.Tool{{Name: ProxyTool, Parameters: &task.Schema{}}}}
+	if err := m.assemble(in, f); err != nil {
+		return nil, nil // impossible: the tool exists
 	}
-	if p, ok := f.(prepared); ok {
-		p.Prepare(m)
-	}
-	step, ok := f.(Step)
-	if !ok {
-		return nil
-	}
-	return []Step{step}
+	return m.Steps, m.Tools
 }
 
 // Settings are the settings of a fault in a faults file, by their names.

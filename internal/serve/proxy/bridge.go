@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"io"
 	"mime"
 	"net/http"
@@ -46,7 +47,7 @@ type bridge struct {
 // Bridge carries messages between a client over in and out and a server that speaks streamable HTTP at target, until
 // the client leaves.
 func (p *Proxy) Bridge(ctx context.Context, target *url.URL, in io.Reader, out io.Writer) error {
-	if err := p.f.usable(false); err != nil {
+	if err := p.f.Usable(false); err != nil {
 		return err
 	}
 	wire := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, MaxIdleConnsPerHost: maxPosts,
@@ -352,7 +353,7 @@ func (b *bridge) read(response *http.Response, m *message, last *string, retry *
 		case name == "id":
 			*last = value
 		case name == "retry":
-			if n, err := strconv.Atoi(value); err == nil && n >= 0 && n <= maxWait {
+			if n, err := strconv.Atoi(value); err == nil && n >= 0 && n <= fault.MaxWait {
 				*retry = time.Duration(n) * time.Millisecond
 			}
 		}

@@ -31,7 +31,7 @@ type command struct {
 // its children. The error says that the server could not be started ([diag.ExitUsage]) or ended by itself with a
 // failure ([diag.ExitFailed]).
 func (p *Proxy) Command(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) error {
-	if err := p.f.usable(false); err != nil {
+	if err := p.f.Usable(false); err != nil {
 		return err
 	}
 	c, err := start(args, errs, p.limit)

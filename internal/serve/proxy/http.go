@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 )
 
 const (
@@ -61,7 +62,7 @@ type httpSession struct {
 // Handler is the proxy as an HTTP handler in front of the MCP endpoint target. Requests to other paths are passed on to
 // the same host, unread: metadata about authorization stands there.
 func (p *Proxy) Handler(target *url.URL) (http.Handler, error) {
-	if err := p.f.usable(true); err != nil {
+	if err := p.f.Usable(true); err != nil {
 		return nil, err
 	}
 	return p.gateway(target, &http.Transport{
@@ -230,7 +231,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 	}
 	s := g.session(r, body)
 	if len(body) > g.p.limit {
-		s.t.add(&line{Session: s.number, From: "client", Unread: len(body)})
+		s.t.Add(&record.Line{Session: s.number, From: "client", Unread: len(body)})
 		g.pass(w, r, io.MultiReader(bytes.NewReader(body), r.Body))
 		return
 	}
@@ -271,7 +272,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 		case err != nil:
 			panic(http.ErrAbortHandler) // the server broke off
 		case len(head) > g.p.limit:
-			s.t.add(&line{Session: s.number, From: "server", Unread: len(head)})
+			s.t.Add(&record.Line{Session: s.number, From: "server", Unread: len(head)})
 			copyHead(w, response)
 			copyStream(w, io.MultiReader(bytes.NewReader(head), response.Body))
 		default:
@@ -590,7 +591,7 @@ func (e *events) unread(s *httpSession, event [][]byte, f *frames, long bool) bo
 			return false
 		}
 	}
-	s.t.add(&line{Session: s.number, From: "server", Unread: total})
+	s.t.Add(&record.Line{Session: s.number, From: "server", Unread: total})
 	return true
 }
 

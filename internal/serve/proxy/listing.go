@@ -5,31 +5,33 @@ import (
 	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	faultcall "github.com/seatrial/seatrial/internal/condition/fault/call"
+	"github.com/seatrial/seatrial/internal/condition/fault/spec"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
 // specify holds a call to the specifications that are in force: it gives the parameters as the server knows them, or
 // refuses the call.
-func (s *session) specify(active []*rule, c *call, params object, asked string) (object, *refusal) {
+func (s *session) specify(active []*rules.Rule, c *call, params object, asked string) (object, *refusal) {
 	for _, r := range active {
-		if r.kind.class != classSpecification || r.harmless {
+		if r.Class() != fault.ClassSpecification || r.Harmless {
 			continue
 		}
-		if r.kind.name == "spec.tool-renamed" {
-			if asked == c.tool && r.newName(c.tool) != c.tool {
-				return params, &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: asError}
+		if r.Kind == rules.ToolRenamed {
+			if asked == c.tool && r.NewName(c.tool) != c.tool {
+				return params, &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: fault.AsError}
 			}
 			continue
 		}
-		steps, err := r.steps("")
-		step, ok := find[fault.ArgumentStep](steps)
-		if err != nil || !ok {
-			continue // the rule was tried when the file was read
+		step, ok := find[fault.ArgumentStep](r.Steps(""))
+		if !ok {
+			continue
 		}
 		values, mistake, decision := step.ChangeArguments(c.asStep(s.specification(c)), c.given())
 		if mistake != nil {
 			return params, &refusal{strike: &strike{rule: r}, detail: decision.Detail, message: mistake.Message,
-				code: mistake.Code, as: asResult}
+				code: mistake.Code, as: fault.AsResult}
 		}
 		if arguments, differs := c.rewritten(values); differs {
 			c.become(arguments, values)
@@ -69,7 +71,7 @@ func looseSchema(schema object) *task.Schema {
 
 // initialized says, in the server's reply to the first request, that the listing may change.
 func (s *session) initialized(d *delivery, m *message) {
-	if !slices.ContainsFunc(s.f.rules, func(r *rule) bool { return r.drifts() && r.boolean("notify", true) }) {
+	if !slices.ContainsFunc(s.f.Rules, func(r *rules.Rule) bool { return r.Drifts() && r.Boolean("notify", true) }) {
 		return
 	}
 	result, _ := readObject(m.fields.get("result"))
@@ -115,7 +117,7 @@ func (s *session) listing(d *delivery, e *exchange, m *message) {
 		if strict {
 			changed = true
 			description, _ := text(tool.get("description"))
-			fresh = append(fresh, tool.with("name", quote(name+strictSuffix)).without("title").with("description",
+			fresh = append(fresh, tool.with("name", quote(name+faultcall.StrictSuffix)).without("title").with("description",
 				quote("The strict form of `"+name+"`: arguments reach it exactly as they are given. "+description)).encode())
 		}
 	}
@@ -151,25 +153,25 @@ func (s *session) note(name string, tool object) {
 // listed gives a tool as it is shown, nil where it is not, and whether a strict form stands beside it.
 func (s *session) listed(d *delivery, name string, tool object) (shown object, strict bool) {
 	shown = tool
-	for _, r := range s.f.rules {
-		if !r.aims(name) {
+	for _, r := range s.f.Rules {
+		if !r.Aims(name) {
 			continue
 		}
-		struck := r.boolean("shown", false)
+		struck := r.Shown()
 		switch {
-		case r.kind.class == classResult, r.kind.class == classArguments:
+		case r.Class() == fault.ClassResult, r.Class() == fault.ClassArguments:
 			// A client that checks results against their schema would not show its model what was changed.
 			shown = shown.without("outputSchema")
-			strict = strict || r.kind.class == classArguments && r.boolean("strict", true) && s.tools[name+strictSuffix] == nil
+			strict = strict || r.Strict() && s.tools[name+faultcall.StrictSuffix] == nil
 			continue
-		case r.harmless:
+		case r.Harmless:
 			continue
-		case r.kind.name == "call.tool-missing":
+		case r.Kind == rules.ToolMissing:
 			shown, struck = nil, true
-		case r.kind.name == "spec.description":
-			shown, struck = shown.with("description", quote(r.text("description", ""))), true
-		case r.kind.class == classSpecification && s.holds(r, name):
-			shown = r.respecify(name, shown)
+		case r.Kind == rules.Description:
+			shown, struck = shown.with("description", quote(r.Text("description", ""))), true
+		case r.Class() == fault.ClassSpecification && s.holds(r, name):
+			shown = respecify(r, name, shown)
 		default:
 			continue
 		}
@@ -184,23 +186,22 @@ func (s *session) listed(d *delivery, name string, tool object) (shown object, s
 }
 
 // respecify changes the specification of a tool. What the change is not about keeps its bytes.
-func (r *rule) respecify(name string, tool object) object {
-	if r.kind.name == "spec.tool-renamed" {
-		return tool.with("name", quote(r.newName(name)))
+func respecify(r *rules.Rule, name string, tool object) object {
+	if r.Kind == rules.ToolRenamed {
+		return tool.with("name", quote(r.NewName(name)))
 	}
 	schema, ok := readObject(tool.get("inputSchema"))
-	steps, err := r.steps("")
-	step, found := find[fault.SpecificationStep](steps)
-	if !ok || err != nil || !found {
+	step, found := find[fault.SpecificationStep](r.Steps(""))
+	if !ok || !found {
 		return tool
 	}
 	properties, _ := readObject(schema.get("properties"))
 	required, _ := readArray(schema.get("required"))
-	argument := r.text("argument", "")
+	argument := r.Text("argument", "")
 	changed := argument
-	switch r.kind.name {
-	case "spec.param-renamed":
-		changed = r.text("new_name", "")
+	switch r.Kind {
+	case spec.ParamRenamed:
+		changed = r.Text("new_name", "")
 		properties = properties.renamed(argument, changed)
 		for i := range required {
 			if s, _ := text(required[i]); s == argument {
@@ -208,10 +209,10 @@ func (r *rule) respecify(name string, tool object) object {
 			}
 		}
 	default:
-		if r.kind.name == "spec.param-retyped" && !properties.has(argument) {
+		if r.Kind == spec.ParamRetyped && !properties.has(argument) {
 			return tool
 		}
-		p := step.Specify(&task.Tool{Name: stepTool, Parameters: looseSchema(schema)}).Parameters.Property(changed)
+		p := step.Specify(&task.Tool{Name: fault.ProxyTool, Parameters: looseSchema(schema)}).Parameters.Property(changed)
 		written, err := task.Marshal(p)
 		if err != nil {
 			return tool
@@ -220,7 +221,7 @@ func (r *rule) respecify(name string, tool object) object {
 			written = property.with("items", properties.get(argument)).encode()
 		}
 		properties = properties.with(changed, written)
-		if r.kind.name == "spec.param-added" {
+		if r.Kind == spec.ParamAdded {
 			required = append(required, quote(changed))
 		}
 	}
@@ -234,17 +235,17 @@ func (r *rule) respecify(name string, tool object) object {
 // companions lists the tools that rules add and the server does not have.
 func (s *session) companions() []json.RawMessage {
 	var added []json.RawMessage
-	add := func(name, description, schema string) {
-		if s.adds(name) && !s.ownTool(name) {
-			added = append(added, object{
-				newMember("name", quote(name)), newMember("description", quote(description)), newMember("inputSchema",
-					json.RawMessage(schema)),
-			}.encode())
+	seen := map[string]bool{}
+	for _, r := range s.f.Rules {
+		t := r.Companion()
+		if t == nil || seen[t.Name] || s.ownTool(t.Name) {
+			continue
 		}
+		seen[t.Name] = true
+		added = append(added, object{
+			newMember("name", quote(t.Name)), newMember("description", quote(t.Description)),
+			newMember("inputSchema", fault.Encode(t.Parameters)),
+		}.encode())
 	}
-	add(toolRenew, "Renews the session. Calls that were refused because the session had expired can then be made again.",
-		`{"type":"object","properties":{}}`)
-	add(toolPage, "Gives the next page of a result that was too long for one.",
-		`{"type":"object","properties":{"cursor":{"type":"string","description":"The cursor that stood beside the page before."}},"required":["cursor"]}`)
 	return added
 }

@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
 // DefaultLimit is how long a message may be that the proxy looks at, in bytes. Longer ones pass unread, in pieces.
@@ -22,7 +23,7 @@ const GCPercent = 400
 
 // Options are what a proxy is made of.
 type Options struct {
-	Faults *Faults          // nil for none
+	Faults *rules.File      // nil for none
 	Record io.Writer        // JSON Lines; nil where nothing is recorded
 	Now    func() time.Time // for the times of the record, which nothing depends on
 	Limit  int              // bytes of a message; 0 for DefaultLimit
@@ -30,40 +31,33 @@ type Options struct {
 
 // Proxy is one run of a proxy: its sessions are numbered in the order in which they begin.
 type Proxy struct {
-	f     *Faults
-	t     *trace
+	f     *rules.File
+	t     *record.Trace
 	limit int
 
 	mu       sync.Mutex
 	sessions int
 }
 
-// New makes a proxy. A fault that cannot be made is an error of the exit code [diag.ExitUsage].
-func New(o Options) (*Proxy, error) {
-	p := &Proxy{f: o.Faults, t: newTrace(o.Record, o.Now), limit: o.Limit}
+// New makes a proxy.
+func New(o Options) *Proxy {
+	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit}
 	if p.f == nil {
-		p.f = &Faults{}
+		p.f = &rules.File{}
 	}
 	if p.limit == 0 {
 		p.limit = DefaultLimit
 	}
-	open := &opening{Format: recordFormat, Seed: p.f.seed}
-	for _, r := range p.f.rules {
-		if _, err := r.steps(fieldValue); err != nil {
-			return nil, diag.Usagef("%v", err).At(p.f.path, r.line, r.column)
-		}
-		open.Rules = append(open.Rules, openRule{
-			Name: r.name, Kind: r.kind.name, Variant: r.variant(), Executed: r.boolean("executed", false),
-			Refuses: !r.harmless && (r.kind.class == classRefusal || r.kind.class == classSpecification ||
-				r.kind.name == "call.tool-missing"),
+	open := &record.Opening{Format: record.Format, Seed: p.f.Seed}
+	for _, r := range p.f.Rules {
+		open.Rules = append(open.Rules, record.OpenRule{
+			Name: r.Name, Kind: r.Kind.Name, Variant: r.Variant(), Executed: r.Boolean("executed", false),
+			Refuses: r.Refuses(),
 		})
 	}
-	p.t.add(&line{Open: open})
-	return p, nil
+	p.t.Add(&record.Line{Open: open})
+	return p
 }
-
-// recordFormat is the version of records.
-const recordFormat = 1
 
 func (p *Proxy) newSession() *session {
 	p.mu.Lock()
@@ -73,10 +67,10 @@ func (p *Proxy) newSession() *session {
 }
 
 // Verdict judges what has happened so far.
-func (p *Proxy) Verdict() *Verdict { return judge(p.t.lines()) }
+func (p *Proxy) Verdict() *record.Verdict { return record.Judge(p.t.Lines()) }
 
 // Err is the failure to write the record, if there was one.
-func (p *Proxy) Err() error { return p.t.err() }
+func (p *Proxy) Err() error { return p.t.Err() }
 
 // errDropped ends a connection in place of a reply: a fault asked for it.
 var errDropped = fmt.Errorf("a fault broke the connection")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
 // serverVariable makes the test binary an MCP server over stdio.
@@ -77,12 +79,12 @@ func newServer() *mcp.Server {
 // clock is a time that stands still.
 func clock() time.Time { return time.Unix(1_800_000_000, 0) }
 
-func mustFaults(t testing.TB, text string) *Faults {
+func mustFaults(t testing.TB, text string) *rules.File {
 	t.Helper()
 	if text == "" {
 		return nil
 	}
-	f, err := ParseFaults("faults.yaml", []byte(text))
+	f, err := rules.Parse("faults.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +93,7 @@ func mustFaults(t testing.TB, text string) *Faults {
 
 func mustProxy(t testing.TB, faults string, record io.Writer) *Proxy {
 	t.Helper()
-	p, err := New(Options{Faults: mustFaults(t, faults), Now: clock, Record: record})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return New(Options{Faults: mustFaults(t, faults), Now: clock, Record: record})
 }
 
 // connection is a proxy with a client of the SDK in front of a server of the SDK.
@@ -222,9 +220,25 @@ func TestAFaultStrikesAndPasses(t *testing.T) {
 			}
 			c.close()
 			v := c.proxy.Verdict()
-			if len(v.Strikes) != 1 || v.Strikes[0].Did != DidRetry || !v.Strikes[0].Recovered || v.Strikes[0].ExtraCalls != 1 {
+			if len(v.Strikes) != 1 || v.Strikes[0].Did != record.DidRetry || !v.Strikes[0].Recovered || v.Strikes[0].ExtraCalls != 1 {
 				t.Errorf("the verdict is %+v", v.Strikes)
 			}
 		})
+	}
+}
+
+// TestObjectsKeepTheirBytes writes objects again as they were read, but for blanks between members.
+func TestObjectsKeepTheirBytes(t *testing.T) {
+	for _, text := range []string{`{}`, `{"a":1.50,"b":"\u0041\/","a":2}`, `{"\u0061":[1, {"x" : null}],"":{}}`,
+		"{\"a\":\"\\\\\",\"b\":\"\\\"}\"}"} {
+		o, ok := readObject([]byte(text))
+		if !ok || string(o.encode()) != text {
+			t.Errorf("%s became %s", text, o.encode())
+		}
+	}
+	o, _ := readObject([]byte(`{"a":1,"\u0062":2}`))
+	if got := fmt.Sprintf("%s %s %s", o.get("b"), o.with("a", []byte("3")).encode(),
+		o.renamed("b", "c").encode()); got != `2 {"a":3,"\u0062":2} {"a":1,"c":2}` {
+		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"io"
 	"net/http"
 	"net/url"
@@ -45,7 +46,7 @@ func (m *message) token() string {
 
 // ReadReplay reads the messages of a record.
 func ReadReplay(path string, in io.Reader) (*Replay, error) {
-	lines, err := readRecord(path, in, func(l *line) bool { return l.Message != nil || l.Open != nil })
+	lines, err := record.Read(path, in, func(l *record.Line) bool { return l.Message != nil || l.Open != nil })
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (r *Replay) said(session int, m *message, raw json.RawMessage, open map[str
 // player answers one session.
 type player struct {
 	lists   [][]*recorded // its own session, then the others
-	t       *trace
+	t       *record.Trace
 	session int
 	ctx     context.Context // of what waits for the client
 
@@ -138,7 +139,7 @@ type player struct {
 }
 
 // player plays the session of that number, or the last one where the record has fewer.
-func (r *Replay) player(ctx context.Context, t *trace, n int) *player {
+func (r *Replay) player(ctx context.Context, t *record.Trace, n int) *player {
 	p := &player{t: t, session: n, ctx: ctx, used: map[string]int{}, waiting: map[string]chan struct{}{}}
 	if len(r.sessions) > 0 {
 		p.lists = append([][]*recorded{r.sessions[min(n, len(r.sessions))-1]}, r.sessions...)
@@ -190,8 +191,8 @@ func (e *recorded) lasts() bool {
 // answer hands on what the server said to a request. Questions of the server wait for their answers.
 func (p *player) answer(m *message, e *recorded, emit func(raw []byte)) {
 	if e == nil {
-		p.t.add(&line{Session: p.session, Unmatched: m.key()})
-		emit(errorMessage(m.id, codeInternal, "The record holds no answer to "+m.key()+".", nil))
+		p.t.Add(&record.Line{Session: p.session, Unmatched: m.key()})
+		emit(errorMessage(m.id, codeInternal, "The record has no answer to "+m.key()+".", nil))
 		return
 	}
 	for _, raw := range e.messages {
@@ -260,7 +261,7 @@ type replayed struct {
 
 // Replay carries messages between a client over in and out and a record, until the client leaves.
 func (p *Proxy) Replay(ctx context.Context, r *Replay, in io.Reader, out io.Writer) error {
-	if err := p.f.usable(false); err != nil {
+	if err := p.f.Usable(false); err != nil {
 		return err
 	}
 	playing, cancel := context.WithCancel(ctx)
@@ -336,7 +337,7 @@ func (r *replayed) finish() {
 // replayWire is a record as a server that speaks streamable HTTP.
 type replayWire struct {
 	r   *Replay
-	t   *trace
+	t   *record.Trace
 	ctx context.Context
 
 	mu      sync.Mutex
@@ -348,7 +349,7 @@ type replayWire struct {
 
 // ReplayHandler is the proxy as an HTTP handler at a path, in front of a record. What it has begun ends with ctx.
 func (p *Proxy) ReplayHandler(ctx context.Context, r *Replay, path string) (http.Handler, error) {
-	if err := p.f.usable(true); err != nil {
+	if err := p.f.Usable(true); err != nil {
 		return nil, err
 	}
 	wire := &replayWire{r: r, t: p.t, ctx: ctx, players: map[string]*player{}}

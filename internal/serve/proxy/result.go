@@ -2,21 +2,20 @@ package proxy
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	faultcall "github.com/seatrial/seatrial/internal/condition/fault/call"
+	"github.com/seatrial/seatrial/internal/condition/fault/conflict"
+	"github.com/seatrial/seatrial/internal/condition/fault/out"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 	"github.com/seatrial/seatrial/internal/task"
-)
-
-// Tools that the proxy adds, by the names that the steps of the catalogue give them.
-const (
-	toolRenew    = "renew_session"
-	toolPage     = "next_page"
-	strictSuffix = "_strict"
 )
 
 // kept is a result of which pages are left.
 type kept struct {
-	rule  *rule
+	rule  *rules.Rule
 	rows  []object
 	lines bool
 }
@@ -46,10 +45,9 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 		result, d.changed, d.strikes = fresh, true, append(d.strikes, k)
 	}
 	for _, k := range c.echoes {
-		steps, err := k.rule.steps("")
-		echo, ok := find[fault.BesideStep](steps)
-		if err != nil || !ok {
-			continue // the rule was tried when the file was read
+		echo, ok := find[fault.BesideStep](k.rule.Steps(""))
+		if !ok {
+			continue
 		}
 		fields, _ := echo.Beside(c.asStep(nil), c.given())
 		fresh, changed := eachBlock(result, func(v *view) bool {
@@ -67,29 +65,27 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 }
 
 // change changes a result as a rule says, or tells why it cannot.
-func (s *session) change(r *rule, c *call, result object) (fresh object, changed bool, why string) {
+func (s *session) change(r *rules.Rule, c *call, result object) (fresh object, changed bool, why string) {
 	switch {
-	case r.kind.name == "out.null":
+	case r.Kind == rules.Null:
 		return result.without("structuredContent").with("content", json.RawMessage(`[{"type":"text","text":"null"}]`)), true,
 			""
-	case r.kind.name == "conflict.stale":
+	case r.Kind == conflict.Stale:
 		return s.stale(c, result)
-	case r.harmless:
+	case r.Harmless:
 		return s.remark(r, c, result)
 	}
 	why = "the result holds nothing that it could change"
 	fresh, changed = eachBlock(result, func(v *view) bool {
-		if r.kind.setting("field") == nil {
+		if r.Kind.Proxy.Setting("field") == nil {
 			return s.changeRows(r, c, v)
 		}
 		fields := v.fields()
-		if field := r.text("field", ""); field != "" {
+		if field := r.Text("field", ""); field != "" {
 			fields = []string{field}
 		}
 		for _, field := range fields {
-			steps, err := r.steps(field)
-			step, ok := find[fault.ResultStep](steps)
-			if err == nil && ok && v.changeColumn(field, step, c.asStep(nil)) {
+			if step, ok := find[fault.ResultStep](r.Steps(field)); ok && v.changeColumn(field, step, c.asStep(nil)) {
 				return true
 			}
 		}
@@ -98,17 +94,14 @@ func (s *session) change(r *rule, c *call, result object) (fresh object, changed
 	return fresh, changed, why
 }
 
-func (s *session) changeRows(r *rule, c *call, v *view) bool {
-	steps, err := r.steps("")
-	if err != nil {
-		return false // the rule was tried when the file was read
-	}
+func (s *session) changeRows(r *rules.Rule, c *call, v *view) bool {
+	steps := r.Steps("")
 	rows := v.rows
 	for _, step := range steps {
 		if !v.changeRows(step, c.asStep(nil)) {
 			continue
 		}
-		if r.kind.name == "out.truncated" {
+		if r.Kind == out.Truncated {
 			return s.keep(c.label(), &kept{rule: r, rows: rows, lines: v.layout == layoutLines})
 		}
 		return true
@@ -123,7 +116,7 @@ func (s *session) keep(label string, k *kept) bool {
 	for _, row := range k.rows {
 		size += len(row.encode())
 	}
-	if _, known := s.pages[label]; s.ownTool(toolPage) || !known && len(s.pages) >= maxKept || size > maxKeptSize {
+	if _, known := s.pages[label]; s.ownTool(out.ToolPage) || !known && len(s.pages) >= maxKept || size > maxKeptSize {
 		return false
 	}
 	s.pages[label] = k
@@ -144,11 +137,8 @@ func (s *session) stale(c *call, result object) (fresh object, changed bool, why
 }
 
 // remark says something beside a result that is left as it is.
-func (s *session) remark(r *rule, c *call, result object) (fresh object, changed bool, why string) {
-	steps, err := r.steps(r.text("field", fieldValue))
-	if err != nil {
-		return result, false, err.Error()
-	}
+func (s *session) remark(r *rules.Rule, c *call, result object) (fresh object, changed bool, why string) {
+	steps := r.Steps(r.Text("field", fieldValue))
 	if step, ok := find[fault.DeliveryStep](steps); ok {
 		if d, _ := step.ChangeDelivery(c.asStep(nil), fault.Delivery{}); d.Note != "" {
 			return withNote(result, d.Note), true, ""
@@ -169,50 +159,37 @@ func (s *session) remark(r *rule, c *call, result object) (fresh object, changed
 
 // companion answers a call of a tool that the proxy added.
 func (s *session) companion(t *turn, id, asked string, params object) bool {
-	if asked != toolRenew && asked != toolPage || s.ownTool(asked) || !s.adds(asked) {
+	if s.ownTool(asked) || !s.adds(asked) {
 		return false
 	}
 	step := &fault.Call{Arguments: map[string]any{}}
 	if v, err := task.DecodeValue(params.get("arguments")); err == nil && v != nil {
 		step.Arguments, _ = v.(map[string]any)
 	}
-	l := &line{Session: s.number, Call: &called{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))),
+	l := &record.Line{Session: s.number, Call: &record.Call{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))),
 		Added: true}}
 	s.calls++
 	l.Call.Number, l.Call.Attempt = s.calls, s.count(asked)
-	s.t.add(l)
+	s.t.Add(l)
 	result := s.answerCompanion(asked, step)
 	t.forward, t.changed = nil, true
 	t.replies = append(t.replies, &delivery{message: resultMessage(id, result), changed: true, id: id})
 	return true
 }
 
-// adds says whether some rule adds the tool to the listing.
+// adds reports whether some rule adds the tool to the listing.
 func (s *session) adds(tool string) bool {
-	for _, r := range s.f.rules {
-		switch r.kind.name {
-		case "call.session":
-			if tool == toolRenew && r.text("as", asResult) != asStatus {
-				return true
-			}
-		case "out.truncated":
-			if tool == toolPage {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.f.Rules, func(r *rules.Rule) bool {
+		t := r.Companion()
+		return t != nil && t.Name == tool
+	})
 }
 
 func (s *session) answerCompanion(tool string, c *fault.Call) json.RawMessage {
 	var page *kept
-	for _, r := range s.f.rules {
-		if r.kind.name != map[string]string{toolRenew: "call.session", toolPage: "out.truncated"}[tool] {
-			continue
-		}
-		steps, err := r.steps("")
-		step, ok := find[fault.Companion](steps)
-		if err != nil || !ok {
+	for _, r := range s.f.Rules {
+		step, ok := find[fault.Companion](r.Steps(""))
+		if !ok || !step.Serves(tool) {
 			continue
 		}
 		p, mistake, _ := step.Answer(c, func(label string) (string, fault.Payload, bool) {
@@ -221,14 +198,14 @@ func (s *session) answerCompanion(tool string, c *fault.Call) json.RawMessage {
 				return "", fault.Payload{}, false
 			}
 			page = k
-			return stepTool, indexed(len(k.rows)), true
+			return fault.ProxyTool, indexed(len(k.rows)), true
 		})
 		switch {
-		case mistake != nil && (tool == toolRenew || page != nil):
+		case mistake != nil && (tool == faultcall.ToolRenew || page != nil):
 			return textResult(mistake.Message, true)
 		case mistake != nil:
 			continue // the page may be another rule's
-		case tool == toolRenew:
+		case tool == faultcall.ToolRenew:
 			clear(s.expired)
 			return textResult(string(p.Content), false)
 		}

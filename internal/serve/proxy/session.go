@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,11 @@ import (
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
+	faultcall "github.com/seatrial/seatrial/internal/condition/fault/call"
+	"github.com/seatrial/seatrial/internal/condition/fault/conflict"
+	"github.com/seatrial/seatrial/internal/condition/fault/exec"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 	"github.com/seatrial/seatrial/internal/task"
 )
 
@@ -25,8 +31,8 @@ const (
 // session is one client's dealings with the server. Everything in it is numbered by the order in which messages arrive,
 // tool by tool, and nothing in it knows of time.
 type session struct {
-	f      *Faults
-	t      *trace
+	f      *rules.File
+	t      *record.Trace
 	number int // from 1
 
 	mu       sync.Mutex
@@ -96,11 +102,37 @@ func (c *call) become(arguments object, values map[string]any) {
 	c.arguments, c.values, c.decoded = arguments, values, true
 }
 
+// known is what rules may know of the call.
+func (c *call) known() *rules.Call {
+	return &rules.Call{
+		Tool: c.tool, Digest: c.digest, Attempt: c.attempt, AttemptArguments: c.attemptArguments, Arguments: c.given,
+	}
+}
+
+// asStep is the call as steps know it.
+func (c *call) asStep(specification *task.Schema) *fault.Call {
+	return &fault.Call{
+		Tool: &task.Tool{Name: fault.ProxyTool, Parameters: specification}, Label: c.label(), Turn: 1, Number: 1,
+		Attempt: 1, Arguments: c.given(),
+	}
+}
+
+// find returns the first of some steps that can do a thing.
+func find[T any](steps []fault.Step) (T, bool) {
+	for _, s := range steps {
+		if t, ok := s.(T); ok {
+			return t, true
+		}
+	}
+	var none T
+	return none, false
+}
+
 func (c *call) label() string { return "c" + strconv.Itoa(c.number) }
 
 // strike is a rule at work on a call or a listing.
 type strike struct {
-	rule *rule
+	rule *rules.Rule
 	line int
 	over bool // it is known whether it landed
 }
@@ -154,7 +186,7 @@ type turn struct {
 	cancelled string
 }
 
-func newSession(f *Faults, t *trace, n int) *session {
+func newSession(f *rules.File, t *record.Trace, n int) *session {
 	return &session{
 		f: f, t: t, number: n,
 		attempts: map[string]int{}, struck: map[string]int{}, drifted: map[string]bool{}, expired: map[string]bool{},
@@ -175,7 +207,7 @@ func (s *session) fromClient(raw []byte) *turn {
 		s.clientBatch(t, list)
 	}
 	if t.changed {
-		s.t.message(s.number, "proxy", "server", t.forward, true)
+		s.t.Message(s.number, "proxy", "server", t.forward, true)
 	}
 	return t
 }
@@ -183,7 +215,7 @@ func (s *session) fromClient(raw []byte) *turn {
 // read records what came and reads it: one message, or those of a batch, or neither, where it is no JSON-RPC.
 func (s *session) read(from string, raw []byte) (one *message, batch []json.RawMessage) {
 	valid := json.Valid(raw)
-	s.t.message(s.number, from, "", raw, valid)
+	s.t.Message(s.number, from, "", raw, valid)
 	if !valid {
 		return nil, nil
 	}
@@ -232,7 +264,7 @@ func (s *session) clientMessage(t *turn, m *message) {
 	switch m.method {
 	case "tools/list":
 		e.firstPage = m.params().get("cursor") == nil
-		s.t.add(&line{Session: s.number, Act: actListed})
+		s.t.Add(&record.Line{Session: s.number, Act: record.Listed})
 	case "tools/call":
 		s.toolCall(t, e, m)
 	}
@@ -242,11 +274,11 @@ func (s *session) clientMessage(t *turn, m *message) {
 }
 
 func (s *session) cancelled(id string) {
-	l := &line{Session: s.number, Act: actCancelled}
+	l := &record.Line{Session: s.number, Act: record.Cancelled}
 	if e := s.pending[id]; e != nil && e.call != nil && !e.done {
 		l.Of = e.call.line
 	}
-	s.t.add(l)
+	s.t.Add(l)
 }
 
 // toolCall numbers a call and asks every rule about it: refusals first, then specifications, then arguments; what is to
@@ -268,12 +300,12 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	s.calls++
 	c.number, c.attempt, c.attemptArguments = s.calls, s.count(tool), s.count(tool+"\x00"+c.digest)
 	e.call = c
-	l := &line{Session: s.number, Call: &called{
+	l := &record.Line{Session: s.number, Call: &record.Call{
 		Tool: tool, Arguments: c.digest, Attempt: c.attempt, Number: c.number, Strict: strict, Writes: s.writes(tool),
 		Reached: true,
 	}}
-	var active []*rule
-	for _, r := range s.f.rules {
+	var active []*rules.Rule
+	for _, r := range s.f.Rules {
 		if !strict && s.active(r, c, t) {
 			active = append(active, r)
 		}
@@ -290,7 +322,7 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 			l.Call.Reached = false
 		}
 	}
-	c.line = s.t.add(l)
+	c.line = s.t.Add(l)
 	if refusing != nil {
 		refusing.strike = s.strike(refusing.strike.rule, c.line, tool, refusing.detail)
 		c.refusal = refusing
@@ -324,7 +356,7 @@ func (s *session) count(name string) int {
 
 // writes says whether calls of a tool change something: what the faults file says, then the server's annotations.
 func (s *session) writes(tool string) string {
-	if slices.ContainsFunc(s.f.writes, func(p string) bool { return matches(p, tool) }) {
+	if s.f.Writes(tool) {
 		return "yes"
 	}
 	if l := s.tools[tool]; l != nil {
@@ -334,88 +366,91 @@ func (s *session) writes(tool string) string {
 }
 
 // active says whether a rule is about a call, and lets specifications drift that begin to.
-func (s *session) active(r *rule, c *call, t *turn) bool {
+func (s *session) active(r *rules.Rule, c *call, t *turn) bool {
 	switch {
-	case r.kind.class == classSpecification && !r.harmless:
-		if !r.aims(c.tool) {
+	case r.Class() == fault.ClassSpecification && !r.Harmless:
+		if !r.Aims(c.tool) {
 			return false
 		}
-		if !s.holds(r, c.tool) && r.chooses(s.f.seed, c) {
-			s.drifted[r.name+"\x00"+c.tool] = true
-			if r.boolean("notify", true) {
+		if !s.holds(r, c.tool) && r.Chooses(s.f.Seed, c.known()) {
+			s.drifted[r.Name+"\x00"+c.tool] = true
+			if r.Boolean("notify", true) {
 				t.notices = append(t.notices, []byte(listChanged))
 			}
 		}
 		return s.holds(r, c.tool)
-	case r.kind.name == "call.tool-missing":
-		return r.aims(c.tool)
-	case r.kind.class == classListing:
+	case r.Kind == rules.ToolMissing:
+		return r.Aims(c.tool)
+	case r.Class() == fault.ClassListing:
 		return false
-	case r.kind.name == "exec.first-tried":
-		if s.first[r.name] == "" && r.chooses(s.f.seed, c) {
-			s.first[r.name] = c.tool
+	case r.Kind == exec.FirstTried:
+		if s.first[r.Name] == "" && r.Chooses(s.f.Seed, c.known()) {
+			s.first[r.Name] = c.tool
 		}
-		return s.first[r.name] == c.tool
-	case r.kind.name == "call.session" && !r.harmless:
-		if r.text("as", asResult) == asStatus {
-			return s.number <= max(r.times, 1) && r.chooses(s.f.seed, c)
+		return s.first[r.Name] == c.tool
+	case r.Kind == faultcall.Session && !r.Harmless:
+		if r.As() == fault.AsStatus {
+			return s.number <= max(r.Times, 1) && r.Chooses(s.f.Seed, c.known())
 		}
-		if s.expired[r.name] {
-			return r.aims(c.tool)
+		if s.expired[r.Name] {
+			return r.Aims(c.tool)
 		}
-		if !r.chooses(s.f.seed, c) || !s.spend(r, r.name) {
+		if !r.Chooses(s.f.Seed, c.known()) || !s.spend(r, r.Name) {
 			return false
 		}
-		s.expired[r.name] = true
+		s.expired[r.Name] = true
 		return true
 	default:
-		return r.chooses(s.f.seed, c)
+		return r.Chooses(s.f.Seed, c.known())
 	}
 }
 
 // holds says whether the changed specification of a tool is in force.
-func (s *session) holds(r *rule, tool string) bool {
-	return r.boolean("shown", false) || s.drifted[r.name+"\x00"+tool]
+func (s *session) holds(r *rules.Rule, tool string) bool {
+	return r.Shown() || s.drifted[r.Name+"\x00"+tool]
 }
 
 // spend says whether a rule may strike once more, and counts it.
-func (s *session) spend(r *rule, tool string) bool {
-	name := r.name + "\x00" + tool
-	if r.times > 0 && s.struck[name] >= r.times {
+func (s *session) spend(r *rules.Rule, tool string) bool {
+	name := r.Name + "\x00" + tool
+	if r.Times > 0 && s.struck[name] >= r.Times {
 		return false
 	}
 	s.struck[name]++
 	return true
 }
 
-func (s *session) strike(r *rule, call int, tool string, detail json.RawMessage) *strike {
-	return &strike{rule: r, line: s.t.add(&line{Session: s.number, Strike: &struck{Rule: r.name, Call: call, Tool: tool,
-		Detail: detail}})}
+func (s *session) strike(r *rules.Rule, call int, tool string, detail json.RawMessage) *strike {
+	struck := &record.Strike{Rule: r.Name, Call: call, Tool: tool, Detail: detail}
+	if r.Kind == faultcall.RateLimit && !r.Harmless {
+		struck.RetryAfter = r.Integer("retry_after", retryAfter)
+	}
+	return &strike{rule: r, line: s.t.Add(&record.Line{Session: s.number, Strike: struck})}
 }
 
 func (s *session) miss(k *strike, why string) {
 	if !k.over {
 		k.over = true
-		s.t.add(&line{Session: s.number, Missed: &missed{Strike: k.line, Why: why}})
+		s.t.Add(&record.Line{Session: s.number, Missed: &record.Miss{Strike: k.line, Why: why}})
 	}
 }
 
 // refuse asks the rules that refuse calls; the first that does counts.
-func (s *session) refuse(active []*rule, c *call, asked string) *refusal {
+func (s *session) refuse(active []*rules.Rule, c *call, asked string) *refusal {
 	for _, r := range active {
-		if r.harmless {
+		if r.Harmless {
 			continue
 		}
 		switch {
-		case r.kind.name == "call.tool-missing":
-			return &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: asError}
-		case r.kind.class != classRefusal:
+		case r.Kind == rules.ToolMissing:
+			return &refusal{strike: &strike{rule: r}, message: unknownTool(asked), as: fault.AsError}
+		case r.Class() != fault.ClassRefusal:
 			continue
-		case r.kind.name == "call.session" && r.text("as", asResult) != asStatus:
-			if s.ownTool(toolRenew) {
+		case r.Expires():
+			if s.ownTool(faultcall.ToolRenew) {
 				continue
 			}
-		case r.kind.name == "exec.first-tried", r.kind.name == "call.session":
+		case r.Kind == exec.FirstTried, r.Kind == faultcall.Session:
 		case !s.spend(r, c.tool):
 			continue
 		}
@@ -426,36 +461,24 @@ func (s *session) refuse(active []*rule, c *call, asked string) *refusal {
 
 func unknownTool(name string) string { return "Unknown tool: " + name }
 
-// statuses are the HTTP statuses that stand for failures.
-var statuses = map[string]int{
-	"exec.timeout": 504, "exec.connection": 502, "exec.server-error": 500, "exec.io": 500, "exec.unavailable": 503,
-	"exec.first-tried": 503, "call.rejected": 422, "call.rate-limit": 429, "call.session": 404,
-}
+// retryAfter is the default of how many seconds a spent quota asks to wait.
+const retryAfter = 1
 
-func (s *session) newRefusal(r *rule, c *call) *refusal {
+// newRefusal makes the refusal of a rule.
+func (s *session) newRefusal(r *rules.Rule, c *call) *refusal {
 	f := &refusal{
-		strike: &strike{rule: r}, as: r.text("as", asResult), status: statuses[r.kind.name],
-		wait: time.Duration(r.integer("wait_ms", 0)) * time.Millisecond,
+		strike: &strike{rule: r}, as: r.As(), status: r.Kind.Proxy.Status,
+		wait: time.Duration(r.Integer("wait_ms", 0)) * time.Millisecond,
 	}
-	if f.as == asSilence {
-		f.wait = time.Duration(r.integer("wait_ms", 60_000)) * time.Millisecond
+	if f.as == fault.AsSilence {
+		f.wait = time.Duration(r.Integer("wait_ms", 60_000)) * time.Millisecond
 	}
-	switch r.kind.name {
-	case "call.rate-limit":
-		f.retryAfter = r.integer("retry_after", 1)
-		seconds := "seconds"
-		if f.retryAfter == 1 {
-			seconds = "second"
-		}
-		f.code = fault.CodeRateLimit
-		f.message = "Too many calls: the quota of this tool is spent. Call it again in " + strconv.Itoa(f.retryAfter) + " " +
-			seconds + " at the earliest."
+	if r.Kind == faultcall.RateLimit {
+		f.retryAfter = r.Integer("retry_after", retryAfter)
+		f.code, f.message = fault.CodeRateLimit, faultcall.QuotaSpent(f.retryAfter, "second")
 		return f
-	case "exec.first-tried":
-		r = &rule{name: r.name, kind: findKind("exec.unavailable")}
 	}
-	steps, err := r.steps("")
-	if refuser, ok := find[fault.Refuser](steps); ok && err == nil {
+	if refuser, ok := find[fault.Refuser](r.Steps("")); ok {
 		if e, decision := refuser.Refuse(c.asStep(nil)); e != nil {
 			f.code, f.message, f.detail = e.Code, e.Message, decision.Detail
 		}
@@ -464,7 +487,7 @@ func (s *session) newRefusal(r *rule, c *call) *refusal {
 }
 
 // executed says whether the server is to run the call all the same.
-func (f *refusal) executed() bool { return f.strike.rule.boolean("executed", false) }
+func (f *refusal) executed() bool { return f.strike.rule.Boolean("executed", false) }
 
 // refused makes the reply of a call that is refused.
 func (s *session) refused(c *call) *delivery {
@@ -472,10 +495,10 @@ func (s *session) refused(c *call) *delivery {
 	d := &delivery{changed: true, wait: f.wait, id: c.id, strikes: []*strike{f.strike}, call: c, failed: true}
 	data := object{newMember("code", quote(f.code))}
 	if f.retryAfter > 0 {
-		data = append(data, newMember("retry_after", number(f.retryAfter)))
+		data = append(data, newMember("retry_after", fault.Number(f.retryAfter)))
 	}
 	switch f.as {
-	case asError, asStatus:
+	case fault.AsError, fault.AsStatus:
 		if f.code == "" {
 			d.message = errorMessage(c.id, codeInvalidParams, f.message, nil)
 			break
@@ -485,30 +508,27 @@ func (s *session) refused(c *call) *delivery {
 		d.message = resultMessage(c.id, textResult(f.message, true))
 	}
 	switch f.as {
-	case asStatus:
+	case fault.AsStatus:
 		d.fate, d.status, d.retryAfter = fateStatus, f.status, f.retryAfter
-	case asDrop:
+	case fault.AsDrop:
 		d.fate = fateDrop
-	case asSilence:
+	case fault.AsSilence:
 		d.fate = fateSilence
 	}
 	return d
 }
 
 // meddle changes the arguments on their way.
-func (s *session) meddle(active []*rule, c *call, params object) object {
+func (s *session) meddle(active []*rules.Rule, c *call, params object) object {
 	for _, r := range active {
-		if r.kind.class != classArguments || !s.spend(r, c.tool) {
+		if r.Class() != fault.ClassArguments || !s.spend(r, c.tool) {
 			continue
 		}
-		steps, err := r.steps("")
-		if err != nil {
-			continue // the rule was tried when the file was read
-		}
+		steps := r.Steps("")
 		values := c.given()
 		var detail json.RawMessage
-		if r.kind.name == "call.dropped-argument" && !r.harmless {
-			values = mapsWithout(values, r.text("argument", ""))
+		if r.Kind == faultcall.Dropped && !r.Harmless {
+			values = without(values, r.Text("argument", ""))
 		} else if step, ok := find[fault.ArgumentStep](steps); ok {
 			var decision *fault.Decision
 			if values, _, decision = step.ChangeArguments(c.asStep(nil), values); decision != nil {
@@ -519,7 +539,7 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 		k := s.strike(r, c.line, c.tool, detail)
 		c.echoes = append(c.echoes, k)
 		if !differs {
-			if !r.harmless {
+			if !r.Harmless {
 				s.miss(k, "the call gives no such argument, or gives what it would become")
 			}
 			continue
@@ -530,13 +550,9 @@ func (s *session) meddle(active []*rule, c *call, params object) object {
 	return params
 }
 
-func mapsWithout(values map[string]any, name string) map[string]any {
-	rest := make(map[string]any, len(values))
-	for k, v := range values {
-		if k != name {
-			rest[k] = v
-		}
-	}
+func without(values map[string]any, name string) map[string]any {
+	rest := maps.Clone(values)
+	delete(rest, name)
 	return rest
 }
 
@@ -574,27 +590,26 @@ func (c *call) rewritten(values map[string]any) (object, bool) {
 }
 
 // expect keeps what is to be done to the reply of a call.
-func (s *session) expect(active []*rule, c *call) {
+func (s *session) expect(active []*rules.Rule, c *call) {
 	for _, r := range active {
-		speaks := r.harmless && (r.kind.class == classRefusal || r.kind.class == classSpecification)
 		switch {
-		case r.kind.class == classDelivery:
+		case r.Class() == fault.ClassDelivery:
 			if s.spend(r, c.tool) {
-				c.delay += time.Duration(r.integer("delay_ms", 0)) * time.Millisecond
+				c.delay += time.Duration(r.Integer("delay_ms", 0)) * time.Millisecond
 				c.passive = append(c.passive, s.strike(r, c.line, c.tool, nil))
 			}
-		case r.kind.class == classResult || speaks:
+		case r.Class() == fault.ClassResult || r.Speaks():
 			if s.spend(r, c.tool) {
 				c.results = append(c.results, s.strike(r, c.line, c.tool, nil))
 			}
 		}
-		if r.kind.name == "conflict.stale" {
+		if r.Kind == conflict.Stale {
 			c.key = c.tool + "\x00" + c.digest
 		}
 	}
-	if c.key == "" && slices.ContainsFunc(s.f.rules, func(r *rule) bool {
-		return r.kind.name == "conflict.stale" &&
-			r.aims(c.tool)
+	if c.key == "" && slices.ContainsFunc(s.f.Rules, func(r *rules.Rule) bool {
+		return r.Kind == conflict.Stale &&
+			r.Aims(c.tool)
 	}) {
 		c.key = c.tool + "\x00" + c.digest
 	}
@@ -674,14 +689,14 @@ func (s *session) serverMessage(d *delivery, m *message) {
 // delivered records that a message reached the client, and with it what was done to it.
 func (s *session) delivered(d *delivery) {
 	if d.changed && d.fate != fateSilence && d.fate != fateDrop {
-		s.t.message(s.number, "proxy", "client", d.message, true)
+		s.t.Message(s.number, "proxy", "client", d.message, true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range d.strikes {
 		if !k.over {
 			k.over = true
-			s.t.add(&line{Session: s.number, Landed: k.line})
+			s.t.Add(&record.Line{Session: s.number, Landed: k.line})
 		}
 	}
 	if d.call != nil {
@@ -690,7 +705,7 @@ func (s *session) delivered(d *delivery) {
 }
 
 func (s *session) answer(d *delivery) {
-	s.t.add(&line{Session: s.number, Answer: &answered{Call: d.call.line, Failed: d.failed, Struck: len(d.strikes) > 0}})
+	s.t.Add(&record.Line{Session: s.number, Answer: &record.Answer{Call: d.call.line, Failed: d.failed, Struck: len(d.strikes) > 0}})
 }
 
 // undelivered records that the client was gone before a message could reach it.
@@ -703,27 +718,27 @@ func (s *session) undelivered(d *delivery) {
 }
 
 // notice records a message that the proxy made.
-func (s *session) notice(raw []byte) { s.t.message(s.number, "proxy", "client", raw, true) }
+func (s *session) notice(raw []byte) { s.t.Message(s.number, "proxy", "client", raw, true) }
 
 // left records that the client has gone.
-func (s *session) left() { s.t.add(&line{Session: s.number, Act: actLeft}) }
+func (s *session) left() { s.t.Add(&record.Line{Session: s.number, Act: record.Left}) }
 
 // serverName gives the server's name for the name that the client used, and whether it asked for the strict form.
 func (s *session) serverName(asked string) (tool string, strict bool) {
 	if s.ownTool(asked) {
 		return asked, false
 	}
-	for _, r := range s.f.rules {
-		if r.kind.class == classArguments && r.boolean("strict", true) {
-			if base, ok := strings.CutSuffix(asked, strictSuffix); ok && r.aims(base) {
+	for _, r := range s.f.Rules {
+		if r.Strict() {
+			if base, ok := strings.CutSuffix(asked, faultcall.StrictSuffix); ok && r.Aims(base) {
 				return base, true
 			}
 		}
-		if r.kind.name != "spec.tool-renamed" || r.harmless {
+		if r.Kind != rules.ToolRenamed || r.Harmless {
 			continue
 		}
 		for _, candidate := range s.candidates(r) {
-			if r.newName(candidate) == asked && s.holds(r, candidate) {
+			if r.NewName(candidate) == asked && s.holds(r, candidate) {
 				return candidate, false
 			}
 		}
@@ -732,26 +747,21 @@ func (s *session) serverName(asked string) (tool string, strict bool) {
 }
 
 // candidates lists the tools that a rule may be about, by what is listed and by what it names.
-func (s *session) candidates(r *rule) []string {
+func (s *session) candidates(r *rules.Rule) []string {
 	var names []string
-	for _, p := range r.tools {
+	for _, p := range r.Tools {
 		if !strings.Contains(p, "*") {
 			names = append(names, p)
 		}
 	}
 	var known []string
 	for name := range s.tools {
-		if r.aims(name) {
+		if r.Aims(name) {
 			known = append(known, name)
 		}
 	}
 	slices.Sort(known)
 	return append(names, known...)
-}
-
-// newName gives the new name of a tool: a star stands for the old one.
-func (r *rule) newName(tool string) string {
-	return strings.Replace(r.text("new_name", ""), "*", tool, 1)
 }
 
 // ownTool says whether the server has a tool of that name.

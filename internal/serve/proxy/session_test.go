@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // played is a session whose server answers by itself.
@@ -121,11 +124,10 @@ func TestEveryKindLands(t *testing.T) {
 	clean := play(t, "")
 	listed, answered := clean.list(), clean.call("find", `{"q":"x"}`)
 	tried := 0
-	for i := range kinds {
-		k := &kinds[i]
-		for _, variant := range k.variants() {
-			t.Run(k.name+" "+variant, func(t *testing.T) {
-				s := play(t, ruleOf(k.name, variant))
+	for _, k := range rules.Catalogue() {
+		for _, variant := range rules.Variants(k) {
+			t.Run(k.Name+" "+variant, func(t *testing.T) {
+				s := play(t, ruleOf(k.Name, variant))
 				list, count := s.list(), 0
 				s.reply = func(*message) json.RawMessage {
 					count++
@@ -143,10 +145,10 @@ func TestEveryKindLands(t *testing.T) {
 					t.Errorf("nothing landed: %+v", v.Strikes)
 				}
 				visible := list != listed || first[len(`{"jsonrpc":"2.0","id":2`):] != answered[len(`{"jsonrpc":"2.0","id":2`):]
-				if k.name == "conflict.stale" {
+				if k.Name == "conflict.stale" {
 					visible = strings.Contains(second, "as_of") && strings.Contains(second, "1234.5")
 				}
-				if visible == (k.name == "exec.slow") {
+				if visible == (k.Name == "exec.slow") {
 					t.Errorf("the client got\n%s\n%s", list, first)
 				}
 				s.reply = func(*message) json.RawMessage { return json.RawMessage(records) }
@@ -165,13 +167,12 @@ func TestEveryKindLands(t *testing.T) {
 // TestLookalikesChangeNothing checks that every value that the server sent is still there under a look-alike.
 func TestLookalikesChangeNothing(t *testing.T) {
 	tried := 0
-	for i := range kinds {
-		k := &kinds[i]
-		if !slices.Contains(k.variants(), "lookalike") || k.harmless {
+	for _, k := range rules.Catalogue() {
+		if !slices.Contains(rules.Variants(k), "lookalike") || k.Harmless {
 			continue
 		}
 		tried++
-		s := play(t, ruleOf(k.name, "lookalike"))
+		s := play(t, ruleOf(k.Name, "lookalike"))
 		var got struct {
 			Result struct {
 				StructuredContent struct{ Rows json.RawMessage }
@@ -182,10 +183,10 @@ func TestLookalikesChangeNothing(t *testing.T) {
 		}
 		want := `[{"name":"a","n":1234.5,"big":12345678901234567890,"x":null,"deep":{"k":[1]}},{"name":"b","n":2,"x":"y"}]`
 		if string(got.Result.StructuredContent.Rows) != want {
-			t.Errorf("%s: the rows are %s", k.name, got.Result.StructuredContent.Rows)
+			t.Errorf("%s: the rows are %s", k.Name, got.Result.StructuredContent.Rows)
 		}
 		if len(s.forward) != 1 || !strings.Contains(s.forward[0], `"arguments":{"q":"x"}`) {
-			t.Errorf("%s: the server was sent %v", k.name, s.forward)
+			t.Errorf("%s: the server was sent %v", k.Name, s.forward)
 		}
 	}
 	if tried < 20 {
@@ -277,7 +278,7 @@ func TestPagesHoldTheWhole(t *testing.T) {
 			if page.Cursor == nil {
 				break
 			}
-			got = s.call(toolPage, fmt.Sprintf(`{"cursor":%q}`, *page.Cursor))
+			got = s.call("next_page", fmt.Sprintf(`{"cursor":%q}`, *page.Cursor))
 		}
 		if !slices.Equal(all, rows) {
 			t.Errorf("pages of %d hold %v", size, all)
@@ -312,7 +313,7 @@ func TestSpecificationsDrift(t *testing.T) {
 		if last := s.forward[len(s.forward)-1]; !strings.Contains(last, c.reaches) {
 			t.Errorf("%s: the server was sent %s", c.kind, last)
 		}
-		if k := s.p.Verdict().Strikes[0]; k.Did == DidGiveUp || !k.Recovered {
+		if k := s.p.Verdict().Strikes[0]; k.Did == record.DidGiveUp || !k.Recovered {
 			t.Errorf("%s: the verdict is %+v", c.kind, k)
 		}
 	}
@@ -320,7 +321,7 @@ func TestSpecificationsDrift(t *testing.T) {
 
 func TestSessionsAreRenewed(t *testing.T) {
 	s := play(t, "faults: {it: {kind: call.session, calls: {from: 2}}}")
-	if got := s.list(); !strings.Contains(got, toolRenew) {
+	if got := s.list(); !strings.Contains(got, "renew_session") {
 		t.Errorf("the listing is %s", got)
 	}
 	if got := s.call("find", `{}`); strings.Contains(got, "isError") {
@@ -331,7 +332,7 @@ func TestSessionsAreRenewed(t *testing.T) {
 			t.Errorf("a call in an expired session gave %s", got)
 		}
 	}
-	if got := s.call(toolRenew, `{}`); !strings.Contains(got, "renewed") {
+	if got := s.call("renew_session", `{}`); !strings.Contains(got, "renewed") {
 		t.Errorf("renewing gave %s", got)
 	}
 	if got := s.call("find", `{}`); strings.Contains(got, "expired") {
@@ -441,22 +442,22 @@ func TestVerdicts(t *testing.T) {
 		recovered        bool
 		extra            int
 	}{
-		{"exec.timeout, tool: find", "f1 f1", DidRetry, true, 1},
-		{"exec.timeout, tool: find", "f1", DidGiveUp, false, 0},
-		{"exec.timeout, tool: find", "f1 o1", DidSwitch, false, 1},
-		{"exec.timeout, tool: find", "f1 o1 f1", DidRetry, true, 2},
-		{"exec.timeout, tool: find", "f1 f2", DidAdapt, true, 1},
-		{"exec.timeout, tool: find, times: 2", "f1 f1 f1", DidRetry, true, 2},
-		{"exec.timeout, tool: write", "w1 w1", DidRetry, true, 1},
-		{"exec.timeout, tool: write, executed: true", "w1 w1", DidRepeat, true, 1},
-		{"exec.timeout, tool: find, executed: true", "f1 f1", DidRetry, true, 1},
-		{"out.labelled, tool: find, times: 1", "f1", DidIgnore, false, 0},
-		{"out.labelled, tool: find, times: 1", "f1 o1", DidIgnore, false, 1},
-		{"out.labelled, tool: find, times: 1", "f1 f1", DidRetry, true, 1},
-		{"out.labelled, tool: write, times: 1", "w1 w1", DidRepeat, true, 1},
-		{"exec.timeout, tool: find, variant: lookalike", "f1 o1", DidCarryOn, false, 1},
-		{"exec.timeout, tool: find, variant: lookalike", "f1 f1", DidRetry, true, 1},
-		{"call.tool-missing, tool: find", "o1", DidSwitch, false, 1},
+		{"exec.timeout, tool: find", "f1 f1", record.DidRetry, true, 1},
+		{"exec.timeout, tool: find", "f1", record.DidGiveUp, false, 0},
+		{"exec.timeout, tool: find", "f1 o1", record.DidSwitch, false, 1},
+		{"exec.timeout, tool: find", "f1 o1 f1", record.DidRetry, true, 2},
+		{"exec.timeout, tool: find", "f1 f2", record.DidAdapt, true, 1},
+		{"exec.timeout, tool: find, times: 2", "f1 f1 f1", record.DidRetry, true, 2},
+		{"exec.timeout, tool: write", "w1 w1", record.DidRetry, true, 1},
+		{"exec.timeout, tool: write, executed: true", "w1 w1", record.DidRepeat, true, 1},
+		{"exec.timeout, tool: find, executed: true", "f1 f1", record.DidRetry, true, 1},
+		{"out.labelled, tool: find, times: 1", "f1", record.DidIgnore, false, 0},
+		{"out.labelled, tool: find, times: 1", "f1 o1", record.DidIgnore, false, 1},
+		{"out.labelled, tool: find, times: 1", "f1 f1", record.DidRetry, true, 1},
+		{"out.labelled, tool: write, times: 1", "w1 w1", record.DidRepeat, true, 1},
+		{"exec.timeout, tool: find, variant: lookalike", "f1 o1", record.DidCarryOn, false, 1},
+		{"exec.timeout, tool: find, variant: lookalike", "f1 f1", record.DidRetry, true, 1},
+		{"call.tool-missing, tool: find", "o1", record.DidSwitch, false, 1},
 	} {
 		s := play(t, "faults: {it: {kind: "+c.rule+"}}")
 		s.list()
@@ -484,6 +485,7 @@ func TestFailuresNameTheirCondition(t *testing.T) {
 		{"repeated-write", "exec.timeout, tool: write, executed: true", "write write"},
 		{"false-alarm", "exec.timeout, variant: lookalike, tool: find", "find find"},
 		{"not-recovered", "exec.unavailable, tool: find", "find find"},
+		{"impatient", "call.rate-limit, tool: find, retry_after: 1", "find find"},
 	} {
 		s := play(t, "writes: write\nfaults: {it: {kind: "+c.rule+"}}")
 		s.reply = func(*message) json.RawMessage { return textResult("one line", false) }
@@ -494,8 +496,34 @@ func TestFailuresNameTheirCondition(t *testing.T) {
 			c.condition+": ") {
 			t.Errorf("%s: %v", c.condition, got)
 		}
-		if got := clean.p.Verdict().Failures(Conditions); got != nil {
+		if got := clean.p.Verdict().Failures(record.Conditions); got != nil {
 			t.Errorf("a run without faults fails: %v", got)
+		}
+	}
+}
+
+// TestImpatience has a client come back before and after the time that a spent quota asks it to wait.
+func TestImpatience(t *testing.T) {
+	for _, c := range []struct {
+		rule      string
+		after     time.Duration
+		impatient bool
+	}{
+		{"retry_after: 2", 1900 * time.Millisecond, true},
+		{"retry_after: 2", 2100 * time.Millisecond, false},
+		{"retry_after: 0", 0, false},
+		{"variant: lookalike", 0, false},
+	} {
+		now := clock()
+		p := New(Options{
+			Faults: mustFaults(t, "faults: {it: {kind: call.rate-limit, "+c.rule+"}}"), Now: func() time.Time { return now },
+		})
+		s := &played{session: p.newSession(), p: p, t: t, reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
+		s.call("find", `{}`)
+		now = now.Add(c.after)
+		s.call("find", `{}`)
+		if k := p.Verdict().Strikes[0]; k.Impatient != c.impatient {
+			t.Errorf("%s, again after %s: %+v", c.rule, c.after, k)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
 	"io"
 	"sync"
 	"time"
@@ -97,7 +98,7 @@ func (c *pipe) fromClient(f *frames, far server) {
 			return
 		case long:
 			n, err := far.stream(raw, f)
-			c.s.t.add(&line{Session: c.s.number, From: "client", Unread: n})
+			c.s.t.Add(&record.Line{Session: c.s.number, From: "client", Unread: n})
 			if err != nil {
 				return
 			}
@@ -146,7 +147,7 @@ func (c *pipe) fromServer(far server) error {
 			return err
 		case long:
 			n, err := c.out.stream(raw, far.rest())
-			c.s.t.add(&line{Session: c.s.number, From: "server", Unread: n})
+			c.s.t.Add(&record.Line{Session: c.s.number, From: "server", Unread: n})
 			if err != nil {
 				c.breakOff()
 				return nil // the client reads no more

@@ -22,7 +22,10 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/serve/proxy/record"
+	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
 // mirror is a server that sends back whatever it is sent.
@@ -49,10 +52,7 @@ const elsewhere = "faults: {a: {kind: exec.timeout, tool: nothing}, b: {kind: ou
 // through sends bytes to a mirror behind a proxy, and gives what comes back.
 func through(t testing.TB, faults string, limit int, sent []byte) []byte {
 	t.Helper()
-	p, err := New(Options{Faults: mustFaults(t, faults), Now: clock, Limit: limit, Record: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := New(Options{Faults: mustFaults(t, faults), Now: clock, Limit: limit, Record: io.Discard})
 	var got bytes.Buffer
 	if err := p.carry(context.Background(), bytes.NewReader(sent), &got, newMirror(limit)); err != nil {
 		t.Fatal(err)
@@ -96,15 +96,15 @@ func TestGiantMessagesPassUnread(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	var b strings.Builder
 	b.WriteString("faults:\n")
-	for i := range kinds {
+	for i, k := range rules.Catalogue() {
 		more := "tool: \"*\""
-		if s := minimal[kinds[i].name]; s != "" {
+		if s := minimal[k.Name]; s != "" {
 			more += ", " + s
 		}
-		if kinds[i].class == classRefusal {
+		if k.Proxy.Class == fault.ClassRefusal {
 			more += ", calls: 99" // it would hide the others
 		}
-		fmt.Fprintf(&b, "  f%d: {kind: %s, %s}\n", i, kinds[i].name, more)
+		fmt.Fprintf(&b, "  f%d: {kind: %s, %s}\n", i, k.Name, more)
 	}
 	faults := strings.Replace(b.String(), "kind: call.tool-missing, tool: \"*\"", "kind: call.tool-missing, tool: gone", 1)
 	refusals := strings.ReplaceAll(faults, "calls: 99", "share: 0.5")
@@ -125,13 +125,10 @@ func FuzzMessages(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	both := []*Faults{mustFaults(f, faults), mustFaults(f, refusals)}
+	both := []*rules.File{mustFaults(f, faults), mustFaults(f, refusals)}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, parsed := range both {
-			p, err := New(Options{Faults: parsed, Now: clock})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := New(Options{Faults: parsed, Now: clock})
 			s := p.newSession()
 			for i, raw := range bytes.Split(data, []byte("\n")) {
 				var out [][]byte
@@ -572,20 +569,20 @@ func TestRecordsReplay(t *testing.T) {
 	for _, transport := range transports {
 		t.Run(transport.name, func(t *testing.T) {
 			clean := talk(t, transport.open(t, "", nil))
-			var record bytes.Buffer
-			c := transport.open(t, faults, &record)
+			var recorded bytes.Buffer
+			c := transport.open(t, faults, &recorded)
 			struck := talk(t, c)
 			if slices.Equal(clean, struck) {
 				t.Fatal("nothing was struck")
 			}
-			v, err := ReadVerdict("record", bytes.NewReader(record.Bytes()))
+			v, err := record.ReadVerdict("record", bytes.NewReader(recorded.Bytes()))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if want := c.proxy.Verdict(); fmt.Sprint(*v) != fmt.Sprint(*want) {
 				t.Errorf("the record's verdict is\n%+v\nnot\n%+v", v, want)
 			}
-			r, err := ReadReplay("record", bytes.NewReader(record.Bytes()))
+			r, err := ReadReplay("record", bytes.NewReader(recorded.Bytes()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -643,17 +640,17 @@ func replaying(t *testing.T, p *Proxy, r *Replay, way string) *connection {
 
 // TestReplaysSayWhatTheyLack asks for what was never asked.
 func TestReplaysSayWhatTheyLack(t *testing.T) {
-	var record bytes.Buffer
-	talk := overHTTP(t, "", &record)
+	var recorded bytes.Buffer
+	talk := overHTTP(t, "", &recorded)
 	talk.ask(t, "say", paris)
 	talk.close()
-	r, err := ReadReplay("record", bytes.NewReader(record.Bytes()))
+	r, err := ReadReplay("record", bytes.NewReader(recorded.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := mustProxy(t, "", nil)
 	c := replaying(t, p, r, "stdio")
-	if got := c.ask(t, "say", map[string]any{"city": "Oslo"}); !strings.Contains(got, "holds no answer") {
+	if got := c.ask(t, "say", map[string]any{"city": "Oslo"}); !strings.Contains(got, "has no answer") {
 		t.Errorf("the client got %s", got)
 	}
 	c.close()
@@ -693,11 +690,8 @@ func FuzzHTTPIsTransparent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent, answered []byte) {
 		for _, kind := range []string{typeJSON, typeEvents, "text/plain"} {
 			for _, limit := range []int{DefaultLimit, 100} {
-				for _, faults := range []*Faults{mustFaults(t, elsewhere), striking} {
-					p, err := New(Options{Faults: faults, Now: clock, Limit: limit})
-					if err != nil {
-						t.Fatal(err)
-					}
+				for _, faults := range []*rules.File{mustFaults(t, elsewhere), striking} {
+					p := New(Options{Faults: faults, Now: clock, Limit: limit})
 					g := p.gateway(&url.URL{Scheme: "http", Host: "localhost", Path: "/"}, wired{kind, answered})
 					w := httptest.NewRecorder()
 					g.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(sent)))

@@ -1,19 +1,19 @@
-package proxy
+package rules
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-const published = "../../../docs/proxy-faults.schema.json"
+const published = "../../../../docs/proxy-faults.schema.json"
 
 func TestThePublishedSchemaIsCurrent(t *testing.T) {
 	want, err := Schema()
@@ -55,7 +55,7 @@ func agree(t testing.TB, s *jsonschema.Schema, document []byte) bool {
 		t.Fatalf("%s: %v", document, err)
 	}
 	bySchema := s.Validate(instance)
-	_, byParser := ParseFaults("faults.yaml", document)
+	_, byParser := Parse("faults.yaml", document)
 	if (bySchema == nil) != (byParser == nil) {
 		t.Fatalf("%s\nschema: %v\nparser: %v", document, bySchema, byParser)
 	}
@@ -79,16 +79,15 @@ func TestSchemaAndParserAgree(t *testing.T) {
 	s := compiled(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	taken, refused := 0, 0
-	for i := range kinds {
-		k := &kinds[i]
-		known := append(k.known(), "unheard-of", "times")
-		right := map[string]json.RawMessage{"kind": quote(k.name)}
-		for j := range k.settings {
-			if set := &k.settings[j]; set.required {
-				right[set.name] = json.RawMessage(map[form]string{formText: `"x"`, formInteger: "5", formValue: "1",
-					formTexts: `["y"]`}[set.form])
-				if set.form == formChoice {
-					right[set.name] = quote(set.choices[0])
+	for _, k := range kinds {
+		known := append(known(k), "unheard-of", "times")
+		right := map[string]json.RawMessage{"kind": fault.Quote(k.Name)}
+		for _, set := range k.Proxy.Settings {
+			if set.Required {
+				right[set.Name] = json.RawMessage(map[fault.Form]string{fault.FormText: `"x"`, fault.FormInteger: "5",
+					fault.FormValue: "1", fault.FormTexts: `["y"]`}[set.Form])
+				if set.Form == fault.FormChoice {
+					right[set.Name] = fault.Quote(set.Choices[0])
 				}
 			}
 		}
@@ -139,9 +138,11 @@ func FuzzFaultsFiles(f *testing.F) {
 		f.Add([]byte("seed: 1\nfaults:\n  a:\n    kind: call.default-argument\n    argument: x\n    value: " + v + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, document []byte) {
-		if faults, err := ParseFaults("f", document); err == nil {
-			if _, err := New(Options{Faults: faults, Now: clock}); err != nil {
-				t.Fatalf("%s was taken and cannot be made: %v", document, err)
+		if faults, err := Parse("f", document); err == nil {
+			for _, r := range faults.Rules {
+				if r.Steps("value") == nil && r.Kind.Proxy.Make != nil {
+					t.Fatalf("%s was accepted, and %s has no steps", document, r.Name)
+				}
 			}
 		} else if diag.ExitCode(err) != diag.ExitUsage {
 			t.Fatal(err)
@@ -169,7 +170,7 @@ func TestMistakesHaveAPlace(t *testing.T) {
 		{"faults: {a: {kind: exec.io}}\n---\nx: 1", "f.yaml:3:2: one document is expected"},
 		{"faults:\n  a: &x {kind: exec.io}\n  b: *x", "must be a mapping"},
 	} {
-		_, err := ParseFaults("f.yaml", []byte(c.text))
+		_, err := Parse("f.yaml", []byte(c.text))
 		got := ""
 		if e, ok := err.(*diag.Error); ok { //nolint:errorlint // the outermost is looked at
 			got = e.Error()
@@ -184,11 +185,14 @@ func TestMistakesHaveAPlace(t *testing.T) {
 }
 
 func TestStatusesNeedHTTP(t *testing.T) {
-	f := mustFaults(t, "faults:\n  a: {kind: exec.io, as: status}")
-	if err := f.usable(true); err != nil {
+	f, err := Parse("faults.yaml", []byte("faults:\n  a: {kind: exec.io, as: status}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Usable(true); err != nil {
 		t.Error(err)
 	}
-	if err := f.usable(false); err == nil || !strings.HasPrefix(err.Error(), "faults.yaml:2:3: ") {
+	if err := f.Usable(false); err == nil || !strings.HasPrefix(err.Error(), "faults.yaml:2:3: ") {
 		t.Errorf("over stdio: %v", err)
 	}
 }
@@ -208,25 +212,9 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestObjectsKeepTheirBytes writes objects again as they were read, but for blanks between members.
-func TestObjectsKeepTheirBytes(t *testing.T) {
-	for _, text := range []string{`{}`, `{"a":1.50,"b":"\u0041\/","a":2}`, `{"\u0061":[1, {"x" : null}],"":{}}`,
-		"{\"a\":\"\\\\\",\"b\":\"\\\"}\"}"} {
-		o, ok := readObject([]byte(text))
-		if !ok || string(o.encode()) != text {
-			t.Errorf("%s became %s", text, o.encode())
-		}
-	}
-	o, _ := readObject([]byte(`{"a":1,"\u0062":2}`))
-	if got := fmt.Sprintf("%s %s %s", o.get("b"), o.with("a", []byte("3")).encode(),
-		o.renamed("b", "c").encode()); got != `2 {"a":3,"\u0062":2} {"a":1,"c":2}` {
-		t.Error(got)
-	}
-}
-
 // TestTheDocumentedFileIsTaken reads the file that docs/proxy.md shows.
 func TestTheDocumentedFileIsTaken(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/proxy.md")
+	text, err := os.ReadFile("../../../../docs/proxy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +227,12 @@ func TestTheDocumentedFileIsTaken(t *testing.T) {
 			break
 		}
 	}
-	if f := mustFaults(t, file.String()); len(f.rules) < 6 {
-		t.Errorf("only %d faults were read", len(f.rules))
+	f, err := Parse("faults.yaml", []byte(file.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Rules) < 6 {
+		t.Errorf("only %d faults were read", len(f.Rules))
 	}
 	for _, name := range Kinds() {
 		if !strings.Contains(string(text), "`"+name+"`") {

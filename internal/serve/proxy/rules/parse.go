@@ -1,4 +1,4 @@
-package proxy
+package rules
 
 import (
 	"errors"
@@ -21,9 +21,9 @@ const (
 	notBlank  = `[^ \t\n\r]`
 )
 
-// ParseFaults reads a faults file. All mistakes are found, each with its line, column and nearest known name, and come
+// Parse reads a faults file. All mistakes are found, each with its line, column and nearest known name, and come
 // as one [*diag.Error] with the exit code [diag.ExitUsage].
-func ParseFaults(path string, data []byte) (*Faults, error) {
+func Parse(path string, data []byte) (*File, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var syntax *yaml.SyntaxError
@@ -33,7 +33,7 @@ func ParseFaults(path string, data []byte) (*Faults, error) {
 		return nil, diag.Usagef("%v", err).At(path, 0, 0)
 	}
 	p := &reading{path: path}
-	f := &Faults{path: path}
+	f := &File{Path: path}
 	bodies := slices.DeleteFunc(slices.Clone(file.Docs), func(d *ast.DocumentNode) bool { return d.Body == nil })
 	switch len(bodies) {
 	case 0:
@@ -117,14 +117,14 @@ func (p *reading) unknown(e entry, kind string, known []string) {
 	p.add(e.key, diag.Unknown(kind, e.name, known))
 }
 
-func (p *reading) file(f *Faults, n ast.Node) {
+func (p *reading) file(f *File, n ast.Node) {
 	list, _ := p.entries(n, "the file")
 	found := false
 	for _, e := range list {
 		switch e.name {
 		case "seed":
 			if n, ok := p.integer(e, 0, maxSeed); ok {
-				f.seed = uint64(n)
+				f.Seed = uint64(n)
 			}
 		case "writes":
 			f.writes = p.texts(e, true)
@@ -140,7 +140,7 @@ func (p *reading) file(f *Faults, n ast.Node) {
 	}
 }
 
-func (p *reading) rules(f *Faults, e entry) {
+func (p *reading) rules(f *File, e entry) {
 	list, ok := p.entries(e.value, "faults")
 	switch {
 	case ok && len(list) == 0 && len(p.mistakes) == 0:
@@ -160,67 +160,68 @@ func (p *reading) rules(f *Faults, e entry) {
 // commonSettings are those of every kind that a faults file can ask for. Times is known to some alone.
 var commonSettings = []string{"kind", "tool", "calls", "where", "share", "per", "times", "variant"}
 
-func (p *reading) rule(f *Faults, e entry) {
+func (p *reading) rule(f *File, e entry) {
 	list, ok := p.entries(e.value, "fault "+e.name)
 	if !ok {
 		return
 	}
 	at := e.key.GetToken().Position
-	r := &rule{name: e.name, tools: []string{"*"}, share: 1, settings: map[string]any{}, line: at.Line, column: at.Column}
+	r := &Rule{Name: e.name, Tools: []string{"*"}, share: 1, Settings: fault.Settings{},
+		line: at.Line, column: at.Column}
 	for _, s := range list {
 		if s.name == "kind" {
-			r.kind = p.kind(s)
-			if r.kind == nil {
+			r.Kind = p.kind(s)
+			if r.Kind == nil {
 				return
 			}
 		}
 	}
-	if r.kind == nil {
+	if r.Kind == nil {
 		p.wrong(e.key, "fault %s: `kind` is missing", e.name)
 		return
 	}
-	if r.kind.once {
-		r.times = 1
+	if r.Kind.Proxy.Once {
+		r.Times = 1
 	}
-	r.harmless = r.kind.harmless
-	known := r.kind.known()
+	r.Harmless = r.Kind.Harmless
+	known := known(r.Kind)
 	for _, s := range list {
 		switch {
 		case !slices.Contains(known, s.name):
-			p.unknown(s, "setting of "+r.kind.name, known)
+			p.unknown(s, "setting of "+r.Kind.Name, known)
 		case slices.Contains(commonSettings, s.name):
 			p.common(r, s)
 		default:
-			if v, ok := p.setting(r.kind.setting(s.name), s); ok {
-				r.settings[s.name] = v
+			if v, ok := p.setting(r.Kind.Proxy.Setting(s.name), s); ok {
+				r.Settings[s.name] = v
 			}
 		}
 	}
-	for i := range r.kind.settings {
-		s := &r.kind.settings[i]
-		if s.required && !slices.ContainsFunc(list, func(e entry) bool { return e.name == s.name }) {
-			p.wrong(e.key, "fault %s: %s needs `%s`", e.name, r.kind.name, s.name)
+	for i := range r.Kind.Proxy.Settings {
+		s := &r.Kind.Proxy.Settings[i]
+		if s.Required && !slices.ContainsFunc(list, func(e entry) bool { return e.name == s.Name }) {
+			p.wrong(e.key, "fault %s: %s needs `%s`", e.name, r.Kind.Name, s.Name)
 		}
 	}
-	f.rules = append(f.rules, r)
+	f.Rules = append(f.Rules, r)
 }
 
 // known lists the settings of a kind.
-func (k *kind) known() []string {
+func known(k *fault.Kind) []string {
 	known := slices.Clone(commonSettings)
-	if k.class == classListing {
+	if k.Proxy.Class == fault.ClassListing {
 		known = []string{"kind", "tool", "variant"} // no call is chosen
 	}
-	if !k.timed() {
+	if !timed(k) {
 		known = slices.DeleteFunc(known, func(s string) bool { return s == "times" })
 	}
-	for i := range k.settings {
-		known = append(known, k.settings[i].name)
+	for i := range k.Proxy.Settings {
+		known = append(known, k.Proxy.Settings[i].Name)
 	}
 	return known
 }
 
-func (p *reading) kind(e entry) *kind {
+func (p *reading) kind(e entry) *fault.Kind {
 	name, ok := p.name(e)
 	if !ok {
 		return nil
@@ -240,11 +241,11 @@ func (p *reading) kind(e entry) *kind {
 	return nil
 }
 
-func (p *reading) common(r *rule, e entry) {
+func (p *reading) common(r *Rule, e entry) {
 	switch e.name {
 	case "tool":
 		if list := p.texts(e, true); list != nil {
-			r.tools = list
+			r.Tools = list
 		}
 	case "calls":
 		r.calls = p.calls(e)
@@ -256,33 +257,33 @@ func (p *reading) common(r *rule, e entry) {
 		}
 	case "per":
 		v, _ := p.choice(e, []string{"tool", "arguments"})
-		r.arguments = v == "arguments"
+		r.perArguments = v == "arguments"
 	case "times":
 		if n, ok := p.integer(e, 1, maxNumber); ok {
-			r.times = n
+			r.Times = n
 		}
 	case "variant":
-		v, _ := p.choice(e, r.kind.variants())
-		r.harmless = v == fault.VariantLookalike
+		v, _ := p.choice(e, Variants(r.Kind))
+		r.Harmless = v == fault.VariantLookalike
 	}
 }
 
-func (p *reading) setting(s *setting, e entry) (any, bool) {
-	switch s.form {
-	case formInteger:
-		return p.integer(e, s.min, s.max)
-	case formBoolean:
+func (p *reading) setting(s *fault.Setting, e entry) (any, bool) {
+	switch s.Form {
+	case fault.FormInteger:
+		return p.integer(e, s.Min, s.Max)
+	case fault.FormBoolean:
 		return p.boolean(e)
-	case formChoice:
-		if n, ok := e.value.(*ast.IntegerNode); ok && slices.Contains(s.choices, n.GetToken().Value) {
+	case fault.FormChoice:
+		if n, ok := e.value.(*ast.IntegerNode); ok && slices.Contains(s.Choices, n.GetToken().Value) {
 			p.add(e.value, diag.Usagef("`%s` must be a text", e.name).WithHint("%q", n.GetToken().Value))
 			return nil, false
 		}
-		return p.choice(e, s.choices)
-	case formTexts:
+		return p.choice(e, s.Choices)
+	case fault.FormTexts:
 		list := p.texts(e, false)
 		return list, list != nil
-	case formValue:
+	case fault.FormValue:
 		return p.value(e.value)
 	default:
 		return p.name(e)
@@ -553,15 +554,4 @@ func (p *reading) value(n ast.Node) (any, bool) {
 	p.wrong(n, "%s is no plain value: numbers are written in decimal digits, and anchors and tags are not taken",
 		n.String())
 	return nil, false
-}
-
-// usable says what a rule asks for that a transport cannot do.
-func (f *Faults) usable(overHTTP bool) error {
-	for _, r := range f.rules {
-		if as := r.text("as", asResult); as == asStatus && !overHTTP {
-			return diag.Usagef("fault %s: there is no HTTP status over stdio", r.name).At(f.path, r.line,
-				r.column).WithHint("as: %s", asError)
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package proxy
+package record
 
 import (
 	"bufio"
@@ -15,33 +15,32 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// What a client did after a fault had landed.
+// What a client did after a fault took effect.
 const (
 	DidRetry    = "retried"     // the same call again
-	DidRepeat   = "repeated"    // the same again, of a tool that changes something and had run
-	DidAdapt    = "adapted"     // the tool again, in another way
-	DidSwitch   = "switched"    // another tool, and never this one again
-	DidCancel   = "cancelled"   // it cancelled the call, and did nothing else
+	DidRepeat   = "repeated"    // the same call again, although it changes something and had run
+	DidAdapt    = "adapted"     // the tool again, with other arguments
+	DidSwitch   = "switched"    // another tool, and not this one again
+	DidCancel   = "cancelled"   // it cancelled the call and did nothing else
 	DidGiveUp   = "gave up"     // no further call after an error
-	DidIgnore   = "ignored"     // nothing that shows that it noticed a changed result
-	DidNotMeet  = "not reached" // the fault did not land
-	DidCarryOn  = "carried on"  // nothing came of trouble that is none: what is right
-	DidListOnly = "listed"      // after a listing was changed, no call followed
+	DidIgnore   = "ignored"     // it did not react to a changed result
+	DidNotMeet  = "not reached" // the fault had no effect
+	DidCarryOn  = "carried on"  // it did not react to a look-alike, as is right
+	DidListOnly = "listed"      // no call followed a changed listing
 )
 
-// Conditions lists what `--fail-on` knows.
+// Conditions lists the conditions of `--fail-on`.
 var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm",
-	"not-recovered", "unmatched"}
+	"impatient", "not-recovered", "unmatched"}
 
-// Verdict says what a run of a proxy did and what came of it. Times stand in it for information: nothing else depends
-// on them.
+// Verdict says what a run of a proxy did, and how the client reacted. Only the times and `impatient` depend on time.
 type Verdict struct {
 	Format       int             `json:"format"`
 	Seed         uint64          `json:"seed"`
 	Sessions     int             `json:"sessions"`
 	Calls        int             `json:"calls"`
-	Unread       int             `json:"unread,omitempty"`    // messages over the limit, passed unread
-	Unmatched    []string        `json:"unmatched,omitempty"` // requests for which a replayed record has no answer
+	Unread       int             `json:"unread,omitempty"`    // messages over the limit, passed on unread
+	Unmatched    []string        `json:"unmatched,omitempty"` // requests without an answer in a replayed record
 	Milliseconds float64         `json:"milliseconds"`
 	Rules        []RuleVerdict   `json:"faults"`
 	Strikes      []StrikeVerdict `json:"strikes"`
@@ -63,29 +62,29 @@ type StrikeVerdict struct {
 	Session      int             `json:"session"`
 	Fault        string          `json:"fault"`
 	Tool         string          `json:"tool"`
-	Attempt      int             `json:"attempt,omitempty"` // of the tool in the session; 0 for a listing
+	Attempt      int             `json:"attempt,omitempty"` // at the tool in the session; 0 for a listing
 	Landed       bool            `json:"landed"`
-	Why          string          `json:"why,omitempty"` // it did not land
+	Why          string          `json:"why,omitempty"` // it had no effect
 	Detail       json.RawMessage `json:"detail,omitempty"`
 	Did          string          `json:"did"`
-	Recovered    bool            `json:"recovered"`    // a later call of the tool went well
-	ExtraCalls   int             `json:"extra_calls"`  // from the strike until then, or all that came
-	Milliseconds float64         `json:"milliseconds"` // from the strike until then
+	Recovered    bool            `json:"recovered"`           // a later call of the tool succeeded
+	ExtraCalls   int             `json:"extra_calls"`         // from the strike until then, or to the end
+	Impatient    bool            `json:"impatient,omitempty"` // it called again before retry_after was over
+	Milliseconds float64         `json:"milliseconds"`        // from the strike until it recovered
 }
 
 // ReadVerdict judges a record.
 func ReadVerdict(path string, r io.Reader) (*Verdict, error) {
-	lines, err := readRecord(path, r, func(l *line) bool { return l.From == "" || l.Unread > 0 })
+	lines, err := Read(path, r, func(l *Line) bool { return l.From == "" || l.Unread > 0 })
 	if err != nil {
 		return nil, err
 	}
-	return judge(lines), nil
+	return Judge(lines), nil
 }
 
-// readRecord reads the lines of a record that are wanted. A last line that was cut off is left out: the proxy was
-// killed.
-func readRecord(path string, r io.Reader, want func(*line) bool) ([]line, error) {
-	var lines []line
+// Read returns the lines of a record that are wanted. It skips a last line that was cut off when the proxy was killed.
+func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
+	var lines []Line
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		raw, err := in.ReadBytes('\n')
@@ -95,12 +94,12 @@ func readRecord(path string, r io.Reader, want func(*line) bool) ([]line, error)
 		if err != nil {
 			return nil, fmt.Errorf("record %s: %w", path, err)
 		}
-		var l line
+		var l Line
 		if err := json.Unmarshal(raw, &l); err != nil {
-			return nil, diag.Usagef("this is no line of a record: %v", err).At(path, n, 0)
+			return nil, diag.Usagef("this is not a line of a record: %v", err).At(path, n, 0)
 		}
-		if n == 1 && (l.Open == nil || l.Open.Format != recordFormat) {
-			return nil, diag.Usagef("this is no record of a proxy, or one of another version").At(path, 1, 0)
+		if n == 1 && (l.Open == nil || l.Open.Format != Format) {
+			return nil, diag.Usagef("this is not a record of a proxy, or one of another version").At(path, 1, 0)
 		}
 		if want(&l) {
 			lines = append(lines, l)
@@ -112,14 +111,14 @@ func readRecord(path string, r io.Reader, want func(*line) bool) ([]line, error)
 	return lines, nil
 }
 
-// judge makes the verdict from the lines of a record that are no messages.
-func judge(lines []line) *Verdict {
-	v := &Verdict{Format: recordFormat, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
-	rules := map[string]openRule{}
-	at := map[int]*line{}        // by number
-	landed := map[int]*line{}    // by the strike's number
+// Judge makes the verdict from the lines of a record that are not messages.
+func Judge(lines []Line) *Verdict {
+	v := &Verdict{Format: Format, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
+	rules := map[string]OpenRule{}
+	at := map[int]*Line{}        // by number
+	landed := map[int]*Line{}    // by the number of the strike
 	missing := map[int]string{}  // likewise
-	sessions := map[int][]line{} // what a client did, and what it got
+	sessions := map[int][]Line{} // what a client did and got
 	for i := range lines {
 		l := &lines[i]
 		at[l.Number] = l
@@ -154,13 +153,13 @@ func judge(lines []line) *Verdict {
 		}
 		k := StrikeVerdict{Session: l.Session, Fault: l.Strike.Rule, Tool: l.Strike.Tool, Detail: l.Strike.Detail,
 			Why: missing[l.Number]}
-		var c *called
-		if struck := at[l.Strike.Call]; struck != nil && struck.Call != nil {
-			c, k.Attempt = struck.Call, struck.Call.Attempt
+		var c *Call
+		if Strike := at[l.Strike.Call]; Strike != nil && Strike.Call != nil {
+			c, k.Attempt = Strike.Call, Strike.Call.Attempt
 		}
 		if hit := landed[l.Number]; hit != nil {
 			k.Landed = true
-			k.follow(rules[k.Fault], c, hit, l.Strike.Call, sessions[l.Session], at)
+			k.follow(rules[k.Fault], c, l.Strike, hit, sessions[l.Session], at)
 		} else {
 			k.Did = DidNotMeet
 			if k.Why == "" {
@@ -188,13 +187,16 @@ func (r *RuleVerdict) count(k *StrikeVerdict) {
 	}
 }
 
-// follow finds out what the client did after a strike. Calls that it had made before it could know of the strike do not
+// follow finds out what the client did after a strike. Calls that it made before it could know of the strike do not
 // count.
-func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, session []line, at map[int]*line) {
+func (k *StrikeVerdict) follow(
+	r OpenRule, c *Call, struck *Strike, hit *Line, session []Line, at map[int]*Line,
+) {
+	retryAfter := 1000 * float64(struck.RetryAfter)
 	switched, cancelled, did := false, false, ""
 	for i := range session {
 		l := &session[i]
-		if l.Act == actCancelled && l.Of != 0 && l.Of == struck {
+		if l.Act == Cancelled && l.Of != 0 && l.Of == struck.Call {
 			cancelled = true
 		}
 		if l.Number <= hit.Number {
@@ -203,6 +205,9 @@ func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, ses
 		switch {
 		case l.Call != nil && !k.Recovered:
 			k.ExtraCalls++
+			if !l.Call.Added && l.Call.Tool == k.Tool && l.MS-hit.MS < retryAfter {
+				k.Impatient = true
+			}
 			switch {
 			case l.Call.Added, l.Call.Tool != k.Tool:
 				switched = switched || !l.Call.Added
@@ -215,7 +220,7 @@ func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, ses
 				did = DidRetry
 			}
 		case l.Answer != nil && !l.Answer.Failed && !l.Answer.Struck:
-			if answered := at[l.Answer.Call]; !k.Recovered && answered.Number > hit.Number && answered.Call.Tool == k.Tool {
+			if Answer := at[l.Answer.Call]; !k.Recovered && Answer.Number > hit.Number && Answer.Call.Tool == k.Tool {
 				k.Recovered = true
 				k.Milliseconds = l.MS - hit.MS
 			}
@@ -230,7 +235,7 @@ func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, ses
 	case switched:
 		k.Did = DidSwitch
 		if !r.Refuses && c != nil {
-			k.Did = DidIgnore // it went on with what it was given
+			k.Did = DidIgnore // it used what it was given
 		}
 	case cancelled:
 		k.Did = DidCancel
@@ -243,7 +248,7 @@ func (k *StrikeVerdict) follow(r openRule, c *called, hit *line, struck int, ses
 	}
 }
 
-// Failures says which of the conditions hold, one sentence each.
+// Failures says which of the conditions are met, one sentence each.
 func (v *Verdict) Failures(conditions []string) []string {
 	var found []string
 	add := func(condition, format string, args ...any) {
@@ -258,7 +263,7 @@ func (v *Verdict) Failures(conditions []string) []string {
 			add("not-struck", "%s met no call", r.Name)
 			add("not-landed", "%s met no call", r.Name)
 		case r.Landed == 0:
-			add("not-landed", "%s changed nothing that reached the client", r.Name)
+			add("not-landed", "%s had no effect that reached the client", r.Name)
 		}
 	}
 	for i := range v.Strikes {
@@ -279,38 +284,44 @@ func (v *Verdict) Failures(conditions []string) []string {
 		if harmless && (k.Did == DidRetry || k.Did == DidRepeat) {
 			add("false-alarm", "%s", k)
 		}
+		if k.Impatient {
+			add("impatient", "%s", k)
+		}
 		if !harmless && !k.Recovered && k.Attempt > 0 {
 			add("not-recovered", "%s", k)
 		}
 	}
 	for _, request := range v.Unmatched {
-		add("unmatched", "the record holds no answer to %s", request)
+		add("unmatched", "the record has no answer to %s", request)
 	}
 	return found
 }
 
-// String says in one line where a strike was and what came of it.
+// String says in one line where a strike was and how the client reacted.
 func (k *StrikeVerdict) String() string {
 	where := fmt.Sprintf("session %d, call %d of %s", k.Session, k.Attempt, k.Tool)
 	if k.Attempt == 0 {
 		where = fmt.Sprintf("session %d, %s in the listing", k.Session, k.Tool)
 	}
 	if !k.Landed {
-		return fmt.Sprintf("%s: %s did not land: %s", where, k.Fault, k.Why)
+		return fmt.Sprintf("%s: %s had no effect: %s", where, k.Fault, k.Why)
 	}
-	s := fmt.Sprintf("%s: %s landed; the client %s", where, k.Fault, map[string]string{
-		DidRetry: "retried", DidRepeat: "repeated a call that changes something", DidAdapt: "called it in another way",
+	s := fmt.Sprintf("%s: %s took effect; the client %s", where, k.Fault, map[string]string{
+		DidRetry: "retried", DidRepeat: "repeated a call that changes something", DidAdapt: "called it with other arguments",
 		DidSwitch: "switched to another tool", DidCancel: "cancelled the call", DidGiveUp: "gave up",
 		DidIgnore:  "did nothing about it",
 		DidCarryOn: "carried on, as is right", DidListOnly: "made no call",
 	}[k.Did])
+	if k.Impatient {
+		s += " before the time that it was asked to wait"
+	}
 	if k.Recovered {
 		s += fmt.Sprintf(" and recovered after %s and %.0f ms", counted(k.ExtraCalls, "call"), k.Milliseconds)
 	}
 	return s
 }
 
-// counted writes a number of things.
+// counted writes a number with its noun.
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -318,7 +329,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// shownStrikes bounds the strikes that a text lists.
+// shownStrikes is how many strikes a text lists.
 const shownStrikes = 40
 
 // WriteText writes the verdict for a person.
@@ -329,7 +340,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	if len(v.Rules) > 0 {
 		b.WriteByte('\n')
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(t, "fault\tkind\tstruck\tlanded\trecovered\twhat the client did") // a builder takes everything
+		_, _ = fmt.Fprintln(t, "fault\tkind\tstruck\tlanded\trecovered\twhat the client did") // a builder cannot fail
 		for i := range v.Rules {
 			r := &v.Rules[i]
 			kind := r.Kind
@@ -351,10 +362,10 @@ func (v *Verdict) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n", &v.Strikes[i])
 	}
 	if v.Unread > 0 {
-		fmt.Fprintf(&b, "%d messages were too long to be looked at, and passed as they were\n", v.Unread)
+		fmt.Fprintf(&b, "%d messages were too long to be read, and passed on unread\n", v.Unread)
 	}
 	for _, request := range v.Unmatched {
-		fmt.Fprintf(&b, "the record holds no answer to %s\n", request)
+		fmt.Fprintf(&b, "the record has no answer to %s\n", request)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,4 +1,4 @@
-package proxy
+package rules
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
 // Schema gives the JSON Schema (2020-12) of faults files. It is made from the table that the parser reads by.
@@ -42,13 +44,12 @@ func Schema() ([]byte, error) {
 		},
 	}
 	var cases []any
-	for i := range kinds {
-		k := &kinds[i]
-		definitions[k.name] = k.schema()
+	for _, k := range kinds {
+		definitions[k.Name] = kindSchema(k)
 		cases = append(cases, map[string]any{
-			"if": map[string]any{"properties": map[string]any{"kind": map[string]any{"const": k.name}},
+			"if": map[string]any{"properties": map[string]any{"kind": map[string]any{"const": k.Name}},
 				"required": []string{"kind"}},
-			"then": reference(k.name),
+			"then": reference(k.Name),
 		})
 	}
 	root := closed(map[string]any{
@@ -79,52 +80,52 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (k *kind) schema() map[string]any {
+func kindSchema(k *fault.Kind) map[string]any {
 	properties := map[string]any{
-		"kind": map[string]any{"const": k.name},
+		"kind": map[string]any{"const": k.Name},
 		"tool": describe(reference("names"), "The tools that the fault is about: all where nothing is said."),
 		"share": map[string]any{"type": "number", "minimum": 0, "maximum": 1,
 			"description": "The share of the calls that are struck, drawn by seed, fault, tool and number of the call."},
 		"per": map[string]any{"enum": []string{"tool", "arguments"},
 			"description": "What calls are numbered by in a session: the tool alone, or the tool and its arguments."},
-		"variant": map[string]any{"enum": k.variants(),
+		"variant": map[string]any{"enum": Variants(k),
 			"description": "The fault itself, or trouble that looks like it and is none."},
 	}
 	properties["calls"], properties["where"] = reference("calls"), reference("where")
-	if k.timed() {
+	if timed(k) {
 		otherwise := "without end"
-		if k.once {
+		if k.Proxy.Once {
 			otherwise = "1"
 		}
 		properties["times"] = describe(reference("count"),
 			"How often it strikes a tool in a session, at most: "+otherwise+" where nothing is said.")
 	}
-	known := k.known()
+	known := known(k)
 	maps.DeleteFunc(properties, func(name string, _ any) bool { return !slices.Contains(known, name) })
 	var required []string
-	for i := range k.settings {
-		s := &k.settings[i]
-		properties[s.name] = describe(s.schema(), s.says)
-		if s.required {
-			required = append(required, s.name)
+	for i := range k.Proxy.Settings {
+		s := &k.Proxy.Settings[i]
+		properties[s.Name] = describe(settingSchema(s), s.Says)
+		if s.Required {
+			required = append(required, s.Name)
 		}
 	}
 	o := closed(properties, append(required, "kind"), 0)
-	o["description"] = k.says
+	o["description"] = k.Proxy.Says
 	return o
 }
 
-func (s *setting) schema() map[string]any {
-	switch s.form {
-	case formInteger:
-		return integerSchema(s.min, s.max)
-	case formBoolean:
+func settingSchema(s *fault.Setting) map[string]any {
+	switch s.Form {
+	case fault.FormInteger:
+		return integerSchema(s.Min, s.Max)
+	case fault.FormBoolean:
 		return map[string]any{"type": "boolean"}
-	case formChoice:
-		return map[string]any{"enum": s.choices}
-	case formTexts:
+	case fault.FormChoice:
+		return map[string]any{"enum": s.Choices}
+	case fault.FormTexts:
 		return map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": reference("name")}
-	case formValue:
+	case fault.FormValue:
 		return map[string]any{}
 	default:
 		return reference("name")
