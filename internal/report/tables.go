@@ -139,7 +139,7 @@ func (r *Report) trialTable() *table.Table {
 	}
 	columns := []table.Column[row]{
 		table.Count("trials", "trials", 0, func(a row) int { return a.Trials }),
-		table.Number("standard deviation", "between_trial_sd", 1, func(v float64) string { return table.Plain(v) },
+		table.Number("standard deviation", "between_trial_sd", 1, table.Plain,
 			"fewer than two trials have valid episodes", func(a row) *float64 {
 				if a.BetweenTrialVariance == nil {
 					return nil

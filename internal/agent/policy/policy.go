@@ -28,7 +28,7 @@ type Input struct {
 	PythonLimits python.Limits
 }
 
-// PolicyInfo describes a policy to a person.
+// Info describes a policy to a person.
 type Info struct {
 	Name        string
 	Description string // one line
@@ -95,7 +95,7 @@ func of(make func(Input) script) func(Input) (script, error) {
 // recoverWithout is the prefix of a recovery policy's name that is followed by the tactic to leave out.
 const recoverWithout = "recover-without:"
 
-// Policies lists the scripted reference agents.
+// List lists the scripted reference agents.
 func List() []Info {
 	list := make([]Info, len(policies))
 	for i := range policies {

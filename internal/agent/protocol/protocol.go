@@ -44,7 +44,7 @@ type Config struct {
 	PythonLimits python.Limits
 }
 
-// ProtocolInfo describes a protocol to a person.
+// Info describes a protocol to a person.
 type Info struct {
 	Name        string
 	Description string // one line
@@ -111,7 +111,7 @@ var protocols = []struct {
 		Description: "yes or no, and why; explanations of a right no are assessed"}, newExplain},
 }
 
-// Protocols lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
+// List lists the protocols under which a model can act. The budget of ten replies is that of NL2API §4.3 and
 // appendix G for react; the native loop has the same, so that the two can be compared. In open worlds all three loops
 // have as many.
 func List() []Info {
@@ -171,7 +171,7 @@ type Conversation struct {
 // maxSilent is the number of consecutive silent replies at which an episode ends.
 const maxSilent = 2
 
-// NewProtocol makes a model under the protocol of that name, for one episode. An unknown name is an error of exit
+// New makes a model under the protocol of that name, for one episode. An unknown name is an error of exit
 // code 2 that names the nearest known one.
 func New(name string, config Config) (*Conversation, error) {
 	if config.Client == nil {

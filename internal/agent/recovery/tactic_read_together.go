@@ -1,7 +1,5 @@
 package recovery
 
-import ()
-
 var readTogetherTactic = &tactic{
 	TacticInfo: TacticInfo{"read-together",
 		"fields come from separate lists: checks with a source that reads them together, and trusts that"},

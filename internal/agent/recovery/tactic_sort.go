@@ -1,7 +1,5 @@
 package recovery
 
-import ()
-
 var sortTactic = &tactic{
 	TacticInfo: TacticInfo{"sort", "the place of each row stands beside the rows: puts them in order"},
 	undo: func(f *finding) bool {

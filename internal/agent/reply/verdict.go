@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// verdictReading is what a reply to a question of yes or no was read into. Every part of it is in one of the fields.
+// Verdict is what a reply to a question of yes or no was read into. Every part of it is in one of the fields.
 type Verdict struct {
 	Said        bool   // yes; only where known
 	Known       bool   // a verdict was read

@@ -396,10 +396,9 @@ func (e *Environment) onWorlds(c *call, ordered bool, columns []task.Column,
 				handed = p
 			}
 		}
-		switch {
-		case world == 0:
+		if world == 0 {
 			c.digest = digest
-		default:
+		} else {
 			if c.neighbour == nil {
 				c.neighbour = make([]string, len(e.config.Neighbours))
 			}

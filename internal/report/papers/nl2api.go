@@ -118,8 +118,8 @@ func (m *material) besideColumn(name, key, protocol string) table.Column[*played
 	})
 }
 
-func validColumn(rank int) table.Column[*played] {
-	return table.Count("episodes", "episodes", rank, func(p *played) int { return p.Valid })
+func validColumn() table.Column[*played] {
+	return table.Count("episodes", "episodes", 3, func(p *played) int { return p.Valid })
 }
 
 func completionColumns() []table.Column[*played] {
@@ -130,7 +130,7 @@ func completionColumns() []table.Column[*played] {
 // directTable is table 1: intents and slots, micro-averaged, and completion.
 func (m *material) directTable() *table.Table {
 	rows, notes := m.cleanly(directly)
-	columns := []table.Column[*played]{validColumn(3)}
+	columns := []table.Column[*played]{validColumn()}
 	for _, of := range []struct {
 		name, key, why string
 		rank           int
@@ -170,7 +170,7 @@ func (m *material) loopTable() *table.Table {
 			func(p *played) *float64 { return share(report.CountOf(p.rows, is), p.Valid) })
 	}
 	return table.Make("", rows, report.CohortColumns[*played](), []table.Column[*played]{
-		validColumn(3), m.besideColumn("base completion", "base_completion", protocolOneShot),
+		validColumn(), m.besideColumn("base completion", "base_completion", protocolOneShot),
 	}, completionColumns(), []table.Column[*played]{
 		table.Number("loops", "loops", 1, table.Decimal, report.WhyNoEpisode, func(p *played) *float64 { return p.Turns }),
 		part("out of budget", "out_of_budget", 0, func(g *grade.Grade) bool { return g.Outcome == grade.OutcomeOutOfBudget }),
@@ -399,7 +399,7 @@ func (m *material) obfuscationTable() *table.Table {
 	})
 	base := func(c *changed) *played { return c.played }
 	return table.Make("", rows, report.CohortColumns[*changed](),
-		table.Lift(append([]table.Column[*played]{validColumn(3)}, completionColumns()...), base),
+		table.Lift(append([]table.Column[*played]{validColumn()}, completionColumns()...), base),
 		[]table.Column[*changed]{
 			table.Count("obfuscated episodes", "obfuscated_episodes", 3, func(c *changed) int {
 				if c.under == nil {
@@ -449,7 +449,7 @@ func (m *material) universeSizeTable() *table.Table {
 		{Head: table.Head{Name: "universe", Right: true, Keys: []string{"percent"}}, Cell: func(c *changed) table.Cell {
 			return table.Cell{Text: strconv.Itoa(c.percent) + " %", Values: []any{c.percent}}
 		}},
-	}, table.Lift(append([]table.Column[*played]{validColumn(3)}, completionColumns()...), base),
+	}, table.Lift(append([]table.Column[*played]{validColumn()}, completionColumns()...), base),
 		differenceColumns()).WithNotes(append([]string{
 		"universe: the share of the database's tools that is shown. " + differenceNote, noneNote}, notes...)...)
 }

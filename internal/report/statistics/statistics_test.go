@@ -163,7 +163,8 @@ func TestStandardErrorIsClustered(t *testing.T) {
 			sum, weight = sum+c.Sum, weight+c.Weight
 		}
 		for _, c := range clusters {
-			squares += math.Pow(c.Sum-sum/weight*c.Weight, 2)
+			rest := c.Sum - sum/weight*c.Weight
+			squares += rest * rest
 		}
 		k := float64(len(clusters))
 		want := math.Sqrt(k / (k - 1) * squares / (weight * weight))

@@ -199,7 +199,7 @@ func (g *grower) refer(d *draft, k *reference, newParents bool) bool {
 	if len(free) > 0 && g.draw.Float64() < g.char.nulls && g.leaveOut(d, k, free) {
 		return true
 	}
-	if parent := g.parent(d, k, given, newParents && len(free) > 0); parent != nil && g.copyKey(d, k, parent) {
+	if parent := g.parent(k, given, newParents && len(free) > 0); parent != nil && g.copyKey(d, k, parent) {
 		return true
 	}
 	return g.leaveOut(d, k, free)
@@ -240,7 +240,7 @@ func (g *grower) copyKey(d *draft, k *reference, parent task.Row) bool {
 }
 
 // parent finds a row of the target that has the given values, or makes one; nil where keys allow none.
-func (g *grower) parent(d *draft, k *reference, given map[int]task.Value, isNew bool) task.Row {
+func (g *grower) parent(k *reference, given map[int]task.Value, isNew bool) task.Row {
 	if !isNew || g.draw.IntN(3) == 0 {
 		if candidates := g.candidates(k, given); len(candidates) > 0 {
 			// Skewed, so that some parents have many children and some none.

@@ -470,6 +470,7 @@ func LiteralInt(e ast.Expr) (int64, bool) {
 // Use says how the rows of a statement are read.
 type Use int
 
+// The uses of a statement.
 const (
 	UseAnswer Use = iota // the outermost statement
 	UseRows              // in FROM, in WITH, after IN

@@ -149,7 +149,7 @@ func (m *mutator) statement(s *ast.SelectStmt, u fact.Use, set bool) {
 		m.distinct(s, core, i, u, set)
 		m.core(core, u)
 	}
-	m.tail(s, u, set)
+	m.tail(s, u)
 }
 
 func (m *mutator) setOperator(s *ast.SelectStmt, i int, set bool) {
@@ -261,7 +261,7 @@ func (m *mutator) loose(core *ast.SelectQuery, term ast.Expr) bool {
 }
 
 // tail changes ORDER BY and LIMIT.
-func (m *mutator) tail(s *ast.SelectStmt, u fact.Use, set bool) {
+func (m *mutator) tail(s *ast.SelectStmt, u fact.Use) {
 	core := sqlast.Last(s)
 	one := m.oneRowBeforeLimit(s)
 	var before []*sqlast.Ref

@@ -544,7 +544,7 @@ func (b *builder) conditions(core *ast.SelectQuery, e *env) {
 		}
 	}
 	for _, c := range sqlast.Conjuncts(core.Having) {
-		b.having(core, e, c)
+		b.having(e, c)
 	}
 	if b.null && sqlast.IsGrouped(core) {
 		ref := b.Countable(core)
@@ -579,7 +579,7 @@ func (b *builder) wantsNone(core *ast.SelectQuery, src *sqlast.Source) bool {
 }
 
 // having returns aggregated columns values with which a group of equal rows passes.
-func (b *builder) having(core *ast.SelectQuery, e *env, c ast.Expr) {
+func (b *builder) having(e *env, c ast.Expr) {
 	cmp, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
 	if !ok {
 		return
@@ -690,7 +690,7 @@ func (b *builder) satisfy(core *ast.SelectQuery, e *env, x ast.Expr, want bool) 
 	case *ast.BetweenExpr:
 		b.between(e, x, want != x.Not)
 	case *ast.InExpr:
-		b.in(core, e, x, want != x.Not)
+		b.in(e, x, want != x.Not)
 	case *ast.ExistsExpr:
 		if want != (b.choice == ast.Node(x)) {
 			b.statement(x.Select, e)
@@ -1000,7 +1000,7 @@ func (b *builder) between(e *env, n *ast.BetweenExpr, want bool) {
 	b.set(e, n.X, v)
 }
 
-func (b *builder) in(core *ast.SelectQuery, e *env, n *ast.InExpr, want bool) {
+func (b *builder) in(e *env, n *ast.InExpr, want bool) {
 	chosen := b.choice == ast.Node(n)
 	if n.Select == nil {
 		if len(n.List) == 0 {

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// readDate reads a day as databases write it: 2021-03-07.
+// ParseDate reads a day as databases write it: 2021-03-07.
 func ParseDate(text string) (Date, bool) {
 	m := isoDate.FindStringSubmatch(text)
 	if m == nil {

@@ -166,6 +166,7 @@ func Singular(tokens []string) []string {
 	return out
 }
 
+// Prepositions are the short ones that names of columns contain.
 var Prepositions = []string{"to", "in", "of", "by", "with", "on", "for", "from", "at"}
 
 // Joined joins words as a name does: a_b_c.

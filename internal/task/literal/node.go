@@ -30,6 +30,7 @@ func (n *Node) ObjectField(names ...string) int {
 // Kind is the kind of a node.
 type Kind int
 
+// The kinds of nodes.
 const (
 	Null       Kind = iota
 	Bool            // text is true or false

@@ -609,7 +609,7 @@ func (v *Reader) unescape(b *strings.Builder, rest string) (int, error) {
 		'"': `"`, '\'': "'", '\\': `\`, '/': "/", '\n': "",
 	}
 	c := rest[1]
-	if text, ok := simple[c]; ok && !(v.Strict && c == '/') {
+	if text, ok := simple[c]; ok && (!v.Strict || c != '/') {
 		b.WriteString(text)
 		return 2, nil
 	}

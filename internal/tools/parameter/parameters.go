@@ -13,7 +13,7 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Which literals become parameters is decided by their use, never by their value alone:
+// Parameter is a literal that a function takes as an argument. Which literals become parameters is decided by their use, never by their value alone:
 //
 //	compared with an expression (=, <>, <, <=, >, >=, IS, BETWEEN, IN, CASE x WHEN)   parameter
 //	pattern of LIKE without inner wildcards                                           its core is a parameter, % at the ends stay
@@ -196,7 +196,8 @@ func (f *parameterFinder) limit(e ast.Expr, role string) {
 	}
 }
 
-var DateFunctions = map[string]int{ // which argument is the date
+// DateFunctions maps the functions that read a date to the position of that argument.
+var DateFunctions = map[string]int{
 	"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1,
 }
 

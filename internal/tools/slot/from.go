@@ -464,7 +464,7 @@ func (s *slotter) join(left, right *operandOfJoin, kind string, pairs [][2]*sqla
 
 // begin makes the operand of a starting table.
 func (s *slotter) begin(o *operandOfJoin, core *ast.SelectQuery, members []item, from string) {
-	src, columns := s.source(core, members, from)
+	src, columns := s.source(members, from)
 	o.at, o.columns, o.sources = s.start(src), columns, map[*sqlast.Source]bool{}
 	for _, m := range members {
 		o.sources[m.src] = true
@@ -632,7 +632,7 @@ func (p joinPrinter) condition(e ast.Expr) string {
 }
 
 // source makes a starting table of tables that are joined by the text from, and gives the keys of their columns.
-func (s *slotter) source(core *ast.SelectQuery, members []item, from string) (*task.Source,
+func (s *slotter) source(members []item, from string) (*task.Source,
 	map[*sqlast.Source][]string) {
 	several := map[string]int{}
 	for _, m := range members {

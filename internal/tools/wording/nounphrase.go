@@ -50,7 +50,7 @@ func PlainColumnWords(t *schema.Table, column int) []string {
 	return tokens
 }
 
-// columnSaid names a column as a sentence does: opened on is the date opened.
+// ColumnPhrase names a column as a sentence does: opened on is the date opened.
 func ColumnPhrase(t *schema.Table, column int) string {
 	tokens := PlainColumnWords(t, column)
 	if n := len(tokens); n > 1 && tokens[n-1] == "on" {

@@ -11,11 +11,11 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// noun is what a row of a table is called.
-type noun struct{ One, Many []string }
+// Noun is what the rows of a table are called, one and many, as words.
+type Noun struct{ One, Many []string }
 
 // NounOf names the rows of a table: by its title where that is short, else by its name.
-func NounOf(t *schema.Table) noun {
+func NounOf(t *schema.Table) Noun {
 	tokens := english.NameWords(t.Title)
 	if len(tokens) == 0 || len(tokens) > 3 || Numbered(tokens) || slices.Contains(tokens, "and") {
 		if own := english.NameWords(t.Name); len(own) > 0 {
@@ -34,9 +34,9 @@ func NounOf(t *schema.Table) noun {
 	one := english.Singular(tokens)
 	last := one[len(one)-1]
 	if len(one) == 1 && !strings.ContainsAny(last, "aeiouy") || slices.Contains(english.Prepositions, last) {
-		return noun{append(slices.Clone(one), "record"), append(one, "records")} // abbreviations and the like have no plural
+		return Noun{append(slices.Clone(one), "record"), append(one, "records")} // abbreviations and the like have no plural
 	}
-	return noun{one, english.Plural(one)}
+	return Noun{one, english.Plural(one)}
 }
 
 // Numbered reports whether a name would begin with a digit.

@@ -49,7 +49,7 @@ func Describe(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, u U
 		out.Summary += " Only the first row is returned."
 	}
 	for i, h := range order {
-		out.Arguments[i] = w.argument(h, i)
+		out.Arguments[i] = w.argument(h)
 	}
 	out.Noun = w.noun(u)
 	return out
@@ -559,7 +559,7 @@ func (w *Sentences) call(e *ast.FuncCall) string {
 }
 
 // argument describes one argument.
-func (w *Sentences) argument(h parameter.Hole, i int) string {
+func (w *Sentences) argument(h parameter.Hole) string {
 	column := ""
 	if h.Binding.Column != "" {
 		column = w.columnNote(h.Binding.Table, h.Binding.Column)

@@ -777,7 +777,7 @@ func (sc *scope) cases(e *ast.CaseExpr) string {
 	return text
 }
 
-// columnPhrase says a column of a result by where it comes from.
+// ResultPhrase names a column of a result by where it comes from.
 func ResultPhrase(q *sqlast.Query, c sqlast.Column) string {
 	if t := q.Schema.Table(c.Table); t != nil {
 		if i := t.Column(c.Column); i >= 0 {

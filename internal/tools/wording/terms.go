@@ -24,7 +24,7 @@ type Term struct {
 // Terms finds words for the parts of a query.
 type Terms struct {
 	Q     *sqlast.Query
-	nouns map[*schema.Table]noun
+	nouns map[*schema.Table]Noun
 	roles map[*sqlast.Source][]string
 	Depth int
 	Terse bool // leave out the names of tables where a column says enough
@@ -32,13 +32,13 @@ type Terms struct {
 
 // NewTerms finds words for the parts of q.
 func NewTerms(q *sqlast.Query) *Terms {
-	p := &Terms{Q: q, nouns: map[*schema.Table]noun{}}
+	p := &Terms{Q: q, nouns: map[*schema.Table]Noun{}}
 	p.findRoles()
 	return p
 }
 
 // Noun returns what the rows of a table are called.
-func (p *Terms) Noun(t *schema.Table) noun {
+func (p *Terms) Noun(t *schema.Table) Noun {
 	n, ok := p.nouns[t]
 	if !ok {
 		n = NounOf(t)
