@@ -15,9 +15,9 @@ import (
 
 // kept is a result of which pages are left.
 type kept struct {
-	rule  *rules.Rule
-	rows  []object
-	lines bool
+	rule *rules.Rule
+	rows []object
+	view view // how the rows were written
 }
 
 // reply changes the reply to a call that reached the server.
@@ -95,6 +95,9 @@ func (s *session) change(r *rules.Rule, c *call, result object) (fresh object, c
 }
 
 func (s *session) changeRows(r *rules.Rule, c *call, v *view) bool {
+	if v.separator == " " {
+		return false // words are values, not rows
+	}
 	steps := r.Steps("")
 	rows := v.rows
 	for _, step := range steps {
@@ -102,7 +105,7 @@ func (s *session) changeRows(r *rules.Rule, c *call, v *view) bool {
 			continue
 		}
 		if r.Kind == out.Truncated {
-			return s.keep(c.label(), &kept{rule: r, rows: rows, lines: v.layout == layoutLines})
+			return s.keep(c.label(), &kept{rule: r, rows: rows, view: *v})
 		}
 		return true
 	}
@@ -209,10 +212,11 @@ func (s *session) answerCompanion(tool string, c *fault.Call) json.RawMessage {
 			clear(s.expired)
 			return textResult(string(p.Content), false)
 		}
-		v := &view{layout: layoutList, rows: chosen(page.rows, p), beside: p.Beside}
-		if page.lines {
-			v.layout = layoutLines
+		v := &view{layout: layoutList}
+		if page.view.plain() || page.view.python {
+			*v = page.view
 		}
+		v.rows, v.beside = chosen(page.rows, p), p.Beside
 		return textResult(v.encode(), false)
 	}
 	return textResult("There is no page under this cursor.", true)

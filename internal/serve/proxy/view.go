@@ -3,7 +3,6 @@ package proxy
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -23,7 +22,9 @@ const (
 	layoutMember               // a record of which one field is a list of records
 	layoutSingle               // one record
 	layoutValues               // a list of values
-	layoutLines                // text that is no JSON: its lines
+	layoutParts                // plain text: its lines, sentences or words
+	layoutCSV                  // plain text: comma-separated values
+	layoutKeys                 // plain text: `key: value` lines
 )
 
 // view is a result seen as rows, which the steps of the catalogue know how to change. Steps see one field at a time, or
@@ -35,6 +36,9 @@ type view struct {
 	rows   []object
 	beside []fault.Field
 	shape  string
+
+	separator string // of layoutParts
+	python    bool   // it is written as Python writes it
 }
 
 // readView reads JSON that holds a record or a list.
@@ -75,43 +79,22 @@ func readRecords(raw json.RawMessage) ([]object, bool) {
 	return rows, true
 }
 
-// readLines sees text that is no JSON as its lines. A line that is a number is one.
-func readLines(s string) *view {
-	v := &view{layout: layoutLines}
-	for line := range strings.SplitSeq(s, "\n") {
-		value := json.RawMessage(line)
-		if n, err := task.DecodeValue(value); err != nil || !isNumber(n) {
-			value = quote(line)
-		}
-		v.rows = append(v.rows, object{newMember(fieldValue, value)})
-	}
-	return v
-}
-
-func isNumber(v any) bool {
-	switch v.(type) {
-	case int64, float64:
-		return true
-	default:
-		return false
-	}
-}
+// plain reports whether the result is a text that is neither JSON nor Python.
+func (v *view) plain() bool { return v.layout >= layoutParts }
 
 // encode writes the result as it is now.
 func (v *view) encode() string {
+	if v.python {
+		plain := *v
+		plain.python = false
+		return string(appendPython(nil, json.RawMessage(plain.encode())))
+	}
 	if v.shape != "" {
 		return string(withBeside(v.shaped(), v.beside).encode())
 	}
 	switch {
-	case v.layout == layoutLines:
-		lines := make([]string, len(v.rows))
-		for i, row := range v.rows {
-			lines[i] = row.line()
-		}
-		for _, f := range v.beside {
-			lines = append(lines, f.Name+": "+string(f.Value))
-		}
-		return strings.Join(lines, "\n")
+	case v.plain():
+		return v.encodePlain()
 	case v.layout == layoutMember:
 		return string(withBeside(v.outer.with(v.list, v.records()), v.beside).encode())
 	case v.layout == layoutSingle && len(v.rows) == 1:
@@ -123,14 +106,6 @@ func (v *view) encode() string {
 	default:
 		return string(v.records())
 	}
-}
-
-// line writes a row of text as it was.
-func (o object) line() string {
-	if s, ok := text(o.get(fieldValue)); ok {
-		return s
-	}
-	return string(o.get(fieldValue))
 }
 
 // records writes the rows as a list.
@@ -292,7 +267,8 @@ func chosen(rows []object, p fault.Payload) []object {
 }
 
 // eachBlock shows the parts of a tool's result that hold data, each as rows, and writes back those that were changed:
-// the structured content and texts that are JSON, or without any of these the first text.
+// the structured content and texts that are JSON, or without any of these the first text, in the first of its readings that
+// is changed.
 func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	changed, data := false, false
 	if v, ok := readView(result.get("structuredContent")); ok {
@@ -304,10 +280,12 @@ func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	blocks, _ := readArray(result.get("content"))
 	blocks = slices.Clone(blocks)
 	rewritten := false
-	write := func(i int, block object, v *view) {
-		if change(v) {
+	write := func(i int, block object, v *view) bool {
+		changed := change(v)
+		if changed {
 			blocks[i], rewritten = block.with("text", quote(v.encode())).encode(), true
 		}
+		return changed
 	}
 	for i := range blocks {
 		block, s, ok := textBlock(blocks[i])
@@ -322,7 +300,11 @@ func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	for i := 0; i < len(blocks) && !data; i++ {
 		if block, s, ok := textBlock(blocks[i]); ok {
 			data = true
-			write(i, block, readLines(s))
+			for _, v := range plainViews(s) {
+				if write(i, block, v) {
+					break
+				}
+			}
 		}
 	}
 	if rewritten {

@@ -1,0 +1,208 @@
+package proxy
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/condition/fault"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/literal"
+)
+
+// plainViews lists the readings of a text that is not JSON, the most telling first: Python literals, CSV,
+// `key: value` lines, lines, and of a single line its sentences and words.
+func plainViews(s string) []*view {
+	var views []*view
+	for _, read := range []func(string) (*view, bool){readPython, readCSV, readKeys} {
+		if v, ok := read(s); ok {
+			views = append(views, v)
+		}
+	}
+	views = append(views, readParts(s, "\n"))
+	if !strings.Contains(strings.TrimSpace(s), "\n") {
+		for _, separator := range []string{". ", " "} {
+			if strings.Contains(s, separator) {
+				views = append(views, readParts(s, separator))
+			}
+		}
+	}
+	return views
+}
+
+// readParts reads a text as parts between separators. A part that is a number is one.
+func readParts(s, separator string) *view {
+	v := &view{layout: layoutParts, separator: separator}
+	for part := range strings.SplitSeq(s, separator) {
+		v.rows = append(v.rows, object{newMember(fieldValue, scalar(part))})
+	}
+	return v
+}
+
+// scalar reads a number as one, and anything else as a text.
+func scalar(s string) json.RawMessage {
+	if n, err := task.DecodeValue([]byte(s)); err == nil && fault.IsNumber(n) {
+		return json.RawMessage(s)
+	}
+	return quote(s)
+}
+
+// plainScalar writes a value of a plain text.
+func plainScalar(raw json.RawMessage) string {
+	if s, ok := text(raw); ok {
+		return s
+	}
+	return string(raw)
+}
+
+// readPython reads a dictionary or a list as Python writes it.
+func readPython(s string) (*view, bool) {
+	r := literal.NewReader(strings.TrimSpace(s), false)
+	r.Strict = true
+	if r.Text == "" || strings.IndexByte("[{", r.Text[0]) < 0 {
+		return nil, false
+	}
+	n, err := r.Value()
+	if err != nil || strings.TrimSpace(r.Text[r.Pos:]) != "" || len(r.Open) > 0 {
+		return nil, false
+	}
+	raw, err := n.AppendJSON(nil)
+	if err != nil || !json.Valid(raw) {
+		return nil, false
+	}
+	v, ok := readView(raw)
+	if ok {
+		v.python = true
+	}
+	return v, ok
+}
+
+// appendPython writes JSON as Python writes the same value.
+func appendPython(dst []byte, raw json.RawMessage) []byte {
+	if o, ok := readObject(raw); ok {
+		dst = append(dst, '{')
+		for i, m := range o {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = append(appendPython(dst, m.key), ": "...)
+			dst = appendPython(dst, m.value)
+		}
+		return append(dst, '}')
+	}
+	if list, ok := readArray(raw); ok {
+		dst = append(dst, '[')
+		for i, item := range list {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendPython(dst, item)
+		}
+		return append(dst, ']')
+	}
+	if s, ok := text(raw); ok {
+		if strings.ContainsAny(s, "'\\\n\r\t") {
+			return append(dst, quote(s)...) // Python reads JSON's escapes
+		}
+		return append(append(append(dst, '\''), s...), '\'')
+	}
+	switch s := strings.TrimSpace(string(raw)); s {
+	case "null":
+		return append(dst, "None"...)
+	case "true":
+		return append(dst, "True"...)
+	case "false":
+		return append(dst, "False"...)
+	default:
+		return append(dst, s...)
+	}
+}
+
+// readCSV reads lines of as many values as the first line has names.
+func readCSV(s string) (*view, bool) {
+	r := csv.NewReader(strings.NewReader(s))
+	lines, err := r.ReadAll() // lines of different lengths are an error
+	if err != nil || len(lines) < 2 || len(lines[0]) < 2 {
+		return nil, false
+	}
+	v := &view{layout: layoutCSV}
+	for _, name := range lines[0] {
+		if strings.TrimSpace(name) == "" || fault.IsNumber(decoded(name)) {
+			return nil, false
+		}
+	}
+	for _, line := range lines[1:] {
+		var row object
+		for i, value := range line {
+			if row.has(lines[0][i]) {
+				return nil, false
+			}
+			row = append(row, newMember(lines[0][i], scalar(value)))
+		}
+		v.rows = append(v.rows, row)
+	}
+	return v, true
+}
+
+func decoded(s string) task.Value {
+	v, _ := task.DecodeValue([]byte(s)) // nil is not a number
+	return v
+}
+
+func (v *view) encodeCSV() string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	names := v.fields()
+	lines := [][]string{names}
+	for _, row := range v.rows {
+		line := make([]string, len(names))
+		for i, name := range names {
+			line[i] = plainScalar(row.get(name))
+		}
+		lines = append(lines, line)
+	}
+	_ = w.WriteAll(lines) // a builder cannot fail
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// keyLine is a line of a name and its value.
+var keyLine = regexp.MustCompile(`^([\pL_][\pL\p{Nd}_ .-]{0,60}): (.+)$`)
+
+// readKeys reads `key: value` lines as one record.
+func readKeys(s string) (*view, bool) {
+	var row object
+	for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
+		m := keyLine.FindStringSubmatch(line)
+		if m == nil || row.has(m[1]) {
+			return nil, false
+		}
+		row = append(row, newMember(m[1], scalar(m[2])))
+	}
+	return &view{layout: layoutKeys, rows: []object{row}}, true
+}
+
+// encodePlain writes a text as it is now, with the fields beside it as lines.
+func (v *view) encodePlain() string {
+	var lines []string
+	switch v.layout {
+	case layoutCSV:
+		lines = append(lines, v.encodeCSV())
+	case layoutKeys:
+		for _, row := range v.rows {
+			for _, m := range row {
+				lines = append(lines, m.name+": "+plainScalar(m.value))
+			}
+		}
+	default:
+		parts := make([]string, len(v.rows))
+		for i, row := range v.rows {
+			parts[i] = plainScalar(row.get(fieldValue))
+		}
+		lines = append(lines, strings.Join(parts, v.separator))
+	}
+	for _, f := range v.beside {
+		lines = append(lines, f.Name+": "+string(f.Value))
+	}
+	return strings.Join(lines, "\n")
+}
