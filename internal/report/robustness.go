@@ -84,6 +84,8 @@ type Faulted struct {
 	UnlandedSuccesses int            `json:"unlanded_successes"`  // successes in which no fault took effect
 	Reactions         map[string]int `json:"reactions,omitempty"` // failures after a fault took effect, by class
 	Failures          map[string]int `json:"failures,omitempty"`  // the same by outcome
+	Causes            map[string]int `json:"causes,omitempty"`    // first causes of all failures
+	Crashes           map[string]int `json:"crashes,omitempty"`   // by the first line of standard error
 	// Means over the episodes in which a fault took effect.
 	Retries  *float64 `json:"retries"`
 	Adapted  *float64 `json:"adaptations"`
@@ -392,6 +394,7 @@ func (b *Bench) faultedOf(a Aspect, rows []*Row) Faulted {
 	f.ExtraCostUSD = c.ExtraCost
 	var retries, adapted, switches, probes, waits, turns, calls, known int
 	clusters := statistics.Clusters{}
+	f.Causes, f.Crashes = causesOf(rows)
 	for _, row := range rows {
 		g := &row.Grade
 		switch {

@@ -82,6 +82,7 @@ func faultedTable(title string, list []Faulted, by ...string) *table.Table {
 var reactionNames = map[string]string{
 	grade.ReactionUnnoticed: "failed without noticing", grade.ReactionNoticed: "failed though noticed",
 	grade.ReactionUnfinished: "failed midway", grade.ReactionMisreported: "misreported",
+	grade.ReactionCrashed: "crashed", grade.ReactionCutOff: "cut off",
 }
 
 // reactionTable shows how episodes ended in which a fault took effect.
@@ -92,7 +93,7 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		table.Part("recovered", "recovered", 0, whyNoLanding, func(f row) (int, int) { return f.Recovered, f.Landed }),
 	}
 	for _, class := range grade.ReactionClasses() {
-		columns = append(columns, table.Part(reactionNames[class], class, 0, whyNoLanding,
+		columns = append(columns, table.Part(reactionNames[class], "failed_"+class, 0, whyNoLanding,
 			func(f row) (int, int) { return f.Reactions[class], f.Landed }))
 	}
 	for _, outcome := range grade.Outcomes() {
@@ -116,7 +117,7 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		WithNotes("All shares are of the episodes in which a fault took effect. failed without noticing: the agent went on as if " +
 			"nothing had happened. failed though noticed: it reacted and no reaction went through, or it gave up at once. failed " +
 			"midway: a reaction went through, but the agent did not reach the right result. misreported: it had the right result " +
-			"and answered something else. Each failure has one of these classes and one outcome. retries to waits: means over " +
+			"and answered something else. cut off: the budget ran out before it reacted, or its last reply could not be read. Each failure has one of these classes and one outcome. retries to waits: means over " +
 			"episodes.")
 }
 

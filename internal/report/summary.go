@@ -92,7 +92,8 @@ type Agent struct {
 	ToolErrors   *float64       `json:"tool_errors"`    // mean over valid episodes
 	Unparsed     *float64       `json:"unparsed"`       // mean over valid episodes
 	Outcomes     map[string]int `json:"outcomes"`
-	Causes       map[string]int `json:"causes,omitempty"` // first causes of failures
+	Causes       map[string]int `json:"causes,omitempty"`  // first causes of failures
+	Crashes      map[string]int `json:"crashes,omitempty"` // by the first line of standard error
 	// The rest is set if instances were tried more than once.
 	Trials   int        `json:"trials"` // the largest number of valid trials of an instance
 	PassHatK []PassHatK `json:"pass_hat_k,omitempty"`
@@ -110,6 +111,7 @@ type PassHatK struct {
 func agentOf(g *Group, o Options) Agent {
 	a := Agent{Subject: g.Subject, Summary: Summarize(g.Rows, o, g.Stream("agent")), Outcomes: map[string]int{}}
 	var toolErrors, unparsed int
+	a.Causes, a.Crashes = causesOf(g.Rows)
 	trials := map[string]statistics.Trials{}
 	byTrial := map[int][]*Row{}
 	for _, r := range g.Rows {
@@ -120,9 +122,6 @@ func agentOf(g *Group, o Options) Agent {
 			continue
 		}
 		toolErrors, unparsed = toolErrors+e.ToolErrors, unparsed+e.Unparsed
-		if e.Cause != "" {
-			a.Causes = counting(a.Causes, e.Cause)
-		}
 		n := trials[e.Instance]
 		trials[e.Instance] = statistics.Trials{Valid: n.Valid + 1, Right: n.Right + statistics.One(e.Success)}
 		a.Trials = max(a.Trials, n.Valid+1)
@@ -145,6 +144,20 @@ func agentOf(g *Group, o Options) Agent {
 	}
 	a.BetweenTrialVariance = statistics.Variance(rates)
 	return a
+}
+
+// causesOf counts the first causes of failures, and crashes by their message.
+func causesOf(rows []*Row) (causes, crashes map[string]int) {
+	for _, r := range rows {
+		g := &r.Grade
+		if g.Valid && g.Cause != "" {
+			causes = counting(causes, g.Cause)
+		}
+		if g.Outcome == grade.OutcomeCrashed {
+			crashes = counting(crashes, cmp.Or(g.Message, "(nothing on standard error)"))
+		}
+	}
+	return causes, crashes
 }
 
 // Workflow is the summary of a subject's episodes whose primary plan has that workflow.

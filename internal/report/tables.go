@@ -17,7 +17,8 @@ import (
 func (r *Report) Tables() []*table.Table {
 	tables := []*table.Table{r.agentTable(), r.workflowTable()}
 	for _, t := range slices.Concat(r.checkTables(), []*table.Table{r.conditionTable()}, r.Robustness.tables(),
-		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(), r.pairTable()}) {
+		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(),
+			r.crashTable(), r.pairTable()}) {
 		if len(t.Cells) > 0 {
 			tables = append(tables, t)
 		}
@@ -197,20 +198,55 @@ func (r *Report) outcomeTable() *table.Table {
 	return table.Make("Outcomes", pointers(r.Agents), CohortColumns[*Agent](), columns)
 }
 
-func (r *Report) causeTable() *table.Table {
-	type row struct {
-		*Agent
-		count
-	}
-	var rows []row
-	for i := range r.Agents {
-		for _, c := range countsOf(r.Agents[i].Causes) {
-			rows = append(rows, row{&r.Agents[i], c})
+// ending is how often failures of a cohort ended in one way, in a part of its episodes.
+type ending struct {
+	Cohort
+	count
+	part     string
+	failures int
+}
+
+// endings lists them without faults and under faults.
+func (r *Report) endings(counts func(causes, crashes map[string]int) map[string]int) []ending {
+	var rows []ending
+	add := func(c Cohort, part string, failures int, counts map[string]int) {
+		for _, n := range countsOf(counts) {
+			rows = append(rows, ending{c, n, part, failures})
 		}
 	}
-	return table.Make("First causes of failure", rows, CohortColumns[row](), []table.Column[row]{
-		table.Text("cause", "cause", func(c row) string { return table.Words(c.name) }),
-		table.Part("episodes (of failures)", "episodes", 0, "", func(c row) (int, int) { return c.n, c.Valid - c.Successes }),
+	plain := "" // then the column is hidden
+	if r.FaultsApart {
+		plain = "without faults"
+	}
+	for i := range r.Agents {
+		a := &r.Agents[i]
+		add(a.ID(), plain, a.Valid-a.Successes, counts(a.Causes, a.Crashes))
+	}
+	if r.Robustness != nil && r.FaultsApart {
+		for i := range r.Robustness.Faults {
+			if f := &r.Robustness.Faults[i]; f.By == ByAll {
+				add(f.ID(), strings.TrimSpace("under faults "+f.Within), f.Valid-f.Successes, counts(f.Causes, f.Crashes))
+			}
+		}
+	}
+	return rows
+}
+
+func (r *Report) causeTable() *table.Table {
+	rows := r.endings(func(causes, _ map[string]int) map[string]int { return causes })
+	return table.Make("First causes of failure", rows, CohortColumns[ending](), []table.Column[ending]{
+		table.Text("part", "part", func(c ending) string { return c.part }),
+		table.Text("cause", "cause", func(c ending) string { return table.Words(c.name) }),
+		table.Part("episodes (of failures)", "episodes", 0, "", func(c ending) (int, int) { return c.n, c.failures }),
+	})
+}
+
+func (r *Report) crashTable() *table.Table {
+	rows := r.endings(func(_, crashes map[string]int) map[string]int { return crashes })
+	return table.Make("Crashes", rows, CohortColumns[ending](), []table.Column[ending]{
+		table.Text("part", "part", func(c ending) string { return c.part }),
+		table.Text("first line of standard error", "message", func(c ending) string { return c.name }),
+		table.Count("episodes", "episodes", 0, func(c ending) int { return c.n }),
 	})
 }
 

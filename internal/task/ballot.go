@@ -14,8 +14,8 @@ import (
 //   - The rows are a bag. A scalar is a row of one cell, a list the rows of its elements, a record one row, an object of
 //     lists of one length the rows that its columns make; a text that is a JSON list or object is that.
 //   - The cells of a row stand in the order in which they are given; names do not count.
-//   - Numbers are equal by value, texts that are numbers and true and false among them; reals are rounded to nine significant
-//     digits. Other texts are equal byte for byte.
+//   - Numbers are equal by value, also texts that are numbers; reals are rounded to nine significant digits. Other texts
+//     are equal byte for byte, without trailing white space; null, None and the empty text are one missing value.
 //   - What stands for no value, and JSON that is none, is equal to itself alone. Nothing is extracted from prose.
 func (a Answer) Canonical() []string {
 	var rows []string
@@ -118,6 +118,8 @@ const significant = 9
 // appendCanonical appends a cell so that no cell's key begins another's.
 func appendCanonical(key []byte, c *cell) []byte {
 	switch {
+	case c.boolean:
+		return append(strconv.AppendInt(append(key, 'z'), c.integer, 10), ';')
 	case c.numeric && c.whole:
 		return append(strconv.AppendInt(append(key, 'n'), c.integer, 10), ';')
 	case c.numeric:

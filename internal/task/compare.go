@@ -71,7 +71,10 @@ const (
 	RuleTable    = "table"    // the last Markdown table
 	RuleBullets  = "bullets"  // bulleted or numbered lines
 	RuleQuotes   = "quotes"   // quoted spans
-	RuleText     = "text"     // the text itself, or the only number in it
+	RuleText     = "text"     // the text itself, the only number in it, its lines, or an enumeration
+	RuleSentence = "sentence" // a plain sentence that states gold's only value
+	RuleRounded  = "rounded"  // computed reals, rounded to two digits or more
+	RuleColumns  = "columns"  // records with gold's columns and others
 )
 
 // Answers lists the right results that gold stands for: itself, or the alternatives of GoldAnyOf; none for other kinds.
@@ -251,6 +254,16 @@ type target struct {
 	width  int
 	keys   map[string]int // the place of each key
 	folded bool           // keys are compared without case
+
+	columns []Column
+	known   map[string]keyedPlaces // by the keys of a record
+	named   bool                   // the last answer that was read names some column
+}
+
+// keyedPlaces is what [target.places] returns for the keys of a record.
+type keyedPlaces struct {
+	place     []int
+	ok, named bool
 }
 
 func newTarget(g *Gold) *target {
@@ -260,7 +273,9 @@ func newTarget(g *Gold) *target {
 		blocks:     g.Blocks,
 		width:      g.width(),
 		folded:     true,
+		known:      map[string]keyedPlaces{},
 	}
+	t.columns = g.Columns
 	if !t.index(g.Columns) {
 		t.folded = false // two keys differ in case alone
 		t.index(g.Columns)
@@ -306,11 +321,8 @@ func (t *target) judge(a Answer) Verdict {
 	if v.Strict {
 		return v
 	}
-	var found []json.RawMessage
-	var rule string
-	switch raw[0] {
-	case '"':
-		var text string
+	var text string
+	if raw[0] == '"' {
 		if json.Unmarshal(raw, &text) != nil {
 			return v
 		}
@@ -319,22 +331,16 @@ func (t *target) judge(a Answer) Verdict {
 			if v = t.verdict(t.read(whole)); v.Strict {
 				return v
 			}
+			raw = whole
 		}
 		if plain := UnescapeText(text); plain != text {
 			if w := t.verdict([][]cell{{textCell(plain)}}, t.width == 1); w.Strict {
 				return w
 			}
 		}
-		found, rule = extract(text)
-	case '{':
-		if _, values := members(raw); len(values) == 1 && (values[0][0] == '[' || values[0][0] == '{') {
-			found, rule = values, RuleWrapper
-		}
 	}
-	for _, f := range found {
-		if t.verdict(t.read(f)).Strict {
-			return Verdict{Lenient: true, Rule: rule, Difference: DiffProse}
-		}
+	if rule := t.lenient(raw, text); rule != "" {
+		return Verdict{Lenient: true, Rule: rule, Difference: DiffProse}
 	}
 	return v
 }
@@ -343,14 +349,24 @@ func (t *target) verdict(rows [][]cell, readable bool) Verdict {
 	if !readable {
 		return Verdict{Difference: DiffColumns}
 	}
-	if len(rows) == len(t.rows) && t.sameBlocks(t.rows, rows, t.blocks) {
+	if t.same(rows) {
 		return Verdict{Strict: true, Lenient: true}
+	}
+	if !t.named {
+		if arranged := t.byKind(rows); arranged != nil && t.same(arranged) {
+			return Verdict{Strict: true, Lenient: true}
+		}
 	}
 	return Verdict{Difference: t.difference(t.rows, rows)}
 }
 
+func (t *target) same(rows [][]cell) bool {
+	return len(rows) == len(t.rows) && t.sameBlocks(t.rows, rows, t.blocks)
+}
+
 // readResult reads what a reference stands for as the list of records that the agent would have had to type.
 func (t *target) readResult(r *Result) ([][]cell, bool) {
+	t.named = false
 	place, ok := t.places(r.Columns)
 	if !ok {
 		return nil, false
@@ -368,41 +384,48 @@ func (t *target) readResult(r *Result) ([][]cell, bool) {
 	return rows, true
 }
 
-// places gives the gold column of each key: by name where the keys are exactly gold's, in gold's order otherwise. A key
-// of gold's that stands at the place of another is a contradiction.
+// places returns the gold column of each key: by name if the keys are exactly gold's, else by the names that are most
+// alike, else by position. A key of gold's that occurs twice is a contradiction.
 func (t *target) places(keys []string) ([]int, bool) {
 	if len(keys) != t.width {
 		return nil, false
 	}
-	place := make([]int, len(keys))
 	if len(keys) == 1 {
-		return place, true
+		return []int{0}, true
 	}
-	taken := make([]bool, len(keys))
-	exact, contradiction := true, false
+	all := strings.Join(keys, "\x00")
+	p, known := t.known[all]
+	if !known {
+		p = t.placesOf(keys)
+		t.known[all] = p
+	}
+	t.named = t.named || p.named
+	return p.place, p.ok
+}
+
+func (t *target) placesOf(keys []string) keyedPlaces {
+	place, taken, exact := make([]int, len(keys)), make([]bool, len(keys)), true
 	for i, k := range keys {
 		at, known := t.keys[t.key(k)]
 		switch {
 		case !known:
 			exact = false
 		case taken[at]:
-			exact, contradiction = false, true
+			return keyedPlaces{}
 		default:
 			place[i], taken[at] = at, true
-			contradiction = contradiction || at != i
 		}
 	}
 	if exact {
-		return place, true
+		return keyedPlaces{place, true, true}
 	}
-	for i := range place {
-		place[i] = i
-	}
-	return place, !contradiction
+	place, named := t.alike(keys)
+	return keyedPlaces{place, true, named}
 }
 
 // read reads JSON as rows of gold's width, cells in gold's order.
 func (t *target) read(raw json.RawMessage) ([][]cell, bool) {
+	t.named = false
 	switch raw[0] {
 	case '[':
 		return t.readList(raw)
@@ -418,6 +441,10 @@ func (t *target) read(raw json.RawMessage) ([][]cell, bool) {
 
 func (t *target) readList(raw json.RawMessage) ([][]cell, bool) {
 	list := elements(raw)
+	if len(t.rows) == 1 && t.width > 1 && len(list) == t.width && !slices.ContainsFunc(list, isNested) {
+		row, ok := t.readRow(raw)
+		return [][]cell{row}, ok
+	}
 	rows := make([][]cell, len(list))
 	for i, element := range list {
 		row, ok := t.readRow(element)
@@ -711,9 +738,9 @@ func acceptsCell(gold, got *cell, computed bool) bool {
 	}
 	switch v := gold.value.(type) {
 	case nil:
-		return got.value == nil && !gold.nested
+		return !gold.nested && got.missing()
 	case int64:
-		return got.whole && got.integer == v
+		return got.whole && !got.boolean && got.integer == v
 	case float64:
 		if !got.numeric || got.boolean {
 			return false
@@ -724,7 +751,7 @@ func acceptsCell(gold, got *cell, computed bool) bool {
 		return got.real == gold.real && (!got.whole || wholeEquals(got.integer, v))
 	case string:
 		if text, ok := got.value.(string); ok {
-			return text == v || validText(text) == validText(v)
+			return text == v || plainText(text) == plainText(v)
 		}
 		return got.decimal != "" && got.decimal == v
 	case Blob:
@@ -786,6 +813,29 @@ func near(a, b float64) bool {
 
 // validText is what JSON can say of a text: SQLite may hold bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// timestamp is a date and a time of day, with ISO 8601's letter between them.
+var timestamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?$`)
+
+// plainText is a text without trailing white space and, if it is a timestamp, with a blank for the letter T.
+func plainText(s string) string {
+	s = strings.TrimRight(validText(s), " \t\r\n")
+	if timestamp.MatchString(s) {
+		return s[:10] + " " + s[11:]
+	}
+	return s
+}
+
+// missing says whether a cell is one of the ways to write that a value is missing: null, or the text null, None or
+// nothing.
+func (c *cell) missing() bool {
+	text, isText := c.value.(string)
+	if !isText {
+		return c.value == nil && !c.nested
+	}
+	text = strings.TrimSpace(text)
+	return text == "" || strings.EqualFold(text, "null") || strings.EqualFold(text, "none")
+}
 
 // comparison compares bags of rows, given how two cells compare.
 type comparison struct {
@@ -909,7 +959,10 @@ func appendKey(key []byte, c *cell, computed bool) []byte {
 	case nil:
 		return append(key, '0')
 	case string:
-		key, text = append(key, 't'), validText(v)
+		if c.missing() {
+			return append(key, '0')
+		}
+		key, text = append(key, 't'), plainText(v)
 	case Blob:
 		key, text = append(key, 'b'), string(v)
 	}
@@ -1062,228 +1115,4 @@ func compareBool(a, b bool) int {
 	default:
 		return 1
 	}
-}
-
-// jsonDocument gives a text as JSON if all of it is a JSON list or object.
-func jsonDocument(text string) json.RawMessage {
-	text = strings.TrimSpace(text)
-	if text == "" || text[0] != '[' && text[0] != '{' || !json.Valid([]byte(text)) {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
-// Limits of extraction, so that its time is linear in the text: longer texts are not searched, and after so many
-// brackets that begin no JSON the search for JSON inside a text gives up.
-const (
-	maxProse    = 64 << 10
-	maxBrackets = 64
-)
-
-var (
-	proseMarker = regexp.MustCompile(`(?i)\b(?:final\s+)?(?:answer|result)s?\b[*_\s]*(?:(?:is|are)\b\s*)?[:=][*_]*|` +
-		`(?i)\b(?:final\s+)?answers?\s+(?:is|are)\b`)
-	proseFence  = regexp.MustCompile("(?s)```[a-zA-Z0-9_-]*[ \t]*\r?\n(.*?)```")
-	proseBullet = regexp.MustCompile(`(?m)^[ \t]*(?:[-*•]|\d{1,4}[.)])[ \t]+(.*\S)[ \t]*\r?$`)
-	proseQuote  = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
-	proseNumber = regexp.MustCompile(`[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
-	thousands   = regexp.MustCompile(`^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
-	tableRule   = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$`)
-)
-
-// extract finds the answer in prose: what stands after the last marker (`Answer:`, `Final answer:`, `Result:`,
-// `the answer is`), or the whole text where there is none; in it, the first that is found of: JSON alone, the last
-// fenced block, the last JSON list or object, the last Markdown table, bulleted or numbered lines, quoted spans, the
-// text itself. The text itself has two readings: its line stripped of quotes, emphasis and the full stop, and the only
-// number in it.
-func extract(text string) (readings []json.RawMessage, rule string) {
-	if len(text) > maxProse {
-		return nil, ""
-	}
-	marked := false
-	if places := proseMarker.FindAllStringIndex(text, -1); places != nil {
-		text, marked = text[places[len(places)-1][1]:], true
-	}
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return nil, ""
-	}
-	if marked && json.Valid([]byte(text)) {
-		return []json.RawMessage{json.RawMessage(text)}, RuleJSON
-	}
-	if blocks := proseFence.FindAllStringSubmatch(text, -1); blocks != nil {
-		block := strings.TrimSpace(blocks[len(blocks)-1][1])
-		if json.Valid([]byte(block)) {
-			return []json.RawMessage{json.RawMessage(block)}, RuleFenced
-		}
-		return texts(false, block), RuleFenced
-	}
-	if doc := embeddedJSON(text); doc != nil {
-		return []json.RawMessage{doc}, RuleEmbedded
-	}
-	if table := markdownTable(text); table != nil {
-		return []json.RawMessage{table}, RuleTable
-	}
-	if items := submatches(proseBullet, text); items != nil {
-		for i := range items {
-			items[i] = stripText(items[i])
-		}
-		return texts(true, items...), RuleBullets
-	}
-	if spans := submatches(proseQuote, text); spans != nil {
-		return texts(true, spans...), RuleQuotes
-	}
-	line := text
-	if marked {
-		line, _, _ = strings.Cut(text, "\n")
-	}
-	readings = texts(false, stripText(line))
-	if n, ok := onlyNumber(line); ok {
-		readings = append(readings, json.RawMessage(n))
-	}
-	return readings, RuleText
-}
-
-// texts writes texts as a JSON list, or the only one of them as a JSON string.
-func texts(list bool, items ...string) []json.RawMessage {
-	var b []byte
-	if list {
-		b = append(b, '[')
-	}
-	for i, s := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, s)
-	}
-	if list {
-		b = append(b, ']')
-	}
-	return []json.RawMessage{b}
-}
-
-func submatches(pattern *regexp.Regexp, text string) []string {
-	var found []string
-	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
-		for _, s := range m[1:] {
-			if s != "" {
-				found = append(found, s)
-				break
-			}
-		}
-	}
-	return found
-}
-
-// embeddedJSON gives the last non-empty JSON list or object inside a text that is not part of another.
-func embeddedJSON(text string) json.RawMessage {
-	var last json.RawMessage
-	failures := 0
-	for i := 0; i < len(text) && failures < maxBrackets; {
-		next := strings.IndexAny(text[i:], "[{")
-		if next < 0 {
-			break
-		}
-		i += next
-		var doc json.RawMessage
-		dec := json.NewDecoder(strings.NewReader(text[i:]))
-		if err := dec.Decode(&doc); err != nil {
-			failures++
-			i++
-			continue
-		}
-		if len(bytes.Trim(doc, "[]{} \t\r\n")) > 0 {
-			last = doc
-		}
-		i += int(dec.InputOffset())
-	}
-	return last
-}
-
-// markdownTable reads the last Markdown table as a list of records, cells as texts.
-func markdownTable(text string) json.RawMessage {
-	lines := strings.Split(text, "\n")
-	for i := len(lines) - 2; i >= 1; i-- {
-		rule := strings.TrimSpace(lines[i])
-		if !strings.Contains(rule, "|") || !tableRule.MatchString(rule) || !strings.Contains(lines[i-1], "|") {
-			continue
-		}
-		header := tableCells(lines[i-1])
-		records := []byte{'['}
-		for n, line := range lines[i+1:] {
-			if !strings.Contains(line, "|") {
-				break
-			}
-			if n > 0 {
-				records = append(records, ',')
-			}
-			records = append(records, '{')
-			for j, s := range tableCells(line) {
-				if j > 0 {
-					records = append(records, ',')
-				}
-				name := ""
-				if j < len(header) {
-					name = header[j]
-				}
-				records = appendString(records, name)
-				records = append(records, ':')
-				records = appendString(records, s)
-			}
-			records = append(records, '}')
-		}
-		return append(records, ']')
-	}
-	return nil
-}
-
-func tableCells(line string) []string {
-	line = strings.TrimSpace(line)
-	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
-	cells := strings.Split(line, "|")
-	for i := range cells {
-		cells[i] = stripText(cells[i])
-	}
-	return cells
-}
-
-// stripText takes white space, a full stop, quotes and emphasis away from both ends of a text.
-func stripText(s string) string {
-	for {
-		before := s
-		s = strings.TrimSuffix(strings.TrimSpace(s), ".")
-		for _, pair := range [][2]string{{"**", "**"}, {"__", "__"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}} {
-			if len(s) > len(pair[0])+len(pair[1]) && strings.HasPrefix(s, pair[0]) && strings.HasSuffix(s, pair[1]) {
-				s = s[len(pair[0]) : len(s)-len(pair[1])]
-			}
-		}
-		if s == before {
-			return s
-		}
-	}
-}
-
-// onlyNumber gives the number of a text that holds exactly one, not part of a word; commas may part its thousands.
-func onlyNumber(text string) (string, bool) {
-	places := proseNumber.FindAllStringIndex(text, 2)
-	if len(places) != 1 {
-		return "", false
-	}
-	from, to := places[0][0], places[0][1]
-	if from > 0 && isWord(text[from-1]) || to < len(text) && isWord(text[to]) {
-		return "", false
-	}
-	number := strings.TrimSuffix(text[from:to], ",")
-	if strings.Contains(number, ",") {
-		if !thousands.MatchString(number) {
-			return "", false
-		}
-		number = strings.ReplaceAll(number, ",", "")
-	}
-	number = strings.TrimPrefix(number, "+")
-	return number, isNumber(number)
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }

@@ -69,7 +69,7 @@ func TestAccepts(t *testing.T) {
 		{name, `"[{\"Name\": \"John Doe\"}]"`, yes},
 		{name, ` "John Doe" `, yes},
 		{name, `"john doe"`, DiffValues},
-		{name, `"John Doe "`, "lenient:text"},
+		{name, `"John Doe "`, yes},
 		{name, `"John Doe."`, "lenient:text"},
 		{name, `"\"John Doe\""`, "lenient:quotes"},
 		{name, `"The answer is John Doe."`, "lenient:text"},
@@ -107,8 +107,8 @@ func TestAccepts(t *testing.T) {
 		{count, `"There are 42 singers."`, "lenient:text"},
 		{count, `"There are 42 singers in 3 bands."`, DiffValues},
 		{count, `true`, DiffValues},
-		{rowsGold(columns("n:integer"), Row{int64(1)}), `true`, yes},
-		{rowsGold(columns("n:integer"), Row{int64(0)}), `false`, yes},
+		{rowsGold(columns("n:integer"), Row{int64(1)}), `true`, DiffValues},
+		{rowsGold(columns("n:integer"), Row{int64(0)}), `false`, DiffValues},
 		{rowsGold(columns("n:integer"), Row{int64(0)}), `1e-400`, DiffValues},
 		{rowsGold(columns("n:integer"), Row{int64(1234567)}), `"It is 1,234,567."`, "lenient:text"},
 		{rowsGold(columns("n:number"), Row{1.0}), `true`, DiffValues},
@@ -128,16 +128,18 @@ func TestAccepts(t *testing.T) {
 		{year, `2014`, yes},
 		{year, `2014.0`, yes},
 		{year, `"2014"`, yes},
-		{year, `"2014 "`, "lenient:text"},
+		{year, `"2014 "`, yes},
 		{rowsGold(columns("v:text"), Row{"1.50"}), `1.50`, DiffValues},
 		{rowsGold(columns("v:text"), Row{"1.5"}), `1.50`, yes},
 		{rowsGold(columns("v:text"), Row{"12345678901234567890"}), `12345678901234567890`, yes},
 
 		{nullGold, `null`, yes},
 		{nullGold, `[{"x": null}]`, yes},
-		{nullGold, `"NULL"`, DiffValues},
-		{nullGold, `"None"`, DiffValues},
-		{nullGold, `""`, DiffValues},
+		{nullGold, `"NULL"`, yes},
+		{nullGold, `"None"`, yes},
+		{nullGold, `""`, yes},
+		{nullGold, `"n/a"`, DiffValues},
+		{nullGold, `0`, DiffValues},
 		{nullGold, `false`, DiffValues},
 
 		{names, `["Bob", "Ann", "Bob"]`, yes},
@@ -154,8 +156,8 @@ func TestAccepts(t *testing.T) {
 		{pairs, `[["Bob", 31], ["Ann", 30]]`, yes},
 		{pairs, `[["Bob", 31], {"Age": 30, "Name": "Ann"}]`, yes},
 		{pairs, `[{"who": "Bob", "years": 31}, {"who": "Ann", "years": 30}]`, yes},
-		{pairs, `[{"years": 31, "who": "Bob"}, {"years": 30, "who": "Ann"}]`, DiffValues},
-		{pairs, `[{"Age": "Bob", "x": 31}, {"Age": "Ann", "x": 30}]`, DiffColumns},
+		{pairs, `[{"years": 31, "who": "Bob"}, {"years": 30, "who": "Ann"}]`, yes},
+		{pairs, `[{"Age": "Bob", "x": 31}, {"Age": "Ann", "x": 30}]`, DiffValues},
 		{pairs, `{"Age": [30, 31], "Name": ["Ann", "Bob"]}`, yes},
 		{pairs, `{"0": ["Ann", 30], "1": ["Bob", 31]}`, DiffColumns},
 		{pairs, `{"Age": [30, 31], "Name": ["Ann"]}`, DiffColumns},
@@ -164,7 +166,7 @@ func TestAccepts(t *testing.T) {
 		{pairs, `[["Ann", 30, 1], ["Bob", 31, 1]]`, DiffColumns},
 		{pairs, `"| Name | Age |\n|---|---|\n| Bob | 31 |\n| Ann | 30 |\nThat is all."`, "lenient:table"},
 		{one, `{"Age": 30, "Name": "Ann"}`, yes},
-		{one, `["Ann", 30]`, DiffColumns},
+		{one, `["Ann", 30]`, yes},
 
 		{ordered, `[["Bob", 30], ["Ann", 30], ["Cy", 31]]`, yes},
 		{ordered, `[["Cy", 31], ["Bob", 30], ["Ann", 30]]`, DiffOrder},
@@ -216,9 +218,9 @@ func TestAcceptsReference(t *testing.T) {
 		{"columns by name", Result{
 			Columns: []string{"age", "name"}, Rows: []Row{{int64(31), "Bob"}, {int64(30), "Ann"}},
 		}, true},
-		{"unknown columns swapped", Result{
+		{"unknown columns swapped, told apart by kind", Result{
 			Columns: []string{"a", "b"}, Rows: []Row{{int64(31), "Bob"}, {int64(30), "Ann"}},
-		}, false},
+		}, true},
 		{"a row short", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{"Bob", int64(31)}}}, false},
 		{"ragged", Result{Columns: []string{"Name", "Age"}, Rows: []Row{{"Bob", int64(31)}, {"Ann"}}}, false},
 	} {
@@ -541,7 +543,7 @@ func mutants(r *rand.Rand, g *Gold) []mutant {
 		kind := "a value changed"
 		switch v := rows[i][c].(type) {
 		case nil:
-			rows[i][c], kind = "NULL", "NULL as text"
+			rows[i][c], kind = "n/a", "NULL as text"
 		case int64:
 			rows[i][c], kind = v+int64(2*r.IntN(2)-1), "an integer off by one"
 		case float64:
@@ -564,7 +566,7 @@ func TestGoldRejectsMutants(t *testing.T) {
 		r := Draw(seed, "rejects mutants")
 		g := randomGold(r, 1+r.IntN(3), 1+r.IntN(6), r.IntN(2) == 0)
 		for _, m := range mutants(r, g) {
-			if naiveAccepts(g, m.rows) {
+			if naiveAccepts(g, m.rows) || naiveArranged(g, m.rows) {
 				continue // the change changes nothing
 			}
 			if g.Holds(&Result{Columns: make([]string, len(g.Columns)), Rows: m.rows}) {
@@ -607,6 +609,60 @@ func naiveAccepts(g *Gold, rows []Row) bool {
 		at += n
 	}
 	return true
+}
+
+// naiveArranged tries all orders of columns in which numbers come under numbers and texts under texts, each in their
+// order, if every column has one kind.
+func naiveArranged(g *Gold, rows []Row) bool {
+	width := len(g.Columns)
+	kind := func(rows []Row, c int) string {
+		seen := map[string]bool{}
+		for _, row := range rows {
+			switch v := row[c].(type) {
+			case nil:
+			case string:
+				if text := strings.TrimSpace(v); text != "" && !strings.EqualFold(text, "null") {
+					seen[map[bool]string{true: "number", false: "text"}[isNumber(text)]] = true
+				}
+			default:
+				seen["number"] = true
+			}
+		}
+		for k := range seen {
+			if len(seen) == 1 {
+				return k
+			}
+		}
+		return "mixed"
+	}
+	var orders func(order []int) bool
+	orders = func(order []int) bool {
+		if len(order) < width {
+			for c := range width {
+				if !slices.Contains(order, c) && orders(append(slices.Clone(order), c)) {
+					return true
+				}
+			}
+			return false
+		}
+		last := map[string]int{"number": -1, "text": -1}
+		moved := make([]Row, len(rows))
+		for i := range moved {
+			moved[i] = make(Row, width)
+		}
+		for c, from := range order {
+			k := kind(rows, from)
+			if k == "mixed" || k != kind(g.Rows, c) || from < last[k] {
+				return false
+			}
+			last[k] = from
+			for i := range rows {
+				moved[i][c] = rows[i][from]
+			}
+		}
+		return naiveAccepts(g, moved)
+	}
+	return len(rows) == len(g.Rows) && orders(nil)
 }
 
 func naivePermutation(g *Gold, gold, rows []Row, used []bool) bool {
@@ -654,10 +710,11 @@ func naiveCell(gold, got Value, computed bool) bool {
 	}
 	switch v := gold.(type) {
 	case nil:
-		return got == nil
+		s, isText := got.(string)
+		return got == nil || isText && slices.Contains([]string{"", "null", "none"}, strings.ToLower(strings.TrimSpace(s)))
 	case string:
 		if s, ok := got.(string); ok {
-			return s == v
+			return strings.TrimRight(s, " ") == strings.TrimRight(v, " ")
 		}
 		if q := rational(got); q != nil {
 			if q.IsInt() {
@@ -696,6 +753,9 @@ func TestGoldAgreesWithOracle(t *testing.T) {
 		for _, g := range golds {
 			for _, h := range golds {
 				want := naiveAccepts(g, h.Rows)
+				if !want && naiveArranged(g, h.Rows) {
+					continue // right by position, wrong by name
+				}
 				if want {
 					same++
 				} else {
@@ -830,7 +890,8 @@ func FuzzExtract(f *testing.F) {
 	f.Add("| a |\n|-|\n| b |")
 	f.Add("```\nx\n```")
 	f.Fuzz(func(t *testing.T, text string) {
-		readings, rule := extract(text)
+		e := extract(text)
+		readings, rule := e.readings, e.rule
 		if (len(readings) == 0) != (rule == "") {
 			t.Errorf("%d readings by the rule %q", len(readings), rule)
 		}

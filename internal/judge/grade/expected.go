@@ -62,7 +62,7 @@ func scoreExpected(e *episode, g *Grade) error {
 	case e.end.End == transcript.EndBudget && len(calls) == 0:
 		g.Outcome, g.Budget = OutcomeOutOfBudget, e.end.Budget
 	case e.end.End == transcript.EndCrashed:
-		g.Outcome = OutcomeCrashed
+		g.Outcome, g.Message = OutcomeCrashed, firstLine(e.end.Message)
 	case e.end.End == transcript.EndDeclined && len(calls) == 0 && mistake != callcheck.DecoderWrongFormat:
 		g.Outcome = OutcomeDeclined
 	case e.end.End == transcript.EndSilent:

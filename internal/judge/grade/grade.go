@@ -14,9 +14,9 @@ import (
 
 // Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it;
 // those of the second had nothing from Reaction on, and counted what look-alikes did as landed; those of the third had
-// no AST, those of the fourth neither Failure nor Backup, and those of the fifth took ways that are right by accident
-// for needed ones.
-const Format = "seatrial.grade/6"
+// no AST, those of the fourth neither Failure nor Backup, those of the fifth took plans that are right by accident for
+// needed ones, and those of the sixth had no Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
+const Format = "seatrial.grade/7"
 
 // Outcomes of an episode.
 const (
@@ -43,6 +43,8 @@ const (
 	CauseDeclined     = "declined"              // the request can be met
 	CauseUnanswerable = "answered_unanswerable" // gold is declining
 	CauseMisreported  = "misreported"           // a call returned gold, and the answer is something else
+	CauseFailedCall   = "answered_failed_call"  // the answer refers to a call that failed
+	CauseTooLong      = "answer_too_long"       // the answer refers to a result that is too long to be read
 	CauseWrongYes     = "wrong_yes"             // the judgement is wrong: the request cannot be met
 	CauseWrongNo      = "wrong_no"              // the judgement is wrong: the request can be met
 )
@@ -70,6 +72,7 @@ type Grade struct {
 
 	Outcome string `json:"outcome"`           // one of the Outcome constants
 	Budget  string `json:"budget,omitempty"`  // what ran out: turns, calls, tokens or wall
+	Message string `json:"message,omitempty"` // of a crash: the first line that the agent's program wrote
 	Invalid string `json:"invalid,omitempty"` // provider, internal or interrupted
 	Valid   bool   `json:"valid"`             // counts in the denominator
 	Success bool   `json:"success"`           // strictly right

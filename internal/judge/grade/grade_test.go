@@ -197,6 +197,14 @@ func TestOutcomesAndCauses(t *testing.T) {
 		{"out of turns", singers, []transcript.Event{
 			{Kind: transcript.EventEnd, End: transcript.EndBudget, Budget: "turns"},
 		}, OutcomeOutOfBudget, "turns", CauseNoAnswer},
+		{"refers to a failed call", singers, []transcript.Event{
+			{Kind: transcript.EventCall, Label: "call_1", Error: &task.ToolError{Code: task.CodeUnknownTool}},
+			answer(`"$call_1$"`), end(transcript.EndAnswered),
+		}, OutcomeWrong, "", CauseFailedCall},
+		{"refers to what is too long", singers, []transcript.Event{
+			{Kind: transcript.EventAnswer, Answer: json.RawMessage(`"$call_1$"`), Message: "too many rows"},
+			end(transcript.EndAnswered),
+		}, OutcomeWrong, "", CauseTooLong},
 		{"crashed", singers, []transcript.Event{end(transcript.EndCrashed)}, OutcomeCrashed, "", CauseNoAnswer},
 		{"provider failed", singers, []transcript.Event{end(transcript.EndProvider)}, OutcomeInvalid, "provider", ""},
 		{"own failure", singers, []transcript.Event{end(transcript.EndInternal)}, OutcomeInvalid, "internal", ""},
@@ -455,6 +463,18 @@ func BenchmarkOf(b *testing.B) {
 	for b.Loop() {
 		if g, err := Of(t, tr); err != nil || !g.Success {
 			b.Fatal(g, err)
+		}
+	}
+}
+
+// A grade keeps the first line that a crashed program wrote.
+func TestCrashesKeepTheirFirstLine(t *testing.T) {
+	for message, want := range map[string]string{
+		"": "", "\n  \nTraceback (most recent call last)\n  File": "Traceback (most recent call last)",
+		strings.Repeat("x", 500): strings.Repeat("x", maxMessage) + "…",
+	} {
+		if got := firstLine(message); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
 		}
 	}
 }

@@ -10,18 +10,21 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Classes of failures after a fault struck (ToolBench-X tells diagnosis from recovery; the classes are ours). RULES.md,
-// "Faults", says what each means.
+// Classes of failures after a fault took effect (ToolBench-X tells diagnosis from recovery; the classes are ours).
+// RULES.md, "Faults", defines each.
 const (
 	ReactionUnnoticed   = "unnoticed"   // the agent went on as if nothing had happened
-	ReactionNoticed     = "noticed"     // it did something about the trouble, and nothing that it did went through
-	ReactionUnfinished  = "unfinished"  // something that it did went through, and the right result was not reached
+	ReactionNoticed     = "noticed"     // it reacted, and no reaction went through
+	ReactionUnfinished  = "unfinished"  // a reaction went through, but the agent did not reach the right result
 	ReactionMisreported = "misreported" // it had the right result, and its answer is something else
+	ReactionCrashed     = "crashed"     // its program failed
+	ReactionCutOff      = "cut_off"     // its budget ran out before it reacted, or what it wrote could not be read
 )
 
 // ReactionClasses lists the classes in the order of reports.
 func ReactionClasses() []string {
-	return []string{ReactionUnnoticed, ReactionNoticed, ReactionUnfinished, ReactionMisreported}
+	return []string{ReactionUnnoticed, ReactionNoticed, ReactionUnfinished, ReactionMisreported, ReactionCrashed,
+		ReactionCutOff}
 }
 
 // Reaction is what the agent did after a fault first struck: in the turns after the one in which it did. Counts are of
@@ -391,10 +394,14 @@ func classify(g *Grade, begun bool) string {
 	switch {
 	case g.Outcome == OutcomeWrong && (g.Lenient || g.RightSeen):
 		return ReactionMisreported
+	case g.Outcome == OutcomeCrashed:
+		return ReactionCrashed
 	case begun:
 		return ReactionUnfinished
 	case r.Acted() || gaveUp && r.Turns > 0:
 		return ReactionNoticed
+	case g.Outcome == OutcomeOutOfBudget, g.Outcome == OutcomeSilent && g.Unparsed > 0:
+		return ReactionCutOff
 	default:
 		return ReactionUnnoticed
 	}

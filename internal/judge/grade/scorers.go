@@ -1,8 +1,10 @@
 package grade
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
@@ -108,7 +110,7 @@ func scoreOutcome(e *episode, g *Grade) error {
 	case transcript.EndBudget:
 		g.Outcome, g.Budget = OutcomeOutOfBudget, e.end.Budget
 	case transcript.EndCrashed:
-		g.Outcome = OutcomeCrashed
+		g.Outcome, g.Message = OutcomeCrashed, firstLine(e.end.Message)
 	case transcript.EndProvider, transcript.EndInternal, transcript.EndInterrupted:
 		g.Outcome, g.Invalid = OutcomeInvalid, e.end.End
 	default:
@@ -183,6 +185,38 @@ func unknownGold(e *episode) error {
 	return fmt.Errorf("task %s has gold of the kind %q, which cannot be graded", e.task.ID, e.task.Gold.Kind)
 }
 
+// maxMessage bounds the line of a crash that a grade keeps.
+const maxMessage = 200
+
+// firstLine returns the first line of a text that is not blank.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			if len(line) > maxMessage {
+				line = strings.ToValidUTF8(line[:maxMessage], "") + "…"
+			}
+			return line
+		}
+	}
+	return ""
+}
+
+// refersToFailure says whether the answer is a reference to a call that failed.
+func (e *episode) refersToFailure() bool {
+	var text string
+	if e.act == nil || e.act.Result != nil || json.Unmarshal(e.act.Answer, &text) != nil {
+		return false
+	}
+	ref, ok := task.ParseReference(text)
+	failed := false
+	for i := range e.calls {
+		if ev := e.calls[i].event; ok && ev.Label == ref.Label {
+			failed = ev.Error != nil
+		}
+	}
+	return failed
+}
+
 // scoreCause names the first cause of a failure.
 func scoreCause(e *episode, g *Grade) error {
 	if g.Check != nil && g.Check.Error != "" {
@@ -203,6 +237,10 @@ func scoreCause(e *episode, g *Grade) error {
 		switch {
 		case e.task.Gold.Kind == task.GoldDecline:
 			g.Cause = CauseUnanswerable
+		case e.refersToFailure():
+			g.Cause = CauseFailedCall
+		case e.act != nil && e.act.Message != "" && e.act.Result == nil:
+			g.Cause = CauseTooLong
 		case g.Lenient:
 			g.Cause = task.DiffProse
 		case g.RightSeen:

@@ -1,0 +1,673 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seatrial/seatrial/internal/task/english"
+)
+
+// lenient names the rule by which an answer that is wrong as given is right, "" if there is none. text is the answer if
+// it is a text, else empty.
+func (t *target) lenient(raw json.RawMessage, text string) string {
+	if raw[0] == '"' {
+		e := extract(text)
+		if e.firm {
+			for _, reading := range e.readings {
+				if t.verdict(t.read(reading)).Strict {
+					return e.rule
+				}
+			}
+			for _, reading := range e.readings {
+				if t.rounds(reading) {
+					return RuleRounded
+				}
+			}
+		}
+		if t.stated(text) {
+			return RuleSentence
+		}
+		return ""
+	}
+	readings := append([]json.RawMessage{raw}, unwrapped(raw)...)
+	for _, reading := range readings[1:] {
+		if t.verdict(t.read(reading)).Strict {
+			return RuleWrapper
+		}
+	}
+	for _, reading := range readings {
+		if t.rounds(reading) {
+			return RuleRounded
+		}
+		if narrow := t.narrowed(reading); narrow != nil && t.verdict(t.read(narrow)).Strict {
+			return RuleColumns
+		}
+	}
+	return ""
+}
+
+// answerKeys are the keys under which an answer stands beside remarks.
+var answerKeys = []string{"answer", "final_answer", "result", "results", "value", "rows", "data", "records", "output"}
+
+// unwrapped returns what an object has around it taken off: the only list or object in it, or the value under a key that
+// means answer.
+func unwrapped(raw json.RawMessage) []json.RawMessage {
+	if raw[0] != '{' {
+		return nil
+	}
+	keys, values := members(raw)
+	var nested, answers []json.RawMessage
+	for i, v := range values {
+		if isNested(v) {
+			nested = append(nested, v)
+		}
+		if slices.Contains(answerKeys, strings.ToLower(strings.TrimSpace(keys[i]))) {
+			answers = append(answers, v)
+		}
+	}
+	if len(nested) == 1 && (len(values) == 1 || len(answers) == 1 && isNested(answers[0])) {
+		return nested
+	}
+	if len(nested) == 0 && len(answers) == 1 && len(values) > 1 {
+		return answers
+	}
+	return nil
+}
+
+func isNested(raw json.RawMessage) bool { return raw[0] == '[' || raw[0] == '{' }
+
+// narrowed drops the fields of records that gold does not name, where every record names all of gold's columns.
+func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	switch raw[0] {
+	case '{':
+		list = []json.RawMessage{raw}
+	case '[':
+		list = elements(raw)
+	}
+	if len(list) == 0 || len(t.keys) != t.width {
+		return nil
+	}
+	out := []byte{'['}
+	for i, element := range list {
+		if element[0] != '{' {
+			return nil
+		}
+		keys, values := members(element)
+		record, found := []byte{'{'}, 0
+		for k, key := range keys {
+			if _, known := t.keys[t.key(key)]; known {
+				if found++; found > 1 {
+					record = append(record, ',')
+				}
+				record = append(append(appendString(record, key), ':'), values[k]...)
+			}
+		}
+		if found != t.width || found == len(keys) {
+			return nil
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, record...), '}')
+	}
+	return append(out, ']')
+}
+
+// rounds says whether a reading is right once the computed reals of gold are rounded to the two or more digits that the
+// answer has.
+func (t *target) rounds(raw json.RawMessage) bool {
+	if !slices.Contains(t.computed, true) {
+		return false
+	}
+	rounded := *t
+	rounded.match = func(gold, got *cell, computed bool) bool {
+		if real, isReal := gold.value.(float64); isReal && computed && got.numeric && !got.boolean {
+			_, fraction, _ := strings.Cut(got.decimal, ".")
+			digits := max(2, len(fraction))
+			return math.Abs(real-got.real) <= 0.5*math.Pow(10, -float64(digits))*(1+1e-9)
+		}
+		return acceptsCell(gold, got, computed)
+	}
+	return rounded.verdict(rounded.read(raw)).Strict
+}
+
+// maxSentence bounds the words of a sentence that may state an answer.
+const maxSentence = 40
+
+// stated says whether a plain sentence states gold's only value, as whole words.
+func (t *target) stated(text string) bool {
+	if t.width != 1 || len(t.rows) != 1 || len(text) > maxProse {
+		return false
+	}
+	gold := &t.rows[0][0]
+	value, isText := gold.value.(string)
+	if !isText {
+		if gold.decimal == "" || gold.numeric && !gold.whole {
+			return false
+		}
+		value = english.SpellNumber(gold.integer) // digits are found by other rules
+		if _, err := strconv.Atoi(value); err == nil {
+			return false
+		}
+	}
+	value = strings.TrimSpace(value)
+	if value == "" || gold.missing() || len(english.TextWords(text)) > maxSentence {
+		return false
+	}
+	at := strings.Index(strings.ToLower(text), strings.ToLower(value))
+	if at < 0 || at+len(value) > len(text) || !english.Bounded(text, at, at+len(value)) {
+		return false
+	}
+	rest := text[:at] + " " + text[at+len(value):]
+	if isText && text[at:at+len(value)] != value {
+		return false
+	}
+	return !strings.Contains(strings.ToLower(rest), strings.ToLower(value)) && plainly(rest) && !enumerates(rest, at)
+}
+
+// enumerates says whether other values stand beside the place from which a value was taken.
+func enumerates(rest string, at int) bool {
+	before, after := strings.TrimRight(rest[:at], " "), strings.TrimLeft(rest[at:], " ")
+	return strings.HasSuffix(before, ",") || strings.HasSuffix(before, " and") || strings.HasPrefix(after, ",") ||
+		strings.HasPrefix(after, "and ") || strings.HasPrefix(after, "/") || strings.HasSuffix(before, "/")
+}
+
+// synonyms of the words of column names.
+var nameSynonyms = map[string]string{
+	"average": "avg", "mean": "avg", "minimum": "min", "lowest": "min", "least": "min", "smallest": "min", "youngest": "min",
+	"maximum": "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max", "oldest": "max",
+	"total": "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
+	"identifier": "id", "distinct": "", "the": "", "of": "", "for": "", "in": "", "a": "", "by": "", "per": "",
+}
+
+// aggregates are the words that tell columns of one subject apart.
+var aggregates = []string{"avg", "min", "max", "sum", "count"}
+
+var tableAlias = regexp.MustCompile(`(?i)\bt\d+\.`)
+
+// nameWords are the words of a column's name or of a key, by their stems, with one word for synonyms.
+func nameWords(name string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range english.NameWords(tableAlias.ReplaceAllString(name, "")) {
+		w = strings.ToLower(w)
+		if s, known := nameSynonyms[w]; known {
+			w = s
+		}
+		if w = english.Stem(w); w != "" {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+// likeness is the share of words that two names have in common (Dice's coefficient). Names with different aggregates are
+// not alike.
+func likeness(a, b map[string]bool) float64 {
+	for _, one := range aggregates {
+		for _, other := range aggregates {
+			if one != other && a[one] && b[other] && !a[other] && !b[one] {
+				return 0
+			}
+		}
+	}
+	shared := 0
+	for w := range a {
+		if b[w] {
+			shared++
+		}
+	}
+	if shared == 0 {
+		return 0
+	}
+	return 2 * float64(shared) / float64(len(a)+len(b))
+}
+
+// maxAlike bounds the columns whose names are compared: all orders are tried.
+const maxAlike = 7
+
+// alike assigns keys to columns so that names are most alike in sum; of equal sums the one that keeps the order of the
+// keys. named says whether any name decided.
+func (t *target) alike(keys []string) (place []int, named bool) {
+	place = make([]int, len(keys))
+	for i := range place {
+		place[i] = i
+	}
+	if len(keys) > maxAlike || len(t.columns) != t.width {
+		return place, false
+	}
+	columns := make([]map[string]bool, t.width)
+	for j := range columns {
+		columns[j] = nameWords(t.columns[j].Name)
+	}
+	scores := make([][]float64, len(keys))
+	for i, key := range keys {
+		words := nameWords(key)
+		scores[i] = make([]float64, t.width)
+		for j := range columns {
+			if scores[i][j] = likeness(words, columns[j]); t.keys[t.key(key)] == j && t.hasKey(key) {
+				scores[i][j] = 2 // the very name
+			}
+			named = named || scores[i][j] > 0
+		}
+	}
+	best, order, used := -1.0, make([]int, len(keys)), make([]bool, t.width)
+	var try func(i int, sum float64)
+	try = func(i int, sum float64) {
+		if i == len(keys) {
+			if sum > best+1e-9 {
+				best = sum
+				copy(place, order)
+			}
+			return
+		}
+		for j := range t.width {
+			if !used[j] {
+				used[j], order[i] = true, j
+				try(i+1, sum+scores[i][j])
+				used[j] = false
+			}
+		}
+	}
+	try(0, 0)
+	return place, named
+}
+
+func (t *target) hasKey(key string) bool {
+	_, known := t.keys[t.key(key)]
+	return known
+}
+
+// byKind arranges the columns of an answer that names none so that numbers come under numbers and texts under texts,
+// each in their order; nil if some column has both, or neither, or nothing has to move.
+func (t *target) byKind(rows [][]cell) [][]cell {
+	if t.width < 2 || len(rows) == 0 || len(t.rows) == 0 {
+		return nil
+	}
+	gold, got := kindsOf(t.rows, t.width), kindsOf(rows, t.width)
+	if gold == "" || got == "" || gold == got {
+		return nil
+	}
+	place := make([]int, t.width)
+	for _, kind := range "nt" {
+		from := 0
+		for j := range got {
+			if rune(got[j]) != kind {
+				continue
+			}
+			at := strings.IndexRune(gold[from:], kind)
+			if at < 0 {
+				return nil
+			}
+			place[j], from = from+at, from+at+1
+		}
+	}
+	arranged := make([][]cell, len(rows))
+	for i, row := range rows {
+		arranged[i] = make([]cell, t.width)
+		for j := range row {
+			arranged[i][place[j]] = row[j]
+		}
+	}
+	return arranged
+}
+
+// kindsOf has a letter for each column: n for numbers, t for texts; "" if some column has both or neither.
+func kindsOf(rows [][]cell, width int) string {
+	var kinds []byte
+	for j := range width {
+		numbers, texts := 0, 0
+		for _, row := range rows {
+			switch {
+			case row[j].missing():
+			case row[j].numeric && !row[j].boolean:
+				numbers++
+			case row[j].class() == classText:
+				texts++
+			default:
+				return ""
+			}
+		}
+		if (numbers == 0) == (texts == 0) {
+			return ""
+		}
+		kinds = append(kinds, map[bool]byte{true: 'n', false: 't'}[numbers > 0])
+	}
+	return string(kinds)
+}
+
+// jsonDocument gives a text as JSON if all of it is a JSON list or object.
+func jsonDocument(text string) json.RawMessage {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '[' && text[0] != '{' || !json.Valid([]byte(text)) {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// Limits of extraction, so that its time is linear in the text: longer texts are not searched, and after so many
+// brackets that begin no JSON the search for JSON inside a text gives up.
+const (
+	maxProse    = 64 << 10
+	maxBrackets = 64
+)
+
+var (
+	proseMarker = regexp.MustCompile(`(?i)\b(?:final\s+)?(?:answer|result)s?\b[*_\s]*(?:(?:is|are)\b\s*)?[:=][*_]*|` +
+		`(?i)\b(?:final\s+)?answers?\s+(?:is|are)\b`)
+	proseFence  = regexp.MustCompile("(?s)```[a-zA-Z0-9_-]*[ \t]*\r?\n(.*?)```")
+	proseBullet = regexp.MustCompile(`(?m)^[ \t]*(?:[-*•]|\d{1,4}[.)])[ \t]+(.*\S)[ \t]*\r?$`)
+	proseQuote  = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
+	proseNumber = regexp.MustCompile(`[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
+	thousands   = regexp.MustCompile(`^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$`)
+	tableRule   = regexp.MustCompile(`^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$`)
+)
+
+// Words that take back what a sentence says, leave it open, or refuse to answer.
+var (
+	refusing = regexp.MustCompile(`(?i)\b(?:cannot|can ?not|can['’]t|could not|couldn['’]t|unable|impossible|do not know|don['’]t know|` +
+		`not sure|unsure|uncertain|unclear|sorry|insufficient|not enough|unknown|i decline|no data|not available|unavailable)\b`)
+	hedging = regexp.MustCompile(`(?i)\b(?:maybe|perhaps|possibly|probably|likely|might|may be|could be|would be|should be|guess(?:ing|ed)?|` +
+		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|for example|placeholder|hypothetical\w*)\b|\be\.g\.`)
+	vague = regexp.MustCompile(`(?i)\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
+		`over|under|up to|between|some)\b|[~≈?<>]`)
+	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|excluding|instead|rather|unlike|than|but|` +
+		`however|although|false|wrong|incorrect|other|nowhere|near|outside|beyond)\b|n['’]t\b`)
+	deniesNext = regexp.MustCompile(`(?i)(?:\b(?:not|never|wrong|incorrect|except|instead of|other than)|n['’]t)\W*$`)
+	yearPhrase = regexp.MustCompile(`(?i)\b(?:in|of|since|from|during|before|after|until|by|year)\s+(?:the year\s+)?(?:1[0-9]|20)\d\d\b`)
+)
+
+// plainly says whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
+func plainly(sentence string) bool {
+	return !refusing.MatchString(sentence) && !hedging.MatchString(sentence) && !vague.MatchString(sentence) &&
+		!negating.MatchString(sentence)
+}
+
+// firmly says whether the prose around a block stands by it.
+func firmly(before, after string) bool {
+	around := before + "\n" + after
+	return !refusing.MatchString(around) && !hedging.MatchString(around) && !deniesNext.MatchString(before)
+}
+
+// extraction is the readings of a text by a rule, and whether the text stands by them.
+type extraction struct {
+	readings []json.RawMessage
+	rule     string
+	firm     bool
+}
+
+// extract finds the answer in prose: what follows the last marker (`Answer:`, `Final answer:`, `Result:`, `the answer
+// is`), or the whole text if there is none; in it, the first that is found of: JSON alone, the last fenced block, the
+// last JSON list or object, the last Markdown table, bulleted or numbered lines, quoted spans, the text itself. The text
+// itself has several readings: its line stripped of quotes, emphasis and the full stop; the only number in it; its lines
+// or the items of an enumeration; and named values.
+func extract(text string) extraction {
+	if len(text) > maxProse {
+		return extraction{}
+	}
+	before, marked := "", false
+	if places := proseMarker.FindAllStringIndex(text, -1); places != nil {
+		end := places[len(places)-1][1]
+		before, text, marked = text[:places[len(places)-1][0]], text[end:], true
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return extraction{}
+	}
+	block := func(rule, found string, readings ...json.RawMessage) extraction {
+		prefix, suffix, _ := strings.Cut(text, found)
+		return extraction{readings, rule, firmly(before+prefix, suffix)}
+	}
+	if marked && json.Valid([]byte(text)) {
+		return block(RuleJSON, text, json.RawMessage(text))
+	}
+	if blocks := proseFence.FindAllStringSubmatch(text, -1); blocks != nil {
+		last := blocks[len(blocks)-1]
+		inner := strings.TrimSpace(last[1])
+		if json.Valid([]byte(inner)) {
+			return block(RuleFenced, last[0], json.RawMessage(inner))
+		}
+		return block(RuleFenced, last[0], append(texts(false, inner), lines(inner)...)...)
+	}
+	if doc := embeddedJSON(text); doc != nil {
+		return block(RuleEmbedded, string(doc), doc)
+	}
+	if table := markdownTable(text); table != nil {
+		return extraction{[]json.RawMessage{table}, RuleTable, firmly(before+outside(text, "|"), "")}
+	}
+	if items := submatches(proseBullet, text); items != nil {
+		around := proseBullet.ReplaceAllString(text, "")
+		for i := range items {
+			items[i] = stripText(items[i])
+		}
+		return extraction{append(texts(true, items...), named(items)...), RuleBullets, firmly(before+around, "")}
+	}
+	if spans := submatches(proseQuote, text); spans != nil {
+		return extraction{texts(true, spans...), RuleQuotes, plainly(before + proseQuote.ReplaceAllString(text, ""))}
+	}
+	line := text
+	if marked {
+		line, _, _ = strings.Cut(text, "\n")
+	}
+	// A text that is the answer as a whole is taken as it is, whatever its words are.
+	e := extraction{texts(false, stripText(line)), RuleText, firmly(before, "")}
+	if n, ok := onlyNumber(yearPhrase.ReplaceAllString(line, "")); ok && plainly(line) {
+		e.readings = append(e.readings, json.RawMessage(n))
+	} else if n, ok := onlyNumber(line); ok && plainly(line) {
+		e.readings = append(e.readings, json.RawMessage(n))
+	}
+	if plainly(text) {
+		e.readings = append(append(e.readings, lines(text)...), enumeration(line)...)
+	}
+	return e
+}
+
+// outside is a text without the lines that contain a mark.
+func outside(text, mark string) string {
+	kept := strings.Split(text, "\n")
+	return strings.Join(slices.DeleteFunc(kept, func(l string) bool { return strings.Contains(l, mark) }), "\n")
+}
+
+var (
+	lineCells = regexp.MustCompile(`\s*(?:\t|\||;|,|\s[-–]\s|:\s)\s*`)
+	listItems = regexp.MustCompile(`\s*(?:[,;]\s*(?:and\s+)?|\s+and\s+)\s*`)
+	listVerb  = regexp.MustCompile(`(?i)^.*?(?:\b(?:are|is|were|was|include|includes)\b:?|:)\s+`)
+	nameValue = regexp.MustCompile(`^([^:=]{1,60}?)\s*[:=]\s+(.+)$`)
+)
+
+// lines reads every line as a row: as one cell, or as cells between commas, tabs, bars, semicolons or dashes.
+func lines(text string) []json.RawMessage {
+	rows := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	single, split := make([]string, len(rows)), make([][]string, len(rows))
+	for i, row := range rows {
+		single[i] = stripText(row)
+		split[i] = lineCells.Split(single[i], -1)
+	}
+	cells, err := Marshal(split)
+	if err != nil {
+		return nil
+	}
+	readings := []json.RawMessage{cells}
+	if len(rows) > 1 {
+		readings = append(readings, texts(true, single...)...)
+	}
+	return append(readings, named(single)...)
+}
+
+// enumeration reads `A, B and C`, also after a verb or a colon, as a list; and `name: value, name: value` as a record.
+func enumeration(line string) []json.RawMessage {
+	var readings []json.RawMessage
+	line = stripText(line)
+	for _, text := range []string{line, listVerb.ReplaceAllString(line, "")} {
+		items := listItems.Split(text, -1)
+		if len(items) > 1 {
+			readings = append(append(readings, texts(true, items...)...), named(items)...)
+		}
+	}
+	return readings
+}
+
+// named reads items that are all `name: value` as a record.
+func named(items []string) []json.RawMessage {
+	record := []byte{'{'}
+	for i, item := range items {
+		m := nameValue.FindStringSubmatch(item)
+		if m == nil {
+			return nil
+		}
+		if i > 0 {
+			record = append(record, ',')
+		}
+		record = appendString(append(appendString(record, stripText(m[1])), ':'), stripText(m[2]))
+	}
+	return []json.RawMessage{append(record, '}')}
+}
+
+// texts writes texts as a JSON list, or the only one of them as a JSON string.
+func texts(list bool, items ...string) []json.RawMessage {
+	var b []byte
+	if list {
+		b = append(b, '[')
+	}
+	for i, s := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	if list {
+		b = append(b, ']')
+	}
+	return []json.RawMessage{b}
+}
+
+func submatches(pattern *regexp.Regexp, text string) []string {
+	var found []string
+	for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+		for _, s := range m[1:] {
+			if s != "" {
+				found = append(found, s)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// embeddedJSON gives the last non-empty JSON list or object inside a text that is not part of another.
+func embeddedJSON(text string) json.RawMessage {
+	var last json.RawMessage
+	failures := 0
+	for i := 0; i < len(text) && failures < maxBrackets; {
+		next := strings.IndexAny(text[i:], "[{")
+		if next < 0 {
+			break
+		}
+		i += next
+		var doc json.RawMessage
+		dec := json.NewDecoder(strings.NewReader(text[i:]))
+		if err := dec.Decode(&doc); err != nil {
+			failures++
+			i++
+			continue
+		}
+		if len(bytes.Trim(doc, "[]{} \t\r\n")) > 0 {
+			last = doc
+		}
+		i += int(dec.InputOffset())
+	}
+	return last
+}
+
+// markdownTable reads the last Markdown table as a list of records, cells as texts.
+func markdownTable(text string) json.RawMessage {
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 2; i >= 1; i-- {
+		rule := strings.TrimSpace(lines[i])
+		if !strings.Contains(rule, "|") || !tableRule.MatchString(rule) || !strings.Contains(lines[i-1], "|") {
+			continue
+		}
+		header := tableCells(lines[i-1])
+		records := []byte{'['}
+		for n, line := range lines[i+1:] {
+			if !strings.Contains(line, "|") {
+				break
+			}
+			if n > 0 {
+				records = append(records, ',')
+			}
+			records = append(records, '{')
+			for j, s := range tableCells(line) {
+				if j > 0 {
+					records = append(records, ',')
+				}
+				name := ""
+				if j < len(header) {
+					name = header[j]
+				}
+				records = appendString(records, name)
+				records = append(records, ':')
+				records = appendString(records, s)
+			}
+			records = append(records, '}')
+		}
+		return append(records, ']')
+	}
+	return nil
+}
+
+func tableCells(line string) []string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	cells := strings.Split(line, "|")
+	for i := range cells {
+		cells[i] = stripText(cells[i])
+	}
+	return cells
+}
+
+// stripText takes white space, a full stop, quotes and emphasis away from both ends of a text.
+func stripText(s string) string {
+	for {
+		before := s
+		s = strings.TrimSuffix(strings.TrimSpace(s), ".")
+		for _, pair := range [][2]string{{"**", "**"}, {"__", "__"}, {"`", "`"}, {`"`, `"`}, {"'", "'"}, {"“", "”"}} {
+			if len(s) > len(pair[0])+len(pair[1]) && strings.HasPrefix(s, pair[0]) && strings.HasSuffix(s, pair[1]) {
+				s = s[len(pair[0]) : len(s)-len(pair[1])]
+			}
+		}
+		if s == before {
+			return s
+		}
+	}
+}
+
+// onlyNumber gives the number of a text that holds exactly one, not part of a word; commas may part its thousands.
+func onlyNumber(text string) (string, bool) {
+	places := proseNumber.FindAllStringIndex(text, 2)
+	if len(places) != 1 {
+		return "", false
+	}
+	from, to := places[0][0], places[0][1]
+	if from > 0 && isWord(text[from-1]) || to < len(text) && isWord(text[to]) {
+		return "", false
+	}
+	number := strings.TrimSuffix(text[from:to], ",")
+	if strings.Contains(number, ",") {
+		if !thousands.MatchString(number) {
+			return "", false
+		}
+		number = strings.ReplaceAll(number, ",", "")
+	}
+	number = strings.TrimPrefix(number, "+")
+	return number, isNumber(number)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
