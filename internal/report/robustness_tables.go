@@ -93,8 +93,13 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		table.Part("recovered", "recovered", 0, whyNoLanding, func(f row) (int, int) { return f.Recovered, f.Landed }),
 	}
 	for _, class := range grade.ReactionClasses() {
-		columns = append(columns, table.Part(reactionNames[class], "failed_"+class, 0, whyNoLanding,
-			func(f row) (int, int) { return f.Reactions[class], f.Landed }))
+		column := table.Part(reactionNames[class], "failed_"+class, 0, whyNoLanding,
+			func(f row) (int, int) { return f.Reactions[class], f.Landed })
+		rare := class == grade.ReactionCrashed || class == grade.ReactionCutOff
+		if rare && !slices.ContainsFunc(list, func(f Faulted) bool { return f.Reactions[class] > 0 }) {
+			column.Name = "" // only CSV has what did not occur
+		}
+		columns = append(columns, column)
 	}
 	for _, outcome := range grade.Outcomes() {
 		if slices.Contains([]string{grade.OutcomeSuccess, grade.OutcomeWrong, grade.OutcomeInvalid}, outcome) {
