@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Holds MCP servers to the official conformance suite. It needs Node.js and npm, and installs pinned versions of the suite,
-# and of Node.js 22 where the machine's is older, into a temporary folder, or into MCP_CONFORMANCE, which is kept and
-# used again.
+# Tests MCP servers with the official conformance suite. It needs Node.js and npm, and installs pinned versions of the suite,
+# and of Node.js 22 where the machine's is older, into a temporary folder, or into MCP_CONFORMANCE, which is kept.
 #
-#   ci/mcp-conformance.sh proxy                  every scenario comes out of `seatrial proxy` as it does directly, in front of the SDK's server
+#   ci/mcp-conformance.sh proxy                  every scenario ends through `seatrial proxy` as it does directly, with the SDK's server
 #   ci/mcp-conformance.sh serve                  what needs no fixture passes on `seatrial serve`, and the Inspector lists and calls tools
 #   ci/mcp-conformance.sh check URL SCENARIO...  the scenarios pass on the server at URL
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Lints OpenAPI documents with two public linters, Redocly's recommended rules and Spectral's rules for OpenAPI: an error
 # or a warning of either fails. It needs Node.js and npm, and installs pinned versions into a temporary folder, or into
-# SEATRIAL_LINTERS, which is kept and used again.
+# SEATRIAL_LINTERS, which is kept.
 #
 #   ci/openapi-lint.sh FOLDER    every *.json under FOLDER
 set -euo pipefail
@@ -57,7 +57,7 @@ lint node_modules/.bin/spectral lint --ruleset spectral.yaml --fail-severity=war
 rm -f "$report"
 
 if [[ $failed -ne 0 ]]; then
-  echo "The documents have faults: see above." >&2
+  echo "The linters found errors: see above." >&2
   exit 1
 fi
 echo "${#documents[@]} OpenAPI documents pass Redocly $redocly_version and Spectral $spectral_version without an error or a warning."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the recipes of docs/agents for MCP clients, in Python and in TypeScript, on a small suite: both make the same decisions, so
-# that both must reach what these decisions are known to reach, through broken connections too. It needs Go, Python 3.11 or newer,
+# Runs the recipes of docs/agents for MCP clients, in Python and in TypeScript, on a small suite: both make the same decisions,
+# so both must reach the known number of successes, through broken connections too. It needs Go, Python 3.11 or newer,
 # and Node.js with npm. The clients are installed through pip and npm into a temporary folder, or into RECIPES, which is kept and
 # used again; pip itself comes through apt where it is missing.
 set -euo pipefail
@@ -11,7 +11,7 @@ node_mcp_version=1.32.2
 typescript_version=5.9.3
 node_types_version=22.19.15
 
-# What the stand-in for a model in the recipes reaches on this suite, of 15 episodes.
+# Successes of the recipes' decide() on this suite, of 15 episodes.
 expected=14
 
 work="$(mktemp -d)"
@@ -40,7 +40,7 @@ cp examples/mcp_loop.ts "$clients/mcp_loop.ts"
 go build -o "$work/seatrial" ./cmd/seatrial
 "$work/seatrial" build --corpus demo --style func --limit 12 --fault exec.connection --fault-limit 3 --seed 7 --out "$work/suite" >/dev/null
 
-# try_recipe NAME COMMAND... runs a recipe, and holds it to what it is known to reach.
+# try_recipe NAME COMMAND... runs a recipe and compares its successes with the known number.
 try_recipe() {
   local name="$1" reached
   shift
@@ -53,7 +53,7 @@ try_recipe() {
     tail -n 20 "$work/$name.stderr"/* >&2 2>/dev/null || true
     return 1
   fi
-  # Else nothing of broken connections was tried.
+  # Otherwise no broken connection was tried.
   grep connection_error "$work/$name.jsonl" >/dev/null || { echo "No connection broke in $name." >&2; return 1; }
   echo "The recipe in $name succeeds in $reached episodes, as it should."
 }

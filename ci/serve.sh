@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Serves the demo corpus on 127.0.0.1 and acts in it: episodes by curl, the OpenAPI documents under two public linters, and a
-# client that a public generator makes of them, compiled and run. It needs Go, curl and Node.js with npm; what npm installs goes
+# client that a public generator makes from them, compiled and run. It needs Go, curl and Node.js with npm; what npm installs goes
 # into a temporary folder, or into CLIENTS, which is kept and used again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-linters="${SEATRIAL_LINTERS:-}" # which is none of the program's own variables
+linters="${SEATRIAL_LINTERS:-}" # not one of the program's variables
 unset SEATRIAL_LINTERS
 
 generator_version=7.13.0

@@ -1,9 +1,9 @@
-"""An agent that needs nothing but Python: it puts the tools of an episode before a model, and makes the calls that the model wants.
+"""An agent that needs nothing but Python: it shows the tools of an episode to a model and makes the calls that the model wants.
 
     OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=... \
         seatrial run SUITE --agent 'cmd: python3 http_loop.py MODEL' --out RUN
 
-The request comes on standard input; SEATRIAL_URL is the address of the episode, SEATRIAL_TOKEN what opens it.
+The request comes on standard input; SEATRIAL_URL is the address of the episode, SEATRIAL_TOKEN its token.
 """
 
 import json
@@ -25,7 +25,7 @@ SYSTEM = (
 
 
 def exchange(url, token, body=None):
-    """Sends one request, and gives the status and the JSON of the answer, whether or not it is an error."""
+    """Sends one request; returns the status and the JSON of the reply, also for errors."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
     try:
@@ -34,12 +34,12 @@ def exchange(url, token, body=None):
     except urllib.error.HTTPError as error:  # a tool that fails says so by its status
         text = error.read().decode()
         return error.code, json.loads(text) if text.startswith("{") else {"detail": text}
-    except (OSError, ValueError) as error:  # the connection broke: that may be the tool's trouble
+    except (OSError, ValueError) as error:  # the connection broke: that may be a fault
         return 0, {"detail": str(error)}
 
 
 def tools():
-    """Lists the tools of the episode, a page at a time, as a model is told of them."""
+    """Lists the tools of the episode, a page at a time, in the form that a model gets."""
     found, after = [], None
     while True:
         query = {"limit": 1000} if after is None else {"limit": 1000, "after": after}
@@ -64,7 +64,7 @@ def tools():
 
 
 def carry_out(name, arguments):
-    """Makes a call in the episode, and gives its result and whether it ended the episode."""
+    """Makes a call in the episode; returns its result and whether it ended the episode."""
     ends = {"submit_answer": "/answer", "decline": "/decline"}
     path = ends.get(name, "/tools/" + urllib.parse.quote(name, safe=""))
     try:

@@ -1,10 +1,10 @@
-"""An agent in Python that acts over MCP: it lists the tools of an episode, makes the calls that a model wants, and hands in the answer.
+"""An agent in Python that acts over MCP: it lists the tools of an episode, makes the calls that a model wants, and submits the answer.
 
     pip install mcp==2.3.0
     seatrial run SUITE --agent 'mcp: python3 mcp_loop.py {config} {request}' --out RUN
 
-What decides is a stand-in that knows the request and the list of tools alone, so that the loop can be tried without a model: put yours
-in the place of decide().
+decide() takes the place of a model. It knows the request and the list of tools alone, so that the loop can be tried
+without a model: put yours there.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ SESSIONS = 5  # that may break
 
 
 def words(text):
-    """Gives the words of a text that may mean something."""
+    """Returns the words of a text that may mean something."""
     return {word.removesuffix("s") for word in re.findall(r"[a-z]{4,}", text.lower())}
 
 
 def values(request):
-    """Gives what may be arguments: numbers and dates, names, and words after "contain", "as", "the state" and the like."""
+    """Returns possible arguments: numbers and dates, names, and words after "contain", "as", "the state" and the like."""
     dates = re.findall(r"\d{4}-\d\d-\d\d", request)
     numbers = [int(n) for n in re.findall(r"(?<![\d-])\d+(?![\d-])", request)]
     names = re.findall(r"(?<=[a-z,] )[A-Z][\w']*(?: [A-Z][\w']*)*", request)
@@ -35,7 +35,7 @@ def values(request):
 
 
 def decide(request, tools, seen):
-    """Stands in for a model: it calls the tool that shares the most words with the request, and hands in what that gives.
+    """Takes the place of a model: calls the tool that shares the most words with the request, and submits its result.
 
     seen are the observations so far. It returns the name of a tool and its arguments.
     """
@@ -65,7 +65,7 @@ def decide(request, tools, seen):
 
 
 async def list_tools(client):
-    """Lists all tools, a page at a time, as a model is told of them."""
+    """Lists all tools, a page at a time, as a model sees them."""
     tools, cursor = [], None
     while True:
         page = await client.list_tools(cursor=cursor)
@@ -83,7 +83,7 @@ async def act(client, request, seen):
         seen.append({"tool": name, "error": {"code": "broken", "message": "The connection broke."}})
         try:
             result = await client.call_tool(name, arguments)
-        except MCPError as error:  # the protocol's own errors are for the model too
+        except MCPError as error:  # errors of the protocol are for the model too
             seen[-1] = {"tool": name, "error": {"code": "protocol", "message": str(error)}}
             continue
         # A result is an object, written as a text; failures are among them, with result.is_error.
@@ -97,7 +97,7 @@ async def main(config, request):
         server = json.load(file)["mcpServers"]["seatrial"]
     seen, broken = [], None
     for _ in range(SESSIONS):
-        # Where a fault breaks a connection, the client's session breaks with it. The episode goes on in another one.
+        # When a fault breaks a connection, the client's session breaks too. The episode continues in another one.
         broken = None
         try:
             async with create_mcp_http_client(headers=server["headers"]) as web:
