@@ -14,7 +14,7 @@ import (
 const (
 	namespace = `(?:[A-Za-z][\w-]*:|[|｜]\w+[|｜])?`
 	callWords = `(?:tool|function|call|action|plugin|python_tag|python_start)`
-	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code)(?:\s[^<>\n]*)?>`
+	wrapTag   = `</?` + namespace + `(?:\w+_)?(?:tool_?calls?|function_?calls?|tool_use|tool_code)\s*>`
 	callToken = `<[|｜][^<>\n|｜]{0,80}` + callWords + `[^<>\n|｜]{0,80}[|｜]>`
 	endToken  = `<\|/?(?:eom_id|eot_id|eom|eot|im_end|end|call|return|end_message|endoftext|end_of_text|end_of_turn` +
 		`|END_RESPONSE|START_RESPONSE|END_OF_TURN_TOKEN|content_model_end_sampling|message_model|content_text` +
@@ -189,13 +189,20 @@ func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 	case functionTagFirst.MatchString(rest):
 		return p.taggedFunctions(text, at+m[4]), true
 	default:
-		if !offered || known {
+		if !offered || known || !p.endsBefore(rest) && (p.cut || p.tools.requires(name)) {
 			return claim{}, false
 		}
 		call.Arguments = []byte("{}")
 	}
 	c.calls = []Call{call}
 	return c, true
+}
+
+// endsBefore reports whether a call ends before a text that begins with a closing mark.
+func (p *reading) endsBefore(rest string) bool {
+	rest = strings.TrimSpace(rest)
+	m := anyMark.FindStringIndex(rest)
+	return m != nil && m[0] == 0 && closingMark.MatchString(rest[:m[1]])
 }
 
 var fenceEnd = regexp.MustCompile("^\\s*```")
@@ -229,7 +236,7 @@ func (p *reading) pairedArguments(call Call, text string, start, at int) (claim,
 		}
 	}
 	c.End = at
-	if rest := strings.TrimSpace(text[at:]); rest == "" && p.cut || strings.HasPrefix(rest, "<arg_") {
+	if p.cut && !p.endsBefore(text[at:]) || strings.HasPrefix(strings.TrimSpace(text[at:]), "<arg_") {
 		c.unparsed = append(c.unparsed, task.Unparse{Reason: ReasonTruncated, Text: text[start:]})
 		c.End = len(text)
 		return c, true
@@ -257,6 +264,9 @@ func (p *reading) spacedArguments(call Call, text string, start, at int) (claim,
 		}
 		fields.add(text[c.End+m[2]:c.End+m[3]], n, text[c.End+m[1]:v.Pos])
 		c.End = v.Pos
+	}
+	if p.cut && !p.endsBefore(text[c.End:]) {
+		return claim{}, false
 	}
 	call, c.unparsed = fields.call(text[start:c.End])
 	c.calls = []Call{call}

@@ -581,6 +581,12 @@ func withoutModule(name string) string {
 	return name
 }
 
+// requires reports whether a tool has required arguments.
+func (x *toolIndex) requires(name string) bool {
+	t := x.Tools[name]
+	return t != nil && t.Parameters != nil && len(t.Parameters.Required) > 0
+}
+
 // parameters gives the names of a tool's parameters in positional order.
 func (x *toolIndex) parameters(name string) []string {
 	t := x.Tools[name]
