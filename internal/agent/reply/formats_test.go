@@ -65,7 +65,9 @@ var formatWriters = map[string][]func(*writtenCall) string{
 	},
 	"mistral": {
 		func(c *writtenCall) string { return fmt.Sprintf("[TOOL_CALLS]%s[ARGS]%s", c.tool, c.json()) },
-		func(c *writtenCall) string { return fmt.Sprintf("[TOOL_CALLS]%s[CALL_ID]a1b2c3[ARGS]%s", c.tool, c.json()) },
+		func(c *writtenCall) string {
+			return fmt.Sprintf("[TOOL_CALLS]%s[CALL_ID]a1b2c3[ARGS]%s", c.tool, c.json())
+		},
 		func(c *writtenCall) string {
 			return fmt.Sprintf("[TOOL_CALLS] [{\"name\": %q, \"arguments\": %s}]", c.tool, c.json())
 		},
@@ -149,7 +151,9 @@ var formatWriters = map[string][]func(*writtenCall) string{
 		func(c *writtenCall) string {
 			return fmt.Sprintf("<|brand_new_function_begin|>%s<|between|>%s<|brand_new_function_end|>", c.tool, c.json())
 		},
-		func(c *writtenCall) string { return fmt.Sprintf("<|tools_prefix|>[{%q: %s}]<|tools_suffix|>", c.tool, c.json()) },
+		func(c *writtenCall) string {
+			return fmt.Sprintf("<|tools_prefix|>[{%q: %s}]<|tools_suffix|>", c.tool, c.json())
+		},
 	},
 }
 
