@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,6 +49,9 @@ type serveOptions struct {
 	maxBody    int64
 	maxDelay   time.Duration
 	clients    int
+	headerTime time.Duration
+	logLevel   string
+	listing    string
 	recorded   *pflag.FlagSet // flags that decide the content of the run
 }
 
@@ -96,6 +100,12 @@ func (a *app) serveCommand() *cobra.Command {
 	f.DurationVar(&o.limits.Idle, "idle", d.Idle, "time without an action after which an episode ends as silent")
 	f.DurationVar(&o.limits.Keep, "keep", d.Keep, "time for which an ended episode can still be read")
 	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections at a time")
+	f.DurationVar(&o.headerTime, "header-timeout", server.DefaultHeaderTime,
+		"longest time in which a client sends the header of a request")
+	f.StringVar(&o.logLevel, "log-level", logError, "log requests as JSON on the error stream, with the ids of requests "+
+		"and episodes: "+strings.Join(logLevels(), ", "))
+	f.StringVar(&o.listing, "listing", "", "how tools are listed over --mcp "+mcpStdio+": loose leaves the schemas of "+
+		"arguments out and adds call_tool, for clients that check arguments against their first listing")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
 	f.DurationVar(&o.maxDelay, "max-delay", time.Second,
 		"longest delay by a fault that delays answers; 0 delays none")
@@ -117,6 +127,12 @@ func (o *serveOptions) check() error {
 		return diag.Usagef("--instance goes with --mcp %s", mcpStdio)
 	case o.mcp == "" && o.http == "":
 		return diag.Usagef("no address is given").WithHint("--http 127.0.0.1:8080")
+	case o.listing != "" && o.listing != "loose":
+		return diag.Unknown("listing", o.listing, []string{"loose"})
+	case o.listing != "" && o.mcp == "":
+		return diag.Usagef("--listing goes with --mcp %s", mcpStdio).WithHint("over HTTP, /mcp?instance=ID&listing=loose")
+	case !slices.Contains(logLevels(), o.logLevel):
+		return diag.Unknown("log level", o.logLevel, logLevels())
 	case o.maxDelay < 0:
 		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
 	}
@@ -126,12 +142,33 @@ func (o *serveOptions) check() error {
 	}{
 		{"max-episodes", int64(o.limits.Episodes)}, {"idle", int64(o.limits.Idle)}, {"keep", int64(o.limits.Keep)},
 		{"max-connections", int64(o.clients)}, {"max-body", o.maxBody},
+		{"header-timeout", int64(o.headerTime)},
 	} {
 		if n.value <= 0 {
 			return diag.Usagef("--%s must be above 0", n.flag)
 		}
 	}
 	return settings.CheckShown(o.evidence, o.handles, o.neighbours, o.budget)
+}
+
+// Levels of the log of requests.
+const (
+	logNone  = "none"
+	logError = "error"
+	logWarn  = "warn"
+	logDebug = "debug"
+)
+
+func logLevels() []string { return []string{logNone, logError, logWarn, logDebug} }
+
+// serveLog makes the log of requests; nil for none.
+func (a *app) serveLog(level string) *slog.Logger {
+	levels := map[string]slog.Level{logError: slog.LevelError, logWarn: slog.LevelWarn, logDebug: slog.LevelDebug}
+	least, known := levels[level]
+	if !known {
+		return nil
+	}
+	return slog.New(slog.NewJSONHandler(a.Err, &slog.HandlerOptions{Level: least}))
 }
 
 // record returns the settings that decide the content of a served run.
@@ -203,6 +240,10 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		if options, err = o.options(listener.Addr(), token); err != nil {
 			return err
 		}
+		options.Log = a.serveLog(o.logLevel)
+		if info, ok := debug.ReadBuildInfo(); ok {
+			options.Version = newVersionInfo(info).Version
+		}
 	} else if !slices.ContainsFunc(s.Instances, func(in *suite.Instance) bool { return in.ID == o.instance }) {
 		return diag.Usagef("the suite has no instance %q", o.instance).WithHint("instances.jsonl in the suite lists them")
 	}
@@ -249,7 +290,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	// Episodes are many small objects that live long, and a call allocates few: rare collections are enough.
 	defer debug.SetGCPercent(debug.SetGCPercent(servePercent))
-	if err := server.Serve(ctx, listener, core, server.NewHandler(core, options), o.clients); err != nil {
+	if err := server.Serve(ctx, listener, core, server.NewHandler(core, options), o.clients, o.headerTime); err != nil {
 		return err
 	}
 	if store != nil {
@@ -276,7 +317,8 @@ func (o *serveOptions) options(addr net.Addr, token string) (server.Options, err
 // serveStdio lets the MCP client at standard input and output play one episode. Nothing else may write there.
 func (a *app) serveStdio(ctx context.Context, core *server.Episodes, o *serveOptions, store *episode.Store,
 	s *suite.Suite) error {
-	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp"})
+	e, _, err := core.Open(ctx, server.Request{Instance: o.instance, Agent: o.agent, Protocol: "mcp", Session: true,
+		Loose: o.listing != ""})
 	var refusal *server.Refusal
 	if errors.As(err, &refusal) {
 		err = diag.Usagef("--instance %s: %s", o.instance, refusal.Message)

@@ -100,7 +100,9 @@ func openBench(ctx context.Context, h *Host, o *settings.Run, s *suite.Suite, wo
 		MaxDelay: time.Second})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
-	go func() { b.served <- server.Serve(serving, listener, core, handler, server.DefaultConnections) }()
+	go func() {
+		b.served <- server.Serve(serving, listener, core, handler, server.DefaultConnections, server.DefaultHeaderTime)
+	}()
 	return b, nil
 }
 

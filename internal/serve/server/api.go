@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
@@ -29,6 +31,8 @@ type Options struct {
 	// 0 means DefaultMaxBody, and no delay.
 	MaxBody  int64
 	MaxDelay time.Duration
+	Log      *slog.Logger // of requests; nil for none
+	Version  string       // of the program, at /version
 }
 
 // DefaultMaxBody is the longest body of a request, in bytes.
@@ -41,6 +45,8 @@ type api struct {
 	indexes indexes
 	batches batches
 	desks   desks
+
+	requests atomic.Int64 // with a log: so far
 }
 
 // route is one operation of the API, as is in the OpenAPI document too.
@@ -93,6 +99,7 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 	}
 	a.serveDocuments(mux)
 	a.serveMCP(mux)
+	a.serveHealth(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if allowed := otherMethods(mux, r); len(allowed) > 0 {
 			notAllowed(w, allowed...)
@@ -101,14 +108,14 @@ func NewHandler(core *Episodes, options Options) http.Handler {
 		writeProblem(w, &problem{Status: http.StatusNotFound, Code: RefusedUnknown,
 			Detail: "There is no such address; see /openapi.json."})
 	})
-	return a.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return a.logged(a.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Most requests are calls of endpoints: the router takes longer to find them than they take.
 		if episode, path, ok := restAddress(r); ok {
 			a.callEndpoint(w, r, episode, path)
 			return
 		}
 		mux.ServeHTTP(w, r)
-	}))
+	})))
 }
 
 // otherMethods lists the methods by which something answers at the address of a request that nothing answers.

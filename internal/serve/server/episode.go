@@ -24,7 +24,10 @@ type Episode struct {
 	episodes *Episodes
 	position int // of the instance in the suite
 	instance *suite.Instance
-	hosted   bool // its environment belongs to the caller of Host, who keeps the transcript
+	session  bool   // it came with a session, and begins at its first act
+	loose    bool   // tools are listed without the schemas of their arguments
+	key      string // of the request that made it
+	hosted   bool   // its environment belongs to the caller of Host, who keeps the transcript
 	header   transcript.Header
 	view     *task.View
 	started  time.Time
@@ -312,6 +315,12 @@ func (e *Episode) step(act *Act) (*Result, error) {
 	if e.isDone() {
 		return endedResult(act), nil
 	}
+	if e.untouched() && !e.deadline.IsZero() { // the time before the first act does not count
+		e.deadline = e.deadline.Add(now.Sub(e.started))
+	}
+	if e.untouched() {
+		e.started, e.lastTurn = now, now
+	}
 	e.last = now
 	if e.wallSpent(now) {
 		e.env.FinishBudget(environment.BudgetWall)
@@ -479,8 +488,30 @@ func (e *Episode) Abandon(ctx context.Context) error {
 	if e.isDone() {
 		return nil
 	}
+	if e.untouched() {
+		e.discard()
+		return nil
+	}
 	e.env.Finish(transcript.EndSilent, "")
 	return e.conclude()
+}
+
+// untouched reports whether nothing was done in an episode that came with a session.
+func (e *Episode) untouched() bool { return e.session && e.steps == 0 && !e.isDone() }
+
+// discard forgets an untouched episode: a session that only lists is no attempt. The holder of the turn calls it.
+func (e *Episode) discard() {
+	s := e.episodes
+	e.end, e.env = transcript.EndSilent, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	delete(s.byID, e.header.ID)
+	delete(s.byHandle, e.Handle)
+	delete(s.keys, e.key)
+	s.trials[trialsOf(e.header)] = min(s.trials[trialsOf(e.header)], e.header.Trial)
+	close(e.ended)
+	close(e.forgotten)
 }
 
 // conclude keeps the transcript of an episode that has ended, grades it where grades are shown, and lets the

@@ -38,6 +38,12 @@ type Request struct {
 	Trial *int
 	// Key makes a retry of the request harmless: the same key returns the same episode. "" makes a new one each time.
 	Key string
+	// Session says that the episode comes with a session of the client: it begins at its first act. Without one nothing is
+	// kept of it.
+	Session bool
+	// Loose lists tools over MCP without the schemas of their arguments, and with one tool that calls any other: for
+	// clients that check arguments against their first listing, or never list again.
+	Loose bool
 }
 
 // Episodes are the served episodes of a suite. It is safe for concurrent use.
@@ -227,6 +233,7 @@ func (s *Episodes) make(r *Request) (*Episode, error) {
 		Agent: r.Agent, Protocol: r.Protocol, Arm: arm.String(),
 	}
 	e := &Episode{
+		session: r.Session, loose: r.Loose, key: r.Key,
 		episodes: s, position: position, instance: in, turn: make(chan struct{}, 1), keys: map[string]*kept{},
 		ended:     make(chan struct{}),
 		forgotten: make(chan struct{}),
@@ -342,6 +349,8 @@ func (s *Episodes) Sweep() {
 		case e.wallSpent(now):
 			e.env.FinishBudget(environment.BudgetWall)
 			s.note(e.conclude())
+		case e.untouched() && now.Sub(e.last) >= s.limits.Idle:
+			e.discard()
 		case now.Sub(e.last) >= s.limits.Idle:
 			e.env.Finish(transcript.EndSilent, "")
 			s.note(e.conclude())
@@ -411,7 +420,9 @@ func (s *Episodes) Close(ctx context.Context) error {
 	s.stop(ErrClosed)
 	for _, e := range s.List() {
 		e.turn <- struct{}{}
-		if !e.isDone() {
+		if e.untouched() {
+			e.discard()
+		} else if !e.isDone() {
 			e.env.Finish(transcript.EndInterrupted, ErrClosed.Error())
 			s.note(e.conclude())
 		}

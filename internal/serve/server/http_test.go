@@ -616,7 +616,9 @@ func TestServing(t *testing.T) {
 	defer stop()
 	served := make(chan error, 1)
 	const connections = 8
-	go func() { served <- server.Serve(ctx, l, core, server.NewHandler(core, server.Options{}), connections) }()
+	go func() {
+		served <- server.Serve(ctx, l, core, server.NewHandler(core, server.Options{}), connections, server.DefaultHeaderTime)
+	}()
 	s := &site{tb: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}}
 	var slow []net.Conn
 	const half = "POST /v1/episodes HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n{"

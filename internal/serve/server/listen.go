@@ -14,8 +14,7 @@ import (
 
 // Times that a client has, and that a server takes to go down.
 const (
-	headerTime  = 5 * time.Second        // to send the head of a request
-	requestTime = 20 * time.Second       // to send a whole request
+	requestTime = 20 * time.Second       // to send a whole request after its header
 	answerTime  = 3 * time.Minute        // in which a request must be answered and read
 	idleTime    = 2 * time.Minute        // between requests on one connection
 	drainTime   = 500 * time.Millisecond // for requests under way at an interrupt, which ends commands within a second
@@ -27,13 +26,19 @@ const (
 // DefaultConnections is how many connections are open at a time.
 const DefaultConnections = 4096
 
+// DefaultHeaderTime is how long a client may take to send the header of a request. Clients with many connections and
+// little processor time need more than a few seconds.
+const DefaultHeaderTime = time.Minute
+
 // Serve serves a core on a listener until ctx is done, and closes the core: what is under way comes to its end within
 // bounds, every open episode is kept as interrupted. At most that many connections are open; those that wait for
 // nothing give way first. The error is that of the listener or of the store.
-func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int) error {
+func Serve(ctx context.Context, l net.Listener, core *Episodes, h http.Handler, connections int,
+	header time.Duration) error {
 	gate := newGate(connections)
 	server := &http.Server{
-		Handler: gate.watch(h), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: answerTime,
+		Handler: gate.watch(h), ReadHeaderTimeout: header, ReadTimeout: header + requestTime,
+		WriteTimeout:   answerTime,
 		IdleTimeout:    idleTime,
 		MaxHeaderBytes: maxHeader, ConnState: gate.changed, ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {

@@ -53,7 +53,7 @@ type desk struct {
 // newDesk makes the server. sessionID names sessions over HTTP; nil if there is only one.
 func newDesk(e *Episode, maxDelay time.Duration, sessionID func() string, graded func(http.Header) bool) *desk {
 	view := e.View()
-	s := &desk{episode: e, acts: actsFor(view), maxDelay: maxDelay, graded: graded, told: view.Tools}
+	s := &desk{episode: e, acts: actsFor(view, e.loose), maxDelay: maxDelay, graded: graded, told: view.Tools}
 	text := instructions(view, &s.acts)
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "seatrial", Title: "Seatrial", Version: mcpVersion},
 		&mcp.ServerOptions{
@@ -130,6 +130,9 @@ func (s *desk) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTool
 		specified, err := s.episode.episodes.specified.of(t)
 		if err != nil {
 			return nil, s.failed(ctx, err)
+		}
+		if s.episode.loose {
+			specified = &mcp.Tool{Name: specified.Name, Description: specified.Description, InputSchema: anyObject}
 		}
 		out.Tools = append(out.Tools, specified)
 	}
@@ -283,6 +286,14 @@ func (s *desk) action(p *mcp.CallToolParamsRaw) task.Action {
 		return task.Action{Kind: task.ActionAsk, Text: given.Question}
 	}
 	label, _ := p.Meta[metaLabel].(string)
+	if p.Name == s.acts.any && s.acts.any != "" {
+		var call struct {
+			Name      string
+			Arguments json.RawMessage
+		}
+		_ = json.Unmarshal(arguments, &call) // what cannot be read is a call of no tool
+		return task.Action{Kind: task.ActionCall, Tool: call.Name, Label: label, Arguments: spelledOut(call.Arguments)}
+	}
 	return task.Action{Kind: task.ActionCall, Tool: p.Name, Label: label, Arguments: arguments}
 }
 

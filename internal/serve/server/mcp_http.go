@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,6 +38,7 @@ type desks struct {
 type httpDesk struct {
 	*desk
 	handler http.Handler
+	shared  atomic.Bool // sessions come and go without ending the episode
 
 	mu       sync.Mutex
 	ids      []string             // of its sessions so far
@@ -166,7 +168,9 @@ func (h *httpDesk) serve(a *api, w http.ResponseWriter, r *http.Request) {
 	h.handler.ServeHTTP(w, r)
 }
 
-// door serves /mcp. A session that begins there plays a new episode, which ends with it.
+// door serves /mcp. A session that begins there plays a new episode, which ends with it. Sessions that name the same
+// episode=NAME share one, which ends by an answer, a decline, or when nothing is done for long: for clients that open a
+// session for each call.
 func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 	if id := r.Header.Get(headerSession); id != "" {
 		a.desks.mu.Lock()
@@ -179,7 +183,7 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 			a.fail(w, r, refuse(RefusedUnknown, "There is no such session, or it ended."))
 		default:
 			h.serve(a, w, r)
-			if r.Method == http.MethodDelete {
+			if r.Method == http.MethodDelete && !h.shared.Load() {
 				if err := h.episode.Abandon(r.Context()); err != nil {
 					a.core.note(err)
 				}
@@ -211,21 +215,32 @@ func (a *api) door(w http.ResponseWriter, r *http.Request, rest http.Handler) {
 		return
 	}
 	q := r.URL.Query()
+	if listing := q.Get("listing"); listing != "" && listing != listingLoose {
+		a.fail(w, r, refuse(RefusedBad, "There is one listing of that kind: %s.", listingLoose))
+		return
+	}
 	if q.Get("instance") == "" {
 		a.fail(w, r, refuse(RefusedBad, "Say which instance is to be played, as in /mcp?instance=ID."))
 		return
 	}
 	e, _, err := a.core.Open(r.Context(), Request{
 		Instance: q.Get("instance"), Agent: cmp.Or(q.Get("agent"), nameOf(first.Params.ClientInfo.Name)), Protocol: "mcp",
-		Hints: q.Get("hints"),
-		Key:   r.Header.Get(headerKey),
+		Hints: q.Get("hints"), Session: true, Loose: q.Get("listing") == listingLoose,
+		Key: cmp.Or(q.Get("episode"), r.Header.Get(headerKey)),
 	})
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
-	a.deskOf(e).serve(a, w, r)
+	h := a.deskOf(e)
+	if q.Get("episode") != "" {
+		h.shared.Store(true)
+	}
+	h.serve(a, w, r)
 }
+
+// listingLoose is the listing without schemas: see [Request].
+const listingLoose = "loose"
 
 // nameOf makes the name of an agent of what a client calls itself.
 func nameOf(client string) string {

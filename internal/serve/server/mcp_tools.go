@@ -16,11 +16,12 @@ import (
 type acts struct {
 	answer, decline string
 	ask             string // "" if there is no user to answer
+	any             string // calls any tool; "" if tools are listed with their schemas
 	tools           []*mcp.Tool
 }
 
 // actsFor returns the acts names that no tool bears, shown or not.
-func actsFor(view *task.View) acts {
+func actsFor(view *task.View, loose bool) acts {
 	free := func(name string) string {
 		taken := func(name string) bool {
 			return view.Hidden != nil && view.Hidden(name) != nil ||
@@ -45,8 +46,19 @@ func actsFor(view *task.View) acts {
 		a.tools = append(a.tools, actTool(a.ask, "Asks the user a question, and gives what they reply.", "question",
 			`{"type":"string"}`))
 	}
+	if loose {
+		a.any = free("call_tool")
+		a.tools = append(a.tools, &mcp.Tool{
+			Name: a.any, Description: "Calls any tool by its name, also one that is not listed.",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":` +
+				`{"type":"object"}},"required":["name"]}`),
+		})
+	}
 	return a
 }
+
+// anyObject is the schema of arguments in a loose listing.
+var anyObject = json.RawMessage(`{"type":"object"}`)
 
 func actTool(name, description, argument, schema string) *mcp.Tool {
 	return &mcp.Tool{
@@ -125,6 +137,9 @@ func instructions(view *task.View, a *acts) string {
 		"is written with another $ in front.\n")
 	fmt.Fprintf(&b, "Hand in the answer by the tool %s. If the request cannot be met with these tools, say so by %s. "+
 		"Both end the episode.\n", a.answer, a.decline)
+	if a.any != "" {
+		fmt.Fprintf(&b, "Call a tool by its own name or by %s, which takes any tool's name and arguments.\n", a.any)
+	}
 	if a.ask != "" {
 		fmt.Fprintf(&b, "The user answers up to %d questions, asked by %s.\n", view.Questions, a.ask)
 	}

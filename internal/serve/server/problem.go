@@ -92,6 +92,9 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)
 	}
+	if seen, ok := w.(*statusWriter); ok {
+		seen.code = p.Code
+	}
 	text, err := json.Marshal(p)
 	if err != nil { // it contains only texts and numbers
 		text = []byte(`{"title":"Internal Server Error","status":500,"code":"internal_error","detail":""}`)
