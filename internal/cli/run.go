@@ -253,34 +253,11 @@ func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run, spent
 		err = gradeStore(ctx, s, r.Store)
 	}
 	if n := progress.Invalid[transcript.EndProvider]; err == nil && progress.Done > 0 && n == progress.Done {
-		causes, causesErr := providerCauses(ctx, r.Store)
+		causes, causesErr := participants.ProviderCauses(ctx, r.Store)
 		err = errors.Join(causesErr, &diag.Error{Exit: diag.ExitProvider, Hint: a.resumeHint,
 			Message: fmt.Sprintf("the provider failed in all %d episodes: %s", n, causes)})
 	}
 	return progress, err
-}
-
-// providerCauses lists why a provider failed, each cause once with its count, in the order of the episodes.
-func providerCauses(ctx context.Context, store *episode.Store) (string, error) {
-	var order []string
-	counts := map[string]int{}
-	err := store.Each(ctx, func(e *episode.Stored) error {
-		if end := e.Transcript.End(); end != nil && end.End == transcript.EndProvider {
-			if counts[end.Message]++; counts[end.Message] == 1 {
-				order = append(order, end.Message)
-			}
-		}
-		return nil
-	})
-	const most = 3
-	var parts []string
-	for _, cause := range order[:min(most, len(order))] {
-		parts = append(parts, fmt.Sprintf("%s (%d)", cause, counts[cause]))
-	}
-	if more := len(order) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d other causes", more))
-	}
-	return strings.Join(parts, "; "), err
 }
 
 // printRun prints the report of a run, or the tables that are asked for.

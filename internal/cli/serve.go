@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -102,8 +101,8 @@ func (a *app) serveCommand() *cobra.Command {
 	f.IntVar(&o.clients, "max-connections", server.DefaultConnections, "connections at a time")
 	f.DurationVar(&o.headerTime, "header-timeout", server.DefaultHeaderTime,
 		"longest time in which a client sends the header of a request")
-	f.StringVar(&o.logLevel, "log-level", logError, "log requests as JSON on the error stream, with the ids of requests "+
-		"and episodes: "+strings.Join(logLevels(), ", "))
+	f.StringVar(&o.logLevel, "log-level", "error", "log requests as JSON on the error stream, with the ids of requests "+
+		"and episodes: "+strings.Join(server.LogLevels(), ", "))
 	f.StringVar(&o.listing, "listing", "", "how tools are listed over --mcp "+mcpStdio+": loose leaves the schemas of "+
 		"arguments out and adds call_tool, for clients that check arguments against their first listing")
 	f.Int64Var(&o.maxBody, "max-body", server.DefaultMaxBody, "longest body of a request, in bytes")
@@ -131,8 +130,8 @@ func (o *serveOptions) check() error {
 		return diag.Unknown("listing", o.listing, []string{"loose"})
 	case o.listing != "" && o.mcp == "":
 		return diag.Usagef("--listing goes with --mcp %s", mcpStdio).WithHint("over HTTP, /mcp?instance=ID&listing=loose")
-	case !slices.Contains(logLevels(), o.logLevel):
-		return diag.Unknown("log level", o.logLevel, logLevels())
+	case !slices.Contains(server.LogLevels(), o.logLevel):
+		return diag.Unknown("log level", o.logLevel, server.LogLevels())
 	case o.maxDelay < 0:
 		return diag.Usagef("--max-delay %s is negative", o.maxDelay)
 	}
@@ -149,26 +148,6 @@ func (o *serveOptions) check() error {
 		}
 	}
 	return settings.CheckShown(o.evidence, o.handles, o.neighbours, o.budget)
-}
-
-// Levels of the log of requests.
-const (
-	logNone  = "none"
-	logError = "error"
-	logWarn  = "warn"
-	logDebug = "debug"
-)
-
-func logLevels() []string { return []string{logNone, logError, logWarn, logDebug} }
-
-// serveLog makes the log of requests; nil for none.
-func (a *app) serveLog(level string) *slog.Logger {
-	levels := map[string]slog.Level{logError: slog.LevelError, logWarn: slog.LevelWarn, logDebug: slog.LevelDebug}
-	least, known := levels[level]
-	if !known {
-		return nil
-	}
-	return slog.New(slog.NewJSONHandler(a.Err, &slog.HandlerOptions{Level: least}))
 }
 
 // record returns the settings that decide the content of a served run.
@@ -240,7 +219,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		if options, err = o.options(listener.Addr(), token); err != nil {
 			return err
 		}
-		options.Log = a.serveLog(o.logLevel)
+		options.Log = server.NewLog(a.Err, o.logLevel)
 		if info, ok := debug.ReadBuildInfo(); ok {
 			options.Version = newVersionInfo(info).Version
 		}

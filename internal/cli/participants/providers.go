@@ -1,8 +1,10 @@
 package participants
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/model"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/play/episode"
+	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
@@ -98,4 +102,27 @@ func (p *Providers) Embedder(spec string) (embedding.Embedder, error) {
 func (p *Providers) Reachable(spec string) bool {
 	options := p.of(spec, model.Rates{})
 	return options.BaseURL != "" || options.APIKey != ""
+}
+
+// ProviderCauses lists why a provider failed, each cause once with its count, in the order of the episodes.
+func ProviderCauses(ctx context.Context, store *episode.Store) (string, error) {
+	var order []string
+	counts := map[string]int{}
+	err := store.Each(ctx, func(e *episode.Stored) error {
+		if end := e.Transcript.End(); end != nil && end.End == transcript.EndProvider {
+			if counts[end.Message]++; counts[end.Message] == 1 {
+				order = append(order, end.Message)
+			}
+		}
+		return nil
+	})
+	const most = 3
+	var parts []string
+	for _, cause := range order[:min(most, len(order))] {
+		parts = append(parts, fmt.Sprintf("%s (%d)", cause, counts[cause]))
+	}
+	if more := len(order) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d other causes", more))
+	}
+	return strings.Join(parts, "; "), err
 }

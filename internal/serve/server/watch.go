@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -12,6 +13,31 @@ import (
 
 // headerRequest is the header with the id of a request, in answers and in the log. A client's own id is kept.
 const headerRequest = "X-Request-Id"
+
+// logLevels are the levels of the log of requests, beside none.
+var logLevels = []struct {
+	name  string
+	level slog.Level
+}{{"error", slog.LevelError}, {"warn", slog.LevelWarn}, {"debug", slog.LevelDebug}}
+
+// LogLevels lists the names of the levels of the log of requests.
+func LogLevels() []string {
+	names := []string{"none"}
+	for _, l := range logLevels {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// NewLog makes the log of requests at a level; nil for none.
+func NewLog(w io.Writer, level string) *slog.Logger {
+	for _, l := range logLevels {
+		if l.name == level {
+			return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.level}))
+		}
+	}
+	return nil
+}
 
 // serveHealth says whether the process runs, whether it takes episodes, and which version it is. None of it needs a
 // token.
