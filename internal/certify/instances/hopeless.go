@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/certify/twin"
 	"github.com/seatrial/seatrial/internal/condition"
@@ -148,19 +149,34 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 	}
 }
 
-// hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong
-// tools and those of the plans; where the kind takes the right tools away, the hopeless instance shows the wrong ones
-// alone. Toolkits keep the order of tools, which the task's agents are shown without conditions.
+// hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong tools
+// and those of the plans. Where the kind takes the right tools away, the hopeless instance shows the wrong ones alone,
+// and its variants show as many tools: for each right tool, a wrong one that the seed draws makes room. Toolkits keep
+// the order of tools, which the task's agents are shown without conditions.
 func hopelessInstances(
 	base *suite.Instance, t *task.Task, tools []*task.Tool, kind string, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {
 	wrong, whole := []string{}, []string{}
+	gold := 0
 	for _, tool := range tools {
 		if slices.Contains(chosen.Toolkit, tool.Name) {
 			wrong, whole = append(wrong, tool.Name), append(whole, tool.Name)
 		} else if slices.Contains(chosen.Gold, tool.Name) {
-			whole = append(whole, tool.Name)
+			whole, gold = append(whole, tool.Name), gold+1
 		}
+	}
+	if takesToolsAway(kind) {
+		if gold >= len(wrong) {
+			return nil, suite.RefuseInstance(t, suite.Under(suite.UnderHopeless, kind), twin.ReasonFew, fmt.Sprintf(
+				"%d wrong tools remain, and the plans need %d tools in their place", len(wrong), gold)), nil
+		}
+		dropped := slices.Clone(wrong)
+		slices.SortFunc(dropped, func(x, y string) int {
+			rank := func(name string) string { return task.Hash(base.Seed, "distractor", t.ID, name) + name }
+			return strings.Compare(rank(x), rank(y))
+		})
+		dropped = dropped[:gold]
+		whole = slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(dropped, name) })
 	}
 	placed, err := placeFault(base, t, known{tools: tools}, struckWithin{faults: []condition.Fault{{Kind: kind}}})
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/agent/policy"
+	"github.com/seatrial/seatrial/internal/judge/grade"
 	"github.com/seatrial/seatrial/internal/play/environment"
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/sql/database"
@@ -405,6 +407,15 @@ func (p *Prover) provePlan(
 	if !proof.Gold.Holds(result) {
 		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL",
 			len(result.Rows), len(c.Finding.Result.Rows))
+	}
+	// The grader reads columns by their names, too.
+	graded, err := grade.Of(&task.Task{ID: record.Header.Task, Style: c.Style, Gold: proof.Gold, Plans: c.Plans,
+		Literals: c.Literals, Starts: c.Starts}, record)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !graded.Success {
+		return drop(ReasonPlanDisagrees, "the grader refuses its answer, whose columns are %s", strings.Join(result.Columns, ", "))
 	}
 	plan.Evidence = evidenceOf(record, plan)
 	plan.IntermediateValues = p.intermediateValues(c, record, plan)

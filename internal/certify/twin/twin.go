@@ -71,7 +71,7 @@ type Refusal struct {
 // Reasons of refusals, a closed list.
 const (
 	reasonStyle   = "tools_read_anything"
-	reasonFew     = "too_few_wrong_tools"
+	ReasonFew     = "too_few_wrong_tools"
 	reasonNoTwin  = "no_twin"
 	reasonReached = "answer_reached"
 
@@ -83,7 +83,7 @@ const (
 func Refusals() map[string]string {
 	return map[string]string{
 		reasonStyle:   "the tools of the style read any column: what remains of them can serve every request",
-		reasonFew:     fmt.Sprintf("fewer than %d tools remain beside those that can serve the request", Minimum),
+		ReasonFew:     fmt.Sprintf("fewer than %d tools remain beside those that can serve the request", Minimum),
 		reasonNoTwin:  "no column of the answer is unread by enough tools, or no change of it changes the answer",
 		reasonReached: "calls to the tools that remain, or chains of two, reach the answer",
 
@@ -337,7 +337,7 @@ func (f *Finder) chosen(
 	}
 	s := selects(k.rank(gold, left), gold, left)
 	if few := max(Minimum, len(s.gold)); len(left) < few {
-		return nil, &Refusal{reasonFew, fmt.Sprintf("%d tools remain", len(left))}, nil
+		return nil, &Refusal{ReasonFew, fmt.Sprintf("%d tools remain", len(left))}, nil
 	}
 	choice, refusal, err := f.find(ctx, k, task, query, s)
 	if err != nil {
@@ -557,7 +557,7 @@ func (f *Finder) bounded(
 			return nil, nil, err
 		}
 		if len(tools) < Minimum {
-			return nil, &Refusal{reasonFew, fmt.Sprintf("%d tools remain that do not reach the answer", len(tools))}, nil
+			return nil, &Refusal{ReasonFew, fmt.Sprintf("%d tools remain that do not reach the answer", len(tools))}, nil
 		}
 		toolkit := names(tools)
 		found, searched, err := f.config.Search(ctx, task, k.specifications(toolkit))

@@ -219,14 +219,14 @@ func TestRefusals(t *testing.T) {
 	for _, s := range statements[3:] {
 		most = append(most, s.name)
 	}
-	if _, r, err := x.Find(t.Context(), tk, q, most, 9); err != nil || r == nil || r.Reason != reasonFew {
+	if _, r, err := x.Find(t.Context(), tk, q, most, 9); err != nil || r == nil || r.Reason != ReasonFew {
 		t.Errorf("two tools are left: %+v, %v", r, err)
 	}
 	counted, q2 := x.task(t, "SELECT count(*) FROM plant", nil, "count_plants")
 	if _, r, err := x.Find(t.Context(), counted, q2, nil, 9); err != nil || r == nil || r.Reason != reasonNoTwin {
 		t.Errorf("a count of rows: %+v, %v", r, err)
 	}
-	for _, r := range []string{reasonStyle, reasonFew, reasonNoTwin, reasonReached} {
+	for _, r := range []string{reasonStyle, ReasonFew, reasonNoTwin, reasonReached} {
 		if Refusals()[r] == "" {
 			t.Errorf("%s is not explained", r)
 		}
@@ -274,7 +274,7 @@ func TestSearchBounds(t *testing.T) {
 		t.Errorf("a search that reaches the answer: %q (%v)", reason, err)
 	}
 	if _, r, err := x.Find(t.Context(), task, q, nil, 3); err != nil || r == nil || r.Reason != reasonReached &&
-		r.Reason != reasonFew {
+		r.Reason != ReasonFew {
 		t.Errorf("a search that always reaches the answer: %+v, %v", r, err)
 	}
 }
