@@ -46,7 +46,7 @@ func whole(q *sqlast.Query, params map[ast.Node]*parameter.Parameter) *Draft {
 
 // Meaning tells the query as one function from every other: queries that differ in their parameters' values alone share
 // it.
-func (d *Draft) Meaning() string { return d.Direct[0].Function.Key }
+func (d *Draft) Meaning() string { return d.Direct[0].Function.meaning }
 
 // Structured reports whether a query has an uncorrelated sub-SELECT or a set operation.
 func Structured(q *sqlast.Query) bool {

@@ -22,6 +22,7 @@ type Function struct {
 	Columns   []task.Column
 	ordered   bool
 	singleRow bool
+	meaning   string // as in Key, but for the names of columns
 	Key       string
 	Describe  wording.Description
 	Tool      *task.Tool // set by the naming pass
@@ -338,7 +339,17 @@ func (d *draft) finish(u wording.Unit, text string, holes []parameter.Hole) int 
 		f.ordered = len(sqlast.Last(u.Statement).OrderBy) > 0
 		f.singleRow = sqlast.SingleRow(u.Statement)
 	}
-	f.Key = functionKey(f)
+	f.meaning = functionKey(f)
+	f.Key = f.meaning
+	if slices.ContainsFunc(order, func(h parameter.Hole) bool {
+		_, table := h.Node.(*ast.TableRef)
+		return h.Node == nil || table
+	}) {
+		// The statement does not tell what the results of other functions are called.
+		for _, c := range f.Columns {
+			f.Key += "\n" + strings.ToLower(c.Name)
+		}
+	}
 	f.Describe = wording.Describe(d.q, d.parameters, u, order)
 	// The same function with the same arguments is called once, however often its result is used.
 	signature := f.Key

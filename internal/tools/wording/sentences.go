@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seatrial/seatrial/internal/sql/sqlast"
@@ -58,63 +59,57 @@ func Describe(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, u U
 // Sentences describes the parts of a query exactly, with marks in place of arguments.
 type Sentences struct {
 	q          *sqlast.Query
+	terms      *Terms
 	holes      map[ast.Node]int
 	parameters map[ast.Node]*parameter.Parameter
-	labels     map[*sqlast.Source]string
-	several    bool // more than one source: columns name their table
+	mains      map[*ast.SelectQuery]*sqlast.Source
+	scope      *ast.SelectQuery // the SELECT that is being described
 }
 
 // NewSentences describes the piece of a query at root. The i-th of order is the i-th argument.
-func NewSentences(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, root ast.Node, order []parameter.Hole) *Sentences {
-	w := &Sentences{q: q, holes: map[ast.Node]int{}, parameters: parameters, labels: map[*sqlast.Source]string{}}
+func NewSentences(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, root ast.Node,
+	order []parameter.Hole) *Sentences {
+	w := &Sentences{q: q, terms: NewTerms(q), holes: map[ast.Node]int{}, parameters: parameters,
+		mains: map[*ast.SelectQuery]*sqlast.Source{}}
 	for i, h := range order {
 		if h.Node != nil {
 			w.holes[h.Node] = i + 1
 		}
 	}
-	w.labelSources(root)
+	switch n := root.(type) {
+	case *ast.SelectQuery:
+		w.scope = n
+	case *ast.SelectStmt:
+		w.scope, _ = n.Cores[0].(*ast.SelectQuery)
+	}
 	return w
 }
 
-// labelSources names the sources as they are spoken of: a table by its title; a table that occurs more than once gets a
-// number.
-func (w *Sentences) labelSources(n ast.Node) {
-	count := map[string]int{}
-	var sources []*sqlast.Source
-	ast.Walk(n, func(m ast.Node) bool {
-		if _, replaced := m.(*ast.TableRef); w.holes[m] > 0 && !replaced {
-			return false // another function's
-		}
-		if t, ok := m.(*ast.TableRef); ok {
-			if src := w.q.SourceOf(t); src != nil {
-				sources = append(sources, src)
-				count[w.sourceTitle(src)]++
-			}
-			return w.holes[m] == 0
-		}
-		return true
+// twice reports whether a table occurs more than once in the SELECT that is being described.
+func (w *Sentences) twice(src *sqlast.Source) bool {
+	return src.Table != nil && slices.ContainsFunc(w.q.Sources(w.scope), func(o *sqlast.Source) bool {
+		return o != src && o.Table == src.Table
 	})
-	w.several = len(sources) > 1
-	seen := map[string]int{}
-	for _, src := range sources {
-		title := w.sourceTitle(src)
-		if count[title] > 1 {
-			seen[title]++
-			title = fmt.Sprintf("%s #%d", title, seen[title])
-		}
-		w.labels[src] = title
-	}
 }
 
-func (w *Sentences) sourceTitle(src *sqlast.Source) string {
+// row names a row of a source: a table that occurs twice is numbered.
+func (w *Sentences) row(src *sqlast.Source) string {
 	switch {
-	case src.Table != nil:
-		return english.Title(src.Table.Name)
-	case src.CTE != nil:
-		return english.Title(src.CTE.Name.Name)
-	default:
-		return "the inner query"
+	case src.Table == nil:
+		return "row"
+	case !w.twice(src):
+		return strings.Join(w.terms.Noun(src.Table).One, " ")
 	}
+	n := 0
+	for _, o := range w.q.Sources(w.scope) {
+		if o.Table == src.Table {
+			n++
+		}
+		if o == src {
+			break
+		}
+	}
+	return fmt.Sprintf("%s #%d", strings.Join(w.terms.Noun(src.Table).One, " "), n)
 }
 
 // Statement describes a statement without a verb: "the name from singer where …".
@@ -125,74 +120,92 @@ func (w *Sentences) Statement(s *ast.SelectStmt) string {
 	}
 	parts := make([]string, len(s.Cores))
 	for i, core := range s.Cores {
-		parts[i] = "(" + w.core(core.(*ast.SelectQuery)) + ")"
+		parts[i] = w.core(core.(*ast.SelectQuery))
 		if i > 0 {
 			parts[i] = setWord(s.Ops[i-1]) + " " + parts[i]
 		}
 	}
-	return strings.Join(parts, " ") + w.tail(s)
+	return strings.Join(parts, "; ") + w.tail(s)
 }
 
 func setWord(op ast.CompoundOp) string {
 	switch strings.ToUpper(op.Op) {
 	case "UNION":
 		if op.All {
-			return "together with all rows of"
+			return "and all of"
 		}
-		return "together with, without repeats,"
+		return "and, without repeats,"
 	case "INTERSECT":
-		return "but only those that are also in"
+		return "but only if also in"
 	default:
-		return "but without those that are in"
+		return "except"
 	}
 }
 
 // combination describes the function that combines given results.
 func (w *Sentences) combination(s *ast.SelectStmt, order []parameter.Hole) string {
-	given := 0
-	for _, h := range order {
-		if h.Node == nil {
-			given++
-		}
+	text := "Get the rows of " + parameter.Mark(1)
+	for i := 1; i < len(order) && order[i].Node == nil; i++ {
+		text += ", " + setWord(s.Ops[i-1]) + " " + parameter.Mark(i+1)
 	}
-	text := "Take the rows of " + parameter.Mark(1)
-	for i := 1; i < given; i++ {
-		text += " " + setWord(s.Ops[i-1]) + " " + parameter.Mark(i+1)
+	var list []string
+	for _, c := range w.q.Output(s) {
+		list = append(list, c.Name)
 	}
-	columns := w.q.Output(s)
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = w.outputColumn(c)
-	}
-	text += "; each row holds " + english.List(list)
-	return english.Sentence(text + w.tail(s))
+	return english.Sentence(text + ", with the columns " + english.List(list) + w.tail(s))
 }
 
-// outputColumn names a column of a result by where it comes from.
-func (w *Sentences) outputColumn(c sqlast.Column) string {
-	if c.Table != "" {
-		return english.Title(c.Column) + " (" + english.Title(c.Table) + ")"
-	}
-	return english.Title(c.Name)
-}
-
+// tail describes order and limit.
 func (w *Sentences) tail(s *ast.SelectStmt) string {
 	last := sqlast.Last(s)
-	text := ""
-	if len(last.OrderBy) > 0 {
-		terms := make([]string, len(last.OrderBy))
-		for i, t := range last.OrderBy {
-			terms[i] = w.orderTerm(s, last, t)
-		}
-		text += ", ordered by " + strings.Join(terms, ", then by ")
+	if len(s.Cores) > 1 {
+		return w.sorted(s, last)
 	}
-	if last.Limit != nil {
-		text += ", only the first " + w.count(last.Limit.Count)
-		if last.Limit.Offset != nil {
-			text += " after leaving out " + w.count(last.Limit.Offset)
-		}
+	defer w.enter(last)()
+	text := w.sorted(s, last)
+	if !strings.Contains(text, countOfRows[len("the "):]) {
+		return text
 	}
-	return text
+	things, _, _ := w.from(last)
+	return strings.ReplaceAll(text, countOfRows[len("the "):], "number of "+things)
+}
+
+func (w *Sentences) sorted(s *ast.SelectStmt, last *ast.SelectQuery) string {
+	var terms []string
+	for _, t := range last.OrderBy {
+		terms = append(terms, w.orderTerm(s, last, t))
+	}
+	if last.Limit == nil {
+		if len(terms) == 0 {
+			return ""
+		}
+		return ", sorted by " + strings.Join(terms, ", then ")
+	}
+	after := ""
+	if last.Limit.Offset != nil {
+		after = " after leaving out " + w.expr(last.Limit.Offset)
+	}
+	only := w.count(last.Limit.Count)
+	if len(terms) == 0 {
+		return ", only the first " + only + after
+	}
+	if extreme := w.extreme(s, last); extreme != "" {
+		if only == "row" {
+			return ", with " + extreme + after
+		}
+		return ", the " + only + " with " + extreme + after
+	}
+	return ", only the first " + only + after + " by " + strings.Join(terms, ", then ")
+}
+
+// extreme names the one thing by which the first rows are chosen, "" for any other order.
+func (w *Sentences) extreme(s *ast.SelectStmt, last *ast.SelectQuery) string {
+	if len(last.OrderBy) != 1 || len(s.Cores) > 1 || last.OrderBy[0].Nulls != ast.NullsDefault {
+		return ""
+	}
+	t := last.OrderBy[0]
+	return "the " + english.Either(t.Order == ast.SortDesc, "lowest ", "highest ") +
+		strings.TrimPrefix(w.ordinal(last, t.Expr), "the ")
 }
 
 func (w *Sentences) count(e ast.Expr) string {
@@ -200,7 +213,7 @@ func (w *Sentences) count(e ast.Expr) string {
 	if text == "1" {
 		return "row"
 	}
-	return text + " rows"
+	return text
 }
 
 func (w *Sentences) orderTerm(s *ast.SelectStmt, last *ast.SelectQuery, t *ast.OrderingTerm) string {
@@ -211,15 +224,13 @@ func (w *Sentences) orderTerm(s *ast.SelectStmt, last *ast.SelectQuery, t *ast.O
 			e = c.X
 		}
 		if i := w.q.OutputIndex(s, e); i >= 0 {
-			text = fmt.Sprintf("column %d (%s)", i+1, english.Title(w.q.Output(s)[i].Name))
+			text = english.Title(w.q.Output(s)[i].Name)
 		}
 	} else {
 		text = w.ordinal(last, t.Expr)
 	}
 	if t.Order == ast.SortDesc {
-		text += " from high to low"
-	} else {
-		text += " from low to high"
+		text += " descending"
 	}
 	switch t.Nulls {
 	case ast.NullsFirst:
@@ -245,118 +256,257 @@ func (w *Sentences) Item(it sqlast.Item) string {
 	return w.expr(it.Expr)
 }
 
+// enter makes a SELECT the one that is being described, until the function that it returns is called.
+func (w *Sentences) enter(s *ast.SelectQuery) func() {
+	outer := w.scope
+	w.scope = s
+	return func() { w.scope = outer }
+}
+
+// mostItems is how many columns of a whole row are listed.
+const mostItems = 8
+
 func (w *Sentences) core(s *ast.SelectQuery) string {
+	defer w.enter(s)()
 	var b strings.Builder
 	if s.Distinct == ast.DistinctDistinct {
-		b.WriteString("the different combinations of ")
-		if len(w.q.Expand(s)) == 1 {
-			b.Reset()
-			b.WriteString("the different values of ")
-		}
+		b.WriteString("the different ")
 	}
 	items := w.q.Expand(s)
 	list := make([]string, len(items))
 	for i, it := range items {
 		list[i] = w.Item(it)
+		if s.Distinct == ast.DistinctDistinct {
+			list[i] = strings.TrimPrefix(list[i], "the ")
+		}
 	}
-	b.WriteString(english.List(list))
-	b.WriteString(w.from(s))
+	things, others, conditions := w.from(s)
+	_, star := s.Columns[0].Expr.(*ast.Star)
+	switch {
+	case star && len(s.Columns) == 1 && len(list) > mostItems:
+		b.WriteString("all columns")
+	default:
+		b.WriteString(english.List(list))
+	}
+	switch counted := b.String(); {
+	case things == "":
+	case strings.Contains(counted, countOfRows):
+		b.Reset()
+		b.WriteString(strings.ReplaceAll(counted, countOfRows, "the number of "+things) + others)
+	default:
+		b.WriteString(" of " + things + others)
+	}
 	if s.Where != nil {
-		b.WriteString(" where " + w.condition(s.Where))
+		conditions = append(conditions, w.condition(s.Where))
+	}
+	if len(conditions) > 0 {
+		b.WriteString(" where " + strings.Join(conditions, " and "))
 	}
 	if len(s.GroupBy) > 0 {
-		terms := make([]string, len(s.GroupBy))
-		for i, e := range s.GroupBy {
-			terms[i] = w.ordinal(s, e)
-		}
-		b.WriteString(", for each " + strings.Join(terms, " and "))
+		b.WriteString(", for each " + strings.Join(w.groups(s), " and "))
 	}
 	if s.Having != nil {
-		b.WriteString(", keeping groups where " + w.condition(s.Having))
+		b.WriteString(", " + w.having(s.Having, things))
 	}
 	return b.String()
 }
 
-func (w *Sentences) from(s *ast.SelectQuery) string {
-	if len(s.From) == 0 {
-		return ""
+// rows names the rows of a SELECT, whatever its columns.
+func (w *Sentences) rows(s *ast.SelectStmt) string {
+	sel, ok := s.Cores[0].(*ast.SelectQuery)
+	if !ok || len(s.Cores) > 1 || sqlast.IsGrouped(sel) || sel.Limit != nil || len(sel.From) == 0 {
+		return "rows among (" + w.Statement(s) + ")"
 	}
-	text := " from"
-	for i, t := range s.From {
-		if i > 0 {
-			text += joinWord(t)
+	defer w.enter(sel)()
+	things, others, conditions := w.from(sel)
+	if sel.Where != nil {
+		conditions = append(conditions, w.condition(sel.Where))
+	}
+	if len(conditions) > 0 {
+		others += " where " + strings.Join(conditions, " and ")
+	}
+	return "(" + things + others + ")"
+}
+
+// groups names what a SELECT groups by. A row's key stands for its other columns.
+func (w *Sentences) groups(s *ast.SelectQuery) []string {
+	whole := map[*sqlast.Source]bool{}
+	refs := make([]*sqlast.Ref, len(s.GroupBy))
+	for i, e := range s.GroupBy {
+		refs[i] = w.q.Ref(sqlast.Unparen(e))
+		if n := w.q.Ordinal(s, e); n >= 0 {
+			refs[i] = w.q.Expand(s)[n].Ref
 		}
-		text += " " + w.table(s, t)
+		if r := refs[i]; r != nil && r.Source.Table != nil && slices.Equal(r.Source.Table.PrimaryKey, []int{r.Column}) {
+			whole[r.Source] = true
+		}
 	}
-	return text
+	var terms []string
+	for i, e := range s.GroupBy {
+		term := ""
+		if r := refs[i]; r != nil && whole[r.Source] {
+			term = w.row(r.Source)
+		} else {
+			term = w.ordinal(s, e)
+		}
+		if !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	return terms
 }
 
-func joinWord(t *ast.TableRef) string {
-	j := t.Join.Type
-	switch {
-	case j&ast.JoinLeft != 0 && j&ast.JoinRight != 0:
-		return " joined, keeping all rows of both sides, with"
-	case j&ast.JoinLeft != 0:
-		return " joined, keeping rows without a match, with"
-	case j&ast.JoinRight != 0:
-		return " joined, keeping rows of the right side without a match, with"
-	default:
-		return " joined with"
-	}
+var moreThan = map[ast.Operator]string{
+	ast.OpGt: "more than ", ast.OpGe: "at least ", ast.OpLt: "fewer than ", ast.OpLe: "at most ", ast.OpEq: "exactly ",
 }
 
-func (w *Sentences) table(s *ast.SelectQuery, t *ast.TableRef) string {
-	text := ""
-	src := w.q.SourceOf(t)
-	switch {
-	case t.List != nil:
-		inner := make([]string, len(t.List))
-		for i, l := range t.List {
-			inner[i] = w.table(s, l)
-			if i > 0 {
-				inner[i] = strings.TrimSpace(joinWord(l)) + " " + inner[i]
+// having says which groups are kept.
+func (w *Sentences) having(e ast.Expr, things string) string {
+	if b, ok := sqlast.Unparen(e).(*ast.BinaryExpr); ok && things != "" && moreThan[b.Op] != "" {
+		if f, ok := sqlast.Unparen(b.X).(*ast.FuncCall); ok && f.Star {
+			return "only those with " + moreThan[b.Op] + w.expr(b.Y) + " " + things
+		}
+	}
+	return "only groups where " + w.condition(e)
+}
+
+// from names what a SELECT looks at, and the conditions of its joins that do not follow from keys.
+func (w *Sentences) from(s *ast.SelectQuery) (things, with string, conditions []string) {
+	sources := w.q.Sources(s)
+	if len(sources) == 0 {
+		return "", "", nil
+	}
+	main := w.main(s)
+	outer := slices.ContainsFunc(sources, func(src *sqlast.Source) bool { return src.Nullable })
+	things = w.several(main)
+	var others []string
+	for _, src := range sources {
+		if src == main {
+			continue
+		}
+		other := w.row(src)
+		if src.Table == nil {
+			other = w.several(src)
+		}
+		if src.Nullable {
+			other = "any " + other
+		}
+		others = append(others, other)
+	}
+	if len(others) > 0 {
+		given := slices.ContainsFunc(sources, func(src *sqlast.Source) bool { return src.Table == nil })
+		with = " with " + english.Either(outer || given, "their ", "") + english.List(others)
+	}
+	if main.Nullable {
+		things = "any " + things
+	}
+	for _, t := range s.From {
+		conditions = append(conditions, w.joinConditions(s, t)...)
+	}
+	return things, with, conditions
+}
+
+// main returns the source whose rows the rows of a join are.
+func (w *Sentences) main(s *ast.SelectQuery) *sqlast.Source {
+	if w.mains[s] == nil {
+		w.mains[s] = w.findMain(s)
+	}
+	return w.mains[s]
+}
+
+func (w *Sentences) findMain(s *ast.SelectQuery) *sqlast.Source {
+	sources := w.q.Sources(s)
+	if !slices.ContainsFunc(sources, func(src *sqlast.Source) bool { return src.Nullable }) {
+		root := w.terms.Root(s)
+		for _, src := range sources {
+			if src.Table != nil && src.Table == root {
+				return src
 			}
 		}
-		text = "(" + strings.Join(inner, " ") + ")"
-	case w.holes[t] > 0:
-		text = "the given rows " + parameter.Mark(w.holes[t])
-		w.labels[src] = parameter.Mark(w.holes[t])
-	case src.Select != nil:
-		text = w.labels[src] + " (" + w.Statement(src.Select) + ")"
-	default:
-		text = w.labels[src]
 	}
-	var on []string
-	if t.On != nil {
-		on = append(on, w.condition(t.On))
-	}
-	if src != nil {
-		for _, c := range w.q.SharedColumns(s, src) {
-			on = append(on, "both have the same "+english.Title(c))
-		}
-	}
-	if len(on) > 0 {
-		text += " on " + strings.Join(on, " and ")
-	}
-	return text
+	return sources[0]
 }
 
-func (w *Sentences) ref(r *sqlast.Ref) string {
-	c := r.Col()
-	name := english.Title(c.Name)
-	if r.Source.Table != nil && r.Column >= 0 {
-		if title := r.Source.Table.Columns[r.Column].Title; title != "" {
-			name = title
+// several names the rows of a source.
+func (w *Sentences) several(src *sqlast.Source) string {
+	switch {
+	case src.Ref != nil && w.holes[src.Ref] > 0:
+		return "the given rows " + parameter.Mark(w.holes[src.Ref])
+	case src.Select != nil:
+		return "the rows (" + w.Statement(src.Select) + ")"
+	case w.twice(src):
+		return w.row(src)
+	default:
+		return strings.Join(w.terms.Noun(src.Table).Many, " ")
+	}
+}
+
+// joinConditions describes the conditions of a join but for those along a key.
+func (w *Sentences) joinConditions(s *ast.SelectQuery, t *ast.TableRef) (list []string) {
+	for _, inner := range t.List {
+		list = append(list, w.joinConditions(s, inner)...)
+	}
+	for _, c := range sqlast.Conjuncts(t.On) {
+		if !w.alongKey(c) {
+			list = append(list, w.expr(c))
 		}
 	}
-	if !w.several {
-		return name
+	if src := w.q.SourceOf(t); src != nil {
+		for _, c := range w.q.SharedColumns(s, src) {
+			list = append(list, "both have the same "+english.Title(c))
+		}
 	}
-	label := w.labels[r.Source]
-	if label == "" {
-		label = r.Source.Name
+	return list
+}
+
+// alongKey reports whether a condition equates a key and what refers to it, so that it goes without saying.
+func (w *Sentences) alongKey(c ast.Expr) bool {
+	b, ok := sqlast.Unparen(c).(*ast.BinaryExpr)
+	if !ok || b.Op != ast.OpEq {
+		return false
 	}
-	return name + " of " + label
+	x, y := w.q.Ref(sqlast.Unparen(b.X)), w.q.Ref(sqlast.Unparen(b.Y))
+	if x == nil || y == nil || x.Source == y.Source || x.Column < 0 || y.Column < 0 ||
+		x.Source.Table == nil || y.Source.Table == nil || w.twice(x.Source) || w.twice(y.Source) {
+		return false
+	}
+	return refers(x, y) || refers(y, x) || w.namesKey(x, y) || w.namesKey(y, x)
+}
+
+// namesKey reports whether a column bears the name of another table's key, or of that table.
+func (w *Sentences) namesKey(x, y *sqlast.Ref) bool {
+	own, other := &x.Source.Table.Columns[x.Column], &y.Source.Table.Columns[y.Column]
+	if !slices.Equal(y.Source.Table.PrimaryKey, []int{y.Column}) || len(x.Source.Table.PrimaryKey) == 1 &&
+		x.Source.Table.PrimaryKey[0] == x.Column {
+		return false
+	}
+	words := english.NameWords(own.Name)
+	if n := len(words); n > 1 && (IsID(words) || words[n-1] == "code") {
+		words = words[:n-1]
+	}
+	return strings.EqualFold(own.Name, other.Name) || slices.Equal(words, w.terms.Noun(y.Source.Table).One)
+}
+
+// ref names a column. Where there are several sources, it names the table too, unless the column's own name does.
+func (w *Sentences) ref(r *sqlast.Ref) string {
+	t := w.terms.ref(r)
+	if t.Table != nil && r.Column >= 0 && t.Table == r.Source.Table {
+		t.Words = PlainColumnWords(t.Table, r.Column)
+	}
+	sources := w.q.Sources(w.scope)
+	within := slices.Contains(sources, r.Source)
+	switch {
+	case len(t.Words) == 0:
+		return english.Title(r.Col().Name)
+	case !within && r.Source.Table != nil:
+		return strings.Join(t.Words, " ") + " of the outer " + strings.Join(w.terms.Noun(r.Source.Table).One, " ")
+	case w.twice(r.Source):
+		return strings.Join(t.Words, " ") + " of " + w.row(r.Source)
+	case len(sources) > 1 && r.Source != w.main(w.scope):
+		return strings.Join(w.terms.Of(t), " ")
+	default:
+		return strings.Join(t.Words, " ")
+	}
 }
 
 // condition writes a condition; an alternative inside stands in parentheses.
@@ -395,11 +545,17 @@ func (w *Sentences) expr(e ast.Expr) string {
 	case *ast.ParenExpr:
 		return "(" + w.expr(e.X) + ")"
 	case *ast.UnaryExpr:
+		if x, ok := sqlast.Unparen(e.X).(*ast.ExistsExpr); ok && e.Op == ast.OpNot && w.holes[x.Select] == 0 {
+			return "there are no " + w.rows(x.Select)
+		}
 		if e.Op == ast.OpNot {
-			return "it is not so that " + w.expr(e.X)
+			return "not " + w.expr(e.X)
 		}
 		return e.Op.String() + w.expr(e.X)
 	case *ast.BinaryExpr:
+		if text := w.days(e); text != "" {
+			return text
+		}
 		if word := comparisons[e.Op]; word != "" {
 			return w.expr(e.X) + " " + word + " " + w.expr(e.Y)
 		}
@@ -411,8 +567,7 @@ func (w *Sentences) expr(e ast.Expr) string {
 	case *ast.NullCheckExpr:
 		return w.expr(e.X) + english.Either(e.Test != ast.TestIsNull, " is missing", " is known")
 	case *ast.BetweenExpr:
-		return w.expr(e.X) + english.Either(e.Not, " is between ", " is not between ") + w.expr(e.Lo) + " and " + w.expr(e.Hi) +
-			" (inclusive)"
+		return w.expr(e.X) + english.Either(e.Not, " is from ", " is not from ") + w.expr(e.Lo) + " to " + w.expr(e.Hi)
 	case *ast.InExpr:
 		return w.in(e)
 	case *ast.CaseExpr:
@@ -427,7 +582,7 @@ func (w *Sentences) expr(e ast.Expr) string {
 		if n := w.holes[e.Select]; n > 0 {
 			return parameter.Mark(n) + " holds any row"
 		}
-		return "there is any row among (" + w.Statement(e.Select) + ")"
+		return "there are " + w.rows(e.Select)
 	case *ast.SubqueryExpr:
 		return "(" + w.Statement(e.Select) + ")"
 	case *ast.VectorExpr:
@@ -517,9 +672,12 @@ func (w *Sentences) caseExpr(e *ast.CaseExpr) string {
 	return b.String()
 }
 
+// countOfRows describes count(*).
+const countOfRows = "the number of rows"
+
 var aggregateWords = map[string]string{
-	"avg": "the average of ", "sum": "the sum of ", "total": "the total of ", "max": "the highest ", "min": "the lowest ",
-	"count": "the number of known values of ", "group_concat": "the list of ", "length": "the length of ",
+	"avg": "the average ", "sum": "the total ", "total": "the total ", "max": "the highest ", "min": "the lowest ",
+	"count": "the number of known ", "group_concat": "the list of ", "length": "the length of ",
 	"lower": "the lower-case form of ", "upper": "the upper-case form of ", "abs": "the absolute value of ",
 }
 
@@ -527,13 +685,20 @@ func (w *Sentences) call(e *ast.FuncCall) string {
 	name := strings.ToLower(e.Name.Name)
 	var text string
 	word := aggregateWords[name]
+	part := ""
+	if name == "strftime" && len(e.Args) == 2 {
+		format, _ := w.q.Literal(e.Args[0])
+		part = datePartPhrases[fmt.Sprint(format)]
+	}
 	switch {
+	case part != "":
+		text = part + w.expr(e.Args[1])
 	case e.Star:
-		text = "the number of rows"
+		text = countOfRows
 	case e.Distinct && name == "count":
-		text = "the number of different values of " + w.list(e.Args)
+		text = "the number of different " + w.list(e.Args)
 	case e.Distinct && word != "":
-		text = word + "the different values of " + w.list(e.Args)
+		text = word + "different " + w.list(e.Args)
 	case word != "" && len(e.Args) == 1:
 		text = word + w.list(e.Args)
 	default:
@@ -556,6 +721,22 @@ func (w *Sentences) call(e *ast.FuncCall) string {
 		}
 	}
 	return text
+}
+
+// days describes the difference of two days.
+func (w *Sentences) days(e *ast.BinaryExpr) string {
+	day := func(x ast.Expr) ast.Expr {
+		call, ok := sqlast.Unparen(x).(*ast.FuncCall)
+		if ok && strings.EqualFold(call.Name.Name, "julianday") && len(call.Args) == 1 {
+			return call.Args[0]
+		}
+		return nil
+	}
+	to, from := day(e.X), day(e.Y)
+	if e.Op != ast.OpSub || to == nil || from == nil {
+		return ""
+	}
+	return "the days from " + w.expr(from) + " to " + w.expr(to)
 }
 
 // argument describes one argument.
@@ -630,6 +811,17 @@ func (w *Sentences) columnNote(table, column string) string {
 	return text
 }
 
+func sourceTitle(src *sqlast.Source) string {
+	switch {
+	case src.Table != nil:
+		return english.Title(src.Table.Name)
+	case src.CTE != nil:
+		return english.Title(src.CTE.Name.Name)
+	default:
+		return "inner query"
+	}
+}
+
 // noun makes the core of a readable name: the main table and the first column.
 func (w *Sentences) noun(u Unit) string {
 	var columns []sqlast.Column
@@ -643,7 +835,7 @@ func (w *Sentences) noun(u Unit) string {
 	}
 	parts := []string{}
 	if sources := w.q.Sources(sel); len(sources) > 0 {
-		parts = append(parts, w.sourceTitle(sources[0]))
+		parts = append(parts, sourceTitle(sources[0]))
 	}
 	if len(columns) > 0 {
 		parts = append(parts, english.Title(columns[0].Name))

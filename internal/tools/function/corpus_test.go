@@ -1,0 +1,159 @@
+package function_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seatrial/seatrial/internal/corpus/questions"
+	"github.com/seatrial/seatrial/internal/sql/database"
+	"github.com/seatrial/seatrial/internal/sql/schema"
+	"github.com/seatrial/seatrial/internal/sql/sqlast"
+	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/tools/function"
+)
+
+// compiled is a corpus compiled to functions with readable names.
+type compiled struct {
+	drafts []*function.Draft
+	tools  []*task.Tool
+	schema map[string]*schema.Database
+}
+
+// compileCorpus compiles the demo, or the examples of a published corpus whose database is at hand.
+func compileCorpus(t *testing.T, kind string, least int) *compiled {
+	t.Helper()
+	location := "demo"
+	if kind != "demo" {
+		shared := os.Getenv("SEATRIAL_SHARED")
+		if shared == "" {
+			t.Skip("SEATRIAL_SHARED does not name the folder of the published data sets")
+		}
+		location = kind + ":" + filepath.Join(shared, "data", kind)
+	}
+	c, err := questions.Open(location, questions.Options{WorkDir: t.TempDir(), Split: map[string]string{"spider": "dev"}[kind]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &compiled{schema: map[string]*schema.Database{}}
+	for i := range c.Databases {
+		d := &c.Databases[i]
+		if d.File == "" {
+			continue
+		}
+		w, err := database.Open(d.File, database.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Schema(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		s.Name = d.Name
+		d.Annotate(s)
+		out.schema[d.Name] = s
+	}
+	library := function.NewLibrary()
+	for _, e := range c.Examples {
+		if out.schema[e.Database] == nil {
+			continue
+		}
+		if q, err := sqlast.Parse(e.SQL, out.schema[e.Database]); err == nil {
+			d := function.Compile(q)
+			library.Add(d)
+			out.drafts = append(out.drafts, d)
+		}
+	}
+	if len(out.drafts) < least {
+		t.Fatalf("%d examples compile, want at least %d", len(out.drafts), least)
+	}
+	if out.tools, err = library.Name(7, function.NamesObscure); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var corpora = []struct {
+	kind  string
+	least int
+}{{"demo", 100}, {"spider", 900}}
+
+// TestPlansEndInTheColumnsOfGold compiles whole corpora and compares the columns of each plan's last call with those of
+// its query.
+func TestPlansEndInTheColumnsOfGold(t *testing.T) {
+	for _, corpus := range corpora {
+		t.Run(corpus.kind, func(t *testing.T) {
+			for _, d := range compileCorpus(t, corpus.kind, corpus.least).drafts {
+				for _, calls := range [][]function.Call{d.Direct, d.Composed} {
+					if calls == nil {
+						continue
+					}
+					var got, want []string
+					for _, c := range calls[len(calls)-1].Function.Columns {
+						got = append(got, c.Name)
+					}
+					for _, c := range d.Columns() {
+						want = append(want, c.Name)
+					}
+					if !slices.EqualFunc(got, want, strings.EqualFold) {
+						t.Errorf("%s\nreturns %q, want %q", d.Query.Source, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+var (
+	joinOnKey    = regexp.MustCompile(`joined with [^,;.]* on [^,;.]* is `)
+	argumentText = regexp.MustCompile("`[^`]*`")
+)
+
+// TestDescriptionsReadWell bounds the length of descriptions and how many of them read like SQL.
+func TestDescriptionsReadWell(t *testing.T) {
+	for _, corpus := range corpora {
+		t.Run(corpus.kind, func(t *testing.T) {
+			tools := compileCorpus(t, corpus.kind, corpus.least).tools
+			var lengths []int
+			joins, doubled := 0, 0
+			seen := map[string]*task.Tool{}
+			longest := ""
+			for _, tool := range tools {
+				text := argumentText.ReplaceAllString(tool.Description, "``")
+				key := tool.Database + "\n" + text
+				if other := seen[key]; other != nil {
+					t.Errorf("%s\nand\n%s\nare both %q", other.Body.Statement, tool.Body.Statement, tool.Description)
+				}
+				seen[key] = tool
+				words := strings.Fields(tool.Description)
+				lengths = append(lengths, len(words))
+				if len(words) > len(strings.Fields(longest)) {
+					longest = tool.Description
+				}
+				if joinOnKey.MatchString(tool.Description) {
+					joins++
+				}
+				for i := 2; i < len(words); i++ {
+					if words[i-1] == "of" && len(words[i]) > 3 && strings.Trim(words[i], ",.") == words[i-2] {
+						doubled++
+						break
+					}
+				}
+			}
+			slices.Sort(lengths)
+			n := len(lengths)
+			t.Logf("%d tools: median %d words, 90 %% %d, longest %d; joins %d, doubled %d; %s", n, lengths[n/2],
+				lengths[n*9/10], lengths[n-1], joins, doubled, longest)
+			if lengths[n/2] > 20 || lengths[n-1] > 80 || 50*joins > n || 50*doubled > n {
+				t.Errorf("median %d words (want 20), longest %d (want 80), joins %d and doubled nouns %d of %d (want 2 %%)",
+					lengths[n/2], lengths[n-1], joins, doubled, n)
+			}
+		})
+	}
+}
