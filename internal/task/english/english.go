@@ -13,7 +13,7 @@ import (
 // NameWords splits a name or title into words of ASCII letters and digits, in lower case and without accents: `CDSCode`
 // is cds, code; `Percent (%) Eligible Free (K-12)` is percent, eligible, free, k, 12.
 func NameWords(name string) []string {
-	name = norm.NFD.String(strings.NewReplacer("'s ", "s ", "'", "", "’", "").Replace(name))
+	name = norm.NFD.String(apostrophes.Replace(name))
 	var plain []rune
 	for _, c := range name {
 		if !unicode.Is(unicode.Mn, c) {
@@ -222,3 +222,5 @@ func Either(no bool, yes, not string) string {
 
 // Sentence ends a text with a full stop.
 func Sentence(s string) string { return strings.TrimRight(s, " ") + "." }
+
+var apostrophes = strings.NewReplacer("'s ", "s ", "'", "", "’", "")
