@@ -153,6 +153,14 @@ type Pair struct {
 	CI95       *[2]float64 `json:"ci95"`
 	Method     string      `json:"ci95_method,omitempty"`
 	Test       Test        `json:"test"`
+	Flipped    []Flip      `json:"flipped,omitempty"` // the tasks whose rates differ
+}
+
+// Flip is a task with different success rates on the two sides.
+type Flip struct {
+	Task string  `json:"task"`
+	A    float64 `json:"a"`
+	B    float64 `json:"b"`
 }
 
 // Paired is the difference with its interval.
@@ -246,6 +254,9 @@ func pairOf(p Pair, a, b []*Row, o Options) Pair {
 	for _, task := range tasks {
 		s, r := byTask[task], first[task]
 		sumA, sumB = sumA+s.a/s.n, sumB+s.b/s.n
+		if s.a != s.b {
+			p.Flipped = append(p.Flipped, Flip{task, s.a / s.n, s.b / s.n})
+		}
 		clusters.Add(r.Cluster, (s.b-s.a)/s.n, 1)
 		blocks.Add(r.Block, (s.b-s.a)/s.n, 1)
 	}

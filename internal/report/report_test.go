@@ -425,6 +425,10 @@ func TestPairsAreTestedByTaskAndPart(t *testing.T) {
 	for _, p := range build(t, Run{Name: "x", Rows: rows(false)}, Run{Name: "y", Rows: rows(true)}).Pairs {
 		found[p.Part+" "+p.Kind] = p
 	}
+	r := build(t, Run{Name: "x", Rows: rows(false)}, Run{Name: "y", Rows: rows(true)})
+	if v := r.Verdicts(); len(v) != 1 || !strings.Contains(v[0], "do not differ significantly") {
+		t.Errorf("three tasks decide: %q", v)
+	}
 	if p := found["clean "]; p.Units != 3 || *p.Difference != 0 || *p.Test.P != 1 {
 		t.Errorf("clean: %+v", p)
 	}
@@ -554,5 +558,17 @@ func BenchmarkBuild(b *testing.B) {
 		if _, err := Build([]Run{{Rows: rows}}, Options{Options: statistics.Options{Seed: 1}}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A verdict names where a significant difference is, and its direction.
+func TestVerdicts(t *testing.T) {
+	r := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=30 right=29")}, Run{Name: "y", Rows: rowsOf(t, "a n=30 right=9")})
+	if v := r.Verdicts(); len(v) != 1 || !strings.HasPrefix(v[0], "y a is worse than x a under clean tasks: -66.7 points [") ||
+		!strings.Contains(v[0], "p < 0.001") {
+		t.Errorf("%q", v)
+	}
+	if text := r.Comparison(table.Terminal{}); strings.Count(text, "100.0 %") < 20 || !strings.Contains(text, "t10") {
+		t.Errorf("the tasks whose outcome differs are not listed:\n%s", text)
 	}
 }
