@@ -192,7 +192,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.demoCommand(), a.faultsCommand(), a.auditCommand(), a.buildCommand(), a.verifyCommand(),
 		a.searchCommand(), a.runCommand(), a.serveCommand(), a.pythonCommand(), a.resumeCommand(), a.gradeCommand(),
-		a.reportCommand(), a.compareCommand(), a.exportCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
+		a.reportCommand(), a.exportCommand(), a.proxyCommand(), a.readCommand(), a.versionCommand(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes})
 	return root
 }

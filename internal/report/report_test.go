@@ -568,7 +568,7 @@ func TestVerdicts(t *testing.T) {
 		!strings.Contains(v[0], "p < 0.001") {
 		t.Errorf("%q", v)
 	}
-	if text := r.Comparison(table.Terminal{}); strings.Count(text, "100.0 %") < 20 || !strings.Contains(text, "t10") {
+	if text := r.Text(table.Terminal{}); strings.Count(text, "100.0 %") < 20 || !strings.Contains(text, "t10") {
 		t.Errorf("the tasks whose outcome differs are not listed:\n%s", text)
 	}
 }

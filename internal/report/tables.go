@@ -18,7 +18,7 @@ func (r *Report) Tables() []*table.Table {
 	tables := []*table.Table{r.agentTable(), r.workflowTable()}
 	for _, t := range slices.Concat(r.checkTables(), []*table.Table{r.conditionTable()}, r.Robustness.tables(),
 		[]*table.Table{r.trialTable(), r.outcomeTable(), r.causeTable(),
-			r.crashTable(), r.pairTable()}) {
+			r.crashTable(), r.pairTable(), r.flipTable()}) {
 		if len(t.Cells) > 0 {
 			tables = append(tables, t)
 		}
@@ -28,14 +28,17 @@ func (r *Report) Tables() []*table.Table {
 
 // Text writes the report as aligned tables.
 func (r *Report) Text(terminal table.Terminal) string {
-	return r.join(func(t *table.Table) string { return t.Text(terminal) })
+	return r.join(terminal.Width, func(t *table.Table) string { return t.Text(terminal) })
 }
 
 // Markdown writes the report as Markdown tables.
-func (r *Report) Markdown() string { return r.join((*table.Table).Markdown) }
+func (r *Report) Markdown() string { return r.join(0, (*table.Table).Markdown) }
 
-func (r *Report) join(write func(*table.Table) string) string {
+func (r *Report) join(width int, write func(*table.Table) string) string {
 	var parts []string
+	for _, v := range r.Verdicts() {
+		parts = append(parts, strings.Join(table.Wrapped(v, width), "\n")+"\n")
+	}
 	for _, t := range r.Tables() {
 		parts = append(parts, write(t))
 	}

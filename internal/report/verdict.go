@@ -108,21 +108,6 @@ func stated(pairs []*Pair) []*Pair {
 	return list
 }
 
-// Comparison writes the verdicts and the paired differences.
-func (r *Report) Comparison(terminal table.Terminal) string {
-	text := ""
-	for _, v := range r.Verdicts() {
-		for _, line := range table.Wrapped(v, terminal.Width) {
-			text += line + "\n"
-		}
-	}
-	text += "\n" + r.pairTable().Text(terminal)
-	if flipped := r.flipTable(); len(flipped.Cells) > 0 {
-		text += "\n" + flipped.Text(terminal)
-	}
-	return text
-}
-
 // maxFlipped bounds the listed tasks; JSON has all.
 const maxFlipped = 20
 
