@@ -28,6 +28,7 @@ const (
 	ReasonOrderFree   = "order_free"
 	ReasonNoColumn    = "no_column"
 	ReasonNoNumber    = "no_number"
+	ReasonNoUnit      = "no_unit"
 	ReasonNoMissing   = "no_missing_value"
 	ReasonNoReference = "no_reference"
 	ReasonNoVariant   = "no_variant"
@@ -46,6 +47,7 @@ var Reasons = map[string]string{
 	ReasonOrderFree:   "the order of the answer does not matter, or turning it round changes nothing",
 	ReasonNoColumn:    "no column that something depends on can be changed visibly",
 	ReasonNoNumber:    "no column of numbers that something depends on and that can be changed visibly and restored exactly",
+	ReasonNoUnit:      "no column of numbers that something depends on has a name that tells a unit",
 	ReasonNoMissing:   "no value of the answer is missing",
 	ReasonNoReference: "no later call refers to a column in a way that the fault would hurt",
 	ReasonNoVariant:   "the kind has no such variant",

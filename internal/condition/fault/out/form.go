@@ -17,10 +17,11 @@ type form struct {
 
 // writing is how one kind writes values.
 type writing struct {
-	draw    func(p *fault.Placement) string // chooses With
-	setting fault.Setting                   // for With
-	without string                          // its default
-	missing string                          // the reason if no column fits
+	draw    func(p *fault.Placement, column string) string // chooses With
+	suits   func(column string) bool                       // by its name; nil for every column
+	setting fault.Setting                                  // for With
+	without string                                         // its default
+	missing string                                         // the reason if no column fits
 	// fits reports whether a column of unknown values can be written.
 	fits func(c task.Column) bool
 	// write writes a value in the other form and reports whether it differs. Missing values and binary data stay.
@@ -50,13 +51,14 @@ func writes(k fault.Kind, says string, w writing) *fault.Kind {
 }
 
 func (f *form) Place(p *fault.Placement) string {
-	if f.writing.draw != nil {
-		f.With = f.writing.draw(p)
-	}
 	return p.ChooseColumn(&f.ColumnTarget, f.writing.missing,
 		func(_ *fault.Site, c task.Column, values []task.Value) bool {
-			if f.writing.missing == fault.ReasonNoNumber && !fault.IsNumeric(c, values) {
+			if f.writing.missing != fault.ReasonNoColumn && !fault.IsNumeric(c, values) ||
+				f.writing.suits != nil && !f.writing.suits(c.Name) {
 				return false
+			}
+			if f.writing.draw != nil {
+				f.With = f.writing.draw(p, c.Name)
 			}
 			if values == nil {
 				return f.writing.fits == nil || f.writing.fits(c)

@@ -14,7 +14,7 @@ var Labelled = writes(fault.Kind{
 		Lookalike:  "a label beside plain values",
 	},
 }, "Values come after a label.", writing{
-	draw:    func(p *fault.Placement) string { return p.Pick("label", "Answer", "Result", "Value") },
+	draw:    func(p *fault.Placement, _ string) string { return p.Pick("label", "Answer", "Result", "Value") },
 	setting: fault.Setting{Name: "with", Form: fault.FormText, Says: "The label, Answer by default."},
 	without: "Answer",
 	missing: fault.ReasonNoColumn,

@@ -25,7 +25,7 @@ var NumberFormat = writes(fault.Kind{
 		Lookalike: "a locale beside plain numbers",
 	},
 }, "Numbers are written as a locale does, as text.", writing{
-	draw: func(p *fault.Placement) string { return p.Pick("locale", fault.SortedKeys(locales)...) },
+	draw: func(p *fault.Placement, _ string) string { return p.Pick("locale", fault.SortedKeys(locales)...) },
 	setting: fault.Setting{Name: "locale", Form: fault.FormChoice, Choices: fault.SortedKeys(locales),
 		Says: "The locale, de-DE by default."},
 	without: "de-DE",

@@ -1,11 +1,15 @@
 package out
 
 import (
+	"slices"
+
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
+	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// WrappedUnit is out.wrapped-unit.
+// WrappedUnit is out.wrapped-unit. The unit fits the meaning of the column's name; a column whose name tells no unit is
+// not changed, because no API would say "kg" of a count.
 var WrappedUnit = writes(fault.Kind{
 	Name: "out.wrapped-unit", Summary: "numbers are written with a unit",
 	Survival: fault.Survival{
@@ -13,10 +17,13 @@ var WrappedUnit = writes(fault.Kind{
 		Lookalike: "a unit beside plain numbers",
 	},
 }, "Numbers come with a unit before them, as text.", writing{
-	draw:    func(p *fault.Placement) string { return p.Pick("unit", "USD", "EUR", "kg", "km", "h") },
+	suits: func(column string) bool { return unitsOf(column) != nil },
+	draw: func(p *fault.Placement, column string) string {
+		return p.Pick("unit", unitsOf(column)...)
+	},
 	setting: fault.Setting{Name: "with", Form: fault.FormText, Says: "The unit, USD by default."},
 	without: "USD",
-	missing: fault.ReasonNoNumber,
+	missing: fault.ReasonNoUnit,
 	write: func(unit, _ string, v task.Value) (task.Value, bool) {
 		return unit + " " + string(task.AppendValue(nil, v)), fault.IsNumber(v)
 	},
@@ -25,3 +32,48 @@ var WrappedUnit = writes(fault.Kind{
 	comes:   " may come as text with a unit before them.",
 	undo:    "Take the number alone, as it is, and leave the unit away.",
 })
+
+// columnUnits are units by the words of a column's name, in the singular.
+var columnUnits = map[string][]string{
+	"price": money, "cost": money, "salary": money, "budget": money, "revenue": money, "fee": money, "income": money,
+	"sale": money, "sales": money, "earning": money, "earnings": money, "money": money, "payment": money, "balance": money, "wage": money,
+	"tax": money, "paid": money, "profit": money, "expense": money, "spending": money, "spent": money, "gdp": money,
+	"gnp": money, "charge": money, "deposit": money, "debt": money, "loan": money, "fare": money, "rent": money,
+	"usd": {"USD"}, "eur": {"EUR"}, "dollar": {"USD"}, "euro": {"EUR"},
+	"weight": {"kg"}, "mass": {"kg"}, "kg": {"kg"}, "gram": {"g"}, "lb": {"lb"},
+	"distance": {"km"}, "mileage": {"km"}, "km": {"km"}, "mile": {"mi"},
+	"height": {"m"}, "altitude": {"m"}, "elevation": {"m"}, "length": {"m"}, "depth": {"m"}, "width": {"m"}, "cm": {"cm"},
+	"mm": {"mm"}, "meter": {"m"}, "metre": {"m"}, "feet": {"ft"}, "foot": {"ft"}, "inch": {"in"},
+	"duration": {"min"}, "minute": {"min"}, "runtime": {"min"}, "hour": {"h"}, "millisecond": {"ms"}, "ms": {"ms"},
+	"temperature": {"°C"}, "percent": {"%"}, "percentage": {"%"}, "pct": {"%"},
+}
+
+var money = []string{"USD", "EUR"}
+
+// unitless are words of names whose numbers have no unit, whatever their other words are.
+var unitless = []string{
+	"id", "count", "number", "num", "no", "rank", "code", "index", "year", "date", "share", "ratio", "level", "category",
+	"type", "million", "billion", "thousand", "per",
+}
+
+// unitsOf lists the units that fit the name of a column, nil if it tells none or several.
+func unitsOf(column string) []string {
+	var units []string
+	for _, word := range english.NameWords(column) {
+		singular := english.SingularWord(word)
+		if slices.Contains(unitless, word) || slices.Contains(unitless, singular) {
+			return nil
+		}
+		found := columnUnits[singular]
+		if found == nil {
+			found = columnUnits[word]
+		}
+		if found != nil && units != nil && !slices.Equal(found, units) {
+			return nil
+		}
+		if found != nil {
+			units = found
+		}
+	}
+	return units
+}
