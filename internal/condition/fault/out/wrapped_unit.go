@@ -2,6 +2,7 @@ package out
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seatrial/seatrial/internal/condition/fault"
 	"github.com/seatrial/seatrial/internal/task"
@@ -37,7 +38,7 @@ var WrappedUnit = writes(fault.Kind{
 var columnUnits = map[string][]string{
 	"price": money, "cost": money, "salary": money, "budget": money, "revenue": money, "fee": money, "income": money,
 	"sale": money, "sales": money, "earning": money, "earnings": money, "money": money, "payment": money, "balance": money, "wage": money,
-	"tax": money, "paid": money, "profit": money, "expense": money, "spending": money, "spent": money, "gdp": money,
+	"tax": money, "profit": money, "expense": money, "spending": money, "gdp": money,
 	"gnp": money, "charge": money, "deposit": money, "debt": money, "loan": money, "fare": money, "rent": money,
 	"usd": {"USD"}, "eur": {"EUR"}, "dollar": {"USD"}, "euro": {"EUR"},
 	"weight": {"kg"}, "mass": {"kg"}, "kg": {"kg"}, "gram": {"g"}, "lb": {"lb"},
@@ -58,6 +59,9 @@ var unitless = []string{
 
 // unitsOf lists the units that fit the name of a column, nil if it tells none or several.
 func unitsOf(column string) []string {
+	if strings.ContainsAny(column, "*/+") {
+		return nil // a computed number may have another unit
+	}
 	var units []string
 	for _, word := range english.NameWords(column) {
 		singular := english.SingularWord(word)

@@ -13,6 +13,7 @@ func TestUnitsFitTheirColumns(t *testing.T) {
 		"height_cm": "", "copies": "", "age": "", "population": "", "student_id": "", "count_of_sales": "",
 		"Number_of_prices": "", "year": "", "rank": "", "capacity": "", "price_id": "", "budget_in_billions": "", "n": "",
 		"points": "", "price_per_kg": "", "horsepower": "", "votes": "", "average": "", "": "",
+		"julianday(paid_on) - julianday(ordered_on)": "", "temperature_c * 1.8 + 32": "", "AVG(price)": "USD EUR",
 	} {
 		if got := strings.Join(unitsOf(column), " "); got != want {
 			t.Errorf("%s has the units %q, want %q", column, got, want)
