@@ -24,7 +24,7 @@ import (
 )
 
 // maxReplyBytes bounds the body of an answer.
-const maxReplyBytes = 64 << 20
+var maxReplyBytes = 64 << 20 // tests lower it
 
 // client is the one implementation of Client: it retries, limits, meters and records. Its provider encodes and decodes.
 type client struct {

@@ -12,12 +12,12 @@ import (
 )
 
 // errEndless is an answer beyond maxReplyBytes.
-var errEndless = fmt.Errorf("the answer has more than %d MiB", maxReplyBytes>>20)
+var errEndless = errors.New("the answer is too long")
 
 // readAnswer reads the body of an answer, within maxReplyBytes. A stream of server-sent events becomes the reply that
 // the service would have sent without streaming, so that records and decoders know one form.
 func (p *provider) readAnswer(response *http.Response) ([]byte, error) {
-	reader := bufio.NewReader(io.LimitReader(response.Body, maxReplyBytes+1))
+	reader := bufio.NewReader(io.LimitReader(response.Body, int64(maxReplyBytes)+1))
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	begin, _ := reader.Peek(6)
 	if p.assemble == nil || kind != "text/event-stream" && string(begin) != "event:" &&
