@@ -132,7 +132,7 @@ func (a *app) printAudit(r *audit.Report) {
 			if f.Code != k.Code {
 				continue
 			}
-			a.printf("%s: %s\n", f.Place(), oneLine(f.Message))
+			a.printf("%s: %s\n", oneLine(f.Place()), oneLine(f.Message))
 			if f.Suggestion != "" {
 				a.printf("    try: %s\n", oneLine(f.Suggestion))
 			}
@@ -140,5 +140,5 @@ func (a *app) printAudit(r *audit.Report) {
 	}
 }
 
-// oneLine joins the lines of a text from a corpus.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine joins the lines of a text from a corpus, and makes it safe for a terminal.
+func oneLine(text string) string { return diag.Printable(strings.Join(strings.Fields(text), " ")) }

@@ -113,7 +113,10 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
-	err := root.ExecuteContext(ctx)
+	err := func() (err error) {
+		defer diag.Guard(&err, "seatrial")
+		return root.ExecuteContext(ctx)
+	}()
 	switch {
 	case err == nil:
 		return diag.ExitOK

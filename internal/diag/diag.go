@@ -5,7 +5,9 @@ package diag
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -141,11 +143,50 @@ func Render(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := "seatrial: " + err.Error() + "\n"
+	text := "seatrial: " + Printable(err.Error()) + "\n"
 	if e := find(err, func(e *Error) bool { return e.Hint != "" }); e != nil {
-		text += "  try: " + e.Hint + "\n"
+		text += "  try: " + Printable(e.Hint) + "\n"
 	}
 	return text
+}
+
+// Printable makes text from outside safe for a terminal and for files that people open: control characters other than
+// tab and newline, and characters that change the direction of text, are written as escapes.
+func Printable(text string) string {
+	unsafe := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+	}
+	if !strings.ContainsFunc(text, unsafe) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unsafe(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Cell makes text safe as a cell of CSV: a spreadsheet takes text that begins with =, +, -, @, tab or carriage return for
+// a formula. Numbers stay.
+func Cell(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return Printable(text)
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + Printable(text)
+}
+
+// Guard turns a panic of the surrounding function into its error, which names what was being done. Defer it.
+func Guard(err *error, format string, args ...any) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: panic: %v", fmt.Sprintf(format, args...), p)
+	}
 }
 
 // Nearest gives the known name that is closest to name by edit distance, two letters exchanged counting as one edit, or

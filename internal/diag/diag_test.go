@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -143,4 +144,35 @@ func FuzzNearest(f *testing.F) {
 			t.Errorf("the order of the known names counts: %q", got)
 		}
 	})
+}
+
+func TestPrintableAndCell(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain, é\tand\nlines": "plain, é\tand\nlines", "\x1b[2Jgone": `\u001b[2Jgone`, "a\u202eb": `a\u202eb`, "a\rb": `a\u000db`,
+		"a\u009bb": `a\u009bb`,
+	} {
+		if got := Printable(in); got != want {
+			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"=1+1": "'=1+1", "+cmd": "'+cmd", "-cmd": "'-cmd", "@x": "'@x", "\tx": "'\tx", "\rx": `'\u000dx`,
+		"-0.5": "-0.5", "+3": "+3", "": "", "a=b": "a=b",
+	} {
+		if got := Cell(in); got != want {
+			t.Errorf("Cell(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestGuardNamesWhatPanicked(t *testing.T) {
+	err := func() (err error) {
+		defer Guard(&err, "task %s", "t1")
+		var none []int
+		_ = none[3]
+		return nil
+	}()
+	if err == nil || !strings.HasPrefix(err.Error(), "task t1: panic: ") || ExitCode(err) != ExitInternal {
+		t.Errorf("%v, exit code %d", err, ExitCode(err))
+	}
 }

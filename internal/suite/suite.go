@@ -660,7 +660,30 @@ func Load(dir string) (*Suite, error) {
 			return nil, err
 		}
 	}
-	return s, nil
+	return s, s.validate()
+}
+
+// validate checks the structure of the tasks and the references between files: a digest does not stop an editor who
+// computes it again.
+func (s *Suite) validate() error {
+	known := make(map[string]bool, len(s.Tasks))
+	for i, t := range s.Tasks {
+		err := t.Validate()
+		if err == nil && known[t.ID] {
+			err = fmt.Errorf("two tasks have the id %q", t.ID)
+		}
+		if err != nil {
+			return &CorruptError{File: filepath.Join(s.Dir, FileTasks), Line: i + 1, Message: err.Error()}
+		}
+		known[t.ID] = true
+	}
+	for i, in := range s.Instances {
+		if !known[in.Task] {
+			return &CorruptError{File: filepath.Join(s.Dir, FileInstances), Line: i + 1,
+				Message: fmt.Sprintf("instance %s is of task %q, which the suite does not contain", in.ID, in.Task)}
+		}
+	}
+	return nil
 }
 
 // checkNames checks that the manifest names the files of every suite and of its databases, and that its folders hold

@@ -151,7 +151,8 @@ func (v *verifier) each(
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(v.options.Workers, 1))
 	for _, name := range names {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer diag.Guard(&err, "database %s", name)
 			if err := work(ctx, v.open[name]); err != nil {
 				return fmt.Errorf("database %s: %w", name, err)
 			}
@@ -429,7 +430,10 @@ func (v *verifier) proveDatabase(ctx context.Context, db *instances.Database, ta
 	}
 	defer prover.Close()
 	for _, t := range tasks {
-		if err := v.task(ctx, examiner, prover, db.Schema, t); err != nil {
+		if err := func() (err error) {
+			defer diag.Guard(&err, "task %s", t.ID)
+			return v.task(ctx, examiner, prover, db.Schema, t)
+		}(); err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
 		}
 		v.Step()

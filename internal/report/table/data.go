@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"github.com/seatrial/seatrial/internal/diag"
 	"maps"
 	"slices"
 	"strconv"
@@ -60,6 +61,11 @@ func JoinCSV(tables []*Table) (string, error) {
 }
 
 func csvLines(lines [][]string) (string, error) {
+	for _, line := range lines {
+		for i := range line {
+			line[i] = diag.Cell(line[i])
+		}
+	}
 	var b bytes.Buffer
 	if err := csv.NewWriter(&b).WriteAll(lines); err != nil {
 		return "", fmt.Errorf("csv: %w", err)
