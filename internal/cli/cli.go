@@ -16,6 +16,7 @@ import (
 	"github.com/seatrial/seatrial/internal/agent/command"
 	"github.com/seatrial/seatrial/internal/cli/settings"
 	"github.com/seatrial/seatrial/internal/diag"
+	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -263,4 +264,14 @@ func (a *app) note(format string, args ...any) {
 
 func (a *app) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Out, format, args...) // a closed stream is no error
+}
+
+// printJSON prints one JSON value on a line of its own.
+func (a *app) printJSON(v any) error {
+	text, err := task.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	a.printf("%s\n", text)
+	return nil
 }
