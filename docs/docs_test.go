@@ -300,7 +300,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md", "../examples/README.md"}
+	others := []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md",
+		"../examples/README.md"}
 	for _, page := range append(pages, others...) {
 		text, err := os.ReadFile(page)
 		if err != nil {

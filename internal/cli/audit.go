@@ -24,10 +24,13 @@ func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit --corpus KIND:PATH",
 		Short: "Find mistakes in a set of questions and SQL, with places and suggestions",
-		Long: "Reads question sets, runs their SQL on the databases and on generated neighbours, and lists what is wrong.\n\n" +
+		Long: "Reads question sets, runs their SQL on the databases and on generated neighbours, and lists what is " +
+			"wrong.\n\n" +
 			"Corpora: spider:DIR, bird:DIR, sql:DB.sqlite,EXAMPLES.jsonl, demo.\n" +
-			"A finding is an error (the example has no answer, or several), a warning (question and answer may not match) or a\n" +
-			"note. With --fail-on, findings of that severity or worse make the exit code 1. Findings, by severity:\n" + kindHelp(),
+			"A finding is an error (the example has no answer, or several), a warning (question and answer may not match) " +
+			"or a\n" +
+			"note. With --fail-on, findings of that severity or worse make the exit code 1. Findings, by severity:\n" +
+			kindHelp(),
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Corpora) == 0 {
@@ -74,7 +77,8 @@ func (a *app) auditCommand() *cobra.Command {
 	f.BoolVar(&o.Synthesize, "synthesize", false,
 		"generate rows for databases of which the corpus has only the schema")
 	f.IntVar(&o.MaxRows, "max-rows", o.MaxRows, "longest answer without a finding, in rows")
-	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which the SQL is compared with its mutants")
+	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours,
+		"generated databases on which the SQL is compared with its mutants")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the audit")

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"github.com/seatrial/seatrial/internal/play/episode"
 	"github.com/seatrial/seatrial/internal/report"
 	"github.com/seatrial/seatrial/internal/report/table"
-	"github.com/seatrial/seatrial/internal/suite/transcript"
 	"github.com/seatrial/seatrial/internal/task"
 	"github.com/spf13/cobra"
 )
@@ -300,7 +297,8 @@ func (a *app) width() int {
 }
 
 // storyOf chooses the episode to tell: a fault that took effect and was not noticed, of an agent that looks at results,
-// whose answer to the same task is right without the fault. The clean episode comes first. Both are nil if no episode fits.
+// whose answer to the same task is right without the fault. The clean episode comes first. Both are nil if no episode
+// fits.
 func storyOf(rows []report.Row, agents ...string) (clean, faulted *report.Row) {
 	type key struct{ agent, task, arm string }
 	solved := map[key]*report.Row{}
@@ -343,7 +341,7 @@ func (a *app) printStory(ctx context.Context, store *episode.Store, clean, fault
 	if err != nil {
 		return err
 	}
-	l, r := scenesOf(left.Transcript), scenesOf(right.Transcript)
+	l, r := report.Scenes(left.Transcript), report.Scenes(right.Transcript)
 	at := 0
 	for at+1 < min(len(l), len(r)) && l[at] == r[at] {
 		at++
@@ -357,9 +355,9 @@ func (a *app) printStory(ctx context.Context, store *episode.Store, clean, fault
 	kind := strings.Join(faulted.Strike.Kinds, "+")
 	a.printf("%s\n", shorten(fmt.Sprintf("One episode of %s: %q", faulted.Grade.Agent, request), width))
 	line("", "without a fault", "under "+kind)
-	line("call", l[at].call, r[at].call)
-	line("result", l[at].result, r[at].result)
-	line("answer", answerOf(left.Transcript), answerOf(right.Transcript))
+	line("call", l[at].Call, r[at].Call)
+	line("result", l[at].Result, r[at].Result)
+	line("answer", report.AnswerText(left.Transcript), report.AnswerText(right.Transcript))
 	line("grade", "right", strings.ReplaceAll(faulted.Grade.Cause, "_", " ")+", "+noticedAs(&faulted.Grade))
 	return nil
 }
@@ -369,54 +367,4 @@ func noticedAs(g *grade.Grade) string {
 		return "noticed"
 	}
 	return "not noticed"
-}
-
-// scene is a call as a person reads it.
-type scene struct{ call, result string }
-
-// scenesOf lists the calls of an episode, at least one.
-func scenesOf(t *transcript.Transcript) []scene {
-	var list []scene
-	for i := range t.Events {
-		e := &t.Events[i]
-		if e.Kind != transcript.EventCall {
-			continue
-		}
-		s := scene{call: e.Tool + " " + string(e.Arguments), result: compact(e.Content)}
-		if e.Error != nil {
-			s.result = "error: " + e.Error.Message
-		}
-		list = append(list, s)
-	}
-	if list == nil {
-		list = []scene{{call: "no call"}}
-	}
-	return list
-}
-
-// answerOf writes the final answer of an episode: the rows if it refers to a result.
-func answerOf(t *transcript.Transcript) string {
-	for i := len(t.Events) - 1; i >= 0; i-- {
-		switch e := &t.Events[i]; e.Kind {
-		case transcript.EventAnswer:
-			if e.Columns != nil {
-				text, err := task.Marshal(e.Result)
-				if err == nil {
-					return string(text)
-				}
-			}
-			return compact(e.Answer)
-		case transcript.EventDecline:
-			return "declined: " + e.Text
-		}
-	}
-	return "none"
-}
-
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }

@@ -67,7 +67,8 @@ func (a *app) buildCommand() *cobra.Command {
 	f.StringVar(&o.Names, "names", o.Names,
 		"names of tools and arguments: "+function.NamesObscure+" or "+function.NamesReadable)
 	f.StringVar(&o.SlotProfile, "slot-profile", o.SlotProfile,
-		"operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of NL2API alone")
+		"operations of the slot and sel styles: "+relation.ProfileExtended+", or "+relation.ProfilePaper+" for those of "+
+			"NL2API alone")
 	f.StringArrayVar(&o.Conditions, "condition", nil,
 		"also put every task under this condition, as NAME[:NUMBER], several joined by +; repeatable")
 	f.StringArrayVar(&o.Faults, "fault", nil,
@@ -84,7 +85,8 @@ func (a *app) buildCommand() *cobra.Command {
 		"variants of each example, with a literal replaced by another value of its column")
 	f.Lookup("augment").NoOptDefVal = "4"
 	f.IntVar(&o.Neighbours, "neighbours", o.Neighbours, "generated databases on which every plan is proven")
-	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare, "share of the examples in the validation split")
+	f.Float64Var(&o.ValidationShare, "validation-share", o.ValidationShare,
+		"share of the examples in the validation split")
 	f.IntVar(&o.Limit, "limit", 0, "read only the first examples of each corpus; 0 reads all")
 	f.DurationVar(&o.StatementTimeout, "statement-timeout", o.StatementTimeout,
 		"a statement that takes longer ends the build")

@@ -130,8 +130,8 @@ func DoContext(ctx context.Context, args []string, p *Process) int {
 	return diag.ExitCode(err)
 }
 
-// isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from any
-// depth, such as a stopped statement.
+// isDiagnosed reports whether an error says what is wrong. Errors that an interrupt causes do not: they may come from
+// any depth, such as a stopped statement.
 func isDiagnosed(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e)
@@ -160,15 +160,18 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "seatrial",
 		Short: "Tests tool-using agents on databases and questions with known answers, with faults injected on purpose",
-		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution. It runs agents\n" +
+		Long: "Seatrial compiles questions with SQL into tool environments whose answers are proven by execution. It " +
+			"runs agents\n" +
 			"in them and reports how often they succeed, and why they fail.\n\n" +
 			"First steps:\n" +
 			"  seatrial demo                                                      everything on the bundled corpus\n" +
 			"  seatrial build --corpus demo --fault exec.timeout --out out/suite  a suite of your own\n" +
 			"  seatrial run out/suite --agent gold --agent blind --out out/run    agents on it\n" +
 			"  seatrial report out/run                                            what they did\n\n" +
-			"Shell completion: seatrial completion bash|zsh|fish|powershell prints a script; its --help says how to load it.\n\n" +
-			"Flags can also be set in a YAML file (--config: a section for each command, names with _ for -) or as environment\n" +
+			"Shell completion: seatrial completion bash|zsh|fish|powershell prints a script; its --help says how to load " +
+			"it.\n\n" +
+			"Flags can also be set in a YAML file (--config: a section for each command, names with _ for -) or as " +
+			"environment\n" +
 			"variables (SEATRIAL_SEED=7). Flags beat the environment, which beats the file.\n\n" + exitCodes,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -27,7 +27,8 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Try everything on the bundled corpus: suite, scripted policies, report; no key, no network",
-		Long: "Builds the bundled corpus, injects each kind of fault into a few tasks, runs the scripted policies on clean and\n" +
+		Long: "Builds the bundled corpus, injects each kind of fault into a few tasks, runs the scripted policies on " +
+			"clean and\n" +
 			"faulted tasks, and prints a short answer. --full prints the counts of the build and the whole report. The suite\n" +
 			"and the run stay in the folder of --out for other commands. With --json, it prints the report as one JSON value.",
 		Args: noArguments,
@@ -38,7 +39,8 @@ func (a *app) demoCommand() *cobra.Command {
 			return a.demo(cmd.Context(), out, workers)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", demoFolder, "folder for the suite and the run; those of an earlier demo are replaced")
+	cmd.Flags().StringVar(&out, "out", demoFolder,
+		"folder for the suite and the run; those of an earlier demo are replaced")
 	a.fullFlag(cmd)
 	settings.WorkersFlag(cmd.Flags(), &workers)
 	return cmd

@@ -54,6 +54,8 @@ func explanationIn(g *grade.Grade, t *transcript.Transcript) (string, bool) {
 
 // judgeExplanations asks the judge model about every explanation that it has not seen, and stores each opinion at once.
 // Without a judge it does nothing.
+//
+//nolint:funlen // one command from flags to output, in order
 func (a *app) judgeExplanations(ctx context.Context, x *explanations) error {
 	if x.settings.Judge == "" {
 		return nil

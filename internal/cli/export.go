@@ -26,7 +26,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Write a run as JSON Lines, or a static suite's questions in their corpus's format",
 		Long: "Writes a run's episodes, events and grades as JSON Lines to the standard output.\n\n" +
 			"For a suite of tools that cannot be run, it writes the questions in the format of the Berkeley Function Calling\n" +
-			"Leaderboard: a file for each part, and the possible answers in a separate folder. Tool documents are byte for byte\n" +
+			"Leaderboard: a file for each part, and the possible answers in a separate folder. Tool documents are byte for " +
+			"byte\n" +
 			"those of the corpus.",
 		Args: oneArgument("RUN or SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

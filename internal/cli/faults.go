@@ -14,7 +14,8 @@ func (a *app) faultsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "faults [KIND ...]",
 		Short: "List the faults: what each does, what an agent sees of it, and how to survive it",
-		Long: "Lists the kinds of faults by hazard, or describes some of them in detail. Faults that are injected together apply\n" +
+		Long: "Lists the kinds of faults by hazard, or describes some of them in detail. Faults that are injected " +
+			"together apply\n" +
 			"in the order of the list. `seatrial build --fault KIND` injects one into tasks.",
 		RunE: func(_ *cobra.Command, kinds []string) error {
 			var known []string

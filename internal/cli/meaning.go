@@ -19,8 +19,8 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/embedding"
 )
 
-// vectorsOf returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an address,
-// or by the provider if its key is set.
+// vectorsOf returns the vectors of a suite and of a file; nil if the suite has none. Missing ones are made at an
+// address, or by the provider if its key is set.
 func (a *app) vectorsOf(s *suite.Suite, address string, kept []embedding.Record) (*embedding.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
@@ -46,8 +46,8 @@ func (a *app) embedderOf(spec, address string) (embedding.Embedder, error) {
 	return providers.Embedder(spec)
 }
 
-// servedVectors returns the vectors of a served suite; nil if queries cannot be embedded, because every search would then
-// fail the episode.
+// servedVectors returns the vectors of a served suite; nil if queries cannot be embedded, because every search would
+// then fail the episode.
 func (a *app) servedVectors(s *suite.Suite, address string) (episode.Vectors, error) {
 	spec := s.Manifest.Settings[suite.SettingEmbeddings]
 	if spec == "" {
@@ -137,5 +137,6 @@ func missingVectors(err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	return diag.Usagef("%s", strings.TrimSpace(missing.Error())).WithHint("--embeddings-url ADDRESS of the server that made those of the suite")
+	return diag.Usagef("%s", strings.TrimSpace(missing.Error())).WithHint("--embeddings-url ADDRESS of the server " +
+		"that made those of the suite")
 }

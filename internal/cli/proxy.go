@@ -41,7 +41,8 @@ func (a *app) proxyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy [flags] [-- COMMAND ...]",
 		Short: "Inject faults between any MCP client and any MCP server",
-		Long: "Connects an MCP client to an MCP server and injects the faults of a file. Without one, every message passes byte\n" +
+		Long: "Connects an MCP client to an MCP server and injects the faults of a file. Without one, every message " +
+			"passes byte\n" +
 			"for byte.\n\n" +
 			"A command over stdio, a server over HTTP for a client over stdio, and HTTP on both sides:\n" +
 			"  seatrial proxy --faults faults.yaml -- npx some-mcp-server\n" +

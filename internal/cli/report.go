@@ -281,7 +281,8 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Report the results of runs; several runs are paired by task",
-		Long: "Reports the results of runs: a short answer, or with --full (and in every format but text) all tables. Several\n" +
+		Long: "Reports the results of runs: a short answer, or with --full (and in every format but text) all tables. " +
+			"Several\n" +
 			"runs are paired by task. --table prints a table of a paper instead, from the episodes of all given runs.\n\n" +
 			"Tables:\n" + tableHelp(),
 		Args: someArguments("RUN"),
@@ -414,7 +415,8 @@ func (a *app) gradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grade RUN",
 		Short: "Grade a run again, from its transcripts alone",
-		Long: "Grades a run again, from its transcripts alone. With --judge, a model also assesses the explanations of the\n" +
+		Long: "Grades a run again, from its transcripts alone. With --judge, a model also assesses the explanations of " +
+			"the\n" +
 			"protocol explain. Its opinions are stored with the run; it assesses each explanation once.",
 		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {

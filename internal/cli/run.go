@@ -33,7 +33,8 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SUITE --agent POLICY | --model PROVIDER/NAME",
 		Short: "Run agents on a suite; each episode is saved when it ends",
-		Long: "Runs scripted policies, commands, or models under a protocol on every instance of a suite. The run is one SQLite\n" +
+		Long: "Runs scripted policies, commands, or models under a protocol on every instance of a suite. The run is one " +
+			"SQLite\n" +
 			"file.\n\nPolicies:\n" + policyHelp() + participants.CommandHelp + "\nProtocols:\n" + protocolHelp() +
 			"\nKeys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY. For any OpenAI-compatible server:\n" +
 			"--base-url http://127.0.0.1:8000/v1.",
@@ -53,7 +54,8 @@ func (a *app) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Resume a run: play missing episodes, and those that the provider or Seatrial failed",
-		Long: "Resumes a run that was interrupted, or in which episodes failed because of the provider or Seatrial itself.\n" +
+		Long: "Resumes a run that was interrupted, or in which episodes failed because of the provider or Seatrial " +
+			"itself.\n" +
 			"Finished episodes are not played again. A run resumes only with its original suite and settings.",
 		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,6 +120,8 @@ func loadSuite(dir string) (*suite.Suite, error) {
 }
 
 // run runs agents on a suite, grades the episodes and prints the report.
+//
+//nolint:funlen // one command from flags to output, in order
 func (a *app) run(ctx context.Context, o *settings.Run, resume bool) (err error) {
 	if err := o.Check(); err != nil {
 		return err
@@ -222,7 +226,8 @@ func (a *app) beginRun(ctx context.Context, s *suite.Suite, o *settings.Run, res
 }
 
 // execute plays the episodes and grades them.
-func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run, spent *model.Meter) (progress episode.Progress, err error) {
+func (a *app) execute(ctx context.Context, s *suite.Suite, r *episode.Run,
+	spent *model.Meter) (progress episode.Progress, err error) {
 	m := a.meter()
 	r.Progress = func(p episode.Progress) {
 		rest := fmt.Sprintf("%d invalid", p.Failed())

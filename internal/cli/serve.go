@@ -62,15 +62,21 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve SUITE --http ADDRESS | --mcp stdio --instance ID",
 		Short: "Serve a suite to any agent: episodes, tools and steps over HTTP or MCP",
-		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes the API, and /docs/ shows it. /mcp?instance=ID\n" +
+		Long: "Serves episodes of a suite's instances over HTTP. /openapi.json describes the API, and /docs/ shows it. " +
+			"/mcp?instance=ID\n" +
 			"speaks MCP, and so does the address of an episode followed by /mcp.\n\n" +
-			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, until the\n" +
+			"With --mcp stdio it serves one episode to the MCP client that started it, over standard input and output, " +
+			"until the\n" +
 			"client closes them.\n\n" +
-			"Ended episodes are in the file of --out before the client gets the response, as if `seatrial run` had played them:\n" +
-			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests under way finish\n" +
+			"Ended episodes are in the file of --out before the client gets the response, as if `seatrial run` had played " +
+			"them:\n" +
+			"`seatrial report` and `seatrial grade` read it. An existing file is resumed. On an interrupt, requests under " +
+			"way finish\n" +
 			"and open episodes are stored as interrupted.\n\n" +
-			"Creating, listing and grading episodes needs a token, from --token-file or " + tokenVariable + ". An agent only needs\n" +
-			"the token of its episode, which the response to its creation contains. On a loopback address the token is optional:\n" +
+			"Creating, listing and grading episodes needs a token, from --token-file or " + tokenVariable +
+			". An agent only needs\n" +
+			"the token of its episode, which the response to its creation contains. On a loopback address the token is " +
+			"optional:\n" +
 			"without one, every local process can do all of this.",
 		Args: oneArgument("SUITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

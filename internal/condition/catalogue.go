@@ -140,8 +140,9 @@ var requestConditions = []entry{
 	{Info: Info{
 		Name: NameSurface, Kind: KindRequest,
 		Parameter: &Parameter{Symbol: "STRENGTH", Name: "strength", Minimum: 1, Maximum: 5, Default: 3},
-		Summary:   "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates and names",
-		Source:    sourceRFC + "meaning-preserving rephrasings",
+		Summary: "writes the request with slips of the keyboard, other case, punctuation and forms of numbers, dates " +
+			"and names",
+		Source: sourceRFC + "meaning-preserving rephrasings",
 	}, role: RoleClean, settles: []string{settlesWording}},
 	{Info: Info{
 		Name: NameParaphrase, Kind: KindRequest,

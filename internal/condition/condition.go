@@ -188,7 +188,8 @@ func join[T fmt.Stringer](list []T) string {
 
 // ordered returns conditions in the order in which they apply.
 func ordered(conditions []Condition) []Condition {
-	return slices.SortedStableFunc(slices.Values(conditions), func(a, b Condition) int { return find(a.Name) - find(b.Name) })
+	return slices.SortedStableFunc(slices.Values(conditions),
+		func(a, b Condition) int { return find(a.Name) - find(b.Name) })
 }
 
 // Parse reads a condition as it is given on the command line: name[:parameter]. A mistake is a [*diag.Error] of exit

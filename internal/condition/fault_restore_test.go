@@ -315,7 +315,8 @@ func TestPages(t *testing.T) {
 		for n := range 14 {
 			parameters := `{"tool":"ships","size":` + strconv.Itoa(size) + `}`
 			steps, tools := stepsOf(t, []Condition{{Name: "out.truncated", Parameters: json.RawMessage(parameters)}}, in)
-			whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}}, Columns: []task.Column{{Name: "n", Type: "integer"}}}
+			whole := fault.Payload{Result: &task.Result{Columns: []string{"n"}},
+				Columns: []task.Column{{Name: "n", Type: "integer"}}}
 			for i := range n {
 				whole.Result.Rows = append(whole.Result.Rows, task.Row{int64(i)})
 			}
@@ -435,7 +436,8 @@ func TestConflictEvidence(t *testing.T) {
 				steps, tools := stepsOf(t, conditions, in)
 				var sources []read
 				for _, tool := range append([]*task.Tool{in.Tools[0]}, tools...) {
-					p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "call_1", Attempt: 1}, right)
+					p, decision := steps[0].(fault.ResultStep).ChangeResult(&fault.Call{Tool: tool, Label: "call_1", Attempt: 1},
+						right)
 					if decision.Applied && variant != fault.VariantLookalike {
 						changed++
 					}

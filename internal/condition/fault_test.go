@@ -234,9 +234,13 @@ func TestPlaceRefuses(t *testing.T) {
 		{"exec.crash", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 0 }},
 		{"out.truncated", fault.ReasonFewRows, func(in *fault.PlaceInput) { in.Plan.Evidence[0].Rows = 1 }},
 		{"out.reordered", fault.ReasonOrderFree, func(in *fault.PlaceInput) { in.Task.Gold.Blocks = nil }},
-		{"out.null-sentinel", fault.ReasonNoMissing, func(in *fault.PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
+		{"out.null-sentinel", fault.ReasonNoMissing,
+			func(in *fault.PlaceInput) { in.Task.Gold.Rows = in.Task.Gold.Rows[:1] }},
 		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, nil}} }},
-		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(0)}} }},
+		{"spec.unit", fault.ReasonNoNumber, func(in *fault.PlaceInput) {
+			in.Task.Gold.Rows = []task.Row{{"a", nil,
+				int64(0)}}
+		}},
 		{"out.number-format", fault.ReasonNoNumber,
 			func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{"a", nil, int64(999)}} }},
 		{"out.alias", fault.ReasonNoColumn, func(in *fault.PlaceInput) { in.Task.Gold.Rows = []task.Row{{nil, nil, nil}} }},

@@ -243,7 +243,8 @@ func TestHintsInOrder(t *testing.T) {
 		}
 	}
 	// Failpoints of one kind need no order, and what is said of them twice is said once.
-	two, refused, err := Place(Fault{"exec.io", 2}, fault.VariantFault, fault.PlaceInput{Task: in.Task, Plan: &in.Task.Plans[1],
+	two, refused, err := Place(Fault{"exec.io", 2}, fault.VariantFault, fault.PlaceInput{Task: in.Task,
+		Plan:  &in.Task.Plans[1],
 		Tools: in.Tools, Seed: 7})
 	if err != nil || refused != nil || len(two) != 2 {
 		t.Fatal(two, refused, err)

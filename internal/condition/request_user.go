@@ -64,10 +64,10 @@ func UserOf(conditions []Condition) (*User, error) {
 	return nil, nil
 }
 
-// Answer returns what the user says to a question, after the earlier ones. The user answers a question that names what is
-// missing, by its argument, its column or a listed synonym. A question that asks for everything, in those words or by
-// naming many things, gets a request to be specific. Either uses up the one question. Any other question gets no answer
-// and uses up nothing. The detail says for the record how the user understood the question.
+// Answer returns what the user says to a question, after the earlier ones. The user answers a question that names what
+// is missing, by its argument, its column or a listed synonym. A question that asks for everything, in those words or
+// by naming many things, gets a request to be specific. Either uses up the one question. Any other question gets no
+// answer and uses up nothing. The detail says for the record how the user understood the question.
 func (u *User) Answer(earlier []string, question string) (reply string, understood json.RawMessage) {
 	asked := u.understand(question)
 	if slices.ContainsFunc(earlier, func(q string) bool { return u.understand(q) != AskedElse }) {
@@ -116,7 +116,10 @@ func within(list, words []string) bool {
 		return false
 	}
 	for from := 0; from+len(words) <= len(list); from++ {
-		if slices.EqualFunc(list[from:from+len(words)], words, func(a, b string) bool { return a == b || english.Akin(a, b) }) {
+		if slices.EqualFunc(list[from:from+len(words)], words, func(a, b string) bool {
+			return a == b ||
+				english.Akin(a, b)
+		}) {
 			return true
 		}
 	}

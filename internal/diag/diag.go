@@ -170,8 +170,8 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// Cell makes text safe as a cell of CSV: a spreadsheet takes text that begins with =, +, -, @, tab or carriage return for
-// a formula. Numbers stay.
+// Cell makes text safe as a cell of CSV: a spreadsheet takes text that begins with =, +, -, @, tab or carriage return
+// for a formula. Numbers stay.
 func Cell(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return Printable(text)

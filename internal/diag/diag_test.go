@@ -148,7 +148,8 @@ func FuzzNearest(f *testing.F) {
 
 func TestPrintableAndCell(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain, é\tand\nlines": "plain, é\tand\nlines", "\x1b[2Jgone": `\u001b[2Jgone`, "a\u202eb": `a\u202eb`, "a\rb": `a\u000db`,
+		"plain, é\tand\nlines": "plain, é\tand\nlines", "\x1b[2Jgone": `\u001b[2Jgone`, "a\u202eb": `a\u202eb`,
+		"a\rb":     `a\u000db`,
 		"a\u009bb": `a\u009bb`,
 	} {
 		if got := Printable(in); got != want {
@@ -168,8 +169,8 @@ func TestPrintableAndCell(t *testing.T) {
 func TestGuardNamesWhatPanicked(t *testing.T) {
 	err := func() (err error) {
 		defer Guard(&err, "task %s", "t1")
-		var none []int
-		_ = none[3]
+		var none map[string][]int
+		_ = none["x"][3]
 		return nil
 	}()
 	if err == nil || !strings.HasPrefix(err.Error(), "task t1: panic: ") || ExitCode(err) != ExitInternal {

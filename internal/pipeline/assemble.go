@@ -18,6 +18,8 @@ import (
 )
 
 // assemble makes the suite of what was published.
+//
+//nolint:funlen // fills the suite field by field
 func (b *builder) assemble(ctx context.Context) (*Built, error) {
 	s := &suite.Suite{Tools: b.tools, Documents: map[string][]byte{}}
 	s.Manifest.Seed = b.opts.Seed
@@ -321,6 +323,8 @@ func (b *builder) settings() map[string]string {
 
 // count accounts for one style, or with "" for all of them: an example is then published if it is in some style, and
 // rejected if it is in none.
+//
+//nolint:gocyclo,funlen // one branch for each count of the manifest
 func (b *builder) count(s *suite.Suite, published []*item, style string) suite.Counts {
 	c := suite.Counts{
 		Read: b.read, RejectedByReason: map[string]int{}, Workflows: map[string]int{},

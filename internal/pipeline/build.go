@@ -270,7 +270,8 @@ func (b *builder) load(context.Context) error {
 		}
 		for _, r := range c.Rejected {
 			b.rejected = append(b.rejected, &suite.Rejection{
-				What: suite.WhatExample, ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason), File: r.Position.File,
+				What: suite.WhatExample, ID: r.ID, Corpus: c.Name, Database: r.Database, Reason: string(r.Reason),
+				File: r.Position.File,
 				Line: r.Position.Line, Column: r.Position.Column, Message: r.Message,
 			})
 		}
@@ -882,14 +883,15 @@ func Reasons() map[string]string {
 		"unsupported_sql":     "the SQL runs but is outside what is compiled",
 		"too_large_sql":       "the SQL is beyond a bound on bytes, literals, columns or nesting",
 		"failing_sql":         "SQLite refuses the SQL",
-		"indeterminate":       "the result depends on the order in which SQLite visits rows, and the right results cannot be listed",
-		"empty_result":        "the answer is empty (--keep-empty)",
-		"too_many_rows":       "the answer has too many rows (--max-rows)",
-		"no_alternative":      "there is no second plan (--require-alternative)",
-		"plan_fails":          "a call of the direct plan fails",
-		"plan_disagrees":      "the direct plan gives another result than the SQL",
-		"duplicate_variant":   "a variant asks what another example asks",
-		"changes_tools":       "a variant would need other tools than its source",
+		"indeterminate": "the result depends on the order in which SQLite visits rows, and the right results " +
+			"cannot be listed",
+		"empty_result":      "the answer is empty (--keep-empty)",
+		"too_many_rows":     "the answer has too many rows (--max-rows)",
+		"no_alternative":    "there is no second plan (--require-alternative)",
+		"plan_fails":        "a call of the direct plan fails",
+		"plan_disagrees":    "the direct plan gives another result than the SQL",
+		"duplicate_variant": "a variant asks what another example asks",
+		"changes_tools":     "a variant would need other tools than its source",
 	}
 	maps.Copy(reasons, slot.InexpressibleReasons())
 	maps.Copy(reasons, condition.Refusals())

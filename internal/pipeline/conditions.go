@@ -153,7 +153,8 @@ func (b *builder) readVerdicts(s *suite.Suite, known map[string]bool) error {
 		if near := diag.Nearest(v.Instance, slices.Sorted(maps.Keys(known))); near != "" {
 			return e.WithHint("did you mean %q?", near)
 		}
-		return e.WithHint("verdicts are about instances under surface, paraphrase, drop-detail, replace-tool, related-tools and unrelated-tools")
+		return e.WithHint("verdicts are about instances under surface, paraphrase, drop-detail, replace-tool, " +
+			"related-tools and unrelated-tools")
 	}
 	s.Verdicts = verdicts
 	return nil

@@ -68,7 +68,8 @@ func TestFaultsSameBytes(t *testing.T) {
 		case in.Role == condition.RoleFault && !strings.Contains(in.ID, "/mirror:"):
 			faulted++
 			if c.Fault.Landed == "" || c.Fault.Turns == 0 || !slices.Contains(c.Checks, instances.CheckLands) ||
-				!slices.Contains(c.Checks, instances.CheckSurvived) || c.Transcript["blind"] == "" || c.Transcript["recover"] == "" {
+				!slices.Contains(c.Checks, instances.CheckSurvived) || c.Transcript["blind"] == "" ||
+				c.Transcript["recover"] == "" {
 				t.Errorf("%s: %+v %+v", in.ID, c, c.Fault)
 			}
 		}

@@ -210,8 +210,8 @@ func buildMutants(t *testing.T, o Options, least int) {
 	t.Logf("%d read, %d published: %v", c.Read, c.Published, c.RejectedByReason)
 }
 
-// TestMutatedEntries builds suites of corpora whose entries are mutated, more than five thousand of them with the shared
-// corpora.
+// TestMutatedEntries builds suites of corpora whose entries are mutated, more than five thousand of them with the
+// shared corpora.
 func TestMutatedEntries(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of entries take minutes under the race detector, and are read by one goroutine")
@@ -220,7 +220,8 @@ func TestMutatedEntries(t *testing.T) {
 	shared := os.Getenv("SEATRIAL_SHARED")
 	if shared != "" {
 		data := filepath.Join(shared, "data")
-		bfcl, bank, bench = filepath.Join(data, "bfcl"), filepath.Join(data, "api-bank"), filepath.Join(data, "stabletoolbench")
+		bfcl, bank, bench = filepath.Join(data, "bfcl"), filepath.Join(data, "api-bank"),
+			filepath.Join(data, "stabletoolbench")
 	}
 	static := Defaults()
 	static.Conditions = []string{"surface", "paraphrase", "drop-detail", "replace-tool", "related-tools:2"}
@@ -240,7 +241,8 @@ func TestMutatedEntries(t *testing.T) {
 		}
 		writeTo(t, []string{dir, "questions.jsonl"}, asLines(list))
 		o := Defaults()
-		o.Neighbours, o.Corpora = 1, []string{"sql:../../examples/bakery/bakery.sqlite," + filepath.Join(dir, "questions.jsonl")}
+		o.Neighbours, o.Corpora = 1, []string{"sql:../../examples/bakery/bakery.sqlite," + filepath.Join(dir,
+			"questions.jsonl")}
 		buildMutants(t, o, n)
 	})
 	if shared == "" {

@@ -45,7 +45,8 @@ func setOperations(t *testing.T) string {
 	return "sql:" + filepath.Join(dir, "people.sqlite") + "," + filepath.Join(dir, "questions.jsonl")
 }
 
-// TestEveryPlanIsGradedRight plays every plan of every task through the grader: a plan that is published is right there.
+// TestEveryPlanIsGradedRight plays every plan of every task through the grader: a plan that is published is right
+// there.
 func TestEveryPlanIsGradedRight(t *testing.T) {
 	for name, corpus := range map[string]string{"set operations": setOperations(t), "demo": "demo"} {
 		o := Defaults()
@@ -127,7 +128,8 @@ func TestPairsShowAsManyTools(t *testing.T) {
 			t.Errorf("%s shows %d tools, and %s shows %d", p.Incomplete.ID, few, p.Complete.ID, many)
 		}
 	}
-	for _, kind := range []string{"hopeless:distractors-only", "hopeless:exec.all-unavailable", "drop-detail", "replace-tool:5"} {
+	for _, kind := range []string{"hopeless:distractors-only", "hopeless:exec.all-unavailable", "drop-detail",
+		"replace-tool:5"} {
 		if kinds[kind] < 10 {
 			t.Errorf("%d pairs are under %s, want 10: %v", kinds[kind], kind, kinds)
 		}

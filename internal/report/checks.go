@@ -11,7 +11,8 @@ import (
 
 // Checks is what comparing a subject's calls with right ones showed, for tools that cannot be run: of one part of a
 // corpus, or of all parts if Part is empty. It counts the valid episodes that were compared, under no condition of the
-// environment. Errors and rates are those of the first calls, by the rules of the Berkeley Function Calling Leaderboard.
+// environment. Errors and rates are those of the first calls, by the rules of the Berkeley Function Calling
+// Leaderboard.
 type Checks struct {
 	Subject
 	Part     string   `json:"part,omitempty"`

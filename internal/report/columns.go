@@ -20,7 +20,8 @@ const (
 )
 
 // InformedNote explains the arms of informed retries.
-const informedNote = "Arms with \"informed\" contain only second tries after a failure, chosen by the verdict of the grader: " +
+const informedNote = "Arms with \"informed\" contain only second tries after a failure, chosen by the verdict of " +
+	"the grader: " +
 	"their rates do not compare with others. The table tts counts both tries."
 
 // protocolNative is the protocol in which a model gets specifications through its API's own parameters.

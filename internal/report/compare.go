@@ -26,8 +26,8 @@ func UnitsOf(rows []*Row, base func(*Row) []*Row) []Unit {
 	return units
 }
 
-// Test is a sign-flip permutation test of paired differences. It flips whole tasks, because the pairs of one task are not
-// independent.
+// Test is a sign-flip permutation test of paired differences. It flips whole tasks, because the pairs of one task are
+// not independent.
 type Test struct {
 	Tasks  int      `json:"tasks"`
 	Better int      `json:"better"` // tasks whose difference is positive

@@ -149,7 +149,8 @@ func TestRowOf(t *testing.T) {
 		Role: "fault", Workflow: "mixed", Conditions: []condition.Condition{{Name: "exec.timeout"}, {Name: "spec.renamed"}},
 	}
 	got := RowOf(grade.Grade{Episode: "e"}, &task.Task{Database: "d", SQL: "SELECT 1"}, in, nil)
-	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed", Database: "d", SQL: "SELECT 1",
+	want := Row{Grade: grade.Grade{Episode: "e"}, Role: "fault", Workflow: "mixed", Condition: "exec.timeout+spec.renamed",
+		Database: "d", SQL: "SELECT 1",
 		Strike: &Strike{Kinds: []string{"exec.timeout"}, Points: 1, Beside: "spec.renamed"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -345,7 +346,8 @@ func TestBootstrapAgreesWithTheory(t *testing.T) {
 		a := build(t, Run{Rows: rowsOf(t, fmt.Sprintf("a n=%d right=%d", test.n, test.right))}).Agents[0]
 		p := float64(test.right) / float64(test.n)
 		half := 1.959964 * math.Sqrt(p*(1-p)/float64(test.n))
-		if math.Abs(a.CI95[0]-(p-half)) > 0.1*half || math.Abs(a.CI95[1]-(p+half)) > 0.1*half || a.Method != statistics.MethodBootstrap {
+		if math.Abs(a.CI95[0]-(p-half)) > 0.1*half || math.Abs(a.CI95[1]-(p+half)) > 0.1*half ||
+			a.Method != statistics.MethodBootstrap {
 			t.Errorf("%d of %d: %v, want about %v to %v", test.right, test.n, *a.CI95, p-half, p+half)
 		}
 	}
@@ -410,7 +412,8 @@ func TestPairsAreTestedByTaskAndPart(t *testing.T) {
 			id := fmt.Sprint("t", task)
 			add := func(instance string, strike *Strike, success bool) {
 				list = append(list, Row{Grade: grade.Grade{Episode: id + instance, Instance: id + instance, Task: id, Agent: "a",
-					Valid: true, Success: success}, Role: map[bool]string{true: "clean", false: "fault"}[strike == nil], Strike: strike})
+					Valid: true, Success: success}, Role: map[bool]string{true: "clean", false: "fault"}[strike == nil],
+					Strike: strike})
 			}
 			add("clean", nil, true)
 			for i := range 3 {
@@ -564,7 +567,8 @@ func BenchmarkBuild(b *testing.B) {
 // A verdict names where a significant difference is, and its direction.
 func TestVerdicts(t *testing.T) {
 	r := build(t, Run{Name: "x", Rows: rowsOf(t, "a n=30 right=29")}, Run{Name: "y", Rows: rowsOf(t, "a n=30 right=9")})
-	if v := r.Verdicts(); len(v) != 1 || !strings.HasPrefix(v[0], "y a is worse than x a under clean tasks: -66.7 points [") ||
+	if v := r.Verdicts(); len(v) != 1 || !strings.HasPrefix(v[0],
+		"y a is worse than x a under clean tasks: -66.7 points [") ||
 		!strings.Contains(v[0], "p < 0.001") {
 		t.Errorf("%q", v)
 	}

@@ -175,9 +175,9 @@ const (
 	AgainstFailpoints = "failpoints"
 )
 
-// Volume is success under faults against calls made, budget or failpoints. Of the episodes in which a fault took effect,
-// Acted counts those in which the agent reacted to it, Passive the others: at the same volume they tell diagnosis from
-// effort. If Against is the budget, Arm is the arm without it.
+// Volume is success under faults against calls made, budget or failpoints. Of the episodes in which a fault took
+// effect, Acted counts those in which the agent reacted to it, Passive the others: at the same volume they tell
+// diagnosis from effort. If Against is the budget, Arm is the arm without it.
 type Volume struct {
 	Cohort
 	Against          string      `json:"against"`

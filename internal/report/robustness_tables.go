@@ -11,11 +11,13 @@ import (
 )
 
 const (
-	pairNote = "clean: the clean pairs of the same instances. difference: the mean difference to them, in percentage points, " +
+	pairNote = "clean: the clean pairs of the same instances. difference: the mean difference to them, in percentage " +
+		"points, " +
 		"and how many instances have a pair. The pair of an instance shows the same tools."
 	effectNote = "took effect: valid episodes in which a fault took effect; recovered: the successes among them; right " +
 		"without fault: successes in which no fault took effect."
-	extraNote = "extra turns, extra calls: what recovered episodes took beyond the plan without the fault; extra cost: an " +
+	extraNote = "extra turns, extra calls: what recovered episodes took beyond the plan without the fault; extra " +
+		"cost: an " +
 		"episode less one of its clean pair."
 )
 
@@ -119,10 +121,14 @@ func reactionTable(title string, list []Faulted, by ...string) *table.Table {
 		mean("switches", func(f row) *float64 { return f.Switches }),
 		mean("probes", func(f row) *float64 { return f.Probes }), mean("waits", func(f row) *float64 { return f.Waits }))
 	return table.Make(title, pointers(list), CohortColumns[row](), groupingColumn(), aspectColumns(list, by), columns).
-		WithNotes("All shares are of the episodes in which a fault took effect. failed without noticing: the agent went on as if " +
-			"nothing had happened. failed though noticed: it reacted and no reaction went through, or it gave up at once. failed " +
-			"midway: a reaction went through, but the agent did not reach the right result. misreported: it had the right result " +
-			"and answered something else. cut off: the budget ran out before it reacted, or its last reply could not be read. Each failure has one of these classes and one outcome. retries to waits: means over " +
+		WithNotes("All shares are of the episodes in which a fault took effect. failed without noticing: the agent went " +
+			"on as if " +
+			"nothing had happened. failed though noticed: it reacted and no reaction went through, or it gave up at once. " +
+			"failed " +
+			"midway: a reaction went through, but the agent did not reach the right result. misreported: it had the right " +
+			"result " +
+			"and answered something else. cut off: the budget ran out before it reacted, or its last reply could not be " +
+			"read. Each failure has one of these classes and one outcome. retries to waits: means over " +
 			"episodes.")
 }
 
@@ -157,7 +163,8 @@ func harmlessTable(title string, list []Harmless, by ...string) *table.Table {
 			table.Part("false alarms", "alarmed", 0, WhyNoEpisode, func(h row) (int, int) { return h.Alarmed, h.Valid }),
 		}, dataColumns[row]()).WithNotes(append([]string{
 		"false alarms: the agent repeated a call that had gone through, took another way though all was well, or declined. " +
-			"control: the tools that a fault adds, without the fault. look-alike: harmless noise. mirror: a conflict in which the " +
+			"control: the tools that a fault adds, without the fault. look-alike: harmless noise. mirror: a conflict in " +
+			"which the " +
 			"source that the plan does not use is wrong. noise shown: episodes in which noise, or the wrong source, appeared.",
 		pairNote, testNote}, notes...)...)
 }
@@ -191,8 +198,10 @@ func hopelessTable(title string, list []Hopeless) *table.Table {
 		paired("clean declined", "clean_declined_rate", 2, func(h row) *float64 { return h.CleanDeclined }),
 		paired("both right", "both_rate", 1, func(h row) *float64 { return h.BothRate }),
 	}, dataColumns[row]()).WithNotes(append([]string{
-		"Declining is right. clean: the same tools with the right ones among them. both right: pairs in which the agent declined " +
-			"the one and solved the other. twin: in another world all that can be observed is the same and the answer differs. " +
+		"Declining is right. clean: the same tools with the right ones among them. both right: pairs in which the agent " +
+			"declined " +
+			"the one and solved the other. twin: in another world all that can be observed is the same and the answer " +
+			"differs. " +
 			"bounded: a search over calls and chains of calls found no answer."}, notes...)...)
 }
 
@@ -220,7 +229,8 @@ func hintTable(title string, list []HintGain) *table.Table {
 	}, testColumns(func(h row) *Test { return &h.Test }, always[row](whyNoBase), false), []table.Column[row]{
 		number("extra cost $", "extra_cost_usd", 6, table.Dollars, func(h row) *float64 { return h.ExtraCost }),
 	}).WithNotes("gain: the mean paired difference to the same instances without hints, in percentage points. won: wrong "+
-		"without and right with the hint; lost: the other way round. hinted: valid episodes in which advice was given.", testNote)
+		"without and right with the hint; lost: the other way round. hinted: valid episodes in which advice was given.",
+		testNote)
 }
 
 // volumeTable tells diagnosis from effort.
@@ -244,7 +254,8 @@ func volumeTable(title string, list []Volume) *table.Table {
 		table.Count("did not react", "passive", 1, func(v row) int { return v.Passive }),
 		number("success if not", "passive_rate", 0, "every agent reacted", func(v row) *float64 { return v.PassiveRate }),
 		table.Count("out of budget", "out_of_budget", 3, func(v row) int { return v.OutOfBudget }),
-	}).WithNotes("Episodes under faults. reacted: episodes in which the agent reacted to a fault that took effect. If effort " +
+	}).WithNotes("Episodes under faults. reacted: episodes in which the agent reacted to a fault that took effect. If " +
+		"effort " +
 		"alone helped, success would rise down the rows in both.")
 }
 
@@ -262,7 +273,8 @@ func tacticTable(title string, list []Tactic) *table.Table {
 		table.Count("won", "won", 2, func(x row) int { return x.Won }),
 		table.Count("kinds changed", "kinds", 2, func(x row) int { return x.Kinds }),
 		table.Count("kinds unchanged", "kinds_alike", 3, func(x row) int { return x.Unchanged }),
-	}).WithNotes("Recovered of what took effect, by the whole policy and without the tactic. Only kinds with an instance whose " +
+	}).WithNotes("Recovered of what took effect, by the whole policy and without the tactic. Only kinds with an " +
+		"instance whose " +
 		"outcome differs are listed. lost: instances that only the whole policy solves.")
 }
 

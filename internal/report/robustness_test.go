@@ -173,8 +173,9 @@ func TestStrikes(t *testing.T) {
 			"spec.param-renamed+spec.param-renamed", PartFault},
 	} {
 		conditions := place(t, test.faults, test.variant)
-		row := RowOf(grade.Grade{}, nil, &suite.Instance{Role: roleOf(test.faults, test.variant), Conditions: append(conditions,
-			condition.Condition{Name: "obfuscate"})}, nil)
+		row := RowOf(grade.Grade{}, nil, &suite.Instance{Role: roleOf(test.faults, test.variant),
+			Conditions: append(conditions,
+				condition.Condition{Name: "obfuscate"})}, nil)
 		s := row.Strike
 		if s.kind() != test.kind || s.hazard() != test.hazard || s.control() != test.control || row.Part() != test.state ||
 			s.Beside != "obfuscate" {
@@ -361,7 +362,10 @@ func TestFaultTablesDoNotDependOnTheOrder(t *testing.T) {
 	var rows []Row
 	for seed := uint64(0); len(rows) == 0 || !slices.ContainsFunc(rows,
 		func(r Row) bool { return strings.HasPrefix(r.Grade.Agent, recoverWithout) }) ||
-		!slices.ContainsFunc(rows, func(r Row) bool { return r.Grade.Arm == "start,budget=2" && r.Grade.Agent == "a" }); seed++ {
+		!slices.ContainsFunc(rows, func(r Row) bool {
+			return r.Grade.Arm == "start,budget=2" &&
+				r.Grade.Agent == "a"
+		}); seed++ {
 		rows = randomStruck(t, task.Draw(seed, "spread"))
 	}
 	tables := 0

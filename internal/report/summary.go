@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Summary counts episodes. Invalid ones are in Episodes, Invalid and Bounds only. Rates are shares of Valid and means are
-// over valid episodes; they are null if there are none.
+// Summary counts episodes. Invalid ones are in Episodes, Invalid and Bounds only. Rates are shares of Valid and means
+// are over valid episodes; they are null if there are none.
 type Summary struct {
 	Episodes  int      `json:"episodes"`
 	Valid     int      `json:"valid"`

@@ -90,7 +90,8 @@ func (r *Report) agentTable() *table.Table {
 		notes = append(notes, InvalidNote(r.Agents[i].ID().String(), &r.Agents[i].Summary))
 	}
 	if r.FaultsApart {
-		notes = append(notes, "Episodes under faults, look-alikes, mirrors and controls are not counted here: they have tables "+
+		notes = append(notes, "Episodes under faults, look-alikes, mirrors and controls are not counted here: they have "+
+			"tables "+
 			"of their own.")
 	}
 	if slices.ContainsFunc(r.Agents, func(a Agent) bool { return ArmOf(a.Arm).Informed }) {
@@ -127,7 +128,8 @@ func (r *Report) conditionTable() *table.Table {
 		table.Count("recovered", "recovered", 2, func(c row) int { return c.Recovered }),
 	}, effortColumns[row](), dataColumns[row](), []table.Column[row]{
 		table.Count("", "unlanded_successes", 0, func(c row) int { return c.UnlandedSuccesses }),
-	}).WithNotes("difference: the rate under the condition less the rate without it, in percentage points: the mean over the " +
+	}).WithNotes("difference: the rate under the condition less the rate without it, in percentage points: the mean " +
+		"over the " +
 		"tasks that have both.")
 }
 
@@ -293,7 +295,8 @@ func (r *Report) pairTable() *table.Table {
 }
 
 // testNote explains the columns of [testColumns].
-const testNote = "p: a sign-flip permutation test. It flips the differences of whole tasks, because the pairs of one task are " +
+const testNote = "p: a sign-flip permutation test. It flips the differences of whole tasks, because the pairs of " +
+	"one task are " +
 	"not independent. p (Holm): corrected for the number of kinds tested side by side."
 
 // count is a name and how often it occurred.

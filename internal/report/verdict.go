@@ -64,7 +64,8 @@ func (r *Report) Verdicts() []string {
 		}
 		switch {
 		case sentence == "":
-			sentence = fmt.Sprintf("%s and %s do not differ significantly; no difference larger than %.1f points could have been "+
+			sentence = fmt.Sprintf("%s and %s do not differ significantly; no difference larger than %.1f points could have "+
+				"been "+
 				"missed.", b, a, 100*elsewhere)
 		case elsewhere > 0:
 			sentence = fmt.Sprintf("%s is %s; elsewhere no difference larger than %.1f points could have been missed.", b,

@@ -22,10 +22,10 @@ type Pair struct {
 // clean, and the first of these that there is:
 //
 //  1. one under conditions that were asked for in the same words: the complete variant of replace-tool;
-//  2. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same tools and
-//     those that do the job;
-//  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares most. The
-//     instance without conditions is such a one.
+//  2. one under conditions of the same names: the control of a kind that changes the toolkit, which shows the same
+//     tools and those that do the job;
+//  3. one whose conditions are all the incomplete one's too, with their parameters; of several the one that shares
+//     most. The instance without conditions qualifies.
 //
 // A task that none of its own tools serves, as the leaderboard's irrelevance, has no complete instance: it is paired
 // beside a task of its corpus and split that can be met, both without conditions, drawn by the suite's seed, a task

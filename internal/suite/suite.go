@@ -478,6 +478,7 @@ type ExistsError struct{ Dir string }
 
 func (e *ExistsError) Error() string { return fmt.Sprintf("%s exists and is not empty", e.Dir) }
 
+//nolint:funlen // one step a file of the suite
 func writeFiles(dir string, s *Suite, databases map[string]string) error {
 	m := &s.Manifest
 	m.Format = Format

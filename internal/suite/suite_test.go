@@ -44,8 +44,9 @@ func sample(t *testing.T) (*Suite, map[string]string) {
 			"rest": {tool("r1", "rest", "a")},
 		},
 		Tasks: []*task.Task{
-			{ID: "t1", Style: "func", Database: "a", Messages: []task.Message{{Role: "user", Content: "q"}}, Gold: task.Gold{Kind: task.GoldRows,
-				Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
+			{ID: "t1", Style: "func", Database: "a", Messages: []task.Message{{Role: "user", Content: "q"}},
+				Gold: task.Gold{Kind: task.GoldRows,
+					Rows: []task.Row{{int64(1), 1.0, nil, "é"}}}},
 			{ID: "t2", Style: "func", Database: "b", Messages: []task.Message{{Role: "user", Content: strings.Repeat("long ",
 				50_000)}}},
 		},

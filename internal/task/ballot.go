@@ -11,12 +11,12 @@ import (
 // give the same list are one vote where answers are counted: it is what [Gold.Accepts] takes for equal as far as that
 // can be told without gold.
 //
-//   - The rows are a bag. A scalar is a row of one cell, a list the rows of its elements, a record one row, an object of
-//     lists of one length the rows that its columns make; a text that is a JSON list or object is that.
-//   - The cells of a row stand in the order in which they are given; names do not count.
-//   - Numbers are equal by value, also texts that are numbers; reals are rounded to nine significant digits. Other texts
-//     are equal byte for byte, without trailing white space; null, None and the empty text are one missing value.
-//   - What stands for no value, and JSON that is none, is equal to itself alone. Nothing is extracted from prose.
+//   - The rows are a bag. A scalar is a row of one cell, a list the rows of its elements, a record one row, and an
+//     object of lists of one length the rows that its columns make. A text that is a JSON list or object is read.
+//   - The cells of a row keep their order; names do not count.
+//   - Numbers are equal by value, also texts that are numbers; reals are rounded to nine significant digits. Other
+//     texts are equal byte for byte, without trailing white space; null, None and the empty text are one missing value.
+//   - Invalid JSON is equal to itself alone. Nothing is extracted from prose.
 func (a Answer) Canonical() []string {
 	var rows []string
 	if a.Result != nil {

@@ -54,8 +54,8 @@ func (t *target) lenient(raw json.RawMessage, text string) string {
 // answerKeys are the keys under which an answer stands beside remarks.
 var answerKeys = []string{"answer", "final_answer", "result", "results", "value", "rows", "data", "records", "output"}
 
-// unwrapped returns what an object has around it taken off: the only list or object in it, or the value under a key that
-// means answer.
+// unwrapped returns what an object has around it taken off: the only list or object in it, or the value under a key
+// that means answer.
 func unwrapped(raw json.RawMessage) []json.RawMessage {
 	if raw[0] != '{' {
 		return nil
@@ -180,8 +180,9 @@ func enumerates(rest string, at int) bool {
 
 // synonyms of the words of column names.
 var nameSynonyms = map[string]string{
-	"average": "avg", "mean": "avg", "minimum": "min", "lowest": "min", "least": "min", "smallest": "min", "youngest": "min",
-	"maximum": "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max", "oldest": "max",
+	"average": "avg", "mean": "avg", "minimum": "min", "lowest": "min", "least": "min", "smallest": "min",
+	"youngest": "min",
+	"maximum":  "max", "highest": "max", "most": "max", "largest": "max", "greatest": "max", "oldest": "max",
 	"total": "sum", "number": "count", "num": "count", "cnt": "count", "how": "", "many": "count", "amount": "count",
 	"identifier": "id", "distinct": "", "the": "", "of": "", "for": "", "in": "", "a": "", "by": "", "per": "",
 }
@@ -206,8 +207,8 @@ func nameWords(name string) map[string]bool {
 	return words
 }
 
-// likeness is the share of words that two names have in common (Dice's coefficient). Names with different aggregates are
-// not alike.
+// likeness is the share of words that two names have in common (Dice's coefficient). Names with different aggregates
+// are not alike.
 func likeness(a, b map[string]bool) float64 {
 	for _, one := range aggregates {
 		for _, other := range aggregates {
@@ -371,9 +372,11 @@ var (
 // Words that take back what a sentence says, leave it open, or refuse to answer.
 var (
 	refusing = regexp.MustCompile(`(?i)\b(?:cannot|can ?not|can['’]t|could not|couldn['’]t|unable|impossible|do not know|don['’]t know|` +
-		`not sure|unsure|uncertain|unclear|sorry|insufficient|not enough|unknown|i decline|no data|not available|unavailable)\b`)
+		`not sure|unsure|uncertain|unclear|sorry|insufficient|not enough|unknown|i decline|no data|not ` +
+		`available|unavailable)\b`)
 	hedging = regexp.MustCompile(`(?i)\b(?:maybe|perhaps|possibly|probably|likely|might|may be|could be|would be|should be|guess(?:ing|ed)?|` +
-		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|for example|placeholder|hypothetical\w*)\b|\be\.g\.`)
+		`i think|i believe|i assume|assuming|suppose|presumably|seems?|appears?|estimated?|either|for ` +
+		`example|placeholder|hypothetical\w*)\b|\be\.g\.`)
 	vague = regexp.MustCompile(`(?i)\b(?:or|if|unless|approximately|approx|roughly|about|around|nearly|almost|at least|at most|(?:more|less|fewer|greater) than|` +
 		`over|under|up to|between|some)\b|[~≈?<>]`)
 	negating = regexp.MustCompile(`(?i)\b(?:no|not|never|neither|nor|none|nobody|nothing|without|except|excluding|instead|rather|unlike|than|but|` +
@@ -403,9 +406,9 @@ type extraction struct {
 
 // extract finds the answer in prose: what follows the last marker (`Answer:`, `Final answer:`, `Result:`, `the answer
 // is`), or the whole text if there is none; in it, the first that is found of: JSON alone, the last fenced block, the
-// last JSON list or object, the last Markdown table, bulleted or numbered lines, quoted spans, the text itself. The text
-// itself has several readings: its line stripped of quotes, emphasis and the full stop; the only number in it; its lines
-// or the items of an enumeration; and named values.
+// last JSON list or object, the last Markdown table, bulleted or numbered lines, quoted spans, the text itself. The
+// text itself has several readings: its line stripped of quotes, emphasis and the full stop; the only number in it; its
+// lines or the items of an enumeration; and named values.
 func extract(text string) extraction {
 	if len(text) > maxProse {
 		return extraction{}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// CloseInherited keeps every descriptor from 3 up out of this process's children. Whoever started Seatrial may have left
-// open files in it, gold and secrets among them; children get only the descriptors that they are given.
+// CloseInherited keeps every descriptor from 3 up out of this process's children. Whoever started Seatrial may have
+// left open files in it, gold and secrets among them; children get only the descriptors that they are given.
 func CloseInherited() error {
 	if closeOnExecFrom(3) == nil {
 		return nil

@@ -52,7 +52,8 @@ func TestLiteral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		outcome := agenttest.RunPython(t, "import json\nprint(json.dumps("+Literal(v)+", ensure_ascii=False, sort_keys=True))")
+		outcome := agenttest.RunPython(t,
+			"import json\nprint(json.dumps("+Literal(v)+", ensure_ascii=False, sort_keys=True))")
 		got, err := task.DecodeValue([]byte(outcome.Output))
 		if err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("%s became %q (%v)", text, outcome.Output, outcome.Traceback)

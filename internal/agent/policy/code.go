@@ -103,7 +103,8 @@ func (g *goldCode) write(
 			return codeText{}, err
 		}
 		label := g.plan.Calls[0].Label
-		lines = append(lines, fmt.Sprintf("print([row[%s] for row in list(%s) + [{}]])", notebook.Literal("no such field"), label))
+		lines = append(lines, fmt.Sprintf("print([row[%s] for row in list(%s) + [{}]])", notebook.Literal("no such field"),
+			label))
 		return codeText{
 			Code: reply.Code{Text: strings.Join(lines, "\n")}, labels: labelsOf(g.plan.Calls[:1]),
 			thought: "I read a field that I expect.",

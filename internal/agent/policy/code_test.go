@@ -20,7 +20,8 @@ func TestAnswersKeepTheOrderOfFields(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s cannot be written", text)
 		}
-		outcome := agenttest.RunPython(t, "import json\nprint(json.dumps("+code+", ensure_ascii=False, separators=(',', ':')))")
+		outcome := agenttest.RunPython(t,
+			"import json\nprint(json.dumps("+code+", ensure_ascii=False, separators=(',', ':')))")
 		if got, want := strings.TrimSpace(outcome.Output), strings.Replace(text, "1.50", "1.5", 1); got != want {
 			t.Errorf("%s became %s %s", want, got, outcome.Traceback)
 		}

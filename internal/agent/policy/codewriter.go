@@ -193,7 +193,8 @@ func (w *codeWriter) answer(answer json.RawMessage) string {
 			if ref.Column == "" {
 				return w.variable(ref.Label)
 			}
-			return fmt.Sprintf("[{%s: row[%s]} for row in %s]", notebook.Literal(ref.Column), notebook.Literal(ref.Column), w.variable(ref.Label))
+			return fmt.Sprintf("[{%s: row[%s]} for row in %s]", notebook.Literal(ref.Column), notebook.Literal(ref.Column),
+				w.variable(ref.Label))
 		}
 		return notebook.Literal(text)
 	}

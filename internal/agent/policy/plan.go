@@ -123,7 +123,8 @@ func (p *planPlayer) Turn(view *task.View, seen []task.Observation) (task.Turn, 
 	if p.heed {
 		for i := range seen {
 			if seen[i].Error != nil {
-				return action.Stop(fmt.Sprintf("call %s failed, and the plan knows no other way: %v", seen[i].Label, seen[i].Error)), nil
+				return action.Stop(fmt.Sprintf("call %s failed, and the plan knows no other way: %v", seen[i].Label,
+					seen[i].Error)), nil
 			}
 		}
 	}

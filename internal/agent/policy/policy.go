@@ -53,11 +53,16 @@ var policies = []struct {
 		searchingFirst(of(newGoldComposed))},
 	{Info{Name: "gold-unfound",
 		Description: "plays the primary plan without looking for its tools where they have to be found"}, of(newGold)},
-	{Info{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"}, searchingFirst(of(newBlind))},
-	{Info{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"}, searchingFirst(of(newRetry))},
-	{Info{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind otherwise"}, searchingFirst(of(newFallback))},
-	{Info{Name: "recover", Description: "diagnoses what comes back and heals it; recover-without:TACTIC does without one tactic"}, searchingFirst(newRecover)},
-	{Info{Name: "random", Description: "makes one call, drawn among those that the literals allow, and answers its result"}, of(newRandom)},
+	{Info{Name: "blind", Description: "plays the primary plan whatever comes back, and answers with its last result"},
+		searchingFirst(of(newBlind))},
+	{Info{Name: "retry", Description: "repeats a call that came back with an error up to 3 times, and is blind otherwise"},
+		searchingFirst(of(newRetry))},
+	{Info{Name: "fallback", Description: "goes on with another plan at each error while there is one, and is blind " +
+		"otherwise"}, searchingFirst(of(newFallback))},
+	{Info{Name: "recover", Description: "diagnoses what comes back and heals it; recover-without:TACTIC does without " +
+		"one tactic"}, searchingFirst(newRecover)},
+	{Info{Name: "random", Description: "makes one call, drawn among those that the literals allow, and answers its " +
+		"result"}, of(newRandom)},
 	{Info{Name: "mute", Description: "stops at once without an act"}, of(newMute)},
 	{Info{Name: "always-yes", Description: "judges that every request can be met"}, of(newAlwaysYes)},
 	{Info{Name: "always-no", Description: "judges that no request can be met"}, of(newAlwaysNo)},

@@ -64,8 +64,9 @@ func TestPolicySearches(t *testing.T) {
 		{"gold", []*task.View{agenttest.OpenView(), agenttest.OpenView("x"), agenttest.OpenView("x", "y")}, []string{
 			`search_tools {"query":"How many $?"}`, `get_info {"tool_name":"y"}`, `x {}; y {}`,
 		}},
-		{"recover", []*task.View{agenttest.OpenView(), agenttest.OpenView("x", "y")}, []string{`search_tools {"query":"How many $?"}`,
-			`x {}; y {}`}},
+		{"recover", []*task.View{agenttest.OpenView(), agenttest.OpenView("x", "y")},
+			[]string{`search_tools {"query":"How many $?"}`,
+				`x {}; y {}`}},
 		{"blind", []*task.View{agenttest.OpenView("x", "y")}, []string{`search_tools {"query":"How many $?"}`}},
 		{"gold-unfound", []*task.View{agenttest.OpenView()}, []string{`x {}; y {}`}},
 		{"gold", []*task.View{{Tools: agenttest.OpenView("x", "y").Tools[2:]}}, []string{`x {}; y {}`}},

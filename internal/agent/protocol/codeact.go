@@ -22,16 +22,19 @@ type codeAct struct {
 func newCodeAct(config Config) dialect { return &codeAct{config: config} }
 
 const (
-	promptCodeAct = `You answer a request by writing Python. Your code runs block by block, as in a notebook: variables, ` +
+	promptCodeAct = `You answer a request by writing Python. Your code runs block by block, as in a notebook: ` +
+		`variables, ` +
 		`imports and functions of earlier blocks stay. After each block you are shown what it printed, the value of its ` +
 		`last expression, and the traceback where an exception was raised.`
 
 	promptCodeActTools = `The tools below are Python functions that are there already. Each returns a list of records ` +
 		`(dicts), even when there is only one value to return. Where a tool cannot do what it was asked, it raises ToolError.`
 
-	promptCodeActTables = `The tools below are Python functions that are there already. They work on tables, whose columns ` +
+	promptCodeActTables = `The tools below are Python functions that are there already. They work on tables, whose ` +
+		`columns ` +
 		`are called keys. A function that filters, sorts, groups or changes a table makes a new one, whose rows are not ` +
-		`returned: it returns a dict that stands for the table, and that other functions take in its place. A function that ` +
+		`returned: it returns a dict that stands for the table, and that other functions take in its place. A function ` +
+		`that ` +
 		`returns values gives a list of records (dicts). Where a tool cannot do what it was asked, it raises ToolError.`
 
 	promptCodeActForm = `Write every reply in one of two forms. To run code:
@@ -52,7 +55,8 @@ End your reply after the block; what comes of it is written for you. The functio
 	promptCodeActAnswer = `The solution is data: the value, the list of values, or the records that were asked for, and ` +
 		`nothing around them.`
 
-	promptCodeActDecline = `If these tools cannot settle the request, or it leaves out something you would need, say so: ` +
+	promptCodeActDecline = `If these tools cannot settle the request, or it leaves out something you would need, say ` +
+		`so: ` +
 		`run decline("the reason"). Declining ends the task; saying nothing does not count as declining.`
 
 	promptCodeActAsk = `You may ask the user: ask_user("the question") returns the reply.`

@@ -111,7 +111,8 @@ func TestCodeActBadSolution(t *testing.T) {
 		"solution = 1 / 0":        "ZeroDivisionError",
 		"solution = float('nan')": "ValueError",
 	} {
-		h, s := playCode(t, agenttest.EngineOf(t), agenttest.View(t), "<solution>"+code+"</solution>", "<solution>solution = [3]</solution>")
+		h, s := playCode(t, agenttest.EngineOf(t), agenttest.View(t), "<solution>"+code+"</solution>",
+			"<solution>solution = [3]</solution>")
 		if !reflect.DeepEqual(h.Answer, []any{int64(3)}) {
 			t.Errorf("%s: answer %v", code, h.Answer)
 		}
@@ -123,7 +124,8 @@ func TestCodeActBadSolution(t *testing.T) {
 
 // TestCodeActEndsCode: the end of an episode stops running code, and Close blocks until it has ended.
 func TestCodeActEndsCode(t *testing.T) {
-	p, err := New(CodeAct, Config{Client: says("<execute>function_1('Bergen', 1)\nwhile True: pass</execute>"), Python: agenttest.EngineOf(t)})
+	p, err := New(CodeAct, Config{Client: says("<execute>function_1('Bergen', 1)\nwhile True: pass</execute>"),
+		Python: agenttest.EngineOf(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

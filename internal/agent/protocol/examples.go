@@ -163,7 +163,8 @@ func (e *example) resembles(view *task.View) bool {
 }
 
 const (
-	promptExamples = `These are worked examples of other databases: their keys, and tools that are named after keys, are ` +
+	promptExamples = `These are worked examples of other databases: their keys, and tools that are named after keys, ` +
+		`are ` +
 		`not those of yours.`
 
 	promptExamplesNative = promptExamples + ` Their calls are written as JSON here; make yours through the tool interface.`

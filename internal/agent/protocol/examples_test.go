@@ -316,8 +316,8 @@ func TestExamplesAreOfOtherDatabases(t *testing.T) {
 	}
 }
 
-// TestPromptsNameTheStarts: every protocol names the starting tables and what they are made from, and does not mention them if
-// there are none.
+// TestPromptsNameTheStarts: every protocol names the starting tables and what they are made from, and does not mention
+// them if there are none.
 func TestPromptsNameTheStarts(t *testing.T) {
 	for _, protocol := range []string{OneShot, OneShotNative, "tools", "react"} {
 		for _, starts := range [][]task.Table{nil, {{Label: "starting_table", Joins: []string{"race", "my \"own\" car"}},

@@ -20,7 +20,8 @@ type explain struct {
 func newExplain(config Config) dialect { return &explain{config} }
 
 const (
-	howExplain = `Give your decision first and explain it then. If it is No, the explanation names what is missing (a tool that ` +
+	howExplain = `Give your decision first and explain it then. If it is No, the explanation names what is missing (a ` +
+		`tool that ` +
 		`does what, or which detail of the request) and nothing that is not.`
 	formExplain = "Keep to this form:\nDecision: Yes or No, one of the two\nExplanation: why"
 )
@@ -57,9 +58,12 @@ type ExplanationJudge struct {
 }
 
 const (
-	promptJudge = `Somebody was shown a conversation and a set of tools, and was asked whether the request can be met. It cannot: ` +
-		`a tool or a detail is missing, and they said so. You judge whether their explanation is right. It is right if it says ` +
-		`what really is missing. It is wrong if it says that something is missing which the tools or the conversation provide, ` +
+	promptJudge = `Somebody was shown a conversation and a set of tools, and was asked whether the request can be ` +
+		`met. It cannot: ` +
+		`a tool or a detail is missing, and they said so. You judge whether their explanation is right. It is right if ` +
+		`it says ` +
+		`what really is missing. It is wrong if it says that something is missing which the tools or the conversation ` +
+		`provide, ` +
 		`if it demands something that is not needed, or if it does not say what is missing.`
 
 	wordCorrect = "Correct"

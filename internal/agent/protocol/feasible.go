@@ -26,8 +26,10 @@ type manner struct {
 }
 
 const (
-	promptFeasible = `A user asks for something, and a set of tools is all there is to work with. Decide beforehand whether what ` +
-		`is known is enough to get the user what was asked for by calling these tools. There may be several calls, and a call ` +
+	promptFeasible = `A user asks for something, and a set of tools is all there is to work with. Decide beforehand ` +
+		`whether what ` +
+		`is known is enough to get the user what was asked for by calling these tools. There may be several calls, and a ` +
+		`call ` +
 		`may work on what an earlier one returned. There are no other tools, and nobody can be asked for more.`
 
 	promptYesNo = `Say "Yes" if it is enough. Say "No" if it is not.`
@@ -42,7 +44,8 @@ const (
 2. Needs: which data, and which operations on them, does that take?
 3. Tools: for each of these needs, which of the listed tools provides it? Name it, or state that none does.
 4. Details: for each tool that would be called, does the conversation, or the result of a call before it, supply every ` +
-		`argument that the tool requires? Name those that are not supplied. A detail that nobody gave and no tool can find out ` +
+		`argument that the tool requires? Name those that are not supplied. A detail that nobody gave and no tool can ` +
+		`find out ` +
 		`settles the matter: the request cannot be met as it stands.
 5. Verdict: Yes if steps 3 and 4 left nothing open, No if they did.`
 	formSteps = "Keep to this form:\nThought: the five steps, a numbered line each\nAnswer: Yes or No, one of the two"

@@ -337,7 +337,8 @@ func TestJudgesOfExplanations(t *testing.T) {
 			t.Errorf("the examples are %v in %d messages", verdicts, len(r.Messages))
 		}
 	}
-	if _, err := (&ExplanationJudge{Client: &scripted{err: errAtSea}, Specs: new(Specs)}).Assess(t.Context(), agenttest.View(t),
+	if _, err := (&ExplanationJudge{Client: &scripted{err: errAtSea}, Specs: new(Specs)}).Assess(t.Context(),
+		agenttest.View(t),
 		""); err == nil {
 		t.Error("a failure of the provider is an opinion")
 	}

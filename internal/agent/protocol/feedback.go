@@ -38,17 +38,22 @@ type feedback struct {
 func newFeedback(config Config) dialect { return &feedback{config} }
 
 const (
-	promptAttempted = `A user asks for something, and a set of tools is all there is to work with. A call has been made for it ` +
-		`already. Decide whether what is known, with what came back, is enough to give the user a right answer. It is not if ` +
-		`the call rests on anything that nobody said, or does not do what was asked for. There are no other tools, and nobody ` +
+	promptAttempted = `A user asks for something, and a set of tools is all there is to work with. A call has been ` +
+		`made for it ` +
+		`already. Decide whether what is known, with what came back, is enough to give the user a right answer. It is ` +
+		`not if ` +
+		`the call rests on anything that nobody said, or does not do what was asked for. There are no other tools, and ` +
+		`nobody ` +
 		`can be asked for more.`
 
-	headAttempt = "This is not the first attempt. Before, it was judged that the request can be met, and this call was made:"
-	headCalled  = "This call was made for it:"
-	headCame    = "This came back:"
+	headAttempt = "This is not the first attempt. Before, it was judged that the request can be met, and this call " +
+		"was made:"
+	headCalled = "This call was made for it:"
+	headCame   = "This came back:"
 
-	askAfterError = `Bear that in mind, and decide anew: can the request be met now, with these tools and with what is known?`
-	askAnswer     = `Can the user be given a right answer now?`
+	askAfterError = `Bear that in mind, and decide anew: can the request be met now, with these tools and with what ` +
+		`is known?`
+	askAnswer = `Can the user be given a right answer now?`
 )
 
 func (f *feedback) open(view *task.View) (model.Request, error) {
@@ -185,11 +190,13 @@ func inventedAttempt(view *task.View, draw *rand.Rand) toldCall {
 	said := mention.RequestOf(view)
 	tool, filled, missing := aimed(view)
 	if tool == nil {
-		return toldCall{tool: toolForAll, arguments: literal.Object{}, result: []literal.Object{{{Name: "result", Value: invented(nil, said, draw)}}}}
+		return toldCall{tool: toolForAll, arguments: literal.Object{},
+			result: []literal.Object{{{Name: "result", Value: invented(nil, said, draw)}}}}
 	}
 	a := toldCall{tool: tool.Name, arguments: slices.Clone(filled)}
 	for _, name := range missing {
-		a.arguments = append(a.arguments, literal.Member{Name: name, Value: invented(tool.Parameters.Property(name), said, draw)})
+		a.arguments = append(a.arguments, literal.Member{Name: name, Value: invented(tool.Parameters.Property(name), said,
+			draw)})
 	}
 	var fields []task.Property
 	if tool.Returns != nil && tool.Returns.Items != nil {

@@ -19,9 +19,11 @@ type freeForm struct {
 func newFreeForm(config Config) dialect { return &freeForm{config: config} }
 
 const (
-	promptFreeForm = `You are an assistant, and reply to what the user says. You may use the tools below to do what you are asked.`
+	promptFreeForm = `You are an assistant, and reply to what the user says. You may use the tools below to do what ` +
+		`you are asked.`
 
-	promptFreeFormCall = `To call tools, reply with a JSON list of calls and nothing else; otherwise reply to the user in words. A call ` +
+	promptFreeFormCall = `To call tools, reply with a JSON list of calls and nothing else; otherwise reply to the ` +
+		`user in words. A call ` +
 		`has this form (the tool in it is invented):
 [{"name": "some_tool", "arguments": {"city": "Bergen"}}]`
 )

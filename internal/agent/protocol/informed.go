@@ -16,9 +16,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls, their
-// results, and its thoughts in brief. The account omits the final word, so that the retry cannot know which answer to
-// avoid:
+// An informed retry begins with an account of the attempt before it, which the grader called a failure: its calls,
+// their results, and its thoughts in brief. The account omits the final word, so that the retry cannot know which
+// answer to avoid:
 //
 //   - it shows neither the answer or decline nor the thought of that turn;
 //   - it leaves out a sentence of an earlier thought with a whole cell of the answer, or with the label that the answer
@@ -37,7 +37,8 @@ const (
 )
 
 const (
-	accountHead = `An earlier attempt at this request was judged wrong. Here is what it did. Its final word is not shown, ` +
+	accountHead = `An earlier attempt at this request was judged wrong. Here is what it did. Its final word is not ` +
+		`shown, ` +
 		`what said it is left out, and ` + blot + ` stands where a part of it stood. Its labels stand for nothing now.`
 	accountNoCall = "It made no call."
 	accountTail   = "Find out what went wrong there, and do the task again from the beginning."

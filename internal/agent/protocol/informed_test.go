@@ -160,7 +160,8 @@ func randomAttempt(draw *rand.Rand) (failed *transcript.Transcript, question, sh
 	for range 1 + draw.IntN(4) {
 		thought := fmt.Sprintf("I think of %s. Perhaps %s, or\n%s?! It could be [%s,%s]; on I go", said(), said(), said(),
 			said(), said())
-		arguments := fmt.Sprintf(`{"a":%s,%s:[%s,{"b":%s}]}`, literal.Quote(said()), literal.Quote(said()), literal.Quote(said()),
+		arguments := fmt.Sprintf(`{"a":%s,%s:[%s,{"b":%s}]}`, literal.Quote(said()), literal.Quote(said()),
+			literal.Quote(said()),
 			literal.Quote(said()+" "+said()))
 		if draw.IntN(4) == 0 {
 			arguments = "not JSON: " + said()

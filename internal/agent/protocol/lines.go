@@ -32,8 +32,8 @@ type replyLine struct {
 	Finish string `json:"finish"`
 }
 
-// InterpretLines interprets replies, a JSON object a line, and returns as many lines. Bad input is an error of exit code 2
-// that names its line; the result is then nil.
+// InterpretLines interprets replies, a JSON object a line, and returns as many lines. Bad input is an error of exit
+// code 2 that names its line; the result is then nil.
 func InterpretLines(in io.Reader, file, name string) ([][]byte, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxReplyLine)

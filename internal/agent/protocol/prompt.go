@@ -25,7 +25,8 @@ const (
 
 	// promptTables and promptTableReferences replace promptResults and promptReferences in episodes with starting
 	// tables: most calls of the slot and sel styles make a data handle (NL2API §3.1).
-	promptTables = `Tools work on tables, whose columns are called keys. A tool that filters, sorts, groups or changes a ` +
+	promptTables = `Tools work on tables, whose columns are called keys. A tool that filters, sorts, groups or ` +
+		`changes a ` +
 		`table makes a new one, whose rows are not returned: it is known by the label of the call. A tool that returns ` +
 		`values gives a list of records (JSON objects), even when there is only one value.`
 

@@ -215,7 +215,8 @@ func TestToolsAnswers(t *testing.T) {
 		{"prose", model.Reply{Message: model.Message{Content: "There are 3."}}, "There are 3.", true, "", ""},
 		{"fence", model.Reply{Message: model.Message{Content: "These:\n```json\n[1]\n```"}}, []any{int64(1)}, true, "", ""},
 		{"decline", native("decline", `{"reason": "no prices"}`), nil, false, "no prices", ""},
-		{"behind the act", native("submit_answer", `{"answer": 1}`, "get_all", `{}`), int64(1), false, "", reply.ReasonAfterAct},
+		{"behind the act", native("submit_answer", `{"answer": 1}`, "get_all", `{}`), int64(1), false, "",
+			reply.ReasonAfterAct},
 	} {
 		h := playProtocol(t, "tools", Config{Client: &scripted{replies: []model.Reply{c.reply}}}, agenttest.View(t))
 		if !reflect.DeepEqual(h.Answer, c.answer) || h.Lenient != c.lenient || h.Declined != c.declined || !h.Ended {

@@ -32,8 +32,9 @@ func TestNativeToolsGrow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, view := range []*task.View{agenttest.OpenView(), agenttest.OpenView("found/first", "found_later"), agenttest.OpenView("found/first",
-		"found_later")} {
+	for _, view := range []*task.View{agenttest.OpenView(), agenttest.OpenView("found/first", "found_later"),
+		agenttest.OpenView("found/first",
+			"found_later")} {
 		turn, err := c.Next(t.Context(), view, nil)
 		if err != nil {
 			t.Fatal(err)

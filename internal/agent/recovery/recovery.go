@@ -94,8 +94,9 @@ type job struct {
 	refusal  *task.ToolError // the last one
 	literal  map[string]bool // arguments that are written out rather than referred to
 	finding  *finding
-	others   []*job // other sources that were asked, in the order in which the result names them; nil for one that cannot be asked
-	aside    bool   // it only checks another result
+	// other sources that were asked, in the order in which the result names them; nil for one that cannot be asked
+	others []*job
+	aside  bool // it only checks another result
 }
 
 // errand is the purpose of an action.

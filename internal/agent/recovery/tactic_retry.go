@@ -53,7 +53,8 @@ var passing = map[string]bool{
 // passes reports whether a later attempt may not meet the same error.
 func passes(err *task.ToolError) bool {
 	return !isLasting(err) &&
-		(passing[err.Code] || contains(err.Message, "try again", "tried again", "may succeed", "temporar", "same call will be",
+		(passing[err.Code] || contains(err.Message, "try again", "tried again", "may succeed", "temporar",
+			"same call will be",
 			"retry"))
 }
 
@@ -74,7 +75,8 @@ func isIncomplete(f *finding) bool {
 }
 
 var waitTactic = &tactic{
-	TacticInfo: TacticInfo{"wait", "an error states a wait in turns: lets them pass, doing other work, and makes the call again"},
+	TacticInfo: TacticInfo{"wait", "an error states a wait in turns: lets them pass, doing other work, and makes the " +
+		"call again"},
 	heal: func(s *sign) (remedy, bool) {
 		turns, ok := waitIn(s.err.Message)
 		return remedy{wait: turns}, ok

@@ -6,7 +6,8 @@ import (
 )
 
 var unitTactic = &tactic{
-	TacticInfo: TacticInfo{"unit", "the name of a field, or units beside the rows, say that its numbers are scaled: scales them back"},
+	TacticInfo: TacticInfo{"unit", "the name of a field, or units beside the rows, say that its numbers are scaled: " +
+		"scales them back"},
 	undo: func(f *finding) bool {
 		return f.eachColumn(func(column int) bool {
 			if base, divisor, ok := scaleInName(f.names[column]); ok && !f.isKnown(column) {

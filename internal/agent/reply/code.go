@@ -21,9 +21,9 @@ type Code struct {
 	Solution bool
 }
 
-// codeParts is what a reply is made of.
-type codeParts struct {
-	Thoughts thoughts
+// CodeParts is what a reply is made of.
+type CodeParts struct {
+	Thoughts Thoughts
 	Found    *Code
 	Left     []task.Unparse // after the block
 	Open     bool           // the block does not end
@@ -31,7 +31,7 @@ type codeParts struct {
 }
 
 // prose takes what stands outside of blocks and thoughts.
-func (p *codeParts) prose(text string) {
+func (p *CodeParts) prose(text string) {
 	if p.Found != nil {
 		p.Left = appendLeft(p.Left, text)
 		return
@@ -40,8 +40,8 @@ func (p *codeParts) prose(text string) {
 }
 
 // ReadCode reads a reply from left to right, so that code may hold the tags of thoughts, and thoughts those of code.
-func ReadCode(text string) *codeParts {
-	p := &codeParts{End: len(text)}
+func ReadCode(text string) *CodeParts {
+	p := &CodeParts{End: len(text)}
 	at := 0
 	// Chat templates open the thought themselves, so that only its end is in the reply.
 	if end := reasoningEnd.FindStringIndex(text); end != nil && !reasoningTag.MatchString(text[:end[0]]) {
@@ -105,8 +105,8 @@ func ReadCode(text string) *codeParts {
 // codeTagFirst is a block that begins right after the tag of another.
 var codeTagFirst = regexp.MustCompile(`(?i)^\s*<(execute|solution)>`)
 
-// nextCodeTag returns the tag of the next block: the first that begins a line or ends one, if there is one, because prose
-// mentions tags too; otherwise the first.
+// nextCodeTag returns the tag of the next block: the first that begins a line or ends one, if there is one, because
+// prose mentions tags too; otherwise the first.
 func nextCodeTag(text string) []int {
 	all := codeTag.FindAllStringSubmatchIndex(text, -1)
 	for _, m := range all {

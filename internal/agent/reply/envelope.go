@@ -97,8 +97,8 @@ func (p *reading) envelope(text string, start, inner int) claim {
 	}
 }
 
-// callsAt reads the calls at a place: in tags of their own, after their name, or in JSON. Everything else up to the next
-// mark is read as a block.
+// callsAt reads the calls at a place: in tags of their own, after their name, or in JSON. Everything else up to the
+// next mark is read as a block.
 func (p *reading) callsAt(text string, at int) claim {
 	if functionTagFirst.MatchString(text[at:]) {
 		return p.taggedFunctions(text, at)
@@ -153,8 +153,8 @@ var namedHead = regexp.MustCompile(`^(?:function\s*[<][|｜][^<>\n|｜]{1,80}[|�
 	`(?:\s|[:=]|<[|｜][^<>\n|｜]{1,80}[|｜]>|\[CALL_ID\]\w*|\[ARGS\])*(?:` + "```(?:json)?\\s*" + `)?` +
 	`([{]|[\pL_][\pL\pN_]*=|<arg_key>|<` + namespace + `invoke\s|$|<[/|｜\[])`)
 
-// namedCall reads a name that is followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. With known
-// set, the name must be that of an offered tool.
+// namedCall reads a name that is followed by its arguments: an object, or pairs of <arg_key> and <arg_value>. With
+// known set, the name must be that of an offered tool.
 func (p *reading) namedCall(text string, at int, known bool) (claim, bool) {
 	m := namedHead.FindStringSubmatchIndex(text[at:])
 	if m == nil {
@@ -276,7 +276,8 @@ func (p *reading) spacedArguments(call Call, text string, start, at int) (claim,
 // unquoted takes the quotes off a value that is a JSON string.
 func unquoted(text string) string {
 	var inner string
-	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed), &inner) == nil {
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, `"`) && json.Unmarshal([]byte(trimmed),
+		&inner) == nil {
 		return inner
 	}
 	return text

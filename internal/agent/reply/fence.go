@@ -72,8 +72,8 @@ func readFenced(p *reading) {
 var libraryLine = regexp.MustCompile(`(?m)^[ \t]*(?:import[ ]|from[ ][\w.]+[ ]import[ ]|(?:async[ ]+)?def[ ]|class[ ]\w|@\w` +
 	`|(?:for|if|elif|while|with)[ ].*:[ \t]*$|(?:else|try|finally):|return\b|except\b)`)
 
-// isLibraryCode reports whether a fenced block is a program rather than a list of calls: what it calls is no tool unless
-// a tool has that name. In a mixed reply or block, any code is.
+// isLibraryCode reports whether a fenced block is a program rather than a list of calls: what it calls is no tool
+// unless a tool has that name. In a mixed reply or block, any code is.
 func isLibraryCode(text string, mixed bool) bool {
 	first := strings.TrimSpace(text)
 	return libraryLine.MatchString(text) || mixed && first != "" && first[0] != '[' && first[0] != '{'

@@ -19,10 +19,6 @@ type writtenCall struct {
 
 func (c *writtenCall) json() string { return fmt.Sprintf(`{"city": %q, "year": %d}`, c.city, c.year) }
 
-func (c *writtenCall) tags(parameter string) string {
-	return fmt.Sprintf("<"+parameter+">%s</parameter>\n<"+parameter+">%d</parameter>\n", "city", c.city, "year", c.year)
-}
-
 // formatWriters render a call in each row of [formats], in the variants that its models write. The variants are written
 // by hand from the formats' documentation, independently of the readers.
 var formatWriters = map[string][]func(*writtenCall) string{
@@ -235,7 +231,8 @@ func TestUnknownFormatsAreNamed(t *testing.T) {
 			t.Errorf("%q is read as %+v", text, got)
 		}
 	}
-	for _, text := range []string{"It is 5 < 7 | 3.", "The answer is {\"city\": \"Bergen\"}.", "Done.<|im_end|>", "function_1 is down."} {
+	for _, text := range []string{"It is 5 < 7 | 3.", "The answer is {\"city\": \"Bergen\"}.", "Done.<|im_end|>",
+		"function_1 is down."} {
 		if got := r.Read(&model.Message{Content: text}, nil); len(got.Calls)+len(got.Unparsed) > 0 || got.Prose == "" {
 			t.Errorf("%q is read as %+v", text, got)
 		}

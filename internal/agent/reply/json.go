@@ -117,6 +117,8 @@ func extraFields(text string, n *literal.Node, read ...int) []task.Unparse {
 //
 // An object that has a name but no arguments is a call only if the name is a tool's and nothing else is in it:
 // records have names, too.
+//
+//nolint:gocyclo // one branch for each shape of a call in JSON
 func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bool) {
 	label := n.Field(labelFields...)
 	if i := n.ObjectField("function", "function_call", "tool_call", "call", "action"); i >= 0 {
@@ -148,7 +150,8 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 		return Call{}, nil, false
 	}
 	var unparsed []task.Unparse
-	if arguments < 0 && known && p.allParameters(call.Tool, n, name, label) {
+	switch {
+	case arguments < 0 && known && p.allParameters(call.Tool, n, name, label):
 		flat := literal.Node{Kind: literal.ObjectKind}
 		for i := range n.Fields {
 			if i != name && i != label {
@@ -160,12 +163,12 @@ func (p *reading) callIn(text string, n *literal.Node) (Call, []task.Unparse, bo
 			return Call{}, nil, false
 		}
 		call.Arguments = written
-	} else if arguments < 0 {
+	case arguments < 0:
 		if !known || len(extraFields(text, n, name, label)) > 0 {
 			return Call{}, nil, false
 		}
 		call.Arguments = json.RawMessage("{}")
-	} else {
+	default:
 		given := &n.Fields[arguments].Value
 		object, ok := asArguments(*given)
 		if !ok && given.Kind == literal.List && known {

@@ -25,7 +25,7 @@ var (
 // call whose tool has no such argument is the call's: a bracket is missing there. A reference in another form, if its
 // label is that of an earlier result, is written as a reference; so is a label without dollar signs where an argument
 // can be nothing else.
-func (x *toolIndex) mend(calls []Call, existing []string) {
+func (x *ToolIndex) mend(calls []Call, existing []string) {
 	known := make(map[string]bool, len(existing)+len(calls))
 	for _, label := range existing {
 		known[label] = true
@@ -53,7 +53,7 @@ func (x *toolIndex) mend(calls []Call, existing []string) {
 }
 
 // labelAmong moves a label from the arguments of a call to the call.
-func (x *toolIndex) labelAmong(c *Call, n *literal.Node) bool {
+func (x *ToolIndex) labelAmong(c *Call, n *literal.Node) bool {
 	if c.Label != "" || !x.known(c.Tool) || x.parameter(c.Tool, "label") != nil {
 		return false
 	}
@@ -72,7 +72,7 @@ func (x *toolIndex) labelAmong(c *Call, n *literal.Node) bool {
 
 // refersOnly says whether an argument of a tool that works on data handles can hold nothing but a label: the handle
 // itself and the other one, which stand first in every such tool, and what a getter stands beside.
-func (x *toolIndex) refersOnly(tool, argument string) bool {
+func (x *ToolIndex) refersOnly(tool, argument string) bool {
 	t := x.Tools[tool]
 	if t == nil || t.Parameters == nil || t.Body == nil || t.Body.Engine != task.EngineRelation {
 		return false

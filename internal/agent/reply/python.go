@@ -127,6 +127,8 @@ var errPositional = errors.New("a positional argument that no parameter takes")
 
 // statement reads one statement of code at v: a call, a list of calls, or the assignment of one of them or of a
 // constant to a name. Names that are assigned again stand for the newer result.
+//
+//nolint:gocyclo // one branch for each form of a statement
 func (p *reading) statement(v *literal.Reader) ([]Call, error) {
 	name := ""
 	if m := assignment.FindStringSubmatch(v.Text[v.Pos:]); m != nil && !strings.HasPrefix(v.Text[v.Pos+len(m[0]):], "=") {

@@ -55,7 +55,8 @@ func sections(text string) []section {
 		last := &list[len(list)-1]
 		last.end = m[0]
 		list = append(list, section{
-			tag: cmp.Or(reactTags[strings.ToLower(text[m[2]:m[3]])], strings.ToLower(text[m[2]:m[3]])), start: m[0], end: len(text),
+			tag: cmp.Or(reactTags[strings.ToLower(text[m[2]:m[3]])], strings.ToLower(text[m[2]:m[3]])), start: m[0],
+			end:  len(text),
 			body: text[m[1]:],
 		})
 	}
@@ -76,7 +77,7 @@ type ReactStep struct {
 	reader   *Reader
 	labels   []string
 	Text     string
-	Thoughts thoughts
+	Thoughts Thoughts
 	reasoned int // how many of the thoughts come from reasoning blocks
 	Unparsed []task.Unparse
 	Action   *task.Action
@@ -233,7 +234,7 @@ var (
 )
 
 // onlyArgument writes a text as the argument of a tool that has one, or requires one.
-func (x *toolIndex) onlyArgument(tool, text string) (string, bool) {
+func (x *ToolIndex) onlyArgument(tool, text string) (string, bool) {
 	t := x.Tools[tool]
 	if t.Parameters == nil {
 		return "", false

@@ -40,9 +40,10 @@ const (
 	ReasonMissingArgument = "missing_argument"         // an act of the protocol lacks its argument
 	ReasonNoVerdict       = "no_verdict"               // yes or no was asked for, and the reply says neither
 	ReasonTwoVerdicts     = "two_verdicts"             // yes or no was asked for, and the reply says both
-	ReasonUnknownFormat   = "unknown_format"           // a mark of calls, or a tool's name before brackets, and no call can be read
-	ReasonOpenThought     = "open_thought"             // a call in a thought that does not end
-	ReasonRepeated        = "repeated"                 // the same calls again, as an illustration
+	// a mark of calls, or a tool's name before brackets, and no call can be read
+	ReasonUnknownFormat = "unknown_format"
+	ReasonOpenThought   = "open_thought" // a call in a thought that does not end
+	ReasonRepeated      = "repeated"     // the same calls again, as an illustration
 )
 
 // Reasons lists the closed list of reasons, in the order in which they are declared.
@@ -99,7 +100,7 @@ type claim struct {
 type reading struct {
 	text   string
 	native []model.ToolCall
-	tools  *toolIndex
+	tools  *ToolIndex
 	labels *labels
 	cut    bool // the reply was cut at its length
 	// defined are the functions that code in the reply defines; nil before [reading.defines].
@@ -134,7 +135,7 @@ var stages = []stage{
 
 // Reader reads the calls in a model's replies.
 type Reader struct {
-	tools *toolIndex
+	tools *ToolIndex
 }
 
 // NewReader makes a reader for a toolkit. The tools' names tell a call in prose from other text, and the order of
@@ -200,8 +201,8 @@ func unwrapped(text string) string {
 	return text
 }
 
-// otherTurn begins a turn that is not the model's, once it has made its calls; so does code that goes on around them, as
-// models write it that continue a file. templateTurn is a mark of a chat template, and begins one anywhere.
+// otherTurn begins a turn that is not the model's, once it has made its calls; so does code that goes on around them,
+// as models write it that continue a file. templateTurn is a mark of a chat template, and begins one anywhere.
 var (
 	otherTurn = regexp.MustCompile(`(?m)^[ \t]*(?:(?:USER|User|HUMAN|Human)[ \t]*:|<\|user\|>|\[INST\]|</tools>` +
 		`|(?:"""|''')[)\s,]*$|(?:import|from)[ ]\w[\w.]*|def[ ]\w+\(|class[ ]\w+[(:]|#[\w/]+\.py$)`)
@@ -253,8 +254,8 @@ func (p *reading) endBeforeOtherTurns() {
 	}
 }
 
-// dropRepetitions leaves out a claim whose calls were all made before it in the reply, if prose or a missing end sets it
-// apart: models repeat their calls to explain them.
+// dropRepetitions leaves out a claim whose calls were all made before it in the reply, if prose or a missing end sets
+// it apart: models repeat their calls to explain them.
 func (p *reading) dropRepetitions() {
 	if len(p.native) > 0 {
 		return
@@ -328,11 +329,12 @@ func lastMark(text string) string {
 }
 
 // unknownMark is a token or a tag that no model writes to a person.
-var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark + `)|` +
+var unknownMark = regexp.MustCompile(`<[|｜][^<>\n|｜]{1,80}[|｜]>|(?i:` + wrapTag + `|` + bracketMark + `|` + gemmaMark +
+	`)|` +
 	functionTagForm + `|<arg_key>`)
 
-// nameUnread names what looks like a call in prose: a mark of calls, or the name of an offered tool before brackets. Such
-// a reply is never an answer.
+// nameUnread names what looks like a call in prose: a mark of calls, or the name of an offered tool before brackets.
+// Such a reply is never an answer.
 func (p *reading) nameUnread() {
 	calls := p.hasCalls()
 	for _, s := range p.free() {
@@ -356,9 +358,11 @@ func (p *reading) nameUnread() {
 	}
 }
 
-var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ \\t]*(?:```(?:json)?\\s*)?\\{)")
+var nameBeforeBracket = regexp.MustCompile("([\\pL_][\\pL\\pN_.:/\\\\-]*)[`\"'*]*[ \\t]*(?:[({]|\\r?\\n[ " +
+	"\\t]*(?:```(?:json)?\\s*)?\\{)")
 
-// toolBeforeBracket returns where an offered tool is named before a bracket, or a brace on the next line; -1 for nowhere.
+// toolBeforeBracket returns where an offered tool is named before a bracket, or a brace on the next line; -1 for
+// nowhere.
 func (p *reading) toolBeforeBracket(text string, start int) int {
 	for _, m := range nameBeforeBracket.FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
@@ -523,28 +527,28 @@ func readArguments(text string) (json.RawMessage, []task.Unparse) {
 	return literal.Quote(text), []task.Unparse{{Reason: ReasonBadArguments, Text: text}}
 }
 
-// toolIndex holds what reading has to know of a toolkit.
-type toolIndex struct {
+// ToolIndex holds what reading has to know of a toolkit.
+type ToolIndex struct {
 	Tools map[string]*task.Tool
 }
 
 // NewToolIndex makes the index of a toolkit.
-func NewToolIndex(tools []*task.Tool) *toolIndex {
-	x := &toolIndex{Tools: make(map[string]*task.Tool, len(tools))}
+func NewToolIndex(tools []*task.Tool) *ToolIndex {
+	x := &ToolIndex{Tools: make(map[string]*task.Tool, len(tools))}
 	for _, t := range tools {
 		x.Tools[t.Name] = t
 	}
 	return x
 }
 
-func (x *toolIndex) known(name string) bool { return x.Tools[name] != nil }
+func (x *ToolIndex) known(name string) bool { return x.Tools[name] != nil }
 
 // modules are the names that models put in front of a tool's, as if it stood in a module.
 var modules = map[string]bool{"functions": true, "tools": true, "tool": true, "api": true, "default_api": true}
 
 // resolve returns the toolkit's own name for a name as a model writes it: with the name of a module before it, a number
 // after it, the rest of a token, or escaped underscores. A name that is no tool's stays, for the environment to refuse.
-func (x *toolIndex) resolve(name string) string {
+func (x *ToolIndex) resolve(name string) string {
 	name = strings.TrimSpace(name)
 	for _, form := range []func(string) string{
 		func(n string) string { return n }, withoutToken, withoutModule, withoutNumber,
@@ -582,13 +586,13 @@ func withoutModule(name string) string {
 }
 
 // requires reports whether a tool has required arguments.
-func (x *toolIndex) requires(name string) bool {
+func (x *ToolIndex) requires(name string) bool {
 	t := x.Tools[name]
 	return t != nil && t.Parameters != nil && len(t.Parameters.Required) > 0
 }
 
 // parameters gives the names of a tool's parameters in positional order.
-func (x *toolIndex) parameters(name string) []string {
+func (x *ToolIndex) parameters(name string) []string {
 	t := x.Tools[name]
 	if t == nil || t.Parameters == nil {
 		return nil
@@ -601,7 +605,7 @@ func (x *toolIndex) parameters(name string) []string {
 }
 
 // parameter gives the schema of one parameter, or nil.
-func (x *toolIndex) parameter(tool, name string) *task.Schema {
+func (x *ToolIndex) parameter(tool, name string) *task.Schema {
 	t := x.Tools[tool]
 	if t == nil || t.Parameters == nil {
 		return nil
@@ -619,7 +623,8 @@ type labels struct {
 
 func newLabels(existing []string) *labels {
 	l := &labels{
-		taken: make(map[string]bool, len(existing)), names: make(map[string]literal.Node, len(existing)), next: map[string]int{},
+		taken: make(map[string]bool, len(existing)), names: make(map[string]literal.Node, len(existing)),
+		next: map[string]int{},
 	}
 	for _, label := range existing {
 		l.taken[label] = true

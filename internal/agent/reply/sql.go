@@ -23,8 +23,8 @@ func NewSQLReader(tool *task.Tool, argument string) SQLReader {
 	return SQLReader{Tool: tool, Argument: argument, calls: NewReader([]*task.Tool{tool})}
 }
 
-// sqlReading is what a reply was read into. Every part of it is in the statement, in the thought or in unparsed.
-type sqlReading struct {
+// SQLReading is what a reply was read into. Every part of it is in the statement, in the thought or in unparsed.
+type SQLReading struct {
 	Statement string // without a semicolon behind it; "" where there is none
 	Declined  bool
 	Reason    string // of declining
@@ -64,9 +64,9 @@ var sqlStages = []struct {
 var sqlDecline = regexp.MustCompile(`(?im)^[ \t>*_#-]*decline[ \t]*[*_]*[ \t]*:[*_]*[ \t]*(.*)$`)
 
 // Read reads a reply. It never fails: where there is no query the statement is empty.
-func (r *SQLReader) Read(m *model.Message) sqlReading {
+func (r *SQLReader) Read(m *model.Message) SQLReading {
 	thoughts, text := SplitThoughts(m.Content)
-	var out sqlReading
+	var out SQLReading
 	s := &sqlSearch{reader: r, m: m, text: text}
 	for _, stage := range sqlStages {
 		if stage.find(s); len(s.found) > 0 {
@@ -191,7 +191,8 @@ func findFencedSQL(s *sqlSearch) {
 			if sqlLanguages[language] {
 				rest = ""
 			}
-			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: list, rest: rest + without(inner, list)})
+			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: list, rest: rest +
+				without(inner, list)})
 		}
 	}
 }
@@ -202,7 +203,8 @@ func findTaggedSQL(s *sqlSearch) {
 	for _, m := range sqlTag.FindAllStringSubmatchIndex(s.text, -1) {
 		inner := s.text[m[2]:m[3]]
 		if list := statements(inner); len(list) > 0 {
-			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: list, rest: without(inner, list)})
+			s.found = append(s.found, passage{Span: literal.Span{Start: m[0], End: m[1]}, statements: list,
+				rest: without(inner, list)})
 		}
 	}
 }
@@ -248,7 +250,8 @@ func findCalledSQL(s *sqlSearch) {
 		rest = append(rest, u.Text)
 	}
 	rest = slices.DeleteFunc(rest, func(text string) bool { return text == "" })
-	s.found = append(s.found, passage{Span: literal.Span{Start: 0, End: len(s.text)}, statements: list, rest: strings.Join(rest, "\n")})
+	s.found = append(s.found, passage{Span: literal.Span{Start: 0, End: len(s.text)}, statements: list,
+		rest: strings.Join(rest, "\n")})
 }
 
 var (

@@ -12,7 +12,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-func showSQL(r *sqlReading) string {
+func showSQL(r *SQLReading) string {
 	var b strings.Builder
 	if r.Statement != "" {
 		fmt.Fprintf(&b, "sql: %s\n", agenttest.InLine(r.Statement))
@@ -33,7 +33,7 @@ func showSQL(r *sqlReading) string {
 }
 
 // checkSQL demands what must hold of every reading: at most one act, reasons of the closed list, and no lost word.
-func checkSQL(t testing.TB, text string, r *sqlReading) {
+func checkSQL(t testing.TB, text string, r *SQLReading) {
 	t.Helper()
 	if r.Declined && r.Statement != "" {
 		t.Errorf("both a query and a decline in %q", text)

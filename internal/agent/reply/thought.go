@@ -31,7 +31,8 @@ func readReasoning(p *reading) {
 		if opens = from(opens, at); len(opens) > 0 && opens[0][0] < closing[0] {
 			start, inner = opens[0][0], opens[0][1]
 		}
-		p.claims = append(p.claims, claim{Span: literal.Span{Start: start, End: closing[1]}, thought: p.text[inner:closing[0]]})
+		p.claims = append(p.claims, claim{Span: literal.Span{Start: start, End: closing[1]},
+			thought: p.text[inner:closing[0]]})
 		at = closing[1]
 	}
 	if opens = from(opens, at); len(opens) == 0 {
@@ -53,19 +54,20 @@ func readReasoning(p *reading) {
 // tokenMark is a mark of calls that only a token of the model's vocabulary can write.
 var tokenMark = regexp.MustCompile(`(?i:` + callToken + `|<\|tool_call>)`)
 
-// musings are the parts of a reply that are thought, and not said.
-type thoughts []string
+// Thoughts are the parts of a reply that are thought, and not said.
+type Thoughts []string
 
-func (m *thoughts) add(text string) {
+func (m *Thoughts) add(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		*m = append(*m, text)
 	}
 }
 
-func (m thoughts) String() string { return strings.Join(m, "\n") }
+func (m Thoughts) String() string { return strings.Join(m, "\n") }
 
-// SplitThoughts gives what stands in the blocks in which a model thinks, and the rest, its pieces on lines of their own.
-func SplitThoughts(text string) (thoughts thoughts, rest string) {
+// SplitThoughts gives what stands in the blocks in which a model thinks, and the rest, its pieces on lines of their
+// own.
+func SplitThoughts(text string) (thoughts Thoughts, rest string) {
 	set := &reading{text: text}
 	readReasoning(set)
 	for i := range set.claims {

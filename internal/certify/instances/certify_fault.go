@@ -32,7 +32,8 @@ func FaultReasons() map[string]string {
 		ReasonNotSurvived: "the recovery policy does not reach the right answer within the budget",
 		ReasonNotClean:    "a policy fails where nothing goes wrong",
 		ReasonAlone:       "the fault that the instance is the harmless or mirrored variant of has no certificate",
-		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not decline",
+		ReasonNotHopeless: "what should show that nothing can be known does not hold, or the recovery policy does not " +
+			"decline",
 	}
 }
 

@@ -149,10 +149,10 @@ func certifyChoice(cert *suite.Certificate, choice *twin.Choice) {
 	}
 }
 
-// hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong tools
-// and those of the plans. Where the kind takes the right tools away, the hopeless instance shows the wrong ones alone,
-// and its variants show as many tools: for each right tool, a wrong one that the seed draws makes room. Toolkits keep
-// the order of tools, which the task's agents are shown without conditions.
+// hopelessInstances derives the instances of a task under a hopeless kind in all its variants. They show the wrong
+// tools and those of the plans. Where the kind takes the right tools away, the hopeless instance shows the wrong ones
+// alone, and its variants show as many tools: for each right tool, a wrong one that the seed draws makes room. Toolkits
+// keep the order of tools, which the task's agents are shown without conditions.
 func hopelessInstances(
 	base *suite.Instance, t *task.Task, tools []*task.Tool, kind string, chosen *twin.Choice,
 ) ([]*suite.Instance, *suite.Rejection, error) {

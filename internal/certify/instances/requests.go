@@ -31,7 +31,8 @@ const (
 // RequestReasons explains why a task is not put under a condition of the request.
 func RequestReasons() map[string]string {
 	reasons := map[string]string{
-		ReasonFewValues:    "no value that can be left out has four others that a task could be about in its place: that can be said, and have an answer",
+		ReasonFewValues: "no value that can be left out has four others that a task could be about in its place: that " +
+			"can be said, and have an answer",
 		ReasonFewAlike:     "fewer than five requests that differ in the value alone become the same when it is left out",
 		ReasonFewAnswers:   "fewer than five of the values have right answers that differ from each other",
 		ReasonUncertified:  "the task's plan does not give gold under the new wording",

@@ -147,7 +147,8 @@ func gives(t *task.Tool, argument string) bool {
 }
 
 // getting are verbs of descriptions that say what a tool returns.
-var getting = strings.Fields("get gets retrieve retrieves return returns fetch fetches find finds search searches lookup generate generates list lists obtain obtains")
+var getting = strings.Fields("get gets retrieve retrieves return returns fetch fetches find finds search searches " +
+	"lookup generate generates list lists obtain obtains")
 
 // results lists the names of what a tool returns, as its document says.
 func results(document string) []string {

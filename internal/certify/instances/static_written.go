@@ -23,9 +23,12 @@ type staticPages struct {
 
 // Complaints about the specification of a tool.
 const (
-	complainSpecification = "the reply is not one JSON object with the fields name, description and parameters, and nothing around it"
-	complainToolName      = "the name has other signs than letters, digits, dots and underscores, is longer than 64, or is that of a tool that there is"
-	complainServes        = "the tool does what the one in the example does, or can be called as it is: it has to do something else"
+	complainSpecification = "the reply is not one JSON object with the fields name, description and parameters, and " +
+		"nothing around it"
+	complainToolName = "the name has other signs than letters, digits, dots and underscores, is longer than 64, " +
+		"or is that of a tool that there is"
+	complainServes = "the tool does what the one in the example does, or can be called as it is: it has to do " +
+		"something else"
 )
 
 // ask has the writer word what it can, side by side: requests and near requests first, then the tools of these.

@@ -415,7 +415,8 @@ func (p *Prover) provePlan(
 		return nil, nil, err
 	}
 	if !graded.Success {
-		return drop(ReasonPlanDisagrees, "the grader refuses its answer, whose columns are %s", strings.Join(result.Columns, ", "))
+		return drop(ReasonPlanDisagrees, "the grader refuses its answer, whose columns are %s", strings.Join(result.Columns,
+			", "))
 	}
 	plan.Evidence = evidenceOf(record, plan)
 	plan.IntermediateValues = p.intermediateValues(c, record, plan)

@@ -121,7 +121,8 @@ func TestCompare(t *testing.T) {
 	} {
 		s := derived(t, small(), texts...)
 		test.change(s)
-		if got := compared(s, derived(t, small(), texts...)); !strings.HasPrefix(got, test.want) || test.want == "" && got != "" ||
+		if got := compared(s, derived(t, small(), texts...)); !strings.HasPrefix(got, test.want) || test.want == "" &&
+			got != "" ||
 			strings.Contains(got, "\n") {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}

@@ -33,7 +33,8 @@ func newOldTools(v *verifier, tools []*task.Tool) *oldTools {
 }
 
 // Candidates is that of [instances.Toolmaker].
-func (o *oldTools) Candidates(t *task.Task, query *sqlast.Query, asked condition.Condition) ([]instances.MadeTool, error) {
+func (o *oldTools) Candidates(t *task.Task, query *sqlast.Query, asked condition.Condition) ([]instances.MadeTool,
+	error) {
 	id := suite.InstanceID{Task: t.ID, Specification: suite.Under("", asked.String())}.String()
 	in := o.instances[id]
 	if in == nil || len(in.Conditions) != 1 {

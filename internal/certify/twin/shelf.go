@@ -128,7 +128,8 @@ func (s *Shelf) subjectOf(t *task.Tool) subject {
 }
 
 // verbs say what is done to a thing, not which thing it is.
-var verbs = english.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate create convert check analyze " +
+var verbs = english.ContentWords("calculate compute determine estimate fetch retrieve search lookup generate " +
+	"create convert check analyze " +
 	"math geometry calc info information detail details data api list query update add set")
 
 func meaningful(name string) map[string]bool {

@@ -375,16 +375,20 @@ func requestText(view *task.View, mcp bool) string {
 		b.WriteString("\n\n" + view.Hint)
 	}
 	if mcp {
-		b.WriteString("\n\nUse the tools of the MCP server seatrial to meet this request, and nothing else. Hand in the answer, the bare value " +
-			"or values that were asked for, by its tool for answers; if the request cannot be met with these tools, say so by its tool for declining.")
+		b.WriteString("\n\nUse the tools of the MCP server seatrial to meet this request, and nothing else. Hand in the " +
+			"answer, the bare value " +
+			"or values that were asked for, by its tool for answers; if the request cannot be met with these tools, say so " +
+			"by its tool for declining.")
 	}
 	return b.String()
 }
 
 // CommandHelp explains agents that are commands.
 const CommandHelp = "\nCommands:\n" +
-	"  cmd: COMMAND    a program of yours, started for each episode. It reads the request from standard input, or as an\n" +
-	"                  argument where the command contains {request}. SEATRIAL_URL and SEATRIAL_TOKEN lead to its tools. Its\n" +
+	"  cmd: COMMAND    a program of yours, started for each episode. It reads the request from standard input, or as " +
+	"an\n" +
+	"                  argument where the command contains {request}. SEATRIAL_URL and SEATRIAL_TOKEN lead to its " +
+	"tools. Its\n" +
 	"                  answer is what it submits over HTTP or MCP, else its last line of standard output, or the file\n" +
 	"                  {answer} if the command names it\n" +
 	"  mcp: COMMAND    the same for an MCP client: {config} is the path of a file that tells it how to reach its tools\n"

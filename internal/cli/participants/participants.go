@@ -298,8 +298,8 @@ func playedUnder(s *suite.Suite, p *protocol.Info, arm transcript.Arm) func(*sui
 	}
 }
 
-// frugal ends the run when the spending limit is reached, or when no request to the provider can succeed: the rest could
-// only fail.
+// frugal ends the run when the spending limit is reached, or when no request to the provider can succeed: the rest
+// could only fail.
 type frugal struct {
 	episode.Agent
 	stop context.CancelCauseFunc

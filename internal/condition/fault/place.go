@@ -46,7 +46,8 @@ var Reasons = map[string]string{
 	ReasonFewRows:     "no call of the plan that something depends on has enough rows",
 	ReasonOrderFree:   "the order of the answer does not matter, or turning it round changes nothing",
 	ReasonNoColumn:    "no column that something depends on can be changed visibly",
-	ReasonNoNumber:    "no column of numbers that something depends on and that can be changed visibly and restored exactly",
+	ReasonNoNumber: "no column of numbers that something depends on and that can be changed visibly and restored " +
+		"exactly",
 	ReasonNoUnit:      "no column of numbers that something depends on has a name that tells a unit",
 	ReasonNoMissing:   "no value of the answer is missing",
 	ReasonNoReference: "no later call refers to a column in a way that the fault would hurt",

@@ -140,8 +140,8 @@ func (v *Value) withoutClauses(evidence, form string) string {
 // equation is a column in SQL that a literal is compared with.
 var equation = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)["\x60\]]?\s*(?:=|<>|!=|<=|>=|<|>)\s*('[^']*'|"[^"]*"|[0-9.]+)`)
 
-// encoded reports whether a clause compares the value's column, or another of its table, with something that the request
-// does not compare with: an id that stands for the value, as in publisher.id = 13.
+// encoded reports whether a clause compares the value's column, or another of its table, with something that the
+// request does not compare with: an id that stands for the value, as in publisher.id = 13.
 func (v *Value) encoded(clause string) bool {
 	if v.Table == "" {
 		return false
@@ -175,8 +175,8 @@ func clauses(s string) []string {
 	return append(list, s[from:])
 }
 
-// remains reports whether a text still gives away a value: in a form that is known, by what the question called it, or by
-// a word of it. Words that the schema has too give away nothing, nor do the words that hold sentences together. Of a
+// remains reports whether a text still gives away a value: in a form that is known, by what the question called it, or
+// by a word of it. Words that the schema has too give away nothing, nor do the words that hold sentences together. Of a
 // number in the messages, only another mention of it counts: numbers stand for many things.
 func (v *Value) remains(s, form string, evidence bool) bool {
 	if s == "" {
@@ -203,7 +203,8 @@ func (v *Value) remains(s, form string, evidence bool) bool {
 			return true
 		}
 	}
-	return evidence && v.numeric && slices.ContainsFunc(english.Amounts(s), func(n english.Numeral) bool { return n.Means(v.number) })
+	return evidence && v.numeric && slices.ContainsFunc(english.Amounts(s),
+		func(n english.Numeral) bool { return n.Means(v.number) })
 }
 
 // related reports whether two words are one word with other endings: director, directed.
@@ -461,6 +462,8 @@ func superlative(w string) bool {
 }
 
 // number leaves out a number.
+//
+//nolint:gocyclo // one branch for each wording around a number; a table of rules would read better
 func (p *place) number(n *naming, again bool) (edit, bool) {
 	if p.task.Query == nil && tops[p.l(1)] {
 		return p.limit()
@@ -474,7 +477,8 @@ func (p *place) number(n *naming, again bool) (edit, bool) {
 	if start, noun, ok := p.nounBefore(n); ok && !n.counts {
 		return p.edit(start, p.end, certain(noun, again))
 	}
-	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !english.FunctionWords[strings.ToLower(p.r(3))] && english.IsLower(p.r(3)) {
+	if strings.ToLower(p.r(1)) == "or" && len(p.right) > 2 && !english.FunctionWords[strings.ToLower(p.r(3))] &&
+		english.IsLower(p.r(3)) {
 		switch strings.ToLower(p.r(2)) {
 		case "more":
 			return p.edit(p.start, p.right[1].End, "at least a certain number of")
@@ -545,8 +549,8 @@ func (p *place) copula() int {
 	}
 }
 
-// things returns what is counted in the plural, where it is said in the singular and the schema knows the word: one pet.
-// Of anything else it gives nothing, and the end of the value.
+// things returns what is counted in the plural, where it is said in the singular and the schema knows the word: one
+// pet. Of anything else it gives nothing, and the end of the value.
 func (p *place) things() (end int, text string) {
 	end = p.end
 	for k := 1; k <= 3 && k <= len(p.right); k++ {
@@ -578,7 +582,10 @@ func (p *place) determined() int {
 func (p *place) near(noun string) bool {
 	fields := strings.Fields(noun)
 	head := fields[len(fields)-1]
-	return slices.ContainsFunc(p.left, func(w english.Word) bool { return w.Folded == head || english.Akin(w.Folded, head) })
+	return slices.ContainsFunc(p.left, func(w english.Word) bool {
+		return w.Folded == head || english.Akin(w.Folded,
+			head)
+	})
 }
 
 // nounBefore finds a noun that stands before the value and says what it is: the state alive, line R2.
@@ -639,7 +646,8 @@ func (p *place) nounOf(n *naming) (start int, noun string, ok bool) {
 }
 
 // persons are what people are called in general, in front of their names.
-var persons = english.Set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member", "player",
+var persons = english.Set("student", "person", "man", "woman", "customer", "client", "employee", "user", "member",
+	"player",
 	"singer", "driver",
 	"actor", "actress", "director", "author", "artist", "teacher", "professor", "owner")
 
@@ -688,11 +696,14 @@ func (p *place) nameOfTheirs() (end int, noun string, ok bool) {
 }
 
 // quantifiers stand where no article can.
-var quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another", "many",
+var quantifiers = english.Set("each", "every", "any", "no", "some", "all", "this", "that", "these", "those", "another",
+	"many",
 	"only", "my", "our",
 	"your", "their", "his", "her", "its")
 
 // noun leaves out a value that is said as a noun or beside one.
+//
+//nolint:gocyclo // one branch for each wording around a noun; a table of rules would read better
 func (p *place) noun(n *naming, again bool) (edit, bool) {
 	if p.task.Query == nil {
 		if e, ok, settled := p.spokenNoun(n, again); settled {
@@ -729,7 +740,8 @@ func (p *place) noun(n *naming, again bool) (edit, bool) {
 			' ')+1:]
 		if !described && slices.Contains(n.beside, next) && !plural { // an Asian country is no value of a country
 			end, noun := p.right[0].End, p.r(1)
-			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !english.FunctionWords[second] { // the PPT template type
+			// the PPT template type
+			if second := strings.ToLower(p.r(2)); p.knownNoun(second) && !english.FunctionWords[second] {
 				end, noun = p.right[1].End, p.text[p.right[0].Start:p.right[1].End]
 				if !singularNoun(second) {
 					return p.attributive(n, again)
@@ -857,7 +869,8 @@ func plainPlural(w string) bool {
 }
 
 // verbs look like plurals of nouns.
-var verbs = english.Set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs", "holds",
+var verbs = english.Set("lives", "works", "takes", "plays", "makes", "speaks", "belongs", "offers", "sells", "costs",
+	"holds",
 	"stands", "starts", "contains",
 	"likes", "earns", "comes", "stays", "shows", "appears", "charges", "always", "contains", "includes", "grows", "keeps",
 	"does", "gives", "produces", "owns", "uses", "goes", "gets", "runs", "pays", "sits", "lies", "says", "sees",

@@ -46,14 +46,16 @@ var besideAll = []string{
 }
 
 // unitWords are units behind the name of a measure: height cm.
-var unitWords = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "minutes",
+var unitWords = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min",
+	"minutes",
 	"sec", "seconds",
 	"hours", "days", "h", "c", "f", "pct", "percent", "percentage", "metres", "meters", "kilometres", "tonnes", "millions",
 	"euros", "dollars",
 	"kilograms", "centimetres", "grams", "t", "mw", "kw")
 
 // keptNames are what a kind of name is told by: a certain first name, where a certain department name is a department.
-var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short", "long",
+var keptNames = english.Set("first", "last", "given", "sur", "middle", "nick", "user", "latin", "common", "short",
+	"long",
 	"official", "scientific",
 	"family", "english", "brand", "file", "display", "former", "maiden", "other", "second")
 
@@ -64,8 +66,8 @@ func participle(w string) bool {
 		w == "built" || w == "made" || w == "held" || w == "sold" || w == "won" || w == "lost"
 }
 
-// naming returns what a value is called in general. It depends on what the value is compared with, and not on the value,
-// but for its type.
+// naming returns what a value is called in general. It depends on what the value is compared with, and not on the
+// value, but for its type.
 func (v *Value) naming() naming {
 	n := v.named()
 	if n.noun == "" {
@@ -141,6 +143,8 @@ func (v *Value) wholePattern() bool {
 }
 
 // columnNaming names the values of a column.
+//
+//nolint:gocyclo // one branch for each way to name a column; a table of rules would read better
 func (v *Value) columnNaming(table, column string) naming {
 	t := v.task.Query.Schema.Table(table)
 	if t == nil || t.Column(column) < 0 {

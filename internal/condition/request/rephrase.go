@@ -163,7 +163,8 @@ func part(c clause) (head, tail clause) {
 	for _, at := range fronted.FindAllStringIndex(c.text, -1) {
 		lead := len(c.text[at[0]:at[1]]) - len(strings.TrimLeft(c.text[at[0]:at[1]], ", "))
 		start := at[0] + lead
-		if guards(c.guarded, at[0], at[1]) || len(english.Words(c.text[:at[0]])) < 2 || len(english.Words(c.text[start:])) < 3 ||
+		if guards(c.guarded, at[0], at[1]) || len(english.Words(c.text[:at[0]])) < 2 ||
+			len(english.Words(c.text[start:])) < 3 ||
 			strings.ContainsAny(c.text[start:], "?;") || strings.Contains(c.text[start:], ". ") ||
 			strings.Contains(c.text[:at[0]], " and ") || strings.Contains(c.text[:at[0]], ",") ||
 			dangles(c.text[:at[0]]) || demands.MatchString(c.text[start:]) {
@@ -209,7 +210,8 @@ func exchange(t *Task, c clause) string {
 	}
 	b.WriteString(c.text[at:])
 	s := b.String()
-	if first := english.Words(s); len(first) > 0 && first[0].Start == 0 && english.FunctionWords[first[0].Folded] && first[0].Text != "I" {
+	if first := english.Words(s); len(first) > 0 && first[0].Start == 0 && english.FunctionWords[first[0].Folded] &&
+		first[0].Text != "I" {
 		return lowered(s)
 	}
 	return s

@@ -34,8 +34,8 @@ const (
 	RuleQuoted    = "quoted"      // "Palm House"
 )
 
-// Reads reports whether a form means this value and none of the other values of its column: written so, as another form of
-// a number or a date, or in another case, without diacritics and with `and` for the sign.
+// Reads reports whether a form means this value and none of the other values of its column: written so, as another form
+// of a number or a date, or in another case, without diacritics and with `and` for the sign.
 func (v *Value) Reads(form string, others []task.Value) bool {
 	if means(form, v.Value) == 0 {
 		return false

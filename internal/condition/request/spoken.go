@@ -95,7 +95,10 @@ func (t *Task) guard(value task.Value) {
 	}
 	for _, m := range t.Messages {
 		for _, w := range english.Words(m.Content) {
-			if slices.ContainsFunc(english.Words(text(value)), func(own english.Word) bool { return related(w.Folded, own.Folded) }) {
+			if slices.ContainsFunc(english.Words(text(value)), func(own english.Word) bool {
+				return related(w.Folded,
+					own.Folded)
+			}) {
 				t.guarded[w.Folded] = true
 			}
 		}
@@ -336,7 +339,10 @@ func abbreviated(s, form string) bool {
 	isName := func(w string) bool { return len(w) > 3 && unicode.IsUpper([]rune(w)[0]) && w != strings.ToUpper(w) }
 	all := english.Words(s)
 	if isCode(form) {
-		return slices.ContainsFunc(all, func(w english.Word) bool { return isName(w.Text) && shortFor(english.Fold(form), w.Folded) })
+		return slices.ContainsFunc(all, func(w english.Word) bool {
+			return isName(w.Text) && shortFor(english.Fold(form),
+				w.Folded)
+		})
 	}
 	initials := ""
 	for _, w := range english.Words(form) {
@@ -403,7 +409,8 @@ func (v *Value) kept() *Dropped {
 }
 
 // bareWords may stand beside a value that is all that a turn says.
-var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please", "thanks",
+var bareWords = english.Set("it", "is", "its", "s", "the", "my", "a", "an", "yes", "sure", "ok", "okay", "please",
+	"thanks",
 	"thank", "you", "just", "that", "would",
 	"be", "to", "in", "on", "at", "for", "i", "m", "am", "want", "like", "need")
 

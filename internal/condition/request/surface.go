@@ -175,7 +175,8 @@ func guards(list []span, start, end int) bool {
 }
 
 // hinges are words on which the meaning of a request hangs.
-var hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest", "youngest",
+var hinges = english.Set("highest", "lowest", "largest", "smallest", "biggest", "longest", "shortest", "oldest",
+	"youngest",
 	"latest", "earliest",
 	"newest", "cheapest", "dearest", "greatest", "tallest", "first", "last", "second", "third", "ascending", "descending",
 	"average", "mean",
@@ -232,8 +233,8 @@ var followers = [26]string{
 	"deilmops", "aey",
 }
 
-// pronounced reports whether a word could be an English one, by which letters follow each other. A slip that is one may be
-// taken for what it says: the shops' names for the ships' names.
+// pronounced reports whether a word could be an English one, by which letters follow each other. A slip that is one may
+// be taken for what it says: the shops' names for the ships' names.
 func pronounced(s string) bool {
 	s = strings.ToLower(s)
 	for i := 0; i+1 < len(s); i++ {
@@ -269,7 +270,8 @@ func slipOf(w string, draw *rand.Rand) string {
 // endEdits lists what happens to the first letter, to the sign at the end and to white space.
 func endEdits(s string, all []english.Word, guarded []span, draw *rand.Rand) []surfaceEdit {
 	var list []surfaceEdit
-	if len(all) > 0 && all[0].Start == 0 && !guards(guarded, 0, all[0].End) && english.IsLower(strings.ToLower(all[0].Text)) &&
+	if len(all) > 0 && all[0].Start == 0 && !guards(guarded, 0, all[0].End) &&
+		english.IsLower(strings.ToLower(all[0].Text)) &&
 		all[0].Text != "I" {
 		r, size := utf8.DecodeRuneInString(s)
 		if next := string(unicode.ToLower(r)); draw.IntN(2) == 0 && len(next) == size {

@@ -80,7 +80,8 @@ func Values(t *Task) []*Value {
 	return list
 }
 
-// follows reports whether a mention stands right behind that of another value: Angela Sanders, of a first and a last name.
+// follows reports whether a mention stands right behind that of another value: Angela Sanders, of a first and a last
+// name.
 func (v *Value) follows(m mention) bool {
 	s := v.task.texts()[m.text]
 	return slices.ContainsFunc(v.all, func(o *Value) bool {

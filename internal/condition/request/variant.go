@@ -204,7 +204,8 @@ func said(v task.Value, shift int64) string {
 // fitting writes what stands before a value with the article that fits it.
 func fitting(before, value string) string {
 	trimmed := strings.TrimRight(before, " ")
-	if list := english.Words(trimmed); len(list) > 0 && list[len(list)-1].End == len(trimmed) && len(trimmed) < len(before) {
+	if list := english.Words(trimmed); len(list) > 0 && list[len(list)-1].End == len(trimmed) &&
+		len(trimmed) < len(before) {
 		if w := list[len(list)-1]; w.Text == "a" || w.Text == "an" {
 			return trimmed[:w.Start] + english.Article(value) + before[len(trimmed):]
 		}

@@ -92,10 +92,10 @@ conditions and comparisons, the same order and number of results. Add nothing an
 wording alone, in one paragraph, without quotation marks around it.
 `
 
-// WrittenParaphrase returns the page on which a writer says a request in other words. A text is taken only if every value
-// of the request stands in it as it did, it differs enough, and it holds no number, quotation, name or negation that
-// the request lacks. It is nil for requests that rules could not vouch for either: those that say a value in no form
-// that is known.
+// WrittenParaphrase returns the page on which a writer says a request in other words. A text is taken only if every
+// value of the request stands in it as it did, it differs enough, and it holds no number, quotation, name or negation
+// that the request lacks. It is nil for requests that rules could not vouch for either: those that say a value in no
+// form that is known.
 func WrittenParaphrase(t *Task) *Page {
 	at := t.question()
 	values := Values(t)
@@ -218,7 +218,8 @@ func fills(own, said string, column []task.Value) bool {
 	return slices.ContainsFunc(column, func(v task.Value) bool {
 		s, isText := v.(string)
 		s = english.Fold(s)
-		return isText && slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return tells(w.Folded) }) && stands(said, s) &&
+		return isText && slices.ContainsFunc(english.Words(s), func(w english.Word) bool { return tells(w.Folded) }) &&
+			stands(said, s) &&
 			!stands(own, s)
 	})
 }
@@ -229,8 +230,8 @@ var openWords = english.Set("certain", "particular", "specific", "specified", "g
 // openReach is how many words may stand from an open word to what it is said of.
 const openReach = 4
 
-// leavesOpen reports whether a text still speaks of a certain one of what was left out: behind the word stands one of its
-// name, or of the phrase that rules put in its place.
+// leavesOpen reports whether a text still speaks of a certain one of what was left out: behind the word stands one of
+// its name, or of the phrase that rules put in its place.
 func leavesOpen(text string, d *Dropped) bool {
 	var known []string
 	for _, name := range append(slices.Clone(d.Names), d.Phrase) {
@@ -314,7 +315,8 @@ func (t *Task) namesMore(own, text string) bool {
 }
 
 // negations say that something is not so.
-var negations = english.Set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding", "excludes",
+var negations = english.Set("not", "no", "never", "without", "none", "neither", "nor", "except", "excluding",
+	"excludes",
 	"exclude", "lack", "lacks",
 	"lacking", "cannot", "unless", "omit", "omitting", "non", "outside", "missing", "absent", "unknown", "nothing",
 	"nobody")

@@ -21,7 +21,8 @@ type Input struct {
 	Seed      uint64 // of the instance
 }
 
-// Toolkit is what an agent is shown: tools by their own names, in their order, and the names under which they are shown.
+// Toolkit is what an agent is shown: tools by their own names, in their order, and the names under which they are
+// shown.
 type Toolkit struct {
 	Names    []string
 	Renaming *Renaming // nil if tools keep their own names

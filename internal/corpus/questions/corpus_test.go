@@ -247,7 +247,8 @@ func TestBirdElsewhere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "train", "train.json"), []byte(example), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused(dir, "there is no train.json in the folder itself", "name the folder that it is in: bird:"+filepath.Join(dir, "train"))
+	refused(dir, "there is no train.json in the folder itself", "name the folder that it is in: bird:"+filepath.Join(dir,
+		"train"))
 	refused(filepath.Join(dir, "train"), "there is no train_tables.json", "put it beside that file")
 	tables := `[{"db_id": "d", "table_names_original": [], "table_names": [], "column_names_original": [], "column_names": []}]`
 	if err := os.WriteFile(filepath.Join(dir, "train", "train_tables.json"), []byte(tables), 0o644); err != nil {

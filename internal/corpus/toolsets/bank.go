@@ -25,7 +25,8 @@ const (
 	bankColumnInfo = "api_info"
 )
 
-// bankLevels lists the folders of dialogues, with their categories. In those of level 2 the agent looks for tools first.
+// bankLevels lists the folders of dialogues, with their categories. In those of level 2 the agent looks for tools
+// first.
 var bankLevels = []struct{ folder, category string }{
 	{"lv1-lv2-samples/level-1-given-desc", "level-1"},
 	{"lv1-lv2-samples/level-2-toolsearcher", "level-2"},
@@ -38,8 +39,8 @@ var bankTypes = map[string]string{
 	"list": "array", "List[str]": "array",
 }
 
-// bank loads API-Bank: an instance for each call of a tool in the dialogues of levels 1 and 2, with the history up to the
-// user's turn before it. Tools are those that the dialogue calls, in the order of API-Bank's table.
+// bank loads API-Bank: an instance for each call of a tool in the dialogues of levels 1 and 2, with the history up to
+// the user's turn before it. Tools are those that the dialogue calls, in the order of API-Bank's table.
 //
 // The table and the dialogues differ in places: if a call has other arguments than its tool's description, only the
 // feasibility of the request is known.

@@ -219,7 +219,8 @@ func (t *benchTool) said(query string) map[string]any {
 			}
 			if at := labelled.FindStringSubmatch(query); at != nil {
 				for _, found := range at[1:] {
-					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 && !continues(query, found) {
+					if found = strings.TrimRight(found, ".,;:!?"); values[p.Name] == nil && len(found) > 2 &&
+						!continues(query, found) {
 						values[p.Name] = found
 					}
 				}
@@ -238,4 +239,5 @@ func continues(query, found string) bool {
 
 // benchLabelled is the text after a parameter's name, and the forms of a value there: quoted, or a word with a digit or
 // an address in it.
-const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* (?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`
+const benchLabelled = `(?-i:\b(?: is| of| as| number| code|:| =)* ` +
+	`(?:'([^'\n]+)'|"([^"\n]+)"|([\w.:/@+-]*\d[\w.:/@+?=&%-]*|https?://\S+)))`

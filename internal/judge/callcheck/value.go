@@ -137,8 +137,8 @@ func (v *Value) isExactly(f float64) bool {
 // maxDepth bounds the nesting of lists and dicts, so that no text exhausts the stack.
 const maxDepth = 500
 
-// readValue reads one JSON value. With distinct a duplicate key is an error; otherwise the last value wins, in the place
-// of the first, as in Python.
+// readValue reads one JSON value. With distinct a duplicate key is an error; otherwise the last value wins, in the
+// place of the first, as in Python.
 func readValue(data []byte, distinct bool) (Value, error) {
 	n, err := literal.Decode(data, maxDepth, distinct)
 	if err != nil {

@@ -39,7 +39,8 @@ var (
 		`provided|supplied|said|says?|tells?|told|include[sd]?|arguments?|parameters?|details?|values?|information|input)\b`)
 	// setPhrases say that the request fails, and not why.
 	setPhrases = regexp.MustCompile(`(?i)\b(?:the |this |that )?(?:user['’]?s? )?(?:request|question|query)\s+(?:can(?:not|['’]t| not)|could not|is not)\s+(?:be\s+)?\w+|` +
-		`\bi\s+(?:can(?:not|['’]t| not)|am unable to|am not able to)\s+\w+(?:\s+(?:the|this|that)\s+(?:user['’]?s? )?(?:request|question|query))?`)
+		`\bi\s+(?:can(?:not|['’]t| not)|am unable to|am not able to)\s+\w+(?:\s+(?:the|this|that)\s+(?:user['’]?s? ` +
+		`)?(?:request|question|query))?`)
 	askedFor = regexp.MustCompile(`(?i)\b(?:what|that|which)\s+(?:the\s+)?(?:user|request|question)\s+(?:asks?|wants?|needs?|asked|is asking)(?:\s+for)?`)
 )
 

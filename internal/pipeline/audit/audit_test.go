@@ -95,7 +95,8 @@ func plantedExamples() []planted {
 	return []planted{
 		{"Which ports lie in Norway?", "SELECT name FROM port WHERE country = 'Norway'", nil, nil, ""},
 		{"Which ports are there?", "SELECT name FROM port ORDER BY", nil, []string{"unparsable_sql sql 1:31"}, "grammar"},
-		{"How deep are the ports?", "SELECT deepth FROM port", nil, []string{"unknown_name sql 1:8"}, `did you mean "depth"?`},
+		{"How deep are the ports?", "SELECT deepth FROM port", nil, []string{"unknown_name sql 1:8"},
+			`did you mean "depth"?`},
 		{"Remove the ports.", "DELETE FROM port", nil, []string{"not_a_select sql 1:1"}, "one SELECT"},
 		{"How long are the names and countries?", "SELECT length(name, country) FROM port", nil,
 			[]string{"failing_sql sql 0:0"}, "wrong number"},
@@ -242,7 +243,8 @@ func TestEachDefectIsFound(t *testing.T) {
 
 // TestEveryKindIsPlanted keeps the planted examples and the closed list together.
 func TestEveryKindIsPlanted(t *testing.T) {
-	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported, CodeTooLarge,
+	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported,
+		CodeTooLarge,
 		CodeUnproven, CodeLong,
 		CodeDescription)
 	found := map[string]bool{}

@@ -225,7 +225,8 @@ func (s *subject) untie(construct string) string {
 			verb = "add ORDER BY"
 		}
 		if key := s.key(last); key != "" {
-			return fmt.Sprintf("%s a column that tells rows apart, such as %s, and say so in the question; or ask for all that tie", verb, key)
+			return fmt.Sprintf("%s a column that tells rows apart, such as %s, and say so in the question; or ask for all "+
+				"that tie", verb, key)
 		}
 		return verb + " what tells rows apart, and say so in the question; or ask for all that tie"
 	case witness.BareColumn:

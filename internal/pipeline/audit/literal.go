@@ -85,7 +85,8 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 		return fmt.Sprintf("%s holds no text, and %s is one", g.place(s), spelling(g.literal)),
 			otherwise(g, "compare with a number, or with another column"), nil
 	case column.Affinity == schema.Text && numeric && g.Role == task.RoleCompare:
-		there, err := s.exists(ctx, g, "{column} <> '' AND {column} NOT GLOB '*[^0-9.]*' AND ({column} < ?1) <> (CAST({column} AS REAL) < ?2)",
+		there, err := s.exists(ctx, g, "{column} <> '' AND {column} NOT GLOB '*[^0-9.]*' AND ({column} < ?1) <> "+
+			"(CAST({column} AS REAL) < ?2)",
 			fmt.Sprint(g.Value), value)
 		if err != nil || !there {
 			return "", "", err
@@ -176,7 +177,8 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 			return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(near)), nil
 		}
 		for _, v := range values {
-			if len(want) >= 3 && strings.Contains(english.Fold(v), want) || len(v) >= 3 && strings.Contains(want, english.Fold(v)) {
+			if len(want) >= 3 && strings.Contains(english.Fold(v), want) || len(v) >= 3 && strings.Contains(want,
+				english.Fold(v)) {
 				return fmt.Sprintf("did you mean %s?", sqlast.QuoteText(v)), nil
 			}
 		}

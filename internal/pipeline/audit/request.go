@@ -66,8 +66,10 @@ func (s *subject) usesNumber(n *english.Numeral) bool {
 				continue
 			}
 			for _, r := range n.Readings {
-				shares := english.SameNumber(v, r/100) || english.SameNumber(v, r*100) || english.SameNumber(v, r*60) || english.SameNumber(v, r*1000)
-				if english.SameNumber(v, r) || shares || r == math.Trunc(r) && (english.SameNumber(v, r-1) || english.SameNumber(v, r+1)) {
+				shares := english.SameNumber(v, r/100) || english.SameNumber(v, r*100) || english.SameNumber(v, r*60) ||
+					english.SameNumber(v, r*1000)
+				if english.SameNumber(v, r) || shares || r == math.Trunc(r) && (english.SameNumber(v, r-1) ||
+					english.SameNumber(v, r+1)) {
 					return true
 				}
 			}
@@ -86,7 +88,8 @@ func (s *subject) usesNumber(n *english.Numeral) bool {
 	return false
 }
 
-// nameHas reports whether a number is part of the name of a table or column that stands in the question with it (q3, A11).
+// nameHas reports whether a number is part of the name of a table or column that stands in the question with it (q3,
+// A11).
 func (s *subject) nameHas(n *english.Numeral) bool {
 	if n.Ordinal {
 		return false

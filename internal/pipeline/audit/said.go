@@ -112,7 +112,8 @@ func stands(text string, g *parameter.Given) bool {
 	if !ok || g.Role != task.RoleLike {
 		v, isNumber := g.Value.(int64)
 		real, isReal := g.Value.(float64)
-		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real, g.Role)
+		return len(parameter.Mentions(text, g.Value)) > 0 || (isNumber || isReal) && standsNumber(text, float64(v)+real,
+			g.Role)
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
 	for _, part := range parts {
@@ -349,6 +350,8 @@ var shortForms = map[string][]string{
 }
 
 // abbreviated finds what a value is short for, or what is short for it: by initials, or by the beginnings of its words.
+//
+//nolint:gocyclo // one branch for each form of abbreviation
 func abbreviated(text string, have, want []word) string {
 	at := func(from, to int) string { return text[have[from].Start:have[to].End] }
 	capital := func(i int) bool { return unicode.IsUpper(firstRune(text[have[i].Start:])) }
@@ -436,7 +439,8 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 			}
 			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
 			within := len(w.Folded) >= 5 && strings.HasSuffix(name, w.Folded)
-			if len(name) >= 3 && (english.Stem(name) == english.Stem(w.Folded) || within || begins >= 5 && 3*begins >= 2*len(w.Folded)) {
+			if len(name) >= 3 && (english.Stem(name) == english.Stem(w.Folded) || within || begins >= 5 &&
+				3*begins >= 2*len(w.Folded)) {
 				return text[w.Start:w.End]
 			}
 		}

@@ -155,7 +155,8 @@ func New(config Config) (*Environment, error) {
 		config.Toolkit = openTools
 		for _, t := range openTools.Specifications() {
 			if config.Open.Toolkit.find(t.Name) != nil {
-				return nil, fmt.Errorf("environment %s: a tool of the open world has the reserved name %q", config.Header.Instance, t.Name)
+				return nil, fmt.Errorf("environment %s: a tool of the open world has the reserved name %q", config.Header.Instance,
+					t.Name)
 			}
 		}
 		config.Companions = config.Companions.without(task.ToolSearch, task.ToolInfo)

@@ -262,7 +262,8 @@ func (e *Environment) readRows(
 	r, mistake, err := e.execute(ctx, e.world(world), statement, values, timeouts)
 	if refusalOf(err) != "" {
 		return nil, &task.ToolError{
-			Code: task.CodeTooLarge, Message: "This table depends on too many others at once: retrieve what you need in fewer steps.",
+			Code: task.CodeTooLarge, Message: "This table depends on too many others at once: retrieve what you need in " +
+				"fewer steps.",
 		}, nil
 	}
 	return r, mistake, err

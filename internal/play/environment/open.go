@@ -39,15 +39,17 @@ type Open struct {
 var openTools = func() *Toolkit {
 	kit, err := NewToolkit([]*task.Tool{
 		{
-			Name:        task.ToolSearch,
-			Description: "Finds tools that fit a description of what is needed. It returns names and descriptions, the best first. At first no other tools are known.",
+			Name: task.ToolSearch,
+			Description: "Finds tools that fit a description of what is needed. It returns names and descriptions, the best " +
+				"first. At first no other tools are known.",
 			Parameters: &task.Schema{
 				Types: []string{"object"}, Required: []string{task.ArgumentQuery}, Closed: true,
 				Properties: []task.Property{
 					{Name: task.ArgumentQuery, Schema: &task.Schema{Types: []string{"string"},
 						Description: "What the tools are to do, in words."}},
 					{Name: argumentResults, Schema: &task.Schema{
-						Types: []string{"integer"}, Description: fmt.Sprintf("How many tools to return, from 1 to %d; %d where it is left out.", MaxResults, MaxResults),
+						Types: []string{"integer"}, Description: fmt.Sprintf("How many tools to return, from 1 to %d; %d where it is "+
+							"left out.", MaxResults, MaxResults),
 					}},
 				},
 			},

@@ -299,7 +299,8 @@ func (s *Stage) sqlToolkit(database string) (*environment.Toolkit, error) {
 	if kit := s.sql[database]; kit != nil {
 		return kit, nil
 	}
-	description := "Runs one SELECT statement of SQLite, read-only, and returns its rows as records. The schema of the database:\n\n" +
+	description := "Runs one SELECT statement of SQLite, read-only, and returns its rows as records. The schema of " +
+		"the database:\n\n" +
 		s.schemas[database]
 	kit, err := environment.NewToolkit([]*task.Tool{{
 		Name: ToolSQL, Description: description, Database: database,

@@ -255,10 +255,12 @@ func TestResumeRefusesAnotherRun(t *testing.T) {
 		t.Errorf("creating over a run: %v", err)
 	}
 	for want, m := range map[string]episode.Meta{
-		"suite":    {Suite: "other", Settings: meta().Settings},
-		"trials":   {Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`), "trials": json.RawMessage(`"2"`)}},
-		"agents":   {Suite: "suite-digest", Settings: map[string]json.RawMessage{"trials": json.RawMessage(`"1"`)}},
-		"protocol": {Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`), "trials": json.RawMessage(`"1"`), "protocol": json.RawMessage(`""`)}},
+		"suite": {Suite: "other", Settings: meta().Settings},
+		"trials": {Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`),
+			"trials": json.RawMessage(`"2"`)}},
+		"agents": {Suite: "suite-digest", Settings: map[string]json.RawMessage{"trials": json.RawMessage(`"1"`)}},
+		"protocol": {Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`),
+			"trials": json.RawMessage(`"1"`), "protocol": json.RawMessage(`""`)}},
 	} {
 		_, err := episode.Resume(ctx, path, m)
 		var mismatch *episode.MismatchError

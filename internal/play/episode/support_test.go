@@ -166,7 +166,8 @@ func create(tb testing.TB, path string) *episode.Store {
 }
 
 func meta() episode.Meta {
-	return episode.Meta{Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`), "trials": json.RawMessage(`"1"`)}, Started: noon}
+	return episode.Meta{Suite: "suite-digest", Settings: map[string]json.RawMessage{"agents": json.RawMessage(`"a"`),
+		"trials": json.RawMessage(`"1"`)}, Started: noon}
 }
 
 func closeStore(tb testing.TB, s *episode.Store) {

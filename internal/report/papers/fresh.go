@@ -65,17 +65,22 @@ func (m *material) freshTable() *table.Table {
 		table.Count("tasks", "tasks", 0, func(r row) int { return r.tasks }),
 		table.Number("published", "published", 0, table.Percent, why, func(r row) *float64 { return r.before }),
 		table.Number("fresh", "fresh", 0, table.Percent, why, func(r row) *float64 { return r.after }),
-	}, estimateColumns("gap", "gap", 0, 1, table.Points, table.Points, why, func(r row) statistics.Estimate { return r.gap }),
+	}, estimateColumns("gap", "gap", 0, 1, table.Points, table.Points, why,
+		func(r row) statistics.Estimate { return r.gap }),
 		[]table.Column[row]{
 			table.Count("lost", "lost", 2, func(r row) int { return r.lost }),
 			table.Count("gained", "gained", 2, func(r row) int { return r.gained }),
 			table.Number("p", "p", 3, table.PValue, why, func(r row) *float64 { return r.p }),
-		}).WithNotes("gap: success on the published databases less success on the fresh world, in percentage points, over the " +
-		"tasks that have both; a task counts once. A gap that chance does not explain was memorised, not found out. lost: right " +
-		"in most episodes on the published database and not on the fresh world; gained: the other way round. p: a sign-flip " +
+		}).WithNotes("gap: success on the published databases less success on the fresh world, in percentage points, " +
+		"over the " +
+		"tasks that have both; a task counts once. A gap that chance does not explain was memorised, not found out. " +
+		"lost: right " +
+		"in most episodes on the published database and not on the fresh world; gained: the other way round. p: a " +
+		"sign-flip " +
 		"permutation test by task.")
 	if unpaired {
-		t.WithNotes("Rows without tasks: no run was given in which the same agent, with the same protocol and labels, played the " +
+		t.WithNotes("Rows without tasks: no run was given in which the same agent, with the same protocol and labels, " +
+			"played the " +
 			"same suite on its published databases.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.sets)) {

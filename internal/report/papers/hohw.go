@@ -21,7 +21,8 @@ const (
 	needsOpen       = "episodes under open-world, and under fault:open-world+exec.first-tried"
 	needsClosed     = "episodes under closed-world:N, and under fault:closed-world:N+exec.first-tried"
 	needsOpenFaults = "episodes under fault:open-world+exec.first-tried"
-	needsRequests   = "episodes with the request changed (disambiguate, open-world+disambiguate, clarify, drop-detail), with " +
+	needsRequests   = "episodes with the request changed (disambiguate, open-world+disambiguate, clarify, " +
+		"drop-detail), with " +
 		"and without exec.first-tried"
 	needsSizes  = "runs with a label size (run --label size=7B), under open-world or closed-world:N"
 	needsTurns  = "episodes under distractors-only and its control, or under open-world or closed-world:N"
@@ -147,8 +148,10 @@ type contrast struct {
 	clean, faulted report.Summary
 }
 
-const rateNote = "without errors: without external errors. with errors: the first right tool that the agent tries fails for " +
-	"good, and another way to the answer is left. decrease is relative to the rate without errors. s.e.: the width of the " +
+const rateNote = "without errors: without external errors. with errors: the first right tool that the agent tries " +
+	"fails for " +
+	"good, and another way to the answer is left. decrease is relative to the rate without errors. s.e.: the width of " +
+	"the " +
 	"95 % interval over 3.92. Where there are instances with errors, those without are of the same tasks."
 
 // contrasts summarizes both sides of the settings that are wanted.
@@ -304,10 +307,11 @@ func (m *material) requestTable() *table.Table {
 	}
 	return table.Make("", rows, settingColumns[*contrast](), []table.Column[*contrast]{
 		table.Text("request", "request", func(c *contrast) string { return cmp.Or(c.request, "as it is") }),
-	}, contrastColumns(), columns).WithNotes(rateNote, "request: how it was changed. as asked: success on the same tasks, in "+
-		"the same world, with the request as it is, over the tasks that have both. gain: what the change adds to it, in "+
-		"percentage points; p: a sign-flip permutation test by task. Where a detail is missing and the agent cannot ask, "+
-		"declining is right.")
+	}, contrastColumns(), columns).WithNotes(rateNote,
+		"request: how it was changed. as asked: success on the same tasks, in "+
+			"the same world, with the request as it is, over the tasks that have both. gain: what the change adds to it, in "+
+			"percentage points; p: a sign-flip permutation test by task. Where a detail is missing and the agent cannot ask, "+
+			"declining is right.")
 }
 
 // plainKey identifies episodes with the request as it is.
@@ -400,8 +404,10 @@ func (m *material) backupTable() *table.Table {
 		rate("single call", "single", 1, "no backup plan of one call was left"),
 		rate("several calls", "multi", 2, "no backup plan of several calls was left"),
 		count("single", "single_valid", 1, 1), count("several", "multi_valid", 1, 2), count("none", "unstruck_valid", 2, 0),
-	}).WithNotes("Success under exec.first-tried by the number of calls of the shortest plan that was left; single and several " +
-		"count the episodes. none: episodes in which the agent tried no right tool, so that none failed; they are in neither " +
+	}).WithNotes("Success under exec.first-tried by the number of calls of the shortest plan that was left; single " +
+		"and several " +
+		"count the episodes. none: episodes in which the agent tried no right tool, so that none failed; they are in " +
+		"neither " +
 		"rate.")
 }
 
@@ -495,7 +501,8 @@ func (m *material) staysTable() *table.Table {
 	spent := func(e *grade.Grade, _ row) bool { return e.Outcome == grade.OutcomeOutOfBudget }
 	// With distractors only, giving up is success.
 	gaveUp := func(e *grade.Grade, s row) bool {
-		return e.Outcome == grade.OutcomeDeclined || e.Outcome == grade.OutcomeSilent || s.side == sideDistractors && e.Success
+		return e.Outcome == grade.OutcomeDeclined || e.Outcome == grade.OutcomeSilent || s.side == sideDistractors &&
+			e.Success
 	}
 	part := func(name, key string, is func(*grade.Grade, row) bool) table.Column[row] {
 		return table.Number(name, key, 0, table.Percent, "", func(s row) *float64 {
@@ -533,7 +540,8 @@ func (m *material) staysTable() *table.Table {
 		part("gave up", "gave_up", gaveUp),
 		part("answered", "answered", func(e *grade.Grade, s row) bool { return !gaveUp(e, s) && !spent(e, s) }),
 		part("out of budget", "out_of_budget", spent),
-	}).WithNotes("gave up: declined, or stopped without an act, before the budget was spent. out of budget: it was spent. " +
+	}).WithNotes("gave up: declined, or stopped without an act, before the budget was spent. out of budget: it was " +
+		"spent. " +
 		"answered: all others. p5 to p95: the smallest number of turns that so many per cent of the episodes do not exceed.")
 }
 
@@ -593,7 +601,8 @@ func (m *material) kappaTable() *table.Table {
 			return r.kappa, "all agents had the same outcome everywhere"
 		}),
 		table.Text("of", "raters", func(r row) string { return strings.Join(r.raters, ", ") }),
-	}).WithNotes("Over the instances of which every agent has a valid first trial, right or wrong. agreement: the share of pairs " +
+	}).WithNotes("Over the instances of which every agent has a valid first trial, right or wrong. agreement: the " +
+		"share of pairs " +
 		"of agents that agree. kappa is 1 if they fail on the same instances, and 0 if they agree as often as by chance.")
 }
 

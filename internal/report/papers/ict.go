@@ -72,9 +72,10 @@ type judged struct {
 
 func verdictColumns(m *material) []table.Column[*judged] {
 	estimate := func(name, key string, rank int, of func(*judged) statistics.Clusters) []table.Column[*judged] {
-		return estimateColumns(name, key, 0, rank, table.Percent, table.Plain, whyNoPairs, func(j *judged) statistics.Estimate {
-			return of(j).Estimate(0, m.options.Options, j.Stream("judged", j.condition, j.corpus, j.over, key)...)
-		})
+		return estimateColumns(name, key, 0, rank, table.Percent, table.Plain, whyNoPairs,
+			func(j *judged) statistics.Estimate {
+				return of(j).Estimate(0, m.options.Options, j.Stream("judged", j.condition, j.corpus, j.over, key)...)
+			})
 	}
 	no := func(name, key string, get func(*verdicts) int) table.Column[*judged] {
 		return table.Number(name, key, 2, table.Percent, whyNoPairs,
@@ -89,7 +90,8 @@ func verdictColumns(m *material) []table.Column[*judged] {
 		})
 }
 
-const verdictNote = "F1: with No as the positive class. no to incomplete, no to complete: shares of the two halves of the pairs. " +
+const verdictNote = "F1: with No as the positive class. no to incomplete, no to complete: shares of the two halves " +
+	"of the pairs. " +
 	"unread: episodes without a judgement, right about nothing."
 
 // faceted is a row about a group at a facet.
@@ -139,7 +141,8 @@ func (m *material) judged(which func(*report.Group) bool) (list []*judged, notes
 // judgedTable has accuracy and F1 of the groups that are wanted.
 func (m *material) judgedTable(which func(*report.Group) bool) *table.Table {
 	rows, notes := m.judged(which)
-	return table.Make("", rows, shotColumns[*judged](), verdictColumns(m)).WithNotes(append([]string{verdictNote}, notes...)...)
+	return table.Make("", rows, shotColumns[*judged](), verdictColumns(m)).WithNotes(append([]string{verdictNote},
+		notes...)...)
 }
 
 func isPolicy(g *report.Group) bool { return g.Protocol == protocolPolicy && g.Agent != agentHuman }
@@ -208,8 +211,9 @@ func (m *material) overCorpora(overall bool, which func(*report.Group) bool) *ta
 }
 
 // shareColumns are a share of clusters with its interval, and how many episodes it is over.
-func shareColumns[R any](m *material, name, key, countName, countKey string, ranks [3]int, get func(R) (statistics.Clusters,
-	string), stream func(R) []string) []table.Column[R] {
+func shareColumns[R any](m *material, name, key, countName, countKey string, ranks [3]int,
+	get func(R) (statistics.Clusters,
+		string), stream func(R) []string) []table.Column[R] {
 	estimate := func(r R) statistics.Estimate {
 		of, _ := get(r)
 		return of.Estimate(0, m.options.Options, append(stream(r), key)...)
@@ -236,12 +240,13 @@ func (m *material) implicitTable() *table.Table {
 				}
 				return m.agreement(j.Group, other, j.facet), whyNoJudged
 			}, func(j *judged) []string { return j.Stream("implicit", j.condition, j.corpus) })).
-		WithNotes(append([]string{verdictNote, "agreement: the share of instances on which a free reply shows what the same agent " +
-			"says under " + protocolFeasible + " without examples (the paper's Corr.)."}, notes...)...)
+		WithNotes(append([]string{verdictNote,
+			"agreement: the share of instances on which a free reply shows what the same agent " +
+				"says under " + protocolFeasible + " without examples (the paper's Corr.)."}, notes...)...)
 }
 
-// feedbackTable is table 6: accuracy in each scenario after an attempt. No is right for incomplete requests, and yes for
-// complete ones.
+// feedbackTable is table 6: accuracy in each scenario after an attempt. No is right for incomplete requests, and yes
+// for complete ones.
 func (m *material) feedbackTable() *table.Table {
 	scenarios := []struct {
 		name, key, arm string
@@ -296,7 +301,8 @@ func (m *material) feedbackTable() *table.Table {
 	}
 	return table.Make("", rows, table.Lift(shotColumns[*judged](), func(k key) *judged {
 		return &judged{Group: &report.Group{Cohort: k.Cohort}, facet: k.facet}
-	}), columns).WithNotes("Accuracy after an attempt that came back with an error, or with a made-up result. Right are no, no " +
+	}), columns).WithNotes("Accuracy after an attempt that came back with an error, or with a made-up result. Right " +
+		"are no, no " +
 		"and yes, in the order of the columns.")
 }
 
@@ -396,7 +402,8 @@ func (m *material) explainTable() *table.Table {
 		func(x row) (statistics.Clusters, string) { return x.opinion, why(x, whyNoJudge) }, stream),
 		shareColumns(m, "agreement", "judge_agreement", "compared", "judge_compared", [3]int{1, 6, 8},
 			func(x row) (statistics.Clusters, string) { return x.agreed, why(x, whyNoJudge) }, stream)).
-		WithNotes("detected: incomplete requests that were answered with no. explained: the explanation names what is known to be " +
+		WithNotes("detected: incomplete requests that were answered with no. explained: the explanation names what is " +
+			"known to be " +
 			"missing and nothing else. judged right: a judge model calls it right. agreement: the two say the same.")
 }
 
@@ -538,7 +545,8 @@ func (m *material) breadthTable() *table.Table {
 		table.Count("domains", "domains", 0, func(r row) int { return r.domains }),
 		table.Count("tools", "tools", 0, func(r row) int { return r.tools }),
 		table.Count("examples", "examples", 0, func(r row) int { return r.examples }),
-	}).WithNotes("domains: databases with an incomplete instance; for tools that cannot be run, the categories that their " +
+	}).WithNotes("domains: databases with an incomplete instance; for tools that cannot be run, the categories that " +
+		"their " +
 		"corpus assigns to them, or its parts. tools: different ones that are shown there. examples: incomplete instances.")
 }
 

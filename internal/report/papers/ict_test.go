@@ -102,7 +102,8 @@ func drawn(seed uint64, options ...string) func(*suite.Instance, int) string {
 
 func ictTable(t *testing.T, name string, sets ...Set) *table.Table {
 	t.Helper()
-	tab, err := Build(name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200, Seed: 3}}})
+	tab, err := Build(name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200,
+		Seed: 3}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,8 @@ func TestIncompleteConditions(t *testing.T) {
 		if r.Role != condition.RoleHopeless {
 			continue
 		}
-		r.Explained = &report.Explained{Lack: LackTool, Known: grade.ExplainedRight, Opinions: map[string]bool{"p/judge": true}}
+		r.Explained = &report.Explained{Lack: LackTool, Known: grade.ExplainedRight,
+			Opinions: map[string]bool{"p/judge": true}}
 		switch {
 		case strings.HasSuffix(r.Grade.Task, "0"):
 			r.Explained.Known = grade.ExplainedOther
@@ -326,7 +328,8 @@ func TestIncompleteConditions(t *testing.T) {
 		t.Errorf("ict-5: %v", r)
 	}
 	lonely := recordOf(t, t5, with(few, "agent", "lonely"))
-	if why := lonely[table.Missing].(map[string]string)["agreement"]; lonely["agreement"] != nil || why != "no feasible run" {
+	if why := lonely[table.Missing].(map[string]string)["agreement"]; lonely["agreement"] != nil ||
+		why != "no feasible run" {
 		t.Errorf("ict-5: %v", lonely)
 	}
 	if r := recordOf(t, ictTable(t, "ict-6", set), few); r["incomplete_error"] != 1.0 || r["incomplete_invented"] != 0.0 ||
@@ -366,7 +369,8 @@ func TestIncompleteConditions(t *testing.T) {
 	slices.SortFunc(spread, func(a, b Set) int { return strings.Compare(b.Name, a.Name) })
 	for i := 1; i <= 9; i++ {
 		name := fmt.Sprint("ict-", i)
-		if one, many := ictTable(t, name, set).Text(table.Terminal{}), ictTable(t, name, spread...).Text(table.Terminal{}); one != many {
+		if one, many := ictTable(t, name, set).Text(table.Terminal{}),
+			ictTable(t, name, spread...).Text(table.Terminal{}); one != many {
 			t.Errorf("%s: one run gives\n%s\nand many give\n%s", name, one, many)
 		}
 		if empty := ictTable(t, name, Set{Name: "x", Suite: &suite.Suite{}}); len(empty.Records) != 0 ||

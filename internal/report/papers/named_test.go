@@ -295,7 +295,8 @@ func TestNamedTablesDoNotDependOnRuns(t *testing.T) {
 		}
 		var texts []string
 		for _, sets := range [][]Set{{one}, spread} {
-			tab, err := Build(named.Name, Input{Sets: sets, Options: report.Options{Options: statistics.Options{Resamples: 200}}})
+			tab, err := Build(named.Name, Input{Sets: sets,
+				Options: report.Options{Options: statistics.Options{Resamples: 200}}})
 			if err != nil {
 				t.Fatal(err)
 			}

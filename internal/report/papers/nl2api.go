@@ -72,8 +72,8 @@ func (m *material) cleanly(protocols []string) (list []*played, notes []string) 
 }
 
 // beside finds the episodes without conditions of the same agent under another protocol, on tasks that the group has
-// too: those of the same run, or else those of the only run of the same suite, or else of any. The reason says why there
-// are none.
+// too: those of the same run, or else those of the only run of the same suite, or else of any. The reason says why
+// there are none.
 func (m *material) beside(g *report.Group, protocol string) (*report.Group, string) {
 	mine := under(g, "")
 	_, tasks := report.Partition(mine, report.ByTask)
@@ -157,8 +157,10 @@ func (m *material) directTable() *table.Table {
 	}
 	return table.Make("", rows, report.CohortColumns[*played](), columns, completionColumns(),
 		[]table.Column[*played]{m.besideColumn("SQL completion", "sql_completion", protocolSQL)}).WithNotes(append([]string{
-		"P, R and F1: precision, recall and their harmonic mean over all calls of a row together. intent: the i-th call of a " +
-			"function against the plan's i-th. slot: arguments of right intents, by value; proven: values that are proven to mean " +
+		"P, R and F1: precision, recall and their harmonic mean over all calls of a row together. intent: the i-th call " +
+			"of a " +
+			"function against the plan's i-th. slot: arguments of right intents, by value; proven: values that are proven " +
+			"to mean " +
 			"the same count too.", noneNote}, notes...)...)
 }
 
@@ -295,8 +297,10 @@ func (m *material) universeTable() *table.Table {
 				return share(sum, len(r.sizes))
 			}))
 	}
-	return table.Make("", rows, table.Lift(catalogColumns(), func(r row) *catalog { return r.catalog }), columns).WithNotes(
-		"Shares are rounded down; a task whose plans need more tools is shown all that they need. Where the tools depend on " +
+	return table.Make("", rows, table.Lift(catalogColumns(), func(r row) *catalog { return r.catalog }),
+		columns).WithNotes(
+		"Shares are rounded down; a task whose plans need more tools is shown all that they need. Where the tools depend " +
+			"on " +
 			"the task's starting tables, the number is the mean over tasks.")
 }
 

@@ -26,8 +26,8 @@ type Input struct {
 	Options report.Options
 }
 
-// Set is the episodes of one run, and the suite that it was run on. Its name tells it from other sets. Rows may be empty
-// for tables about suites.
+// Set is the episodes of one run, and the suite that it was run on. Its name tells it from other sets. Rows may be
+// empty for tables about suites.
 type Set struct {
 	Name  string
 	Suite *suite.Suite
@@ -77,7 +77,8 @@ func entries() []Entry {
 		}})
 	}
 	return append(list, []Entry{
-		{"rfc-2", "Calls with the request rephrased and the toolkit expanded (Robustness of Agentic Function Calling, table 2)",
+		{"rfc-2", "Calls with the request rephrased and the toolkit expanded (Robustness of Agentic Function Calling, " +
+			"table 2)",
 			needsScores, (*material).callRobustnessTable},
 		{"rfc-errors", "What a changed request or toolkit breaks and repairs in calls (Robustness of Agentic Function " +
 			"Calling, section 3.2)", needsScores, (*material).brokenTable},

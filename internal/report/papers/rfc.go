@@ -20,7 +20,8 @@ var (
 )
 
 const (
-	needsScores = "episodes whose calls are compared with right ones, with and without the conditions surface, paraphrase or " +
+	needsScores = "episodes whose calls are compared with right ones, with and without the conditions surface, " +
+		"paraphrase or " +
 		"related-tools"
 	whyNotPaired    = "no task has valid episodes with and without it"
 	whyNothingLost  = "nothing is wrong after that was right before"
@@ -39,8 +40,10 @@ var measures = []measure{
 	{"lenient", func(s *grade.AST) bool { return s.Lenient }},
 }
 
-const measureNote = "strict: by the leaderboard's rules; for plans, the same calls with the same canonical arguments, in any " +
-	"order. matched: with the best assignment of parallel calls. lenient: other spellings of a value count too, by listed rules " +
+const measureNote = "strict: by the leaderboard's rules; for plans, the same calls with the same canonical " +
+	"arguments, in any " +
+	"order. matched: with the best assignment of parallel calls. lenient: other spellings of a value count too, by " +
+	"listed rules " +
 	"for tools that cannot be run, by proof for those that can."
 
 // ofNames says whether a specification of conditions has only these names.
@@ -176,7 +179,8 @@ type scoreRow struct {
 }
 
 func scoreColumns() []table.Column[*scoreRow] {
-	return slices.Concat([]table.Column[*scoreRow]{table.Text("corpus", "corpus", func(r *scoreRow) string { return r.corpus })},
+	return slices.Concat([]table.Column[*scoreRow]{table.Text("corpus", "corpus",
+		func(r *scoreRow) string { return r.corpus })},
 		report.CohortColumns[*scoreRow](),
 		[]table.Column[*scoreRow]{table.Text("score", "measure", func(r *scoreRow) string { return r.is.name })})
 }
@@ -239,8 +243,10 @@ func (m *material) callRobustnessTable() *table.Table {
 	return table.Make("", rows, scoreColumns(), columns, []table.Column[row]{
 		table.Count("broken", "expanded_broken", 1, func(r row) int { return r.expanded.broken }),
 		table.Count("repaired", "expanded_repaired", 1, func(r row) int { return r.expanded.repaired }),
-	}).WithNotes(measureNote, "before: the score of the same tasks without the condition; for an expanded toolkit, the score "+
-		"with the tools of the plans alone, if the suite has it ("+condition.NameGoldTools+"). change: relative to it. wrong …: "+
+	}).WithNotes(measureNote, "before: the score of the same tasks without the condition; for an expanded toolkit, "+
+		"the score "+
+		"with the tools of the plans alone, if the suite has it ("+condition.NameGoldTools+"). change: relative to it. "+
+		"wrong …: "+
 		"shares of the entries that were right before and are wrong with the expanded toolkit (broken), by kind of mistake; "+
 		"repaired counts the other way.")
 }
@@ -272,7 +278,9 @@ func (m *material) brokenTable() *table.Table {
 			count("only the value", "broken_value", 1, func(c *change) int { return c.values }),
 			count("repaired", "repaired", 0, func(c *change) int { return c.repaired }),
 			table.Number("p", "p", 5, table.PValue, whyNotPaired, func(r row) *float64 { return of(r).p }),
-		}).WithNotes(measureNote, "broken: right before and wrong after, by kind of mistake; only the value: those whose only "+
-		"mistake is the value of an argument. repaired: the other way round. difference: in the score. p: a sign-flip permutation "+
+		}).WithNotes(measureNote, "broken: right before and wrong after, by kind of mistake; only the value: those whose "+
+		"only "+
+		"mistake is the value of an argument. repaired: the other way round. difference: in the score. p: a sign-flip "+
+		"permutation "+
 		"test by task.")
 }

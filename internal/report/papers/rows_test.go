@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// rowsOf makes the episodes of a line, `agent n=10 right=7 …`: one on each of n tasks (t1 to tn, or from another start),
-// of which the first `right` succeed and the next `invalid` are the provider's failures.
+// rowsOf makes the episodes of a line, `agent n=10 right=7 …`: one on each of n tasks (t1 to tn, or from another
+// start), of which the first `right` succeed and the next `invalid` are the provider's failures.
 func rowsOf(t *testing.T, line string) []report.Row {
 	t.Helper()
 	agent, values := fieldsOf(line)

@@ -112,10 +112,14 @@ func (m *material) scalingTable() *table.Table {
 	}, tallyColumns(m, "units")).WithNotes(
 		"Units are instances, or trials for the informed retry. Turns, calls, tokens and cost are sums over the trials of a "+
 			"unit, also invalid ones, in the mean over units. n takes the first n trials of each instance that has as many.",
-		"Majority vote: the final word of most trials; an answer counts as its rows in any order, declining is a word, and ties go "+
-			"to the earliest. Self-consistency: the trial that agrees most with the others, by the mean of the Jaccard similarities "+
-			"of its answer's rows and of the results that it had seen. Neither knows gold. Any right: the best that a choice could do.",
-		"Informed retry: right at first, or right on a second try that was informed of the failure. It uses the verdict of the "+
+		"Majority vote: the final word of most trials; an answer counts as its rows in any order, declining is a word, "+
+			"and ties go "+
+			"to the earliest. Self-consistency: the trial that agrees most with the others, by the mean of the Jaccard "+
+			"similarities "+
+			"of its answer's rows and of the results that it had seen. Neither knows gold. Any right: the best that a "+
+			"choice could do.",
+		"Informed retry: right at first, or right on a second try that was informed of the failure. It uses the verdict "+
+			"of the "+
 			"grader, so an agent could not reach it by itself.",
 		"Left out: units without a valid trial, or with a failure whose retry is invalid or missing.")
 }
@@ -224,7 +228,9 @@ func (m *material) budgetTable() *table.Table {
 		table.Number("budget ×", "budget", 0, table.Brief, "", func(t *tally) *float64 { return &t.budget }),
 		table.Number("out of budget", "out_of_budget", 2, table.Percent, report.WhyNoEpisode,
 			func(t *tally) *float64 { return share(t.spent, t.units) }),
-	}, tallyColumns(m, "episodes")).WithNotes("Turns, calls, tokens and cost are means over episodes. The base budget of a task " +
-		"is 8 turns and 3 for each level of its deepest plan, 8 calls and 4 for each call of its largest; scales round up. Left " +
+	}, tallyColumns(m, "episodes")).WithNotes("Turns, calls, tokens and cost are means over episodes. The base budget " +
+		"of a task " +
+		"is 8 turns and 3 for each level of its deepest plan, 8 calls and 4 for each call of its largest; scales round " +
+		"up. Left " +
 		"out: invalid episodes.")
 }

@@ -283,7 +283,8 @@ func tableOf(t *testing.T, name string, rows []report.Row) *table.Table {
 			s.Tasks = append(s.Tasks, &task.Task{ID: id, Style: task.StyleFunc})
 		}
 	}
-	tab, err := Build(name, Input{Sets: []Set{{Name: "r", Suite: s, Rows: rows}}, Options: report.Options{Options: statistics.Options{Resamples: 200}}})
+	tab, err := Build(name, Input{Sets: []Set{{Name: "r", Suite: s, Rows: rows}},
+		Options: report.Options{Options: statistics.Options{Resamples: 200}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +417,8 @@ func TestInformedRetriesInATable(t *testing.T) {
 // TestInformedArmsAreLabelled: where second tries have lines of their own, the report says what they are.
 func TestInformedArmsAreLabelled(t *testing.T) {
 	for arm, want := range map[string]bool{"": false, "start": false, "informed": true, "start,budget=2,informed": true} {
-		r, err := report.Build([]report.Run{{Name: "r", Rows: []report.Row{tryOf("a", 0, arm, "y", true)}}}, report.Options{Options: statistics.Options{Resamples: 10}})
+		r, err := report.Build([]report.Run{{Name: "r", Rows: []report.Row{tryOf("a", 0, arm, "y", true)}}},
+			report.Options{Options: statistics.Options{Resamples: 10}})
 		if err != nil {
 			t.Fatal(err)
 		}

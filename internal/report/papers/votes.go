@@ -47,8 +47,8 @@ func hashed(kind, text string) uint64 {
 }
 
 // majority chooses among samples by vote: equal final words are one candidate, and the candidate with the most votes
-// wins; of several with as many, the one that was given first. It returns the index of the first sample with the winning
-// word, -1 if there are no votes. Except for ties the order of the samples does not matter.
+// wins; of several with as many, the one that was given first. It returns the index of the first sample with the
+// winning word, -1 if there are no votes. Except for ties the order of the samples does not matter.
 func majority(samples []report.Sample) int {
 	best, most := -1, 0
 	for i := range samples {

@@ -30,8 +30,8 @@ func invertBinomial(source *rand.Rand, n int, p float64) int {
 	return n
 }
 
-// rejectBinomial is algorithm BTRS: transformed rejection for n·p ≥ 10 (Hörmann 1993, "The Generation of Binomial Random
-// Variates").
+// rejectBinomial is algorithm BTRS: transformed rejection for n·p ≥ 10 (Hörmann 1993, "The Generation of Binomial
+// Random Variates").
 func rejectBinomial(source *rand.Rand, n int, p float64) int {
 	size := float64(n)
 	spread := math.Sqrt(size * p * (1 - p))

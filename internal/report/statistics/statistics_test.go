@@ -119,7 +119,8 @@ func TestHolmAgreesWithStepDown(t *testing.T) {
 	}
 }
 
-// TestDrawBinomialHasTheRightDistribution compares draws with the exact chances by Pearson's statistic, in both regimes.
+// TestDrawBinomialHasTheRightDistribution compares draws with the exact chances by Pearson's statistic, in both
+// regimes.
 func TestDrawBinomialHasTheRightDistribution(t *testing.T) {
 	const draws = 200_000
 	for _, c := range []struct {
@@ -149,7 +150,8 @@ func TestDrawBinomialHasTheRightDistribution(t *testing.T) {
 	}
 }
 
-// TestStandardErrorIsClustered compares with the definition written out, and with the plain formula for single episodes.
+// TestStandardErrorIsClustered compares with the definition written out, and with the plain formula for single
+// episodes.
 func TestStandardErrorIsClustered(t *testing.T) {
 	for seed := range uint64(50) {
 		r := task.Draw(seed, "se")

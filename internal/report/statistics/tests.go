@@ -21,10 +21,10 @@ func McNemar(a, b int) float64 {
 // flips is how many sign flips are drawn where they cannot be counted.
 const flips = 20_000
 
-// SignFlip returns the two-sided p of the permutation test that flips the signs of whole clusters of differences (Fisher
-// 1935, "The Design of Experiments", section 21): the chance of a sum at least as far from zero if each cluster could
-// as well have favoured the other side. Differences on a grid are counted exactly; others are drawn, with the observed
-// signs counted as one draw.
+// SignFlip returns the two-sided p of the permutation test that flips the signs of whole clusters of differences
+// (Fisher 1935, "The Design of Experiments", section 21): the chance of a sum at least as far from zero if each cluster
+// could as well have favoured the other side. Differences on a grid are counted exactly; others are drawn, with the
+// observed signs counted as one draw.
 func (c Clusters) SignFlip(seed uint64, names ...string) float64 {
 	differences := make([]float64, 0, len(c))
 	for _, k := range c.kinds() {
@@ -117,8 +117,8 @@ func drawnFlips(differences []float64, observed float64, seed uint64, names []st
 	return float64(extreme) / (flips + 1)
 }
 
-// Holm adjusts the p values of a family of tests (Holm 1979, "A Simple Sequentially Rejective Multiple Test Procedure").
-// Values that are nil are no tests and stay nil.
+// Holm adjusts the p values of a family of tests (Holm 1979, "A Simple Sequentially Rejective Multiple Test
+// Procedure"). Values that are nil are no tests and stay nil.
 func Holm(values []*float64) []*float64 {
 	var order []int
 	for i, p := range values {

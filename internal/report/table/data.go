@@ -36,8 +36,8 @@ func (t *Table) CSV() (string, error) {
 	return csvLines(lines)
 }
 
-// JoinCSV writes the values of several named tables as one file. The column `table` names the table of a line; the other
-// columns are those of all tables, and fields that a line does not have are empty.
+// JoinCSV writes the values of several named tables as one file. The column `table` names the table of a line; the
+// other columns are those of all tables, and fields that a line does not have are empty.
 func JoinCSV(tables []*Table) (string, error) {
 	header := []string{"table"}
 	for _, t := range tables {
@@ -87,8 +87,8 @@ func csvText(v any) string {
 	}
 }
 
-// JSON writes the unrounded values in the encoding of artefacts, with a newline at the end. A missing value is null; the
-// field `missing` of its row says why.
+// JSON writes the unrounded values in the encoding of artefacts, with a newline at the end. A missing value is null;
+// the field `missing` of its row says why.
 func (t *Table) JSON() ([]byte, error) {
 	form := struct {
 		Format  string           `json:"format"`

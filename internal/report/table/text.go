@@ -114,8 +114,8 @@ func (t *Table) width() int {
 	return total
 }
 
-// fitting hides columns until the table is no wider than limit, and shortens names if that is not enough. It returns the
-// names of the hidden columns too.
+// fitting hides columns until the table is no wider than limit, and shortens names if that is not enough. It returns
+// the names of the hidden columns too.
 func (t *Table) fitting(limit int) (*Table, []string) {
 	var hidden []string
 	if limit <= 0 {

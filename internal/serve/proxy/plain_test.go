@@ -48,7 +48,8 @@ func TestPlainTexts(t *testing.T) {
 
 // FuzzPlainTexts reads any text and writes every reading again: one that was not changed means the same.
 func FuzzPlainTexts(f *testing.F) {
-	for _, s := range []string{"a,b\n1,2", "a: 1\nb: 2", "[{'a': None}]", "x. y", "{'a': [1, True, \"\\u00e9\"]}", "", "\n"} {
+	for _, s := range []string{"a,b\n1,2", "a: 1\nb: 2", "[{'a': None}]", "x. y", "{'a': [1, True, \"\\u00e9\"]}", "",
+		"\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

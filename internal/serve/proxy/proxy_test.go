@@ -220,7 +220,8 @@ func TestAFaultStrikesAndPasses(t *testing.T) {
 			}
 			c.close()
 			v := c.proxy.Verdict()
-			if len(v.Strikes) != 1 || v.Strikes[0].Did != record.DidRetry || !v.Strikes[0].Recovered || v.Strikes[0].ExtraCalls != 1 {
+			if len(v.Strikes) != 1 || v.Strikes[0].Did != record.DidRetry || !v.Strikes[0].Recovered ||
+				v.Strikes[0].ExtraCalls != 1 {
 				t.Errorf("the verdict is %+v", v.Strikes)
 			}
 		})

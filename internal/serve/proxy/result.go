@@ -169,7 +169,8 @@ func (s *session) companion(t *turn, id, asked string, params object) bool {
 	if v, err := task.DecodeValue(params.get("arguments")); err == nil && v != nil {
 		step.Arguments, _ = v.(map[string]any)
 	}
-	l := &record.Line{Session: s.number, Call: &record.Call{Tool: asked, Arguments: task.Hash(0, canonical(params.get("arguments"))),
+	l := &record.Line{Session: s.number, Call: &record.Call{Tool: asked, Arguments: task.Hash(0,
+		canonical(params.get("arguments"))),
 		Added: true}}
 	s.calls++
 	l.Call.Number, l.Call.Attempt = s.calls, s.count(asked)

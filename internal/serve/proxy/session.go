@@ -705,7 +705,8 @@ func (s *session) delivered(d *delivery) {
 }
 
 func (s *session) answer(d *delivery) {
-	s.t.Add(&record.Line{Session: s.number, Answer: &record.Answer{Call: d.call.line, Failed: d.failed, Struck: len(d.strikes) > 0}})
+	s.t.Add(&record.Line{Session: s.number, Answer: &record.Answer{Call: d.call.line, Failed: d.failed,
+		Struck: len(d.strikes) > 0}})
 }
 
 // undelivered records that the client was gone before a message could reach it.

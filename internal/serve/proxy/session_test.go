@@ -518,7 +518,8 @@ func TestImpatience(t *testing.T) {
 		p := New(Options{
 			Faults: mustFaults(t, "faults: {it: {kind: call.rate-limit, "+c.rule+"}}"), Now: func() time.Time { return now },
 		})
-		s := &played{session: p.newSession(), p: p, t: t, reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
+		s := &played{session: p.newSession(), p: p, t: t,
+			reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
 		s.call("find", `{}`)
 		now = now.Add(c.after)
 		s.call("find", `{}`)

@@ -267,8 +267,8 @@ func chosen(rows []object, p fault.Payload) []object {
 }
 
 // eachBlock shows the parts of a tool's result that hold data, each as rows, and writes back those that were changed:
-// the structured content and texts that are JSON, or without any of these the first text, in the first of its readings that
-// is changed.
+// the structured content and texts that are JSON, or without any of these the first text, in the first of its readings
+// that is changed.
 func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	changed, data := false, false
 	if v, ok := readView(result.get("structuredContent")); ok {

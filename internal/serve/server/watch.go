@@ -82,8 +82,8 @@ func (s *Episodes) unready() string {
 	}
 }
 
-// logged writes a line of JSON for each request, if the log takes it: failures of the server as errors, refused requests
-// and failed calls as warnings, all others at the level debug.
+// logged writes a line of JSON for each request, if the log takes it: failures of the server as errors, refused
+// requests and failed calls as warnings, all others at the level debug.
 func (a *api) logged(next http.Handler) http.Handler {
 	log := a.options.Log
 	if log == nil {

@@ -57,7 +57,8 @@ func TestBounds(t *testing.T) {
 	} {
 		_, err := Parse(test.sql, db)
 		var bad *Error
-		if refused := errors.As(err, &bad) && bad.Reason == ReasonTooLarge; refused != test.refused || !refused && err != nil {
+		if refused := errors.As(err, &bad) && bad.Reason == ReasonTooLarge; refused != test.refused || !refused &&
+			err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}

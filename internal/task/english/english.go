@@ -42,7 +42,8 @@ func NameWords(name string) []string {
 	return tokens
 }
 
-// humped reports whether a capital begins a new word: after a small letter, or before one at the end of a run of capitals.
+// humped reports whether a capital begins a new word: after a small letter, or before one at the end of a run of
+// capitals.
 func humped(name []rune, i int) bool {
 	if unicode.IsLower(name[i-1]) {
 		return true

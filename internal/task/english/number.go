@@ -42,7 +42,8 @@ var (
 		"triple": 3, "dozen": 12, "half": 0.5, "quarter": 0.25,
 	}
 	scaleWords = map[string]float64{
-		"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "hundreds": 100, "thousands": 1e3, "millions": 1e6,
+		"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "hundreds": 100, "thousands": 1e3,
+		"millions": 1e6,
 	}
 	suffixScales = map[string]float64{"k": 1e3, "m": 1e6, "mn": 1e6}
 	numberToken  = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+|\pL+`)
@@ -142,6 +143,8 @@ func partOfName(text string, start, end int) bool {
 }
 
 // wordNumeral reads a number in words that begins at the i-th token; next is the token after it, i where there is none.
+//
+//nolint:gocyclo // a state machine over the words of a numeral
 func wordNumeral(text string, tokens [][]int, i int) (n Numeral, next int) {
 	word := func(j int) string {
 		if j >= len(tokens) {

@@ -8,7 +8,8 @@ import (
 
 // Terms lists the words of a text as a search index has them: in their order, in lower case and without the endings of
 // plurals. Identifiers are split at underscores, between letters and digits, and where capitals begin a word:
-// `getHTTPStatus_2` is get, http, status, 2. Characters of scripts without spaces between words are words by themselves.
+// `getHTTPStatus_2` is get, http, status, 2. Characters of scripts without spaces between words are words by
+// themselves.
 func Terms(text string) []string {
 	var list []string
 	EachTerm(text, func(w string) { list = append(list, w) })
@@ -79,8 +80,8 @@ func span(text string, c class) int {
 	return len(text)
 }
 
-// partOf returns the length in bytes of the first word in a run of letters. A new word begins at a capital after a small
-// letter, and at the last of several capitals before a small letter.
+// partOf returns the length in bytes of the first word in a run of letters. A new word begins at a capital after a
+// small letter, and at the last of several capitals before a small letter.
 func partOf(run string) int {
 	before, capitals := rune(0), 0
 	last := 0 // where the character before began

@@ -12,7 +12,8 @@ import (
 
 var plainWord = regexp.MustCompile(`[\pL\pN]+(?:['’-][\pL\pN]+)*`)
 
-// TextWords lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore separates words.
+// TextWords lists the words of a text in their order, with apostrophes and hyphens inside them. An underscore separates
+// words.
 func TextWords(text string) []string {
 	return plainWord.FindAllString(strings.ReplaceAll(text, "_", " "), -1)
 }

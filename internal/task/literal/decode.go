@@ -25,8 +25,8 @@ type decoder struct {
 	depth, max int
 }
 
-// Decode reads one JSON value of a bounded depth, keeping the order of fields and the digits of numbers. With distinct a
-// duplicate field is an error; otherwise its last value wins, in the place of the first. Errors are a [*SyntaxError].
+// Decode reads one JSON value of a bounded depth, keeping the order of fields and the digits of numbers. With distinct
+// a duplicate field is an error; otherwise its last value wins, in the place of the first. Errors are a [*SyntaxError].
 func Decode(data []byte, depth int, distinct bool) (Node, error) {
 	r := decoder{data: data, distinct: distinct, max: depth}
 	r.space()

@@ -8,7 +8,8 @@ import (
 // maxNesting bounds how deep payloads are read: no tool answers deeper.
 const maxNesting = 64
 
-// Read reads one JSON value as nil, bool, int64, float64, string, []any or [Object]. It returns false for anything else.
+// Read reads one JSON value as nil, bool, int64, float64, string, []any or [Object]. It returns false for anything
+// else.
 func Read(content []byte) (any, bool) {
 	n, err := Decode(content, maxNesting, false)
 	if err != nil {

@@ -22,9 +22,9 @@ type Variant struct {
 // maxVariantText is the longest text, in bytes, that a variant puts into a question.
 const maxVariantText = 60
 
-// Variants returns up to n variants of an example whose functions are named. A literal is exchanged if it has exactly one
-// token-bounded mention in the question and is compared with one column alone; it is exchanged in all its places in the
-// SQL together. values gives the different values of a column. The order is drawn from seed and id.
+// Variants returns up to n variants of an example whose functions are named. A literal is exchanged if it has exactly
+// one token-bounded mention in the question and is compared with one column alone; it is exchanged in all its places in
+// the SQL together. values gives the different values of a column. The order is drawn from seed and id.
 func (d *Draft) Variants(question string, values func(table, column string) []task.Value, seed uint64, id string,
 	n int) []Variant {
 	var out []Variant

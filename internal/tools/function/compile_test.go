@@ -93,7 +93,8 @@ func TestMentions(t *testing.T) {
 
 // TestDescriptionsTellFunctionsApart compiles pairs of queries that differ in meaning in one place.
 func TestDescriptionsTellFunctionsApart(t *testing.T) {
-	db := schematest.Parse(t, "music", "singer(id INTEGER, name TEXT, age INTEGER, country TEXT)\nsong(id INTEGER, singer_id INTEGER, title TEXT, sales REAL)")
+	db := schematest.Parse(t, "music",
+		"singer(id INTEGER, name TEXT, age INTEGER, country TEXT)\nsong(id INTEGER, singer_id INTEGER, title TEXT, sales REAL)")
 	library := NewLibrary()
 	n := 0
 	for _, sql := range []string{

@@ -34,7 +34,8 @@ func compileCorpus(t *testing.T, kind string, least int) *compiled {
 		}
 		location = kind + ":" + filepath.Join(shared, "data", kind)
 	}
-	c, err := questions.Open(location, questions.Options{WorkDir: t.TempDir(), Split: map[string]string{"spider": "dev"}[kind]})
+	c, err := questions.Open(location, questions.Options{WorkDir: t.TempDir(),
+		Split: map[string]string{"spider": "dev"}[kind]})
 	if err != nil {
 		t.Fatal(err)
 	}

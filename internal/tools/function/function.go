@@ -293,7 +293,8 @@ func (d *draft) emitWith(u wording.Unit, texts map[ast.Node]string, holes []para
 			return text, true
 		}
 		if param := d.parameters[n]; param != nil {
-			holes = append(holes, parameter.Hole{Binding: param.Binding, Argument: parameter.Argument{Value: param.Value, Source: -1}, Node: n})
+			holes = append(holes, parameter.Hole{Binding: param.Binding, Argument: parameter.Argument{Value: param.Value,
+				Source: -1}, Node: n})
 			return param.Before + parameter.Mark(len(holes)-1) + param.After, true
 		}
 		return "", false

@@ -13,7 +13,8 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// Parameter is a literal that a function takes as an argument. Which literals become parameters is decided by their use, never by their value alone:
+// Parameter is a literal that a function takes as an argument. Which literals become parameters is decided by their
+// use, never by their value alone:
 //
 //	compared with an expression (=, <>, <, <=, >, >=, IS, BETWEEN, IN, CASE x WHEN)   parameter
 //	pattern of LIKE without inner wildcards                                           its core is a parameter, % at the ends stay

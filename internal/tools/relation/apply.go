@@ -601,7 +601,8 @@ func (c *call) retrieve() *Handle {
 	if beside != nil {
 		if beside.before == nil || beside.before != h.node || beside.node.bounded() {
 			fail(task.CodeBadArguments,
-				"`beside` must be the label of an earlier getter over the same `data_source`, without `distinct`, `limit` and `offset`.")
+				"`beside` must be the label of an earlier getter over the same `data_source`, without `distinct`, `limit` and "+
+					"`offset`.")
 		}
 		names = append(beside.Keys(), names...)
 	}

@@ -96,8 +96,8 @@ func (r *renderer) exactly(n *node, out []int, ordered bool) {
 	r.text.WriteString(")")
 }
 
-// folds reports whether the rows are one group that none of the keys at these positions shows: SQL then wants an aggregate
-// among the columns, or else it returns every row. One within a window function does not count for SQLite.
+// folds reports whether the rows are one group that none of the keys at these positions shows: SQL then wants an
+// aggregate among the columns, or else it returns every row. One within a window function does not count for SQLite.
 func (n *node) folds(out []int) bool {
 	return n.grouped && len(n.group) == 0 && !slices.ContainsFunc(out, func(at int) bool {
 		value := n.keys[at].value

@@ -35,7 +35,8 @@ var (
 	dataSource = argument{name: "data_source", types: textOnly, required: true,
 		text: "The table to work on, by its label: `$starting_table$`, or the label of an earlier call, as in `$call_1$`."}
 	newKey = argument{name: "new_key", types: textOnly, pattern: newName,
-		text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are replaced."}
+		text: "The name of the key to make: letters, digits and underscores. Without it, the values of `key_name` are " +
+			"replaced."}
 	otherValue = argument{name: "value", types: anyValue,
 		text: "The other operand: a single value, or `$label$` for the one value that an earlier call found."}
 	otherKey = argument{name: "other_key", types: textOnly, key: true,
@@ -58,14 +59,15 @@ var conditionTexts = map[string]string{
 	"greater_than_equal_to": "the key is greater than the operand or equals it",
 	"less_than_equal_to":    "the key is less than the operand or equals it",
 	"contains":              "the text of the key contains the operand, upper and lower case alike",
-	"like":                  "the text matches a pattern: % stands for any text, _ for one character; upper and lower case alike",
-	"not_like":              "the text does not match the pattern",
-	"glob":                  "the text matches a pattern with * and ?, case counts",
-	"not_glob":              "the text does not match the pattern with * and ?",
-	"in":                    "the key is one of a list, or of the values of an earlier call",
-	"not_in":                "the key is none of a list, or of the values of an earlier call",
-	"between":               "the key lies between two bounds, both included",
-	"not_between":           "the key does not lie between the bounds", "is_null": "the value is missing",
+	"like": "the text matches a pattern: % stands for any text, _ for one character; upper and lower " +
+		"case alike",
+	"not_like":    "the text does not match the pattern",
+	"glob":        "the text matches a pattern with * and ?, case counts",
+	"not_glob":    "the text does not match the pattern with * and ?",
+	"in":          "the key is one of a list, or of the values of an earlier call",
+	"not_in":      "the key is none of a list, or of the values of an earlier call",
+	"between":     "the key lies between two bounds, both included",
+	"not_between": "the key does not lie between the bounds", "is_null": "the value is missing",
 	"is_not_null": "the value is there",
 	"is":          "the key equals the operand, where missing equals missing",
 	"is_not":      "the key differs from the operand, where missing equals missing",
@@ -133,7 +135,8 @@ var operationTypes = []operationType{
 	}},
 	{"strftime", "the date or time of the key, written in a format", []argument{
 		{name: "format", types: textOnly, required: true,
-			text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday from Sunday, %s seconds since 1970, %J Julian day."},
+			text: "The format: %Y year, %m month, %d day, %H hour, %M minute, %S second, %j day of the year, %w weekday " +
+				"from Sunday, %s seconds since 1970, %J Julian day."},
 		modifiers,
 	}},
 	{"constant", "the same value in every row", []argument{{name: "value", types: anyValue, required: true,
@@ -203,7 +206,8 @@ var operationTypes = []operationType{
 	}},
 	{"collate", "the same text, to be compared, sorted and grouped by another rule",
 		[]argument{{name: "collation", types: textOnly, required: true,
-			text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
+			text: "The rule: `BINARY` tells all characters apart, `NOCASE` takes upper and lower case alike, `RTRIM` " +
+				"ignores blanks at the end.", values: []string{"BINARY", "NOCASE", "RTRIM"}}}},
 	{"row_number", "the number of the row in its partition, from 1", []argument{partitionBy, orderBy, descending}},
 	{"rank", "the rank of the row in its partition, from 1; equal rows share one and leave a gap behind",
 		[]argument{partitionBy, orderBy, descending}},
@@ -354,14 +358,17 @@ func firsts(pairs [][2]string) []string {
 const (
 	filterText    = "Keeps the rows whose key meets a condition."
 	transformText = "Makes a key of another one, row by row: arithmetic, parts of texts, dates, conditions and choices."
-	groupText     = "Groups the rows by the values of one or several keys. Aggregates of the groups are then added one by one, and the groups can be filtered, transformed, sorted and retrieved by them."
-	paperGroup    = "Groups the rows by the values of a key: one row for each value, in which every other key is aggregated."
+	groupText     = "Groups the rows by the values of one or several keys. Aggregates of the groups are then added " +
+		"one by one, and the groups can be filtered, transformed, sorted and retrieved by them."
+	paperGroup = "Groups the rows by the values of a key: one row for each value, in which every other key is " +
+		"aggregated."
 	aggregateText = "Computes one value over all rows, or over the rows of each group of a grouped table."
 	sortText      = "Sorts the rows by a key. Rows that are equal in it keep the order that they had."
 	uniqueText    = "Returns the different values of a key, or the different combinations of several, each once."
-	retrieveText  = "Returns the values of one or several keys, in the order of the rows. The result is a table of these keys alone."
-	combineText   = "Combines the rows of two tables that have as many keys."
-	joinText      = "Joins two tables into one that has the keys of both."
+	retrieveText  = "Returns the values of one or several keys, in the order of the rows. The result is a table of " +
+		"these keys alone."
+	combineText = "Combines the rows of two tables that have as many keys."
+	joinText    = "Joins two tables into one that has the keys of both."
 )
 
 func keyName(text string, required bool, list bool) argument {
@@ -375,7 +382,8 @@ func keyName(text string, required bool, list bool) argument {
 // sharedTexts describe the arguments that several operation types take each in its own way.
 var sharedTexts = map[string]argument{
 	"value": {name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue,
-		text: "The other operand, or the value of `constant`: a single value, a list for `in` and `between`, or `$label$` for what an earlier call found."},
+		text: "The other operand, or the value of `constant`: a single value, a list for `in` and `between`, or " +
+			"`$label$` for what an earlier call found."},
 	"other_key": {name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"},
 		text: "The key that is the other operand, in place of `value`; a list of two for `between`."},
 	"offset": {name: "offset", types: numberOnly,
@@ -417,6 +425,7 @@ func operationArguments(extended bool) []argument {
 	return list
 }
 
+//nolint:funlen // a table: one entry a tool
 func slotTools(extended bool) []*task.Tool {
 	style := task.StyleSlot
 	conditionNames, aggregationNames, transformList := paperConditions, paperAggregations, [][2]string{}
@@ -449,9 +458,11 @@ func slotTools(extended bool) []*task.Tool {
 		}
 		operands = []argument{
 			{name: "value", types: append(slices.Clone(anyValue), "array"), items: anyValue,
-				text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for `between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
+				text: "The value to compare with: a single value; a list for `in`; a list of the lower and the upper bound for " +
+					"`between`; `$label$` for what an earlier call found. None for `is_null`, `is_not_null` and `is_true`."},
 			{name: "other_key", types: []string{"string", "array"}, items: []string{"string", "null"}, key: true,
-				text: "The key to compare with, in place of `value`; a list of two for `between`, with null where `value` gives that bound."},
+				text: "The key to compare with, in place of `value`; a list of two for `between`, with null where `value` " +
+					"gives that bound."},
 			{name: "escape", types: textOnly, text: "For `like`: a character that takes its meaning from the % or _ behind it."},
 		}
 	}
@@ -533,6 +544,7 @@ var (
 // getMade is the getter of keys that a plan made itself (sel style).
 const getMade = "get_made_key"
 
+//nolint:funlen // a table: one entry a tool
 func selTools(extended bool) []*task.Tool {
 	style := task.StyleSel
 	var tools []*task.Tool
@@ -758,8 +770,8 @@ func open(tools []*task.Tool) []*task.Tool {
 	return tools
 }
 
-// keyed returns the schema of an argument that names keys with the names that it takes, if there are any; made says that
-// it takes the name of every key that a call can make, too.
+// keyed returns the schema of an argument that names keys with the names that it takes, if there are any; made says
+// that it takes the name of every key that a call can make, too.
 func keyed(s *task.Schema, names []any, made bool) *task.Schema {
 	c := *s
 	switch {

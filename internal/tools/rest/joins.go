@@ -8,9 +8,9 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// sortJoins returns the query with the tables of its inner joins in the order of their names, so that the order in which
-// a person joined them makes no other endpoint. Rows come from an inner join as a bag whatever its order; a query that
-// relies on more is not determinate, and is not published. What cannot be reordered stays.
+// sortJoins returns the query with the tables of its inner joins in the order of their names, so that the order in
+// which a person joined them makes no other endpoint. Rows come from an inner join as a bag whatever its order; a query
+// that relies on more is not determinate, and is not published. What cannot be reordered stays.
 func sortJoins(q *sqlast.Query) *sqlast.Query {
 	type edit struct {
 		from, to int

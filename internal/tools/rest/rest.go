@@ -24,10 +24,10 @@ type Draft struct {
 	endpoint *endpoint
 }
 
-// Compile compiles a query in the rest style (NL2API §3.3, appendix E.2): one GET endpoint, whose query parameters are the
-// literals of the query. Its plan is one call. Tables of inner joins stand in the order of their names. Where the paper
-// lets a language model invent names, paths and descriptions, here they are read off the query's tree, the schema and
-// what people wrote about its columns.
+// Compile compiles a query in the rest style (NL2API §3.3, appendix E.2): one GET endpoint, whose query parameters are
+// the literals of the query. Its plan is one call. Tables of inner joins stand in the order of their names. Where the
+// paper lets a language model invent names, paths and descriptions, here they are read off the query's tree, the schema
+// and what people wrote about its columns.
 func Compile(q *sqlast.Query) *Draft {
 	d := &Draft{Draft: function.Whole(sortJoins(q))}
 	call := d.Direct[0]
@@ -126,7 +126,8 @@ func (e *documentation) text() string {
 type phraser struct{ *wording.Terms }
 
 // describeEndpoint finds the wording of a query. The i-th of order is the i-th placeholder.
-func describeEndpoint(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, order []parameter.Hole) documentation {
+func describeEndpoint(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter,
+	order []parameter.Hole) documentation {
 	p := &phraser{Terms: wording.NewTerms(q)}
 	e := documentation{}
 	uses := p.uses(q.Stmt, order)
@@ -221,8 +222,8 @@ func (p *phraser) statement(s *ast.SelectStmt, uses []use, e *documentation) {
 	set.short = set.brief
 }
 
-// setTokens returns the words of a set operation: between branches that differ in what they ask, and behind branches that
-// differ in the values that they are asked with alone.
+// setTokens returns the words of a set operation: between branches that differ in what they ask, and behind branches
+// that differ in the values that they are asked with alone.
 func setTokens(op ast.CompoundOp) (between, alike string) {
 	switch strings.ToUpper(op.Op) {
 	case "INTERSECT":
@@ -558,10 +559,13 @@ func (p *phraser) group(core *ast.SelectQuery, e *documentation) {
 }
 
 // superlative names the order of a statement that keeps its first rows, or the order alone.
+//
+//nolint:gocyclo // one branch for each form of a superlative
 func (p *phraser) superlative(s *ast.SelectStmt, core *ast.SelectQuery, e *documentation, about subject) {
 	if sources := p.Q.Sources(core); len(core.OrderBy) == 0 && len(sources) == 1 && sources[0].Select != nil {
 		// The order of the rows that are selected from.
-		if inner, ok := sources[0].Select.Cores[0].(*ast.SelectQuery); ok && inner.Limit != nil && p.Depth < wording.MaxDepth {
+		if inner, ok := sources[0].Select.Cores[0].(*ast.SelectQuery); ok && inner.Limit != nil &&
+			p.Depth < wording.MaxDepth {
 			p.Depth++
 			p.superlative(sources[0].Select, inner, e, about)
 			p.Depth--
@@ -747,7 +751,8 @@ func (p *phraser) related(word string, s *ast.SelectStmt) string {
 	if len(core.OrderBy) > 0 && core.Limit != nil {
 		t := p.ordered(s, core, core.OrderBy[0].Expr)
 		down := core.OrderBy[0].Order == ast.SortDesc
-		return unite("of", english.Joined(p.Noun(table).One), "with", wording.Extreme(t, down), english.Joined(p.Counted(t).Words))
+		return unite("of", english.Joined(p.Noun(table).One), "with", wording.Extreme(t, down),
+			english.Joined(p.Counted(t).Words))
 	}
 	return word + "_" + english.Joined(p.Noun(table).Many)
 }
@@ -838,9 +843,11 @@ func (p *phraser) columnComparison(c *ast.BinaryExpr, about subject) (text strin
 		if english.Joined(x.Words) == english.Joined(y.Words) {
 			return "with_same_" + english.Joined(x.Words), false
 		}
-		return unite("with", english.Joined(p.Beside(x, about.table)), "equal_to", english.Joined(p.Beside(y, about.table))), false
+		return unite("with", english.Joined(p.Beside(x, about.table)), "equal_to", english.Joined(p.Beside(y, about.table))),
+			false
 	}
-	return unite("with", english.Joined(p.Beside(x, about.table)), relation, english.Joined(p.Beside(y, about.table))), true
+	return unite("with", english.Joined(p.Beside(x, about.table)), relation, english.Joined(p.Beside(y, about.table))),
+		true
 }
 
 // filters names the parameters of a SELECT, but for those of a condition that the subject names already.
@@ -863,7 +870,8 @@ func (p *phraser) filters(core *ast.SelectQuery, uses []use, e *documentation, a
 		if base == "" {
 			base = "value"
 		}
-		if u.measured && strings.Contains(subject, "_with_") && strings.Contains(subject, "_"+english.Joined(u.term.Words)+"_") {
+		if u.measured && strings.Contains(subject, "_with_") && strings.Contains(subject,
+			"_"+english.Joined(u.term.Words)+"_") {
 			continue
 		}
 		if !slices.Contains(brief, base) {

@@ -154,7 +154,8 @@ func (p *phraser) measured(n ast.Node) bool {
 
 // arguments names and describes the parameters. No two of an endpoint have one name: those of different tables name
 // their tables, and what is still the same is numbered.
-func (p *phraser) arguments(parameters map[ast.Node]*parameter.Parameter, order []parameter.Hole, uses []use) []endpointArgument {
+func (p *phraser) arguments(parameters map[ast.Node]*parameter.Parameter, order []parameter.Hole,
+	uses []use) []endpointArgument {
 	names := make([]string, len(uses))
 	for i := range uses {
 		u := &uses[i]
@@ -188,8 +189,8 @@ func (p *phraser) contested(uses []use, names []string, i int) bool {
 	})
 }
 
-// vague reports whether a parameter's name alone says too little: an id, or a generic word of a table that is not the one
-// that the statement is about.
+// vague reports whether a parameter's name alone says too little: an id, or a generic word of a table that is not the
+// one that the statement is about.
 func (p *phraser) vague(u use) bool {
 	if u.term.Table == nil || !wording.IsGeneric(u.term.Words) {
 		return false
@@ -388,21 +389,24 @@ func (p *phraser) spoken(t wording.Term) []string {
 }
 
 var clauses = map[string]string{
-	usedEqual:    "must equal this",
-	usedNot:      "must differ from this",
-	usedAbove:    "must be above this, not equal to it",
-	usedBelow:    "must be below this, not equal to it",
-	usedMin:      "must be this or above",
-	usedMax:      "must be this or below",
-	usedOneOf:    "may equal this, one of the values that are accepted",
-	usedNoneOf:   "must not equal this, one of the values that are ruled out",
-	usedContains: "must contain this text (the case of ASCII letters does not count; % stands for any characters, _ for one)",
-	usedPrefix:   "must begin with this text (the case of ASCII letters does not count; % stands for any characters, _ for one)",
-	usedSuffix:   "must end with this text (the case of ASCII letters does not count; % stands for any characters, _ for one)",
-	usedPattern:  "must match this pattern",
-	usedCase:     "the case in which it equals this",
-	usedDate:     "a point in time to compute with",
-	"":           "is compared with this",
+	usedEqual:  "must equal this",
+	usedNot:    "must differ from this",
+	usedAbove:  "must be above this, not equal to it",
+	usedBelow:  "must be below this, not equal to it",
+	usedMin:    "must be this or above",
+	usedMax:    "must be this or below",
+	usedOneOf:  "may equal this, one of the values that are accepted",
+	usedNoneOf: "must not equal this, one of the values that are ruled out",
+	usedContains: "must contain this text (the case of ASCII letters does not count; % stands for any characters, _ " +
+		"for one)",
+	usedPrefix: "must begin with this text (the case of ASCII letters does not count; % stands for any characters, " +
+		"_ for one)",
+	usedSuffix: "must end with this text (the case of ASCII letters does not count; % stands for any characters, _ " +
+		"for one)",
+	usedPattern: "must match this pattern",
+	usedCase:    "the case in which it equals this",
+	usedDate:    "a point in time to compute with",
+	"":          "is compared with this",
 }
 
 var dateClauses = map[string]string{

@@ -63,8 +63,10 @@ const (
 
 // Complaints about a text. None quotes it.
 const (
-	complainForm        = "the reply is not one JSON object with exactly the fields name, summary and parameters, and nothing around it"
-	complainName        = "the name is not made of small letters, digits and underscores, beginning with a letter, or is longer than 64 characters"
+	complainForm = "the reply is not one JSON object with exactly the fields name, summary and parameters, and " +
+		"nothing around it"
+	complainName = "the name is not made of small letters, digits and underscores, beginning with a letter, or " +
+		"is longer than 64 characters"
 	complainTaken       = "the name belongs to another endpoint: say more of what tells this one from others"
 	complainSummary     = "the summary is not one sentence on one line of at most 200 bytes"
 	complainParameters  = "parameters does not hold exactly the parameters of the endpoint"
@@ -338,8 +340,8 @@ func sentences(s string) int {
 // distinctive is the length, in runes, from which a single word of a longer value gives it away.
 const distinctive = 4
 
-// leaks reports whether a text tells a value that the derived text does not tell already: all its words in a row, or one
-// of them that is long enough to give it away.
+// leaks reports whether a text tells a value that the derived text does not tell already: all its words in a row, or
+// one of them that is long enough to give it away.
 func (p *page) leaks(text string) bool {
 	words, marks := plainWords(text), signs(text)
 	for _, s := range p.secrets {

@@ -181,6 +181,8 @@ func (s *slotter) reads(e ast.Expr) (sources map[*sqlast.Source]bool, nested boo
 
 // joinInner does inner joins in any order: tables that conditions connect make one starting table; the rest is joined
 // by calls.
+//
+//nolint:gocyclo,funlen // joins are planned in one pass over shared state
 func (s *slotter) joinInner(core *ast.SelectQuery, j *joinedRows, items []item) {
 	conditions := make([][]ast.Expr, len(items)) // kept in the starting table, by the last item that they read
 	var equations []equation

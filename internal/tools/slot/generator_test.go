@@ -655,7 +655,8 @@ func (g *generator) expression(columns []column, sort string, depth int) string 
 	case 0:
 		g.use("CASE")
 		if g.chance(40) {
-			return "CASE " + x(Spaced) + " WHEN 'Ann' THEN " + x(sort) + " WHEN " + g.literal(Spaced) + " THEN " + x(sort) + " END"
+			return "CASE " + x(Spaced) + " WHEN 'Ann' THEN " + x(sort) + " WHEN " + g.literal(Spaced) + " THEN " + x(sort) +
+				" END"
 		}
 		return "CASE WHEN " + g.condition(columns, depth-1) + " THEN " + x(sort) + " ELSE " + x(sort) + " END"
 	case 1:
@@ -735,8 +736,9 @@ func (g *generator) textExpression(x func(string) string) string {
 		return g.of("UPPER", "LOWER", "TRIM") + "(" + x(Spaced) + ")"
 	case 3:
 		g.use("substring")
-		return "SUBSTR(" + x(Spaced) + ", " + g.of("1", "2", "-2", "0", "1 + 1", "INSTR("+x(Spaced)+", 'n')") + g.of("", ", 2",
-			", 1") + ")"
+		return "SUBSTR(" + x(Spaced) + ", " + g.of("1", "2", "-2", "0", "1 + 1", "INSTR("+x(Spaced)+", 'n')") +
+			g.of("", ", 2",
+				", 1") + ")"
 	case 4:
 		return "REPLACE(" + x(Spaced) + ", 'n', '_')"
 	case 5:
@@ -801,7 +803,8 @@ func (g *generator) condition(columns []column, depth int) string {
 		return x + g.of(" = ", " < ", " >= ", " <> ") + g.expression(columns, sort, 0)
 	case 8:
 		g.use("number and text compared")
-		return g.expression(columns, Spaced, 0) + g.of(" = ", " < ", " <> ") + g.of("9", "10", g.expression(columns, whole, 0))
+		return g.expression(columns, Spaced, 0) + g.of(" = ", " < ", " <> ") + g.of("9", "10", g.expression(columns, whole,
+			0))
 	case 9:
 		if g.deep < 2 && g.chance(40) {
 			g.use("EXISTS")

@@ -310,7 +310,8 @@ func (s *slotter) draft(profile string) *Draft {
 	}
 	for i, c := range s.calls {
 		arguments := mapNodes(c.arguments, func(n node) any { return task.Reference{Label: n.label()}.String() })
-		d.Calls = append(d.Calls, task.Call{Label: parameter.CallLabel(i), Tool: c.tool, Arguments: arguments.(map[string]any)})
+		d.Calls = append(d.Calls, task.Call{Label: parameter.CallLabel(i), Tool: c.tool,
+			Arguments: arguments.(map[string]any)})
 	}
 	return d
 }

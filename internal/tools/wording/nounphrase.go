@@ -9,7 +9,8 @@ import (
 )
 
 // shortUnits are those that nobody says as a word.
-var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min", "sec", "h",
+var shortUnits = english.Set("cm", "mm", "m", "km", "m2", "sqm", "kg", "g", "lb", "lbs", "eur", "usd", "gbp", "min",
+	"sec", "h",
 	"pct", "kw", "mw")
 
 // Prepositions end what a column is called, before what it is called after: the year of birth.
@@ -26,8 +27,8 @@ func TableNoun(t *schema.Table) (one, many []string) {
 	return one, many
 }
 
-// PlainColumnWords names a column in words, without naming the table again: of "the partner's country" and "state of the
-// accession", country and state are left.
+// PlainColumnWords names a column in words, without naming the table again: of "the partner's country" and "state of
+// the accession", country and state are left.
 func PlainColumnWords(t *schema.Table, column int) []string {
 	tokens := slices.Clone(ColumnWords(&t.Columns[column]))
 	one, _ := TableNoun(t)

@@ -110,7 +110,8 @@ func Mentions(tokens, thing []string) bool {
 			continue
 		}
 		for _, v := range tokens {
-			if english.SingularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 && len(w) > len(v) &&
+			if english.SingularWord(v) == w || len(v) > 2 && strings.HasPrefix(w, v) && !generic[v] || len(v) > 3 &&
+				len(w) > len(v) &&
 				strings.HasSuffix(w, v) && !generic[v] {
 				return true
 			}

@@ -35,7 +35,8 @@ type Description struct {
 }
 
 // Describe derives the documentation of a unit from its tree and the schema. Nothing in it comes from the literals.
-func Describe(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, u Unit, order []parameter.Hole) Description {
+func Describe(q *sqlast.Query, parameters map[ast.Node]*parameter.Parameter, u Unit,
+	order []parameter.Hole) Description {
 	w := NewSentences(q, parameters, u.Node(), order)
 	out := Description{Arguments: make([]string, len(order))}
 	switch {
@@ -528,6 +529,7 @@ var comparisons = map[ast.Operator]string{
 	ast.OpDiv: "divided by", ast.OpMod: "modulo", ast.OpConcat: "followed by",
 }
 
+//nolint:gocyclo // one case for each kind of expression
 func (w *Sentences) expr(e ast.Expr) string {
 	if n := w.holes[e]; n > 0 {
 		return parameter.Mark(n)
@@ -626,7 +628,8 @@ func (w *Sentences) like(e *ast.LikeExpr) string {
 	text := ""
 	switch {
 	case p == nil || w.holes[p.Node] == 0 || p.Before == "" && p.After == "":
-		text = english.Either(e.Not, " matches the ", " does not match the ") + strings.ToUpper(e.Op.Name) + " pattern " + value
+		text = english.Either(e.Not, " matches the ", " does not match the ") + strings.ToUpper(e.Op.Name) + " pattern " +
+			value
 	case p.Before != "" && p.After != "":
 		text = english.Either(e.Not, " contains ", " does not contain ") + value
 	case p.After != "":

@@ -620,8 +620,8 @@ func (p *Terms) count(f *ast.FuncCall) Term {
 	return Term{Words: words, Count: true}
 }
 
-// Identified returns the table whose rows a column stands for: its own if it is the key, that which it refers to, or that
-// which its name names (molecule_id); nil for a column that is no identifier.
+// Identified returns the table whose rows a column stands for: its own if it is the key, that which it refers to, or
+// that which its name names (molecule_id); nil for a column that is no identifier.
 func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 	ref := p.Q.Ref(sqlast.Unparen(e))
 	if ref == nil || ref.Column < 0 || ref.Source.Table != t {
@@ -652,6 +652,8 @@ func (p *Terms) Identified(t *schema.Table, e ast.Expr) *schema.Table {
 
 // Root returns the table whose rows the rows of a join stand for: the one on the many side; where that only links two
 // others, the one that nothing else in the query asks about.
+//
+//nolint:gocyclo // one case for each kind of expression
 func (p *Terms) Root(core *ast.SelectQuery) *schema.Table {
 	var tables []*schema.Table
 	for _, s := range p.Q.Sources(core) {
@@ -744,7 +746,8 @@ func (p *Terms) subquery(s *ast.SelectStmt) Term {
 	}
 	t := p.Counted(p.Item(items[0]))
 	if len(core.OrderBy) == 1 && core.Limit != nil {
-		if o := p.Counted(p.Term(core.OrderBy[0].Expr)); english.Joined(o.Words) == english.Joined(t.Words) && len(t.Words) > 0 {
+		if o := p.Counted(p.Term(core.OrderBy[0].Expr)); english.Joined(o.Words) == english.Joined(t.Words) &&
+			len(t.Words) > 0 {
 			return Term{Words: append([]string{Extreme(o, core.OrderBy[0].Order == ast.SortDesc)}, p.Of(t)...), Date: t.Date}
 		}
 	}
@@ -852,6 +855,7 @@ func (p *Terms) quotient(e *ast.BinaryExpr) Term {
 	}
 }
 
+//nolint:gocyclo // one branch for each form of a ratio
 func (p *Terms) ratio(over, under ast.Expr, percent bool) Term {
 	x, y := p.Term(over), p.Term(under)
 	kind := "ratio"

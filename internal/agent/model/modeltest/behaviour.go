@@ -54,6 +54,8 @@ func inARow(c Chat) bool {
 }
 
 // Behaviours lists what the server can play. Each is tested against the client.
+//
+//nolint:funlen // a table: one row a behaviour
 func Behaviours() []Behaviour {
 	const o, a, r = FormatOpenAI, FormatAnthropic, FormatResponses
 	rows := []struct {

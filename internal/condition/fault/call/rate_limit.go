@@ -71,7 +71,8 @@ func QuotaSpent(wait int, unit string) string {
 	if wait != 1 {
 		unit += "s"
 	}
-	return fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", wait, unit)
+	return fmt.Sprintf("Too many calls: the quota of this tool is spent. Call it again in %d %s at the earliest.", wait,
+		unit)
 }
 
 func (f *rateLimit) Hint(*fault.Adviser) (string, error) {

@@ -9,7 +9,8 @@ var Rejected = fault.Transient(fault.Kind{
 		Hazard: fault.HazardInvocation, Visible: "an error that says so", By: "making the same call again",
 		Parameters: "tool; times: how many calls are refused", Lookalike: "a note that the schema was refreshed",
 	},
-	Proxy: &fault.Proxy{Says: "Validation refuses a call that is right, and says that it will accept it later.", Settings: fault.Refusing(), Status: 422},
+	Proxy: &fault.Proxy{Says: "Validation refuses a call that is right, and says that it will accept it later.",
+		Settings: fault.Refusing(), Status: 422},
 }, fault.Wording{
 	Code: fault.CodeRejected,
 	Message: "Validation refused the call: the cached schema of the tool is stale and is being refreshed. " +

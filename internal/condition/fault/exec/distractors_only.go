@@ -28,7 +28,8 @@ func (f *distractorsOnly) Place(p *fault.Placement) string {
 }
 
 func (f *distractorsOnly) Hint(*fault.Adviser) (string, error) {
-	return "The tools may look as if they served the request and not give what it asks for. Before you answer, check the " +
+	return "The tools may look as if they served the request and not give what it asks for. Before you answer, check " +
+		"the " +
 		"arguments and the fields of each specification against every condition and every value that the request names. " +
 		"Where tools cover all of it, alone or one after the other, nothing is wrong: use them. Switch from searching to " +
 		"declining once something remains that no tool takes and none returns: nothing survives that, and what a similar " +

@@ -9,7 +9,8 @@ var IO = fault.Transient(fault.Kind{
 		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
 		Parameters: "tool; times: how many calls fail", Lookalike: "a note of a read error that was corrected",
 	},
-	Proxy: &fault.Proxy{Says: "The tool cannot read its data.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait), Status: 500},
+	Proxy: &fault.Proxy{Says: "The tool cannot read its data.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait),
+		Status: 500},
 }, fault.Wording{
 	Code:    fault.CodeIO,
 	Message: "The tool could not read its data: input/output error. It may succeed when it is tried again.",

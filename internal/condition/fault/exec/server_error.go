@@ -9,7 +9,8 @@ var ServerError = fault.Transient(fault.Kind{
 		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
 		Parameters: "tool; times: how many calls fail", Lookalike: "a note of a gateway that asked again",
 	},
-	Proxy: &fault.Proxy{Says: "The server fails.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait), Status: 500},
+	Proxy: &fault.Proxy{Says: "The server fails.", Settings: fault.Refusing(fault.SetExecuted, fault.SetWait),
+		Status: 500},
 }, fault.Wording{
 	Code: fault.CodeServer,
 	Message: "500 Internal Server Error: the server failed while it handled the call. It may succeed when " +

@@ -9,7 +9,8 @@ var Timeout = fault.Transient(fault.Kind{
 		Hazard: fault.HazardExecution, Visible: "the error of its kind", By: "making the call again",
 		Parameters: "tool; times: how many calls fail", Lookalike: "a note of an answer that came late, and in time",
 	},
-	Proxy: &fault.Proxy{Says: "The call times out. With `wait_ms` the client waits that long for it.", Settings: fault.Passing(), Status: 504},
+	Proxy: &fault.Proxy{Says: "The call times out. With `wait_ms` the client waits that long for it.",
+		Settings: fault.Passing(), Status: 504},
 }, fault.Wording{
 	Code:    fault.CodeTimeout,
 	Message: "The call timed out before the tool answered. It may succeed when it is tried again.",

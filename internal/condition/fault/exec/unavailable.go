@@ -72,7 +72,8 @@ func (f *unavailable) Hint(a *fault.Adviser) (string, error) {
 	if at < 0 {
 		return "", fmt.Errorf("no path avoids %q", f.Tool)
 	}
-	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(fault.CodeUnavailable) + ". That does not pass: " +
+	return fault.Code(f.Tool) + " may fail with the error " + fault.Code(fault.CodeUnavailable) +
+		". That does not pass: " +
 		"do not call it again, whatever the arguments. The same can be had in another way: " + fault.Path(all[at]) +
 		". Switch at the first such error, and check by the specifications of the tools you turn to that your calls cover " +
 		"every condition of the request. Where " + fault.Code(f.Tool) + " answers" + hintRetiring, nil

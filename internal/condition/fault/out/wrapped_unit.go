@@ -37,8 +37,9 @@ var WrappedUnit = writes(fault.Kind{
 // columnUnits are units by the words of a column's name, in the singular.
 var columnUnits = map[string][]string{
 	"price": money, "cost": money, "salary": money, "budget": money, "revenue": money, "fee": money, "income": money,
-	"sale": money, "sales": money, "earning": money, "earnings": money, "money": money, "payment": money, "balance": money, "wage": money,
-	"tax": money, "profit": money, "expense": money, "spending": money, "gdp": money,
+	"sale": money, "sales": money, "earning": money, "earnings": money, "money": money, "payment": money, "balance": money,
+	"wage": money,
+	"tax":  money, "profit": money, "expense": money, "spending": money, "gdp": money,
 	"gnp": money, "charge": money, "deposit": money, "debt": money, "loan": money, "fare": money, "rent": money,
 	"usd": {"USD"}, "eur": {"EUR"}, "dollar": {"USD"}, "euro": {"EUR"},
 	"weight": {"kg"}, "mass": {"kg"}, "kg": {"kg"}, "gram": {"g"}, "lb": {"lb"},

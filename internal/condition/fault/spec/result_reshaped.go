@@ -51,7 +51,8 @@ func (f *resultReshaped) ChangeResult(c *fault.Call, p fault.Payload) (fault.Pay
 }
 
 func (f *resultReshaped) Hint(*fault.Adviser) (string, error) {
-	where := "nested in an object: the list is under " + fault.Code(fault.FieldData) + ", in " + fault.Code(fault.FieldItems)
+	where := "nested in an object: the list is under " + fault.Code(fault.FieldData) + ", in " +
+		fault.Code(fault.FieldItems)
 	if f.Shape == fault.ShapeColumns {
 		where = "turned column-wise: under " + fault.Code(fault.FieldColumns) +
 			" each field has a list of its values, in the order of the records"

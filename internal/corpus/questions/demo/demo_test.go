@@ -416,8 +416,8 @@ func TestQueriesAreDeterminate(t *testing.T) {
 	}
 }
 
-// checkShape checks that a result can be asked for and graded: 1 to 100 rows, not only NULLs, and columns with different
-// names, because results are records.
+// checkShape checks that a result can be asked for and graded: 1 to 100 rows, not only NULLs, and columns with
+// different names, because results are records.
 func checkShape(t *testing.T, q question, names []string, rows [][]string) {
 	t.Helper()
 	if len(rows) == 0 || len(rows) > 100 {
@@ -477,8 +477,8 @@ func orderKeys(source string, s *ast.SelectQuery) string {
 	return strings.Join(keys, ", ")
 }
 
-// TestLimitsCutNoTie checks every LIMIT, at any depth: the last row within it and the first row beyond it differ in their
-// sort keys.
+// TestLimitsCutNoTie checks every LIMIT, at any depth: the last row within it and the first row beyond it differ in
+// their sort keys.
 func TestLimitsCutNoTie(t *testing.T) {
 	checked, nested := 0, 0
 	worlds := map[string]world{}

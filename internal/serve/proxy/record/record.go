@@ -19,8 +19,8 @@ import (
 // Format is the version of records.
 const Format = 1
 
-// Line is one line of a record: a message, or what the proxy did with it. Lines that are not messages are kept in memory
-// too, and a verdict needs no others.
+// Line is one line of a record: a message, or what the proxy did with it. Lines that are not messages are kept in
+// memory too, and a verdict needs no others.
 type Line struct {
 	Number  int     `json:"n"`
 	Session int     `json:"session,omitempty"` // from 1; 0 for the whole record

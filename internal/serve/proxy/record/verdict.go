@@ -189,6 +189,8 @@ func (r *RuleVerdict) count(k *StrikeVerdict) {
 
 // follow finds out what the client did after a strike. Calls that it made before it could know of the strike do not
 // count.
+//
+//nolint:gocyclo // one branch for each reaction to a fault
 func (k *StrikeVerdict) follow(
 	r OpenRule, c *Call, struck *Strike, hit *Line, session []Line, at map[int]*Line,
 ) {

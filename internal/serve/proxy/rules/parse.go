@@ -439,7 +439,8 @@ func (p *reading) calls(e entry) calls {
 		return c
 	default:
 		if _, ok := decimal(n); !ok {
-			p.add(n, diag.Usagef("`calls` must be a number, a list of numbers, or a mapping").WithHint("calls: {from: 2, count: 3}"))
+			p.add(n, diag.Usagef("`calls` must be a number, a list of numbers, or a mapping").WithHint("calls: {from: 2, "+
+				"count: 3}"))
 			return calls{}
 		}
 		number, _ := p.integer(e, 1, maxNumber)

@@ -23,7 +23,8 @@ func Schema() ([]byte, error) {
 		},
 		"count": integerSchema(1, maxNumber),
 		"calls": map[string]any{
-			"description": "Calls by their number, from 1: a number, a list of numbers, or `count` calls beginning with `from`, each `every`th.",
+			"description": "Calls by their number, from 1: a number, a list of numbers, or `count` calls beginning with " +
+				"`from`, each `every`th.",
 			"anyOf": []any{
 				reference("count"),
 				map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": reference("count")},
@@ -32,8 +33,9 @@ func Schema() ([]byte, error) {
 			},
 		},
 		"where": map[string]any{
-			"description": "What arguments have to be: a value that they equal, or a mapping with `like` (a pattern), `present`, `above`, `below`.",
-			"type":        "object", "minProperties": 1,
+			"description": "What arguments have to be: a value that they equal, or a mapping with `like` (a pattern), " +
+				"`present`, `above`, `below`.",
+			"type": "object", "minProperties": 1,
 			"additionalProperties": map[string]any{"anyOf": []any{
 				map[string]any{"type": []string{"string", "number", "boolean", "null"}},
 				closed(map[string]any{"like": reference("name")}, []string{"like"}, 1),
