@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkHTTP measures a call over HTTP directly and through a proxy with faults and a record, in turn, so that both
-// meet the same machine. It reports what the proxy adds at the median and at the 99th percentile, in microseconds.
+// run under the same load. It reports what the proxy adds at the median and at the 99th percentile, in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	behind := answering(b, records)
 	proxied := front(b, mustProxy(b, elsewhere, recording(b)), behind)
@@ -37,7 +37,7 @@ func BenchmarkHTTP(b *testing.B) {
 	compare(b, func() time.Duration { return post(behind) }, func() time.Duration { return post(proxied) })
 }
 
-// recording is a record as users keep it: a file.
+// recording is a record in a file, as users keep it.
 func recording(b *testing.B) io.Writer {
 	b.Helper()
 	file, err := os.Create(filepath.Join(b.TempDir(), "record.jsonl"))
@@ -48,8 +48,8 @@ func recording(b *testing.B) io.Writer {
 	return file
 }
 
-// compare calls in both ways in turn, now the one first and now the other, with the garbage collector as `seatrial
-// proxy` sets it.
+// compare calls both ways in turn, alternating which one is first, with the garbage collector setting of `seatrial
+// proxy`.
 func compare(b *testing.B, direct, through func() time.Duration) {
 	b.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(GCPercent))
@@ -71,7 +71,7 @@ func compare(b *testing.B, direct, through func() time.Duration) {
 	report(b, plain, proxied)
 }
 
-// BenchmarkStdio measures a message there and back through a proxy over pipes, and the same without one.
+// BenchmarkStdio measures a round trip of a message through a proxy over pipes, and the same without a proxy.
 func BenchmarkStdio(b *testing.B) {
 	message := []byte(strings.Replace(callFind, `"x"`, `"`+strings.Repeat("x", 1000)+`"`, 1) + "\n")
 	talk := func(in io.Writer, out *bufio.Reader) time.Duration {
@@ -103,11 +103,11 @@ func BenchmarkStdio(b *testing.B) {
 	}
 }
 
-// window is how many calls a percentile is taken of.
+// window is the number of calls per percentile.
 const window = 1000
 
-// report gives the differences in the window in which the machine was quietest: where the direct calls had the lowest
-// 99th percentile. Other work on the machine shows in both ways of calling, and most in the slowest calls.
+// report reports the differences in the quietest window: where the direct calls had the lowest 99th percentile. Other
+// load on the machine affects both ways of calling, and most of all the slowest calls.
 func report(b *testing.B, direct, through []time.Duration) {
 	at := func(list []time.Duration, share float64) float64 {
 		list = slices.Sorted(slices.Values(list))

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	maxPosts   = 256              // requests to the server at one time
-	lastWait   = 30 * time.Second // for replies after the client has closed its end
-	namedSince = "2026-07-28"     // the version from which on headers say what a message is about
-	firstRetry = time.Second      // before a stream is opened again, where the server says nothing else
+	maxPosts   = 256              // requests in flight to the server
+	lastWait   = 30 * time.Second // for outstanding replies after the client has closed its end
+	namedSince = "2026-07-28"     // the first protocol version whose headers describe the message
+	firstRetry = time.Second      // before reopening a stream, unless the server names another delay
 )
 
-// bridge is a server that speaks streamable HTTP, for a client over stdio.
+// bridge connects a client over stdio to a server that speaks streamable HTTP.
 type bridge struct {
 	target *url.URL
 	wire   http.RoundTripper
 	limit  int
-	ctx    context.Context // of everything that is asked
+	ctx    context.Context // for all requests to the server
 	cancel context.CancelFunc
 
 	incoming chan []byte
@@ -41,7 +41,7 @@ type bridge struct {
 	session   string
 	version   string
 	listening bool
-	tools     map[string][]mirrored // those that were listed and have arguments which stand in headers
+	tools     map[string][]mirrored // tools from listings that mirror arguments in headers
 }
 
 // Bridge carries messages between a client over in and out and a server that speaks streamable HTTP at target, until
@@ -78,7 +78,7 @@ func (b *bridge) send(raw []byte) error {
 		m = &message{}
 	}
 	if !m.isRequest() || m.method == "initialize" {
-		b.post(bytes.NewReader(body), m) // what comes after it depends on it
+		b.post(bytes.NewReader(body), m) // later messages depend on it
 		return b.ctx.Err()
 	}
 	select {
@@ -110,7 +110,7 @@ func (b *bridge) stream(head []byte, rest *frames) (int, error) {
 		done <- err
 	}()
 	b.post(io.MultiReader(bytes.NewReader(head), from), &message{})
-	_ = from.Close() // lets the copying end where the server did not read to the end
+	_ = from.Close() // ends the copying if the server did not read to the end
 	err := <-done
 	if errors.Is(err, io.ErrClosedPipe) {
 		_, err = rest.rest(io.Discard)
@@ -118,7 +118,7 @@ func (b *bridge) stream(head []byte, rest *frames) (int, error) {
 	return total, err
 }
 
-func (b *bridge) rest() *frames { return nil } // no message of this server is long: see read
+func (b *bridge) rest() *frames { return nil } // next returns no long messages: see read
 
 func (b *bridge) next() (raw []byte, long bool, err error) {
 	select {
@@ -131,7 +131,7 @@ func (b *bridge) next() (raw []byte, long bool, err error) {
 	return nil, false, io.EOF
 }
 
-// finish ends the session when the replies that are outstanding have come, or after a while without them.
+// finish waits a limited time for outstanding replies, then ends the session.
 func (b *bridge) finish() {
 	go func() {
 		over := make(chan struct{})
@@ -152,12 +152,12 @@ func (b *bridge) finish() {
 	}()
 }
 
-// emit hands a message to the client.
+// emit sends a message to the client.
 func (b *bridge) emit(raw []byte) {
 	if bytes.ContainsAny(raw, "\r\n") {
 		var compact bytes.Buffer
 		if json.Compact(&compact, raw) != nil {
-			return // over stdio a message is one line
+			return // over stdio a message must be one line
 		}
 		raw = compact.Bytes()
 	}
@@ -209,7 +209,7 @@ func (b *bridge) request(method string, body io.Reader, m *message) *http.Reques
 	return r
 }
 
-// post sends one message and hands on what comes back.
+// post sends one message and forwards the response.
 func (b *bridge) post(body io.Reader, m *message) {
 	response, err := b.wire.RoundTrip(b.request(http.MethodPost, body, m))
 	if err != nil {
@@ -238,7 +238,7 @@ func (b *bridge) post(body io.Reader, m *message) {
 		b.events(response, m)
 	default:
 		if response.StatusCode/100 != 2 {
-			said, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // for a person
+			said, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // for the error message
 			b.fail(m, fmt.Sprintf("The server answered %s: %s", response.Status, bytes.TrimSpace(said)))
 			return
 		}
@@ -248,14 +248,14 @@ func (b *bridge) post(body io.Reader, m *message) {
 	}
 }
 
-// fail answers a request for which there is no reply.
+// fail answers a request that got no reply.
 func (b *bridge) fail(m *message, why string) {
 	if m.isRequest() && b.ctx.Err() == nil {
 		b.emit(errorMessage(m.id, codeServer, why, nil))
 	}
 }
 
-// answer hands on a message, and says whether it is the reply to m.
+// answer forwards a message and reports whether it is the reply to m.
 func (b *bridge) answer(raw []byte, m *message) bool {
 	got, ok := readMessage(raw)
 	is := ok && m.id != "" && got.isResponse() && got.id == m.id
@@ -274,7 +274,7 @@ func (b *bridge) answer(raw []byte, m *message) bool {
 	return is
 }
 
-// listed remembers which arguments the tools of a listing want in headers.
+// listed remembers which arguments of the listed tools are mirrored in headers.
 func (b *bridge) listed(m *message) {
 	result, _ := readObject(m.fields.get("result"))
 	list, _ := readArray(result.get("tools"))
@@ -292,7 +292,7 @@ func (b *bridge) listed(m *message) {
 	}
 }
 
-// events hands on the messages of a stream. One that ends before the reply to m is opened again from where it ended.
+// events forwards the messages of a stream. If the stream ends before the reply to m, events resumes it where it ended.
 func (b *bridge) events(response *http.Response, m *message) {
 	last, retry := "", firstRetry
 	for {
@@ -323,7 +323,7 @@ func (b *bridge) events(response *http.Response, m *message) {
 	}
 }
 
-// read reads a stream to its end, or to the reply to m.
+// read reads a stream until it ends or the reply to m arrives.
 func (b *bridge) read(response *http.Response, m *message, last *string, retry *time.Duration) bool {
 	f := newFrames(response.Body, b.limit)
 	var data []byte
@@ -360,7 +360,7 @@ func (b *bridge) read(response *http.Response, m *message, last *string, retry *
 	}
 }
 
-// listen opens the stream on which the server speaks by itself, and opens it again when it ends.
+// listen opens the stream on which the server sends its own messages, and reopens it when it ends.
 func (b *bridge) listen() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -385,7 +385,7 @@ func (b *bridge) listen() {
 			kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 			if response.StatusCode/100 != 2 || kind != typeEvents {
 				closeBody(response)
-				return // the server offers none
+				return // the server does not offer this stream
 			}
 			b.read(response, &message{}, &last, &retry)
 			closeBody(response)

@@ -12,10 +12,10 @@ import (
 	"github.com/seatrial/seatrial/internal/diag"
 )
 
-// grace is how long a server may take to end after its standard input was closed, and again after it was asked to.
+// grace is how long a server may take to exit after its standard input is closed, and again after it is asked to exit.
 const grace = 2 * time.Second
 
-// command is a server that was started as a command.
+// command is a server that runs as a child process.
 type command struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -23,13 +23,13 @@ type command struct {
 	frames *frames
 	to     *output
 	ended  chan struct{}
-	status error // after ended
+	status error // set once ended is closed
 }
 
-// Command runs a server as a command and carries messages between it and a client over in and out. What the server says
-// on its standard error goes to errors. When the client leaves, the server is given time to end; then it is killed with
-// its children. The error says that the server could not be started ([diag.ExitUsage]) or ended by itself with a
-// failure ([diag.ExitFailed]).
+// Command runs a server as a command and carries messages between it and a client over in and out. The server's
+// standard error goes to errs. When the client leaves, the server gets time to exit; then it is killed with its
+// children. An error means that the server could not be started ([diag.ExitUsage]) or exited by itself with a failure
+// ([diag.ExitFailed]).
 func (p *Proxy) Command(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) error {
 	if err := p.f.Usable(false); err != nil {
 		return err
@@ -63,7 +63,7 @@ func start(args []string, errs io.Writer, limit int) (*command, error) {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = theirs, errs
-	cmd.WaitDelay = grace // for a descendant that holds on to standard error
+	cmd.WaitDelay = grace // for a descendant that keeps standard error open
 	err = cmd.Start()
 	_ = theirs.Close() // the child has its own
 	if err != nil {
@@ -74,8 +74,8 @@ func start(args []string, errs io.Writer, limit int) (*command, error) {
 		ended: make(chan struct{})}
 	go func() {
 		c.status = cmd.Wait()
-		endGroup(cmd.Process.Pid, true) // its children go with it
-		// A descendant that left the group may hold standard output open: what is there is still read.
+		endGroup(cmd.Process.Pid, true) // kills its children too
+		// A descendant that left the group may keep standard output open: read what it has written so far.
 		_ = out.SetReadDeadline(time.Now().Add(grace))
 		close(c.ended)
 	}()
@@ -96,9 +96,9 @@ func (c *command) next() ([]byte, bool, error) {
 	return raw, long, err
 }
 
-// finish closes standard input, and ends a server that does not end by itself.
+// finish closes standard input. If the server does not exit, finish asks it to, and then kills it.
 func (c *command) finish() {
-	_ = c.in.Close() // it may have been closed already
+	_ = c.in.Close() // it may be closed already
 	go func() {
 		if c.over(grace) {
 			return
@@ -110,7 +110,7 @@ func (c *command) finish() {
 	}()
 }
 
-// over says whether the server has ended, or ends within some time.
+// over reports whether the server has exited or exits within a duration.
 func (c *command) over(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -122,12 +122,12 @@ func (c *command) over(within time.Duration) bool {
 	}
 }
 
-// stop ends the server: at once where the user interrupted the proxy.
+// stop ends the server and waits for it. If the user interrupted the proxy, it asks the server to exit at once.
 func (c *command) stop(ctx context.Context) {
 	if ctx.Err() != nil && !c.over(0) {
 		endGroup(c.cmd.Process.Pid, false)
 	}
 	c.finish()
 	<-c.ended
-	_ = c.out.Close() // nobody reads any more
+	_ = c.out.Close() // nothing reads it any more
 }

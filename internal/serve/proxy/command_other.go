@@ -9,9 +9,9 @@ import (
 
 func own(*exec.Cmd) {}
 
-// endGroup ends a process. Where there are no process groups its children are on their own.
+// endGroup kills a process. This system has no process groups, so its children may survive.
 func endGroup(pid int, _ bool) {
 	if p, err := os.FindProcess(pid); err == nil {
-		_ = p.Kill() // it may be gone already
+		_ = p.Kill() // it may have exited already
 	}
 }

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// own puts a command into a process group of its own, so that it can be ended with its children.
+// own puts a command into its own process group, so that its children can be killed with it.
 func own(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup ends a process group: by force, or by asking. A group that is gone already is left alone.
+// endGroup kills a process group if force is set, and otherwise asks it to exit. It ignores a group that no longer
+// exists.
 func endGroup(pid int, force bool) {
 	signal := syscall.SIGTERM
 	if force {
 		signal = syscall.SIGKILL
 	}
-	_ = syscall.Kill(-pid, signal) // ESRCH: nobody is left
+	_ = syscall.Kill(-pid, signal) // ESRCH: the group no longer exists
 }

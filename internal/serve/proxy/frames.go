@@ -17,8 +17,8 @@ func newFrames(r io.Reader, limit int) *frames {
 	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// next gives a line with its end. Of a line beyond the limit it gives the beginning, and the rest is for [frames.rest].
-// The last line may have no end.
+// next returns a line with its line ending. Of a line beyond the limit it returns the beginning; [frames.rest] writes
+// the rest. The last line may lack a line ending.
 func (f *frames) next() (raw []byte, long bool, err error) {
 	for {
 		part, err := f.r.ReadSlice('\n')
@@ -37,7 +37,7 @@ func (f *frames) next() (raw []byte, long bool, err error) {
 	}
 }
 
-// rest hands over what is left of a line, and gives how many bytes that were.
+// rest writes the rest of a long line to w and returns its length in bytes.
 func (f *frames) rest(w io.Writer) (int, error) {
 	total := 0
 	for {
@@ -55,7 +55,7 @@ func (f *frames) rest(w io.Writer) (int, error) {
 	}
 }
 
-// lineEnd splits a line from its end.
+// lineEnd splits a line into its text and its line ending.
 func lineEnd(raw []byte) (body, end []byte) {
 	n := len(raw)
 	if n > 0 && raw[n-1] == '\n' {
@@ -67,7 +67,7 @@ func lineEnd(raw []byte) (body, end []byte) {
 	return raw[:n], raw[n:]
 }
 
-// output is a stream that several goroutines write whole messages to.
+// output is a stream to which several goroutines write whole messages.
 type output struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -88,7 +88,7 @@ func (o *output) write(parts ...[]byte) error {
 	return err
 }
 
-// stream writes a message whose rest is still to be read; nothing else comes between.
+// stream writes a long message whose rest is not read yet. It locks the output, so that no other message interleaves.
 func (o *output) stream(head []byte, f *frames) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -28,17 +28,17 @@ const (
 	typeEvents    = "text/event-stream"
 )
 
-// maxSessions bounds the sessions that are known at one time. Beyond it the oldest are forgotten: their calls are
-// numbered from 1 again.
+// maxSessions bounds the sessions that the proxy remembers. Beyond it the proxy forgets the oldest, and numbers their
+// calls from 1 again.
 const maxSessions = 4096
 
-// hopHeaders belong to one connection.
+// hopHeaders apply to one connection and are not forwarded.
 var hopHeaders = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade",
 }
 
-// gateway is a proxy in front of a server that speaks streamable HTTP.
+// gateway is a proxy for a server that speaks streamable HTTP.
 type gateway struct {
 	p      *Proxy
 	target *url.URL
@@ -47,20 +47,20 @@ type gateway struct {
 	mu        sync.Mutex
 	sessions  map[string]*httpSession
 	order     []string
-	anonymous *httpSession // of requests without a session
+	anonymous *httpSession // for requests without a session
 }
 
-// httpSession is a session with the stream on which the server speaks by itself, where the client keeps one open.
+// httpSession is a session and, if the client keeps it open, the stream on which the server sends its own messages.
 type httpSession struct {
 	*session
-	begun bool // a client has introduced itself, or called a tool
+	begun bool // a client has sent initialize or called a tool
 
 	mu     sync.Mutex
 	stream *events
 }
 
-// Handler is the proxy as an HTTP handler in front of the MCP endpoint target. Requests to other paths are passed on to
-// the same host, unread: metadata about authorization stands there.
+// Handler returns the proxy as an HTTP handler for the MCP endpoint target. It forwards requests to other paths to the
+// same host, unread: they may ask for authorization metadata.
 func (p *Proxy) Handler(target *url.URL) (http.Handler, error) {
 	if err := p.f.Usable(true); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (p *Proxy) gateway(target *url.URL, wire http.RoundTripper) *gateway {
 	return &gateway{p: p, target: target, wire: wire, sessions: map[string]*httpSession{}}
 }
 
-// ParseTarget reads the address of an MCP endpoint.
+// ParseTarget parses the address of an MCP endpoint.
 func ParseTarget(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -86,7 +86,7 @@ func ParseTarget(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// ServeHTTP is that of [http.Handler].
+// ServeHTTP implements [http.Handler].
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != g.target.Path {
 		g.pass(w, r, r.Body)
@@ -102,7 +102,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// request makes the request to the server: all that the client sent, but for what belongs to the connection.
+// request makes the request to the server: all that the client sent, except for headers of the connection.
 func (g *gateway) request(r *http.Request, body io.Reader, length int64) *http.Request {
 	u := *g.target
 	u.Path, u.RawPath, u.RawQuery = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
@@ -121,12 +121,12 @@ func (g *gateway) request(r *http.Request, body io.Reader, length int64) *http.R
 		out.Header.Del(name)
 	}
 	if r.URL.Path == g.target.Path {
-		out.Header.Set("Accept-Encoding", "identity") // what is compressed cannot be read
+		out.Header.Set("Accept-Encoding", "identity") // the proxy cannot read compressed data
 	}
 	if _, sent := r.Header["User-Agent"]; !sent {
-		out.Header["User-Agent"] = nil // none is made up
+		out.Header["User-Agent"] = nil // keeps net/http from adding its own
 	}
-	// A server on this machine guards itself by host and origin, so both pass. One elsewhere answers to its own name only.
+	// A local server checks host and origin, so the proxy forwards both. A remote server accepts its own name only.
 	if !isLoopback(g.target.Host) && isLoopback(r.Host) {
 		out.Host = g.target.Host
 		if origin := out.Header.Get("Origin"); origin == "http://"+r.Host {
@@ -136,7 +136,7 @@ func (g *gateway) request(r *http.Request, body io.Reader, length int64) *http.R
 	return out.WithContext(r.Context())
 }
 
-// setName says in a header what a message is about, as servers check from the version of 2026-07-28 on.
+// setName describes a message in the headers, which servers check from version 2026-07-28 on.
 func setName(header http.Header, m *message) {
 	params := m.params()
 	name, ok := text(params.get("name"))
@@ -163,7 +163,7 @@ func isLoopback(host string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// pass hands a request to the server and its response back, unread.
+// pass forwards a request to the server and its response to the client, unread.
 func (g *gateway) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	response := g.ask(w, r, body, r.ContentLength)
 	if response == nil {
@@ -177,7 +177,7 @@ func (g *gateway) pass(w http.ResponseWriter, r *http.Request, body io.Reader) {
 	copyStream(w, response.Body)
 }
 
-// ask asks the server; where that fails the client is told, and there is no response.
+// ask sends a request to the server. If that fails, ask answers the client with an error and returns nil.
 func (g *gateway) ask(w http.ResponseWriter, r *http.Request, body io.Reader, length int64) *http.Response {
 	response, err := g.wire.RoundTrip(g.request(r, body, length))
 	if err != nil {
@@ -189,7 +189,7 @@ func (g *gateway) ask(w http.ResponseWriter, r *http.Request, body io.Reader, le
 	return response
 }
 
-func closeBody(r *http.Response) { _ = r.Body.Close() } // what matters was read
+func closeBody(r *http.Response) { _ = r.Body.Close() } // all that matters was read
 
 func copyHead(w http.ResponseWriter, r *http.Response) {
 	for name, values := range r.Header {
@@ -201,7 +201,7 @@ func copyHead(w http.ResponseWriter, r *http.Response) {
 	w.WriteHeader(r.StatusCode)
 }
 
-// copyStream copies what comes as it comes.
+// copyStream copies data as it arrives.
 func copyStream(w http.ResponseWriter, from io.Reader) {
 	control := http.NewResponseController(w)
 	buffer := make([]byte, 32<<10)
@@ -211,18 +211,18 @@ func copyStream(w http.ResponseWriter, from io.Reader) {
 			if _, failed := w.Write(buffer[:n]); failed != nil {
 				return
 			}
-			_ = control.Flush() // a writer that cannot sends it later
+			_ = control.Flush() // a writer that cannot flush sends it later
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				panic(http.ErrAbortHandler) // the client must not take the part for the whole
+				panic(http.ErrAbortHandler) // the client must not take a part for the whole
 			}
 			return
 		}
 	}
 }
 
-// post carries a message of the client and what the server answers.
+// post forwards a message of the client and the server's answer.
 func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(r.Body, r.ContentLength, g.p.limit)
 	if err != nil {
@@ -270,7 +270,7 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 		head, err := readBody(response.Body, response.ContentLength, g.p.limit)
 		switch {
 		case err != nil:
-			panic(http.ErrAbortHandler) // the server broke off
+			panic(http.ErrAbortHandler) // the server closed the connection early
 		case len(head) > g.p.limit:
 			s.t.Add(&record.Line{Session: s.number, From: "server", Unread: len(head)})
 			copyHead(w, response)
@@ -289,8 +289,8 @@ func (g *gateway) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deliver answers a POST with one JSON message: the server's, where there is one, together with those that the proxy
-// makes. Where something has to be said before it, the answer is a stream of events.
+// deliver answers a POST with one JSON message: the server's, if there is one, combined with the proxy's own. If other
+// messages must come first, the answer is a stream of events.
 func (g *gateway) deliver(w http.ResponseWriter, r *http.Request, s *httpSession, t *turn, response *http.Response,
 	d *delivery) {
 	all := t.replies
@@ -342,7 +342,7 @@ func (g *gateway) deliver(w http.ResponseWriter, r *http.Request, s *httpSession
 	}
 }
 
-// header copies the headers of the server's response, if there is one, for a body of the proxy's.
+// header copies the headers of the server's response, if there is one, to a response whose body the proxy writes.
 func header(w http.ResponseWriter, response *http.Response, kind string) {
 	if response != nil {
 		for name, values := range response.Header {
@@ -359,7 +359,7 @@ func header(w http.ResponseWriter, response *http.Response, kind string) {
 	}
 }
 
-// combined makes one answer of the replies to a batch: a list that holds those of the server's own, too.
+// combined makes one answer of the replies to a batch. A list of the server's replies is flattened into it.
 func combined(all []*delivery) *delivery {
 	flat := make([]*delivery, 0, len(all))
 	answer := &delivery{}
@@ -380,12 +380,13 @@ func combined(all []*delivery) *delivery {
 	return answer
 }
 
-// wait waits until a message is due, and says whether it is to be written. A connection that a fault breaks ends here.
+// wait waits until a message is due and reports whether to write it. If a fault breaks the connection, wait panics with
+// [http.ErrAbortHandler].
 func wait(ctx context.Context, s *httpSession, d *delivery) bool {
 	if d.fate == fateSilence {
 		s.delivered(d)
 		if pause(ctx, d.wait) {
-			panic(http.ErrAbortHandler) // it was held for long enough
+			panic(http.ErrAbortHandler) // the wait is over
 		}
 		return false
 	}
@@ -395,12 +396,12 @@ func wait(ctx context.Context, s *httpSession, d *delivery) bool {
 	}
 	if d.fate == fateDrop {
 		s.delivered(d)
-		panic(http.ErrAbortHandler) // breaks the connection without a word
+		panic(http.ErrAbortHandler) // breaks the connection without a response
 	}
 	return true
 }
 
-// get opens the stream on which the server speaks by itself.
+// get opens the stream on which the server sends its own messages.
 func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	response := g.ask(w, r, nil, 0)
 	if response == nil {
@@ -421,16 +422,16 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	e.carry(r.Context(), s, response.Body, g.p.limit)
 }
 
-// readBody reads a body to its end, or one byte further than the limit. The length is what was announced, or negative.
+// readBody reads a body to its end, or to one byte beyond the limit. The length is the announced one, or negative.
 func readBody(from io.Reader, length int64, limit int) ([]byte, error) {
-	const most = 1 << 20 // that is believed before it has come
+	const most = 1 << 20 // bytes allocated before they arrive
 	body := bytes.NewBuffer(make([]byte, 0, min(max(length, 0), int64(limit), most)+bytes.MinRead))
 	_, err := body.ReadFrom(io.LimitReader(from, int64(limit)+1))
 	return body.Bytes(), err
 }
 
-// session gives the session of a request. A request that opens one begins a session of its own; what a client asks
-// before it introduces itself belongs to it.
+// session returns the session of a request. A request that opens a session starts a new one; requests that a client
+// sends before initialize belong to that session.
 func (g *gateway) session(r *http.Request, body []byte) *httpSession {
 	id := r.Header.Get(headerSession)
 	g.mu.Lock()
@@ -452,7 +453,7 @@ func (g *gateway) session(r *http.Request, body []byte) *httpSession {
 	return g.anonymous
 }
 
-// know takes note of the id that the server gave a session.
+// know records the id that the server assigned to a session.
 func (g *gateway) know(id string, s *httpSession) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -496,10 +497,10 @@ func (s *httpSession) deafen(e *events) {
 	}
 }
 
-// push says things on the stream that the client keeps open; what it gives back has to be said elsewhere.
+// push sends notices on the stream that the client keeps open. It returns those that the caller must send elsewhere.
 func (s *httpSession) push(notices [][]byte) [][]byte {
 	s.mu.Lock()
-	defer s.mu.Unlock() // the stream stays open while something is said on it
+	defer s.mu.Unlock() // keeps the stream open while it is written
 	if s.stream == nil {
 		return notices
 	}
@@ -520,7 +521,7 @@ func newEvents(w http.ResponseWriter) *events {
 	return &events{w: w, control: http.NewResponseController(w)}
 }
 
-func (e *events) flush() { _ = e.control.Flush() } // a writer that cannot sends it later
+func (e *events) flush() { _ = e.control.Flush() } // a writer that cannot flush sends it later
 
 func (e *events) write(raw []byte) error {
 	e.mu.Lock()
@@ -532,14 +533,13 @@ func (e *events) write(raw []byte) error {
 	return nil
 }
 
-// message says something of the proxy's own.
+// message sends a message that the proxy made.
 func (e *events) message(s *httpSession, raw []byte) {
 	s.notice(raw)
-	_ = e.write(fmt.Appendf(nil, "event: message\ndata: %s\n\n", raw)) // who is gone needs no notice
+	_ = e.write(fmt.Appendf(nil, "event: message\ndata: %s\n\n", raw)) // a client that has left needs no notice
 }
 
-// carry carries events. Those that hold messages are looked at; comments, ids and whatever else there is stay as they
-// are.
+// carry forwards events. It inspects those with messages; comments, ids and other lines stay as they are.
 func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limit int) {
 	f := newFrames(from, limit)
 	var event [][]byte
@@ -551,9 +551,9 @@ func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limi
 		}
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
-			panic(http.ErrAbortHandler) // the server broke off, so the client's stream breaks too
+			panic(http.ErrAbortHandler) // the server closed the stream early, so the client's stream breaks too
 		case err != nil:
-			if size > 0 && e.write(bytes.Join(event, nil)) != nil { // half an event
+			if size > 0 && e.write(bytes.Join(event, nil)) != nil { // an incomplete event
 				return
 			}
 			return
@@ -574,7 +574,7 @@ func (e *events) carry(ctx context.Context, s *httpSession, from io.Reader, limi
 	}
 }
 
-// unread passes on an event that is too long to be looked at.
+// unread forwards an event that is too long to inspect.
 func (e *events) unread(s *httpSession, event [][]byte, f *frames, long bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -595,7 +595,7 @@ func (e *events) unread(s *httpSession, event [][]byte, f *frames, long bool) bo
 	return true
 }
 
-// event looks at one event and passes it on.
+// event inspects one event and forwards it.
 func (e *events) event(ctx context.Context, s *httpSession, event [][]byte) bool {
 	var data []byte
 	found := false
@@ -614,7 +614,7 @@ func (e *events) event(ctx context.Context, s *httpSession, event [][]byte) bool
 	return e.hand(ctx, s, s.fromServer(data), event)
 }
 
-// hand hands over a message as an event: the one in which it came, if it came in one.
+// hand sends a message as an event: in the event in which it arrived, if any.
 func (e *events) hand(ctx context.Context, s *httpSession, d *delivery, event [][]byte) bool {
 	if !wait(ctx, s, d) {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// specify holds a call to the specifications that are in force: it gives the parameters as the server knows them, or
+// specify checks a call against the specifications in force. It returns the parameters as the server knows them, or
 // refuses the call.
 func (s *session) specify(active []*rules.Rule, c *call, params object, asked string) (object, *refusal) {
 	for _, r := range active {
@@ -41,7 +41,7 @@ func (s *session) specify(active []*rules.Rule, c *call, params object, asked st
 	return params, nil
 }
 
-// specification gives what is known of a tool's arguments: what was listed, or else what the call gives.
+// specification returns what is known of a tool's arguments: from the listing, or else from the call itself.
 func (s *session) specification(c *call) *task.Schema {
 	if l := s.tools[c.tool]; l != nil {
 		return looseSchema(l.schema)
@@ -53,7 +53,7 @@ func (s *session) specification(c *call) *task.Schema {
 	return specification
 }
 
-// looseSchema reads of a JSON Schema what the steps of the catalogue look at.
+// looseSchema reads those parts of a JSON Schema that the steps of the catalogue use.
 func looseSchema(schema object) *task.Schema {
 	specification := &task.Schema{Types: []string{"object"}}
 	properties, _ := readObject(schema.get("properties"))
@@ -69,7 +69,7 @@ func looseSchema(schema object) *task.Schema {
 	return specification
 }
 
-// initialized says, in the server's reply to the first request, that the listing may change.
+// initialized declares, in the server's reply to the first request, that the listing may change.
 func (s *session) initialized(d *delivery, m *message) {
 	if !slices.ContainsFunc(s.f.Rules, func(r *rules.Rule) bool { return r.Drifts() && r.Boolean("notify", true) }) {
 		return
@@ -85,7 +85,7 @@ func (s *session) initialized(d *delivery, m *message) {
 		true
 }
 
-// listing takes note of what a listing says, and changes it as the rules say.
+// listing records the tools of a listing, and changes the listing as the rules say.
 func (s *session) listing(d *delivery, e *exchange, m *message) {
 	result, _ := readObject(m.fields.get("result"))
 	list, ok := readArray(result.get("tools"))
@@ -132,7 +132,7 @@ func (s *session) listing(d *delivery, e *exchange, m *message) {
 	}
 }
 
-// note remembers what is listed of a tool.
+// note remembers what a listing says about a tool.
 func (s *session) note(name string, tool object) {
 	if s.tools[name] == nil && len(s.tools) >= maxTools {
 		return
@@ -143,14 +143,14 @@ func (s *session) note(name string, tool object) {
 	annotations, _ := readObject(tool.get("annotations"))
 	switch {
 	case string(annotations.get("readOnlyHint")) == "true", string(annotations.get("idempotentHint")) == "true":
-		l.writes = "no" // doing it twice does no more than doing it once
+		l.writes = "no" // repeating it changes nothing further
 	case string(annotations.get("readOnlyHint")) == "false":
 		l.writes = "yes"
 	}
 	s.tools[name] = l
 }
 
-// listed gives a tool as it is shown, nil where it is not, and whether a strict form stands beside it.
+// listed returns a tool as the listing shows it, nil if it is hidden, and whether the listing has a strict form too.
 func (s *session) listed(d *delivery, name string, tool object) (shown object, strict bool) {
 	shown = tool
 	for _, r := range s.f.Rules {
@@ -160,7 +160,7 @@ func (s *session) listed(d *delivery, name string, tool object) (shown object, s
 		struck := r.Shown()
 		switch {
 		case r.Class() == fault.ClassResult, r.Class() == fault.ClassArguments:
-			// A client that checks results against their schema would not show its model what was changed.
+			// A client that validates results against their schema would hide the changed ones from its model.
 			shown = shown.without("outputSchema")
 			strict = strict || r.Strict() && s.tools[name+faultcall.StrictSuffix] == nil
 			continue
@@ -185,7 +185,7 @@ func (s *session) listed(d *delivery, name string, tool object) (shown object, s
 	return shown, strict
 }
 
-// respecify changes the specification of a tool. What the change is not about keeps its bytes.
+// respecify changes the specification of a tool. Parts that the change does not affect keep their bytes.
 func respecify(r *rules.Rule, name string, tool object) object {
 	if r.Kind == rules.ToolRenamed {
 		return tool.with("name", quote(r.NewName(name)))
@@ -232,7 +232,7 @@ func respecify(r *rules.Rule, name string, tool object) object {
 	return tool.with("inputSchema", schema.encode())
 }
 
-// companions lists the tools that rules add and the server does not have.
+// companions lists the tools that rules add, except those whose names the server uses.
 func (s *session) companions() []json.RawMessage {
 	var added []json.RawMessage
 	seen := map[string]bool{}

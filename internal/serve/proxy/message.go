@@ -11,18 +11,18 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// member is a named value of a JSON object, as it was written.
+// member is a named value of a JSON object, in its original bytes.
 type member struct {
 	key   json.RawMessage // with its quotes and escapes
 	name  string
 	value json.RawMessage
 }
 
-// object is a JSON object whose members keep their order and their bytes, so that changing one of them leaves the
-// others as they were written.
+// object is a JSON object whose members keep their order and their bytes, so that changing one member leaves the others
+// as they are.
 type object []member
 
-// readObject reads valid JSON; it is false for what is no object.
+// readObject parses valid JSON and reports whether it is an object.
 func readObject(raw []byte) (object, bool) {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' {
@@ -36,14 +36,14 @@ func readObject(raw []byte) (object, bool) {
 		}
 		end := skipValue(raw, i)
 		if end == i {
-			return nil, false // it is not valid after all
+			return nil, false // it is invalid after all
 		}
 		m := member{key: raw[i:end:end]}
 		var ok bool
 		if m.name, ok = text(m.key); !ok {
 			return nil, false
 		}
-		i = skipSpace(raw, skipSpace(raw, end)+1) // the colon
+		i = skipSpace(raw, skipSpace(raw, end)+1) // skips the colon
 		if end = skipValue(raw, i); end <= i {
 			return nil, false
 		}
@@ -53,7 +53,7 @@ func readObject(raw []byte) (object, bool) {
 	return o, true
 }
 
-// readArray reads valid JSON; it is false for what is no array.
+// readArray parses valid JSON and reports whether it is an array.
 func readArray(raw []byte) ([]json.RawMessage, bool) {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '[' {
@@ -67,7 +67,7 @@ func readArray(raw []byte) ([]json.RawMessage, bool) {
 		}
 		end := skipValue(raw, i)
 		if end == i {
-			return nil, false // it is not valid after all
+			return nil, false // it is invalid after all
 		}
 		list, i = append(list, raw[i:end:end]), end
 	}
@@ -81,7 +81,7 @@ func skipSpace(raw []byte, i int) int {
 	return i
 }
 
-// skipValue gives the end of the value that begins at i. The JSON is known to be valid.
+// skipValue returns the end of the value that begins at i. The JSON must be valid.
 func skipValue(raw []byte, i int) int {
 	depth := 0
 	for i < len(raw) {
@@ -120,8 +120,7 @@ func skipValue(raw []byte, i int) int {
 	return min(i, len(raw))
 }
 
-// get gives a member's value, nil where there is none. Of several with one name the last counts, as it does for most
-// readers.
+// get returns a member's value, or nil. Of several members with one name the last counts, as for most JSON parsers.
 func (o object) get(name string) json.RawMessage {
 	for i := len(o) - 1; i >= 0; i-- {
 		if o[i].name == name {
@@ -135,7 +134,7 @@ func (o object) has(name string) bool {
 	return slices.ContainsFunc(o, func(m member) bool { return m.name == name })
 }
 
-// with gives a copy in which a member has that value; a new one stands at the end.
+// with returns a copy in which a member has the value. A new member is appended.
 func (o object) with(name string, value json.RawMessage) object {
 	c := slices.Clone(o)
 	for i := len(c) - 1; i >= 0; i-- {
@@ -151,12 +150,12 @@ func newMember(name string, value json.RawMessage) member {
 	return member{key: quote(name), name: name, value: value}
 }
 
-// without gives a copy without the members of that name.
+// without returns a copy without the members of that name.
 func (o object) without(name string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return m.name == name })
 }
 
-// renamed gives a copy in which the members of that name have another, in their old places.
+// renamed returns a copy in which the members of that name have another name and keep their positions.
 func (o object) renamed(name, other string) object {
 	c := slices.Clone(o)
 	for i := range c {
@@ -189,10 +188,10 @@ func encodeArray(list []json.RawMessage) json.RawMessage {
 	return append(dst, ']')
 }
 
-// quote writes a string as JSON.
+// quote encodes a string as JSON.
 func quote(s string) json.RawMessage { return task.AppendValue(nil, s) }
 
-// text reads a JSON string; it is false for anything else.
+// text decodes a JSON string and reports whether the value is one.
 func text(raw json.RawMessage) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -204,8 +203,8 @@ func text(raw json.RawMessage) (string, bool) {
 	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// canonical writes a JSON value in the one form that equal values share: members sorted, no blanks, strings in one
-// spelling, numbers as they were written.
+// canonical returns the one form that equal JSON values share: members sorted, no whitespace, strings in one spelling,
+// numbers as they were written.
 func canonical(raw json.RawMessage) string {
 	return string(appendCanonical(make([]byte, 0, len(raw)), raw))
 }
@@ -223,7 +222,7 @@ func appendCanonical(dst []byte, raw json.RawMessage) []byte {
 		first := true
 		for i := range o {
 			if i+1 < len(o) && o[i+1].name == o[i].name {
-				continue // the last of one name counts
+				continue // the last member of a name counts
 			}
 			if !first {
 				dst = append(dst, ',')
@@ -250,14 +249,14 @@ func appendCanonical(dst []byte, raw json.RawMessage) []byte {
 	return append(dst, raw...)
 }
 
-// message is what a proxy has to know of a JSON-RPC message.
+// message is the part of a JSON-RPC message that the proxy needs.
 type message struct {
 	fields object
-	id     string // as it was written; "" where there is none
+	id     string // as it was written, or ""
 	method string
 }
 
-// readMessage reads one JSON-RPC message, not a batch. It is false for what is none.
+// readMessage parses one JSON-RPC message and reports whether it is one. A batch is not.
 func readMessage(raw []byte) (*message, bool) {
 	if !json.Valid(raw) {
 		return nil, false
@@ -265,7 +264,7 @@ func readMessage(raw []byte) (*message, bool) {
 	return readValid(raw)
 }
 
-// readValid is readMessage for what is known to be JSON.
+// readValid is readMessage for valid JSON.
 func readValid(raw []byte) (*message, bool) {
 	fields, ok := readObject(raw)
 	if !ok {
@@ -285,7 +284,7 @@ func (m *message) isResponse() bool {
 	return m.id != "" && !m.fields.has("method") && (m.fields.has("result") || m.fields.has("error"))
 }
 
-// params gives the parameters of a request, empty where they are none.
+// params returns the parameters of a request, empty if they are not an object.
 func (m *message) params() object {
 	o, _ := readObject(m.fields.get("params"))
 	return o
@@ -295,7 +294,7 @@ func (m *message) params() object {
 const (
 	codeInvalidParams = -32602
 	codeInternal      = -32603
-	codeServer        = -32000 // the first of those that servers may define
+	codeServer        = -32000 // the first of the codes that servers may define
 )
 
 func resultMessage(id string, result json.RawMessage) []byte {
@@ -315,8 +314,8 @@ func errorMessage(id string, code int, text string, data json.RawMessage) []byte
 	return append(dst, "}}"...)
 }
 
-// textResult is a tool's result of one text. It says of which type it is: clients of the version of 2026-07-28 refuse
-// one that does not, and those before it let be what they do not know.
+// textResult returns a tool result with one text. It has a result type, which clients of version 2026-07-28 require and
+// older ones ignore.
 func textResult(s string, failed bool) json.RawMessage {
 	dst := append([]byte(`{"resultType":"complete","content":[{"type":"text","text":`), quote(s)...)
 	dst = append(dst, "}]"...)

@@ -10,20 +10,20 @@ import (
 
 const (
 	headerParam = "Mcp-Param-"
-	annotation  = "x-mcp-header" // of a property, with the rest of the header's name
+	annotation  = "x-mcp-header" // of a property: the rest of the header's name
 
-	maxNesting = 16      // of properties that are looked through
-	maxWhole   = 1 << 53 // from which on whole numbers do not stand in headers
+	maxNesting = 16      // levels of properties that are searched
+	maxWhole   = 1 << 53 // whole numbers from here on are not mirrored in headers
 )
 
-// mirrored is an argument of a tool that stands in a header too, as servers of the version of 2026-07-28 may ask for
-// and then check.
+// mirrored is an argument of a tool that a header repeats. Servers of version 2026-07-28 may ask for it, and then check
+// it.
 type mirrored struct {
 	path   []string
 	header string
 }
 
-// mirroredIn lists what a schema of arguments wants to stand in headers.
+// mirroredIn lists the arguments in a schema that headers must repeat.
 func mirroredIn(schema object, path ...string) []mirrored {
 	if len(path) > maxNesting {
 		return nil
@@ -44,7 +44,7 @@ func mirroredIn(schema object, path ...string) []mirrored {
 	return list
 }
 
-// isToken says whether a text can be the name of a header.
+// isToken reports whether a text can be the name of a header.
 func isToken(name string) bool {
 	for _, c := range []byte(name) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
@@ -54,7 +54,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// setMirrored makes headers say what the arguments of a call say.
+// setMirrored sets headers to the values of a call's arguments.
 func setMirrored(header http.Header, list []mirrored, m *message) {
 	if len(list) == 0 {
 		return
@@ -74,7 +74,7 @@ func setMirrored(header http.Header, list []mirrored, m *message) {
 	}
 }
 
-// headerOf writes a text, a truth value or a whole number for a header; it is false for anything else.
+// headerOf encodes a string, a boolean or a whole number for a header, and reports false for anything else.
 func headerOf(value json.RawMessage) (string, bool) {
 	if s, ok := text(value); ok {
 		return headerText(s), true
@@ -91,7 +91,7 @@ func headerOf(value json.RawMessage) (string, bool) {
 	}
 }
 
-// headerText writes a text so that it can stand in a header.
+// headerText encodes a text for a header.
 func headerText(s string) string {
 	encoded := strings.HasPrefix(s, "=?base64?") && strings.HasSuffix(s, "?=")
 	plain := strings.TrimSpace(s) == s && !encoded

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestHeadersFollowTheArguments has the SDK's server check the headers that repeat arguments, where a fault changes
-// arguments on their way and where a client over stdio has no headers.
+// TestHeadersFollowTheArguments lets the SDK's server check the headers that repeat arguments, both when a fault
+// changes arguments and when a client over stdio sends no headers.
 func TestHeadersFollowTheArguments(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"},
 		"how":{"type":"object","properties":{"many":{"type":"integer","x-mcp-header":"Many"},"sure":{"type":"boolean","x-mcp-header":"Sure"}}}}}`)
@@ -86,7 +86,7 @@ func TestHeadersFollowTheArguments(t *testing.T) {
 				}
 				text := r.Content[0].(*mcp.TextContent).Text
 				got, _ := readObject(json.RawMessage(text))
-				got = got.without("applied_arguments") // that a fault lets the result say
+				got = got.without("applied_arguments") // added to the result by the fault
 				if canonical(got.encode()) != canonical(json.RawMessage(c.want)) {
 					t.Errorf("the server was given %s, want %s", text, c.want)
 				}

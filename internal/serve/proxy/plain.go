@@ -11,8 +11,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/literal"
 )
 
-// plainViews lists the readings of a text that is not JSON, the most telling first: Python literals, CSV,
-// `key: value` lines, lines, and of a single line its sentences and words.
+// plainViews lists the ways to read a text that is not JSON, the most specific first: Python literals, CSV, `key:
+// value` lines, lines, and for a single line its sentences and words.
 func plainViews(s string) []*view {
 	var views []*view
 	for _, read := range []func(string) (*view, bool){readPython, readCSV, readKeys} {
@@ -31,7 +31,7 @@ func plainViews(s string) []*view {
 	return views
 }
 
-// readParts reads a text as parts between separators. A part that is a number is one.
+// readParts splits a text at separators. A part that looks like a number is read as a number.
 func readParts(s, separator string) *view {
 	v := &view{layout: layoutParts, separator: separator}
 	for part := range strings.SplitSeq(s, separator) {
@@ -40,7 +40,7 @@ func readParts(s, separator string) *view {
 	return v
 }
 
-// scalar reads a number as one, and anything else as a text.
+// scalar reads a number as a number, and anything else as a text.
 func scalar(s string) json.RawMessage {
 	if n, err := task.DecodeValue([]byte(s)); err == nil && fault.IsNumber(n) {
 		return json.RawMessage(s)
@@ -48,7 +48,7 @@ func scalar(s string) json.RawMessage {
 	return quote(s)
 }
 
-// plainScalar writes a value of a plain text.
+// plainScalar writes a value as plain text.
 func plainScalar(raw json.RawMessage) string {
 	if s, ok := text(raw); ok {
 		return s
@@ -56,7 +56,7 @@ func plainScalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// readPython reads a dictionary or a list as Python writes it.
+// readPython parses a dictionary or a list in Python's notation.
 func readPython(s string) (*view, bool) {
 	r := literal.NewReader(strings.TrimSpace(s), false)
 	r.Strict = true
@@ -78,7 +78,7 @@ func readPython(s string) (*view, bool) {
 	return v, ok
 }
 
-// appendPython writes JSON as Python writes the same value.
+// appendPython appends a JSON value in Python's notation.
 func appendPython(dst []byte, raw json.RawMessage) []byte {
 	if o, ok := readObject(raw); ok {
 		dst = append(dst, '{')
@@ -103,7 +103,7 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	}
 	if s, ok := text(raw); ok {
 		if strings.ContainsAny(s, "'\\\n\r\t") {
-			return append(dst, quote(s)...) // Python reads JSON's escapes
+			return append(dst, quote(s)...) // Python accepts JSON's escapes
 		}
 		return append(append(append(dst, '\''), s...), '\'')
 	}
@@ -119,10 +119,10 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	}
 }
 
-// readCSV reads lines of as many values as the first line has names.
+// readCSV parses lines with as many values as the first line has names.
 func readCSV(s string) (*view, bool) {
 	r := csv.NewReader(strings.NewReader(s))
-	lines, err := r.ReadAll() // lines of different lengths are an error
+	lines, err := r.ReadAll() // it rejects lines of different lengths
 	if err != nil || len(lines) < 2 || len(lines[0]) < 2 {
 		return nil, false
 	}
@@ -166,10 +166,10 @@ func (v *view) encodeCSV() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// keyLine is a line of a name and its value.
+// keyLine matches a line with a name and its value.
 var keyLine = regexp.MustCompile(`^([\pL_][\pL\p{Nd}_ .-]{0,60}): (.+)$`)
 
-// readKeys reads `key: value` lines as one record.
+// readKeys parses `key: value` lines as one record.
 func readKeys(s string) (*view, bool) {
 	var row object
 	for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
@@ -182,7 +182,7 @@ func readKeys(s string) (*view, bool) {
 	return &view{layout: layoutKeys, rows: []object{row}}, true
 }
 
-// encodePlain writes a text as it is now, with the fields beside it as lines.
+// encodePlain writes a text in its current state, with added fields as lines.
 func (v *view) encodePlain() string {
 	var lines []string
 	switch v.layout {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPlainTexts checks what a client reads under kinds that change results, of texts that are not JSON.
+// TestPlainTexts checks texts that are not JSON as a client reads them under kinds that change results.
 func TestPlainTexts(t *testing.T) {
 	const (
 		python   = `[{'name': 'a', 'n': 1234.5, 'x': None}, {'name': 'b', 'n': 2, 'x': 'it\'s'}]`
@@ -46,7 +46,7 @@ func TestPlainTexts(t *testing.T) {
 	}
 }
 
-// FuzzPlainTexts reads any text and writes every reading again: one that was not changed means the same.
+// FuzzPlainTexts parses any text and writes every reading again: an unchanged reading keeps its meaning.
 func FuzzPlainTexts(f *testing.F) {
 	for _, s := range []string{"a,b\n1,2", "a: 1\nb: 2", "[{'a': None}]", "x. y", "{'a': [1, True, \"\\u00e9\"]}", "",
 		"\n"} {

@@ -1,7 +1,8 @@
-// Package proxy stands between any MCP client and any MCP server and makes calls go wrong as a faults file says: over
-// stdio, streamable HTTP, or stdio in front of HTTP. Without faults every message passes byte for byte, known or not.
-// It records sessions, replays them without the server, and judges what the client did. It works on raw JSON-RPC
-// messages and must never know what a tool means, nor let time or the interleaving of sessions decide what is struck.
+// Package proxy runs between any MCP client and any MCP server and injects the faults of a faults file: over stdio,
+// over streamable HTTP, or from stdio to HTTP. Without faults every message passes byte for byte, known or not. The
+// package records sessions, replays them without the server, and judges what the client did. It works on raw JSON-RPC
+// messages. It must never know what a tool means, nor let time or the interleaving of sessions decide which calls are
+// struck.
 package proxy
 
 import (
@@ -14,22 +15,22 @@ import (
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
-// DefaultLimit is how long a message may be that the proxy looks at, in bytes. Longer ones pass unread, in pieces.
+// DefaultLimit is the length in bytes up to which the proxy reads a message. Longer messages pass unread, in pieces.
 const DefaultLimit = 64 << 20
 
-// GCPercent is the setting of the garbage collector that suits a process which is but a proxy: it holds little, so that
-// it may hold several times as much for its calls to meet the collector seldom.
+// GCPercent is the garbage collector setting for a process that only runs a proxy. Its heap is small, so it can let the
+// heap grow severalfold, and collections rarely delay calls.
 const GCPercent = 400
 
-// Options are what a proxy is made of.
+// Options configures a proxy.
 type Options struct {
-	Faults *rules.File      // nil for none
-	Record io.Writer        // JSON Lines; nil where nothing is recorded
-	Now    func() time.Time // for the times of the record, which nothing depends on
+	Faults *rules.File      // nil for no faults
+	Record io.Writer        // JSON Lines; nil for no record
+	Now    func() time.Time // for the times of the record only
 	Limit  int              // bytes of a message; 0 for DefaultLimit
 }
 
-// Proxy is one run of a proxy: its sessions are numbered in the order in which they begin.
+// Proxy is one run of a proxy. It numbers its sessions in the order in which they begin.
 type Proxy struct {
 	f     *rules.File
 	t     *record.Trace
@@ -39,7 +40,7 @@ type Proxy struct {
 	sessions int
 }
 
-// New makes a proxy.
+// New returns a proxy.
 func New(o Options) *Proxy {
 	p := &Proxy{f: o.Faults, t: record.NewTrace(o.Record, o.Now), limit: o.Limit}
 	if p.f == nil {
@@ -66,11 +67,11 @@ func (p *Proxy) newSession() *session {
 	return newSession(p.f, p.t, p.sessions)
 }
 
-// Verdict judges what has happened so far.
+// Verdict judges the sessions so far.
 func (p *Proxy) Verdict() *record.Verdict { return record.Judge(p.t.Lines()) }
 
-// Err is the failure to write the record, if there was one.
+// Err returns the error of writing the record, if any.
 func (p *Proxy) Err() error { return p.t.Err() }
 
-// errDropped ends a connection in place of a reply: a fault asked for it.
+// errDropped ends a connection without a reply, because a fault asked for it.
 var errDropped = fmt.Errorf("a fault broke the connection")

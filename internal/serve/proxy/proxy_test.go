@@ -51,7 +51,7 @@ type measured struct {
 // booked counts what a server did.
 var booked atomic.Int64
 
-// newServer is a server with a tool of every sort that faults tell apart.
+// newServer returns a server with a tool of every sort that faults distinguish.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "forecast", Description: "The weather of a city.",
@@ -76,7 +76,7 @@ func newServer() *mcp.Server {
 	return s
 }
 
-// clock is a time that stands still.
+// clock returns a constant time.
 func clock() time.Time { return time.Unix(1_800_000_000, 0) }
 
 func mustFaults(t testing.TB, text string) *rules.File {
@@ -96,15 +96,15 @@ func mustProxy(t testing.TB, faults string, record io.Writer) *Proxy {
 	return New(Options{Faults: mustFaults(t, faults), Now: clock, Record: record})
 }
 
-// connection is a proxy with a client of the SDK in front of a server of the SDK.
+// connection is a client of the SDK connected through a proxy to a server of the SDK.
 type connection struct {
 	*mcp.ClientSession
 	proxy   *Proxy
-	changes atomic.Int64 // of the listing, as the client was told
+	changes atomic.Int64 // of the listing, as notified to the client
 	close   func()
 }
 
-// overHTTP puts a proxy between client and server over streamable HTTP.
+// overHTTP connects a client and a server through a proxy over streamable HTTP.
 func overHTTP(t *testing.T, faults string, record io.Writer) *connection {
 	t.Helper()
 	server := newServer()
@@ -122,7 +122,7 @@ func overHTTP(t *testing.T, faults string, record io.Writer) *connection {
 	c := &connection{proxy: p}
 	c.connect(t, &mcp.StreamableClientTransport{Endpoint: front.URL + "/mcp", MaxRetries: -1})
 	c.close = func() {
-		_ = c.Close() // the session may be broken: that is what is tested
+		_ = c.Close() // the test may have broken the session
 		front.CloseClientConnections()
 		front.Close()
 		behind.CloseClientConnections()
@@ -145,7 +145,7 @@ func (c *connection) connect(t *testing.T, transport mcp.Transport) {
 	}
 }
 
-// overStdio puts a proxy between a client and a server that runs as a command.
+// overStdio connects a client through a proxy to a server that runs as a command.
 func overStdio(t *testing.T, faults string, record io.Writer) *connection {
 	t.Helper()
 	t.Setenv(serverVariable, "mcp")
@@ -166,7 +166,7 @@ func overStdio(t *testing.T, faults string, record io.Writer) *connection {
 			return
 		}
 		closed = true
-		_ = c.Close()         // the session may be broken: that is what is tested
+		_ = c.Close()         // the test may have broken the session
 		_ = toProxy.Close()   // a pipe's end cannot fail
 		_ = fromProxy.Close() // likewise
 		if err := <-done; err != nil {
@@ -177,7 +177,7 @@ func overStdio(t *testing.T, faults string, record io.Writer) *connection {
 	return c
 }
 
-// ask calls a tool and gives what a model would read: the texts of the result, or the error.
+// ask calls a tool and returns what a model would read: the texts of the result, or the error.
 func (c *connection) ask(t *testing.T, tool string, arguments map[string]any) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -228,7 +228,7 @@ func TestAFaultStrikesAndPasses(t *testing.T) {
 	}
 }
 
-// TestObjectsKeepTheirBytes writes objects again as they were read, but for blanks between members.
+// TestObjectsKeepTheirBytes checks that parsed objects are written unchanged, except for whitespace between members.
 func TestObjectsKeepTheirBytes(t *testing.T) {
 	for _, text := range []string{`{}`, `{"a":1.50,"b":"\u0041\/","a":2}`, `{"\u0061":[1, {"x" : null}],"":{}}`,
 		"{\"a\":\"\\\\\",\"b\":\"\\\"}\"}"} {

@@ -15,23 +15,22 @@ import (
 	"sync"
 )
 
-// Replay answers from a record in place of the server: what the server said, not what faults made of it.
+// Replay answers from a record in place of the server. It returns what the server sent, without the effects of faults.
 type Replay struct {
 	sessions [][]*recorded
 }
 
-// recorded is a request of a record with what the server sent because of it, its reply among that.
+// recorded is a request of a record with the messages that the server sent because of it, including its reply.
 type recorded struct {
 	key      string
-	id       string // of the request, in the record
-	token    string // of progress, as it was written
+	id       string // of the recorded request
+	token    string // of progress, in its original bytes
 	messages []json.RawMessage
-	whole    bool // the reply came
-	refused  bool // the server was never asked: a fault answered
+	whole    bool // the record has the reply
+	refused  bool // a fault answered, and the server never got the request
 }
 
-// key is what a request and a recorded one have in common where they are the same: method and parameters. Who
-// introduces himself may bear another name.
+// key identifies a request by its method and parameters. It ignores the name by which a client introduces itself.
 func (m *message) key() string {
 	if m.method == "initialize" {
 		return m.method
@@ -83,7 +82,7 @@ func ReadReplay(path string, in io.Reader) (*Replay, error) {
 	return r, nil
 }
 
-// request notes a request of the client; one that the proxy changed takes the place of what the client sent.
+// request records a request of the client. A request that the proxy changed replaces the client's own.
 func (r *Replay) request(session int, m *message, open map[string]*recorded) {
 	if !m.isRequest() {
 		return
@@ -97,8 +96,8 @@ func (r *Replay) request(session int, m *message, open map[string]*recorded) {
 	e.key, e.token = m.key(), m.token()
 }
 
-// said notes a message of the server under the request that it belongs to: by id, by the token of its progress, or else
-// the latest that was not answered, or the latest of all.
+// said assigns a message of the server to a request: by id, by progress token, or else to the latest unanswered
+// request, or to the latest of all.
 func (r *Replay) said(session int, m *message, raw json.RawMessage, open map[string]*recorded) {
 	list := r.sessions[session-1]
 	if m.isResponse() {
@@ -127,18 +126,18 @@ func (r *Replay) said(session int, m *message, raw json.RawMessage, open map[str
 
 // player answers one session.
 type player struct {
-	lists   [][]*recorded // its own session, then the others
+	lists   [][]*recorded // of its own session, then of the others
 	t       *record.Trace
 	session int
-	ctx     context.Context // of what waits for the client
+	ctx     context.Context // cancels waits for the client
 
 	mu      sync.Mutex
 	used    map[string]int
-	waiting map[string]chan struct{} // for replies of the client, by id
-	gone    bool                     // the client will answer nothing more
+	waiting map[string]chan struct{} // by id, for replies of the client
+	gone    bool                     // the client will send no more replies
 }
 
-// player plays the session of that number, or the last one where the record has fewer.
+// player returns the player of the session with that number, or of the last session if the record has fewer.
 func (r *Replay) player(ctx context.Context, t *record.Trace, n int) *player {
 	p := &player{t: t, session: n, ctx: ctx, used: map[string]int{}, waiting: map[string]chan struct{}{}}
 	if len(r.sessions) > 0 {
@@ -147,9 +146,9 @@ func (r *Replay) player(ctx context.Context, t *record.Trace, n int) *player {
 	return p
 }
 
-// find gives the answer to a request: the first time the first that was recorded, and so on; the last is given again.
-// What the session did not ask may have been asked in another. A request that the server had not answered when the
-// record ended is not answered again.
+// find returns the recorded answer to a request. Repeated requests get the recorded answers in order, then the last one
+// again. If the session never made the request, find searches the others. It skips requests that never reached the
+// server. A request that the server had not answered when the record ended gets no reply.
 func (p *player) find(m *message) *recorded {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +174,7 @@ func (p *player) find(m *message) *recorded {
 	return nil
 }
 
-// lasts says whether there is no reply, or the client has something to answer before it comes.
+// lasts reports whether the request has no reply, or the client must answer something before the reply.
 func (e *recorded) lasts() bool {
 	if !e.whole {
 		return true
@@ -188,7 +187,7 @@ func (e *recorded) lasts() bool {
 	return false
 }
 
-// answer hands on what the server said to a request. Questions of the server wait for their answers.
+// answer sends what the server sent for a request. After a request of the server it waits for the client's reply.
 func (p *player) answer(m *message, e *recorded, emit func(raw []byte)) {
 	if e == nil {
 		p.t.Add(&record.Line{Session: p.session, Unmatched: m.key()})
@@ -230,7 +229,7 @@ func (p *player) expect(id string) chan struct{} {
 	return c
 }
 
-// hangUp answers for a client that has gone: nothing waits for it any more.
+// hangUp releases everything that waits for a client that has left.
 func (p *player) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,7 +240,7 @@ func (p *player) hangUp() {
 	}
 }
 
-// replied notes an answer of the client.
+// replied records a reply of the client.
 func (p *player) replied(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +250,7 @@ func (p *player) replied(id string) {
 	}
 }
 
-// replayed is a record as a server, for a client over stdio.
+// replayed is a record that acts as a server for a client over stdio.
 type replayed struct {
 	*player
 	cancel   context.CancelFunc
@@ -311,11 +310,11 @@ func (r *replayed) send(raw []byte) error {
 }
 
 func (r *replayed) stream(head []byte, rest *frames) (int, error) {
-	n, err := rest.rest(io.Discard) // the record has nothing to say to it
+	n, err := rest.rest(io.Discard) // the record has no answer to it
 	return len(head) + n, err
 }
 
-func (r *replayed) rest() *frames { return nil } // messages of a record are given whole
+func (r *replayed) rest() *frames { return nil } // recorded messages are returned whole
 
 func (r *replayed) next() (raw []byte, long bool, err error) {
 	select {
@@ -334,7 +333,7 @@ func (r *replayed) finish() {
 	}()
 }
 
-// replayWire is a record as a server that speaks streamable HTTP.
+// replayWire is a record that acts as a server over streamable HTTP.
 type replayWire struct {
 	r   *Replay
 	t   *record.Trace
@@ -344,10 +343,11 @@ type replayWire struct {
 	count   int
 	players map[string]*player
 	latest  *player
-	begun   bool // the client of the latest has introduced itself
+	begun   bool // the client of the latest session has sent initialize
 }
 
-// ReplayHandler is the proxy as an HTTP handler at a path, in front of a record. What it has begun ends with ctx.
+// ReplayHandler returns the proxy as an HTTP handler that answers from a record at a path. Its background work ends
+// with ctx.
 func (p *Proxy) ReplayHandler(ctx context.Context, r *Replay, path string) (http.Handler, error) {
 	if err := p.f.Usable(true); err != nil {
 		return nil, err
@@ -356,7 +356,7 @@ func (p *Proxy) ReplayHandler(ctx context.Context, r *Replay, path string) (http
 	return p.gateway(&url.URL{Scheme: "http", Host: "localhost", Path: path}, wire), nil
 }
 
-// RoundTrip is that of [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper].
 func (w *replayWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodPost {
 		if r.Method == http.MethodDelete {
@@ -404,7 +404,8 @@ func (w *replayWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// player gives the player of a request's session; one that opens a session begins the next of the record.
+// player returns the player of a request's session. A request that opens a session starts the next session of the
+// record.
 func (w *replayWire) player(r *http.Request, m *message) (*player, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

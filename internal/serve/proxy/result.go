@@ -13,14 +13,14 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// kept is a result of which pages are left.
+// kept is a divided result whose further pages the client can ask for.
 type kept struct {
 	rule *rules.Rule
 	rows []object
-	view view // how the rows were written
+	view view // the form of the rows
 }
 
-// reply changes the reply to a call that reached the server.
+// reply changes the server's reply to a call.
 func (s *session) reply(d *delivery, c *call, m *message) {
 	d.call, d.wait = c, c.delay
 	d.strikes = append(d.strikes, c.passive...)
@@ -64,7 +64,7 @@ func (s *session) reply(d *delivery, c *call, m *message) {
 	}
 }
 
-// change changes a result as a rule says, or tells why it cannot.
+// change changes a result as a rule says, or returns why it cannot.
 func (s *session) change(r *rules.Rule, c *call, result object) (fresh object, changed bool, why string) {
 	switch {
 	case r.Kind == rules.Null:
@@ -112,8 +112,8 @@ func (s *session) changeRows(r *rules.Rule, c *call, v *view) bool {
 	return false
 }
 
-// keep holds on to a result for its further pages. It is false where there is no room, or a tool of the server's own
-// has the name of the one that gives pages.
+// keep stores a result for its further pages. It reports false if there is no room, or if the server has its own tool
+// with the name of the paging tool.
 func (s *session) keep(label string, k *kept) bool {
 	size := 0
 	for _, row := range k.rows {
@@ -126,7 +126,7 @@ func (s *session) keep(label string, k *kept) bool {
 	return true
 }
 
-// stale gives the first result of the same call in the session.
+// stale returns the first result of the same call in the session.
 func (s *session) stale(c *call, result object) (fresh object, changed bool, why string) {
 	first, ok := readObject(s.results[c.key])
 	if !ok || string(first.encode()) == string(result.encode()) {
@@ -139,7 +139,7 @@ func (s *session) stale(c *call, result object) (fresh object, changed bool, why
 	return fresh, changed, "the result holds no data"
 }
 
-// remark says something beside a result that is left as it is.
+// remark adds a note or fields beside a result and changes nothing else.
 func (s *session) remark(r *rules.Rule, c *call, result object) (fresh object, changed bool, why string) {
 	steps := r.Steps(r.Text("field", fieldValue))
 	if step, ok := find[fault.DeliveryStep](steps); ok {
@@ -160,7 +160,7 @@ func (s *session) remark(r *rules.Rule, c *call, result object) (fresh object, c
 	return fresh, changed, "the result holds no rows"
 }
 
-// companion answers a call of a tool that the proxy added.
+// companion answers a call to a tool that the proxy added.
 func (s *session) companion(t *turn, id, asked string, params object) bool {
 	if s.ownTool(asked) || !s.adds(asked) {
 		return false
@@ -208,7 +208,7 @@ func (s *session) answerCompanion(tool string, c *fault.Call) json.RawMessage {
 		case mistake != nil && (tool == faultcall.ToolRenew || page != nil):
 			return textResult(mistake.Message, true)
 		case mistake != nil:
-			continue // the page may be another rule's
+			continue // the page may belong to another rule
 		case tool == faultcall.ToolRenew:
 			clear(s.expired)
 			return textResult(string(p.Content), false)

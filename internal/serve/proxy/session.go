@@ -18,45 +18,45 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Bounds on what is remembered of a session, so that no client and no server can make the proxy grow without end.
+// Limits on the memory of a session, so that neither a client nor a server can make the proxy grow without bound.
 const (
-	maxAnswered = 1024    // requests whose reply may come again, on a stream that is resumed
+	maxAnswered = 1024    // requests whose reply may come again, on a resumed stream
 	maxPending  = 65536   // requests that wait for a reply
-	maxTools    = 65536   // tools of a listing
+	maxTools    = 65536   // tools in a listing
 	maxNumbers  = 1 << 18 // counters of calls
-	maxKept     = 256     // results of which pages are left, or that may be given again
-	maxKeptSize = 1 << 20 // bytes of one of them
+	maxKept     = 256     // results with unread pages, or that a fault may return again
+	maxKeptSize = 1 << 20 // bytes of one such result
 )
 
-// session is one client's dealings with the server. Everything in it is numbered by the order in which messages arrive,
-// tool by tool, and nothing in it knows of time.
+// session is one client's session with the server. It numbers everything in the order in which messages arrive, for
+// each tool separately, and does not depend on time.
 type session struct {
 	f      *rules.File
 	t      *record.Trace
 	number int // from 1
 
 	mu       sync.Mutex
-	attempts map[string]int // calls, by tool and by tool and arguments
+	attempts map[string]int // calls, by tool and by tool with arguments
 	calls    int
 	struck   map[string]int // strikes, by rule and tool
 	drifted  map[string]bool
-	expired  map[string]bool   // by rule: the session has to be renewed
-	first    map[string]string // by rule: the tool that fails for good
+	expired  map[string]bool   // by rule: the session must be renewed
+	first    map[string]string // by rule: the tool that fails permanently
 	tools    map[string]*listed
 	pending  map[string]*exchange // by the request's id
-	answered []string             // ids of pending that were answered, the oldest first
+	answered []string             // ids in pending that have a reply, the oldest first
 	pages    map[string]*kept
 	results  map[string]json.RawMessage // by tool and digest: the first result
 }
 
-// listed is what a listing says of a tool.
+// listed is what a listing says about a tool.
 type listed struct {
 	schema   object
 	writes   string
 	mirrored []mirrored
 }
 
-// exchange is a request of the client that waits for its reply, or had it.
+// exchange is a request of the client that waits for its reply or has received it.
 type exchange struct {
 	method    string
 	firstPage bool
@@ -64,7 +64,7 @@ type exchange struct {
 	done      bool
 }
 
-// call is a call of a tool.
+// call is a call to a tool.
 type call struct {
 	id               string
 	tool             string // by the server's name
@@ -72,21 +72,21 @@ type call struct {
 	attempt          int
 	attemptArguments int
 	arguments        object
-	raw              json.RawMessage // the arguments as they came
-	decoded          bool            // values are those of the arguments
+	raw              json.RawMessage // the arguments in their original bytes
+	decoded          bool            // values is set
 	values           map[string]any  // see given
 	digest           string
 	line             int // of the record
 
-	refusal *refusal  // what takes the place of the reply
+	refusal *refusal  // replaces the reply
 	results []*strike // rules that change the reply
 	echoes  []*strike // rules that changed the arguments
 	delay   time.Duration
-	passive []*strike // strikes that land with the reply, whatever it is
-	key     string    // under which the result is remembered
+	passive []*strike // strikes that take effect with the reply, whatever it is
+	key     string    // the key of the result in the session's memory
 }
 
-// given gives the values of the arguments, which only few rules ask for.
+// given returns the decoded arguments. It decodes them on demand, because few rules need them.
 func (c *call) given() map[string]any {
 	if !c.decoded {
 		c.decoded = true
@@ -97,19 +97,19 @@ func (c *call) given() map[string]any {
 	return c.values
 }
 
-// become gives the call other arguments.
+// become replaces the arguments of the call.
 func (c *call) become(arguments object, values map[string]any) {
 	c.arguments, c.values, c.decoded = arguments, values, true
 }
 
-// known is what rules may know of the call.
+// known returns what rules may know of the call.
 func (c *call) known() *rules.Call {
 	return &rules.Call{
 		Tool: c.tool, Digest: c.digest, Attempt: c.attempt, AttemptArguments: c.attemptArguments, Arguments: c.given,
 	}
 }
 
-// asStep is the call as steps know it.
+// asStep returns the call in the form that steps use.
 func (c *call) asStep(specification *task.Schema) *fault.Call {
 	return &fault.Call{
 		Tool: &task.Tool{Name: fault.ProxyTool, Parameters: specification}, Label: c.label(), Turn: 1, Number: 1,
@@ -117,7 +117,7 @@ func (c *call) asStep(specification *task.Schema) *fault.Call {
 	}
 }
 
-// find returns the first of some steps that can do a thing.
+// find returns the first of the steps that implements T.
 func find[T any](steps []fault.Step) (T, bool) {
 	for _, s := range steps {
 		if t, ok := s.(T); ok {
@@ -130,11 +130,11 @@ func find[T any](steps []fault.Step) (T, bool) {
 
 func (c *call) label() string { return "c" + strconv.Itoa(c.number) }
 
-// strike is a rule at work on a call or a listing.
+// strike is one application of a rule to a call or a listing.
 type strike struct {
 	rule *rules.Rule
 	line int
-	over bool // it is known whether it landed
+	over bool // whether it took effect is decided
 }
 
 // refusal is a reply that the proxy makes.
@@ -142,7 +142,7 @@ type refusal struct {
 	strike     *strike
 	detail     json.RawMessage
 	message    string
-	code       string // of the failure; "" where the tool is unknown
+	code       string // of the failure; "" if the tool is unknown
 	as         string
 	status     int
 	retryAfter int
@@ -154,35 +154,35 @@ type fate int
 
 const (
 	fateDeliver fate = iota
-	fateSilence      // never
-	fateDrop         // the connection breaks in its place
-	fateStatus       // as an HTTP status
+	fateSilence      // it never arrives
+	fateDrop         // the connection breaks instead
+	fateStatus       // it arrives as an HTTP status
 )
 
 // delivery is a message on its way to the client.
 type delivery struct {
 	message []byte
-	changed bool // it is not what the server sent
+	changed bool // it differs from what the server sent
 	wait    time.Duration
 	fate    fate
 
 	status, retryAfter int
-	id                 string    // of the request that it answers, "" for none
-	strikes            []*strike // that land when it has been delivered
+	id                 string    // of the request that it answers, or ""
+	strikes            []*strike // they take effect when it is delivered
 	call               *call
 	failed             bool
 }
 
-// turn is what becomes of a message of the client.
+// turn is what the proxy does with a message of the client.
 type turn struct {
-	forward []byte // to the server; nil where nothing goes there
-	changed bool   // it is not what the client sent
+	forward []byte // to the server; nil for nothing
+	changed bool   // forward differs from what the client sent
 	notices [][]byte
-	replies []*delivery // in place of the server's
-	batch   bool        // the client sent several messages in one
-	// mirrored are the arguments of a changed call that stand in headers, too.
+	replies []*delivery // replace the server's replies
+	batch   bool        // the client sent several messages as one
+	// mirrored are the arguments of a changed call that headers repeat.
 	mirrored []mirrored
-	// cancelled is the id of the request that the client has cancelled.
+	// cancelled is the id of the request that the client cancelled.
 	cancelled string
 }
 
@@ -195,8 +195,8 @@ func newSession(f *rules.File, t *record.Trace, n int) *session {
 	}
 }
 
-// fromClient decides what becomes of what the client sent: bytes without the end of their line. What is no JSON-RPC
-// message passes as it is.
+// fromClient decides what to do with bytes that the client sent, without their line ending. Anything other than
+// JSON-RPC passes unchanged.
 func (s *session) fromClient(raw []byte) *turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,8 @@ func (s *session) fromClient(raw []byte) *turn {
 	return t
 }
 
-// read records what came and reads it: one message, or those of a batch, or neither, where it is no JSON-RPC.
+// read records and parses what arrived. It returns one message, the messages of a batch, or neither if it is not
+// JSON-RPC.
 func (s *session) read(from string, raw []byte) (one *message, batch []json.RawMessage) {
 	valid := json.Valid(raw)
 	s.t.Message(s.number, from, "", raw, valid)
@@ -258,7 +259,7 @@ func (s *session) clientMessage(t *turn, m *message) {
 		return
 	}
 	if len(s.pending) >= maxPending {
-		return // it passes as it is
+		return // it passes unchanged
 	}
 	e := &exchange{method: m.method}
 	switch m.method {
@@ -281,8 +282,8 @@ func (s *session) cancelled(id string) {
 	s.t.Add(l)
 }
 
-// toolCall numbers a call and asks every rule about it: refusals first, then specifications, then arguments; what is to
-// be done to the reply is kept for it.
+// toolCall numbers a call and applies every rule to it: refusals first, then specifications, then arguments. It
+// remembers what to do to the reply.
 func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	params := m.params()
 	asked, ok := text(params.get("name"))
@@ -345,7 +346,8 @@ func (s *session) toolCall(t *turn, e *exchange, m *message) {
 	}
 }
 
-// count counts one more of something, from 1. Beyond the bound nothing new is counted.
+// count increments a counter and returns it; the first value is 1. At the limit it adds no new counters and returns 1
+// for them.
 func (s *session) count(name string) int {
 	if _, known := s.attempts[name]; !known && len(s.attempts) >= maxNumbers {
 		return 1
@@ -354,7 +356,7 @@ func (s *session) count(name string) int {
 	return s.attempts[name]
 }
 
-// writes says whether calls of a tool change something: what the faults file says, then the server's annotations.
+// writes says whether calls to a tool change something, from the faults file or else from the server's annotations.
 func (s *session) writes(tool string) string {
 	if s.f.Writes(tool) {
 		return "yes"
@@ -365,7 +367,7 @@ func (s *session) writes(tool string) string {
 	return ""
 }
 
-// active says whether a rule is about a call, and lets specifications drift that begin to.
+// active reports whether a rule selects a call. It also starts the specification drifts that are due.
 func (s *session) active(r *rules.Rule, c *call, t *turn) bool {
 	switch {
 	case r.Class() == fault.ClassSpecification && !r.Harmless:
@@ -405,12 +407,12 @@ func (s *session) active(r *rules.Rule, c *call, t *turn) bool {
 	}
 }
 
-// holds says whether the changed specification of a tool is in force.
+// holds reports whether the changed specification of a tool is in force.
 func (s *session) holds(r *rules.Rule, tool string) bool {
 	return r.Shown() || s.drifted[r.Name+"\x00"+tool]
 }
 
-// spend says whether a rule may strike once more, and counts it.
+// spend reports whether a rule may strike once more, and counts the strike.
 func (s *session) spend(r *rules.Rule, tool string) bool {
 	name := r.Name + "\x00" + tool
 	if r.Times > 0 && s.struck[name] >= r.Times {
@@ -435,7 +437,7 @@ func (s *session) miss(k *strike, why string) {
 	}
 }
 
-// refuse asks the rules that refuse calls; the first that does counts.
+// refuse applies the rules that refuse calls. The first refusal counts.
 func (s *session) refuse(active []*rules.Rule, c *call, asked string) *refusal {
 	for _, r := range active {
 		if r.Harmless {
@@ -461,7 +463,7 @@ func (s *session) refuse(active []*rules.Rule, c *call, asked string) *refusal {
 
 func unknownTool(name string) string { return "Unknown tool: " + name }
 
-// retryAfter is the default of how many seconds a spent quota asks to wait.
+// retryAfter is the default wait of a spent quota, in seconds.
 const retryAfter = 1
 
 // newRefusal makes the refusal of a rule.
@@ -486,10 +488,10 @@ func (s *session) newRefusal(r *rules.Rule, c *call) *refusal {
 	return f
 }
 
-// executed says whether the server is to run the call all the same.
+// executed reports whether the server runs the call anyway.
 func (f *refusal) executed() bool { return f.strike.rule.Boolean("executed", false) }
 
-// refused makes the reply of a call that is refused.
+// refused makes the reply to a refused call.
 func (s *session) refused(c *call) *delivery {
 	f := c.refusal
 	d := &delivery{changed: true, wait: f.wait, id: c.id, strikes: []*strike{f.strike}, call: c, failed: true}
@@ -518,7 +520,7 @@ func (s *session) refused(c *call) *delivery {
 	return d
 }
 
-// meddle changes the arguments on their way.
+// meddle applies the rules that change arguments.
 func (s *session) meddle(active []*rules.Rule, c *call, params object) object {
 	for _, r := range active {
 		if r.Class() != fault.ClassArguments || !s.spend(r, c.tool) {
@@ -556,8 +558,8 @@ func without(values map[string]any, name string) map[string]any {
 	return rest
 }
 
-// rewritten gives the arguments with other values. What is as before keeps its place and its bytes; new names stand at
-// the end, in their order.
+// rewritten returns the arguments with other values. Unchanged members keep their positions and bytes; new names are
+// appended in order.
 func (c *call) rewritten(values map[string]any) (object, bool) {
 	var fresh object
 	differs := false
@@ -589,7 +591,7 @@ func (c *call) rewritten(values map[string]any) (object, bool) {
 	return fresh, differs
 }
 
-// expect keeps what is to be done to the reply of a call.
+// expect remembers what to do to the reply to a call.
 func (s *session) expect(active []*rules.Rule, c *call) {
 	for _, r := range active {
 		switch {
@@ -615,7 +617,7 @@ func (s *session) expect(active []*rules.Rule, c *call) {
 	}
 }
 
-// fromServer decides what becomes of what the server sent: bytes without the end of their line.
+// fromServer decides what to do with bytes that the server sent, without their line ending.
 func (s *session) fromServer(raw []byte) *delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -628,8 +630,8 @@ func (s *session) fromServer(raw []byte) *delivery {
 	return d
 }
 
-// serverBatch changes the replies of a batch in their places. Waits add up to the longest, and a reply that is to be
-// lost takes the whole batch with it.
+// serverBatch changes the replies of a batch in place. The batch waits for its longest delay, and losing one reply
+// loses the whole batch.
 func (s *session) serverBatch(d *delivery, list []json.RawMessage) {
 	fresh := slices.Clone(list)
 	for i, raw := range list {
@@ -674,7 +676,7 @@ func (s *session) serverMessage(d *delivery, m *message) {
 		s.initialized(d, m)
 	}
 	if e.done {
-		return // the reply comes again, on a stream that was resumed
+		return // the reply came again, on a resumed stream
 	}
 	e.done = true
 	s.answered = append(s.answered, m.id)
@@ -686,7 +688,7 @@ func (s *session) serverMessage(d *delivery, m *message) {
 	}
 }
 
-// delivered records that a message reached the client, and with it what was done to it.
+// delivered records that a message reached the client, and which strikes took effect with it.
 func (s *session) delivered(d *delivery) {
 	if d.changed && d.fate != fateSilence && d.fate != fateDrop {
 		s.t.Message(s.number, "proxy", "client", d.message, true)
@@ -709,7 +711,7 @@ func (s *session) answer(d *delivery) {
 		Struck: len(d.strikes) > 0}})
 }
 
-// undelivered records that the client was gone before a message could reach it.
+// undelivered records that the client left before a message could reach it.
 func (s *session) undelivered(d *delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -721,10 +723,10 @@ func (s *session) undelivered(d *delivery) {
 // notice records a message that the proxy made.
 func (s *session) notice(raw []byte) { s.t.Message(s.number, "proxy", "client", raw, true) }
 
-// left records that the client has gone.
+// left records that the client has left.
 func (s *session) left() { s.t.Add(&record.Line{Session: s.number, Act: record.Left}) }
 
-// serverName gives the server's name for the name that the client used, and whether it asked for the strict form.
+// serverName returns the server's name for the name that the client used, and whether that was the strict form.
 func (s *session) serverName(asked string) (tool string, strict bool) {
 	if s.ownTool(asked) {
 		return asked, false
@@ -747,7 +749,7 @@ func (s *session) serverName(asked string) (tool string, strict bool) {
 	return asked, false
 }
 
-// candidates lists the tools that a rule may be about, by what is listed and by what it names.
+// candidates lists the tools to which a rule may apply, from the listing and from the names in the rule.
 func (s *session) candidates(r *rules.Rule) []string {
 	var names []string
 	for _, p := range r.Tools {
@@ -765,5 +767,5 @@ func (s *session) candidates(r *rules.Rule) []string {
 	return append(names, known...)
 }
 
-// ownTool says whether the server has a tool of that name.
+// ownTool reports whether the server has a tool of that name.
 func (s *session) ownTool(name string) bool { return s.tools[name] != nil }

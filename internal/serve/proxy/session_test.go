@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// played is a session whose server answers by itself.
+// played is a session with a built-in server.
 type played struct {
 	*session
 	t       testing.TB
@@ -34,7 +34,7 @@ func play(t testing.TB, faults string) *played {
 		reply: func(*message) json.RawMessage { return json.RawMessage(records) }}
 }
 
-// request sends a request and gives what the client gets.
+// request sends a request and returns what the client receives.
 func (s *played) request(method, params string) string {
 	s.t.Helper()
 	s.id++
@@ -79,7 +79,7 @@ func (s *played) list() string {
 	return s.request("tools/list", `{}`)
 }
 
-// minimal is a rule of every kind, with what it needs.
+// minimal is a rule of every kind, with its required settings.
 var minimal = map[string]string{
 	"exec.slow":             "delay_ms: 5",
 	"call.dropped-argument": "argument: q",
@@ -118,8 +118,8 @@ func ruleOf(kind, variant string) string {
 	return fmt.Sprintf("faults: {it: {kind: %s, tool: find%s}}", kind, more)
 }
 
-// TestEveryKindLands makes a rule of each kind, and of its look-alike, strike: what the client gets differs from what
-// it gets without the rule, the verdict says so, and another tool is left alone.
+// TestEveryKindLands lets a rule of each kind, and of its look-alike, strike: the client receives something else than
+// without the rule, the verdict says so, and another tool is unaffected.
 func TestEveryKindLands(t *testing.T) {
 	clean := play(t, "")
 	listed, answered := clean.list(), clean.call("find", `{"q":"x"}`)
@@ -194,7 +194,7 @@ func TestLookalikesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestChangedResults checks what a client reads under kinds that change results: what is not changed keeps its bytes.
+// TestChangedResults checks what a client reads under kinds that change results: unchanged parts keep their bytes.
 func TestChangedResults(t *testing.T) {
 	for _, c := range []struct{ rule, want string }{
 		{"spec.result-renamed, field: name, new_name: title",
@@ -247,7 +247,7 @@ func TestPlainTextIsSeenAsLines(t *testing.T) {
 	}
 }
 
-// TestPagesHoldTheWhole reads a truncated result to its end: the pages together are what the server sent.
+// TestPagesHoldTheWhole reads a truncated result to its end: the pages together equal what the server sent.
 func TestPagesHoldTheWhole(t *testing.T) {
 	for size := 1; size <= 5; size++ {
 		s := play(t, fmt.Sprintf("faults: {it: {kind: out.truncated, tool: find, size: %d}}", size))
@@ -286,8 +286,8 @@ func TestPagesHoldTheWhole(t *testing.T) {
 	}
 }
 
-// TestSpecificationsDrift follows an agent that notices: refused, told that the listing changed, listed again, called
-// anew.
+// TestSpecificationsDrift follows an agent that notices the change: its call is refused, it gets the notice that the
+// listing changed, lists the tools again, and calls correctly.
 func TestSpecificationsDrift(t *testing.T) {
 	for _, c := range []struct{ kind, old, fresh, tool, reaches string }{
 		{"spec.param-renamed", `{"q":"x"}`, `{"query":"x"}`, "find", `"arguments":{"q":"x"}`},
@@ -390,8 +390,8 @@ func TestCallsAreChosen(t *testing.T) {
 	}
 }
 
-// TestInterleavingChangesNothing runs the same calls of three tools in many orders, and spread over sessions: what is
-// struck is a function of tool, number and seed alone.
+// TestInterleavingChangesNothing makes the same calls of three tools in many orders, and spread over sessions: which
+// calls are struck depends only on tool, number and seed.
 func TestInterleavingChangesNothing(t *testing.T) {
 	const faults = "seed: 11\nfaults: {a: {kind: exec.io, share: 0.4, times: 1000}, b: {kind: out.labelled, share: 0.5, per: arguments}}"
 	strikes := func(faults string, order []string, sessions int) []string {
@@ -435,7 +435,7 @@ func TestInterleavingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestVerdicts checks what a client is said to have done.
+// TestVerdicts checks the reactions that verdicts report.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		rule, calls, did string // calls: tool and arguments, one letter each
@@ -472,8 +472,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestFailuresNameTheirCondition checks every condition of --fail-on on a verdict in which it holds, and on one in
-// which not.
+// TestFailuresNameTheirCondition checks every condition of --fail-on on a verdict that meets it and on one that does
+// not.
 func TestFailuresNameTheirCondition(t *testing.T) {
 	clean := play(t, "")
 	clean.call("find", `{}`)
@@ -502,7 +502,7 @@ func TestFailuresNameTheirCondition(t *testing.T) {
 	}
 }
 
-// TestImpatience has a client come back before and after the time that a spent quota asks it to wait.
+// TestImpatience lets a client call again before and after the wait that a spent quota asks for.
 func TestImpatience(t *testing.T) {
 	for _, c := range []struct {
 		rule      string
@@ -547,7 +547,7 @@ func TestBatchesAreTakenApart(t *testing.T) {
 	}
 }
 
-// TestUnchangedValuesKeepTheirBytes changes some values of a field: the others are written as they were.
+// TestUnchangedValuesKeepTheirBytes changes some values of a field: the others keep their bytes.
 func TestUnchangedValuesKeepTheirBytes(t *testing.T) {
 	s := play(t, "faults: {it: {kind: spec.result-retyped, field: v}}")
 	s.reply = func(*message) json.RawMessage {

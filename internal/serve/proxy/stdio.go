@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// maxHeld bounds the replies that are held back at one time. Beyond it they are delivered at once.
+// maxHeld bounds the delayed replies. Beyond it replies are delivered at once.
 const maxHeld = 1024
 
-// server is the far side of a client that speaks over stdio.
+// server is the server as a client over stdio sees it.
 type server interface {
-	// send hands over one message with the end of its line.
+	// send sends one message with its line ending.
 	send(raw []byte) error
-	// stream hands over a message that is too long to be looked at.
+	// stream sends a message that is too long to inspect.
 	stream(head []byte, rest *frames) (int, error)
-	// next gives the server's next message with the end of its line, if it has one; see [frames.next]. It ends with
-	// [io.EOF] after the server has gone.
+	// next returns the server's next message with its line ending, if any; see [frames.next]. It returns [io.EOF] after
+	// the server has left.
 	next() (raw []byte, long bool, err error)
 	rest() *frames
-	// finish says that the client will send nothing more.
+	// finish signals that the client will send nothing more.
 	finish()
 }
 
@@ -35,12 +35,12 @@ type pipe struct {
 	held   map[*delivery]context.CancelFunc
 	closed bool
 	timers sync.WaitGroup
-	broken chan struct{} // closed when a fault breaks the connection, or the client reads no more
+	broken chan struct{} // closed when a fault breaks the connection, or the client stops reading
 	once   sync.Once
 }
 
-// carry carries messages until the client or the server has gone. It gives nil when the client left first, [errDropped]
-// when a fault broke the connection, and [io.EOF] when the server left first.
+// carry carries messages until the client or the server has left. It returns nil if the client left first, [errDropped]
+// if a fault broke the connection, and [io.EOF] if the server left first.
 func (p *Proxy) carry(ctx context.Context, in io.Reader, out io.Writer, far server) error {
 	s := p.newSession()
 	c := &pipe{s: s, out: &output{w: out}, held: map[*delivery]context.CancelFunc{}, broken: make(chan struct{})}
@@ -78,7 +78,7 @@ func (p *Proxy) carry(ctx context.Context, in io.Reader, out io.Writer, far serv
 
 func (c *pipe) breakOff() { c.once.Do(func() { close(c.broken) }) }
 
-// release lets go of the replies that are still held.
+// release cancels the replies that are still delayed, and waits until that is recorded.
 func (c *pipe) release() {
 	c.mu.Lock()
 	c.closed = true
@@ -89,7 +89,7 @@ func (c *pipe) release() {
 	c.timers.Wait()
 }
 
-// fromClient carries what the client sends until it, or the server, has gone.
+// fromClient carries the client's messages until the client or the server has left.
 func (c *pipe) fromClient(f *frames, far server) {
 	for {
 		raw, long, err := f.next()
@@ -123,7 +123,7 @@ func (c *pipe) fromClient(f *frames, far server) {
 	}
 }
 
-// replies delivers what the proxy answers itself: the replies to a batch in one, where none has to wait.
+// replies delivers the proxy's own replies. Replies to a batch go out as one message, unless one of them must wait.
 func (c *pipe) replies(t *turn) {
 	if !t.batch || len(t.replies) == 0 || !prompt(t.replies) {
 		for _, d := range t.replies {
@@ -150,7 +150,7 @@ func (c *pipe) fromServer(far server) error {
 			c.s.t.Add(&record.Line{Session: c.s.number, From: "server", Unread: n})
 			if err != nil {
 				c.breakOff()
-				return nil // the client reads no more
+				return nil // the client stopped reading
 			}
 			continue
 		}
@@ -166,7 +166,7 @@ func (c *pipe) say(raw []byte) {
 	}
 }
 
-// deliver hands a message to the client, now or when it is due.
+// deliver sends a message to the client, now or when it is due.
 func (c *pipe) deliver(d *delivery, end []byte) {
 	if d.fate == fateSilence {
 		c.s.delivered(d)
@@ -214,7 +214,7 @@ func (c *pipe) hand(d *delivery, end []byte) {
 	c.s.delivered(d)
 }
 
-// cancel lets go of the reply to a call that the client has cancelled: it must not come any more.
+// cancel discards the delayed reply to a call that the client cancelled. The reply must not arrive any more.
 func (c *pipe) cancel(id string) {
 	if id == "" {
 		return
@@ -228,7 +228,7 @@ func (c *pipe) cancel(id string) {
 	}
 }
 
-// pause waits, and says whether it waited to the end.
+// pause waits, and reports whether it waited the full time.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -249,9 +249,9 @@ func prompt(replies []*delivery) bool {
 	return true
 }
 
-// together makes one message of replies to a batch.
+// together combines the replies to a batch into one message.
 func together(replies []*delivery) *delivery {
-	all := &delivery{} // each reply is recorded by itself
+	all := &delivery{} // each reply is recorded separately
 	for i, d := range replies {
 		if i > 0 {
 			all.message = append(all.message, ',')

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestTimeDecidesNothing plays one session again and again: the client pauses as it likes between calls, the server
-// answers when it likes and in any order, and what is struck, and lands, stays the same.
+// TestTimeDecidesNothing plays one session repeatedly with random pauses of the client and replies of the server at any
+// time and in any order: the same strikes happen and take effect.
 func TestTimeDecidesNothing(t *testing.T) {
 	const faults = `
 seed: 5
@@ -83,7 +83,7 @@ faults:
 	}
 }
 
-// leisurely is a server that answers each call after a pause of its own.
+// leisurely is a server that answers each call after its own pause.
 type leisurely struct {
 	in     chan []byte
 	pauses *rand.Rand

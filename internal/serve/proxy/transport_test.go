@@ -28,7 +28,7 @@ import (
 	"github.com/seatrial/seatrial/internal/serve/proxy/rules"
 )
 
-// mirror is a server that sends back whatever it is sent.
+// mirror is a server that sends back everything that it receives.
 type mirror struct {
 	frames *frames
 	w      *io.PipeWriter
@@ -46,10 +46,10 @@ func (m *mirror) next() (raw []byte, long bool, err error)      { return m.frame
 func (m *mirror) rest() *frames                                 { return m.frames }
 func (m *mirror) finish()                                       { _ = m.w.Close() }
 
-// elsewhere is faults that aim at nothing: every message is looked at, and left as it is.
+// elsewhere is faults for a tool that does not exist: the proxy parses every message and changes none.
 const elsewhere = "faults: {a: {kind: exec.timeout, tool: nothing}, b: {kind: out.null, tool: nothing}}"
 
-// through sends bytes to a mirror behind a proxy, and gives what comes back.
+// through sends bytes through a proxy to a mirror, and returns what comes back.
 func through(t testing.TB, faults string, limit int, sent []byte) []byte {
 	t.Helper()
 	p := New(Options{Faults: mustFaults(t, faults), Now: clock, Limit: limit, Record: io.Discard})
@@ -60,8 +60,8 @@ func through(t testing.TB, faults string, limit int, sent []byte) []byte {
 	return got.Bytes()
 }
 
-// FuzzStdioIsTransparent sends any bytes through a proxy twice, there and back: they come back as they were, whether
-// they are JSON or not, whole lines or half ones, short or over the limit.
+// FuzzStdioIsTransparent sends any bytes through a proxy to a mirror and back: they return unchanged, whether or not
+// they are JSON, whole lines or partial ones, short or over the limit.
 func FuzzStdioIsTransparent(f *testing.F) {
 	for _, s := range []string{
 		"", "\n", "\r\n\r\n", "{", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`,
@@ -92,7 +92,7 @@ func TestGiantMessagesPassUnread(t *testing.T) {
 }
 
 // FuzzMessages plays messages of both sides, line by line in turn, to a session under every kind of fault at once:
-// nothing crashes, and what was JSON stays JSON.
+// nothing crashes, and JSON stays JSON.
 func FuzzMessages(f *testing.F) {
 	var b strings.Builder
 	b.WriteString("faults:\n")
@@ -167,7 +167,7 @@ func validJSON(raw []byte) bool {
 	return ok || list
 }
 
-// TestHTTPIsTransparent sends requests of every sort to a server directly and through a proxy: the server sees the
+// TestHTTPIsTransparent sends requests of every sort to a server directly and through a proxy: the server receives the
 // same, and so does the client.
 func TestHTTPIsTransparent(t *testing.T) {
 	var mu sync.Mutex
@@ -259,7 +259,7 @@ func TestHTTPIsTransparent(t *testing.T) {
 	}
 }
 
-// answering is an HTTP server that answers each request with a result, as JSON.
+// answering starts an HTTP server that answers each request with a result as JSON, and returns its address.
 func answering(t testing.TB, result string) string {
 	t.Helper()
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -331,7 +331,7 @@ func TestFailuresSpeakHTTP(t *testing.T) {
 	}
 }
 
-// TestACancelledCallIsLetGo cancels a call that a fault holds for ten minutes: no reply comes, and the proxy ends.
+// TestACancelledCallIsLetGo cancels a call that a fault delays by ten minutes: no reply comes, and the proxy ends.
 func TestACancelledCallIsLetGo(t *testing.T) {
 	p := mustProxy(t, "faults: {it: {kind: exec.timeout, wait_ms: 600000}}", nil)
 	var out bytes.Buffer
@@ -347,7 +347,7 @@ func TestACancelledCallIsLetGo(t *testing.T) {
 	}
 }
 
-// TestABrokenConnectionEndsTheSession checks what a client over stdio meets where a fault drops the connection.
+// TestABrokenConnectionEndsTheSession checks what a client over stdio sees when a fault drops the connection.
 func TestABrokenConnectionEndsTheSession(t *testing.T) {
 	p := mustProxy(t, "faults: {it: {kind: exec.connection, as: drop}}", nil)
 	in, w := io.Pipe()
@@ -360,8 +360,8 @@ func TestABrokenConnectionEndsTheSession(t *testing.T) {
 	far.finish()
 }
 
-// TestClientsOfTheSDK runs what two sides have to say to one another beside calls, directly and through a proxy, over
-// both transports, and over stdio in front of HTTP.
+// TestClientsOfTheSDK exchanges messages other than calls between client and server, directly and through a proxy, over
+// both transports, and from stdio to HTTP.
 func TestClientsOfTheSDK(t *testing.T) {
 	server := func() *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -456,7 +456,7 @@ func TestClientsOfTheSDK(t *testing.T) {
 	}
 }
 
-// runFamily is a server whose child outlives its standard input.
+// runFamily is a server whose child keeps running after its standard input is closed.
 func runFamily() {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), serverVariable+"=orphan")
@@ -468,7 +468,7 @@ func runFamily() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestChildrenGoWithTheServer ends a session whose server has left a child behind.
+// TestChildrenGoWithTheServer ends a session whose server left a child running.
 func TestChildrenGoWithTheServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no process groups")
@@ -550,8 +550,8 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	t.Errorf("%d goroutines became %d:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
 }
 
-// TestRecordsReplay records a session with faults, and plays it again without the server and without the faults: the
-// client gets what the server had said. With the faults it gets what it got, and the verdict is the same.
+// TestRecordsReplay records a session with faults, and replays it without the server and without the faults: the client
+// receives what the server sent. With the faults the client receives the same as before, and the verdict is the same.
 func TestRecordsReplay(t *testing.T) {
 	const faults = "faults: {a: {kind: exec.io, tool: forecast, calls: 2, executed: true}, b: {kind: out.labelled, tool: say}}"
 	talk := func(t *testing.T, c *connection) []string {
@@ -638,7 +638,7 @@ func replaying(t *testing.T, p *Proxy, r *Replay, way string) *connection {
 	return c
 }
 
-// TestReplaysSayWhatTheyLack asks for what was never asked.
+// TestReplaysSayWhatTheyLack makes requests that are not in the record.
 func TestReplaysSayWhatTheyLack(t *testing.T) {
 	var recorded bytes.Buffer
 	talk := overHTTP(t, "", &recorded)
@@ -672,8 +672,8 @@ func (w wired) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzHTTPIsTransparent has a server answer any request with any bytes, as JSON or as a stream of events, whole or
-// broken, short or over the limit: they reach the client as they were. Under faults nothing crashes.
+// FuzzHTTPIsTransparent lets a server answer any request with any bytes, as JSON or as a stream of events, whole or
+// broken, short or over the limit: they reach the client unchanged. Under faults nothing crashes.
 func FuzzHTTPIsTransparent(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" +
@@ -706,7 +706,7 @@ func FuzzHTTPIsTransparent(f *testing.F) {
 
 const resultString = `{"jsonrpc":"2.0","id":1,"result":` + records + `}`
 
-// TestReplaysAnswerUnderTheirOwnIDs asks twice what a record has once, under other ids and with a token of progress.
+// TestReplaysAnswerUnderTheirOwnIDs makes a recorded request twice, with other ids and with a progress token.
 func TestReplaysAnswerUnderTheirOwnIDs(t *testing.T) {
 	record := `{"n":1,"ms":0,"open":{"format":1,"seed":0,"rules":null}}
 {"n":2,"session":1,"ms":0,"from":"client","message":{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"old"}}}}

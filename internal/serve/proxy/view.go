@@ -8,18 +8,18 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// fieldValue is the name of the one field of results that are values and no records.
+// fieldValue names the single field of results that are values rather than records.
 const fieldValue = "value"
 
-// fieldRecords is the name of the rows of a result beside which something stands.
+// fieldRecords names the field of the rows in a result with other fields beside them.
 const fieldRecords = "records"
 
-// layout is how the rows of a result were written.
+// layout is the form in which a result contains its rows.
 type layout int
 
 const (
 	layoutList   layout = iota // a list of records
-	layoutMember               // a record of which one field is a list of records
+	layoutMember               // a record with one field that is a list of records
 	layoutSingle               // one record
 	layoutValues               // a list of values
 	layoutParts                // plain text: its lines, sentences or words
@@ -27,21 +27,21 @@ const (
 	layoutKeys                 // plain text: `key: value` lines
 )
 
-// view is a result seen as rows, which the steps of the catalogue know how to change. Steps see one field at a time, or
-// the numbers of the rows alone: what they leave as it is keeps its bytes.
+// view presents a result as rows, which the steps of the catalogue can change. Steps see one field at a time, or only
+// the numbers of the rows. What they do not change keeps its bytes.
 type view struct {
 	layout layout
 	outer  object // of layoutMember
-	list   string // the field of it that holds the rows
+	list   string // the field of it that contains the rows
 	rows   []object
 	beside []fault.Field
 	shape  string
 
 	separator string // of layoutParts
-	python    bool   // it is written as Python writes it
+	python    bool   // the text is in Python's notation
 }
 
-// readView reads JSON that holds a record or a list.
+// readView parses JSON that is a record or a list.
 func readView(raw json.RawMessage) (*view, bool) {
 	if o, ok := readObject(raw); ok {
 		for _, m := range o {
@@ -82,7 +82,7 @@ func readRecords(raw json.RawMessage) ([]object, bool) {
 // plain reports whether the result is a text that is neither JSON nor Python.
 func (v *view) plain() bool { return v.layout >= layoutParts }
 
-// encode writes the result as it is now.
+// encode writes the result in its current state.
 func (v *view) encode() string {
 	if v.python {
 		plain := *v
@@ -120,7 +120,7 @@ func (v *view) records() json.RawMessage {
 	return encodeArray(list)
 }
 
-// shaped writes the rows in an envelope, or turned column-wise; what stood around them is lost.
+// shaped writes the rows in an envelope or as columns. Fields around the rows are lost.
 func (v *view) shaped() object {
 	if v.shape == fault.ShapeEnvelope {
 		return object{newMember("data", object{newMember("items", v.records())}.encode())}
@@ -139,7 +139,7 @@ func (v *view) shaped() object {
 	return object{newMember("columns", columns.encode())}
 }
 
-// withBeside puts fields behind those of a record; a name that is taken gains an underscore.
+// withBeside appends fields to a record. A field whose name is taken gains an underscore.
 func withBeside(o object, fields []fault.Field) object {
 	for _, f := range fields {
 		name := f.Name
@@ -151,7 +151,7 @@ func withBeside(o object, fields []fault.Field) object {
 	return o
 }
 
-// fields lists the names of the fields of the rows, in the order in which they first stand.
+// fields lists the names of the rows' fields in the order of their first occurrence.
 func (v *view) fields() []string {
 	seen := map[string]bool{}
 	var names []string
@@ -166,8 +166,8 @@ func (v *view) fields() []string {
 	return names
 }
 
-// column gives the values of a field as a payload of that one column, and the rows that have it. Lists and records are
-// handed over as bytes, which no step changes.
+// column returns the values of a field as a payload with that one column, and the rows that have the field. Lists and
+// records are passed as bytes, which no step changes.
 func (v *view) column(name string) (fault.Payload, []int) {
 	var rows []task.Row
 	var at []int
@@ -196,7 +196,7 @@ func (v *view) column(name string) (fault.Payload, []int) {
 	}, at
 }
 
-// changeColumn has a step change the values or the name of a field.
+// changeColumn applies a step to the values or the name of a field.
 func (v *view) changeColumn(name string, step fault.ResultStep, c *fault.Call) bool {
 	before, at := v.column(name)
 	if len(at) == 0 {
@@ -226,7 +226,7 @@ func same(a, b task.Value) bool {
 	return isBytes && wasBytes || !isBytes && !wasBytes && a == b
 }
 
-// indexed gives the rows by their numbers, as a payload.
+// indexed returns a payload of the row numbers.
 func indexed(n int) fault.Payload {
 	rows := make([]task.Row, n)
 	for i := range rows {
@@ -238,7 +238,7 @@ func indexed(n int) fault.Payload {
 	}
 }
 
-// changeRows has a step choose, order or wrap the rows.
+// changeRows lets a step choose, order or wrap the rows.
 func (v *view) changeRows(step fault.Step, c *fault.Call) bool {
 	var after fault.Payload
 	var decision *fault.Decision
@@ -257,7 +257,7 @@ func (v *view) changeRows(step fault.Step, c *fault.Call) bool {
 	return true
 }
 
-// chosen gives the rows that a payload of their numbers names.
+// chosen returns the rows whose numbers are in a payload.
 func chosen(rows []object, p fault.Payload) []object {
 	fresh := make([]object, len(p.Result.Rows))
 	for i, row := range p.Result.Rows {
@@ -266,9 +266,9 @@ func chosen(rows []object, p fault.Payload) []object {
 	return fresh
 }
 
-// eachBlock shows the parts of a tool's result that hold data, each as rows, and writes back those that were changed:
-// the structured content and texts that are JSON, or without any of these the first text, in the first of its readings
-// that is changed.
+// eachBlock calls change for the parts of a tool's result that contain data, each as rows, and writes back the changed
+// ones. These parts are the structured content and the texts that are JSON. If there are none, it tries the readings of
+// the first text in turn until change accepts one.
 func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	changed, data := false, false
 	if v, ok := readView(result.get("structuredContent")); ok {
@@ -313,7 +313,7 @@ func eachBlock(result object, change func(v *view) bool) (object, bool) {
 	return result, changed
 }
 
-// textBlock reads a block of a result's content that is text.
+// textBlock parses a text block of a result's content.
 func textBlock(raw json.RawMessage) (object, string, bool) {
 	block, _ := readObject(raw)
 	if kind, _ := text(block.get("type")); kind != "text" {
@@ -323,7 +323,7 @@ func textBlock(raw json.RawMessage) (object, string, bool) {
 	return block, s, ok
 }
 
-// withNote puts one more text behind the content of a result.
+// withNote appends a text to the content of a result.
 func withNote(result object, note string) object {
 	blocks, _ := readArray(result.get("content"))
 	block := object{newMember("type", quote("text")), newMember("text", quote(note))}

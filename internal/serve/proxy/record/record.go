@@ -1,5 +1,5 @@
-// Package record is what a proxy writes down about its sessions, and the verdict on it: what faults did, and what the
-// client did then. It must never know how messages travel, nor let time decide a verdict.
+// Package record is the record that a proxy writes of its sessions, and the verdict on it: what faults did, and how the
+// client reacted. It must never know how messages travel, nor let time decide a verdict.
 package record
 
 import (
@@ -19,8 +19,8 @@ import (
 // Format is the version of records.
 const Format = 1
 
-// Line is one line of a record: a message, or what the proxy did with it. Lines that are not messages are kept in
-// memory too, and a verdict needs no others.
+// Line is one line of a record: a message, or what the proxy did with it. The trace also keeps lines that are not
+// messages in memory; a verdict needs only those.
 type Line struct {
 	Number  int     `json:"n"`
 	Session int     `json:"session,omitempty"` // from 1; 0 for the whole record
@@ -58,7 +58,7 @@ type Opening struct {
 	Rules  []OpenRule `json:"rules"`
 }
 
-// OpenRule is a fault of the faults file.
+// OpenRule describes a fault of the faults file.
 type OpenRule struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"`
@@ -70,12 +70,12 @@ type OpenRule struct {
 // Call is a call of a tool.
 type Call struct {
 	Tool      string `json:"tool"`              // by the server's name
-	Arguments string `json:"arguments"`         // a digest of them, as the client gave them
-	Attempt   int    `json:"attempt"`           // of the tool in the session
-	Number    int    `json:"number"`            // in the session
-	Strict    bool   `json:"strict,omitempty"`  // of the strict form that the proxy added
-	Added     bool   `json:"added,omitempty"`   // the tool is the proxy's
-	Writes    string `json:"writes,omitempty"`  // yes, no, or "" if it is not known
+	Arguments string `json:"arguments"`         // a digest of the client's arguments
+	Attempt   int    `json:"attempt"`           // at the tool, within the session
+	Number    int    `json:"number"`            // within the session
+	Strict    bool   `json:"strict,omitempty"`  // to the strict form that the proxy added
+	Added     bool   `json:"added,omitempty"`   // the proxy added the tool
+	Writes    string `json:"writes,omitempty"`  // "yes", "no", or "" if unknown
 	Reached   bool   `json:"reached,omitempty"` // the server got the call
 }
 
@@ -86,7 +86,7 @@ type Answer struct {
 	Struck bool `json:"struck,omitempty"` // a fault changed it
 }
 
-// Strike is a fault at work on a call or a listing.
+// Strike is one application of a fault to a call or a listing.
 type Strike struct {
 	Rule   string          `json:"rule"`
 	Call   int             `json:"call,omitempty"` // the line of the call; 0 for a listing
@@ -96,13 +96,13 @@ type Strike struct {
 	RetryAfter int `json:"retry_after,omitempty"`
 }
 
-// Miss says why a strike had no effect.
+// Miss says why a strike did not take effect.
 type Miss struct {
 	Strike int    `json:"strike"`
 	Why    string `json:"why"`
 }
 
-// Trace numbers lines and writes them. A failure to write is kept and does not disturb the traffic.
+// Trace numbers lines and writes them. It keeps the first write error, which does not disturb the traffic.
 type Trace struct {
 	now   func() time.Time
 	began time.Time
@@ -110,7 +110,7 @@ type Trace struct {
 	mu     sync.Mutex
 	out    io.Writer // nil for no record
 	number int
-	kept   [][]Line // in pieces, so that growing copies none
+	kept   [][]Line // in chunks, so that growth copies nothing
 	buffer []byte
 	failed error
 }
@@ -185,10 +185,10 @@ func (t *Trace) Message(session int, from, to string, raw []byte, valid bool) {
 	}
 }
 
-// pieceOfTrace is how many lines one piece has.
+// pieceOfTrace is the number of lines in one chunk.
 const pieceOfTrace = 128
 
-// maxBuffer bounds the buffer that is kept for the next message.
+// maxBuffer bounds the buffer that is reused for the next message.
 const maxBuffer = 1 << 20
 
 func (t *Trace) since() float64 { return float64(t.now().Sub(t.began).Microseconds()) / 1000 }
@@ -200,7 +200,7 @@ func (t *Trace) Lines() []Line {
 	return slices.Concat(t.kept...)
 }
 
-// Err returns the failure to write, if any.
+// Err returns the first write error, if any.
 func (t *Trace) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

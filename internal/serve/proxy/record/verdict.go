@@ -19,8 +19,8 @@ import (
 const (
 	DidRetry    = "retried"     // the same call again
 	DidRepeat   = "repeated"    // the same call again, although it changes something and had run
-	DidAdapt    = "adapted"     // the tool again, with other arguments
-	DidSwitch   = "switched"    // another tool, and not this one again
+	DidAdapt    = "adapted"     // the same tool, with other arguments
+	DidSwitch   = "switched"    // another tool, and never this one again
 	DidCancel   = "cancelled"   // it cancelled the call and did nothing else
 	DidGiveUp   = "gave up"     // no further call after an error
 	DidIgnore   = "ignored"     // it did not react to a changed result
@@ -29,7 +29,7 @@ const (
 	DidListOnly = "listed"      // no call followed a changed listing
 )
 
-// Conditions lists the conditions of `--fail-on`.
+// Conditions lists the values of `--fail-on`.
 var Conditions = []string{"not-struck", "not-landed", "gave-up", "ignored", "repeated-write", "false-alarm",
 	"impatient", "not-recovered", "unmatched"}
 
@@ -46,7 +46,7 @@ type Verdict struct {
 	Strikes      []StrikeVerdict `json:"strikes"`
 }
 
-// RuleVerdict sums up one fault of the file.
+// RuleVerdict summarizes one fault of the file.
 type RuleVerdict struct {
 	Name      string         `json:"name"`
 	Kind      string         `json:"kind"`
@@ -62,15 +62,15 @@ type StrikeVerdict struct {
 	Session      int             `json:"session"`
 	Fault        string          `json:"fault"`
 	Tool         string          `json:"tool"`
-	Attempt      int             `json:"attempt,omitempty"` // at the tool in the session; 0 for a listing
+	Attempt      int             `json:"attempt,omitempty"` // at the tool, within the session; 0 for a listing
 	Landed       bool            `json:"landed"`
-	Why          string          `json:"why,omitempty"` // it had no effect
+	Why          string          `json:"why,omitempty"` // why it had no effect
 	Detail       json.RawMessage `json:"detail,omitempty"`
 	Did          string          `json:"did"`
 	Recovered    bool            `json:"recovered"`           // a later call of the tool succeeded
-	ExtraCalls   int             `json:"extra_calls"`         // from the strike until then, or to the end
-	Impatient    bool            `json:"impatient,omitempty"` // it called again before retry_after was over
-	Milliseconds float64         `json:"milliseconds"`        // from the strike until it recovered
+	ExtraCalls   int             `json:"extra_calls"`         // from the strike until recovery, or to the end
+	Impatient    bool            `json:"impatient,omitempty"` // it called again before retry_after had passed
+	Milliseconds float64         `json:"milliseconds"`        // from the strike until recovery
 }
 
 // ReadVerdict judges a record.
@@ -82,7 +82,8 @@ func ReadVerdict(path string, r io.Reader) (*Verdict, error) {
 	return Judge(lines), nil
 }
 
-// Read returns the lines of a record that are wanted. It skips a last line that was cut off when the proxy was killed.
+// Read returns the lines of a record for which want returns true. It skips a last line that was cut off when the proxy
+// was killed.
 func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 	var lines []Line
 	in := bufio.NewReaderSize(r, 1<<16)
@@ -115,10 +116,10 @@ func Read(path string, r io.Reader, want func(*Line) bool) ([]Line, error) {
 func Judge(lines []Line) *Verdict {
 	v := &Verdict{Format: Format, Rules: []RuleVerdict{}, Strikes: []StrikeVerdict{}}
 	rules := map[string]OpenRule{}
-	at := map[int]*Line{}        // by number
-	landed := map[int]*Line{}    // by the number of the strike
+	at := map[int]*Line{}        // by line number
+	landed := map[int]*Line{}    // by the line number of the strike
 	missing := map[int]string{}  // likewise
-	sessions := map[int][]Line{} // what a client did and got
+	sessions := map[int][]Line{} // what a client did and received
 	for i := range lines {
 		l := &lines[i]
 		at[l.Number] = l
@@ -187,8 +188,8 @@ func (r *RuleVerdict) count(k *StrikeVerdict) {
 	}
 }
 
-// follow finds out what the client did after a strike. Calls that it made before it could know of the strike do not
-// count.
+// follow determines what the client did after a strike. It ignores calls that the client made before it could notice
+// the strike.
 //
 //nolint:gocyclo // one branch for each reaction to a fault
 func (k *StrikeVerdict) follow(
@@ -237,7 +238,7 @@ func (k *StrikeVerdict) follow(
 	case switched:
 		k.Did = DidSwitch
 		if !r.Refuses && c != nil {
-			k.Did = DidIgnore // it used what it was given
+			k.Did = DidIgnore // it used the result
 		}
 	case cancelled:
 		k.Did = DidCancel
@@ -250,7 +251,7 @@ func (k *StrikeVerdict) follow(
 	}
 }
 
-// Failures says which of the conditions are met, one sentence each.
+// Failures returns one sentence for each condition that is met.
 func (v *Verdict) Failures(conditions []string) []string {
 	var found []string
 	add := func(condition, format string, args ...any) {
@@ -299,7 +300,7 @@ func (v *Verdict) Failures(conditions []string) []string {
 	return found
 }
 
-// String says in one line where a strike was and how the client reacted.
+// String describes a strike and the client's reaction in one line.
 func (k *StrikeVerdict) String() string {
 	where := fmt.Sprintf("session %d, call %d of %s", k.Session, k.Attempt, k.Tool)
 	if k.Attempt == 0 {
@@ -331,7 +332,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// shownStrikes is how many strikes a text lists.
+// shownStrikes bounds the strikes that the text lists.
 const shownStrikes = 40
 
 // WriteText writes the verdict for a person.

@@ -1,5 +1,6 @@
-// Package rules reads faults files: which kinds of faults strike which calls. Its kinds are those of the catalogue that
-// need no knowledge of the data, and a few of the proxy's own. It must never know how messages travel.
+// Package rules reads faults files, which say which kinds of faults strike which calls. Its kinds are those of the
+// catalogue that need no knowledge of the data, and a few that only the proxy has. It must never know how messages
+// travel.
 package rules
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault/exec"
 )
 
-// Kinds of the proxy's own, which have no counterpart in an environment.
+// Kinds that only the proxy has. No environment has a counterpart.
 var (
 	ToolMissing = &fault.Kind{Name: "call.tool-missing", Proxy: &fault.Proxy{
 		Class: fault.ClassListing, Says: "The listing omits the tool, and calls to it are refused as unknown.",
@@ -32,10 +33,10 @@ var (
 var kinds = append(slices.DeleteFunc(condition.FaultKinds(), func(k *fault.Kind) bool { return k.Proxy == nil }),
 	ToolMissing, ToolRenamed, Description, Null)
 
-// Catalogue lists the kinds that a faults file can name.
+// Catalogue returns the kinds that a faults file can name.
 func Catalogue() []*fault.Kind { return slices.Clone(kinds) }
 
-// Kinds lists the names of the kinds that a faults file can name.
+// Kinds returns the names of the kinds that a faults file can name.
 func Kinds() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -51,7 +52,7 @@ func findKind(name string) *fault.Kind {
 	return nil
 }
 
-// Variants lists what `variant` can be.
+// Variants lists the values of `variant`.
 func Variants(k *fault.Kind) []string {
 	switch {
 	case k.Harmless:

@@ -17,12 +17,12 @@ import (
 const (
 	maxRules  = 1000
 	maxNumber = 1_000_000 // of calls
-	maxSeed   = 1<<53 - 1 // what every JSON reader keeps
+	maxSeed   = 1<<53 - 1 // the largest whole number that every JSON parser keeps
 	notBlank  = `[^ \t\n\r]`
 )
 
-// Parse reads a faults file. All mistakes are found, each with its line, column and nearest known name, and come
-// as one [*diag.Error] with the exit code [diag.ExitUsage].
+// Parse parses a faults file. It reports all mistakes at once, each with its line, column and nearest known name, in
+// one [*diag.Error] with the exit code [diag.ExitUsage].
 func Parse(path string, data []byte) (*File, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -85,7 +85,7 @@ type entry struct {
 	value ast.Node
 }
 
-// entries reads a mapping with names that stand once.
+// entries reads a mapping whose names must be unique.
 func (p *reading) entries(n ast.Node, what string) ([]entry, bool) {
 	var values []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -157,7 +157,7 @@ func (p *reading) rules(f *File, e entry) {
 	}
 }
 
-// commonSettings are those of every kind that a faults file can ask for. Times is known to some alone.
+// commonSettings are the settings of every kind in a faults file. Only some kinds accept times.
 var commonSettings = []string{"kind", "tool", "calls", "where", "share", "per", "times", "variant"}
 
 func (p *reading) rule(f *File, e entry) {
@@ -210,7 +210,7 @@ func (p *reading) rule(f *File, e entry) {
 func known(k *fault.Kind) []string {
 	known := slices.Clone(commonSettings)
 	if k.Proxy.Class == fault.ClassListing {
-		known = []string{"kind", "tool", "variant"} // no call is chosen
+		known = []string{"kind", "tool", "variant"} // it chooses no calls
 	}
 	if !timed(k) {
 		known = slices.DeleteFunc(known, func(s string) bool { return s == "times" })
@@ -328,7 +328,7 @@ func (p *reading) choice(e entry, choices []string) (string, bool) {
 	return s, true
 }
 
-// texts reads a list of one or more texts that are not blank, each once, or where single says so one text.
+// texts reads a list of one or more different texts that are not blank. If single is set, it also accepts one text.
 func (p *reading) texts(e entry, single bool) []string {
 	list, ok := e.value.(*ast.SequenceNode)
 	if !ok {
@@ -365,7 +365,7 @@ func (p *reading) boolean(e entry) (any, bool) {
 	return b.Value, true
 }
 
-// decimal reads a number in its plain form: 012 and 0x1f are none.
+// decimal reads a number in plain decimal form. It rejects 012 and 0x1f.
 func decimal(n ast.Node) (float64, bool) {
 	switch n := n.(type) {
 	case *ast.IntegerNode:

@@ -47,7 +47,7 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// agree checks that the parser takes a document exactly if the schema does.
+// agree checks that the parser accepts a document exactly if the schema does.
 func agree(t testing.TB, s *jsonschema.Schema, document []byte) bool {
 	t.Helper()
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
@@ -62,7 +62,7 @@ func agree(t testing.TB, s *jsonschema.Schema, document []byte) bool {
 	return byParser == nil
 }
 
-// values are what stands in the places of settings in documents that are made up: some right, some wrong.
+// values are candidate values of settings in generated documents: some right, some wrong.
 var values = []string{
 	`1`, `0`, `-1`, `2.0`, `2.5`, `0.5`, `1000001`, `600001`, `"x"`, `""`, `" "`, `"find*"`, `true`, `false`, `null`, `[]`,
 	`{}`, `["a"]`, `["a","a"]`,
@@ -74,7 +74,7 @@ var values = []string{
 	`{"a":[1,{"b":null}]}`, `9007199254740993`,
 }
 
-// TestSchemaAndParserAgree makes up documents from the settings of every kind and values of every sort.
+// TestSchemaAndParserAgree generates documents from the settings of every kind and values of every sort.
 func TestSchemaAndParserAgree(t *testing.T) {
 	s := compiled(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -151,7 +151,7 @@ func FuzzFaultsFiles(f *testing.F) {
 	})
 }
 
-// TestMistakesHaveAPlace checks message, place and hint of what is wrong with faults files.
+// TestMistakesHaveAPlace checks the message, place and hint of mistakes in faults files.
 func TestMistakesHaveAPlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"fualts: {}", `f.yaml:1:1: unknown setting "fualts"; did you mean "faults"?`},
@@ -212,7 +212,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedFileIsTaken reads the file that docs/proxy.md shows.
+// TestTheDocumentedFileIsTaken parses the file that docs/proxy.md shows.
 func TestTheDocumentedFileIsTaken(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/proxy.md")
 	if err != nil {

@@ -23,10 +23,10 @@ type File struct {
 	writes []string // patterns of tools whose calls change something
 }
 
-// Writes reports whether the file says that calls of a tool change something.
+// Writes reports whether the file says that calls to a tool change something.
 func (f *File) Writes(tool string) bool { return matchAny(f.writes, tool) }
 
-// Usable reports what a rule asks for that a transport cannot do.
+// Usable returns an error if a rule asks for something that the transport cannot do.
 func (f *File) Usable(overHTTP bool) error {
 	for _, r := range f.Rules {
 		if r.As() == fault.AsStatus && !overHTTP {
@@ -42,24 +42,24 @@ type Rule struct {
 	Name     string
 	Kind     *fault.Kind
 	Tools    []string // patterns
-	Times    int      // the most strikes at a tool in a session; 0 without a bound
+	Times    int      // the most strikes at a tool in a session; 0 for no limit
 	Harmless bool     // a look-alike
 	fault.Settings
 
 	calls        calls
 	where        []clause
-	share        float64 // 1 without one
-	perArguments bool    // calls are numbered by tool and arguments, not by tool alone
+	share        float64 // 1 by default
+	perArguments bool    // number calls by tool and arguments, not by tool alone
 	line, column int
 }
 
-// Class says where the rule is applied.
+// Class returns where the rule is applied.
 func (r *Rule) Class() fault.Class { return r.Kind.Proxy.Class }
 
-// As is how a refusal reaches the client.
+// As returns how a refusal reaches the client.
 func (r *Rule) As() string { return r.Text("as", fault.AsResult) }
 
-// Variant is how the record writes the variant.
+// Variant returns the variant as the record writes it.
 func (r *Rule) Variant() string {
 	if r.Harmless {
 		return fault.VariantLookalike
@@ -89,19 +89,19 @@ func (r *Rule) Drifts() bool {
 // Strict reports whether the rule adds a strict form of its tools.
 func (r *Rule) Strict() bool { return r.Class() == fault.ClassArguments && r.Boolean("strict", true) }
 
-// NewName is the new name of a tool: a star is the old one.
+// NewName returns the new name of a tool. A star in the pattern is replaced by the old name.
 func (r *Rule) NewName(tool string) string {
 	return strings.Replace(r.Text("new_name", ""), "*", tool, 1)
 }
 
-// Steps makes the steps of the catalogue for the rule. Kinds that act on a field of the result act on this one. Kinds
-// that the proxy applies in its own way have none.
+// Steps returns the steps of the catalogue for the rule. Kinds that act on a field of the result act on the given one.
+// Kinds that the proxy applies in its own way have no steps.
 func (r *Rule) Steps(field string) []fault.Step {
 	steps, _ := r.assemble(field)
 	return steps
 }
 
-// Companion returns the tool that the rule adds to the listing, beside strict forms; nil for none.
+// Companion returns the tool, other than strict forms, that the rule adds to the listing, or nil.
 func (r *Rule) Companion() *task.Tool {
 	if r.Kind != out.Truncated && !r.Expires() {
 		return nil
@@ -110,7 +110,7 @@ func (r *Rule) Companion() *task.Tool {
 	return tools[0]
 }
 
-// Expires reports whether the rule is about a session that renew_session renews.
+// Expires reports whether the rule expires a session that renew_session renews.
 func (r *Rule) Expires() bool { return r.Kind == call.Session && r.As() != fault.AsStatus }
 
 func (r *Rule) assemble(field string) ([]fault.Step, []*task.Tool) {
@@ -121,11 +121,11 @@ func (r *Rule) assemble(field string) ([]fault.Step, []*task.Tool) {
 	return r.Kind.ProxySteps(r.For(field), variant)
 }
 
-// calls chooses calls by their number, from 1; its zero value chooses all.
+// calls selects calls by their number, from 1. The zero value selects all.
 type calls struct {
 	numbers []int
 	from    int
-	count   int // 0 for all that follow
+	count   int // 0 for all later calls
 	every   int
 }
 
@@ -137,10 +137,10 @@ func (c *calls) has(n int) bool {
 	return n >= 0 && (c.count == 0 || n < c.count*max(c.every, 1)) && n%max(c.every, 1) == 0
 }
 
-// clause is a demand on one argument.
+// clause is a condition on one argument.
 type clause struct {
 	argument string
-	equal    any // a scalar, where nothing else is set
+	equal    any // a scalar, if nothing else is set
 	like     string
 	present  *bool
 	above    *float64
@@ -188,7 +188,7 @@ func asFloat(v any) (float64, bool) {
 	}
 }
 
-// matches reports whether a name fits a pattern, in which a star is any run of characters.
+// matches reports whether a name matches a pattern, in which a star matches any run of characters.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -212,19 +212,19 @@ func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// Aims reports whether the rule is about a tool.
+// Aims reports whether the rule applies to a tool.
 func (r *Rule) Aims(tool string) bool { return matchAny(r.Tools, tool) }
 
 // Call is what a rule may know of a call.
 type Call struct {
 	Tool             string
 	Digest           string                // of the arguments
-	Attempt          int                   // of the tool in the session, from 1
-	AttemptArguments int                   // of the tool with the same arguments
-	Arguments        func() map[string]any // decoded; few rules ask for them
+	Attempt          int                   // at the tool in the session, from 1
+	AttemptArguments int                   // at the tool with the same arguments
+	Arguments        func() map[string]any // decodes the arguments; few rules need them
 }
 
-// Chooses reports whether the rule is about a call. It depends on the seed and the call alone.
+// Chooses reports whether the rule selects a call. The answer depends only on the seed and the call.
 func (r *Rule) Chooses(seed uint64, c *Call) bool {
 	number, drawn := c.Attempt, []string{"proxy", r.Name, c.Tool, strconv.Itoa(c.Attempt)}
 	if r.perArguments {

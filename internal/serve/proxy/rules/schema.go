@@ -10,7 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/condition/fault"
 )
 
-// Schema gives the JSON Schema (2020-12) of faults files. It is made from the table that the parser reads by.
+// Schema returns the JSON Schema (2020-12) of faults files. It is generated from the table that the parser uses.
 func Schema() ([]byte, error) {
 	names := Kinds()
 	definitions := map[string]any{
@@ -145,7 +145,7 @@ func describe(schema map[string]any, says string) map[string]any {
 	return schema
 }
 
-// closed is the schema of an object with these members and no others.
+// closed returns the schema of an object with these members and no others.
 func closed(properties map[string]any, required []string, least int) map[string]any {
 	o := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 	if required != nil {
