@@ -260,9 +260,9 @@ func ParseCombination(text string) ([]Condition, error) {
 	return list, nil
 }
 
-// ParseCombinations reads the combinations that a command was given, one a flag, in their order. It adds those with
-// which some of them are compared or of which they are made: for a rephrased request within a toolkit, the rephrasing
-// alone and the toolkit alone. Two that mean the same are a mistake.
+// ParseCombinations reads combinations from command-line flags, one per flag, in their order. It adds the combinations
+// that some of them are compared with or consist of: for a rephrased request within a toolkit, the rephrasing alone and
+// the toolkit alone. Two that mean the same are a mistake.
 func ParseCombinations(texts []string) ([][]Condition, error) {
 	list, err := ParseAsked(texts)
 	if err != nil {
@@ -271,8 +271,8 @@ func ParseCombinations(texts []string) ([][]Condition, error) {
 	return append(list, besides(list)...), nil
 }
 
-// ParseAsked reads combinations as [ParseCombinations] does and adds none: a task whose tools cannot be run is compared
-// with itself as it is.
+// ParseAsked reads combinations as [ParseCombinations] does but adds none. A task whose tools cannot be run is compared
+// with its own unchanged form.
 func ParseAsked(texts []string) ([][]Condition, error) {
 	var list [][]Condition
 	given := map[string]string{}
@@ -291,7 +291,7 @@ func ParseAsked(texts []string) ([][]Condition, error) {
 	return list, nil
 }
 
-// besides lists the combinations with which others are compared or of which they are made, and that were not asked for.
+// besides lists the combinations that others are compared with or consist of, without those that were asked for.
 func besides(combinations [][]Condition) [][]Condition {
 	var list [][]Condition
 	known := map[string]bool{}

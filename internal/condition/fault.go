@@ -41,10 +41,10 @@ func (f Fault) row() *entry {
 // faultsAll asks for every kind, each by itself.
 const faultsAll = "all"
 
-// ParseFaults reads the faults that a command was given, one combination a text, in their order: NAME[:POINTS], several
-// that strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination are in the
-// order in which they apply. Mistakes are of the type [*diag.Error] with the exit code [diag.ExitUsage]. Two
-// combinations that mean the same are a mistake.
+// ParseFaults reads faults from the command line, one combination per text, in their order: NAME[:POINTS], several that
+// strike together joined by a plus sign, or `all` for every kind by itself. The faults of a combination are in the
+// order in which they apply. A mistake is a [*diag.Error] with the exit code [diag.ExitUsage]. Two combinations that
+// mean the same are a mistake.
 func ParseFaults(texts []string) ([][]Fault, error) {
 	var combinations [][]Fault
 	given := map[string]string{}
@@ -168,7 +168,7 @@ func Place(f Fault, variant string, in fault.PlaceInput) ([]Condition, *Refusal,
 	return conditions, nil, nil
 }
 
-// decodeFault reads the parameters of a fault, nil of another condition.
+// decodeFault reads the parameters of a fault, nil for another condition.
 func (c Condition) decodeFault() (fault.Fault, error) {
 	k := c.row().fault
 	if k == nil {
@@ -220,8 +220,8 @@ func Struck(conditions []Condition) []string {
 	return tools
 }
 
-// StrikesFirst lists the tools of which an adaptive fault strikes the one that is called first, in their order; nil for
-// other conditions.
+// StrikesFirst lists the candidate tools of an adaptive fault, in their order; the fault strikes the one that is called
+// first. It is nil for other conditions.
 func (c Condition) StrikesFirst() []string {
 	f, err := c.decodeFault()
 	if adaptive, ok := f.(interface{ StrikesFirst() []string }); ok && err == nil {
@@ -230,7 +230,7 @@ func (c Condition) StrikesFirst() []string {
 	return nil
 }
 
-// Hint is advice on the faults of an instance, for the arms of an experiment that give it (ToolBench-X, guided
+// Hint is advice on the faults of an instance, for the arms of an experiment that show it (ToolBench-X, guided
 // profiles). It names tools, arguments and fields, but neither an answer nor the value of an argument, and it does not
 // depend on the variant. It says what may happen, how to check, and that all is well if the check shows nothing.
 type Hint struct {

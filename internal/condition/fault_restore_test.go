@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// read is what a reader of a payload makes of it by what stands in it alone: columns by name, and rows.
+// read is what an agent can read from a payload alone: columns by name, and rows.
 type read struct {
 	names []string
 	rows  []task.Row
@@ -76,7 +76,7 @@ func (r *read) each(column int, change func(v task.Value) task.Value) {
 	}
 }
 
-// inField gives the object beside the records under that name, by the name of a column.
+// inField returns the entry for a column in the object with that name beside the records.
 func (r *read) inField(field string, column int) (any, bool) {
 	object, ok := r.whole[field].(map[string]any)
 	v, there := object[r.names[column]]
@@ -93,8 +93,8 @@ func numberIn(tb testing.TB, text string) task.Value {
 	return v
 }
 
-// restore undoes what a kind did, by what the agent is told: the inverse of each kind. Numbers says whether the field
-// is documented as one of numbers.
+// restore is the inverse of each kind: it undoes the change from what the agent is shown. Numbers says whether the
+// documented type of the field is a number.
 func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	tb.Helper()
 	documented := func(text string) task.Value {
@@ -199,7 +199,7 @@ func (r *read) restore(tb testing.TB, kind string, column int, numbers bool) {
 	}
 }
 
-// restorable lists the kinds whose payload says how to read it, each with the steps of some parameters for a column.
+// restorable lists the kinds whose payload says how to read it, each with steps for a column.
 func restorable(tb testing.TB, column int, seed uint8) map[string][]fault.Step {
 	kinds := map[string][]fault.Step{}
 	in := seaTask()
@@ -234,8 +234,7 @@ var localeMarks = map[string]struct{ group, point string }{
 	"de-DE": {".", ","}, "fr-FR": {" ", ","}, "pt-BR": {".", ","},
 }
 
-// FuzzRestore changes results and reads them back by what stands in the payload: the values are those of the body
-// again.
+// FuzzRestore changes results and restores them from the payload alone: the values equal the original ones.
 func FuzzRestore(f *testing.F) {
 	f.Add("Ada", "Brise: 2", int64(1234567), 42.18, uint8(0))
 	f.Add("", "N/A", int64(-1), -0.5, uint8(1))
@@ -378,8 +377,8 @@ func totalOf(rows []task.Row, column int) task.Value {
 	return whole
 }
 
-// TestConflictEvidence reads what the sources of a conflict say, as an agent would, and finds the right one in the
-// fault, in the mirror and in the look-alike alike.
+// TestConflictEvidence reads the evidence of the sources as an agent would, and finds the right source in the fault,
+// the mirror and the look-alike.
 func TestConflictEvidence(t *testing.T) {
 	right := fault.Payload{Result: &task.Result{Columns: []string{"name", "length", "crew"}, Rows: []task.Row{
 		{"Ada", 7.5, int64(12)}, {"Brise", int64(31), int64(40)}, {"Corvus", 18.25, nil},

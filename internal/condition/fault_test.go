@@ -173,7 +173,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestPoints holds failpoints to their number: they go to other tools while there are any, then to more attempts.
+// TestPoints checks the number of failpoints: they hit other tools first, then more attempts at the same tools.
 func TestPoints(t *testing.T) {
 	in := seaTask()
 	in.Plan = &in.Task.Plans[1]
@@ -215,7 +215,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestPlaceRefuses changes the task so that a kind makes no sense there.
+// TestPlaceRefuses changes the task so that a kind does not fit it.
 func TestPlaceRefuses(t *testing.T) {
 	for _, c := range []struct {
 		kind, reason string
@@ -273,7 +273,7 @@ func TestPlaceRefuses(t *testing.T) {
 	}
 }
 
-// TestFirstTriedPaths tells the step of more right paths than the task has plans.
+// TestFirstTriedPaths passes the step more right paths than the task has plans.
 func TestFirstTriedPaths(t *testing.T) {
 	in := seaTask()
 	path := func(kind string, accidental bool, tools ...string) {
@@ -337,7 +337,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// TestFaultCatalogue holds the table to the order in which faults apply, and to what it says of each kind.
+// TestFaultCatalogue checks the order of the table, and its description of each kind.
 func TestFaultCatalogue(t *testing.T) {
 	hazards := map[string]int{}
 	for _, kind := range kindNames() {
@@ -379,7 +379,7 @@ func TestFaultCatalogue(t *testing.T) {
 	}
 }
 
-// TestFaultsOrder makes the same steps of conditions whatever their order, and none of no condition.
+// TestFaultsOrder checks that the order of conditions does not change the steps, and that no conditions make no steps.
 func TestFaultsOrder(t *testing.T) {
 	var conditions []Condition
 	in := seaTask()
@@ -421,7 +421,7 @@ func TestFaultsOrder(t *testing.T) {
 	}
 }
 
-// TestFaultsRefuse gives parameters that nothing can have written.
+// TestFaultsRefuse passes parameters that Place cannot have written.
 func TestFaultsRefuse(t *testing.T) {
 	in := seaTask()
 	for _, c := range []Condition{
@@ -461,7 +461,7 @@ func someCalls(in fault.PlaceInput, tools []*task.Tool) []*fault.Call {
 	return calls
 }
 
-// act asks a step everything that it can answer about a call and writes it down.
+// act calls every method of a step for a call and writes down the results.
 func act(s fault.Step, c *fault.Call) string {
 	var b strings.Builder
 	said := func(d *fault.Decision) {
@@ -512,8 +512,8 @@ func act(s fault.Step, c *fault.Call) string {
 	return b.String()
 }
 
-// TestPure asks every step about many calls in order, then side by side and backwards: it always answers the same, and
-// never changes what it is given.
+// TestPure calls every step for many calls in order, then concurrently and in reverse: the results are always the same,
+// and the arguments never change.
 func TestPure(t *testing.T) {
 	asked := 0
 	for _, kind := range kindNames() {
@@ -553,7 +553,7 @@ func TestPure(t *testing.T) {
 	}
 }
 
-// TestPassing holds failures that pass to their number: the first calls fail, no later one does, whatever else is
+// TestPassing checks the number of failures that pass: the first calls fail and no later one does, whatever else is
 // called.
 func TestPassing(t *testing.T) {
 	for _, kind := range []string{"exec.timeout", "exec.connection", "exec.server-error", "exec.io", "call.rejected"} {
@@ -585,7 +585,7 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// TestPassingTogether lets failures of several kinds hit one tool: each lands, one after the other.
+// TestPassingTogether lets failures of several kinds hit one tool: each takes effect, one after the other.
 func TestPassingTogether(t *testing.T) {
 	in := seaTask()
 	steps, _ := stepsOf(t, []Condition{
@@ -619,7 +619,7 @@ func TestPassingTogether(t *testing.T) {
 	}
 }
 
-// FuzzParseFaults holds whatever is read to be written and read again as the same.
+// FuzzParseFaults checks that everything that parses survives printing and parsing again.
 func FuzzParseFaults(f *testing.F) {
 	for _, text := range []string{
 		"exec.timeout", "exec.timeout:2", "exec.timeout+spec.result-renamed", "all", "", "+", ":", "exec.timeout:02",
@@ -647,7 +647,7 @@ func FuzzParseFaults(f *testing.F) {
 	})
 }
 
-// FuzzFaults makes steps of any parameters: they are refused, or their steps can be asked about any call.
+// FuzzFaults makes steps of any parameters: they are refused, or their steps accept any call.
 func FuzzFaults(f *testing.F) {
 	for i, kind := range kindNames() {
 		for _, variant := range Variants(kind) {
@@ -672,7 +672,7 @@ func FuzzFaults(f *testing.F) {
 	})
 }
 
-// TestByName spells a plan out and leaves the one given.
+// TestByName names the fields in a copy of a plan, and leaves the given plan unchanged.
 func TestByName(t *testing.T) {
 	in := seaTask()
 	spelt := spec.ByName(&in.Task.Plans[1], in.Tools)

@@ -119,9 +119,9 @@ func TestHints(t *testing.T) {
 }
 
 // TestHintsTellNoValues changes every value of gold, every literal of the plans and every parameter that is a value:
-// the hints stay as they are.
+// the hints do not change.
 func TestHintsTellNoValues(t *testing.T) {
-	// parameters that are values or numbers, by their JSON name, and what stands in their place
+	// parameters that are values or numbers, by their JSON name, and their replacements
 	values := map[string]string{
 		"times": "7", "from": "5", "wait": "6", "renewals": "4", "as_before": `"zzz"`, "values": `["zzz","yyy"]`,
 		"default": `"zzz"`,
@@ -189,7 +189,7 @@ func TestHintsTellNoValues(t *testing.T) {
 	}
 }
 
-// TestHintOracle holds oracle hints to the name of the hazard and its definition.
+// TestHintOracle checks that oracle hints contain the name of the hazard and its definition.
 func TestHintOracle(t *testing.T) {
 	seen := map[string]string{}
 	for _, kind := range kindNames() {
@@ -209,11 +209,11 @@ func TestHintOracle(t *testing.T) {
 	}
 }
 
-// TestHintsInOrder joins the hints of several conditions in the order in which they are undone.
+// TestHintsInOrder joins the hints of several conditions in the order in which an agent undoes them.
 func TestHintsInOrder(t *testing.T) {
 	in := seaTask()
 	var conditions []Condition
-	// As they apply; undone is the order in which their hints are to stand.
+	// In the order in which they apply; undone is the expected order of their hints.
 	for _, kind := range []string{"call.session", "call.rejected", "call.dropped-argument", "conflict.stale", "spec.unit",
 		"out.truncated"} {
 		more, refused, err := Place(Fault{Kind: kind}, fault.VariantFault, in)
@@ -242,7 +242,7 @@ func TestHintsInOrder(t *testing.T) {
 			}
 		}
 	}
-	// Failpoints of one kind need no order, and what is said of them twice is said once.
+	// Failpoints of one kind need no order, and a repeated hint appears once.
 	two, refused, err := Place(Fault{"exec.io", 2}, fault.VariantFault, fault.PlaceInput{Task: in.Task,
 		Plan:  &in.Task.Plans[1],
 		Tools: in.Tools, Seed: 7})
@@ -296,10 +296,10 @@ func TestHintWays(t *testing.T) {
 			t.Errorf("%v: %s\nwant %s", c.conditions, got, c.want)
 		}
 	}
-	path(true, "storms")           // nobody can be expected to know it
+	path(true, "storms")           // an agent cannot be expected to know it
 	path(false, "ships", "gone")   // not among the tools
 	path(false, "storms", "ships") // shares a tool with the shortest
-	path(false, "storms", "ids")   // the one that is left without ships and by_ids
+	path(false, "storms", "ids")   // the only one without ships and by_ids
 	path(false, "ids", "by_ids")   // the composed plan again
 	path(false, "storms", "by_ids", "ids")
 	if got := text(unavailable("by_ids"), unavailable("ships")); strings.Count(got,

@@ -58,7 +58,7 @@ func proxySays(k *fault.Kind) string {
 	return k.Proxy.Says
 }
 
-// TestEachKindIsOneFile keeps the walk of docs/creating_faults.md true: a kind has one file in the folder of its name,
+// TestEachKindIsOneFile keeps the steps of docs/creating_faults.md true: a kind has one file in the folder of its name,
 // which names no other kind, a scenario, and a row in the table of kinds. The page names files that exist.
 func TestEachKindIsOneFile(t *testing.T) {
 	rows := map[string]int{}

@@ -96,7 +96,7 @@ func TestParseCombinations(t *testing.T) {
 		" ") != want {
 		t.Errorf("got %s, want %s", strings.Join(got, " "), want)
 	}
-	// What stands in other words within a world is made of both alone, which stand behind.
+	// A rephrased request in a world consists of both alone, which are appended.
 	if list, err = ParseCombinations([]string{"open-world+disambiguate", "closed-world:9+disambiguate",
 		"open-world"}); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestParseCombinations(t *testing.T) {
 	}
 }
 
-// TestDecode refuses what a file may hold and Parse never writes.
+// TestDecode refuses parameters that a file may contain but Parse never writes.
 func TestDecode(t *testing.T) {
 	for _, test := range []struct{ name, parameters string }{
 		{"obfuscate", `{}`},
@@ -175,7 +175,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestCatalogue holds the table to what the rest relies on.
+// TestCatalogue checks properties of the table that other code relies on.
 func TestCatalogue(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range catalogue {
@@ -205,7 +205,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// FuzzParse holds whatever is read to be written and read again as the same.
+// FuzzParse checks that everything that parses survives printing and parsing again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"obfuscate", "universe-size:25", "closed-world:9", "obfuscate+universe-size:25", "closed-world:3+obfuscate", "", "+",
@@ -245,7 +245,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzDecode holds parameters that are taken to be those that Parse writes.
+// FuzzDecode checks that accepted parameters are those that Parse writes.
 func FuzzDecode(f *testing.F) {
 	for _, parameters := range []string{`{"percent":25}`, `{"tools":9}`, `{}`, `null`, `{"percent":1e1}`,
 		`{"percent":25,"percent":25}`, `[`, `{"percent":-0}`} {
@@ -256,11 +256,11 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, parameters string) {
 		c := Condition{Name: name, Parameters: json.RawMessage(parameters)}
 		if check(c) != nil {
-			_ = c.String() // whatever it is, it can be shown
+			_ = c.String() // any value can be printed
 			return
 		}
 		parsed, err := Parse(c.String())
-		if r, _ := c.Request(); r != nil { // of an instance, more stands in the parameters than was asked for
+		if r, _ := c.Request(); r != nil { // an instance has more parameters than were asked for
 			r = &Request{Strength: r.Strength}
 			if asked, failure := c.WithRequest(r); failure == nil && string(asked.Parameters) != "{}" {
 				c = asked

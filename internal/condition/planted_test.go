@@ -8,8 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/pipeline"
 )
 
-// TestPlantedKinds builds a suite under a kind that nothing survives and under one that never lands: neither is
-// published, each for its own reason, and an honest kind beside them is.
+// TestPlantedKinds builds a suite under a kind that cannot be survived and under one that never takes effect. Neither
+// is published, each for its own reason, but an honest kind next to them is.
 func TestPlantedKinds(t *testing.T) {
 	planted, remove := condition.Plant()
 	defer remove()

@@ -93,8 +93,8 @@ func demoTasks(t *testing.T) []demoTask {
 	return tasks
 }
 
-// slotTools are made as operations on data handles are: several of them share arguments, descriptions list closed
-// values, and an argument is an object with fields.
+// slotTools resemble operations on data handles: several of them share arguments, descriptions list closed values, and
+// an argument is an object with fields.
 func slotTools() []*task.Tool {
 	text := func(description string, enum ...any) *task.Schema {
 		return &task.Schema{Types: []string{"string"}, Description: description, Enum: enum}
@@ -173,8 +173,8 @@ func texts(t *testing.T, tool *task.Tool) string {
 	return string(text)
 }
 
-// TestRenamedDemo renames the tools of every task of the bundled corpus: names are a bijection, plans come back as they
-// were, nothing but names changes, and no shown text speaks of an old name.
+// TestRenamedDemo renames the tools of every task of the bundled corpus: names are a bijection, plans translate back to
+// the originals, only names change, and no shown text mentions an old name.
 func TestRenamedDemo(t *testing.T) {
 	tasks := demoTasks(t)
 	word := regexp.MustCompile(`\w+`)
@@ -257,7 +257,7 @@ func TestRenamedDemo(t *testing.T) {
 	t.Logf("%d plans, %d arguments, %d mentions", plans, arguments, mentions)
 }
 
-// checkPlans renames a task and reads its calls back as an environment would. It gives the number of its plans.
+// checkPlans renames a task and translates its calls back as an environment would. It returns the number of plans.
 func checkPlans(t *testing.T, r *toolkit.Renaming, tk *task.Task) int {
 	t.Helper()
 	before, err := task.Marshal(tk)
@@ -278,7 +278,7 @@ func checkPlans(t *testing.T, r *toolkit.Renaming, tk *task.Task) int {
 			if name != old.Tool || c.Tool == old.Tool || !reflect.DeepEqual(arguments, old.Arguments) || c.Label != old.Label {
 				t.Errorf("%s: %s%v means %s%v, want %s%v", tk.ID, c.Tool, c.Arguments, name, arguments, old.Tool, old.Arguments)
 			}
-			// An agent that knows the old names gets nowhere with them.
+			// Calls with the old names fail.
 			if _, _, mistake := r.Call(old.Tool, c.Arguments); mistake == nil || mistake.Code != task.CodeUnknownTool {
 				t.Errorf("%s: the old name %s can be called: %v", tk.ID, old.Tool, mistake)
 			}
@@ -300,7 +300,7 @@ func checkPlans(t *testing.T, r *toolkit.Renaming, tk *task.Task) int {
 	return len(shown.Plans)
 }
 
-// TestRenamedOperations shows what becomes of tools that are told of closed values, of fields and of each other.
+// TestRenamedOperations renames tools whose texts mention closed values, fields and other tools.
 func TestRenamedOperations(t *testing.T) {
 	tools := slotTools()
 	before, err := task.Marshal(tools)
@@ -328,12 +328,12 @@ func TestRenamedOperations(t *testing.T) {
 		{strings.Join(filter.Parameters.Required, " "), "ARG_1 ARG_2 ARG_3 ARG_4"},
 		{fmt.Sprint(filter.Parameters.Properties[3].Schema.Enum), "[equal_to greater_than like]"},
 		{strings.Join(filter.Body.Keys, " "), "key_name"},
-		// `limit` is a key here, and no argument: row_limit is.
+		// `limit` is a key here and not an argument; row_limit is the argument.
 		{retrieve.Description, "Gives rows, at most `limit` of them; filter_data_twice is no tool."},
 		{retrieve.Parameters.Properties[1].Schema.Description, "See the `ARG_2` of `" + name["filter_data"] + "`."},
 		{retrieve.Parameters.Properties[2].Schema.Description, "A ARG_3 of -1 is none."},
 		{transform.Description, "Changes values; ARG_1.format says how, `ARG_1` the rest."},
-		// A field of an argument keeps its name, and so does the argument of that name where texts speak of it.
+		// A field of an argument keeps its name, and so does the argument of that name in texts.
 		{transform.Parameters.Properties[0].Schema.Properties[0].Name, "start_index"},
 		{transform.Parameters.Properties[0].Schema.Properties[0].Schema.Description,
 			"From `start_index` on, in the sense of ARG_1."},
@@ -364,8 +364,8 @@ func TestRenamedOperations(t *testing.T) {
 	}
 }
 
-// TestRenamedStyles renames the tools of the slot and sel styles as a task's agent meets them: no description speaks of
-// an old name, except that a field or a closed value bears it too, and an operation's mistakes are told in shown names.
+// TestRenamedStyles renames the tools of the slot and sel styles as an agent sees them. No description mentions an old
+// name unless a field or a closed value has it too, and errors of operations use shown names.
 func TestRenamedStyles(t *testing.T) {
 	source := &task.Source{ID: "s", Database: "d", From: "schools AS T1", Keys: []task.Key{
 		{Name: "schools_county", Expression: "T1.county", Table: "schools", Column: "county", Type: task.TypeText,
@@ -431,7 +431,7 @@ func TestRenamedStyles(t *testing.T) {
 				if !reflect.DeepEqual(tool.Body.Fixed, old[i].Body.Fixed) || tool.Body.Operation != old[i].Body.Operation {
 					t.Errorf("the body of %s changed", old[i].Name)
 				}
-				// What an operation says to a call without arguments names those that it misses.
+				// The error of a call without arguments names the missing ones.
 				_, mistake := relation.Apply(old[i].Body, nil, nil)
 				if mistake == nil {
 					t.Fatalf("%s can be called without arguments", old[i].Name)
@@ -451,7 +451,7 @@ func TestRenamedStyles(t *testing.T) {
 	}
 }
 
-// TestCallMistakes says what is accepted, in shown names.
+// TestCallMistakes checks that errors list the accepted names as shown names.
 func TestCallMistakes(t *testing.T) {
 	tools := slotTools()
 	r := renamingOf(t, tools, &task.Task{ID: "t", Database: "d", Style: task.StyleSlot})

@@ -80,7 +80,7 @@ func ChangeRequest(
 	return messages, evidence, nil
 }
 
-// Request reads the parameters of a condition of the request, nil of another kind.
+// Request reads the parameters of a condition of the request, nil for another kind.
 func (c Condition) Request() (*Request, error) {
 	switch e := c.row(); e.Kind {
 	case "":
@@ -92,7 +92,7 @@ func (c Condition) Request() (*Request, error) {
 	}
 }
 
-// WithRequest returns the condition of an instance: the one that was asked for, with what was made of it.
+// WithRequest returns the condition of an instance: the one that was asked for, with the given parameters.
 func (c Condition) WithRequest(r *Request) (Condition, error) {
 	asked, err := c.Request()
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *entry) decodeRequest(c Condition) (*Request, error) {
 	return r, nil
 }
 
-// empty reports whether a request was only asked for.
+// empty reports whether the parameters have no new wording yet.
 func (r *Request) empty() bool {
 	return r.Texts == nil && r.Evidence == nil && r.Kept == nil && r.Dropped == nil && r.User == nil && r.Writer == ""
 }

@@ -95,7 +95,7 @@ type Added struct {
 	Writer string `json:"writer,omitempty"`
 }
 
-// Choice reads the parameters of a condition whose toolkit is chosen, nil of another.
+// Choice reads the parameters of a condition whose toolkit is chosen, nil for another condition.
 func (c Condition) Choice() (*Choice, error) {
 	if !c.OfChoice() {
 		return nil, nil
@@ -103,7 +103,7 @@ func (c Condition) Choice() (*Choice, error) {
 	return c.row().decodeChoice(c)
 }
 
-// WithChoice returns the condition of an instance: the one that was asked for, with what was chosen, in order.
+// WithChoice returns the condition of an instance: the one that was asked for, with the chosen tools in order.
 func (c Condition) WithChoice(made *Choice) (Condition, error) {
 	asked, err := c.Choice()
 	if err != nil {

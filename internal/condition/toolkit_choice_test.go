@@ -18,7 +18,7 @@ func TestGoldTools(t *testing.T) {
 	}
 }
 
-// TestBeside puts the thin toolkit behind what is compared with it, once.
+// TestBeside appends the thin toolkit after the conditions that are compared with it, once.
 func TestBeside(t *testing.T) {
 	for _, test := range []struct{ asked, want string }{
 		{"related-tools:3", "related-tools:3 gold-tools"},
@@ -41,8 +41,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestChoice writes what was chosen and reads it again: what was asked for stays, lists stand in order, and the
-// complete variant of replace-tool is a clean instance of the same words.
+// TestChoice writes what was chosen and reads it again: the requested part stays, lists are in order, and the complete
+// variant of replace-tool is a clean instance of the same words.
 func TestChoice(t *testing.T) {
 	asked, err := Parse("replace-tool:4")
 	if err != nil {

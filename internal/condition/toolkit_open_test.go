@@ -10,7 +10,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/search"
 )
 
-// TestOpenWorlds changes no toolkit, names the kind of search, and takes tasks whose tools belong to a database alone.
+// TestOpenWorlds changes no toolkit, names the kind of search, and accepts tasks whose tools belong to one database.
 func TestOpenWorlds(t *testing.T) {
 	kinds := map[string]string{NameOpenWorld: search.Lexical, NameOpenWorldDense: search.Dense,
 		NameOpenWorldFused: search.Fused}
@@ -69,8 +69,8 @@ func TestClosedWorldsOfThePaper(t *testing.T) {
 	}
 }
 
-// TestPathsThatAreShown leaves out ways through tools that are not shown: nobody can go them, so that nothing can
-// strike there and nothing be survived there.
+// TestPathsThatAreShown omits paths through tools that are not shown. An agent cannot take them, so they are neither a
+// place for a fault nor a way to survive one.
 func TestPathsThatAreShown(t *testing.T) {
 	in := input(6, 7, 0, 1, 2)
 	tools := func(names ...string) (list []*task.Tool) {
@@ -94,7 +94,7 @@ func TestPathsThatAreShown(t *testing.T) {
 	}
 }
 
-// TestStruck lists what conditions of the environment act on.
+// TestStruck lists the tools on which conditions of the environment act.
 func TestStruck(t *testing.T) {
 	list := []Condition{{Name: NameOpenWorld}, {Name: "exec.timeout", Parameters: []byte(`{"tool":"x","times":1}`)}}
 	if got := strings.Join(Struck(list), " "); got != "x" {

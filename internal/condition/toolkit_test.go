@@ -11,7 +11,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// input makes a task over n tools whose plans call the tools at those places.
+// input makes a task over n tools whose plans call the tools at the indexes in gold.
 func input(n int, seed uint64, gold ...int) toolkit.Input {
 	in := toolkit.Input{Seed: seed, Task: &task.Task{ID: "t1", Database: "d", Style: task.StyleRest}}
 	for i := range n {
@@ -53,9 +53,9 @@ func places(t *testing.T, names []string) []int {
 	return list
 }
 
-// TestUniverseSize holds shares to what defines them, over random universes: how many tools, that the gold ones are
-// among them, that smaller shares are parts of larger ones, and that they stand in the universe's order, which does not
-// know what is gold.
+// TestUniverseSize checks the definition of shares over random universes: the number of tools, that they include the
+// gold ones, that smaller shares are subsets of larger ones, and that they keep the order of the universe, which does
+// not depend on gold.
 func TestUniverseSize(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for n := range 40 {
@@ -110,7 +110,7 @@ func TestUniverseSizesOfThePaper(t *testing.T) {
 }
 
 // TestDistractorsAreOfTheDatabase checks that tasks of one database share their distractors, whichever tools are gold,
-// and that another seed, database or style has others.
+// and that another seed, database or style has different ones.
 func TestDistractorsAreOfTheDatabase(t *testing.T) {
 	others := func(in toolkit.Input, gold string) string {
 		kit, _ := change(t, in, "closed-world:20")
@@ -147,8 +147,8 @@ func TestDistractorsAreOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotKnowGold compares toolkits that hold the same tools and differ in which of them is gold: they must be
-// the same list. Every pair of tools of a small universe is tried.
+// TestOrderDoesNotKnowGold compares toolkits that contain the same tools but differ in which one is gold: the lists
+// must be equal. It tries every pair of tools of a small universe.
 func TestOrderDoesNotKnowGold(t *testing.T) {
 	compared := 0
 	for seed := range uint64(5) {
@@ -225,7 +225,8 @@ func TestClosedWorld(t *testing.T) {
 	}
 }
 
-// TestChangeToolkitFailures are Seatrial's own: what nobody asked for.
+// TestChangeToolkitFailures passes conditions that a user cannot have asked for: the errors are Seatrial's own
+// failures.
 func TestChangeToolkitFailures(t *testing.T) {
 	twice := input(3, 7, 0)
 	twice.Universe[2] = twice.Universe[1]
@@ -256,7 +257,7 @@ func TestNoConditions(t *testing.T) {
 	}
 }
 
-// TestOrderOfConditions gives the same toolkit whatever the order in which conditions are listed.
+// TestOrderOfConditions checks that the order in which conditions are listed does not change the toolkit.
 func TestOrderOfConditions(t *testing.T) {
 	list, err := ParseCombination("closed-world:5+obfuscate")
 	if err != nil {

@@ -231,7 +231,7 @@ func BindingOf(t *task.Tool, argument string) *task.Binding {
 }
 
 // Delivers reports whether the call delivers rows that something depends on. Operations on data handles refer to
-// handles and not to rows, so of them only the answer does, if it is rows.
+// handles and not to rows, so they deliver rows only as the answer.
 func (s *Site) Delivers() bool {
 	if s.Tool.Body == nil {
 		return false

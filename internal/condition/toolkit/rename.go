@@ -9,19 +9,19 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Renaming is the names under which tools and their arguments are shown, and the way back. It covers a whole universe,
-// so that a tool bears one shown name in every toolkit of it. It does not change after it is made and is safe for
-// concurrent use.
+// Renaming maps the names of tools and their arguments to the names that agents are shown, and back. It covers a whole
+// universe, so that a tool has the same shown name in every toolkit of that universe. It does not change after it is
+// made and is safe for concurrent use.
 type Renaming struct {
 	tools map[string]*renamed // by the tool's own name
 	shown map[string]*renamed // by the shown name
-	names *vocabulary         // shown names by own ones
+	names *vocabulary         // from own names to shown names
 }
 
 // renamed is one tool under its shown name.
 type renamed struct {
 	own, shown string
-	arguments  map[string]string // shown names by own ones
+	arguments  map[string]string // from own names to shown names
 	originals  map[string]string // the inverse
 	accepted   []string          // the shown names, in the order of the specification
 	texts      *vocabulary       // of the arguments
@@ -57,7 +57,7 @@ func newRenaming(in Input) *Renaming {
 	return r
 }
 
-// argumentsOf lists a tool's arguments in their order, some of them perhaps several times.
+// argumentsOf lists a tool's arguments in order. The list may have duplicates.
 func argumentsOf(t *task.Tool) []string {
 	var names []string
 	if t.Parameters != nil {
@@ -73,8 +73,8 @@ func argumentsOf(t *task.Tool) []string {
 	return names
 }
 
-// visibleNames lists the texts of a specification that keep their form, so that what a description says of them keeps
-// it too: closed values, and the fields of arguments that are objects.
+// visibleNames lists the texts of a specification that are not renamed, in descriptions either: closed values, and the
+// fields of arguments that are objects.
 func visibleNames(parameters *task.Schema) map[string]bool {
 	visible := map[string]bool{}
 	var visit func(s *task.Schema, field bool)
@@ -102,12 +102,12 @@ func visibleNames(parameters *task.Schema) map[string]bool {
 	return visible
 }
 
-// Specifications gives tools as the agent is shown them: other names and arguments, and descriptions that no longer
-// speak of the old ones (see [Renaming.Message] for what counts as speaking of them). Closed values, fields of
-// arguments and columns of results stay, and so does what a body runs; the bindings take the shown names, so that an
-// interpreter of statements needs no translation, while operations on data handles keep their own (see
-// [Renaming.Call]). The tools given are not changed; they may differ in their descriptions and closed values from those
-// of the renaming's universe. One that is not of that universe, or takes other arguments, is an error.
+// Specifications returns tools as the agent is shown them: with other names and arguments, and descriptions that no
+// longer mention the old ones (see [Renaming.Message] for what counts as a mention). Closed values, fields of
+// arguments, columns of results and the bodies do not change. Bindings take the shown names, so that an interpreter of
+// statements needs no translation; operations on data handles keep their own (see [Renaming.Call]). The given tools are
+// not changed. Their descriptions and closed values may differ from those of the renaming's universe. A tool that is
+// not in that universe, or takes other arguments, is an error.
 func (r *Renaming) Specifications(tools []*task.Tool) ([]*task.Tool, error) {
 	list := make([]*task.Tool, len(tools))
 	for i, t := range tools {
@@ -146,8 +146,8 @@ func (r *Renaming) specification(t *task.Tool, n *renamed) *task.Tool {
 	return &shown
 }
 
-// renameSchema copies a schema with its texts rewritten and its properties, if names are given, renamed: those of the
-// arguments themselves and not of their fields.
+// renameSchema copies a schema and rewrites its texts. If names are given, it renames the properties: the arguments
+// themselves, not their fields.
 func renameSchema(s *task.Schema, names map[string]string, text func(string) string) *task.Schema {
 	if s == nil {
 		return nil
@@ -174,9 +174,9 @@ func renameSchema(s *task.Schema, names map[string]string, text func(string) str
 	return &shown
 }
 
-// Call gives the tool and the arguments that a call under shown names means. A name that is not shown, an old one too,
-// is the agent's mistake; where only an argument is, the tool's own name is given beside it. The arguments given are
-// not changed.
+// Call translates a call under shown names into the tool and arguments that it means. A name that is not shown, even an
+// old one, is the agent's mistake. If only an argument is unknown, Call returns the tool's own name with the error. The
+// given arguments are not changed.
 func (r *Renaming) Call(tool string, arguments map[string]any) (string, map[string]any, *task.ToolError) {
 	n := r.shown[tool]
 	if n == nil {
@@ -214,9 +214,9 @@ func (n *renamed) unknownArguments(names []string) *task.ToolError {
 
 func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
-// Task gives a task whose plans call tools and arguments by their shown names: for whoever plays its plans, or compares
-// what an agent called with them. The rest is the task's own, its literals too. A plan with a tool or an argument that
-// has no other name is an error.
+// Task returns a task whose plans use the shown names of tools and arguments, for callers that run its plans or compare
+// them with an agent's calls. The rest is the task's own, including its literals. A plan with a tool or an argument
+// that has no shown name is an error.
 func (r *Renaming) Task(t *task.Task) (*task.Task, error) {
 	shown := *t
 	shown.Plans, shown.Paths = slices.Clone(t.Plans), slices.Clone(t.Paths)
@@ -241,7 +241,7 @@ func (r *Renaming) Task(t *task.Task) (*task.Task, error) {
 	return &shown, nil
 }
 
-// rename puts shown names into a plan, on a copy of its calls.
+// rename replaces the names in a plan by shown ones, on a copy of its calls.
 func (r *Renaming) rename(plan *task.Plan) error {
 	plan.Calls = slices.Clone(plan.Calls)
 	for j := range plan.Calls {
@@ -263,12 +263,13 @@ func (r *Renaming) rename(plan *task.Plan) error {
 	return nil
 }
 
-// Message puts shown names in place of old ones in what is said of a call to a tool, given by its shown name ("" or an
-// unknown one where there is none). Old names are those of every tool and of this tool's arguments. They are spoken of
-// between backquotes, and as whole words elsewhere where they are no words of English, that is, hold an underscore, a
-// digit or a capital after a small letter. A plain word (`county`) outside backquotes is left, as descriptions are to
-// keep their meaning. So are references, and in a message JSON strings and what stands between backquotes and is more
-// than a name. A key between backquotes that bears the name of an argument of the tool is taken for the argument.
+// Message replaces old names by shown ones in a message about a call to a tool. The tool is given by its shown name, or
+// "" or an unknown name if there is no tool. Old names are those of every tool and of this tool's arguments. They are
+// replaced between backquotes. Elsewhere they are replaced as whole words, if they cannot be words of English: they
+// contain an underscore, a digit, or a capital after a small letter. A plain word (`county`) outside backquotes stays,
+// because descriptions must keep their meaning. References stay too; in a message so do JSON strings, and text between
+// backquotes that is more than a name. A key between backquotes that has the name of an argument of the tool is taken
+// for the argument.
 func (r *Renaming) Message(tool, text string) string {
 	if n := r.shown[tool]; n != nil {
 		return rewrite(text, true, n.texts, r.names)

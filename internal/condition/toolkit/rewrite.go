@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// vocabulary is names that texts may speak of, and what stands for them.
+// vocabulary is the names that texts may mention, and their replacements.
 type vocabulary struct {
 	exact map[string]string   // by the name
 	words map[string][]string // the names by their first word, the longest first
 }
 
-// newVocabulary makes the vocabulary of names without those that are to keep their form.
+// newVocabulary makes a vocabulary of names without those in kept.
 func newVocabulary(names map[string]string, kept map[string]bool) *vocabulary {
 	v := &vocabulary{exact: make(map[string]string, len(names)), words: map[string][]string{}}
 	for name, other := range names {
@@ -31,7 +31,7 @@ func newVocabulary(names map[string]string, kept map[string]bool) *vocabulary {
 	return v
 }
 
-// isPlain says whether a name may be a word of English: letters alone, no capital after a small one.
+// isPlain reports whether a name may be a word of English: only letters, and no capital after a small letter.
 func isPlain(name string) bool {
 	previous := ' '
 	for _, c := range name {
@@ -45,7 +45,7 @@ func isPlain(name string) bool {
 
 func isWordRune(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// wordLength is the number of bytes of the word that text begins with, 0 where it begins with none.
+// wordLength returns the length in bytes of the word at the start of text, 0 if there is none.
 func wordLength(text string) int {
 	for i, c := range text {
 		if !isWordRune(c) {
@@ -55,8 +55,8 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// longest finds the longest name of the vocabularies that text begins with as whole words; an earlier vocabulary goes
-// before a later one where both have the name. Names that may be words of English count where plain says so.
+// longest finds the longest name of the vocabularies at the start of text, as whole words. If two vocabularies have the
+// name, the earlier one counts. Names that may be words of English count only if plain is set.
 func longest(text string, plain bool, vocabularies []*vocabulary) (name, other string) {
 	first := text[:wordLength(text)]
 	for _, v := range vocabularies {
@@ -74,16 +74,16 @@ func longest(text string, plain bool, vocabularies []*vocabulary) (name, other s
 	return name, other
 }
 
-// endsWord says whether name ends where rest begins, rather than in the middle of a word.
+// endsWord reports whether name ends at a word boundary before rest.
 func endsWord(name, rest string) bool {
 	last, _ := utf8.DecodeLastRuneInString(name)
 	next, size := utf8.DecodeRuneInString(rest)
 	return size == 0 || !isWordRune(last) || !isWordRune(next)
 }
 
-// rewrite puts other names in place of those that a text speaks of: all of them between backquotes, and elsewhere those
-// that are no words of English. References are left. In what is said of a call (spoken), whose strings are data, JSON
-// strings are left too, and so is what stands between backquotes and is more than a name.
+// rewrite replaces the names that a text mentions: all of them between backquotes, and elsewhere those that cannot be
+// words of English. References stay. In a message about a call (spoken), whose strings are data, JSON strings stay too,
+// and so does text between backquotes that is more than a name.
 func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -109,8 +109,7 @@ func rewrite(text string, spoken bool, vocabularies ...*vocabulary) string {
 	return b.String()
 }
 
-// closing is the number of bytes up to the backquote that closes the one that text begins with, or 1 where there is
-// none.
+// closing returns the number of bytes up to the backquote that closes the one at the start of text, or 1 if none does.
 func closing(text string) int {
 	if at := strings.IndexByte(text[1:], '`'); at >= 0 {
 		return at + 2
@@ -118,7 +117,7 @@ func closing(text string) int {
 	return 1
 }
 
-// rewriteMarked rewrites what stands between backquotes.
+// rewriteMarked rewrites text between backquotes.
 func rewriteMarked(text string, spoken bool, vocabularies []*vocabulary) string {
 	head := text
 	if at := strings.IndexAny(text, ".["); at > 0 {
@@ -147,8 +146,8 @@ func rewriteMarked(text string, spoken bool, vocabularies []*vocabulary) string 
 	return b.String()
 }
 
-// unmarked reads a word, a character that belongs to none, or a name that begins here: how many bytes are done with,
-// and what stands for them if not themselves.
+// unmarked reads a word, a character outside words, or a name at this position. It returns the number of bytes read,
+// and their replacement, "" to keep them.
 func unmarked(text string, at int, plain bool, vocabularies []*vocabulary) (int, string) {
 	n := wordLength(text[at:])
 	if n == 0 {
@@ -163,7 +162,7 @@ func unmarked(text string, at int, plain bool, vocabularies []*vocabulary) (int,
 	return len(name), other
 }
 
-// stringLength is the number of bytes of the JSON string that text begins with, or 1 where it does not end.
+// stringLength returns the length in bytes of the JSON string at the start of text, or 1 if the string does not end.
 func stringLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

@@ -50,8 +50,8 @@ var Reasons = map[string]string{
 	reasonNoGoldTools:   "no plan of the task calls a tool",
 }
 
-// Step is a condition of the toolkit. It is pure: it depends on its parameter and its arguments alone, and changes
-// nothing of them.
+// Step is a condition of the toolkit. It is pure: it depends only on its parameter and its arguments, and does not
+// change them.
 type Step interface {
 	Change(in Input, kit Toolkit) (Toolkit, *Refusal)
 }

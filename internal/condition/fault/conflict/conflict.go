@@ -10,9 +10,9 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// conflict is the common part of the kinds: several sources answer the same question, one of them is wrong, and
-// something beside the rows tells which. In the fault it is the source that the plan uses, in the mirror another one,
-// in the look-alike none.
+// conflict is the common part of the kinds: several sources answer the same question, one of them is wrong, and a field
+// beside the rows shows which. In the fault the wrong source is the one that the plan uses, in the mirror it is another
+// one, and in the look-alike no source is wrong.
 //
 // The other sources are the tools of another plan if the task has one that shares no tool with the primary one. If not,
 // they are replicas: tools that do the same under another name, which exist in the control too.

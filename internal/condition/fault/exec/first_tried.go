@@ -66,7 +66,7 @@ func (f *firstTried) Refuse(c *fault.Call) (*task.ToolError, *fault.Decision) {
 	return refuseForGood()
 }
 
-// StrikesFirst lists the tools of which the fault strikes the one that is called first.
+// StrikesFirst lists the candidate tools; the fault strikes the one that is called first.
 func (f *firstTried) StrikesFirst() []string {
 	if f.Variant != fault.VariantFault {
 		return nil

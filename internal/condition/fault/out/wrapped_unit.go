@@ -9,8 +9,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// WrappedUnit is out.wrapped-unit. The unit fits the meaning of the column's name; a column whose name tells no unit is
-// not changed, because no API would say "kg" of a count.
+// WrappedUnit is out.wrapped-unit. The unit fits the meaning of the column's name. A column whose name implies no unit
+// is not changed, because no API would say "kg" of a count.
 var WrappedUnit = writes(fault.Kind{
 	Name: "out.wrapped-unit", Summary: "numbers are written with a unit",
 	Survival: fault.Survival{
@@ -58,7 +58,7 @@ var unitless = []string{
 	"type", "million", "billion", "thousand", "per",
 }
 
-// unitsOf lists the units that fit the name of a column, nil if it tells none or several.
+// unitsOf lists the units that fit the name of a column, nil if the name implies no unit or several.
 func unitsOf(column string) []string {
 	if strings.ContainsAny(column, "*/+") {
 		return nil // a computed number may have another unit

@@ -127,7 +127,7 @@ func (f *resultRenamed) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep]: the look-alike's specification is.
+// Documented implements [fault.SpecificationStep]. Only the look-alike shows the changed specification from the start.
 func (f *resultRenamed) Documented() bool { return f.Variant == fault.VariantLookalike }
 
 func (f *resultRenamed) Hint(*fault.Adviser) (string, error) {

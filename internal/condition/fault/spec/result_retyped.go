@@ -66,7 +66,7 @@ func (f *resultRetyped) Specify(t *task.Tool) *task.Tool {
 	})
 }
 
-// Documented implements [fault.SpecificationStep]: the look-alike's specification is.
+// Documented implements [fault.SpecificationStep]. Only the look-alike shows the changed specification from the start.
 func (f *resultRetyped) Documented() bool { return f.Variant == fault.VariantLookalike }
 
 func (f *resultRetyped) Hint(*fault.Adviser) (string, error) {
