@@ -23,7 +23,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
-// sayer answers at once.
+// sayer is an agent that answers at once.
 type sayer json.RawMessage
 
 func (s sayer) Next(context.Context, *task.View, []task.Observation) (task.Turn, error) {
@@ -31,7 +31,7 @@ func (s sayer) Next(context.Context, *task.View, []task.Observation) (task.Turn,
 }
 
 // TestAnyOfEndToEnd builds, writes, loads and verifies a suite whose questions have several right answers, and grades
-// agents that give them.
+// agents that return them.
 func TestAnyOfEndToEnd(t *testing.T) {
 	type example struct {
 		question, sql string
@@ -127,8 +127,8 @@ func TestAnyOfEndToEnd(t *testing.T) {
 	}
 }
 
-// TestPlansOfSeveralRightAnswers proves plans whose query breaks ties in its own way: each gives right answers wherever
-// it is played. A plan that breaks the order itself does not.
+// TestPlansOfSeveralRightAnswers proves plans whose query breaks ties in its own way: each returns right answers
+// wherever it is played. A plan that changes the order itself does not.
 func TestPlansOfSeveralRightAnswers(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
 	x, err := proof.NewExaminer(t.Context(), w, seed)

@@ -39,7 +39,7 @@ func (p *Prover) chance(ctx context.Context, c *Claim, gold *task.Gold) (task.Ch
 	return chance, nil
 }
 
-// singleKit is the tools that single calls are listed of.
+// singleKit is the tools whose single calls are counted.
 type singleKit struct {
 	tools  []*task.Tool
 	byName map[string]*task.Tool
@@ -54,7 +54,7 @@ func newSingleKit(tools []*task.Tool) *singleKit {
 	return kit
 }
 
-// special returns the operations on data handles as the agent of a task with these starting tables sees them.
+// special returns the operations on data handles that the agent of a task with these starting tables sees.
 func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	key := ""
 	sources := make([]*task.Source, len(starts))
@@ -78,7 +78,8 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	}
 	var tools []*task.Tool
 	for _, t := range u.tools {
-		// A getter of a key that no starting table has is not shown, and what only makes a handle is no single call.
+		// A getter of a key that no starting table has is not shown, and a call that only creates a handle is no
+		// single call.
 		if name, bound := t.Body.Fixed["key_name"].(string); (!bound || names[name]) && t.Returns.Types[0] == "array" {
 			tools = append(tools, relation.Specialize(t, sources))
 		}
@@ -91,7 +92,7 @@ func (p *Prover) special(u *toolset, starts []task.Start) (*singleKit, error) {
 	return kit, nil
 }
 
-// hits reports whether a single call returns gold. What cannot return it is not run.
+// hits reports whether a single call returns gold. It does not run a call that cannot.
 func (p *Prover) hits(
 	ctx context.Context, u *toolset, c *Claim, t *task.Tool, call *task.Call, gold *task.Gold,
 ) (bool, error) {
@@ -146,8 +147,8 @@ func (p *Prover) hits(
 	return gold.Accepts(task.Answer{Result: r}).Strict, nil
 }
 
-// read runs the statement of a data handle, once for each different one. It returns nil if that fails or returns more
-// rows than any gold has.
+// read runs the statement of a data handle, once for each different statement. It returns nil if the statement fails
+// or returns more rows than any gold has.
 func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Result, error) {
 	id := handle.ID()
 	if r, known := p.handles[id]; known {
@@ -164,13 +165,13 @@ func (p *Prover) read(ctx context.Context, handle *relation.Handle) (*task.Resul
 		r = &task.Result{Columns: handle.Keys(), Rows: r.Rows}
 	}
 	if r == nil || len(r.Rows) <= 1 {
-		p.handles[id] = r // aggregates, which many tasks ask for; longer results would fill the memory
+		p.handles[id] = r // aggregates, which many tasks need; longer results would fill the memory
 	}
 	return r, nil
 }
 
-// couldBe reports whether a tool can return a right result at all: a result of another width cannot, nor can one row
-// where there are several, nor a column of the database that lacks a value of it. What cannot need not be run.
+// couldBe reports whether a tool can return a right result at all. It cannot if its result has another width, has one
+// row where gold has several, or reads a database column that lacks a value of gold. Such tools need not be run.
 func (p *Prover) couldBe(
 	ctx context.Context, t *task.Tool, columns []task.Column, single bool, answer *task.Gold,
 ) (bool, error) {
@@ -178,10 +179,10 @@ func (p *Prover) couldBe(
 		return false, nil
 	}
 	if len(answer.Rows) == 0 || len(answer.Columns) > 1 {
-		return true, nil // columns may be accepted in another order: only a single one has its place
+		return true, nil // columns may come in another order, so only a single column has a fixed place
 	}
 	column := &columns[0]
-	// The column of a UNION is named after that of its first branch, and has the values of all.
+	// SQLite names a column of a UNION after its first branch; its values come from all branches.
 	if column.Computed || column.Table == "" || strings.Contains(strings.ToUpper(t.Body.Statement), "UNION") {
 		return true, nil
 	}
@@ -195,11 +196,11 @@ func (p *Prover) couldBe(
 	return domain[loose(answer.Rows[0][0])], nil
 }
 
-// maxDomain bounds how many different values of a column are kept: of larger columns every value counts as possible.
+// maxDomain bounds the distinct values that are kept of a column. In larger columns every value counts as possible.
 const maxDomain = 20_000
 
-// domain returns the different values of a column of the published database, loosely written, or nil where there are
-// too many.
+// domain returns the distinct values of a column of the published database, written by [loose]. It returns nil if
+// there are too many.
 func (p *Prover) domain(ctx context.Context, table, column string) (map[string]bool, error) {
 	key := table + "\n" + column
 	if d, known := p.domains[key]; known {
@@ -220,8 +221,8 @@ func (p *Prover) domain(ctx context.Context, table, column string) (map[string]b
 	return d, nil
 }
 
-// loose writes a value so that whatever SQLite, under any affinity or collation, or the comparison of answers may take
-// for equal is written alike: text that is a number as that number, letters in one case, no white space around.
+// loose writes values alike if SQLite, under any affinity or collation, or the comparison of answers may take them
+// for equal: numbers in text become numbers, letters get one case, and outer white space is removed.
 func loose(v task.Value) string {
 	text := ""
 	switch v := v.(type) {
@@ -238,14 +239,14 @@ func loose(v task.Value) string {
 	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
 }
 
-// callKey tells calls of one universe apart.
+// callKey identifies a call within one toolset.
 func callKey(call *task.Call) (key string, arguments []byte, err error) {
 	arguments, err = task.Marshal(call.Arguments)
 	return call.Tool + string(arguments), arguments, err
 }
 
-// deadKey tells calls apart as callKey does, but for values that occur nowhere in the column that they are compared
-// with for equality: no row can tell them apart, so all of them give the same result.
+// deadKey identifies a call as callKey does, but treats values alike that are compared for equality with a column
+// that lacks them. No row can tell such values apart, so these calls return the same result.
 func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (string, error) {
 	var b strings.Builder
 	b.WriteString(call.Tool)
@@ -272,7 +273,7 @@ func (p *Prover) deadKey(ctx context.Context, t *task.Tool, call *task.Call) (st
 	return b.String(), nil
 }
 
-// unescaped returns the value that a literal argument means.
+// unescaped returns the value that a literal argument denotes.
 func unescaped(v any) task.Value {
 	if text, ok := v.(string); ok {
 		return task.UnescapeText(text)
@@ -280,8 +281,8 @@ func unescaped(v any) task.Value {
 	return v
 }
 
-// single runs one call, once for each different call of the database. It returns nil if the call fails or returns more
-// rows than any gold has.
+// single runs one call, once for each different call of the database. It returns nil if the call fails or returns
+// more rows than any gold has.
 func (p *Prover) single(ctx context.Context, u *toolset, call *task.Call) (*task.Result, error) {
 	key, arguments, err := callKey(call)
 	if err != nil {
@@ -324,7 +325,7 @@ func (p *Prover) single(ctx context.Context, u *toolset, call *task.Call) (*task
 	return r, nil
 }
 
-// keep remembers what a single call gave.
+// keep caches the result of a single call.
 func (p *Prover) keep(u *toolset, key string, r *task.Result) *task.Result {
 	if r != nil && len(r.Rows) > p.config.LongestGold {
 		r = nil

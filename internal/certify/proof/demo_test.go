@@ -49,14 +49,14 @@ type question struct {
 	wrong    []*planted
 }
 
-// planted is a mutant that the neighbours tell from its query, compiled.
+// planted is a compiled mutant that the neighbours kill.
 type planted struct {
 	mutant mutant.Mutant
 	draft  *function.Draft
 }
 
-// shelf is a database of the demo corpus with everything proven about its examples, and a prover whose tools include
-// those of the mutants.
+// shelf is a database of the demo corpus with the proofs of its examples, and a prover whose tools include the
+// mutants' tools.
 type shelf struct {
 	name      string
 	world     *database.World
@@ -143,13 +143,13 @@ func (s *shelf) prove(ctx context.Context) error {
 	return err
 }
 
-// newProver compiles the questions, and the mutants that are planted, and makes a prover with all their tools. The
-// neighbours depend on the questions alone.
+// newProver compiles the questions and the planted mutants, and creates a prover with all their tools. The neighbours
+// depend on the questions alone.
 func (s *shelf) newProver(ctx context.Context) (*proof.Prover, error) {
 	library := function.NewLibrary()
 	var recipe []*sqlast.Query
 	for _, q := range s.questions {
-		q.draft = function.Compile(q.query) // a draft keeps the names that it was given
+		q.draft = function.Compile(q.query) // a draft keeps its given names
 		library.Add(q.draft)
 		recipe = append(recipe, q.query)
 		for _, w := range q.wrong {

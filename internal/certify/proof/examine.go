@@ -1,6 +1,6 @@
-// Package proof proves what a suite claims: it plays plans and policies through the environment that agents meet, on
-// the published database and on its neighbours, and compares what they give with the query's own result. It must never
-// know where a query came from, and it decides nothing by the clock.
+// Package proof proves what a suite claims. It plays plans and policies through the environment that agents meet, on
+// the published database and on its neighbours, and compares their results with the query's own result. It must never
+// know where a query came from, and no clock decides anything.
 package proof
 
 import (
@@ -21,7 +21,7 @@ const MaxRows = 200_000
 // shuffledCopies is how many copies with shuffled rows cross-check determinacy.
 const shuffledCopies = 2
 
-// Reasons for which a claim does not hold.
+// Reasons for rejecting a claim.
 const (
 	ReasonFailing       = "failing_sql"
 	ReasonTooMany       = "too_many_rows"
@@ -30,16 +30,16 @@ const (
 	ReasonPlanDisagrees = "plan_disagrees"
 )
 
-// MaxAlternatives bounds how many right results a query may have that its gold lists. Each is in the suite whole
-// and is compared with every answer, and few of Spider's and BIRD's queries have more: their numbers of right results
-// fall off to 40 and go on from 72 into the hundreds.
+// MaxAlternatives bounds the right results that gold lists for a query. The suite contains each in full, and the
+// grader compares each with every answer. Few queries of Spider and BIRD have more: the counts of right results thin
+// out up to 40, and the next are from 72 into the hundreds.
 const MaxAlternatives = 64
 
-// Finding is what a query returns on the published database, or why that cannot be proven.
+// Finding is the result of a query on the published database, or why it cannot be proven.
 type Finding struct {
 	Result *task.Result
 	Blocks []int // see task.Gold
-	// Alternatives are the other right results, where the order in which SQLite visits rows decides which of several it
+	// Alternatives are the other right results, where the order in which SQLite visits rows decides which one it
 	// returns.
 	Alternatives []witness.Right
 	Reason       string
@@ -47,7 +47,7 @@ type Finding struct {
 	Line, Column int // within the SQL, 0 where unknown
 }
 
-// Gold makes the right answer of a finding, the query's own result standing before its alternatives; columns are the
+// Gold builds the right answer of a finding, with the query's own result before its alternatives; columns are the
 // query's own.
 func (f *Finding) Gold(columns []task.Column) task.Gold {
 	gold := task.Gold{Kind: task.GoldRows, Columns: columns, Rows: f.Result.Rows, Blocks: f.Blocks}
@@ -67,7 +67,7 @@ func (f *Finding) Gold(columns []task.Column) task.Gold {
 type Examiner struct {
 	world    *database.World
 	shuffled []*database.World
-	found    map[string]*Finding // by SQL: many questions share theirs
+	found    map[string]*Finding // by SQL: many questions have the same
 }
 
 // NewExaminer makes the shuffled copies.
@@ -91,10 +91,10 @@ func (x *Examiner) Close() {
 	}
 }
 
-// Examine runs a query, finds which rows of an ordered result may change places, and decides whether the result depends
-// on the order in which rows are visited: by construct, and by the shuffled copies. Where it does because the outermost
-// LIMIT or OFFSET parts rows that tie, and few results are right, it lists them. A statement that runs into its time
-// limit is an error ([database.LimitError]); it never becomes a reason.
+// Examine runs a query, finds which rows of an ordered result may change places, and decides whether the result
+// depends on the order in which rows are visited: by construct, and by the shuffled copies. If the only cause is an
+// outermost LIMIT or OFFSET that separates tied rows, and few results are right, it lists them. A statement that
+// exceeds its time limit is an error ([database.LimitError]), never a reason.
 func (x *Examiner) Examine(ctx context.Context, q *sqlast.Query, columns []task.Column) (*Finding, error) {
 	if f := x.found[q.Source]; f != nil {
 		return f, nil
@@ -106,14 +106,14 @@ func (x *Examiner) Examine(ctx context.Context, q *sqlast.Query, columns []task.
 	return f, err
 }
 
-// ExamineOnce examines a query and remembers nothing of it.
+// ExamineOnce examines a query without caching the result.
 func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []task.Column) (*Finding, error) {
 	result, err := x.world.Query(ctx, q.Source, nil)
 	if err != nil {
 		return failed(err)
 	}
 	f := &Finding{Result: result}
-	// What cannot depend on the order by its form is checked on one copy, to check the judgement of form.
+	// If the form proves independence of the order, one copy is enough to check that proof.
 	copies := x.shuffled[:1]
 	if witness.MayDepend(q) {
 		copies = x.shuffled
@@ -132,7 +132,7 @@ func (x *Examiner) ExamineOnce(ctx context.Context, q *sqlast.Query, columns []t
 	return x.shuffle(ctx, q, columns, f, copies)
 }
 
-// oneOf lists the right results of a query whose own result is one of several, or says why they cannot be listed.
+// oneOf lists the right results of a query with several, or explains why they cannot be listed.
 func (x *Examiner) oneOf(
 	ctx context.Context, q *sqlast.Query, columns []task.Column, f *Finding, found *witness.Finding,
 ) (*Finding, error) {
@@ -161,7 +161,7 @@ func (x *Examiner) oneOf(
 	}
 	f.Blocks = results[own].Blocks
 	for _, r := range results {
-		// What differs within the tolerance of computed reals alone is one answer.
+		// Results that differ only within the tolerance of computed reals are one answer.
 		if gold := f.Gold(columns); !gold.Holds(&task.Result{Columns: f.Result.Columns, Rows: r.Rows}) {
 			f.Alternatives = append(f.Alternatives, r)
 		}
@@ -169,7 +169,7 @@ func (x *Examiner) oneOf(
 	return x.shuffle(ctx, q, columns, f, x.shuffled)
 }
 
-// shuffle runs a query on copies with shuffled rows, and wants a right result of each.
+// shuffle runs a query on copies with shuffled rows, and requires a right result on each.
 func (x *Examiner) shuffle(
 	ctx context.Context, q *sqlast.Query, columns []task.Column, f *Finding, copies []*database.World,
 ) (*Finding, error) {
@@ -191,15 +191,15 @@ func (f *Finding) indeterminate(message string, line, column int) {
 	f.Reason, f.Message, f.Line, f.Column, f.Alternatives = ReasonIndeterminate, message, line, column, nil
 }
 
-// Judged reports whether an error of a statement is a judgement of SQLite's or of the row limit: the statement then
-// shows nothing on that database. Time limits and Seatrial's own failures are no such judgement.
+// Judged reports whether an error is SQLite's verdict on a statement, or the row limit: the statement then proves
+// nothing on that database. Time limits and Seatrial's own failures are not verdicts.
 func Judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError
 	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
 }
 
-// failed makes a finding of an error of SQLite's, and passes on what is no judgement of the query.
+// failed turns a verdict into a finding, and returns any other error as it is.
 func failed(err error) (*Finding, error) {
 	var limit *database.LimitError
 	var refused *database.QueryError
@@ -213,8 +213,9 @@ func failed(err error) (*Finding, error) {
 	}
 }
 
-// blocks finds the runs of rows whose order is free, or nil where the query does not order. Where the ordering keys
-// cannot be had beside the rows, every row counts as its own block: the shuffled copies then decide whether that holds.
+// blocks finds the runs of rows whose order is free, or nil if the query does not order its rows. If the ordering
+// keys cannot be read with the rows, every row is its own block, and the shuffled copies decide whether that is
+// right.
 func blocks(ctx context.Context, w *database.World, q *sqlast.Query, r *task.Result) ([]int, error) {
 	if len(sqlast.Last(q.Stmt).OrderBy) == 0 {
 		return nil, nil

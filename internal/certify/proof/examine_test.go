@@ -21,7 +21,8 @@ INSERT INTO ship VALUES
  (5, 'Estela', 3, 300, 'es'), (6, 'Faro', NULL, 500, NULL), (7, 'Gaivota', 3, 700, 'ES');
 `
 
-// TestDeterminacy pairs queries whose result depends on the order of the visit with twins whose result does not.
+// TestDeterminacy pairs queries whose result depends on the order of the visit with similar ones whose result does
+// not.
 func TestDeterminacy(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
 	x, err := proof.NewExaminer(t.Context(), w, seed)
@@ -36,7 +37,7 @@ func TestDeterminacy(t *testing.T) {
 			"SELECT a.name, b.name FROM ship AS a, ship AS b ORDER BY a.tonnage + b.tonnage > 900 LIMIT 49",
 		},
 		{
-			witness.TieAcrossCut, // more than one row is read of the nested SELECT
+			witness.TieAcrossCut, // the nested SELECT reads more than one row
 			"SELECT name FROM ship WHERE tonnage = 700 AND id IN (SELECT id FROM ship ORDER BY tonnage DESC LIMIT 2)",
 			"SELECT name FROM ship WHERE tonnage = 700 AND id IN (SELECT id FROM ship ORDER BY tonnage DESC LIMIT 4)",
 		},
@@ -86,7 +87,7 @@ func TestDeterminacy(t *testing.T) {
 	}
 }
 
-// TestAlternatives states which queries have a list of right answers: the query's own result first, each of another
+// TestAlternatives lists which queries have several right answers: the query's own result first, each a different
 // bag.
 func TestAlternatives(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
@@ -107,19 +108,19 @@ func TestAlternatives(t *testing.T) {
 		{"SELECT name FROM ship ORDER BY tonnage DESC, id LIMIT 2", 1, task.GoldRows},
 		{"SELECT name FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 2, task.GoldAnyOf},
 		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 1", 3, task.GoldAnyOf},
-		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 2", 6, task.GoldAnyOf},   // both cuts part rows that tie
-		{"SELECT tonnage FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 1, task.GoldRows}, // the rows that tie are the same
+		{"SELECT name FROM ship ORDER BY tonnage LIMIT 3 OFFSET 2", 6, task.GoldAnyOf},   // both cuts separate tied rows
+		{"SELECT tonnage FROM ship ORDER BY tonnage LIMIT 1 OFFSET 1", 1, task.GoldRows}, // the tied rows are equal
 		{"SELECT name FROM ship LIMIT 1", 7, task.GoldAnyOf},
 		{"SELECT name FROM ship LIMIT 3", 35, task.GoldAnyOf},
 		{"SELECT flag, count(*) FROM ship GROUP BY flag ORDER BY count(*) DESC LIMIT 1", 2, task.GoldAnyOf},
 		{"SELECT DISTINCT depth, length(name) FROM quay ORDER BY depth DESC LIMIT 1", 2, task.GoldAnyOf},
-		// What a nested SELECT gives decides the result, or does not.
+		// The result of a nested SELECT decides the answer, or does not.
 		{"SELECT count(*) FROM ship WHERE tonnage < (SELECT tonnage FROM ship ORDER BY flag IS NULL LIMIT 1)", 4,
 			task.GoldAnyOf},
 		{"SELECT name FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1) ORDER BY flag LIMIT 9", 2,
 			task.GoldAnyOf},
 		{"SELECT count(*) FROM ship WHERE quay_id = (SELECT id FROM quay ORDER BY depth DESC LIMIT 1)", 1, task.GoldRows},
-		// Two groups tie whose averages differ by less than counts.
+		// Two groups tie: their averages differ by less than the tolerance.
 		{"SELECT avg(tonnage / 3.0 + id * 1e-9) FROM ship WHERE id IN (2, 3) GROUP BY id ORDER BY count(*) LIMIT 1", 1,
 			task.GoldRows},
 	} {
@@ -150,7 +151,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestBlocks states how ordered results become lists of tie blocks.
+// TestBlocks checks how ordered results become lists of tie blocks.
 func TestBlocks(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", harbour), database.Options{})
 	x, err := proof.NewExaminer(t.Context(), w, seed)
@@ -183,7 +184,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestFindings states what is found of SQL that fails or gives too much, and that it is found once.
+// TestFindings checks the findings about SQL that fails or returns too much, and that they are cached.
 func TestFindings(t *testing.T) {
 	path := makeFile(t, "small", hundred)
 	w, sch := openFile(t, path, database.Options{Rows: 500})
@@ -215,8 +216,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestGoldRejectsOthers holds every gold of the demo corpus against the results of all other questions of its database
-// and against its own result with one change.
+// TestGoldRejectsOthers compares every gold of the demo corpus with the results of all other questions of its
+// database, and with its own result after one change.
 func TestGoldRejectsOthers(t *testing.T) {
 	others, mutants, reordered := 0, 0, 0
 	for _, s := range demoShelves(t) {
@@ -272,7 +273,7 @@ type changedRows struct {
 	rows []task.Row
 }
 
-// changed lists rows with one dropped, one doubled, and two cells swapped, beside and below each other.
+// changed lists rows with one dropped, one doubled, and two cells swapped within a row or a column.
 func changed(rows []task.Row) []changedRows {
 	const most = 12 // rows that are changed
 	copied := func() []task.Row {
@@ -305,8 +306,8 @@ func changed(rows []task.Row) []changedRows {
 	return list
 }
 
-// bagOf writes rows as a bag, in a form of its own: it is the oracle for what is different. Numbers that are the same
-// in JSON are the same.
+// bagOf writes rows as a bag in its own format: it is the oracle for differences. Numbers that are equal in JSON are
+// equal.
 func bagOf(rows []task.Row) string {
 	lines := make([]string, len(rows))
 	for i, r := range rows {

@@ -19,22 +19,22 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Reasons for which an instance is left out on a fresh world, a closed list, beside those for which a query returns
-// nothing that can be proven (ReasonFailing, ReasonTooMany, ReasonIndeterminate).
+// Reasons for leaving out an instance on a fresh world: a closed list, which also includes the reasons why a query
+// has no provable result (ReasonFailing, ReasonTooMany, ReasonIndeterminate).
 const (
-	ReasonEmpty     = "empty"     // the right answer there has no row, or nothing but NULL
+	ReasonEmpty     = "empty"     // the right answer there has no row, or only NULL
 	ReasonTooLong   = "too_long"  // it has more rows than an answer of the suite may have
 	ReasonSame      = "same"      // an answer that is right on the published database is right there too
-	ReasonNoQuery   = "no_query"  // the task has no SQL, or tools that cannot be run
-	ReasonCondition = "condition" // a condition was proven by the rows of the published database
+	ReasonNoQuery   = "no_query"  // the task has no SQL, or its tools cannot be run
+	ReasonCondition = "condition" // a condition was proven from the published rows
 	ReasonHopeless  = "hopeless"  // declining is right whatever the rows are
 	ReasonNoRecipe  = "no_recipe" // the suite does not say what neighbours of the database are grown from
 )
 
-// longestAnswer bounds right answers on fresh worlds, in rows, where the suite does not say how long an answer may be.
+// longestAnswer bounds right answers on fresh worlds, in rows, if the suite does not say how long an answer may be.
 const longestAnswer = 100
 
-// anywhere lists the conditions of the environment that refuse calls without a look at any row: they are the same on
+// anywhere lists the conditions of the environment that refuse calls without reading rows, and so are the same on
 // every world.
 var anywhere = []string{
 	"exec.unavailable", "exec.first-tried", "exec.timeout", "exec.connection", "exec.server-error", "exec.io",
@@ -42,8 +42,8 @@ var anywhere = []string{
 	"call.session", "call.rate-limit",
 }
 
-// Fresh is a suite on the k-th neighbours of its databases, grown as proofs grow them: what is known of the published
-// rows is of no use there. It is safe for concurrent use.
+// Fresh is a suite on the k-th neighbours of its databases, grown as proofs grow them. Knowledge of the published
+// rows does not help there. It is safe for concurrent use.
 type Fresh struct {
 	suite   *suite.Suite
 	tasks   map[string]*task.Task
@@ -55,7 +55,7 @@ type Fresh struct {
 	databases map[string]*freshDatabase
 }
 
-// freshDatabase is one neighbour with the right answers that were found on it.
+// freshDatabase is one neighbour with the right answers found on it.
 type freshDatabase struct {
 	once     sync.Once
 	err      error
@@ -71,8 +71,8 @@ type freshGold struct {
 	reason, message string
 }
 
-// NewFresh takes the k-th neighbour of every database of a suite, from 1. Close frees what is opened. The error is that
-// of a suite whose databases have fewer neighbours.
+// NewFresh opens the k-th neighbour of every database of a suite, from 1. Close frees what is opened. It fails if the
+// suite's databases have fewer neighbours.
 func NewFresh(s *suite.Suite, k int) (*Fresh, error) {
 	f := &Fresh{suite: s, tasks: s.Index(), number: k, longest: longestAnswer, worlds: NewWorlds(s, 0),
 		databases: map[string]*freshDatabase{}}
@@ -115,7 +115,7 @@ func (f *Fresh) Worlds(ctx context.Context, in *suite.Instance, task *task.Task)
 	return d.world, nil, nil
 }
 
-// Published returns the published database of that name: tools of databases other than the task's run on it.
+// Published returns the published database with that name: tools of databases other than the task's run on it.
 func (f *Fresh) Published(ctx context.Context, name string) (environment.World, error) {
 	return f.worlds.Published(ctx, name)
 }
@@ -168,8 +168,8 @@ func (f *Fresh) grow(ctx context.Context, name string, d *freshDatabase) error {
 	return err
 }
 
-// Fits reports whether an instance can be played on its fresh world: "" if it can, else a reason of the closed list,
-// with what was found. Errors are Seatrial's own.
+// Fits reports whether an instance can be played on its fresh world: "" if so, else a reason of the closed list, with
+// details. Errors are Seatrial's own.
 func (f *Fresh) Fits(ctx context.Context, in *suite.Instance, t *task.Task) (reason, message string, err error) {
 	if in.Role == condition.RoleHopeless || t.Gold.Kind == task.GoldDecline {
 		return ReasonHopeless, "declining is right", nil
@@ -204,8 +204,8 @@ func (f *Fresh) Settle(ctx context.Context, in *suite.Instance, t *transcript.Tr
 	return nil
 }
 
-// right returns the right answer of a task on its fresh world, as its own SQL returns it there, or why it has none that
-// is of use.
+// right returns the right answer of a task on its fresh world, as its own SQL returns it there, or why there is no
+// usable one.
 func (f *Fresh) right(ctx context.Context, t *task.Task) (*freshGold, error) {
 	if t.SQL == "" || t.Proof == task.ProofStatic || len(t.Gold.Answers()) == 0 {
 		return &freshGold{reason: ReasonNoQuery, message: "the task has no query that can be run"}, nil
@@ -264,20 +264,20 @@ func (f *Fresh) examine(ctx context.Context, d *freshDatabase, t *task.Task) (*f
 	return &freshGold{gold: &gold}, nil
 }
 
-// saysNothing reports whether rows are none, or hold nothing but NULL.
+// saysNothing reports whether there are no rows, or only NULL values.
 func saysNothing(rows []task.Row) bool {
 	return !slices.ContainsFunc(rows, func(r task.Row) bool {
 		return slices.ContainsFunc(r, func(v task.Value) bool { return v != nil })
 	})
 }
 
-// LeftOut is an instance that a run on a fresh world does without.
+// LeftOut is an instance that a run on a fresh world leaves out.
 type LeftOut struct {
 	Instance string
 	Reason   string
 }
 
-// WriteLeftOut writes a list as [ReadLeftOut] reads it: an instance and its reason a line.
+// WriteLeftOut writes a list as [ReadLeftOut] reads it: one line for each instance and its reason.
 func WriteLeftOut(list []LeftOut) string {
 	lines := make([]string, len(list))
 	for i, l := range list {

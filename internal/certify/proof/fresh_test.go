@@ -42,8 +42,8 @@ func newFreshTrial(t *testing.T, s *suite.Suite, k int) *freshTrial {
 	return &freshTrial{s, f, episode.NewStage(s, f, environment.Limits{})}
 }
 
-// play plays an episode and grades it from its written form, once with the answer there and once as if it had been
-// played on the published database.
+// play plays an episode and grades its transcript twice: with the answer there, and as if it had been played on the
+// published database.
 func (f *freshTrial) play(t *testing.T, in *suite.Instance, a episode.Agent) (fresh, published bool, gold *task.Gold) {
 	t.Helper()
 	moved := *in
@@ -84,9 +84,9 @@ func (f *freshTrial) play(t *testing.T, in *suite.Instance, a episode.Agent) (fr
 	return fresh, verdict(), gold
 }
 
-// TestFreshWorldsAskForNewAnswers: in every style the gold policy is right on fresh worlds, by the rows that the task's
-// own SQL gives there, and an answer that is remembered from the published database is wrong. What is left out has a
-// reason.
+// TestFreshWorldsAskForNewAnswers plays the gold policy in every style: it is right on fresh worlds, by the rows that
+// the task's own SQL returns there. An answer remembered from the published database is wrong. Every instance left
+// out has a reason.
 func TestFreshWorldsAskForNewAnswers(t *testing.T) {
 	dir, err := everyStyle()
 	if err != nil {
@@ -152,7 +152,7 @@ func TestFreshWorldsAskForNewAnswers(t *testing.T) {
 	}
 }
 
-// answers asks the fresh world itself.
+// answers queries the fresh world itself.
 func answers(t *testing.T, f *freshTrial, in *suite.Instance, task *task.Task, gold *task.Gold) bool {
 	t.Helper()
 	w, _, err := f.fresh.Worlds(t.Context(), in, task)
@@ -166,7 +166,8 @@ func answers(t *testing.T, f *freshTrial, in *suite.Instance, task *task.Task, g
 	return gold.Holds(r)
 }
 
-// TestFreshWorldsAreThoseOfProofs: world k is the k-th neighbour that calls are repeated on, the same for everybody.
+// TestFreshWorldsAreThoseOfProofs checks that world k is the k-th neighbour that calls are repeated on, for all
+// callers.
 func TestFreshWorldsAreThoseOfProofs(t *testing.T) {
 	s := someTasks(t, 1)
 	in, task := s.Instances[0], s.Tasks[0]
@@ -194,7 +195,7 @@ func TestFreshWorldsAreThoseOfProofs(t *testing.T) {
 	}
 }
 
-// dump is all rows that the queries of the recipe read.
+// dump returns all rows that the queries of the recipe read.
 func dump(t *testing.T, s *suite.Suite, w environment.World) string {
 	t.Helper()
 	var b bytes.Buffer

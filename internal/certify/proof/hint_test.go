@@ -20,16 +20,16 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// hintFields are the names that stand in hints whatever the task: error codes, companions, and fields beside records.
+// hintFields are the names that hints contain for every task: error codes, companions, and fields beside records.
 var hintFields = strings.Fields(`unavailable timeout connection_error server_error io_error rejected session_expired rate_limited
 	renew_session get_info next_page applied_arguments complete data items columns units legend missing_values sort_keys locale
 	next_cursor as_of other_sources row_count control_sum fields_from`)
 
 // hinted is a hint in its parts.
 type hinted struct {
-	form    string // the words, with a mark in place of each name of the task
+	form    string // the words, with a mark for each name of the task
 	unknown []string
-	secrets []map[string]bool // what the hint may not tell, by its text
+	secrets []map[string]bool // what the hint may not reveal, by its text
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 	hintRun  = regexp.MustCompile(`‹›((, then |, | and |; or )‹›)+`) // however many tools there are
 )
 
-// subject is a task of which hints speak.
+// subject is a task that hints are about.
 type subject struct {
 	task    *task.Task
 	tools   []*task.Tool
@@ -55,7 +55,7 @@ func newSubject(tk *task.Task, tools []*task.Tool) *subject {
 		learn(s.public, t)
 	}
 	if tk.Style == task.StyleSlot || tk.Style == task.StyleSel {
-		for _, c := range tk.Gold.Columns { // keys that operations make: the agent named them
+		for _, c := range tk.Gold.Columns { // keys that operations create: the agent named them
 			s.public[c.Name] = true
 		}
 	}
@@ -97,8 +97,8 @@ func learn(public map[string]bool, t *task.Tool) {
 	}
 }
 
-// hide takes the values of an argument that the request does not contain. References, and names of the specifications,
-// are none.
+// hide adds the values of an argument that the request does not contain. References and names of the specifications
+// do not count.
 func (s *subject) hide(secrets map[string]bool, argument any) {
 	eachLeaf(argument, func(v any) {
 		text := written(v)
@@ -108,10 +108,10 @@ func (s *subject) hide(secrets map[string]bool, argument any) {
 	})
 }
 
-// dissect parts a hint on conditions of the task into words and names, and lists what it may not tell.
+// dissect splits a hint about conditions of the task into words and names, and lists what it may not reveal.
 func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Condition) *hinted {
 	tb.Helper()
-	faults := slices.Clone(conditions) // the fault itself, whose steps know all names
+	faults := slices.Clone(conditions) // the fault itself, whose steps contain all names
 	own := map[string]bool{}
 	hit := map[string]bool{}
 	for i, c := range conditions {
@@ -140,7 +140,7 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 	if err != nil {
 		tb.Fatal(err)
 	}
-	named := map[string]bool{} // names that the conditions bring
+	named := map[string]bool{} // names that the conditions add
 	for _, t := range companions {
 		learn(named, t)
 	}
@@ -176,7 +176,7 @@ func (s *subject) dissect(tb testing.TB, text string, conditions []condition.Con
 	return h
 }
 
-// delivered lists the names of the fields of a tool's records as a step leaves them.
+// delivered lists the field names of a tool's records after a step.
 func delivered(s fault.Step, t *task.Tool) []string {
 	changes, ok := s.(fault.ResultStep)
 	if !ok || t.Body == nil || t.Body.Engine != task.EngineSQLite {
@@ -195,7 +195,7 @@ func withoutVariant(c condition.Condition) json.RawMessage {
 	return json.RawMessage(strings.Replace(string(c.Parameters), `,"variant":"`+c.Variant()+`"`, "", 1))
 }
 
-// written is a value as a text would tell it.
+// written formats a value as a text would.
 func written(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -220,7 +220,7 @@ func eachLeaf(v any, visit func(any)) {
 	}
 }
 
-// holds reports whether a text has a value in it that neither begins nor ends within a word.
+// holds reports whether a text contains a value at word boundaries.
 func holds(text, value string) bool {
 	text, value = strings.ToLower(text), strings.ToLower(value)
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
@@ -242,13 +242,13 @@ func holds(text, value string) bool {
 	}
 }
 
-// leak is what a collection of hints told.
+// leak is something that a collection of hints reveals.
 type leak struct{ kind, what, form string }
 
-// leaks looks through the hints of kinds, each on many tasks. A hint may name what the specifications name, and nothing
-// else of the task. The rest are the words of the kind: there are at most as many forms of them as the parameters leave
-// open, and where one has a word in it that is an answer of a task or a value of an argument that the request does not
-// contain, then the same words were said of a task in which it is neither.
+// leaks searches the hints of all kinds, each given on many tasks. Of the task, a hint may name only what the
+// specifications name. All else is the wording of the kind: there are at most as many wordings as the parameters
+// allow. If a wording contains an answer of a task, or a value of an argument that the request does not contain, then
+// the same wording must also occur for a task where it is neither.
 func leaks(hints map[string][]*hinted, forms func(kind string) int) []leak {
 	var found []leak
 	for _, kind := range slices.Sorted(maps.Keys(hints)) {
@@ -281,7 +281,7 @@ func leaks(hints map[string][]*hinted, forms func(kind string) int) []leak {
 	return found
 }
 
-// hintForms says how many forms of words the parameters of a kind leave open.
+// hintForms returns how many wordings the parameters of a kind allow.
 func hintForms(kind string) int {
 	switch kind {
 	case "spec.param-retyped": // text, date or list
@@ -294,13 +294,13 @@ func hintForms(kind string) int {
 	}
 }
 
-// TestHintsTellNothing advises on every kind in every variant on every task of the demo in every style: no hint tells
-// an answer, or a value of an argument that the request does not contain, and none tells the variant.
+// TestHintsTellNothing gives hints about every kind in every variant on every task of the demo in every style: no
+// hint reveals an answer, a value of an argument that the request does not contain, or the variant.
 func TestHintsTellNothing(t *testing.T) {
 	tr := demoTrial(t)
 	tasks := tr.suite.Index()
 	hints := map[string][]*hinted{}
-	oracles := map[string]string{} // by hazard: they say nothing of the task
+	oracles := map[string]string{} // by hazard: they are independent of the task
 	made, secrets, same := 0, 0, 0
 	for _, in := range tr.suite.Instances {
 		task := tasks[in.Task]
@@ -310,7 +310,7 @@ func TestHintsTellNothing(t *testing.T) {
 			if info.Survival == nil {
 				continue
 			}
-			texts := map[string]string{} // by parameters, less the variant
+			texts := map[string]string{} // by parameters, without the variant
 			struck := ""
 			for _, variant := range condition.Variants(info.Name) {
 				conditions, refused, err := condition.Place(condition.Fault{Kind: info.Name}, variant, fault.PlaceInput{
@@ -369,7 +369,7 @@ func TestHintsTellNothing(t *testing.T) {
 	t.Logf("%d kinds: %d hints, %d values to keep, %d pairs of variants", len(hints), made, secrets, same)
 }
 
-// TestLeaksAreFound: hints that do tell something are found out.
+// TestLeaksAreFound checks that hints which do reveal something are found.
 func TestLeaksAreFound(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc)
 	tasks := tr.suite.Index()
@@ -418,8 +418,8 @@ func TestLeaksAreFound(t *testing.T) {
 	}
 }
 
-// TestArmsPlayAlike plays every kind in every variant with two policies in every arm of hints: but for the hints, the
-// episodes are the same bytes. The deferred hint comes with the first call that a condition had a hand in, in a fault
+// TestArmsPlayAlike plays every kind in every variant with two policies in every arm of hints: apart from the hints,
+// the episodes are the same bytes. The deferred hint comes with the first call that a condition affects, in a fault
 // as in its mirror.
 func TestArmsPlayAlike(t *testing.T) {
 	tr := demoTrial(t)

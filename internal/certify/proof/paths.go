@@ -13,42 +13,42 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Bounds of the search of paths for one query. What they leave out is counted.
+// Bounds of the search of paths for one query. What they cut off is counted.
 const (
 	maxPairsPerQuery  = 20_000 // calls that refer to another
 	maxChecksPerTools = 32     // right ways through the same tools that are tried on the neighbours
 )
 
-// FoundPaths is what a search for other right ways showed.
+// FoundPaths is the result of a search for other right ways.
 type FoundPaths struct {
-	// Paths bear the kinds path-1, path-2, …: sound ones first, then those of fewer calls, then in the order of their
-	// tools.
+	// Paths have the kinds path-1, path-2, …: sound ones first, then those with fewer calls, then in the order of
+	// their tools.
 	Paths []task.Path
-	// Tried counts the calls, and pairs of calls, whose results were looked at.
+	// Tried counts the calls, and pairs of calls, whose results were examined.
 	Tried int
-	// Omitted counts those that bounds left out, and the right ways that were not tried on the neighbours.
+	// Omitted counts the calls that bounds cut off, and the right ways that were not tried on the neighbours.
 	Omitted int
 	// Dropped counts right ways that do not reach gold in the environment.
 	Dropped int
 }
 
-// Paths looks for right ways of one call or two beside the plans of a claim that is proven (Hell or High Water §3.1 and
+// Paths looks for right ways of one or two calls beside the plans of a proven claim (Hell or High Water §3.1 and
 // appendix A), in the styles func and rest: operations on data handles have too many.
 //
-// Every tool of the database is called with the literals of the request, and then every tool whose result can be gold
-// with a column of an earlier result, or with the whole of it where the tool takes records, for one argument and
-// literals for the others. A value goes only to arguments of its domain: those that are compared with its column, or
-// with one that declared foreign keys join to it; where the value or the argument comes from no column, to arguments of
-// a type that fits. Ways of three calls and more are not looked for, nor calls that refer twice.
+// It calls every tool of the database with the literals of the request. It then calls every tool whose result can be
+// gold, with a column of an earlier result for one argument and literals for the others; a tool that takes records
+// gets the whole result. An argument takes only values of its domain: those compared with its column, or with a
+// column that declared foreign keys join to it. If the value or the argument comes from no column, the types must
+// fit. It does not look for ways of three or more calls, nor for calls that refer twice.
 //
-// A way is right if an agent that answers with its result is. It is sound if it returns a right result of the query on
-// every neighbour of the published database, and accidental otherwise; where no neighbour can tell, it is accidental.
-// Ways that hold all the tools of another are left out, unless they are sound and the other is not: an agent that makes
-// the calls of the other is right already. Of the ways through the same tools one is given; those through the tools of
-// a plan are the plan's. Every path was played in the environment that agents meet.
+// A way is right if an agent that answers with its result is right. It is sound if it returns a right result of the
+// query on every neighbour of the published database, and accidental otherwise, also if no neighbour can decide. A
+// way whose tools include all tools of another is left out, unless it is sound and the other is not: an agent that
+// makes the calls of the other is right already. Of the ways through the same tools, one is listed; ways through the
+// tools of a plan belong to the plan. Every path was played in the environment that agents meet.
 //
-// What calls give is shared between the claims of a database, so the claims of one prover are cheap together. The error
-// is Seatrial's own failure, or a [database.LimitError] where a statement runs into its time limit.
+// The claims of a database share the results of calls, so the claims of one prover are cheap together. The error is
+// Seatrial's own failure, or a [database.LimitError] if a statement exceeds its time limit.
 func (p *Prover) Paths(ctx context.Context, c *Claim, proof *Proof) (*FoundPaths, error) {
 	style := cmp.Or(c.Style, task.StyleFunc)
 	if style != task.StyleFunc && style != task.StyleRest {
@@ -72,7 +72,7 @@ func (p *Prover) Paths(ctx context.Context, c *Claim, proof *Proof) (*FoundPaths
 	return s.found, nil
 }
 
-// pathKit is the tools of one style, ready to be searched, and what is known of their calls.
+// pathKit is the tools of one style, prepared for the search, and what is known about their calls.
 type pathKit struct {
 	tools     []*pathTool // by name
 	byName    map[string]*pathTool
@@ -80,23 +80,23 @@ type pathKit struct {
 	domains   *columnDomains
 	published *pathWorld
 	worlds    []*pathWorld            // the neighbours
-	offers    map[string][]offer      // by first call: the whole result, then its columns; nil where it fails
-	numbers   map[[32]byte]int        // of what is offered
-	seconds   map[string]*task.Result // what calls that refer to others give where it is short enough, by what they see
+	offers    map[string][]offer      // by first call: the whole result, then its columns; nil if it fails
+	numbers   map[[32]byte]int        // of offers
+	seconds   map[string]*task.Result // results of calls that refer to others, if short enough, by their input
 	found     map[string]*FoundPaths  // by SQL
 }
 
-// pathTool is a tool with what the search reads off it.
+// pathTool is a tool with what the search knows about it.
 type pathTool struct {
 	*task.Tool
 	names     []string
-	domains   []string // of the columns of its result
+	domains   []string // of the columns in its result
 	arguments []pathArgument
-	sources   [][]feed // by argument: what it can be given
-	mixed     bool     // its rows may hold what an argument brought
+	sources   [][]feed // by argument: what it can take
+	mixed     bool     // its rows may contain an argument's value
 }
 
-// feed is a column of a tool's result, or the whole, that an argument can be given.
+// feed is a column of a tool's result, or the whole result, that an argument can take.
 type feed struct {
 	tool *pathTool
 	at   int
@@ -149,8 +149,8 @@ func (p *Prover) pathKit(style string) (*pathKit, error) {
 	return k, nil
 }
 
-// referenceTo writes how a second call refers to what a first one gave: by the column's name where there are several.
-// It is false where no reference can name the column.
+// referenceTo writes how a second call refers to a first one's result: by the column's name if there are several. It
+// returns false if no reference can name the column.
 func referenceTo(t *pathTool, at int) (string, bool) {
 	r := task.Reference{Label: firstLabel}
 	if at != wholeResult && len(t.names) > 1 {
@@ -169,18 +169,18 @@ type pathSearch struct {
 	values []pathValue
 	found  *FoundPaths
 
-	calls  map[*pathTool][]task.Call // of one tool with literals alone
+	calls  map[*pathTool][]task.Call // of one tool with only literals
 	pairs  int
 	right  []*way
-	worlds []*observed // nil until they are asked for
+	worlds []*observed // nil until they are needed
 }
 
-// way is calls that reach gold on the published database.
+// way is a list of calls that reach gold on the published database.
 type way struct {
 	calls  []task.Call
 	tools  []string // in order, each once
 	text   string   // of the calls, for the order of ways
-	places []int    // of the columns of its result in gold; nil where they have gold's order
+	places []int    // of its result's columns in gold; nil for gold's order
 	sound  bool
 }
 
@@ -216,7 +216,7 @@ func (s *pathSearch) search(ctx context.Context) error {
 	return s.choose(ctx)
 }
 
-// singles tries the calls of a tool that refer to nothing.
+// singles tries the calls of a tool without references.
 func (s *pathSearch) singles(ctx context.Context, t *pathTool) error {
 	for i := range s.calls[t] {
 		s.found.Tried++
@@ -231,7 +231,7 @@ func (s *pathSearch) singles(ctx context.Context, t *pathTool) error {
 	return nil
 }
 
-// seconds tries the calls of a tool whose argument at that position is given what another call returned.
+// seconds tries the calls of a tool whose argument at that position takes the result of another call.
 func (s *pathSearch) seconds(ctx context.Context, t *pathTool, at int) error {
 	if len(t.sources[at]) == 0 {
 		return nil
@@ -261,7 +261,7 @@ func (s *pathSearch) seconds(ctx context.Context, t *pathTool, at int) error {
 				return err
 			}
 			if !made || t.arguments[at].scalar && o.rows > 1 {
-				continue // an agent would learn that it has no result, or too many
+				continue // an agent would learn that there is no result, or too large a one
 			}
 			s.pairs += len(others)
 			for j := range others {
@@ -274,7 +274,7 @@ func (s *pathSearch) seconds(ctx context.Context, t *pathTool, at int) error {
 	return nil
 }
 
-// pair tries a first call and a second that is given an offer of it and values of the request.
+// pair tries a first call and a second one that takes its offer and values of the request.
 func (s *pathSearch) pair(
 	ctx context.Context, t *pathTool, at int, f feed, o offer, first *task.Call, others map[string]any, written string,
 ) error {
@@ -341,7 +341,7 @@ func toolsCalled(calls []task.Call) []string {
 	return slices.Compact(tools)
 }
 
-// placesByName returns the place in gold of each column, nil where the names are not gold's.
+// placesByName returns the place in gold of each column, or nil if the names are not gold's.
 func placesByName(names []string, gold []task.Column) []int {
 	places := make([]int, len(names))
 	for i, name := range names {
@@ -371,7 +371,7 @@ func (w *way) inOrder(r *task.Result) *task.Result {
 	return out
 }
 
-// choose makes paths of what is right: one way for each set of tools, none that only adds tools to another.
+// choose turns right ways into paths: one way for each set of tools, and none that only adds tools to another.
 func (s *pathSearch) choose(ctx context.Context) error {
 	slices.SortStableFunc(s.right, func(a, b *way) int {
 		return cmp.Or(
@@ -418,8 +418,8 @@ func (s *pathSearch) choose(ctx context.Context) error {
 	return nil
 }
 
-// best returns the first sound one of ways through the same tools, else the first; nil where ways that are kept already
-// say as much.
+// best returns the first sound one of the ways through the same tools, else the first. It returns nil if the kept
+// ways make it redundant.
 func (s *pathSearch) best(ctx context.Context, same, kept []*way) (*way, error) {
 	within := false // there is an accidental way through some of these tools
 	for _, k := range kept {
@@ -455,8 +455,7 @@ func containsAll(list, of []string) bool {
 	return !slices.ContainsFunc(of, func(one string) bool { return !slices.Contains(list, one) })
 }
 
-// holds reports whether a way returns a right result on every neighbour on which that can be decided, and on one at
-// least.
+// holds reports whether a way returns a right result on every neighbour that can decide it, and on at least one.
 func (s *pathSearch) holds(ctx context.Context, w *way) (bool, error) {
 	p := s.prover
 	if s.worlds == nil {
@@ -494,7 +493,7 @@ func (s *pathSearch) holds(ctx context.Context, w *way) (bool, error) {
 	return decided, nil
 }
 
-// publish plays a way in the environment that agents meet and makes a path of it.
+// publish plays a way in the environment that agents meet and turns it into a path.
 func (s *pathSearch) publish(ctx context.Context, w *way) error {
 	p := s.prover
 	path := task.Path{Accidental: !w.sound, Plan: task.Plan{
@@ -517,8 +516,8 @@ func (s *pathSearch) publish(ctx context.Context, w *way) error {
 	return nil
 }
 
-// Beyond says which of some tools may be on a right way that is not listed: none if the search of all tools left
-// nothing out, else all of them. It also returns how many calls and chains the search made.
+// Beyond returns which of some tools may be on a right way that is not listed: none if the search of all tools was
+// complete, else all of them. It also returns how many calls and chains the search made.
 func (w *FoundPaths) Beyond(tools []*task.Tool) (found []string, searched int) {
 	if w == nil || w.Omitted > 0 {
 		for _, t := range tools {

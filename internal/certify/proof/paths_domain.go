@@ -10,11 +10,12 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// columnDomains says which columns of a database hold values of one kind: those that declared foreign keys join,
-// directly or by way of others. A domain is named by one of its columns; "" is the domain of what comes from no column.
+// columnDomains says which columns of a database have values of one domain: columns that declared foreign keys join,
+// directly or through others. A domain is named after one of its columns; "" is the domain of values that come from
+// no column.
 type columnDomains struct {
 	parent map[string]string
-	keys   map[string]bool // domains that name the rows of a table: only values of columns belong to them
+	keys   map[string]bool // domains that identify the rows of a table: they have only values of columns
 }
 
 func newColumnDomains(sch *schema.Database) *columnDomains {
@@ -35,7 +36,7 @@ func newColumnDomains(sch *schema.Database) *columnDomains {
 	return d
 }
 
-// nameKeys finds the domains of keys, when all columns are joined.
+// nameKeys finds the domains of keys after all columns are joined.
 func (d *columnDomains) nameKeys(sch *schema.Database) {
 	for i := range sch.Tables {
 		t := &sch.Tables[i]
@@ -61,7 +62,7 @@ func (d *columnDomains) root(key string) string {
 	return key
 }
 
-// join puts two columns into one domain, which keeps the lesser name, so that the order of joining does not matter.
+// join merges the domains of two columns. The lesser name remains, so the order of joining does not matter.
 func (d *columnDomains) join(a, b string) {
 	a, b = d.root(a), d.root(b)
 	if a > b {
@@ -72,7 +73,7 @@ func (d *columnDomains) join(a, b string) {
 	}
 }
 
-// of returns the domain of a column, "" where none is named.
+// of returns the domain of a column, "" if none is named.
 func (d *columnDomains) of(table, column string) string {
 	if table == "" || column == "" {
 		return ""
@@ -80,14 +81,14 @@ func (d *columnDomains) of(table, column string) string {
 	return d.root(columnKey(table, column))
 }
 
-// counted is the domain of counts: no column has them, so they go only to what is compared with no column.
+// counted is the domain of counts. No column has it, so counts go only to arguments that are compared with no column.
 const counted = "\n"
 
 // placeholder is a parameter of a tool's statement.
 var placeholder = regexp.MustCompile(`\?\d+`)
 
-// resultsOf returns the domain of each column of a tool's result. The least, the greatest, the sum and the mean of a
-// column are of its domain, counts are of their own.
+// resultsOf returns the domain of each column of a tool's result. The minimum, maximum, sum and mean of a column have
+// its domain; counts have their own.
 func (d *columnDomains) resultsOf(t *task.Tool, sch *schema.Database) []string {
 	domains := make([]string, len(t.Body.Columns))
 	aggregated := false
@@ -100,7 +101,7 @@ func (d *columnDomains) resultsOf(t *task.Tool, sch *schema.Database) []string {
 	}
 	q, err := sqlast.Parse(placeholder.ReplaceAllString(t.Body.Statement, "1"), sch)
 	if err != nil || len(q.Stmt.Cores) != 1 {
-		return domains // rows of what other tools returned, say: nothing more is known
+		return domains // such as rows from other tools: nothing more is known
 	}
 	core, ok := q.Stmt.Cores[0].(*ast.SelectQuery)
 	if !ok {
@@ -122,12 +123,12 @@ func (d *columnDomains) resultsOf(t *task.Tool, sch *schema.Database) []string {
 	return domains
 }
 
-// pathArgument is an argument of a tool with every binding that it reaches.
+// pathArgument is an argument of a tool with all its bindings.
 type pathArgument struct {
 	name     string
 	bindings []task.Binding
 	domains  []string // of the bindings
-	limits   bool     // it says how many rows there are, or which: no column's values belong there
+	limits   bool     // it counts or skips rows: no column's values belong there
 	scalar   bool     // some binding takes one value
 }
 
@@ -153,15 +154,14 @@ func (d *columnDomains) argumentsOf(t *task.Tool) []pathArgument {
 
 func isLimit(role string) bool { return role == task.RoleLimit || role == task.RoleOffset }
 
-// pathValue is a value of the request that calls can be given.
+// pathValue is a value of the request that calls can take.
 type pathValue struct {
 	value  task.Value
 	domain string
-	limits bool // the request says it as a number of rows
+	limits bool // the request uses it as a number of rows
 }
 
-// valuesOf lists the values of a request, each of each domain once. What a literal is used for is read off the direct
-// plan.
+// valuesOf lists the values of a request, each once for each domain. The direct plan shows how a literal is used.
 func (k *pathKit) valuesOf(c *Claim) []pathValue {
 	limits := map[string]bool{}
 	for i := range c.Plans {
@@ -192,9 +192,9 @@ func (k *pathKit) valuesOf(c *Claim) []pathValue {
 	return values
 }
 
-// accepts writes a value as the argument, if it is of the argument's domain. Where one of both comes from no column,
-// types alone decide, but that no such value names a row; what counts rows goes to what counts rows, and a list that is
-// known only as what another tool returned takes no value of the request.
+// accepts returns a value as the argument, if it is in the argument's domain. If either comes from no column, types
+// alone decide, but such a value never identifies a row. A number of rows goes only to an argument that counts rows.
+// A list known only as another tool's result takes no value of the request.
 func (a *pathArgument) accepts(d *columnDomains, v *pathValue) (any, bool) {
 	if a.limits != v.limits {
 		return nil, false
@@ -211,7 +211,7 @@ func (a *pathArgument) accepts(d *columnDomains, v *pathValue) (any, bool) {
 	return written, true
 }
 
-// fit reports whether a value of one domain can be given where one of another is wanted.
+// fit reports whether a value of one domain can be used where another is wanted.
 func (d *columnDomains) fit(value, wanted string) bool {
 	if value == "" {
 		return !d.keys[wanted]
@@ -222,9 +222,8 @@ func (d *columnDomains) fit(value, wanted string) bool {
 // wholeResult means all the columns of a result.
 const wholeResult = -1
 
-// takes reports whether a result of a tool, or a column of it, can be given for the argument by what is declared: the
-// column is of the same domain, or, where one of both comes from no column, of a type that fits. Records are given
-// whole.
+// takes reports whether the argument can take a tool's result, or a column of it, by what is declared: the column has
+// the same domain or, if either comes from no column, a type that fits. Records are taken whole.
 func (a *pathArgument) takes(d *columnDomains, from *pathTool, at int) bool {
 	if a.limits {
 		return false
@@ -253,8 +252,8 @@ func typesFit(declared, wanted string) bool {
 		declared != task.TypeText && wanted != task.TypeText
 }
 
-// filled lists the ways to give values of the request for all arguments of a tool but one (-1 for none), at most
-// [task.MaxCallsPerTool], the last argument changing fastest, and how many there are beyond them.
+// filled lists the ways to fill all arguments of a tool but one (-1 for none) with values of the request: at most
+// [task.MaxCallsPerTool], the last argument changing fastest. It also returns how many more there are.
 func (t *pathTool) filled(d *columnDomains, values []pathValue, without int) (ways []map[string]any, omitted int) {
 	choices := make([][]any, len(t.arguments))
 	total := 1

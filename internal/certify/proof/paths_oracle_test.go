@@ -20,9 +20,9 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
-// waysOracle makes every call, and every pair of calls, in the environment, and reads what comes back as an agent's
-// typed answer. It shares nothing between tasks, leaves nothing out because of what it could return, and decides
-// domains by walking along foreign keys.
+// waysOracle makes every call, and every pair of calls, in the environment, and reads each result as an agent's typed
+// answer. It shares nothing between tasks, skips no tool because of what it could return, and decides domains by
+// walking along foreign keys.
 type waysOracle struct {
 	world      *database.World
 	neighbours []*database.World
@@ -117,7 +117,7 @@ func (o *waysOracle) origin(t *task.Tool, at int) somewhere {
 		return somewhere{table: c.Table, column: c.Column}
 	}
 	if strings.Contains(t.Body.Statement, "json_each") {
-		return somewhere{} // rows of what other tools returned: nothing more is known
+		return somewhere{} // rows from other tools: nothing more is known
 	}
 	items := selectList(t.Body.Statement)
 	if at >= len(items) {
@@ -137,7 +137,7 @@ func (o *waysOracle) origin(t *task.Tool, at int) somewhere {
 	return somewhere{table: strings.Trim(table[1], `"`), column: strings.Trim(found[2], `"`)}
 }
 
-// selectList parts what stands between SELECT and FROM at its outer commas.
+// selectList splits the text between SELECT and FROM at its outer commas.
 func selectList(statement string) []string {
 	rest := strings.TrimPrefix(strings.TrimPrefix(statement, "SELECT "), "DISTINCT ")
 	var items []string
@@ -215,7 +215,7 @@ func (o *waysOracle) fills(t *task.Tool, argument string, l task.Literal) bool {
 	return true
 }
 
-// takes reports whether an argument can be given a column of another tool's result, or the whole ("").
+// takes reports whether an argument can take a column of another tool's result, or the whole result ("").
 func (o *waysOracle) takes(t *task.Tool, argument string, from *task.Tool, column int) bool {
 	for _, b := range t.Body.Bindings {
 		switch {
@@ -295,7 +295,7 @@ func (o *waysOracle) environment(t *testing.T, w *database.World) *environment.E
 	return env
 }
 
-// make makes one call and gives what the agent sees, nil for an error.
+// make makes one call and returns what the agent sees, nil for an error.
 func (o *waysOracle) make(t *testing.T, env *environment.Environment, c task.Call) json.RawMessage {
 	t.Helper()
 	o.made++
@@ -312,13 +312,13 @@ func (o *waysOracle) make(t *testing.T, env *environment.Environment, c task.Cal
 	return seen[0].Content
 }
 
-// decides reports whether the query has one right result on every world, whose order does not count.
+// decides reports whether the query has one right result on every world, in any order.
 func (o *waysOracle) decides() bool {
 	text := strings.ToUpper(o.claim.Query.Source)
 	return !witness.MayDepend(o.claim.Query) && !strings.Contains(text, "ORDER BY") && !strings.Contains(text, "LIMIT")
 }
 
-// sound reports whether calls give the query's own result on every neighbour.
+// sound reports whether calls return the query's own result on every neighbour.
 func (o *waysOracle) sound(t *testing.T, calls []task.Call) bool {
 	t.Helper()
 	for _, w := range o.neighbours {
@@ -341,7 +341,7 @@ func (o *waysOracle) sound(t *testing.T, calls []task.Call) bool {
 	return true
 }
 
-// check holds what was found against what is right.
+// check compares what was found with what is right.
 func (o *waysOracle) check(t *testing.T, proof *proof.Proof, found *proof.FoundPaths) (right int) {
 	t.Helper()
 	sql := o.claim.Query.Source
@@ -364,7 +364,7 @@ func (o *waysOracle) check(t *testing.T, proof *proof.Proof, found *proof.FoundP
 		}
 	}
 	if !o.decides() {
-		// The oracle does not know which are sound: each right way has to hold the tools of one that is known.
+		// The oracle does not know which ways are sound: each right way must contain the tools of a known one.
 		for _, set := range order {
 			known := slices.ContainsFunc(found.Paths, func(p task.Path) bool {
 				return contains(strings.Fields(set),
@@ -449,7 +449,7 @@ var manyForms = []string{
 	"SELECT country, name FROM port WHERE port_id = 3",
 }
 
-// crowded is the bay with other rows, of few values, so that much coincides.
+// crowded is the bay with other rows of few values, so that many results coincide.
 func crowded(n uint64) string {
 	r := rand.New(rand.NewPCG(n, 2))
 	script, _, _ := strings.Cut(bay, "INSERT")
@@ -468,7 +468,8 @@ func crowded(n uint64) string {
 	return script
 }
 
-// TestPathsAgainstAllCalls compares what is found with every call and pair of calls, on the bay and on crowded ones.
+// TestPathsAgainstAllCalls compares the paths found with every call and pair of calls, on the bay and on crowded
+// ones.
 func TestPathsAgainstAllCalls(t *testing.T) {
 	right, paths, made := 0, 0, 0
 	scripts := []string{bay, crowded(1), crowded(2), crowded(3)}
@@ -481,7 +482,7 @@ func TestPathsAgainstAllCalls(t *testing.T) {
 		for i, claim := range s.claims {
 			checkForm(t, claim, s.proofs[i], s.found[i])
 			if s.proofs[i].Gold.Longest() == 0 {
-				continue // typed as a list, nothing is right whatever columns it would have
+				continue // typed as a list, no answer is right whatever its columns
 			}
 			o.claim, o.gold = claim, &s.proofs[i].Gold
 			right += o.check(t, s.proofs[i], s.found[i])
@@ -495,7 +496,7 @@ func TestPathsAgainstAllCalls(t *testing.T) {
 	}
 }
 
-// TestDemoPathsAgainstAllCalls compares what is found with every call and pair of calls, on a sample of the demo's
+// TestDemoPathsAgainstAllCalls compares the paths found with every call and pair of calls, on a sample of the demo's
 // tasks.
 func TestDemoPathsAgainstAllCalls(t *testing.T) {
 	tasks, paths, made := 0, 0, 0

@@ -17,15 +17,15 @@ const (
 	secondLabel = "call_2"
 )
 
-// pathWorld makes calls on one world, straight on the database, and remembers what those gave that need no other.
+// pathWorld makes calls directly on one world's database, and caches the results of calls without references.
 type pathWorld struct {
 	kit    *pathKit
 	world  *database.World
 	firsts map[string]*task.Result
 }
 
-// first returns what a call without references returns, nil where it fails: where an agent would learn of a mistake, or
-// that the result is too large.
+// first returns the result of a call without references, or nil if an agent would see an error: a mistake, or too
+// large a result.
 func (w *pathWorld) first(ctx context.Context, call *task.Call) (*task.Result, error) {
 	key, _, err := callKey(call)
 	if err != nil {
@@ -54,7 +54,7 @@ func earlier(call *task.Call, r *task.Result) map[string]environment.Earlier {
 	return map[string]environment.Earlier{call.Label: {Tool: call.Tool, Result: r}}
 }
 
-// run makes one call, whose result may have that many rows.
+// run makes one call, whose result may have at most that many rows.
 func (w *pathWorld) run(
 	ctx context.Context, call *task.Call, before map[string]environment.Earlier, rows int,
 ) (*task.Result, error) {
@@ -77,14 +77,13 @@ func (w *pathWorld) run(
 	return &task.Result{Columns: t.names, Rows: r.Rows}, nil
 }
 
-// offer is a result, or a column of one, that a second call can be given. Offers that hold the same values have one
-// number.
+// offer is a result, or a column of one, that a second call can take. Offers with the same values have one number.
 type offer struct {
 	number int
 	rows   int
 }
 
-// offerOf numbers what a first call's result has in a column, or as a whole. It is false where the call fails.
+// offerOf numbers a column of a first call's result, or the whole result. It returns false if the call fails.
 func (k *pathKit) offerOf(ctx context.Context, t *pathTool, call *task.Call, at int) (offer, bool, error) {
 	key, _, err := callKey(call)
 	if err != nil {
@@ -110,8 +109,8 @@ func (k *pathKit) offerOf(ctx context.Context, t *pathTool, call *task.Call, at 
 	return list[1+at], true, nil
 }
 
-// number tells what is offered apart by everything that a second call can see of it: the declared type of a column, and
-// the values in their order.
+// number identifies an offer by everything that a second call can see: the declared type of a column, and the values
+// in their order.
 func (k *pathKit) number(t *pathTool, r *task.Result, at int) int {
 	var text []byte
 	if at != wholeResult {
@@ -135,19 +134,19 @@ func (k *pathKit) number(t *pathTool, r *task.Result, at int) int {
 	return n
 }
 
-// fromArguments reports whether rows of a tool's result may hold what an argument brought, so that the columns which it
-// names tell nothing of the values.
+// fromArguments reports whether rows of a tool's result may contain an argument's values, so that its named columns
+// say nothing about the values.
 func fromArguments(statement string) bool {
 	const membership = "IN (SELECT value FROM json_each("
 	rest := strings.ReplaceAll(statement, membership, "")
 	return strings.Contains(rest, "json_each") || strings.Contains(strings.ToUpper(rest), "UNION")
 }
 
-// shownRows is how many rows of a right answer are looked for in the columns that a tool returns.
+// shownRows is how many rows of a right answer are looked up in the columns that a tool returns.
 const shownRows = 4
 
-// gives reports whether a tool can return a right answer at all, as couldBe does: columns are told apart, as agents'
-// answers are read with the columns of gold in any order if their names are gold's.
+// gives reports whether a tool can return a right answer at all, as couldBe does. It matches columns by name where
+// the names are gold's, since agents' answers may have gold's columns in any order.
 func (p *Prover) gives(ctx context.Context, t *pathTool, gold *task.Gold) (bool, error) {
 	for _, answer := range gold.Answers() {
 		if len(answer.Rows) > p.config.LongestGold {
@@ -187,7 +186,7 @@ func (p *Prover) givesAnswer(ctx context.Context, t *pathTool, answer *task.Gold
 	return true, nil
 }
 
-// holdsColumn reports whether a column of a tool can hold the values of a column of an answer.
+// holdsColumn reports whether a column of a tool can contain the values of an answer's column.
 func (p *Prover) holdsColumn(ctx context.Context, t *pathTool, answer *task.Gold, at, column int) (bool, error) {
 	c := &t.Body.Columns[column]
 	if c.Computed || c.Table == "" {
@@ -205,5 +204,5 @@ func (p *Prover) holdsColumn(ctx context.Context, t *pathTool, answer *task.Gold
 	return true, nil
 }
 
-// sameKey compares names of fields as answers are read.
+// sameKey compares field names as the reader of answers does.
 func sameKey(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }

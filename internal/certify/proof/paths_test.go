@@ -33,7 +33,7 @@ INSERT INTO ship VALUES
 INSERT INTO call VALUES (1, 1, 2, 3), (2, 1, 3, 1), (3, 2, 1, 3), (4, 5, 4, 7), (5, 6, 3, 3);
 `
 
-// Queries over the bay; their tools are what ways go through.
+// Queries over the bay; ways go through their tools.
 const (
 	shipsOfCountry = "SELECT s.name FROM ship AS s JOIN port AS p ON s.home = p.port_id WHERE p.country = 'NO'"
 	shipsNested    = "SELECT name FROM ship WHERE home IN (SELECT port_id FROM port WHERE country = 'NO')"
@@ -64,7 +64,7 @@ var bayQueries = []string{
 	eitherFlag, oneFlag,
 }
 
-// searched is a database with proven queries and what was found beside their plans.
+// searched is a database with proven queries and the paths found beside their plans.
 type searched struct {
 	world  *database.World
 	schema *schema.Database
@@ -135,7 +135,7 @@ func (s *searched) at(query string) int {
 // direct names the tool of a query's direct plan.
 func (s *searched) direct(query string) string { return s.claims[s.at(query)].Plans[0].Calls[0].Tool }
 
-// through returns the path of a query whose calls go to these tools in their order, or nil.
+// through returns the path of a query whose calls use these tools in this order, or nil.
 func (s *searched) through(query string, tools ...string) *task.Path {
 	paths := s.found[s.at(query)].Paths
 	for i := range paths {
@@ -153,7 +153,7 @@ func (s *searched) through(query string, tools ...string) *task.Path {
 	return nil
 }
 
-// TestPlantedPaths finds ways that were planted, and does not find those that go from one domain to another.
+// TestPlantedPaths finds planted ways, and no way that goes from one domain to another.
 func TestPlantedPaths(t *testing.T) {
 	s := searchScript(t, bay, bayQueries, nil)
 	composed := s.claims[s.at(shipsNested)].Plans[1]
@@ -195,7 +195,7 @@ func TestPlantedPaths(t *testing.T) {
 	}
 }
 
-// checkForm holds what is said of every path.
+// checkForm checks what is true of every path.
 func checkForm(t *testing.T, c *proof.Claim, proof *proof.Proof, found *proof.FoundPaths) {
 	t.Helper()
 	var known [][]string
@@ -241,7 +241,7 @@ func contains(set, of []string) bool {
 	return !slices.ContainsFunc(of, func(one string) bool { return !slices.Contains(set, one) })
 }
 
-// TestPathsDoNotDependOnOrder finds the same with the tools in any order.
+// TestPathsDoNotDependOnOrder checks that the order of the tools does not matter.
 func TestPathsDoNotDependOnOrder(t *testing.T) {
 	texts := func(s *searched) []string {
 		var list []string
@@ -280,7 +280,7 @@ func tool(name, statement string, list bool, columns ...task.Column) *task.Tool 
 	return t
 }
 
-// searchTools searches the ways to one number, which the tool called direct gives.
+// searchTools searches the ways to one number, which the tool named direct returns.
 func searchTools(
 	t *testing.T, w *database.World, sch *schema.Database, query string, gold task.Value, tools ...*task.Tool,
 ) *proof.FoundPaths {
@@ -315,8 +315,8 @@ func searchValues(
 	return found
 }
 
-// TestDeclaredTypesDecide: a column declared with the argument's type may be given whatever it holds, another with the
-// same values may not.
+// TestDeclaredTypesDecide: an argument may take a column declared with its type, whatever the values are, and no
+// other column with the same values.
 func TestDeclaredTypesDecide(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x TEXT); INSERT INTO t VALUES ('a'), ('b'), ('c');"),
 		database.Options{})
@@ -335,7 +335,7 @@ func TestDeclaredTypesDecide(t *testing.T) {
 	}
 }
 
-// TestRowsFromArguments: what an argument brought need not stand in the column that a tool names.
+// TestRowsFromArguments: a value from an argument need not occur in the column that a tool names.
 func TestRowsFromArguments(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER, y INTEGER); INSERT INTO t VALUES (1, 5);"),
 		database.Options{})
@@ -350,7 +350,7 @@ func TestRowsFromArguments(t *testing.T) {
 	}
 }
 
-// TestLargeResultsFeedNothing: an environment shows no result of more than so many rows, so no call can be given it.
+// TestLargeResultsFeedNothing: the environment shows no result above its row limit, so no call can use one.
 func TestLargeResultsFeedNothing(t *testing.T) {
 	for rows, want := range map[int]int{environment.DefaultRows: 1, environment.DefaultRows + 1: 0} {
 		w, sch := openFile(t, makeFile(t, "small", fmt.Sprintf("CREATE TABLE t(x INTEGER, y TEXT);"+
@@ -371,7 +371,7 @@ func TestLargeResultsFeedNothing(t *testing.T) {
 	}
 }
 
-// TestBoundsAreCounted: what bounds leave out is counted.
+// TestBoundsAreCounted: what bounds cut off is counted.
 func TestBoundsAreCounted(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small", "CREATE TABLE t(x INTEGER); INSERT INTO t VALUES (1);"), database.Options{})
 	n := task.Column{Name: "n", Type: task.TypeInteger}
@@ -387,15 +387,15 @@ func TestBoundsAreCounted(t *testing.T) {
 	}
 	direct := tool("direct", "SELECT 0 + max(t1.x) FROM t AS t1", false, n)
 	found := searchValues(t, w, sch, "SELECT max(x) FROM t", int64(1), literals, []*task.Tool{direct, three})
-	// One call and 10·10·10 of three arguments, of which 256 are made; each of the 257 is given to each argument beside
-	// 10·10 values.
+	// There is one call, and 10·10·10 calls with three arguments; 256 of the latter are made. Each of the 257 results
+	// goes to each argument beside 10·10 values.
 	if tried, want := found.Tried+found.Omitted, 1+1000+257*3*100; tried != want || found.Tried < 20_000 ||
 		found.Omitted < 744 {
 		t.Errorf("%d were tried and %d left out, of %d", found.Tried, found.Omitted, want)
 	}
 }
 
-// TestPathsHeedTimeLimits: a statement that runs into its time limit ends the search by name.
+// TestPathsHeedTimeLimits: a statement that exceeds its time limit ends the search with an error that names it.
 func TestPathsHeedTimeLimits(t *testing.T) {
 	slow, sch := openFile(t, makeFile(t, "small", hundred), database.Options{Timeout: 300 * time.Millisecond})
 	quick := parse(t, "SELECT count(*) FROM t WHERE x > 5", sch)
@@ -426,7 +426,7 @@ func TestPathsHeedTimeLimits(t *testing.T) {
 	}
 }
 
-// TestPathsOfOtherStyles: the ways of operations on data handles are not listed.
+// TestPathsOfOtherStyles: ways through operations on data handles are not listed.
 func TestPathsOfOtherStyles(t *testing.T) {
 	s := searchScript(t, bay, []string{heaviest}, nil)
 	for _, style := range []string{task.StyleSlot, task.StyleSel, task.StyleRest} {
@@ -438,8 +438,8 @@ func TestPathsOfOtherStyles(t *testing.T) {
 	}
 }
 
-// BenchmarkPaths searches the demo's tasks, and those of Spider's dev split where it is at hand. It reports what is
-// found beside how long it takes.
+// BenchmarkPaths searches the demo's tasks, and those of Spider's dev split if available. It reports the paths found
+// beside the time.
 func BenchmarkPaths(b *testing.B) {
 	b.Run("demo", func(b *testing.B) { benchmarkPaths(b, "demo", "") })
 	b.Run("spider-dev", func(b *testing.B) {
@@ -483,7 +483,7 @@ func benchmarkPaths(b *testing.B, corpus, split string) {
 	}
 }
 
-// searchRecipe searches the tasks of one database; the timer runs while it does, not while neighbours grow.
+// searchRecipe searches the tasks of one database; the timer runs only during the search, not while neighbours grow.
 func searchRecipe(b *testing.B, s *suite.Suite, r *suite.Recipe, style string, counts map[string]int) {
 	path, err := s.DatabasePath(r.Database)
 	if err != nil {
@@ -562,7 +562,7 @@ func countPaths(t *task.Task, found *proof.FoundPaths, counts map[string]int) {
 	}
 }
 
-// avoidable reports whether every tool of every right way has a sound way that does without it.
+// avoidable reports whether every tool of every right way has a sound way without it.
 func avoidable(t *task.Task) bool {
 	ways := t.Sound()
 	for i := range t.Paths {

@@ -22,7 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/relation"
 )
 
-// Claim says that plans answer a query. Claims of one database and style with the same SQL have the same plans and
+// Claim states that plans answer a query. Claims of one database and style with the same SQL have the same plans and
 // literals.
 type Claim struct {
 	Style    string // "" is the func style
@@ -34,8 +34,8 @@ type Claim struct {
 	Finding  *Finding
 }
 
-// Proof is what playing a claim showed. Reason is "" where the direct plan is proven; plans that do not hold are left
-// out of Plans and named in Dropped.
+// Proof is the result of playing a claim. Reason is "" if the direct plan is proven; plans that fail are missing from
+// Plans and listed in Dropped.
 type Proof struct {
 	Gold        task.Gold
 	Plans       []task.Plan
@@ -53,10 +53,10 @@ type DroppedPlan struct {
 	Message string
 }
 
-// Agrees reports whether every plan of the claim holds.
+// Agrees reports whether every plan of the claim is proven.
 func (p *Proof) Agrees() bool { return p.Reason == "" && len(p.Dropped) == 0 }
 
-// AlternativeMessage says why there is no second plan.
+// AlternativeMessage explains why there is no second plan.
 func (p *Proof) AlternativeMessage() string {
 	for _, d := range p.Dropped {
 		return fmt.Sprintf("the %s plan does not hold: %s", d.Kind, d.Message)
@@ -64,36 +64,36 @@ func (p *Proof) AlternativeMessage() string {
 	return "the query has no part that can be taken out"
 }
 
-// ProverConfig is what a database's proofs need.
+// ProverConfig is what the proofs of a database need.
 type ProverConfig struct {
 	Database   string
 	World      *database.World
 	Schema     *schema.Database
-	Tools      []*task.Tool    // of the database or of none, of every style
+	Tools      []*task.Tool    // of the database or of no database, of every style
 	Sources    []*task.Source  // the starting tables that claims name
-	Recipe     []*sqlast.Query // what the neighbours are grown for
+	Recipe     []*sqlast.Query // the queries that neighbours are grown for
 	Seed       uint64
 	Neighbours int
-	// LongestGold is the number of rows of the longest answer whose chance level is counted; a call that returns more rows
-	// is stopped, since it cannot be any answer. 0 means as many as the environment shows.
+	// LongestGold is the number of rows in the longest answer whose chance level is counted. A call that returns more
+	// rows is stopped, since it cannot be any answer. 0 means as many as the environment shows.
 	LongestGold int
 }
 
-// evidenceNeighbours is on how many neighbours the results of a plan's single calls are kept.
+// evidenceNeighbours is the number of neighbours for which the results of a plan's single calls are kept.
 const evidenceNeighbours = 4
 
 // Prover proves the claims of one database. It is not safe for concurrent use.
 type Prover struct {
 	config     ProverConfig
 	neighbours []*database.World
-	smallest   []int               // indices of neighbours, those with the fewest rows first
+	smallest   []int               // indices of neighbours, fewest rows first
 	universes  map[string]*toolset // by style
 	sources    map[string]*relation.Handle
-	handles    map[string]*task.Result // what data handles give that single calls make, by identity
+	handles    map[string]*task.Result // results of data handles that single calls create, by identity
 	domains    map[string]map[string]bool
-	proofs     map[[2]string]*Proof // by style and SQL: many questions share theirs
-	latest     *knowledge           // of the query that was proven last: its other styles come next
-	paths      map[string]*pathKit  // by style, made when paths are first asked for
+	proofs     map[[2]string]*Proof // by style and SQL: many questions have the same
+	latest     *knowledge           // of the query proven last: its other styles come next
+	paths      map[string]*pathKit  // by style, created when paths are first needed
 }
 
 // toolset is the tools of one style.
@@ -102,13 +102,13 @@ type toolset struct {
 	byName     map[string]*task.Tool
 	toolkit    *environment.Toolkit
 	whole      *singleKit
-	special    *singleKit // of the starting tables that were asked for last, named by specialKey
+	special    *singleKit // of the starting tables used last, named by specialKey
 	specialKey string
-	singles    map[string]*task.Result // results of single calls that are short enough to be gold, by call
+	singles    map[string]*task.Result // results of single calls, if short enough to be gold, by call
 	dead       map[string]*task.Result // the same, by deadKey
 }
 
-// knowledge is what no style of a query changes: its results on the neighbours, and what they tell.
+// knowledge is what all styles of a query share: its results on the neighbours, and which mutants they kill.
 type knowledge struct {
 	sql         string
 	worlds      []*observed
@@ -180,7 +180,7 @@ func (p *Prover) Close() {
 }
 
 // Prove plays every plan of a claim on the published database and on the neighbours, measures which mutants of its
-// query the neighbours tell, and counts its chance level. Only Seatrial's own failures and time limits are errors.
+// query the neighbours kill, and counts its chance level. Only Seatrial's own failures and time limits are errors.
 func (p *Prover) Prove(ctx context.Context, c *Claim) (*Proof, error) {
 	if c.Style == "" {
 		styled := *c
@@ -229,7 +229,7 @@ func (p *Prover) prove(ctx context.Context, c *Claim) (*Proof, error) {
 	return proof, err
 }
 
-// know runs a claim's query on the neighbours and measures which of its mutants they tell.
+// know runs a claim's query on the neighbours and measures which of its mutants they kill.
 func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
 	if p.latest != nil && p.latest.sql == c.Query.Source {
 		return p.latest, nil
@@ -263,19 +263,19 @@ func (p *Prover) know(ctx context.Context, c *Claim) (*knowledge, error) {
 const (
 	CheckGold        = "gold_agrees"
 	CheckDeterminate = "determinate"
-	CheckOneOf       = "one_of" // in place of CheckDeterminate: gold lists every result that some order of rows returns
+	CheckOneOf       = "one_of" // instead of CheckDeterminate: gold lists the result of every order of rows
 	CheckNeighbours  = "neighbours_agree"
 	CheckMutants     = "mutants_told"
 )
 
-// observed is what the claim's query returns on one neighbour.
+// observed is the result of the claim's query on one neighbour.
 type observed struct {
 	world       *database.World
-	result      *task.Result // nil where the query fails there
+	result      *task.Result // nil if the query fails there
 	gold        task.Gold
 	blocksKnown bool
 	dependence  dependence
-	rights      *witness.RightSet // of a dependent result, nil where they are not known
+	rights      *witness.RightSet // of a dependent result, nil if they are not known
 }
 
 // dependence reports whether a result depends on the order in which rows are visited.
@@ -298,7 +298,7 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 		list[i] = o
 		r, err := w.Query(ctx, c.Query.Source, nil)
 		if Judged(err) {
-			continue // an overflow, say, or more rows than are compared: the neighbour shows nothing
+			continue // an overflow, say, or too many rows: the neighbour proves nothing
 		}
 		if err != nil {
 			return nil, fmt.Errorf("neighbour %d: %w", i+1, err)
@@ -312,7 +312,7 @@ func (p *Prover) observe(ctx context.Context, c *Claim) ([]*observed, error) {
 	return list, nil
 }
 
-// right reports whether r is a right result of the query on a neighbour. known is false where that cannot be decided,
+// right reports whether r is a right result of the query on a neighbour. known is false if that cannot be decided,
 // because the query's own result there is one of several that cannot be listed.
 func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, known bool, err error) {
 	ordered := len(sqlast.Last(c.Query.Stmt).OrderBy) > 0
@@ -320,7 +320,7 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 		if !ordered || sameOrder(o.result, r) {
 			return true, true, nil
 		}
-		// The bag is the same: now the order counts.
+		// The bags are equal; now compare the order.
 		if !o.blocksKnown {
 			o.gold.Blocks, err = blocks(ctx, o.world, c.Query, o.result)
 			if Judged(err) {
@@ -350,8 +350,8 @@ func (o *observed) right(ctx context.Context, c *Claim, r *task.Result) (right, 
 	}
 }
 
-// decide asks whether the query's result on the neighbour is one of several. Where what decides it does not run there,
-// it counts as one of several that cannot be listed.
+// decide finds whether the query's result on the neighbour is one of several. If the deciding statement fails there,
+// the result counts as one of several that cannot be listed.
 func (o *observed) decide(ctx context.Context, c *Claim) error {
 	found, err := witness.Determinate(ctx, o.world, c.Query)
 	if err != nil && !Judged(err) {
@@ -408,7 +408,7 @@ func (p *Prover) provePlan(
 		return drop(ReasonPlanDisagrees, "on the published database it gives %d rows that are not the %d of the SQL",
 			len(result.Rows), len(c.Finding.Result.Rows))
 	}
-	// The grader reads columns by their names, too.
+	// The grader also matches columns by their names.
 	graded, err := grade.Of(&task.Task{ID: record.Header.Task, Style: c.Style, Gold: proof.Gold, Plans: c.Plans,
 		Literals: c.Literals, Starts: c.Starts}, record)
 	if err != nil {
@@ -459,8 +459,8 @@ func (p *Prover) provePlan(
 	return evidence, nil, nil
 }
 
-// play runs a policy that plays the plan, as an agent would be run. Where neighbours are given, each call is repeated
-// on them, and the results of data handles that no one read are looked at, too.
+// play runs a policy that plays the plan, as an agent would be run. If neighbours are passed, it repeats each call on
+// them, and also reads the results of data handles that no call read.
 func (p *Prover) play(
 	ctx context.Context, w *database.World, neighbours []*database.World, c *Claim, plan *task.Plan,
 ) (*transcript.Transcript, error) {
@@ -502,8 +502,7 @@ func (p *Prover) play(
 	return record, nil
 }
 
-// evidenceOf lists what the calls of a plan gave, in the plan's order: policies play calls that need not wait for one
-// another together.
+// evidenceOf lists the results of a plan's calls, in the plan's order: policies play independent calls together.
 func evidenceOf(t *transcript.Transcript, plan *task.Plan) []task.CallEvidence {
 	byLabel := map[string]task.CallEvidence{}
 	for i := range t.Events {
@@ -518,7 +517,7 @@ func evidenceOf(t *transcript.Transcript, plan *task.Plan) []task.CallEvidence {
 	return list
 }
 
-// AnswerOf returns the rows that an episode answered with, or what went wrong.
+// AnswerOf returns the rows that an episode answered with, or why there are none.
 func AnswerOf(t *transcript.Transcript) (*task.Result, string) {
 	var answer *transcript.Event
 	for i := range t.Events {
@@ -538,7 +537,7 @@ func AnswerOf(t *transcript.Transcript) (*task.Result, string) {
 	return &task.Result{Columns: answer.Columns, Rows: answer.Result}, ""
 }
 
-// intermediateValues counts the values in results that later calls use. Results behind data handles are never copied.
+// intermediateValues counts the values in results that later calls use. Results of data handles are never copied.
 func (p *Prover) intermediateValues(c *Claim, t *transcript.Transcript, plan *task.Plan) int {
 	used := map[string]bool{}
 	for i := range plan.Calls {
@@ -555,7 +554,7 @@ func (p *Prover) intermediateValues(c *Claim, t *transcript.Transcript, plan *ta
 	return n
 }
 
-// mutants counts which mutants of the query some neighbour tells from it.
+// mutants counts which mutants of the query some neighbour kills.
 func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert *suite.Certificate) error {
 	ordered := make([]*observed, len(worlds))
 	for i, at := range p.smallest {
@@ -564,7 +563,8 @@ func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert
 	for _, m := range mutant.Mutants(c.Query) {
 		counts, tried := &cert.Mutants, ordered
 		if m.Join {
-			// A dropped join condition makes a product of tables: the larger neighbours would cost more than all else.
+			// Without a join condition the query is a product of tables: the larger neighbours would cost more than
+			// all other work.
 			counts, tried = &cert.Joins, ordered[:(len(ordered)+1)/2]
 		}
 		counts.Made++
@@ -587,7 +587,7 @@ func (p *Prover) mutants(ctx context.Context, c *Claim, worlds []*observed, cert
 	return nil
 }
 
-// killed reports whether a neighbour kills a mutant of the query, and whether the mutant ran anywhere.
+// told reports whether a neighbour kills a mutant of the query, and whether the mutant ran anywhere.
 func (p *Prover) told(ctx context.Context, c *Claim, mutant string, worlds []*observed) (told, ran bool, err error) {
 	for _, o := range worlds {
 		if o.result == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/function"
 )
 
-// TestRightPlansAreProven holds every plan of the demo corpus against its query, on all neighbours.
+// TestRightPlansAreProven compares every plan of the demo corpus with its query, on all neighbours.
 func TestRightPlansAreProven(t *testing.T) {
 	plans, composed, undecided := 0, 0, 0
 	for _, s := range demoShelves(t) {
@@ -34,7 +34,7 @@ func TestRightPlansAreProven(t *testing.T) {
 				if e.Plan == task.PlanComposed {
 					composed++
 				}
-				// A neighbour on which the query has several right results that cannot be listed decides nothing.
+				// A neighbour where the query has several right results that cannot be listed decides nothing.
 				undecided += neighbours - e.Worlds
 				if e.Worlds < 3 {
 					t.Errorf("%s: the %s plan is proven on %d neighbours", q.id, e.Plan, e.Worlds)
@@ -61,8 +61,8 @@ var kinds = []string{
 	mutant.KindSubCondition, mutant.KindJoin, mutant.KindJoinCondition,
 }
 
-// TestWrongPlansAreCaught plants mutants' plans as plans of the query that they come from: as the only plan, and beside
-// the right one. Mutants that no neighbour kills are none of these; they are published by name.
+// TestWrongPlansAreCaught plants mutants' plans as plans of the original query: as the only plan, and beside the
+// right one. Mutants that no neighbour kills are left out; they are published by name.
 func TestWrongPlansAreCaught(t *testing.T) {
 	first, second := map[string]int{}, map[string]int{}
 	for _, s := range demoShelves(t) {
@@ -109,7 +109,7 @@ func TestWrongPlansAreCaught(t *testing.T) {
 	}
 }
 
-// TestFailingPlans returns plans whose calls cannot be made.
+// TestFailingPlans proves plans whose calls cannot be made.
 func TestFailingPlans(t *testing.T) {
 	s := demoShelves(t)[0]
 	q := s.questions[0]
@@ -139,13 +139,13 @@ func TestFailingPlans(t *testing.T) {
 	}
 }
 
-// endless never ends within any limit: the 10^12 combinations of six copies of a table of 100 rows.
+// endless exceeds every time limit: it reads the 10^12 combinations of six copies of a table of 100 rows.
 const endless = "SELECT count(*) FROM t AS a, t AS b, t AS c, t AS d, t AS e, t AS f WHERE a.x + b.x + c.x + d.x + e.x < f.x - 10"
 
 const hundred = "CREATE TABLE t(x INTEGER, y TEXT);" +
 	"INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i, 'y' || i FROM n;"
 
-// TestTimeLimitsDecideNothing has a statement run into its time limit in every place that runs statements.
+// TestTimeLimitsDecideNothing runs a statement into its time limit in every place that runs statements.
 func TestTimeLimitsDecideNothing(t *testing.T) {
 	path := makeFile(t, "small", hundred)
 	slow, sch := openFile(t, path, database.Options{Timeout: 300 * time.Millisecond})
@@ -169,7 +169,7 @@ func TestTimeLimitsDecideNothing(t *testing.T) {
 		t.Errorf("a query that ran into its time limit was found %+v", found)
 	}
 
-	// The query is quick and its plan is not.
+	// The query is fast and its plan is slow.
 	quick := parse(t, "SELECT count(*) FROM t WHERE x > 5", sch)
 	draft, endlessly := function.Compile(quick), function.Compile(q)
 	library := function.NewLibrary()
@@ -204,7 +204,7 @@ func TestTimeLimitsDecideNothing(t *testing.T) {
 	}
 }
 
-// TestCancellationDecidesNothing stops proofs before they begin.
+// TestCancellationDecidesNothing cancels proofs before they begin.
 func TestCancellationDecidesNothing(t *testing.T) {
 	s := demoShelves(t)[0]
 	q := s.questions[0]
@@ -215,7 +215,7 @@ func TestCancellationDecidesNothing(t *testing.T) {
 	}
 }
 
-// TestNeighboursThatShowNothing proves a query that gives too many rows, or fails, on other databases than its own.
+// TestNeighboursThatShowNothing proves a query that returns too many rows, or fails, on databases other than its own.
 func TestNeighboursThatShowNothing(t *testing.T) {
 	w, sch := openFile(t, makeFile(t, "small",
 		"CREATE TABLE t(x INTEGER, y TEXT); INSERT INTO t VALUES(1, 'a'), (2, 'b');"),

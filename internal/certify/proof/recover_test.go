@@ -57,11 +57,11 @@ func newTrial(tb testing.TB, dir string) *trial {
 	return &trial{suite: s, stage: episode.NewStage(s, proof.NewWorlds(s, 0), environment.Limits{}), scale: 1}
 }
 
-// played is what came of an episode.
+// played is the outcome of an episode.
 type played struct {
 	right    bool
 	declined bool
-	struck   bool // a condition did something
+	struck   bool // a condition took effect
 	calls    int
 	errors   int
 	record   *transcript.Transcript
@@ -185,7 +185,7 @@ func (t *trial) faulted(tb testing.TB, limit int, texts ...string) []*suite.Inst
 	return derived.Instances
 }
 
-// keep leaves the tasks of some styles alone.
+// keep drops the tasks of all other styles.
 func (t *trial) keep(styles ...string) *trial {
 	kept := *t
 	s := *t.suite
@@ -206,13 +206,14 @@ func demoTrial(tb testing.TB) *trial {
 	return newTrial(tb, dir)
 }
 
-// asks reports whether the sign of a kind cannot be read without asking another source, be it right or wrong.
+// asks reports whether the sign of a kind, right or wrong, can be read only by asking another source.
 func asks(name string) bool {
 	_, kind, _ := strings.Cut(name, ":")
 	return slices.Contains([]string{"conflict.stale", "conflict.minority", "conflict.pair"}, kind)
 }
 
-// check wants every fault that landed to be recovered, and every harmless double to be answered right at no cost.
+// check requires a recovery from every fault that takes effect, and a right answer without extra calls in every
+// harmless variant.
 func (c *tally) check(t *testing.T) {
 	t.Helper()
 	if c.recovered != c.landed {
@@ -223,8 +224,8 @@ func (c *tally) check(t *testing.T) {
 	}
 }
 
-// TestRecoverySolvesEveryKind plays every kind in every variant and style. The recovery policy is told nothing of them.
-// A look-alike, a mirror and a control cost no call more than the plan, but where the sign can be read only by asking.
+// TestRecoverySolvesEveryKind plays every kind in every variant and style, without telling the recovery policy which.
+// A look-alike, a mirror and a control cost no call more than the plan, unless the sign can be read only by asking.
 func TestRecoverySolvesEveryKind(t *testing.T) {
 	tr := demoTrial(t)
 	for _, styles := range [][]string{{task.StyleFunc, task.StyleRest}, {task.StyleSlot, task.StyleSel}} {
@@ -247,8 +248,8 @@ func TestRecoverySolvesEveryKind(t *testing.T) {
 	}
 }
 
-// TestRecoverySolvesCompositions plays kinds that strike together, on one tool or on several, and several failpoints of
-// one kind.
+// TestRecoverySolvesCompositions plays kinds that take effect together, on one tool or on several, and several
+// failpoints of one kind.
 func TestRecoverySolvesCompositions(t *testing.T) {
 	tr := demoTrial(t)
 	tr.scale = 2
@@ -267,7 +268,7 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 	), "recover") {
 		for _, doubled := range []string{"conflict.stale", "conflict.minority", "conflict.pair"} {
 			if strings.Contains(c.name, doubled) {
-				c.excess = 0 // they have to be asked, whatever stands beside them
+				c.excess = 0 // the policy must ask, whatever else is injected
 			}
 		}
 		c.check(t)
@@ -278,8 +279,8 @@ func TestRecoverySolvesCompositions(t *testing.T) {
 	}
 }
 
-// TestPoliciesDiffer: each policy solves what it is for and no more, and all solve the task under no condition, with
-// the calls of its plan.
+// TestPoliciesDiffer: each policy recovers from its own faults and no others, and all solve the task under no
+// condition, with the calls of its plan.
 func TestPoliciesDiffer(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc)
 	passing := tr.faulted(t, 20, "exec.timeout", "call.rejected")
@@ -320,8 +321,8 @@ func TestPoliciesDiffer(t *testing.T) {
 	}
 }
 
-// TestRecoveryGivesUp: where every right tool fails for good, or none is there, declining is right, and nothing is
-// answered.
+// TestRecoveryGivesUp: if every right tool fails permanently or is missing, declining is right, and the policy gives
+// no answer.
 func TestRecoveryGivesUp(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc, task.StyleRest)
 	tasks := tr.suite.Index()
@@ -362,8 +363,8 @@ func TestRecoveryGivesUp(t *testing.T) {
 	}
 }
 
-// TestTacticsMatter leaves each tactic out in turn: what it is for is then recovered less often, unless another tactic
-// covers it. No harmless double may become wrong.
+// TestTacticsMatter removes each tactic in turn: recoveries from its faults must then drop, unless another tactic
+// covers them. No harmless variant may become wrong.
 func TestTacticsMatter(t *testing.T) {
 	tr := demoTrial(t).keep(task.StyleFunc, task.StyleRest)
 	if underRace {
@@ -378,7 +379,7 @@ func TestTacticsMatter(t *testing.T) {
 		"missing": "out.null-sentinel",
 		"legend":  "out.alias", "unit": "spec.unit", "read-together": "conflict.pair", "checksum": "conflict.corrupted",
 		"newest": "conflict.stale", "majority": "conflict.minority", "other-plan": "exec.unavailable",
-		// Covered by others: a fresh specification, or an error that names the type.
+		// Other tactics cover these: a fresh specification, or an error that names the type.
 		"argument-name": "", "argument-type": "", "argument-added": "", "fresh-specification": "", "number-text": "",
 		"field-name": "",
 	}
@@ -406,7 +407,7 @@ func TestTacticsMatter(t *testing.T) {
 	}
 }
 
-// TestRecoveryIsRepeatable: the same instance gives the same transcript, byte for byte.
+// TestRecoveryIsRepeatable: the same instance produces the same transcript, byte for byte.
 func TestRecoveryIsRepeatable(t *testing.T) {
 	tr := demoTrial(t)
 	same := 0

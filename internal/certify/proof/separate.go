@@ -22,20 +22,20 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// separating is how many neighbours are grown to hold two calls apart.
+// separating is the number of neighbours that are grown to tell two calls apart.
 const separating = 4
 
-// Separator distinguishes calls of finished episodes from calls of plans: where a call has another value than the
-// plan's and gave the same wherever it is known, both are made again on neighbours that are grown for these two values,
-// with rows at each of them, beside them and between them (RFC leaves the equivalence of argument values to guesses).
-// It is safe for concurrent use.
+// Separator tells calls of finished episodes from calls of plans. If a call has another value than the plan's and
+// returned the same wherever it is known, the separator repeats both on neighbours grown for these two values, with
+// rows at each value, next to them and between them (RFC guesses whether argument values are equivalent). It is safe
+// for concurrent use.
 type Separator struct {
 	suite  *suite.Suite
 	worlds *Worlds // the published ones
 	stage  *episode.Stage
 
 	mu    sync.Mutex
-	apart map[string]*database.World        // the worlds that are played on now, by name
+	apart map[string]*database.World        // the worlds in use now, by name
 	names int                               // worlds named so far
 	known map[string]*transcript.Separation // by what was compared
 	kinds map[string]*schema.Database       // by database
@@ -66,8 +66,8 @@ func (x *Separator) Worlds(_ context.Context, in *suite.Instance, _ *task.Task) 
 	return w, nil, nil
 }
 
-// Separate writes into the events of a transcript what the calls that need it give on neighbours that hold them apart.
-// Episodes under conditions of the environment are skipped: what their calls gave was changed. Errors are
+// Separate writes into the events of a transcript the results of calls on neighbours that tell them from the plan's,
+// where needed. It skips episodes under conditions of the environment, because these changed the results. Errors are
 // Seatrial's own.
 func (x *Separator) Separate(ctx context.Context, in *suite.Instance, t *transcript.Transcript) error {
 	for _, c := range in.Conditions {
@@ -99,7 +99,7 @@ func (x *Separator) Separate(ctx context.Context, in *suite.Instance, t *transcr
 	return nil
 }
 
-// separation compares two calls, nil where no neighbour shows rows of either.
+// separation compares two calls. It returns nil if no neighbour returns rows for either.
 func (x *Separator) separation(
 	ctx context.Context, in *suite.Instance, tk *task.Task, t *transcript.Transcript, s *grade.Spelling,
 ) (*transcript.Separation, error) {
@@ -151,7 +151,7 @@ func (x *Separator) separation(
 	return result, nil
 }
 
-// callsBefore lists the calls of an episode that went through, up to that of the event, and the place of that one.
+// callsBefore lists the successful calls of an episode up to that of the event, and the position of the latter.
 func callsBefore(t *transcript.Transcript, event int) (calls []task.Action, at int) {
 	for i := 0; i <= event; i++ {
 		if ev := &t.Events[i]; ev.Kind == transcript.EventCall && ev.Error == nil {
@@ -163,7 +163,7 @@ func callsBefore(t *transcript.Transcript, event int) (calls []task.Action, at i
 	return calls, len(calls) - 1
 }
 
-// planBefore lists the calls of a plan up to the one that is compared.
+// planBefore lists the calls of a plan up to the compared one.
 func planBefore(t *task.Task, s *grade.Spelling) (calls []task.Action, at int, err error) {
 	plan := t.Plan(s.Plan)
 	if plan == nil {
@@ -185,13 +185,13 @@ func planBefore(t *task.Task, s *grade.Spelling) (calls []task.Action, at int, e
 	return nil, 0, fmt.Errorf("the %s plan of task %s has no call %q", s.Plan, t.ID, s.Call)
 }
 
-// gave is what a call gave on one world.
+// gave is the result of a call on one world.
 type gave struct {
 	digest string
 	rows   int
 }
 
-// play makes calls on a world and says what the one at that place gave; an error of a call is a digest too.
+// play makes calls on a world and returns the result of the one at that position; an error also becomes a digest.
 func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.World, calls []task.Action, at int) (gave,
 	error) {
 	x.mu.Lock()
@@ -240,7 +240,7 @@ func (x *Separator) play(ctx context.Context, in *suite.Instance, w *database.Wo
 	return gave{}, fmt.Errorf("of %d calls %d were made", at+1, seen+1)
 }
 
-// grow grows neighbours for the task's query and for the same query with the values that replace its own.
+// grow grows neighbours for the task's query, and for the query with the replaced values.
 func (x *Separator) grow(ctx context.Context, in *suite.Instance, t *task.Task, s *grade.Spelling) ([]*database.World,
 	error) {
 	published, _, err := x.worlds.Worlds(ctx, &suite.Instance{ID: in.ID, Task: in.Task}, t)
@@ -294,8 +294,8 @@ func (x *Separator) schema(ctx context.Context, name string, w *database.World) 
 	return sch, nil
 }
 
-// withValue writes a query with another value in place of one of its own, and reports whether it has that value at all.
-// Of the pattern of a LIKE, the wildcards around the value stay.
+// withValue writes a query with one of its values replaced, and reports whether the query has that value at all. In a
+// LIKE pattern, the wildcards around the value remain.
 func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 	changed := false
 	p := q.Printer(q.Stmt)
@@ -325,7 +325,7 @@ func withValue(q *sqlast.Query, pair grade.Other) (string, bool) {
 	return text, changed
 }
 
-// sameLiteral reports whether a literal of a query is the value of a plan: a number may be written as text.
+// sameLiteral reports whether a literal of a query equals the value of a plan: a number may be written as text.
 func sameLiteral(v any, planned task.Value) bool {
 	if x, isNumber := number(v); isNumber {
 		y, both := number(planned)

@@ -22,7 +22,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// demoSuite builds the demo's suite once and gives the folder that it is in.
+// demoSuite builds the demo's suite once and returns its folder.
 var demoSuite = sync.OnceValues(func() (string, error) {
 	o := pipeline.Defaults()
 	o.Corpora, o.Seed, o.WorkDir = []string{"demo"}, seed, filepath.Join(scratch, "work")
@@ -59,7 +59,7 @@ func verifySuite(t *testing.T, s *suite.Suite, workers int) *recheck.Outcome {
 	return out
 }
 
-// TestSuiteHolds verifies what was just built, and finds nothing, at any number of workers.
+// TestSuiteHolds verifies a fresh build, and finds nothing, at any number of workers.
 func TestSuiteHolds(t *testing.T) {
 	s := loadSuite(t)
 	if len(s.Tasks) < 200 && !underRace {
@@ -81,8 +81,8 @@ func TestSuiteHolds(t *testing.T) {
 	}
 }
 
-// someTasks keeps the tasks of the first database, at most n of them, so that verifying is quick. Their neighbours
-// depend on the recipe, which stays whole.
+// someTasks keeps at most n tasks of the first database, so that verifying is quick. Their neighbours depend on the
+// recipe, which stays whole.
 func someTasks(t *testing.T, n int) *suite.Suite {
 	t.Helper()
 	s := loadSuite(t)
@@ -110,8 +110,8 @@ func someTasks(t *testing.T, n int) *suite.Suite {
 	return s
 }
 
-// TestTampering changes a suite in memory, each certificate or task in another way, and wants each named, with what is
-// wrong, and no other.
+// TestTampering changes a suite in memory, each certificate or task in another way. Verification must name each of
+// them with its defect, and no other.
 func TestTampering(t *testing.T) {
 	tampers := []struct {
 		what   string
@@ -200,7 +200,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestTamperingWithATool changes a tool's statement; every task with a plan that uses it drifts.
+// TestTamperingWithATool changes a tool's statement; every task with a plan that uses it no longer verifies.
 func TestTamperingWithATool(t *testing.T) {
 	s := someTasks(t, 15)
 	name := s.Tasks[0].Plans[0].Calls[0].Tool
@@ -234,7 +234,7 @@ func TestTamperingWithATool(t *testing.T) {
 	}
 }
 
-// TestAccount removes and doubles what must be accounted for.
+// TestAccount removes and duplicates entries that must be accounted for.
 func TestAccount(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -280,7 +280,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestVerifyTimeLimit ends verification by name where a statement runs into its time limit.
+// TestVerifyTimeLimit: a statement that exceeds its time limit ends verification with an error that names it.
 func TestVerifyTimeLimit(t *testing.T) {
 	s := someTasks(t, 2)
 	table := s.Tasks[0].Database
@@ -302,7 +302,7 @@ func TestVerifyTimeLimit(t *testing.T) {
 	}
 }
 
-// TestWorlds compares the neighbours that a run is given with those that certificates were made on, asked for by many
+// TestWorlds compares the neighbours that a run receives with those that certificates were made on, requested by many
 // episodes at once.
 func TestWorlds(t *testing.T) {
 	s := someTasks(t, 4)

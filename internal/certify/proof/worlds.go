@@ -18,8 +18,7 @@ import (
 // DefaultTimeout bounds a statement.
 const DefaultTimeout = time.Minute
 
-// Worlds opens the databases of a suite and grows their neighbours, each when it is first asked for. It is safe for
-// concurrent use.
+// Worlds opens the databases of a suite and grows their neighbours, each on first use. It is safe for concurrent use.
 type Worlds struct {
 	suite      *suite.Suite
 	neighbours int
@@ -38,7 +37,7 @@ type opened struct {
 	err        error
 }
 
-// NewWorlds makes the worlds of a suite; each database comes with so many of its neighbours.
+// NewWorlds creates the worlds of a suite; each database has that many neighbours.
 func NewWorlds(s *suite.Suite, neighbours int) *Worlds {
 	return &Worlds{suite: s, neighbours: neighbours, open: map[string]*opened{}}
 }
@@ -55,7 +54,7 @@ func (w *Worlds) Worlds(
 	return o.world, o.shown, o.err
 }
 
-// Published returns the database of that name, and grows none of its neighbours.
+// Published returns the database with that name, without growing its neighbours.
 func (w *Worlds) Published(_ context.Context, name string) (environment.World, error) {
 	o := w.of(name)
 	if err := w.published(name, o); err != nil {
@@ -64,7 +63,7 @@ func (w *Worlds) Published(_ context.Context, name string) (environment.World, e
 	return o.world, nil
 }
 
-// of returns what is kept of a database.
+// of returns the entry of a database.
 func (w *Worlds) of(name string) *opened {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +127,7 @@ func (w *Worlds) Close() {
 	}
 }
 
-// RecipeOf returns what the neighbours of a database are grown from, nil where the suite does not say.
+// RecipeOf returns the recipe of a database's neighbours, nil if the suite has none.
 func RecipeOf(s *suite.Suite, name string) *suite.Recipe {
 	for _, r := range s.Recipes {
 		if r.Database == name {

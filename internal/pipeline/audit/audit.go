@@ -1,7 +1,8 @@
-// Package audit says what is wrong with a set of questions and SQL: what fails, what ties, what the question does not
-// tell, what no data settles, and which examples contradict one another, each with its place and what to do about it.
-// It reads what the passes of a build found, and asks the published databases where the texts alone do not decide. It
-// must never know how tasks are published or how agents are run on them, and it draws nothing from the clock.
+// Package audit reports what is wrong with a set of questions and SQL: statements that fail, results with ties, facts
+// that the question leaves out, mutants that no data kills, and examples that contradict one another. Each finding
+// says where it is and what to do about it. The package reads what the passes of a build found, and queries the
+// published databases where the texts alone do not decide. It must never know how tasks are published or how agents
+// are run on them, and it reads no clock.
 package audit
 
 import (
@@ -17,18 +18,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Severities, from the worst.
+// Severities, worst first.
 const (
-	Error   = "error"   // the example has no answer, or not one
+	Error   = "error"   // the example has no answer, or several
 	Warning = "warning" // the question and its answer may not fit
-	Note    = "note"    // what is good to know of an example that is right
+	Note    = "note"    // worth knowing about an example that is right
 )
 
-// Severities lists the severities from the worst.
+// Severities lists the severities, worst first.
 func Severities() []string { return []string{Error, Warning, Note} }
 
-// Codes of findings: a closed list, see [Kinds]. Where a build rejects an example for what is found, the code is the
-// build's reason.
+// Codes of findings: a closed list, see [Kinds]. Where a build rejects an example because of a finding, the code is
+// the build's reason.
 const (
 	CodeUnreadable    = "unreadable_example"
 	CodeNoDatabase    = "missing_database"
@@ -70,17 +71,17 @@ const (
 	chanceThreshold   = 0.10   // above which a chance level is reported: that of the flag `guessable` of tasks
 	distinctThreshold = 3      // below which an example is weak: that of the flag `weak` of tasks
 	longestExcerpt    = 80     // runes of SQL in a message
-	valuesSearched    = 50_000 // texts of a column, beyond which nothing near is looked for
+	valuesSearched    = 50_000 // texts of a column; larger columns are not searched for similar values
 )
 
-// Kind says what a code means.
+// Kind explains a code.
 type Kind struct {
 	Code     string
 	Severity string
 	Summary  string
 }
 
-// Kinds lists every kind of finding, the worst first: the order in which findings of one example stand.
+// Kinds lists every kind of finding, worst first. Findings of one example are in this order.
 func Kinds() []Kind {
 	return []Kind{
 		{CodeUnreadable, Error, "the line or entry cannot be read as an example"},
@@ -126,11 +127,11 @@ const (
 	InEvidence = "evidence"
 )
 
-// Finding is one thing that is wrong, where, and what to do about it.
+// Finding is one defect: what is wrong, where, and what to do about it.
 type Finding struct {
 	Code          string `json:"code"`
 	Severity      string `json:"severity"`
-	diag.Position        // of the example, as the corpus gives it
+	diag.Position        // of the example in the corpus
 	Corpus        string `json:"corpus"`
 	ID            string `json:"id,omitempty"` // of the example
 	Database      string `json:"database,omitempty"`
@@ -141,7 +142,7 @@ type Finding struct {
 	Suggestion    string `json:"suggestion,omitempty"`
 }
 
-// Place says where a finding is: the example's place and id, and the place within its part.
+// Place describes where a finding is: the place and id of the example, and the place within its part.
 func (f *Finding) Place() string {
 	var b strings.Builder
 	b.WriteString(f.Position.String())
@@ -158,10 +159,10 @@ func (f *Finding) Place() string {
 	return b.String()
 }
 
-// Report is what an audit found, in the order of the corpora; findings of one example stand in the order of [Kinds].
+// Report is the result of an audit, in the order of the corpora. Findings of one example are in the order of [Kinds].
 type Report struct {
-	Examples   int            `json:"examples"` // read, those that cannot be used included
-	Clean      int            `json:"clean"`    // those without an error or a warning
+	Examples   int            `json:"examples"` // all that were read, unusable ones included
+	Clean      int            `json:"clean"`    // examples without an error or a warning
 	Severities map[string]int `json:"severities"`
 	Codes      map[string]int `json:"codes"`
 	Findings   []Finding      `json:"findings"`
@@ -188,18 +189,18 @@ func Run(ctx context.Context, o pipeline.Options) (*Report, error) {
 
 type auditor struct {
 	examination *pipeline.Examination
-	longest     int                // rows of an answer that is published
-	made        map[[2]string]bool // databases of generated rows, by corpus and name
+	longest     int                // rows in the longest answer that is published
+	made        map[[2]string]bool // databases with generated rows, by corpus and name
 	notes       []notes            // by example
 }
 
-// notes is what is found of one example.
+// notes are the findings about one example.
 type notes struct {
 	subject  *subject // nil where the database or the SQL cannot be read
 	findings []Finding
 }
 
-// report gathers what the passes find.
+// report collects the findings of all passes.
 func (a *auditor) report(ctx context.Context, workers int) (*Report, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(workers, 1))
@@ -218,14 +219,14 @@ func (a *auditor) report(ctx context.Context, workers int) (*Report, error) {
 	return a.gather(), nil
 }
 
-// gather puts findings in order and counts them.
+// gather sorts the findings and counts them.
 func (a *auditor) gather() *Report {
 	r := &Report{Findings: []Finding{}, Severities: map[string]int{}, Codes: map[string]int{}}
 	order, severity := map[string]int{}, map[string]string{}
 	for i, k := range Kinds() {
 		order[k.Code], severity[k.Code] = i, k.Severity
 	}
-	// A database that cannot be used is one finding, at the first of its questions.
+	// A database that cannot be used is one finding, reported at the first of its questions.
 	type database struct{ at, questions int }
 	lost := map[[2]string]*database{}
 	add := func(list []Finding) {
@@ -260,7 +261,7 @@ func (a *auditor) gather() *Report {
 				Code: CodeDescription, Severity: Note, Position: w.Position, Corpus: c.Name, Message: w.Message, Suggestion: w.Hint,
 			})
 		}
-		rejected := c.Rejected // which stand among the others by their place
+		rejected := c.Rejected // these are sorted among the others by place
 		for range c.Examples {
 			e := a.examination.Examples[next]
 			for len(rejected) > 0 && before(rejected[0].Position, e.Example.Position) {
@@ -281,7 +282,7 @@ func (a *auditor) gather() *Report {
 	return r
 }
 
-// before reports whether a place stands before another in the same file.
+// before reports whether place a comes before place b in the same file.
 func before(a, b diag.Position) bool {
 	return a.File == b.File && (a.Line < b.Line || a.Line == b.Line && a.Column < b.Column)
 }

@@ -32,7 +32,7 @@ INSERT INTO ship VALUES
   (4, 'Dunlin', 3, 3100, 2004, 'blue', '25'), (5, 'Eider', 3, 800, 2004, 'green', '8'), (6, 'Fulmar', 4, 2750, 2011, 'blue', '19'),
   (7, 'Gannet', 5, 5000, 2013, 'red', '31'), (8, 'Heron', 5, 5000, 2016, 'green', '30'), (9, 'Ibis', 6, 640, 1985, 'blue', '6');`
 
-// plain makes a database and a corpus of it, and gives the corpus' spec.
+// plain creates a database and a corpus over it, and returns the spec of the corpus.
 func plain(t *testing.T, script string, lines ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func plain(t *testing.T, script string, lines ...string) string {
 	return "sql:" + path + "," + examples
 }
 
-// pair writes an example; extra are further fields and their values in turn.
+// pair writes an example; extra alternates names and values of further fields.
 func pair(t *testing.T, question, statement string, extra ...string) string {
 	t.Helper()
 	fields := map[string]string{"question": question, "sql": statement}
@@ -82,8 +82,8 @@ func audited(t *testing.T, spec string, change ...func(*pipeline.Options)) *Repo
 	return r
 }
 
-// planted is an example with what is to be found in it: code, part and place within it. Of notes about what no data
-// tells, which depend on the neighbours, none are listed.
+// planted is an example with the findings that it must produce: code, part and place within the part. Notes that
+// depend on the neighbours are not listed.
 type planted struct {
 	question, sql string
 	extra         []string
@@ -198,7 +198,7 @@ func plantedExamples() []planted {
 // unlisted are codes of notes that depend on the neighbours.
 var unlisted = []string{CodeSurvivor, CodeSurvivingJoin, CodeGuessable, CodeWeak}
 
-// TestEachDefectIsFound plants each defect in a line of its own and wants it found, in its place, and nothing else.
+// TestEachDefectIsFound plants each defect in its own line. The audit must find it at its place, and nothing else.
 func TestEachDefectIsFound(t *testing.T) {
 	examples := plantedExamples()
 	var lines []string
@@ -241,7 +241,7 @@ func TestEachDefectIsFound(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsPlanted keeps the planted examples and the closed list together.
+// TestEveryKindIsPlanted checks that the planted examples cover the closed list of kinds.
 func TestEveryKindIsPlanted(t *testing.T) {
 	elsewhere := append(slices.Clone(unlisted), CodeUnreadable, CodeNoDatabase, CodeBadDatabase, CodeUnsupported,
 		CodeTooLarge,
@@ -265,7 +265,7 @@ func TestEveryKindIsPlanted(t *testing.T) {
 	}
 }
 
-// TestCleanCorpus wants nothing worse than notes about chance and neighbours of questions that are right.
+// TestCleanCorpus audits questions that are right: it allows only notes about chance and neighbours.
 func TestCleanCorpus(t *testing.T) {
 	r := audited(t, plain(t, harbour,
 		pair(t, "Which ports lie in Norway?", "SELECT name FROM port WHERE country = 'Norway'"),
@@ -293,7 +293,7 @@ func TestCleanCorpus(t *testing.T) {
 	}
 }
 
-// TestNeighboursTell wants what no data tells named in words, and nothing of what some data tells.
+// TestNeighboursTell checks that mutants which no data kills are named in words, and that killed mutants are not.
 func TestNeighboursTell(t *testing.T) {
 	r := audited(t, plain(t, harbour,
 		pair(t, "Which ports lie in Norway?", "SELECT name FROM port WHERE country = 'Norway' AND name IS NOT NULL"),
@@ -318,7 +318,7 @@ func TestNeighboursTell(t *testing.T) {
 	}
 }
 
-// TestLongAnswers draws the line where it is said to lie.
+// TestLongAnswers checks the documented limit of answers' length.
 func TestLongAnswers(t *testing.T) {
 	spec := plain(t, harbour, pair(t, "Which ships are there?", "SELECT name FROM ship"), pair(t, "Which ports are there?",
 		"SELECT name FROM port"))
@@ -328,7 +328,7 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestDeterminism wants the same report at any number of workers.
+// TestDeterminism checks that the report does not depend on the number of workers.
 func TestDeterminism(t *testing.T) {
 	var lines []string
 	for _, e := range plantedExamples() {
@@ -343,7 +343,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestMissingDatabase wants one finding for all the questions of a database that is not there.
+// TestMissingDatabase checks that a missing database is one finding for all its questions.
 func TestMissingDatabase(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

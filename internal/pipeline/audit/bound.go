@@ -13,14 +13,14 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// bounding is how words before or behind a number make it a bound.
+// bounding says how words before or after a number make it a bound.
 type bounding struct {
 	words     *regexp.Regexp
-	lower     bool // what is meant lies above
+	lower     bool // the values meant are above
 	inclusive bool
 }
 
-// boundings are tried in order: the longer phrase stands first.
+// boundings are tried in order, longer phrases first.
 func boundings() (before, behind []bounding) {
 	const number = `(?:the |a |an |number |of |year |in )*$`
 	before = []bounding{
@@ -48,12 +48,12 @@ func boundings() (before, behind []bounding) {
 
 var beforeNumber, behindNumber = boundings()
 
-// bounds finds a bound that includes its number in the question and not in the SQL, or the reverse. What the two bound
-// from different sides is left alone: the SQL may say it by what it leaves out.
+// bounds finds a bound that includes its number in the question but not in the SQL, or the reverse. It skips pairs
+// that bound from different sides: the SQL may exclude what the question asks for.
 func bounds(_ context.Context, s *subject) error {
 	question := strings.ToLower(s.Example.Question)
 	if len(question) != len(s.Example.Question) {
-		return nil // places would not agree
+		return nil // positions would not agree
 	}
 	numbers := english.Numerals(question)
 	dates := datesIn(question)
@@ -106,7 +106,7 @@ func bounds(_ context.Context, s *subject) error {
 	return nil
 }
 
-// first returns the value at which a bound on whole numbers begins.
+// first returns the smallest value that a lower bound on whole numbers lets through.
 func first(v float64, inclusive bool, step float64) float64 {
 	if inclusive {
 		return v
@@ -129,7 +129,7 @@ func operator(b bounding) ast.Operator {
 	}
 }
 
-// near counts the bounds of the SQL that the same number of the question could be.
+// near counts the bounds of the SQL that the same number of the question could mean.
 func (s *subject) near(v float64) int {
 	n := 0
 	for i := range s.givens {
@@ -140,7 +140,7 @@ func (s *subject) near(v float64) int {
 	return n
 }
 
-// comparison returns the operator with which an expression is compared with a literal, the literal on its right.
+// comparison returns the operator that compares an expression with a literal, as if the literal were on the right.
 func (s *subject) comparison(g *given) (op ast.Operator, ok bool) {
 	turned := map[ast.Operator]ast.Operator{ast.OpLt: ast.OpGt, ast.OpLe: ast.OpGe, ast.OpGt: ast.OpLt, ast.OpGe: ast.OpLe}
 	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
@@ -159,7 +159,7 @@ func (s *subject) comparison(g *given) (op ast.Operator, ok bool) {
 	return op, ok
 }
 
-// boundOf says how a question bounds with a number.
+// boundOf returns how a question uses a number as a bound.
 func boundOf(question string, n *english.Numeral) (bounding, bool) {
 	for _, b := range behindNumber {
 		if b.words.MatchString(question[n.End:]) {
@@ -174,7 +174,7 @@ func boundOf(question string, n *english.Numeral) (bounding, bool) {
 	return bounding{}, false
 }
 
-// phrase returns a number of a question with the words that make it a bound.
+// phrase returns a number of a question together with the words that make it a bound.
 func phrase(question string, n *english.Numeral) string {
 	lower := strings.ToLower(question)
 	for _, b := range behindNumber {

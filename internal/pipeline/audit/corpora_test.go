@@ -9,12 +9,12 @@ import (
 	"github.com/seatrial/seatrial/internal/pipeline"
 )
 
-// TestDemo wants nothing worse than notes of the bundled questions: they are right.
+// TestDemo checks that the bundled questions, which are right, have no finding worse than a note.
 func TestDemo(t *testing.T) {
 	r := audited(t, "demo", func(o *pipeline.Options) { o.Limit = 120 })
 	for _, f := range r.Findings {
 		if f.Severity != Note {
-			// One arm of that question's UNION selects a unit that no trip has.
+			// One arm of this question's UNION selects a unit that no trip has.
 			if f.ID == "railway-030" && f.Code == CodeAbsent {
 				continue
 			}
@@ -26,7 +26,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestSpider wants the defects found that a reader finds in Spider's dev split, and few warnings of any kind else.
+// TestSpider checks that the audit finds defects known from reading Spider's dev split, with few warnings of any
+// other kind.
 func TestSpider(t *testing.T) {
 	shared := os.Getenv("SEATRIAL_SHARED")
 	if shared == "" {

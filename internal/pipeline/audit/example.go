@@ -25,14 +25,14 @@ import (
 type subject struct {
 	*pipeline.Examined
 	query    *sqlast.Query
-	longest  int  // rows of an answer that is published
-	made     bool // the rows of its database are generated, so that what occurs in them shows nothing
+	longest  int  // rows in the longest answer that is published
+	made     bool // the database has generated rows, so their values prove nothing
 	givens   []given
 	findings *[]Finding
 	unused   []string // numbers of the question that the SQL does not use
 }
 
-// pass is one question that is asked of every example whose SQL can be read.
+// pass is one check of every example with readable SQL.
 type pass struct {
 	name string
 	run  func(context.Context, *subject) error
@@ -45,7 +45,7 @@ func passes() []pass {
 	}
 }
 
-// example audits one example by itself.
+// example audits one example on its own.
 func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) error {
 	s := &subject{Examined: e, longest: a.longest, findings: &n.findings,
 		made: a.made[[2]string{e.Corpus, e.Example.Database}]}
@@ -70,7 +70,7 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 		}
 	}
 	for _, p := range passes() {
-		// A statement that SQLite refuses, or that gives too many rows, shows nothing.
+		// A statement that SQLite refuses, or that returns too many rows, proves nothing.
 		if err := p.run(ctx, s); err != nil && !judged(err) {
 			return s.stopped(fmt.Errorf("%s: %w", p.name, err))
 		}
@@ -78,14 +78,14 @@ func (a *auditor) example(ctx context.Context, n *notes, e *pipeline.Examined) e
 	return nil
 }
 
-// judged reports whether an error of a statement is a judgement of SQLite's or of the row limit.
+// judged reports whether an error is SQLite's verdict on a statement, or the row limit.
 func judged(err error) bool {
 	var limit *database.LimitError
 	var refused *database.QueryError
 	return errors.As(err, &refused) || errors.As(err, &limit) && limit.Kind == database.LimitRows
 }
 
-// stopped makes the error of an audit that cannot go on. A time limit never decides what is found.
+// stopped returns the error of an audit that cannot continue. A time limit never decides a finding.
 func (s *subject) stopped(err error) error {
 	var limit *database.LimitError
 	if !errors.As(err, &limit) {
@@ -98,7 +98,7 @@ func (s *subject) stopped(err error) error {
 	return e.WithHint("raise --statement-timeout: a time limit never decides what is found")
 }
 
-// add adds a finding of the whole example.
+// add adds a finding about the whole example.
 func (s *subject) add(code, message, suggestion string) *Finding {
 	*s.findings = append(*s.findings, Finding{
 		Code: code, Position: s.Example.Position, Corpus: s.Corpus, ID: s.Example.ID, Database: s.Example.Database,
@@ -115,7 +115,7 @@ func (s *subject) addIn(code, part string, offset int, message, suggestion strin
 	f.InLine, f.InColumn = parser.LineCol(text, offset)
 }
 
-// unreadable makes the finding of an example that the corpus could not read.
+// unreadable returns the finding for an example that the corpus could not read.
 func unreadable(corpusName string, r *questions.Rejected) Finding {
 	return Finding{
 		Code: CodeUnreadable, Position: r.Position, Corpus: corpusName, ID: r.ID, Database: r.Database,
@@ -123,7 +123,7 @@ func unreadable(corpusName string, r *questions.Rejected) Finding {
 	}
 }
 
-// refused says why the SQL is not read.
+// refused explains why the SQL cannot be read.
 func (s *subject) refused(bad *sqlast.Error) {
 	code, message, suggestion := s.Rejected.Reason, bad.Message, ""
 	switch s.Rejected.Reason {
@@ -137,7 +137,7 @@ func (s *subject) refused(bad *sqlast.Error) {
 		suggestion = "write it otherwise, or leave it out: it becomes no task"
 	case sqlast.ReasonTooLarge:
 		suggestion = "write it in fewer parts, or leave it out: it becomes no task"
-	default: // SQLite itself refuses it
+	default: // SQLite itself rejects it
 		code = CodeFailing
 		message, _, _ = strings.Cut(s.Rejected.Message, " (line ")
 		suggestion = "run it with sqlite3 on the database"
@@ -146,7 +146,7 @@ func (s *subject) refused(bad *sqlast.Error) {
 	f.In, f.InLine, f.InColumn = InSQL, bad.Line, bad.Column
 }
 
-// nearestName suggests the name of the schema that is closest to the one that it does not have.
+// nearestName suggests the schema's name that is closest to an unknown one.
 func (s *subject) nearestName(bad *sqlast.Error) string {
 	_, after, quoted := strings.Cut(bad.Message, `"`)
 	name, _, closed := strings.Cut(after, `"`)
@@ -171,7 +171,7 @@ func (s *subject) nearestName(bad *sqlast.Error) string {
 	return "see the tables and columns of the database"
 }
 
-// outcome says what came of running the SQL.
+// outcome reports what running the SQL showed.
 func outcome(ctx context.Context, s *subject) error {
 	f := s.Finding
 	switch {
@@ -185,14 +185,14 @@ func outcome(ctx context.Context, s *subject) error {
 		s.add(CodeLong, fmt.Sprintf("the answer has %d rows, more than %d", len(f.Result.Rows), s.longest),
 			"ask for a summary or for the first few, or raise --max-rows")
 	}
-	// A result that is too long to be published need not fit an observation either.
+	// A result that is too long to publish need not fit an observation either.
 	if s.Proof != nil && s.Proof.Reason != "" && len(f.Result.Rows) <= s.longest {
 		s.add(CodeUnproven, s.Proof.Message, "report it: the SQL runs, and its tools should give the same")
 	}
 	return nil
 }
 
-// several says that more than one answer is right, and what to add.
+// several reports that more than one answer is right, and suggests what to add.
 func (s *subject) several(ctx context.Context) error {
 	f := s.Finding
 	found, err := witness.Determinate(ctx, s.World, s.query)
@@ -213,7 +213,7 @@ func (s *subject) several(ctx context.Context) error {
 	return nil
 }
 
-// untie suggests what makes a construct determinate.
+// untie suggests how to make a construct determinate.
 func (s *subject) untie(construct string) string {
 	switch construct {
 	case witness.Clock:
@@ -242,7 +242,7 @@ func (s *subject) untie(construct string) string {
 	}
 }
 
-// key names a column of the first table of a SELECT that tells its rows apart: of a grouped one, the term it groups by.
+// key returns a column of a SELECT's first table that identifies its rows; of a grouped SELECT, its GROUP BY term.
 func (s *subject) key(core *ast.SelectQuery) string {
 	if len(core.GroupBy) > 0 {
 		return s.query.Text(core.GroupBy[0])
@@ -268,8 +268,8 @@ func offsetOf(text string, line, column int) int {
 	return min(offset+max(column-1, 0), len(text))
 }
 
-// ties says that the order which the outermost LIMIT cuts ties somewhere, though not where it cuts: on other data of
-// the kind the answer would not be one.
+// ties reports an outermost LIMIT whose order has ties, though not at the cut. On other data of this kind, the query
+// could have several right answers.
 func ties(ctx context.Context, s *subject) error {
 	last := sqlast.Last(s.query.Stmt)
 	if s.made || s.Finding.Reason != "" || len(s.Finding.Alternatives) > 0 || last.Limit == nil ||
@@ -278,7 +278,7 @@ func ties(ctx context.Context, s *subject) error {
 	}
 	whole, err := sqlast.Parse(s.Example.SQL[:last.Limit.Pos()]+s.Example.SQL[last.Limit.End():], s.Schema)
 	if err != nil {
-		return nil // the clause is spelled in a way that cannot be cut out: SQLite would take other rows
+		return nil // the spelling hides the clause; without it SQLite would take other rows
 	}
 	all, err := s.World.Query(ctx, whole.Source, nil)
 	if err != nil {
@@ -306,7 +306,7 @@ func ties(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// proven says what the proofs showed: chance, and what no data tells.
+// proven reports what the proofs showed: answers by chance, and mutants that no data kills.
 func proven(_ context.Context, s *subject) error {
 	p := s.Proof
 	if p == nil || p.Reason != "" || s.Finding.Reason != "" {
@@ -322,7 +322,7 @@ func proven(_ context.Context, s *subject) error {
 			"see whether the conditions can ever hold for some rows and not for others")
 	}
 	if len(p.Certificate.Survivors) == 0 || p.Certificate.Distinct == 0 {
-		return nil // where the SQL gives nothing anywhere, nothing tells it from anything
+		return nil // a query without rows anywhere cannot be told from its mutants
 	}
 	untold := map[string]bool{}
 	for _, m := range p.Certificate.Survivors {
@@ -341,7 +341,7 @@ func proven(_ context.Context, s *subject) error {
 	return nil
 }
 
-// difference says in words how a mutant differs.
+// difference describes how a mutant differs.
 func (s *subject) difference(m *mutant.Mutant) string {
 	sql := s.Example.SQL
 	if left := leftOut(sql[m.Start:m.End], m.Text); left != "" {
@@ -359,7 +359,7 @@ func (s *subject) difference(m *mutant.Mutant) string {
 	}
 }
 
-// settle says what to do where nothing tells a mutant of a kind from the SQL.
+// settle suggests what to do about a surviving mutant of a kind.
 func settle(kind string) string {
 	switch kind {
 	case mutant.KindConjunctDropped, mutant.KindSubCondition:
@@ -383,11 +383,11 @@ func settle(kind string) string {
 	}
 }
 
-// connective is what stands between a condition and those beside it.
+// connective matches the keyword before a condition.
 var connective = regexp.MustCompile(`(?i)^\s*(?:AND|OR|WHERE|HAVING)\b|\b(?:AND|OR)\s*$`)
 
-// leftOut returns what a text has beyond another that it begins or ends with, without the word that joins the two; ""
-// where it does not.
+// leftOut returns what a text has beyond another that it begins or ends with, without the word that joins the two. It
+// returns "" if neither is the case.
 func leftOut(old, text string) string {
 	left, found := strings.CutPrefix(old, text)
 	if !found || text == "" {
@@ -398,8 +398,8 @@ func leftOut(old, text string) string {
 	return strings.TrimSpace(connective.ReplaceAllString(left, ""))
 }
 
-// around returns the smallest expression that a small change is part of, or where that is long a few words on both
-// sides: an operator or a number by itself says little.
+// around returns the smallest expression that contains a small change, since an operator or a number alone says
+// little. If that is long, it returns a few words on both sides.
 func (s *subject) around(m *mutant.Mutant) (start, end int) {
 	start, end = m.Start, m.End
 	if end-start > longestExcerpt/4 || m.Kind == mutant.KindDistinct || m.Join {
@@ -438,7 +438,7 @@ func (s *subject) around(m *mutant.Mutant) (start, end int) {
 	return start, end
 }
 
-// excerpt writes a piece of SQL on one line, its middle left out where it is long.
+// excerpt writes a piece of SQL on one line and cuts the middle of a long one.
 func excerpt(sql string) string {
 	text := strings.Join(strings.Fields(sql), " ")
 	if utf8.RuneCountInString(text) <= longestExcerpt {

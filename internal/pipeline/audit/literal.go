@@ -39,7 +39,7 @@ func spelling(v any) string {
 	return fmt.Sprint(v)
 }
 
-// types finds literals that are compared with values of another type: SQLite converts what a column's affinity covers
+// types finds literals that are compared with values of another type. SQLite converts what a column's affinity covers
 // (https://sqlite.org/datatype3.html §4.2) and orders everything else by type.
 func types(ctx context.Context, s *subject) error {
 	for i := range s.givens {
@@ -98,8 +98,8 @@ func (s *subject) mismatch(ctx context.Context, g *given) (message, suggestion s
 	return "", "", nil
 }
 
-// exists reports whether a row of the table x that a literal's column is in meets a condition; {column} stands for the
-// column.
+// exists reports whether a row of table x, which has the literal's column, meets a condition. {column} is replaced
+// with the column.
 func (s *subject) exists(ctx context.Context, g *given, condition string, args ...task.Value) (bool, error) {
 	condition = strings.ReplaceAll(condition, "{column}", "x."+sqlast.Quote(g.Column))
 	r, err := s.World.Query(ctx, fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s AS x WHERE %s)", sqlast.Quote(g.Table),
@@ -110,7 +110,7 @@ func (s *subject) exists(ctx context.Context, g *given, condition string, args .
 	return r.Rows[0][0] == int64(1), nil
 }
 
-// absent finds literals that occur nowhere in the column that they are compared with, and answers that are empty for
+// absent finds literals that do not occur in the column they are compared with, and answers that are empty for
 // another reason.
 func absent(ctx context.Context, s *subject) error {
 	explained := false
@@ -159,7 +159,7 @@ func absent(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// instead suggests values that a column has for one that it does not have.
+// instead suggests existing values of a column for one that does not occur.
 func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	values, err := s.World.TextValues(ctx, g.Table, g.Column)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *subject) instead(ctx context.Context, g *given) (string, error) {
 	return "the column holds nothing", nil
 }
 
-// otherwise returns the suggestion, or for a text that spells NULL what is meant by it.
+// otherwise returns the suggestion; for a text that spells NULL, it suggests IS NULL.
 func otherwise(g *given, suggestion string) string {
 	if text, ok := g.literal.(string); ok && strings.EqualFold(text, "null") {
 		return "write IS NULL or IS NOT NULL: 'null' is a text"
@@ -202,8 +202,8 @@ func otherwise(g *given, suggestion string) string {
 	return suggestion
 }
 
-// unnamed finds literals that the question does not give, or gives in another spelling. Those that one list compares
-// with one expression are one finding.
+// unnamed finds literals that the question does not mention, or spells otherwise. Literals of one list are one
+// finding.
 func unnamed(ctx context.Context, s *subject) error {
 	seen := map[string]bool{}
 	lists := map[ast.Expr][]*given{}
@@ -258,7 +258,7 @@ func unnamed(ctx context.Context, s *subject) error {
 	return nil
 }
 
-// enumerate writes the literals of one finding.
+// enumerate lists the literals of one finding.
 func enumerate(g *given, list []*given) string {
 	const most = 3
 	if len(list) < 2 {
@@ -274,8 +274,8 @@ func enumerate(g *given, list []*given) string {
 	return strings.Join(texts, ", ")
 }
 
-// doubt takes back that a text spells a literal otherwise where what it says is another value of the column: Australia
-// is no slip for Austria where both occur.
+// doubt withdraws another spelling if that spelling is itself a value of the column: Australia is no slip for Austria
+// where both occur.
 func (s *subject) doubt(ctx context.Context, g *given) error {
 	if g.said.near == "" || g.Column == "" || s.Schema.Table(g.Table) == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// pairs finds examples that are one, and those that contradict one another. Of a group, each later example is reported,
-// against the first one that it is at odds with.
+// pairs finds duplicate and contradictory examples. In a group, it reports each later example against the first one
+// that it contradicts.
 func (a *auditor) pairs() {
 	byQuestion, bySQL := map[string][]*subject{}, map[string][]*subject{}
 	for i := range a.notes {
@@ -27,7 +27,7 @@ func (a *auditor) pairs() {
 	}
 }
 
-// plainWords writes a text without case, punctuation and the number of blanks.
+// plainWords writes a text in one case, without punctuation and repeated blanks.
 func plainWords(text string) string {
 	var b strings.Builder
 	for _, w := range english.Words(text) {
@@ -37,7 +37,7 @@ func plainWords(text string) string {
 	return b.String()
 }
 
-// compare holds an example against earlier ones that ask the same question.
+// compare compares an example with earlier ones that ask the same question.
 func (s *subject) compare(earlier []*subject) {
 	var equal *subject
 	for _, o := range earlier {
@@ -66,7 +66,7 @@ func (s *subject) reference() string {
 	return fmt.Sprintf("%s (%s)", s.Example.ID, s.Example.Position)
 }
 
-// agrees reports whether an answer of one example is right for the other, where both have answers.
+// agrees reports whether the answer of one example is right for the other. known is false if either has no answer.
 func (s *subject) agrees(o *subject) (agree, known bool) {
 	if s.Finding.Reason != "" || o.Finding.Reason != "" {
 		return false, false
@@ -75,8 +75,8 @@ func (s *subject) agrees(o *subject) (agree, known bool) {
 	return mine.Holds(o.Finding.Result) || other.Holds(s.Finding.Result), true
 }
 
-// contrast holds an example against earlier ones with the same SQL: where one of them gives a literal that this one
-// does not, and this one another value in its place, one SQL answers two questions.
+// contrast compares an example with earlier ones that have the same SQL. If an earlier question mentions a literal
+// and this one mentions another value instead, one SQL answers two questions.
 func (s *subject) contrast(earlier []*subject) {
 	for _, o := range earlier {
 		one, two := s, o
@@ -94,8 +94,8 @@ func (s *subject) contrast(earlier []*subject) {
 	}
 }
 
-// inPlace returns a literal that another example with the same SQL gives and this one does not, and the value that
-// stands here in its place; nil where there is none.
+// inPlace returns a literal that another example with the same SQL mentions and this one does not, and the value that
+// this one mentions instead. It returns nil if there is no such literal.
 func (s *subject) inPlace(o *subject) (*given, string) {
 	if len(s.givens) != len(o.givens) {
 		return nil, ""

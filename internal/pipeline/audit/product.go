@@ -10,7 +10,8 @@ import (
 	"github.com/sqlc-dev/meyer/ast"
 )
 
-// products finds SELECTs that join tables without a condition: each row of the one with each of the other.
+// products finds SELECTs that join tables without a condition, and so combine each row of one with each row of the
+// other.
 func products(_ context.Context, s *subject) error {
 	ast.Walk(s.query.Stmt, func(n ast.Node) bool {
 		if core, ok := n.(*ast.SelectQuery); ok {
@@ -26,7 +27,7 @@ func (s *subject) product(core *ast.SelectQuery) {
 	if len(sources) < 2 {
 		return
 	}
-	group := make([]int, len(sources)) // sources of one number are joined
+	group := make([]int, len(sources)) // sources with the same number are joined
 	for i := range group {
 		group[i] = i
 	}
@@ -62,7 +63,7 @@ func (s *subject) product(core *ast.SelectQuery) {
 			continue
 		}
 		if s.oneRow(sources[0], conditions) && !slices.Contains(group[1:], 0) && i == 1 {
-			continue // one row beside the others
+			continue // it has at most one row
 		}
 		place := src.Ref.Pos()
 		if src.Ref.Name != nil {
@@ -134,7 +135,7 @@ func (s *subject) oneRow(src *sqlast.Source, conditions []ast.Expr) bool {
 	return false
 }
 
-// joinOn suggests the condition that a foreign key gives, or a column that both sides have.
+// joinOn suggests a join condition from a foreign key, or from a column that both sides have.
 func (s *subject) joinOn(before []*sqlast.Source, src *sqlast.Source) string {
 	for _, other := range before {
 		if text := foreignKey(src, other); text != "" {

@@ -15,14 +15,14 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// unused finds what the question gives and the SQL does not use: numbers, and quoted texts.
+// unused finds numbers and quoted texts of the question that the SQL does not use.
 func unused(_ context.Context, s *subject) error {
 	question := s.Example.Question
 	quoted := quotations(question)
 	inside := func(at int) bool {
 		return slices.ContainsFunc(quoted, func(q [2]int) bool { return q[0] <= at && at < q[1] })
 	}
-	dates := datesIn(question) // of which the year counts alone: days are bounded in many ways
+	dates := datesIn(question) // only the year of a date counts: days are bounded in many ways
 	list := english.Numerals(question)
 	for i := range list {
 		n := &list[i]
@@ -44,14 +44,14 @@ func unused(_ context.Context, s *subject) error {
 	return nil
 }
 
-// ofForm is what stands behind a number that speaks of the answer's form, or of an age of the world.
+// ofForm matches what follows a number that describes the form of the answer, or an age of the world.
 var ofForm = regexp.MustCompile(`(?i)^(?:st|nd|rd|th)?[- ](?:digits?|decimals?|decimal places|places|columns?|letters?|words?|fields?|parts?|centur(?:y|ies))\b`)
 
 var digitRun = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)?`)
 
-// usesNumber reports whether the SQL uses a number of the question, as it is, beside a bound (at least 3 is > 2), as a
-// share, or within a text. Small numbers in words count things that no one compares (the two names), and 0 and 1 are
-// implied.
+// usesNumber reports whether the SQL uses a number of the question: as it is, beside a bound (at least 3 is > 2), as
+// a share, or within a text. It ignores small numbers in words, which count things that are not compared (the two
+// names), and 0 and 1, which are implied.
 func (s *subject) usesNumber(n *english.Numeral) bool {
 	if !n.Digits && (n.Readings[0] <= 2 || n.Ordinal) || n.Means(0) || n.Means(1) {
 		return true
@@ -75,7 +75,7 @@ func (s *subject) usesNumber(n *english.Numeral) bool {
 			}
 		}
 		for _, r := range n.Readings {
-			// A decade is the beginning of its years, a date may be closed up.
+			// A decade is the beginning of its years, and a date may have no separators.
 			whole := strconv.FormatFloat(r, 'f', -1, 64)
 			if len(whole) >= 2 && strings.Contains(text, whole) {
 				return true
@@ -88,8 +88,7 @@ func (s *subject) usesNumber(n *english.Numeral) bool {
 	return false
 }
 
-// nameHas reports whether a number is part of the name of a table or column that stands in the question with it (q3,
-// A11).
+// nameHas reports whether a number belongs to the name of a table or column that the question mentions (q3, A11).
 func (s *subject) nameHas(n *english.Numeral) bool {
 	if n.Ordinal {
 		return false
@@ -108,8 +107,8 @@ func (s *subject) nameHas(n *english.Numeral) bool {
 	return false
 }
 
-// quotations finds the texts that a question quotes, as byte offsets inside the marks. An apostrophe opens none inside
-// a word or behind one.
+// quotations finds quoted texts in a question, as byte offsets inside the marks. An apostrophe inside or after a word
+// opens no quotation.
 func quotations(text string) [][2]int {
 	var list [][2]int
 	runes := []struct {
@@ -145,7 +144,7 @@ func quotations(text string) [][2]int {
 // fillers are words that a name in quotes may have and its column may lack.
 var fillers = []string{"a", "an", "the", "of", "in", "to", "and", "for"}
 
-// usesText reports whether the words of a text stand in the SQL, or are explained by the evidence.
+// usesText reports whether the SQL contains the words of a text, or the evidence explains them.
 func (s *subject) usesText(text string) bool {
 	want := slices.DeleteFunc(english.Words(text), func(w word) bool { return slices.Contains(fillers, w.Folded) })
 	if len(want) == 0 {
@@ -176,8 +175,8 @@ var (
 	snake      = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b`)
 )
 
-// evidence finds names in the evidence that the database does not have: those in backticks, those behind the name of a
-// table and a dot, and those with an underscore.
+// evidence finds names in the evidence that the database lacks: names in backticks, after a table's name and a dot,
+// or with an underscore.
 func evidence(_ context.Context, s *subject) error {
 	text := s.Example.Evidence
 	if text == "" {
@@ -257,7 +256,7 @@ func (s *subject) isValue(name string) bool {
 	})
 }
 
-// plainName takes off all but letters and digits.
+// plainName removes all characters but letters and digits.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

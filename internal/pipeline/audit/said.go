@@ -15,27 +15,27 @@ import (
 	"github.com/seatrial/seatrial/internal/tools/parameter"
 )
 
-// given is a literal that whoever asks has to give, and how it is given.
+// given is a literal that the question has to mention, and how it does.
 type given struct {
 	parameter.Given
-	literal any // as it is written in the SQL: a string, int64 or float64
+	literal any // as the SQL writes it: a string, int64 or float64
 	said    saying
-	// other is another value of its column, which the question gives where it does not give this one, "" for none.
+	// other is another value of the column, which the question mentions instead of this one; "" for none.
 	other    string
 	mistyped bool // it is compared with values of another type
 }
 
-// saying is how a value is given in the texts of an example.
+// saying is how the texts of an example mention a value.
 type saying struct {
-	exact bool   // it stands there as it is, or need not be said
+	exact bool   // it is there literally, or need not be said
 	near  string // what stands in its place, "" for nothing
 	where string // in words
 }
 
-// given reports whether a value is given at all.
+// given reports whether the texts mention the value at all.
 func (s saying) given() bool { return s.exact || s.near != "" }
 
-// say finds how a literal is given: as it is, spelled otherwise, or in what is written about its column.
+// say finds how the texts mention a literal: literally, spelled otherwise, or in the description of its column.
 func (s *subject) say(g *parameter.Given) saying {
 	if implied(g) {
 		return saying{exact: true}
@@ -82,8 +82,8 @@ func (s *subject) column(g *parameter.Given) *schema.Column {
 	return nil
 }
 
-// implied reports whether no one would say a literal: the empty text, and 0 and 1 beside what is computed (none, any at
-// all, more than one).
+// implied reports whether questions leave a literal unsaid: the empty text, and 0 and 1 beside a computed value
+// (none, any at all, more than one).
 func implied(g *parameter.Given) bool {
 	if g.Value == "" {
 		return true
@@ -92,7 +92,7 @@ func implied(g *parameter.Given) bool {
 	return ok && g.Column == "" && (v == 0 && g.Role != task.RoleLike || v == 1 && g.Role == task.RoleCompare)
 }
 
-// number reads a value as a number, where it is one or spells one.
+// number returns a value as a number, if it is one or spells one.
 func number(v task.Value) (float64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -106,7 +106,8 @@ func number(v task.Value) (float64, bool) {
 	return 0, false
 }
 
-// stands reports whether a text has a literal as it is, token-bounded: of a pattern, all that its wildcards leave.
+// stands reports whether a text contains a literal as whole tokens. Of a pattern, only the text around its wildcards
+// counts.
 func stands(text string, g *parameter.Given) bool {
 	pattern, ok := g.Value.(string)
 	if !ok || g.Role != task.RoleLike {
@@ -117,7 +118,7 @@ func stands(text string, g *parameter.Given) bool {
 	}
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '%' || r == '_' || r == '*' || r == '?' })
 	for _, part := range parts {
-		// Inside a word counts: a pattern asks for a part of one.
+		// Part of a word counts, since a pattern asks for part of one.
 		if !strings.Contains(text, strings.TrimSpace(part)) {
 			return false
 		}
@@ -125,7 +126,7 @@ func stands(text string, g *parameter.Given) bool {
 	return true
 }
 
-// nearSpelling returns what a text says in place of a literal, or "".
+// nearSpelling returns the words that a text has instead of a literal, or "".
 func nearSpelling(text string, g *parameter.Given) string {
 	if text == "" {
 		return ""
@@ -144,9 +145,9 @@ func nearSpelling(text string, g *parameter.Given) string {
 	return ""
 }
 
-// standsNumber reports whether a text gives a number in digits, with separators or a unit, beside a bound on whole
-// numbers (at least 3 is > 2; the bounds themselves are held against each other apart), or as the place behind those
-// left out (the third skips two).
+// standsNumber reports whether a text mentions a number: in digits, with separators or a unit, beside a bound on
+// whole numbers (at least 3 is > 2; [bounds] compares the bounds themselves), or as the place after skipped ones (the
+// third skips two).
 func standsNumber(text string, v float64, role string) bool {
 	whole := v == math.Trunc(v)
 	list := english.Numerals(text)
@@ -176,15 +177,15 @@ var (
 	monthFirst = regexp.MustCompile(`^(\d{1,2})[/-]%?$`)
 )
 
-// nearDate finds a date by its parts, those left out that begin or end a year or a month.
+// nearDate finds a date by its parts, without those that begin or end a year or a month.
 func nearDate(text, value string) string {
-	if len(value) == 2 { // a month as strftime gives it
+	if len(value) == 2 { // a month in the form of strftime
 		if m, err := strconv.Atoi(value); err == nil && m >= 1 && m <= 12 {
 			return monthIn(text, m)
 		}
 	}
 	if m := monthFirst.FindStringSubmatch(value); m != nil {
-		month, _ := strconv.Atoi(m[1]) // digits, by the expression
+		month, _ := strconv.Atoi(m[1]) // digits, because the expression matched
 		return monthIn(text, month)
 	}
 	parts := dateText.FindStringSubmatch(value)
@@ -200,7 +201,7 @@ func nearDate(text, value string) string {
 		}
 		return ""
 	}
-	year, _ := strconv.Atoi(parts[1]) // digits, by the expression
+	year, _ := strconv.Atoi(parts[1]) // digits, because the expression matched
 	near := find(year, 1000)
 	if near == "" {
 		return ""
@@ -239,14 +240,14 @@ func monthIn(text string, month int) string {
 // word is a run of letters and digits, folded.
 type word = english.Word
 
-// joiners stand between the words of a name without a letter in its initials.
+// joiners are words within a name that have no letter in its initials.
 var joiners = []string{"of", "the", "and", "for", "in", "de", "la"}
 
-// longestName is the number of words of a text that are held against a value.
+// longestName bounds the words of a text that are compared with a value.
 const longestName = 8
 
-// nearText returns the words of a text that spell a value otherwise: in another case or inflection, closed up or apart,
-// with a letter changed, in full where the value is an abbreviation.
+// nearText returns the words of a text that spell a value otherwise: in another case or inflection, with other
+// spaces, with a letter changed, or in full where the value is an abbreviation.
 func nearText(text, value string) string {
 	want := english.Words(value)
 	if len(want) == 0 {
@@ -296,7 +297,7 @@ func nearText(text, value string) string {
 	return abbreviated(text, have, want)
 }
 
-// scattered finds the words of a name that stand apart, as in `London Heathrow and Gatwick`.
+// scattered finds the words of a name apart from each other, as in `London Heathrow and Gatwick`.
 func scattered(text string, have, want []word) string {
 	if len(want) < 2 {
 		return ""
@@ -312,8 +313,8 @@ func scattered(text string, have, want []word) string {
 	return strings.Join(found, " … ")
 }
 
-// slip reports whether two spellings differ in few letters: what they share at both ends is three quarters of the
-// longer one, or as many letters stand in another order.
+// slip reports whether two spellings differ in few letters: their common beginning and end are three quarters of the
+// longer one, or as many letters are in another order.
 func slip(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) > len(y) {
@@ -342,14 +343,15 @@ func slip(a, b string) bool {
 	return len(middle) <= 3 && slices.Equal(middle, other)
 }
 
-// shortForms are codes of one letter and the words that they stand for.
+// shortForms are one-letter codes and the words they abbreviate.
 var shortForms = map[string][]string{
 	"m": {"male", "males", "man", "men", "boy", "boys"}, "f": {"female", "females", "woman", "women", "girl", "girls",
 		"false"},
 	"y": {"yes"}, "n": {"no", "not"}, "t": {"true"},
 }
 
-// abbreviated finds what a value is short for, or what is short for it: by initials, or by the beginnings of its words.
+// abbreviated finds what a value abbreviates, or what abbreviates the value: by initials, or by the beginnings of its
+// words.
 //
 //nolint:gocyclo // one branch for each form of abbreviation
 func abbreviated(text string, have, want []word) string {
@@ -418,7 +420,7 @@ func abbreviated(text string, have, want []word) string {
 	return ""
 }
 
-// flagged returns the word of a text that a yes-or-no column is about: `active` of is_active = 1.
+// flagged returns the word of a text that a yes-or-no column describes: `active` of is_active = 1.
 func flagged(text string, c *schema.Column, v task.Value) string {
 	value, isText := v.(string)
 	n, isNumber := number(v)
@@ -437,7 +439,8 @@ func flagged(text string, c *schema.Column, v task.Value) string {
 			for begins < min(len(name), len(w.Folded)) && name[begins] == w.Folded[begins] {
 				begins++
 			}
-			// Also the word inside its opposite, and its other forms: unavailable, available; affiliation, affiliated.
+			// The word also counts inside its opposite and in other forms: unavailable, available; affiliation,
+			// affiliated.
 			within := len(w.Folded) >= 5 && strings.HasSuffix(name, w.Folded)
 			if len(name) >= 3 && (english.Stem(name) == english.Stem(w.Folded) || within || begins >= 5 &&
 				3*begins >= 2*len(w.Folded)) {

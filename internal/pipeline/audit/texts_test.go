@@ -56,7 +56,7 @@ func TestQuotations(t *testing.T) {
 	}
 }
 
-// TestSpellings lists what stands for a value and what does not: "" is nothing near, "=" the value itself.
+// TestSpellings lists which words count as a value: "" means no near spelling, "=" the value itself.
 func TestSpellings(t *testing.T) {
 	for _, c := range []struct {
 		value task.Value
@@ -131,7 +131,7 @@ func TestBoundPhrases(t *testing.T) {
 	}
 }
 
-// FuzzTexts wants places inside the text of whatever a question is.
+// FuzzTexts checks that every offset is inside the question, whatever its text.
 func FuzzTexts(f *testing.F) {
 	for _, e := range plantedExamples() {
 		f.Add(e.question, e.sql)
@@ -166,7 +166,7 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// TestDifferencesAreSeen wants what a mutant changes to show, however long the SQL is.
+// TestDifferencesAreSeen checks that the description shows a mutant's change, however long the SQL is.
 func TestDifferencesAreSeen(t *testing.T) {
 	db := &schema.Database{Name: "harbour", Tables: []schema.Table{{Name: "ship", Columns: []schema.Column{
 		{Name: "name", Affinity: schema.Text, Collation: "BINARY"}, {Name: "tons", Affinity: schema.Integer,
