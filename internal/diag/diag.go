@@ -1,5 +1,5 @@
-// Package diag holds what a person is told about bad input: diagnoses with a position, errors that carry an exit code
-// and a hint, and the nearest known name for an unknown one. It must never know what is being diagnosed.
+// Package diag reports bad input to people: diagnoses with a position, errors that carry an exit code and a hint, and
+// the nearest known name for an unknown one. It must never know what is being diagnosed.
 package diag
 
 import (
@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// Exit codes of every command. They are documented in the README and by `seatrial help exit-codes`.
+// Exit codes of every command. The README and `seatrial help exit-codes` document them.
 const (
-	ExitOK          = 0   // everything that was asked for was done
-	ExitFailed      = 1   // the command worked and found a failure (a certificate that does not hold, a broken gate)
+	ExitOK          = 0   // the command did everything asked
+	ExitFailed      = 1   // the command worked and found a failure (an invalid certificate, a broken gate)
 	ExitUsage       = 2   // bad arguments or bad input: nothing was written
 	ExitInternal    = 3   // Seatrial's own failure
-	ExitProvider    = 4   // a model provider failed for every episode that was tried
-	ExitInterrupted = 130 // interrupted; what was finished is kept and `resume` goes on
+	ExitProvider    = 4   // a model provider failed for every attempted episode
+	ExitInterrupted = 130 // interrupted; finished work is kept and `resume` continues
 )
 
 // Position is a place in a file. Line and Column count from 1; 0 means unknown.
@@ -28,7 +28,7 @@ type Position struct {
 	Column int    `json:"column,omitempty"`
 }
 
-// String prints file:line:column without the parts that are unknown.
+// String prints file:line:column and omits unknown parts.
 func (p Position) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -41,10 +41,10 @@ func (p Position) String() string {
 	return b.String()
 }
 
-// Diagnosis is one thing that is wrong with the input, where, and what to do about it.
+// Diagnosis is one mistake in the input, its place, and what to do about it.
 type Diagnosis struct {
 	Position
-	Code    string `json:"code"` // closed list of the package that diagnoses
+	Code    string `json:"code"` // from a closed list of the diagnosing package
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
@@ -63,7 +63,7 @@ func (d Diagnosis) String() string {
 	return b.String()
 }
 
-// Error is an error for a person: what happened, where, what to do, and the exit code of the command that meets it.
+// Error is an error for a person: what happened, where, what to do, and the exit code of the command.
 type Error struct {
 	Position
 	Message string
@@ -72,7 +72,7 @@ type Error struct {
 	Cause   error
 }
 
-// Error prints position, message and cause; the hint is printed apart by [Render].
+// Error prints position, message and cause; [Render] prints the hint separately.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if p := e.Position.String(); p != "" {
@@ -86,10 +86,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Usagef makes an error of exit code [ExitUsage].
+// Usagef returns an error with exit code [ExitUsage].
 func Usagef(format string, args ...any) *Error {
 	return &Error{Exit: ExitUsage, Message: fmt.Sprintf(format, args...)}
 }
@@ -100,13 +100,13 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return e
 }
 
-// At adds the file, and the line and column where they are known (0 otherwise).
+// At adds the file, and the line and column if known (0 otherwise).
 func (e *Error) At(file string, line, column int) *Error {
 	e.Position = Position{File: file, Line: line, Column: column}
 	return e
 }
 
-// ExitCode gives the exit code that err asks for: 0 for nil, [ExitInternal] for an error that carries none.
+// ExitCode returns the exit code that err asks for: 0 for nil, [ExitInternal] for an error that carries none.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -117,8 +117,8 @@ func ExitCode(err error) int {
 	return ExitInternal
 }
 
-// find gives the first Error among err and its causes that will do: an outer one that says nothing of the matter does
-// not hide an inner one that does.
+// find returns the first Error in err's chain that satisfies will. An outer error that does not satisfy it does not
+// hide an inner one that does.
 func find(err error, will func(*Error) bool) *Error {
 	if e, ok := err.(*Error); ok && e != nil && will(e) { //nolint:errorlint // the chain is walked here
 		return e
@@ -138,7 +138,7 @@ func find(err error, will func(*Error) bool) *Error {
 	return nil
 }
 
-// Render prints err for a terminal: one line for the error, one for the hint if there is one.
+// Render formats err for a terminal: one line for the error, and one for the hint if it has one.
 func Render(err error) string {
 	if err == nil {
 		return ""
@@ -150,8 +150,8 @@ func Render(err error) string {
 	return text
 }
 
-// Printable makes text from outside safe for a terminal and for files that people open: control characters other than
-// tab and newline, and characters that change the direction of text, are written as escapes.
+// Printable makes outside text safe for a terminal and for files that people open. It escapes control characters other
+// than tab and newline, and characters that change the direction of text.
 func Printable(text string) string {
 	unsafe := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
@@ -170,8 +170,8 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// Cell makes text safe as a cell of CSV: a spreadsheet takes text that begins with =, +, -, @, tab or carriage return
-// for a formula. Numbers stay.
+// Cell makes text safe as a cell of CSV: spreadsheets treat text that begins with =, +, -, @, tab or carriage return as
+// a formula. Numbers stay unchanged.
 func Cell(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return Printable(text)
@@ -189,8 +189,8 @@ func Guard(err *error, format string, args ...any) {
 	}
 }
 
-// Nearest gives the known name that is closest to name by edit distance, two letters exchanged counting as one edit, or
-// "" if none is within a third of its length (at least one edit). Ties go to the name that sorts first.
+// Nearest returns the known name closest to name by edit distance, in which swapping two letters counts as one edit. It
+// returns "" if none is within a third of name's length (at least one edit). Ties go to the name that sorts first.
 func Nearest(name string, known []string) string {
 	sorted := append([]string(nil), known...)
 	sort.Strings(sorted)
@@ -203,7 +203,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// Unknown says that name is not one of known, and which one may have been meant.
+// Unknown returns an error that says that name is not one of known, and suggests the nearest.
 func Unknown(kind, name string, known []string) *Error {
 	e := Usagef("unknown %s %q", kind, name)
 	if near := Nearest(name, known); near != "" {

@@ -7,9 +7,8 @@ import (
 	"strconv"
 )
 
-// Canonical gives the rows that an answer stands for, each as a text, in the order of these texts. Two answers that
-// give the same list are one vote where answers are counted: it is what [Gold.Accepts] takes for equal as far as that
-// can be told without gold.
+// Canonical returns the rows of an answer, each as a text, sorted. Two answers with the same list are one vote where
+// answers are counted. It treats as equal what [Gold.Accepts] does, as far as that is possible without gold.
 //
 //   - The rows are a bag. A scalar is a row of one cell, a list the rows of its elements, a record one row, and an
 //     object of lists of one length the rows that its columns make. A text that is a JSON list or object is read.

@@ -105,9 +105,9 @@ func deliveringCalls(t *Tool, starts []Table) []Call {
 	return calls
 }
 
-// handleChoices gives what the arguments of a tool on data handles are given on one starting table. It is false where
-// the table has no keys, or not the one on which the tool decides, and where the tool requires what has no closed
-// values.
+// handleChoices returns the choices of the arguments of a tool on data handles, for one starting table. It returns
+// false if the table has no keys or is not the one that the tool decides on, or if the tool requires an argument
+// without closed values.
 func handleChoices(t *Tool, start *Table, anyStart map[string]bool) ([]choice, bool) {
 	own := map[string]bool{}
 	for i := range start.Keys {
@@ -170,8 +170,8 @@ func closedValues(s *Schema) []any {
 
 func isType(s *Schema, name string) bool { return len(s.Types) == 1 && s.Types[0] == name }
 
-// ArgumentOf writes a literal as an argument of that binding, if its type fits: a list of one where the binding wants a
-// list, and nothing where it wants records.
+// ArgumentOf writes a literal as an argument of that binding, if its type fits: a list of one if the binding takes a
+// list, and nothing if it takes records.
 func ArgumentOf(b Binding, v Value) (any, bool) {
 	if b.Kind == BindTable {
 		return nil, false

@@ -79,8 +79,8 @@ func number(text string) any {
 	return f
 }
 
-// AppendValue appends the JSON of a SQLite value. Infinities, which JSON cannot write, stand as 9e999 and -9e999, as
-// SQLite's own JSON functions write them. Text is made valid UTF-8.
+// AppendValue appends the JSON of a SQLite value. It writes infinities, which JSON lacks, as 9e999 and -9e999, like
+// SQLite's own JSON functions. It makes text valid UTF-8.
 func AppendValue(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -254,7 +254,7 @@ func appendAny(dst []byte, v any) ([]byte, error) {
 	}
 }
 
-// MarshalJSON writes arguments so that they are read back as the same values: 1.0 does not become 1.
+// MarshalJSON writes arguments so that they decode to the same values: 1.0 does not become 1.
 func (c Call) MarshalJSON() ([]byte, error) {
 	arguments, err := appendAny(nil, c.Arguments)
 	if err != nil {
@@ -267,7 +267,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	}{c.Label, c.Tool, arguments})
 }
 
-// MarshalJSON writes the value so that it is read back as the same SQLite value.
+// MarshalJSON writes the value so that it decodes to the same SQLite value.
 func (l Literal) MarshalJSON() ([]byte, error) {
 	type bare Literal
 	return Marshal(struct {

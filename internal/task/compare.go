@@ -30,13 +30,13 @@ const (
 type Answer struct {
 	// JSON is the answer as given: a scalar, a list, a record or an object of columns.
 	JSON json.RawMessage
-	// Result, where it is set, is what the answer stands for, because it was a reference; JSON is then not read.
+	// Result, if set, is the result that the answer refers to; JSON is then ignored.
 	Result *Result
-	// Lenient says that the protocol extracted the answer from prose. Such an answer is never strictly right.
+	// Lenient means that the protocol extracted the answer from prose. Such an answer is never strictly right.
 	Lenient bool
 }
 
-// Verdict says whether an answer is right.
+// Verdict reports whether an answer is right.
 type Verdict struct {
 	Strict  bool   // right as given
 	Lenient bool   // right as given, or after extraction from prose by a stated rule
@@ -77,7 +77,7 @@ const (
 	RuleColumns  = "columns"  // records with gold's columns and others
 )
 
-// Answers lists the right results that gold stands for: itself, or the alternatives of GoldAnyOf; none for other kinds.
+// Answers lists the right results of gold: itself, or the alternatives of GoldAnyOf; it is empty for other kinds.
 func (g *Gold) Answers() []*Gold {
 	switch g.Kind {
 	case GoldRows:
@@ -93,7 +93,7 @@ func (g *Gold) Answers() []*Gold {
 	}
 }
 
-// Longest gives the number of rows of the longest right result, 0 where there is none.
+// Longest returns the number of rows of the longest right result, 0 if there is none.
 func (g *Gold) Longest() int {
 	n := 0
 	for _, a := range g.Answers() {
@@ -102,15 +102,15 @@ func (g *Gold) Longest() int {
 	return n
 }
 
-// Ordered says whether the order of rows counts in a right result.
+// Ordered reports whether the order of rows counts in a right result.
 func (g *Gold) Ordered() bool {
 	return slices.ContainsFunc(g.Answers(), func(a *Gold) bool { return a.Blocks != nil })
 }
 
-// Holds says whether a result that SQLite returned is gold: as many columns, in gold's order (names do not count), and
-// the same rows as a bag, or block by block where gold is ordered. Values are equal as in SQLite: an integer and a real
-// are equal if they are numerically equal, texts and blobs byte for byte, NULL equals NULL. Reals in computed columns
-// are equal within the tolerance. Of GoldAnyOf any alternative will do; other kinds hold no result.
+// Holds reports whether a result that SQLite returned is gold: as many columns, in gold's order (names do not count),
+// and the same rows as a bag, or block by block if gold is ordered. Values are equal as in SQLite: an integer and a
+// real are equal if they are numerically equal, texts and blobs byte for byte, NULL equals NULL. Reals in computed
+// columns are equal within the tolerance. For GoldAnyOf any alternative matches; other kinds have no result.
 func (g *Gold) Holds(r *Result) bool {
 	switch g.Kind {
 	case GoldRows:
@@ -136,7 +136,7 @@ func (g *Gold) Holds(r *Result) bool {
 	return c.sameBlocks(cellsOf(g.Rows), cellsOf(r.Rows), g.Blocks)
 }
 
-// holdsInOrder is the common case, decided without building anything.
+// holdsInOrder decides the common case without allocating.
 func (g *Gold) holdsInOrder(r *Result, computed []bool) bool {
 	for i, row := range g.Rows {
 		for j, v := range row {
@@ -171,9 +171,9 @@ func (g *Gold) Accepts(a Answer) Verdict {
 	}
 }
 
-// Digests gives, for every right answer, the digests that [Result.Digest] gives of its rows as a bag and, where gold is
-// ordered, of its rows in the order in which they are listed: a call whose digest is among them returned gold. (The
-// converse does not hold: rows of one tie block may come in another order, and 1 and 1.0 have different digests.)
+// Digests returns, for every right answer, the digests that [Result.Digest] returns for its rows as a bag and, if gold
+// is ordered, for its rows as listed. A call whose digest is among them returned gold. The converse is false: rows of
+// one tie block may come in another order, and 1 and 1.0 have different digests.
 func (g *Gold) Digests() []string {
 	switch g.Kind {
 	case GoldRows:
@@ -209,7 +209,7 @@ func (g *Gold) accepts(a Answer) Verdict {
 	return v
 }
 
-// width is the number of columns; rows decide where columns are not listed.
+// width is the number of columns; rows decide if columns are not listed.
 func (g *Gold) width() int {
 	if len(g.Columns) == 0 && len(g.Rows) > 0 {
 		return len(g.Rows[0])
@@ -225,7 +225,7 @@ func (g *Gold) computed() []bool {
 	return computed
 }
 
-// consistent says whether rows and blocks fit together. A gold that does not is no gold: it accepts nothing.
+// consistent reports whether rows and blocks fit together. An inconsistent gold accepts nothing.
 func (g *Gold) consistent() bool {
 	width := g.width()
 	for _, row := range g.Rows {
@@ -246,7 +246,7 @@ func (g *Gold) consistent() bool {
 	return rest == 0
 }
 
-// target is a gold made ready for judging answers.
+// target is a gold prepared for judging answers.
 type target struct {
 	comparison
 	rows   [][]cell
@@ -364,7 +364,7 @@ func (t *target) same(rows [][]cell) bool {
 	return len(rows) == len(t.rows) && t.sameBlocks(t.rows, rows, t.blocks)
 }
 
-// readResult reads what a reference stands for as the list of records that the agent would have had to type.
+// readResult reads the result of a reference as the list of records that the agent would have to type.
 func (t *target) readResult(r *Result) ([][]cell, bool) {
 	t.named = false
 	place, ok := t.places(r.Columns)
@@ -562,10 +562,10 @@ func members(raw json.RawMessage) (keys []string, values []json.RawMessage) {
 	return keys, values
 }
 
-// cell is a value made ready for comparison.
+// cell is a value prepared for comparison.
 type cell struct {
 	value   Value   // what it is
-	decimal string  // canonical decimal, of what is given as a number
+	decimal string  // canonical decimal, for numbers
 	real    float64 // the nearest double, where numeric
 	integer int64   // exact, where whole
 	numeric bool    // a number, a text that is one, or true or false
@@ -609,8 +609,8 @@ func cellOf(v Value) cell {
 	}
 }
 
-// textCell reads a text, and the number that it is, if it is one by JSON's grammar but for surrounding white space. So
-// `007`, `1,000` and `0x10` are texts alone.
+// textCell reads a text, and also the number in it if the text is one by JSON's grammar, ignoring surrounding white
+// space. So `007`, `1,000` and `0x10` are only texts.
 func textCell(s string) cell {
 	c := cell{value: s}
 	if number := strings.TrimSpace(s); isNumber(number) {
@@ -628,7 +628,7 @@ func numberCell(literal string) cell {
 			return c
 		}
 	}
-	c.real, _ = strconv.ParseFloat(literal, 64) // out of range gives ±Inf, which is what SQLite reads too
+	c.real, _ = strconv.ParseFloat(literal, 64) // out of range becomes ±Inf, which is what SQLite reads too
 	c.value = c.real
 	return c
 }
@@ -723,7 +723,7 @@ func canonicalDecimal(literal string) (string, bool) {
 	return b.String(), true
 }
 
-// isNumber says whether s is a number by JSON's grammar.
+// isNumber reports whether s is a number by JSON's grammar.
 func isNumber(s string) bool {
 	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
 		return false
@@ -731,7 +731,7 @@ func isNumber(s string) bool {
 	return json.Valid([]byte(s))
 }
 
-// acceptsCell says whether a cell of an answer is gold's.
+// acceptsCell reports whether a cell of an answer matches gold's.
 func acceptsCell(gold, got *cell, computed bool) bool {
 	if got.nested {
 		return false
@@ -811,7 +811,7 @@ func near(a, b float64) bool {
 	return math.Abs(a-b) <= max(AbsoluteTolerance, RelativeTolerance*max(math.Abs(a), math.Abs(b)))
 }
 
-// validText is what JSON can say of a text: SQLite may hold bytes that are not UTF-8.
+// validText is what JSON can represent of a text: SQLite may store bytes that are not UTF-8.
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // timestamp is a date and a time of day, with ISO 8601's letter between them.
@@ -826,8 +826,7 @@ func plainText(s string) string {
 	return s
 }
 
-// missing says whether a cell is one of the ways to write that a value is missing: null, or the text null, None or
-// nothing.
+// missing reports whether a cell means a missing value: null, or the text null, None or nothing.
 func (c *cell) missing() bool {
 	text, isText := c.value.(string)
 	if !isText {
@@ -891,7 +890,7 @@ func (c *comparison) sameBag(gold, got [][]cell) bool {
 	return true
 }
 
-// difference names how two bags differ that do not compare equal.
+// difference returns how two unequal bags differ.
 func (c *comparison) difference(gold, got [][]cell) string {
 	pairs, sameRows := 0, true
 	for _, b := range c.buckets(gold, got) {
@@ -912,7 +911,7 @@ func (c *comparison) difference(gold, got [][]cell) string {
 	}
 }
 
-// bucket holds the rows of both sides that can be equal at all, as far as all but computed cells tell.
+// bucket contains the rows of both sides that can be equal, judged by all but computed cells.
 type bucket struct{ gold, got [][]cell }
 
 func (c *comparison) buckets(gold, got [][]cell) map[string]*bucket {
@@ -941,8 +940,8 @@ func (c *comparison) buckets(gold, got [][]cell) map[string]*bucket {
 	return buckets
 }
 
-// appendKey appends a key that is the same for any two cells that may match: the nearest double of whatever can be read
-// as a number, nothing more than that for a computed column.
+// appendKey appends a key that is the same for any two cells that may match: the nearest double of any number, and only
+// that it is a number for a computed column.
 func appendKey(key []byte, c *cell, computed bool) []byte {
 	switch {
 	case c.nested:
@@ -971,13 +970,12 @@ func appendKey(key []byte, c *cell, computed bool) []byte {
 	return append(key, text...)
 }
 
-// maxMatching bounds the rows of one bucket for which a matching is searched, should pairing them in sorted order fail;
-// beyond it the sorted order alone decides. Only rows that agree in all but computed cells share a bucket, and with one
-// computed column the sorted order is always right, because the intervals of the tolerance are ordered like their
-// centres.
+// maxMatching bounds the rows of one bucket for a matching search, which runs if pairing in sorted order fails. Beyond
+// it, sorted order alone decides. Only rows that agree in all but computed cells share a bucket. With one computed
+// column sorted order is always right, because the intervals of the tolerance are ordered like their centres.
 const maxMatching = 512
 
-// pairs gives how many rows of a bucket can be matched one to one.
+// pairs returns how many rows of a bucket can be matched one to one.
 func (c *comparison) pairs(b *bucket) int {
 	if len(b.gold) == 0 || len(b.got) == 0 {
 		return 0
@@ -992,7 +990,7 @@ func (c *comparison) pairs(b *bucket) int {
 	return c.maximumMatching(gold, got)
 }
 
-// mergePairs pairs rows in sorted order, passing over those that come too early to have a partner.
+// mergePairs pairs rows in sorted order and skips those that come too early to have a partner.
 func (c *comparison) mergePairs(gold, got [][]cell) int {
 	paired := 0
 	for i, j := 0, 0; i < len(gold) && j < len(got); {
@@ -1044,7 +1042,7 @@ func (c *comparison) maximumMatching(gold, got [][]cell) int {
 	return matched
 }
 
-// sameDistinct says whether every row of either side of a bucket has an equal on the other.
+// sameDistinct reports whether every row of either side of a bucket has an equal on the other.
 func (c *comparison) sameDistinct(b *bucket) bool {
 	if len(b.gold) == 0 || len(b.got) == 0 {
 		return false
@@ -1067,7 +1065,7 @@ func (c *comparison) sameDistinct(b *bucket) bool {
 	return !slices.Contains(reached, false)
 }
 
-// compareRows orders rows by their numbers first, so that equal rows come to stand at equal places.
+// compareRows orders rows by their numbers first, so that equal rows get equal positions.
 func compareRows(a, b []cell) int {
 	for i := range a {
 		x, y := &a[i], &b[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// lenient names the rule by which an answer that is wrong as given is right, "" if there is none. text is the answer if
-// it is a text, else empty.
+// lenient returns the rule by which an answer that is wrong as given is right, or "". text is the answer if it is a
+// text, else empty.
 func (t *target) lenient(raw json.RawMessage, text string) string {
 	if raw[0] == '"' {
 		e := extract(text)
@@ -51,11 +51,10 @@ func (t *target) lenient(raw json.RawMessage, text string) string {
 	return ""
 }
 
-// answerKeys are the keys under which an answer stands beside remarks.
+// answerKeys are the keys of an answer in an object that also has remarks.
 var answerKeys = []string{"answer", "final_answer", "result", "results", "value", "rows", "data", "records", "output"}
 
-// unwrapped returns what an object has around it taken off: the only list or object in it, or the value under a key
-// that means answer.
+// unwrapped returns the content of an object: its only list or object, or the value under a key that means answer.
 func unwrapped(raw json.RawMessage) []json.RawMessage {
 	if raw[0] != '{' {
 		return nil
@@ -81,7 +80,7 @@ func unwrapped(raw json.RawMessage) []json.RawMessage {
 
 func isNested(raw json.RawMessage) bool { return raw[0] == '[' || raw[0] == '{' }
 
-// narrowed drops the fields of records that gold does not name, where every record names all of gold's columns.
+// narrowed drops the fields of records that gold does not name, if every record names all of gold's columns.
 func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
 	switch raw[0] {
@@ -119,8 +118,7 @@ func (t *target) narrowed(raw json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// rounds says whether a reading is right once the computed reals of gold are rounded to the two or more digits that the
-// answer has.
+// rounds reports whether a reading is right after rounding gold's computed reals to the answer's digits, at least two.
 func (t *target) rounds(raw json.RawMessage) bool {
 	if !slices.Contains(t.computed, true) {
 		return false
@@ -140,7 +138,7 @@ func (t *target) rounds(raw json.RawMessage) bool {
 // maxSentence bounds the words of a sentence that may state an answer.
 const maxSentence = 40
 
-// stated says whether a plain sentence states gold's only value, as whole words.
+// stated reports whether a plain sentence states gold's only value, as whole words.
 func (t *target) stated(text string) bool {
 	if t.width != 1 || len(t.rows) != 1 || len(text) > maxProse {
 		return false
@@ -151,7 +149,7 @@ func (t *target) stated(text string) bool {
 		if gold.decimal == "" || gold.numeric && !gold.whole {
 			return false
 		}
-		value = english.SpellNumber(gold.integer) // digits are found by other rules
+		value = english.SpellNumber(gold.integer) // other rules find digits
 		if _, err := strconv.Atoi(value); err == nil {
 			return false
 		}
@@ -171,7 +169,7 @@ func (t *target) stated(text string) bool {
 	return !strings.Contains(strings.ToLower(rest), strings.ToLower(value)) && plainly(rest) && !enumerates(rest, at)
 }
 
-// enumerates says whether other values stand beside the place from which a value was taken.
+// enumerates reports whether other values surround the place from which a value was taken.
 func enumerates(rest string, at int) bool {
 	before, after := strings.TrimRight(rest[:at], " "), strings.TrimLeft(rest[at:], " ")
 	return strings.HasSuffix(before, ",") || strings.HasSuffix(before, " and") || strings.HasPrefix(after, ",") ||
@@ -187,12 +185,12 @@ var nameSynonyms = map[string]string{
 	"identifier": "id", "distinct": "", "the": "", "of": "", "for": "", "in": "", "a": "", "by": "", "per": "",
 }
 
-// aggregates are the words that tell columns of one subject apart.
+// aggregates are the words that distinguish columns of one subject.
 var aggregates = []string{"avg", "min", "max", "sum", "count"}
 
 var tableAlias = regexp.MustCompile(`(?i)\bt\d+\.`)
 
-// nameWords are the words of a column's name or of a key, by their stems, with one word for synonyms.
+// nameWords returns the stemmed words of a column's name or of a key, with one word for all synonyms.
 func nameWords(name string) map[string]bool {
 	words := map[string]bool{}
 	for _, w := range english.NameWords(tableAlias.ReplaceAllString(name, "")) {
@@ -208,7 +206,7 @@ func nameWords(name string) map[string]bool {
 }
 
 // likeness is the share of words that two names have in common (Dice's coefficient). Names with different aggregates
-// are not alike.
+// have none.
 func likeness(a, b map[string]bool) float64 {
 	for _, one := range aggregates {
 		for _, other := range aggregates {
@@ -229,11 +227,11 @@ func likeness(a, b map[string]bool) float64 {
 	return 2 * float64(shared) / float64(len(a)+len(b))
 }
 
-// maxAlike bounds the columns whose names are compared: all orders are tried.
+// maxAlike bounds the columns whose names are compared, because all orders are tried.
 const maxAlike = 7
 
-// alike assigns keys to columns so that names are most alike in sum; of equal sums the one that keeps the order of the
-// keys. named says whether any name decided.
+// alike assigns keys to columns so that the sum of likenesses is largest. On a tie it keeps the order of the keys.
+// named reports whether any name decided.
 func (t *target) alike(keys []string) (place []int, named bool) {
 	place = make([]int, len(keys))
 	for i := range place {
@@ -252,7 +250,7 @@ func (t *target) alike(keys []string) (place []int, named bool) {
 		scores[i] = make([]float64, t.width)
 		for j := range columns {
 			if scores[i][j] = likeness(words, columns[j]); t.keys[t.key(key)] == j && t.hasKey(key) {
-				scores[i][j] = 2 // the very name
+				scores[i][j] = 2 // the exact name
 			}
 			named = named || scores[i][j] > 0
 		}
@@ -284,8 +282,8 @@ func (t *target) hasKey(key string) bool {
 	return known
 }
 
-// byKind arranges the columns of an answer that names none so that numbers come under numbers and texts under texts,
-// each in their order; nil if some column has both, or neither, or nothing has to move.
+// byKind arranges the columns of an answer without names so that numbers match numbers and texts match texts, each in
+// their order. It returns nil if some column has both kinds or neither, or if nothing moves.
 func (t *target) byKind(rows [][]cell) [][]cell {
 	if t.width < 2 || len(rows) == 0 || len(t.rows) == 0 {
 		return nil
@@ -318,7 +316,8 @@ func (t *target) byKind(rows [][]cell) [][]cell {
 	return arranged
 }
 
-// kindsOf has a letter for each column: n for numbers, t for texts; "" if some column has both or neither.
+// kindsOf returns a letter for each column: n for numbers, t for texts. It returns "" if some column has both or
+// neither.
 func kindsOf(rows [][]cell, width int) string {
 	var kinds []byte
 	for j := range width {
@@ -342,7 +341,7 @@ func kindsOf(rows [][]cell, width int) string {
 	return string(kinds)
 }
 
-// jsonDocument gives a text as JSON if all of it is a JSON list or object.
+// jsonDocument returns a text as JSON if all of it is a JSON list or object.
 func jsonDocument(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if text == "" || text[0] != '[' && text[0] != '{' || !json.Valid([]byte(text)) {
@@ -351,8 +350,8 @@ func jsonDocument(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// Limits of extraction, so that its time is linear in the text: longer texts are not searched, and after so many
-// brackets that begin no JSON the search for JSON inside a text gives up.
+// Limits that keep the time of extraction linear in the text. Longer texts are not searched. The search for JSON inside
+// a text stops after so many brackets that begin no JSON.
 const (
 	maxProse    = 64 << 10
 	maxBrackets = 64
@@ -385,19 +384,19 @@ var (
 	yearPhrase = regexp.MustCompile(`(?i)\b(?:in|of|since|from|during|before|after|until|by|year)\s+(?:the year\s+)?(?:1[0-9]|20)\d\d\b`)
 )
 
-// plainly says whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
+// plainly reports whether a sentence states something: it does not deny, hedge, refuse or leave a choice.
 func plainly(sentence string) bool {
 	return !refusing.MatchString(sentence) && !hedging.MatchString(sentence) && !vague.MatchString(sentence) &&
 		!negating.MatchString(sentence)
 }
 
-// firmly says whether the prose around a block stands by it.
+// firmly reports whether the prose around a block affirms it.
 func firmly(before, after string) bool {
 	around := before + "\n" + after
 	return !refusing.MatchString(around) && !hedging.MatchString(around) && !deniesNext.MatchString(before)
 }
 
-// extraction is the readings of a text by a rule, and whether the text stands by them.
+// extraction is the readings of a text by a rule, and whether the text affirms them.
 type extraction struct {
 	readings []json.RawMessage
 	rule     string
@@ -457,7 +456,7 @@ func extract(text string) extraction {
 	if marked {
 		line, _, _ = strings.Cut(text, "\n")
 	}
-	// A text that is the answer as a whole is taken as it is, whatever its words are.
+	// A text that is the whole answer is taken as it is, whatever its words are.
 	e := extraction{texts(false, stripText(line)), RuleText, firmly(before, "")}
 	if n, ok := onlyNumber(yearPhrase.ReplaceAllString(line, "")); ok && plainly(line) {
 		e.readings = append(e.readings, json.RawMessage(n))
@@ -470,7 +469,7 @@ func extract(text string) extraction {
 	return e
 }
 
-// outside is a text without the lines that contain a mark.
+// outside returns a text without the lines that contain a mark.
 func outside(text, mark string) string {
 	kept := strings.Split(text, "\n")
 	return strings.Join(slices.DeleteFunc(kept, func(l string) bool { return strings.Contains(l, mark) }), "\n")
@@ -562,7 +561,7 @@ func submatches(pattern *regexp.Regexp, text string) []string {
 	return found
 }
 
-// embeddedJSON gives the last non-empty JSON list or object inside a text that is not part of another.
+// embeddedJSON returns the last non-empty JSON list or object inside a text that is not part of another.
 func embeddedJSON(text string) json.RawMessage {
 	var last json.RawMessage
 	failures := 0
@@ -634,7 +633,7 @@ func tableCells(line string) []string {
 	return cells
 }
 
-// stripText takes white space, a full stop, quotes and emphasis away from both ends of a text.
+// stripText removes white space, a full stop, quotes and emphasis from both ends of a text.
 func stripText(s string) string {
 	for {
 		before := s
@@ -650,7 +649,8 @@ func stripText(s string) string {
 	}
 }
 
-// onlyNumber gives the number of a text that holds exactly one, not part of a word; commas may part its thousands.
+// onlyNumber returns the number of a text that contains exactly one, not part of a word; commas may separate its
+// thousands.
 func onlyNumber(text string) (string, bool) {
 	places := proseNumber.FindAllStringIndex(text, 2)
 	if len(places) != 1 {

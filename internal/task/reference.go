@@ -22,7 +22,7 @@ func (r Reference) String() string {
 }
 
 // ParseReference reads `$label$` or `$label.column$`. A label is a letter or underscore followed by letters, digits and
-// underscores; a column is anything that holds no `$`.
+// underscores; a column is any text without `$`.
 func ParseReference(s string) (Reference, bool) {
 	if len(s) < 3 || s[0] != '$' || s[len(s)-1] != '$' {
 		return Reference{}, false
@@ -38,7 +38,7 @@ func ParseReference(s string) (Reference, bool) {
 	return Reference{Label: label, Column: column}, true
 }
 
-// IsLabel says whether s can name a call.
+// IsLabel reports whether s can name a call.
 func IsLabel(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -50,8 +50,8 @@ func IsLabel(s string) bool {
 	return s != ""
 }
 
-// EscapeText writes a literal text so that it is not read as a reference: a text that begins with `$` gets another `$`
-// in front.
+// EscapeText writes a literal text so that it is not read as a reference: it prefixes a text that begins with `$` with
+// another `$`.
 func EscapeText(s string) string {
 	if strings.HasPrefix(s, "$") {
 		return "$" + s
@@ -94,9 +94,9 @@ func appendReferences(refs []Reference, v any) []Reference {
 	return refs
 }
 
-// WorkflowOf reads the workflow off the calls' graph: one call is single; a chain in which each call uses the one
-// before is sequential; calls of which at most the last uses others, and at least two use none, are parallel; all else
-// is mixed.
+// WorkflowOf derives the workflow from the graph of the calls. One call is single. A chain in which each call uses the
+// previous one is sequential. Calls are parallel if at most the last uses others and at least two use none. All else is
+// mixed.
 func WorkflowOf(calls []Call) string {
 	if len(calls) <= 1 {
 		return WorkflowSingle

@@ -16,8 +16,8 @@ type Schema struct {
 	Required    []string   // of an object
 	Closed      bool       // no other properties
 	Enum        []any      // a closed set of values
-	AnyOf       []*Schema  // at least one of these holds
-	Pattern     string     // a regular expression that a text matches
+	AnyOf       []*Schema  // at least one of these must match
+	Pattern     string     // a regular expression that a text must match
 }
 
 // Property is a named part of an object.
@@ -26,7 +26,7 @@ type Property struct {
 	Schema *Schema
 }
 
-// Property gives the property of that name, or nil.
+// Property returns the property of that name, or nil.
 func (s *Schema) Property(name string) *Schema {
 	for _, p := range s.Properties {
 		if p.Name == name {

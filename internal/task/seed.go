@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// Draw gives the random stream of that seed and name. Every draw of Seatrial comes from a named stream, so that no draw
-// moves another.
+// Draw returns the random stream of that seed and name. Every draw of Seatrial uses a named stream, so no draw moves
+// another.
 func Draw(seed uint64, name ...string) *rand.Rand {
 	sum := hashNames(seed, name)
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:8]), binary.LittleEndian.Uint64(sum[8:16])))
 }
 
-// Hash gives 16 hexadecimal digits that depend on seed and name alone: for identifiers.
+// Hash returns 16 hexadecimal digits that depend only on seed and name: for identifiers.
 func Hash(seed uint64, name ...string) string {
 	sum := hashNames(seed, name)
 	return hex.EncodeToString(sum[:8])

@@ -11,7 +11,7 @@ const (
 	StyleSlot = "slot" // NL2API §3.1
 	StyleSel  = "sel"  // NL2API §3.2
 	StyleRest = "rest" // NL2API §3.3
-	// StyleStatic is that of tools which a corpus specifies and nothing can run.
+	// StyleStatic is the style of tools that a corpus specifies and nothing can run.
 	StyleStatic = "static"
 )
 
@@ -19,14 +19,13 @@ const (
 type Tool struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
-	Parameters  *Schema `json:"parameters"` // an object schema; the properties stand in positional order
+	Parameters  *Schema `json:"parameters"` // an object schema; its properties are in positional order
 	Returns     *Schema `json:"returns,omitempty"`
 	Style       string  `json:"style"`
 	Database    string  `json:"database"`
 	Path        string  `json:"path,omitempty"` // of a rest tool over HTTP: /v1/<database>/<resource>
-	Body        *Body   `json:"body,omitempty"` // nil where a tool can only be specified, not run
-	// Document is the specification as its corpus has it, byte for byte, default values and all: for exports, never for
-	// agents.
+	Body        *Body   `json:"body,omitempty"` // nil if the tool cannot be run
+	// Document is the specification in the corpus, byte for byte, with default values: for exports, never for agents.
 	Document string `json:"document,omitempty"`
 }
 
@@ -38,11 +37,11 @@ type Body struct {
 	Columns   []Column  `json:"columns"`              // of the result, in order; names are unique
 	Ordered   bool      `json:"ordered,omitempty"`    // the statement orders its rows
 	SingleRow bool      `json:"single_row,omitempty"` // by its form it returns exactly one row
-	// what tells this tool from every other of its database: the canonical statement
+	// the canonical statement, which distinguishes this tool from every other of its database
 	Definition string `json:"definition,omitempty"`
 
-	// EngineRelation: the operation of package relation that the tool performs, the closed arguments that the tool's name
-	// already decides (every one of them in the sel style), and the arguments that name keys of a table.
+	// EngineRelation: the operation of package relation that the tool performs, the closed arguments that the tool's
+	// name already fixes (all of them in the sel style), and the arguments that name keys of a table.
 	Operation string         `json:"operation,omitempty"`
 	Fixed     map[string]any `json:"fixed,omitempty"`
 	Keys      []string       `json:"keys,omitempty"`
@@ -55,12 +54,11 @@ const (
 	EngineText     = "sql"      // runs the SQL that the agent wrote, given as its one argument, read-only
 	// EngineCompanion runs nothing: a condition of the environment answers the call.
 	EngineCompanion = "companion"
-	// EngineSearch is that of the two tools of an open world: the one that finds tools, and the one that gives their
-	// documentation.
+	// EngineSearch runs the two tools of an open world: one finds tools, the other returns their documentation.
 	EngineSearch = "search"
 )
 
-// The two tools of an open world (Hell or High Water, appendix A), with the arguments that one has to be given.
+// The two tools of an open world (Hell or High Water, appendix A), with their required arguments.
 const (
 	ToolSearch    = "search_tools"
 	ArgumentQuery = "query"
@@ -68,18 +66,18 @@ const (
 	ArgumentTool  = "tool_name"
 )
 
-// Source is a starting table of the slot and sel styles: the join of one SELECT, done before the agent begins (NL2API
-// §3.1). Sources with one ID are equal; many tasks share one.
+// Source is a starting table of the slot and sel styles: the join of one SELECT, computed before the agent begins
+// (NL2API §3.1). Sources with the same ID are equal; many tasks share one.
 type Source struct {
 	ID       string `json:"id"` // a hash of the other fields
 	Database string `json:"database"`
-	From     string `json:"from"` // what stands after FROM: tables, aliases and join conditions, in SQLite's SQL
+	From     string `json:"from"` // the FROM clause: tables, aliases and join conditions, in SQLite's SQL
 	Keys     []Key  `json:"keys"` // in the order of the tables and their columns; names are unique
 }
 
 // Key is a column of a starting table.
 type Key struct {
-	Name        string `json:"name"`                 // <table>_<column>, or <alias>_<column> where a table stands twice
+	Name        string `json:"name"`                 // <table>_<column>, or <alias>_<column> if a table occurs twice
 	Expression  string `json:"expression,omitempty"` // the column in SQL, under the alias that From gives its table
 	Table       string `json:"table"`                // in the database
 	Column      string `json:"column"`               // in the database
@@ -87,7 +85,7 @@ type Key struct {
 	Description string `json:"description"`          // what the schema or the corpus says of the column
 }
 
-// Start puts a starting table under a label, for one task.
+// Start labels a starting table for one task.
 type Start struct {
 	Label  string `json:"label"`  // starting_table, starting_table_2, …
 	Source string `json:"source"` // the ID of a [Source]
@@ -107,7 +105,7 @@ type Binding struct {
 	Type     string   `json:"type"`               // of a value or of a list's elements: text, integer, number or any
 	Nullable bool     `json:"nullable,omitempty"` // null may be given
 	Columns  []string `json:"columns,omitempty"`  // of a table: the fields of a record, in order
-	// Table and Column name what the argument is compared with, if that is a column: for hints, related values and
+	// Table and Column name the column that the argument is compared with, if any: for hints, related values and
 	// domains.
 	Table  string `json:"table,omitempty"`
 	Column string `json:"column,omitempty"`
@@ -145,7 +143,7 @@ const (
 // Value is a SQLite value: nil, int64, float64, string or Blob. No other type occurs.
 type Value = any
 
-// Blob is a SQLite blob; in JSON it stands as {"$blob": "<hex>"}.
+// Blob is a SQLite blob, encoded in JSON as {"$blob": "<hex>"}.
 type Blob []byte
 
 // Message is one turn of the request: a question, or a dialogue.
@@ -168,31 +166,30 @@ type Gold struct {
 	Kind    string   `json:"kind"`
 	Columns []Column `json:"columns,omitempty"`
 	Rows    []Row    `json:"rows,omitempty"`
-	// Blocks holds the sizes of the runs of rows whose order is free among themselves, for SQL that orders its rows;
-	// nil means that the rows are a bag.
+	// Blocks lists the sizes of tie blocks: runs of rows in any order, for SQL that orders its rows. nil means that the
+	// rows are a bag.
 	Blocks []int `json:"blocks,omitempty"`
-	// Alternatives holds the right answers of GoldAnyOf, each whole, the query's own result first; Columns, Rows and
+	// Alternatives lists the right answers of GoldAnyOf, each complete, the query's own result first; Columns, Rows and
 	// Blocks are then empty. [Gold.Answers] lists right answers of either kind.
 	Alternatives []Gold `json:"alternatives,omitempty"`
-	// Expected says which calls are right of a task whose tools cannot be run.
+	// Expected lists the right calls of a task whose tools cannot be run.
 	Expected *Expected `json:"expected,omitempty"`
 }
 
-// Expected says which calls are right, in the form of the Berkeley Function Calling Leaderboard: see package callcheck.
+// Expected lists right calls in the form of the Berkeley Function Calling Leaderboard: see package callcheck.
 type Expected struct {
 	Category  string   `json:"category"`            // how calls are compared with the answers
-	Functions []string `json:"functions,omitempty"` // documents of the functions that are to be called, byte for byte
-	// Tools are those that serve the request, where their right arguments are not known.
+	Functions []string `json:"functions,omitempty"` // documents of the functions to call, byte for byte
+	// Tools lists the tools that serve the request, if their right arguments are unknown.
 	Tools []string `json:"tools,omitempty"`
-	// Shown gives what calls mean where tools are shown under other names, by the name shown; nil where they bear their
-	// own.
+	// Shown maps shown names of tools to their meaning, if tools are shown under other names; else it is nil.
 	Shown map[string]Meant `json:"shown,omitempty"`
 	// the possible answers, one for each call: a JSON list, byte for byte
 	Answers string `json:"answers,omitempty"`
 }
 
-// Meant is a tool that is shown under another name: its own name, and the own names of its arguments by the names
-// shown.
+// Meant describes a tool that is shown under another name: its original name, and the original names of its arguments
+// by the names shown.
 type Meant struct {
 	Tool      string            `json:"tool"`
 	Arguments map[string]string `json:"arguments"`
@@ -221,18 +218,18 @@ type Plan struct {
 	Workflow string `json:"workflow"`
 	Calls    []Call `json:"calls"`  // in an order in which they can be made
 	Answer   string `json:"answer"` // the label of the call whose result is the answer
-	// Evidence is what each call gave when the plan was proven, in the order of Calls.
+	// Evidence is what each call returned when the plan was proven, in the order of Calls.
 	Evidence []CallEvidence `json:"evidence,omitempty"`
 	// IntermediateValues is the number of values in the results that later calls use, on the published world.
 	IntermediateValues int `json:"intermediate_values,omitempty"`
 }
 
-// CallEvidence is what a call of a proven plan gave: arguments that differ from it mean the same exactly where they
-// give the same result, not empty, on the published world and on its neighbours.
+// CallEvidence is what a call of a proven plan returned. Different arguments mean the same exactly if they return the
+// same non-empty result on the published world and the same results on its neighbours.
 type CallEvidence struct {
-	// of a data handle: the hash of its statement and the values bound to it
+	// for a data handle: the hash of its statement and the values bound to it
 	Handle     string   `json:"handle,omitempty"`
-	Digest     string   `json:"digest,omitempty"`     // of the result on the published world; "" where it is too large
+	Digest     string   `json:"digest,omitempty"`     // of the result on the published world; "" if it is too large
 	Neighbours []string `json:"neighbours,omitempty"` // of the result on the first neighbours, as many as runs use
 	Rows       int      `json:"rows,omitempty"`
 }
@@ -260,13 +257,13 @@ const (
 const (
 	FlagWeak      = "weak"      // fewer than three distinct non-empty results over the neighbours
 	FlagGuessable = "guessable" // a chance level above 10 %
-	// FlagSynthesized marks tasks whose database holds generated rows, because the corpus ships its schema alone.
+	// FlagSynthesized marks tasks whose database contains generated rows, because the corpus ships only its schema.
 	FlagSynthesized = "synthesized"
-	// FlagFeasibility marks tasks of which nobody wrote the right calls, only that the request can be met.
+	// FlagFeasibility marks tasks without known right calls: the corpus says only that the request can be met.
 	FlagFeasibility = "feasibility"
-	// FlagUnstated marks static tasks in which a value of the right call stands nowhere in what an agent is shown.
+	// FlagUnstated marks static tasks in which nothing shown to the agent contains some value of the right call.
 	FlagUnstated = "unstated"
-	// FlagRefused marks static tasks whose own right calls the official checker refuses; they are right leniently.
+	// FlagRefused marks static tasks whose right calls the official checker refuses; they are right leniently.
 	FlagRefused = "refused"
 )
 
@@ -285,7 +282,7 @@ type Task struct {
 	SQL        string            `json:"sql,omitempty"`
 	Gold       Gold              `json:"gold"`
 	Plans      []Plan            `json:"plans"`
-	Paths      []Path            `json:"paths,omitempty"` // other ways to the right answer, where they were looked for
+	Paths      []Path            `json:"paths,omitempty"` // other ways to the right answer, if searched for
 	Needs      []Call            `json:"needs,omitempty"` // of static tasks; see [Task.Needed]
 	Literals   []Literal         `json:"literals,omitempty"`
 	Starts     []Start           `json:"starts,omitempty"` // of the slot and sel styles
@@ -295,9 +292,9 @@ type Task struct {
 	Facets     map[string]string `json:"facets,omitempty"`
 }
 
-// Needed lists the calls that serve the request of a task whose tools cannot be run, as far as the corpus tells, each
-// once: the task's own first, and behind it those of other things that are asked for at the same time. Of their
-// arguments those are there that are known; they are the plan's where the corpus tells no more.
+// Needed lists the calls that serve the request of a task whose tools cannot be run, as far as the corpus says, each
+// once: first those of the task itself, then those of other things requested at the same time. Calls have only the
+// known arguments. If the corpus says no more, the calls are the plan's.
 func (t *Task) Needed() []Call {
 	if len(t.Needs) > 0 {
 		return t.Needs
@@ -309,7 +306,7 @@ func (t *Task) Needed() []Call {
 	return calls
 }
 
-// Question gives the last user message.
+// Question returns the last user message.
 func (t *Task) Question() string {
 	for i := len(t.Messages) - 1; i >= 0; i-- {
 		if t.Messages[i].Role == "user" {
@@ -319,7 +316,7 @@ func (t *Task) Question() string {
 	return ""
 }
 
-// Plan gives the plan of that kind, or the path, or nil.
+// Plan returns the plan or path of that kind, or nil.
 func (t *Task) Plan(kind string) *Plan {
 	for i := range t.Plans {
 		if t.Plans[i].Kind == kind {
@@ -334,17 +331,17 @@ func (t *Task) Plan(kind string) *Plan {
 	return nil
 }
 
-// Path is a way to the right answer beside the plans of a task, of one call or two, that was found by making all calls
-// that fit (Hell or High Water §3.1 and appendix A). Its kind is path-1, path-2, …
+// Path is a way to the right answer other than the plans of a task. It has one or two calls, and a search over all
+// fitting calls found it (Hell or High Water §3.1 and appendix A). Its kind is path-1, path-2, …
 type Path struct {
 	Plan
-	// Accidental says that it gives a right answer on the published database and not on all of its neighbours: an agent
-	// that goes that way is right, and nobody can be expected to know it.
+	// Accidental means that it returns a right answer on the published database but not on all of its neighbours: an
+	// agent that takes it is right, but no agent can be expected to know it.
 	Accidental bool `json:"accidental,omitempty"`
 }
 
-// Sound lists the ways to the right answer that can be known: the plans of the task, and the paths that hold on the
-// neighbours too.
+// Sound lists the ways to the right answer that an agent can know: the plans of the task, and the paths that also work
+// on the neighbours.
 func (t *Task) Sound() []*Plan {
 	var plans []*Plan
 	for i := range t.Plans {
@@ -364,8 +361,8 @@ type Literal struct {
 	Argument string `json:"argument"` // of the direct plan's tool
 	Table    string `json:"table,omitempty"`
 	Column   string `json:"column,omitempty"`
-	// Start and End are byte offsets of its only token-bounded mention in the question; both 0 where there is none or
-	// more than one.
+	// Start and End are the byte offsets of its only token-bounded mention in the question. Both are 0 if it has no
+	// mention or several.
 	Start int `json:"start,omitempty"`
 	End   int `json:"end,omitempty"`
 }
@@ -376,7 +373,7 @@ type Chance struct {
 	Hits  int `json:"hits"`
 }
 
-// Level gives hits over calls, 0 where there are no calls.
+// Level returns hits over calls, 0 if there are no calls.
 func (c Chance) Level() float64 {
 	if c.Calls == 0 {
 		return 0
@@ -390,24 +387,24 @@ const (
 	ActionAnswer  = "answer"
 	ActionDecline = "decline"
 	ActionAsk     = "ask"
-	ActionJudge   = "judge" // says whether the request can be met at all (Incomplete Conditions, "Task Formulation")
+	ActionJudge   = "judge" // states whether the request can be met at all (Incomplete Conditions, "Task Formulation")
 )
 
 // Action is what an agent does in an environment.
 type Action struct {
 	Kind string `json:"kind"`
-	// of a call; the environment gives call_1, call_2, … where it is empty
+	// the label of a call; if it is empty, the environment assigns call_1, call_2, …
 	Label     string          `json:"label,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
-	// JSON; a string of the form $label$ stands for that call's result; true or false of a judgement
+	// JSON; a string of the form $label$ refers to that call's result; true or false for a judgement
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Lenient bool            `json:"lenient,omitempty"` // the answer was extracted from prose by a stated rule
 	// the reason of a decline or of a judgement, or the question asked
 	Text string `json:"text,omitempty"`
 }
 
-// Judgement reads the answer of a judgement: whether the request can be met, and whether it says so at all.
+// Judgement reads the answer of a judgement: whether the request can be met. ok reports whether it says so.
 func Judgement(answer json.RawMessage) (feasible, ok bool) {
 	switch string(answer) {
 	case "true":
@@ -419,7 +416,7 @@ func Judgement(answer json.RawMessage) (feasible, ok bool) {
 	}
 }
 
-// Judge makes the judgement that a request can be met, or that it cannot, with its explanation.
+// Judge returns the judgement that a request can or cannot be met, with its explanation.
 func Judge(feasible bool, explanation string) Action {
 	answer := json.RawMessage("false")
 	if feasible {
@@ -433,22 +430,22 @@ type Observation struct {
 	Label   string          `json:"label,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Content json.RawMessage `json:"content,omitempty"` // what the tool returned: a JSON list of records
-	// what the tool says beside its result, or the user in answer to a question
+	// what the tool says beside its result, or the user's answer to a question
 	Note string `json:"note,omitempty"`
-	// advice on trouble with the tools, in the arms that give it when it shows
+	// advice on faults, in the arms that show it when a fault shows
 	Hint  string     `json:"hint,omitempty"`
 	Error *ToolError `json:"error,omitempty"`
 	Done  bool       `json:"done,omitempty"` // the episode has ended
 }
 
-// ToolError is the agent's mistake or an injected fault, in the words that the agent sees. Seatrial's own failures are
-// Go errors and never take this form.
+// ToolError is the agent's mistake or an injected fault, as the agent sees it. Seatrial's own failures are Go errors
+// and never take this form.
 type ToolError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Error gives code and message.
+// Error returns code and message.
 func (e *ToolError) Error() string { return e.Code + ": " + e.Message }
 
 // Codes of an agent's mistakes.
@@ -466,24 +463,24 @@ const (
 	CodeUnsupported     = "unsupported_action"
 )
 
-// View is what an agent is given at the start of an episode: nothing in it leads to gold.
+// View is what an agent receives at the start of an episode. Nothing in it reveals gold.
 type View struct {
 	Messages []Message `json:"messages"`
 	Evidence string    `json:"evidence,omitempty"`
-	Hint     string    `json:"hint,omitempty"`   // advice on trouble with the tools, in the arms that give it at the start
+	Hint     string    `json:"hint,omitempty"`   // advice on faults, in the arms that show it at the start
 	Starts   []Table   `json:"starts,omitempty"` // the starting tables of the slot and sel styles
-	// specifications; agents that are models are shown name, description and parameters alone
+	// specifications; models see only name, description and parameters
 	Tools  []*Tool `json:"tools"`
 	Budget Budget  `json:"budget"`
-	// Hidden finds a tool that can be called without being shown, which models are not told of; code that names one can
-	// call it. nil where there are none.
+	// Hidden finds a tool that can be called without being shown. Models do not see it, but code that names it can call
+	// it. It is nil if there are no such tools.
 	Hidden func(name string) *Tool `json:"-"`
-	// Questions is how many questions the user answers, 0 where nobody is there to answer.
+	// Questions is how many questions the user answers, 0 if there is no user.
 	Questions int `json:"questions,omitempty"`
 }
 
-// Table is a starting table as an agent sees it: a label to refer to it by, the tables of the database that it joins,
-// and its keys, of which the agent is shown name, type and description alone.
+// Table is a starting table as an agent sees it: its label, the tables of the database that it joins, and its keys. The
+// agent sees only the name, type and description of each key.
 type Table struct {
 	Label string   `json:"label"`
 	Joins []string `json:"joins"`
@@ -498,22 +495,22 @@ type Budget struct {
 	WallSeconds float64 `json:"wall_seconds,omitempty"`
 }
 
-// Turn is one decision of an agent: its actions, and what is kept about how it came to them.
+// Turn is one decision of an agent: its actions, and a record of how the agent reached them.
 type Turn struct {
 	Actions  []Action  `json:"actions,omitempty"`
 	Thought  string    `json:"thought,omitempty"`
 	Reply    string    `json:"reply,omitempty"`    // the model's text as it came
-	Unparsed []Unparse `json:"unparsed,omitempty"` // what could not be read in it
+	Unparsed []Unparse `json:"unparsed,omitempty"` // its unreadable pieces
 	Usage    Usage     `json:"usage"`
 	Model    string    `json:"model,omitempty"`   // as the provider names it
 	Retries  []string  `json:"retries,omitempty"` // why requests to the provider were retried
 	Adapted  []string  `json:"adapted,omitempty"` // how requests were changed because the provider refused them
-	// Stop says that the agent ends the episode without an act: a policy or a one-answer protocol that has no more to say.
+	// Stop means that the agent ends the episode without acting: a policy or a one-answer protocol that is done.
 	Stop bool `json:"stop,omitempty"`
-	// Open says that the turn is not over: the agent's next decision goes on with it, and brings no turn of its own. Code
-	// that is running makes its calls so, one after the other.
+	// Open means that the turn is not over: the agent's next decision continues it and starts no new turn. Running code
+	// makes its calls this way, one after the other.
 	Open bool `json:"open,omitempty"`
-	// Block is the code that has run in this turn, with what a notebook would show; nil where none has ended.
+	// Block is the code that ran in this turn, with its notebook output; nil if no code finished.
 	Block *Block `json:"block,omitempty"`
 }
 
@@ -521,14 +518,14 @@ type Turn struct {
 type Block struct {
 	Code      string `json:"code"`
 	Output    string `json:"output,omitempty"`    // what it printed
-	Value     string `json:"value,omitempty"`     // how its last expression is written; "" where there is none
-	Traceback string `json:"traceback,omitempty"` // "" where nothing was raised
-	Lost      string `json:"lost,omitempty"`      // why all variables were lost; "" where they were kept
+	Value     string `json:"value,omitempty"`     // the printed form of its last expression, or ""
+	Traceback string `json:"traceback,omitempty"` // "" if nothing was raised
+	Lost      string `json:"lost,omitempty"`      // why all variables were lost; "" if they were kept
 	Cut       bool   `json:"cut,omitempty"`       // the output was longer than its limit
 	Calls     int    `json:"calls,omitempty"`     // of tools
 }
 
-// Unparse is a piece of a reply that could not be read, with the reason from a closed list of the protocol.
+// Unparse is an unreadable piece of a reply, with a reason from a closed list of the protocol.
 type Unparse struct {
 	Reason string `json:"reason"`
 	Text   string `json:"text"`

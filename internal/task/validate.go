@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Validate checks the structure of a task that was read from a file: what every stage relies on without a look.
+// Validate checks the structure of a task read from a file: what every stage relies on without checking.
 func (t *Task) Validate() error {
 	switch {
 	case t.ID == "":

@@ -20,8 +20,8 @@ const (
 	Simple      Category = "simple"      // one function, one call
 	Multiple    Category = "multiple"    // several functions, one call
 	Parallel    Category = "parallel"    // several calls in any order, of one or more functions
-	Irrelevance Category = "irrelevance" // no function serves the request: right is to call none
-	Relevance   Category = "relevance"   // some function serves the request: right is to call any
+	Irrelevance Category = "irrelevance" // no function serves the request: calling none is right
+	Relevance   Category = "relevance"   // some function serves the request: calling any is right
 )
 
 // CategoryOf reads the category from the name of a test category or the id of an entry: live_parallel_multiple and
@@ -65,7 +65,7 @@ const (
 	WrongValue      ErrorType = "value_error:others"
 	Unclear         ErrorType = "dict_checker:unclear"
 
-	// Exception has no name there: the official checker stops with a Python exception, so no verdict exists. Here the
+	// Exception has no name there: the official checker stops with a Python exception and returns no verdict. Here the
 	// call is wrong.
 	Exception ErrorType = "exception"
 )
@@ -81,7 +81,7 @@ const (
 	ClassParameter Class = "parameter"
 )
 
-// Class returns the class of mistakes to which an error type belongs, or "". That of [NoMatch] is that of its cause.
+// Class returns the class of mistakes of an error type, or "". [NoMatch] takes the class of its cause.
 func (e ErrorType) Class() Class {
 	switch e {
 	case "", NoMatch:
@@ -104,8 +104,8 @@ func (e ErrorType) OfValue() bool { return strings.HasPrefix(string(e), "value_e
 type Verdict struct {
 	Right bool
 	Error ErrorType // "" for right calls
-	// Cause is what is wrong with a single call: Error itself, and for [NoMatch] the mistake of the first call that
-	// names the right function, or else [WrongName].
+	// Cause is the mistake of a single call: Error itself, and for [NoMatch] the mistake of the first call that names
+	// the right function, or else [WrongName].
 	Cause     ErrorType
 	Parameter string // the wrong, missing or unexpected argument; "" for mistakes that concern no single argument
 	Rules     Rules  // the rules of lenient matching without which the calls would be wrong
@@ -125,8 +125,8 @@ func wrong(e ErrorType, parameter string) Verdict {
 	return Verdict{Error: e, Cause: e, Parameter: parameter}
 }
 
-// Entry is an entry of the leaderboard made ready for grading. Grading changes nothing in it, so any number of
-// goroutines can grade by one.
+// Entry is an entry of the leaderboard prepared for grading. Grading does not change it, so any number of goroutines
+// can share it.
 type Entry struct {
 	category Category
 	count    int // calls expected
@@ -209,8 +209,8 @@ func (e *Entry) countError(calls int) ErrorType {
 	}
 }
 
-// Strict judges calls by the official rules ([Oddities] lists what in them may surprise). It matches parallel calls as
-// the official checker does: each possible answer takes the first remaining call that fits it.
+// Strict judges calls by the official rules; [Oddities] lists their surprises. It matches parallel calls as the
+// official checker does: each possible answer takes the first remaining call that fits it.
 func (e *Entry) Strict(calls []Call) Verdict { return e.judge(calls, (*target).strict, false) }
 
 // Matched is Strict with a real assignment of parallel calls to possible answers: the calls are right if any assignment

@@ -28,8 +28,8 @@ var dialect = map[string]string{
 // Codes of diagnoses.
 const (
 	CodeSyntax   = "syntax"   // not JSON
-	CodeShape    = "shape"    // another JSON type than is wanted there
-	CodeMissing  = "missing"  // a key that must be there
+	CodeShape    = "shape"    // a wrong JSON type
+	CodeMissing  = "missing"  // a required key
 	CodeUnknown  = "unknown"  // an unknown key, type or role
 	CodeConflict = "conflict" // two places that contradict each other
 )
@@ -107,7 +107,7 @@ func (p *document) function(v *Value) *Function {
 	return f
 }
 
-// declaration keeps what grading needs of a parameter. The schema was checked before.
+// declaration keeps what grading needs of a parameter. The schema is already checked.
 func declaration(name string, v *Value) declared {
 	d := declared{name: name, defaultValue: v.field("default")}
 	if t := v.field("type"); t != nil {
@@ -127,8 +127,8 @@ func declaration(name string, v *Value) declared {
 	return d
 }
 
-// keywords are those of the dialect, with the JSON type of each; kindNone means any. Keywords without a case in keyword
-// are kept only in the original.
+// keywords are those of the dialect, with the JSON type of each; kindNone means any. Keywords without a case in the
+// method keyword survive only in the original.
 var keywords = map[string]kind{
 	"type": kindText, "description": kindText, "items": kindDict, "properties": kindDict, "required": kindList,
 	"enum": kindList, "default": kindNone, "optional": kindNone, "format": kindText, "pattern": kindText,
@@ -150,8 +150,8 @@ func (p *document) schema(v *Value) *task.Schema {
 	if v.field("type") == nil {
 		p.report(v.at, CodeMissing, "the schema has no type")
 	}
-	// A published document requires parameters of a dict that are next to it, so a required name without a schema is
-	// ignored there; among the parameters themselves no call could be right.
+	// A published document requires, in a dict, parameters that are listed beside the dict. So a required name without
+	// a schema is ignored inside a dict; among the parameters themselves it would make every call wrong.
 	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return s.Property(name) == nil })
 	if len(p.found) > before {
 		return nil
@@ -256,7 +256,7 @@ func (v *Value) plain() any {
 	}
 }
 
-// document is a JSON text while it is read, with the mistakes found in it.
+// document is a JSON text being read, with the mistakes found in it.
 type document struct {
 	file  string
 	line  int // at which data begins
@@ -304,7 +304,7 @@ func (p *document) reportNear(offset int, code, message, name string, known []st
 	}
 }
 
-// keys asks for an object with those keys and no others.
+// keys requires an object with those keys and no others.
 func (p *document) keys(v *Value, what string, wanted ...string) bool {
 	if v.kind != kindDict {
 		p.report(v.at, CodeShape, "%s must be an object, not %s", what, kindNames[v.kind])

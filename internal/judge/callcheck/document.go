@@ -11,14 +11,14 @@ import (
 // Question is an entry of the leaderboard without its answers.
 type Question struct {
 	ID        string
-	Turns     [][]task.Message // one turn in the categories of one turn, each ending with the user's message
+	Turns     [][]task.Message // one turn in single-turn categories, each ending with the user's message
 	Functions []*Function
 	Position  diag.Position
 	// Original is the line byte for byte; an export writes it.
 	Original json.RawMessage
 }
 
-// Answers are the possible answers of an entry: one for each call that is expected.
+// Answers are the possible answers of an entry, one for each expected call.
 type Answers struct {
 	ID       string
 	Answers  []Answer

@@ -20,8 +20,8 @@ func (r Rules) Names() []string {
 	return names
 }
 
-// Rule is a way in which a call that the official rules refuse is right all the same. RFC §3.2 finds that 70–90 % of
-// the failures under rephrasing are mismatches of values, most of them the grader's.
+// Rule is a way in which a call can be right although the official rules refuse it. RFC §3.2 finds that 70–90 % of the
+// failures under rephrasing are mismatches of values, most of them the grader's.
 type Rule struct {
 	Name    string
 	Meaning string
@@ -39,8 +39,8 @@ const (
 	ruleListed
 )
 
-// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic; a value
-// that several rules accept counts for the first. One member of a documented enumeration never equals another.
+// LenientRules lists the rules of lenient matching in the order in which they are tried. Each is deterministic. A value
+// that several rules accept counts for the first. Two members of a documented enumeration are never equal.
 var LenientRules = []Rule{
 	{"separators", "The function's name has other separators: dots, underscores and hyphens stand for each " +
 		"other.", nil},
@@ -130,7 +130,7 @@ func (c *Call) argument(name string) *Value {
 	return nil
 }
 
-// mayLack returns the rule by which an argument that the official rules require may be missing.
+// mayLack returns the rule that allows an argument to be missing that the official rules require.
 func (p *parameter) mayLack(required bool) (Rules, bool) {
 	switch {
 	case !p.documented:
@@ -161,8 +161,8 @@ func (p *parameter) lenient(v *Value) (Rules, ErrorType) {
 	return p.value(v)
 }
 
-// value compares a value with the possible ones, by the official rules first. Of several possible values that fit, that
-// counts which needs the earlier rules.
+// value compares a value with the possible ones, by the official rules first. If several possible values fit, the one
+// that needs the earlier rules counts.
 func (p *parameter) value(v *Value) (Rules, ErrorType) {
 	err := p.check(v)
 	if err == "" {
@@ -194,7 +194,7 @@ func (p *parameter) value(v *Value) (Rules, ErrorType) {
 	return best | ruleListedIfNone(best), ""
 }
 
-// ruleListedIfNone is the rule of a listed value that no other rule was needed for.
+// ruleListedIfNone is the rule of a listed value that needed no other rule.
 func ruleListedIfNone(r Rules) Rules {
 	if r == 0 {
 		return ruleListed

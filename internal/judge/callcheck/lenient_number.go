@@ -85,5 +85,5 @@ func numberForm(given, wanted *Value, p *parameter) bool {
 	return ok && a == b
 }
 
-// leadingZero finds texts of digits that are no numbers: 007 is not 7.
+// leadingZero finds texts of digits that are not numbers: 007 is not 7.
 func leadingZero(s string) bool { return len(s) > 1 && s[0] == '0' && s[1] != '.' }

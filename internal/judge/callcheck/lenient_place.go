@@ -97,8 +97,8 @@ func placeForm(given, wanted *Value, p *parameter) bool {
 		samePlace(placeParts(given.text), placeParts(wanted.text))
 }
 
-// placeQualifier accepts more or fewer states and countries after the same place. If a possible answer says which place
-// of that name is meant, another one is wrong.
+// placeQualifier accepts more or fewer states and countries after the same place. If a possible answer states which
+// place of that name it means, another one is wrong.
 func placeQualifier(given, wanted *Value, p *parameter) bool {
 	if !bothTexts(given, wanted) || !p.is(topicPlace) {
 		return false

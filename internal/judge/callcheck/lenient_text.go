@@ -10,14 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place: an agent may write a text of
+// longestForm bounds, in bytes, the texts that are tried as a date, a quantity or a place. An agent may write a text of
 // any length, and trying each place to split it takes quadratic time.
 const longestForm = 200
 
 // calculating are the signs that make a text more than words: it keeps its punctuation, for (a+b)*c is not a+b*c.
 const calculating = "+*^=<>|~\\"
 
-// plainLetters replaces letters by Latin ones if no Unicode form decomposes them.
+// plainLetters replaces letters that no Unicode form decomposes by Latin ones.
 var plainLetters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i",
 	"’", "'", "‘", "'", "“", `"`, "”", `"`, "–", "-", "—", "-", "−", "-")
 
@@ -44,8 +44,8 @@ func folded(s string) string {
 	return norm.NFC.String(plainLetters.Replace(b.String()))
 }
 
-// words parts a folded text at everything that is no letter, digit or sign that counts. A point, comma, colon, slash or
-// hyphen counts between digits, a hyphen also before the first digit of a word; an apostrophe joins.
+// words splits a folded text at everything except letters, digits and signs that count. A point, comma, colon, slash or
+// hyphen counts between digits, a hyphen also before the first digit of a word. An apostrophe joins.
 func words(s string) []string {
 	letters := []rune(folded(s))
 	at := func(i int) rune {
@@ -87,7 +87,7 @@ func words(s string) []string {
 
 func bothTexts(given, wanted *Value) bool { return given.kind == kindText && wanted.kind == kindText }
 
-// sameWords compares two texts word by word after a change of each list; texts that calculate never are the same.
+// sameWords compares two texts word by word after a change of each list; texts that calculate are never the same.
 func sameWords(given, wanted *Value, change func([]string) []string) bool {
 	if !bothTexts(given, wanted) || strings.ContainsAny(given.text+wanted.text, calculating) {
 		return false
@@ -179,8 +179,8 @@ var (
 	moduleNames = strings.NewReplacer("math.", "", "np.", "", "numpy.", "")
 )
 
-// formula writes an expression in one form: without its head, with ^ for powers, without signs that a product can do
-// without. The order of terms stays, and so does case: x and X are two variables.
+// formula writes an expression in one form: without its head, with ^ for powers, without signs that a product does not
+// need. The order of terms stays, and so does case: x and X are two variables.
 func formula(s string) string {
 	s = strings.Join(strings.Fields(powerDigits.Replace(s)), "")
 	s = moduleNames.Replace(formulaHead.ReplaceAllString(s, ""))

@@ -7,7 +7,8 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// unitForms lists units, a line each: the one form, then others. Each is compared in small letters and in the singular.
+// unitForms lists units, one per line: the standard form, then others. Each is compared in small letters and in the
+// singular.
 const unitForms = `
 m meter metre
 km kms kilometer kilometre

@@ -1,7 +1,7 @@
 package callcheck
 
 // greedy assigns to each possible answer, in order, the first remaining call that fits it. If the official checker
-// stops with an exception on a pair that it reaches, the rest stays unjudged.
+// stops with an exception on a pair that it reaches, greedy leaves the rest unjudged.
 func (e *Entry) greedy(calls []Call, check func(*target, *Call) Verdict) Verdict {
 	taken := make([]bool, len(calls))
 	for t := range e.targets {
@@ -28,7 +28,7 @@ func (e *Entry) greedy(calls []Call, check func(*target, *Call) Verdict) Verdict
 	return right
 }
 
-// nearer returns the verdict that says more about why an answer has no call: the first that fails for more than the
+// nearer returns the verdict that better explains why an answer has no call: the first that fails for more than the
 // name.
 func nearer(a, b Verdict) Verdict {
 	if a.Error == "" || a.Error == WrongName && b.Error != WrongName {
@@ -51,7 +51,7 @@ func (e *Entry) assign(calls []Call, check func(*target, *Call) Verdict) Verdict
 			pairs[t*n+c] = check(&e.targets[t], &calls[c])
 		}
 	}
-	holder := make([]int, n) // the answer that has a call, from 1; 0 for none
+	holder := make([]int, n) // the answer that a call is assigned to, from 1; 0 if unassigned
 	seen := make([]bool, n)
 	for t := range e.targets {
 		clear(seen)

@@ -10,7 +10,7 @@ type Oddity struct {
 	Name, Rule, Effect string
 }
 
-// Oddities lists what may surprise in the official rules. The tests derive expected verdicts from these rows.
+// Oddities lists the surprises of the official rules. The tests derive expected verdicts from these rows.
 var Oddities = []Oddity{
 	{"first-answer-type", "The possible answers of an argument are taken to have the type of the first that is " +
 		"not the empty text.",
@@ -54,12 +54,12 @@ var Oddities = []Oddity{
 		"Calls are JSON here, so a tuple where a list is wanted is right, as for models that call functions natively."},
 }
 
-// target is a possible answer made ready, with the function that it calls.
+// target is a prepared possible answer, with the function that it calls.
 type target struct {
 	name       string
 	parameters []parameter
 	required   []int // of parameters
-	expected   []int // parameters of the answer that may not be left out, in its order
+	expected   []int // parameters that the answer requires, in its order
 	function   *Function
 }
 
@@ -69,8 +69,8 @@ type parameter struct {
 	documented bool // by the function
 	answered   bool // by the answer
 	typed      bool // its type, and that of its elements if needed, is in Python's table
-	real       bool // documented as float: a whole number counts as a real one
-	optional   bool // the answer lets it be left out
+	real       bool // documented as float: whole numbers count as reals
+	optional   bool // the answer makes it optional
 	kind       kind
 	nested     kind // of a list's elements, kindNone if they are not checked
 	first      kind // of the possible answers
@@ -80,13 +80,13 @@ type parameter struct {
 	topics     topic
 }
 
-// form is a possible answer as the comparison with a value of the documented type needs it.
+// form is a possible answer, prepared for comparison with a value of the documented type.
 type form struct {
 	text     string // a text's normal form
 	first    kind   // of a list: the type of its first element that is not the empty text
 	elements []element
 	fields   []field // of a dict
-	dicts    []form  // of a list of dicts, one an element
+	dicts    []form  // of a list of dicts, one per element
 	// fails is set if the official checker stops at this answer.
 	fails bool
 }
@@ -259,7 +259,7 @@ func dictsForm(v *Value) form {
 }
 
 // strict judges one call by the official rules: the name, required arguments, then each argument in the order of the
-// call, then arguments that the answer does not let be left out.
+// call, then missing arguments that the answer requires.
 func (t *target) strict(c *Call) Verdict {
 	if c.Name != t.name {
 		return wrong(WrongName, "")
@@ -331,7 +331,7 @@ func (p *parameter) check(v *Value) ErrorType {
 	}
 }
 
-// checkType asks for the documented type, with that of a list's elements, or else for the type of the possible answers.
+// checkType requires the documented type, with that of a list's elements, or else the type of the possible answers.
 func (p *parameter) checkType(v *Value) ErrorType {
 	if v.kind == p.kind {
 		if p.nested == kindNone {

@@ -7,7 +7,7 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// topic is what an argument is about, as far as rules need it: some apply to places, units or companies only.
+// topic is what an argument is about, as far as rules need it: some rules apply only to places, units or companies.
 type topic uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	topicDayFirst // it is documented to write the day of a date before the month
 )
 
-// topicWords are the words that tell a topic in the name of an argument and in its description.
+// topicWords are the words that reveal a topic in the name of an argument and in its description.
 var topicWords = []struct {
 	topic                 topic
 	inName, inDescription string

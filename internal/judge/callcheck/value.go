@@ -23,12 +23,12 @@ const (
 	kindInt               // int, of any size
 	kindFloat             // float
 	kindText              // str
-	kindList              // list; a tuple is a list once it has been through JSON
+	kindList              // list; JSON turns tuples into lists
 	kindDict              // dict, in the order of its keys
 )
 
 // Value is a JSON value that keeps what the rules need and Go's maps lose: the order of keys, and whether a number was
-// written as a whole one. Its zero is no value.
+// written as a whole one. Its zero value is no JSON value.
 type Value struct {
 	kind  kind
 	at    int    // byte offset in the text
@@ -259,7 +259,7 @@ func ReadCall(name string, arguments []byte) (Call, error) {
 
 var errNoObject = errors.New("a JSON object is expected")
 
-// ErrorTypeOf names the agent's mistake that an error of [ReadCall] is, as the leaderboard does.
+// ErrorTypeOf returns the leaderboard's name for the agent's mistake in an error of [ReadCall].
 func ErrorTypeOf(err error) ErrorType {
 	if errors.Is(err, errNoObject) {
 		return DecoderWrongFormat
@@ -267,7 +267,7 @@ func ErrorTypeOf(err error) ErrorType {
 	return DecoderFailed
 }
 
-// answerType is the type that the official checker takes possible answers to have: that of the first that is not "".
+// answerType is the type that the official checker assumes for possible answers: that of the first that is not "".
 func answerType(answers []Value) kind {
 	i := slices.IndexFunc(answers, func(v Value) bool { return !v.isEmpty() })
 	if i < 0 {

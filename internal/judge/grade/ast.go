@@ -7,19 +7,19 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// AST says whether the calls of an episode are the right ones, whatever it answered: the score of Robustness of Agentic
-// Function Calling (RFC), table 2. Where tools cannot be run, the leaderboard's rules decide (see [Check]); where they
-// can, the calls of the task's plan do. Strict implies Matched, and Matched implies Lenient.
+// AST reports whether the calls of an episode are right, whatever the episode answered. It is the score of Robustness
+// of Agentic Function Calling (RFC), table 2. The leaderboard's rules decide where tools cannot be run (see [Check]);
+// elsewhere the calls of the task's plan decide. Strict implies Matched, and Matched implies Lenient.
 type AST struct {
-	// Strict: by the official rules; of a plan, the calls are the plan's, each as often, with the same canonical
-	// arguments. Order counts for neither, but as references ask for it.
+	// Strict means right by the official rules. Against a plan, the calls must be the plan's, with the same counts and
+	// the same canonical arguments. Order does not count, except where references require it.
 	Strict bool `json:"strict"`
-	// Matched: parallel calls are assigned to possible answers as well as can be; of a plan that is Strict.
+	// Matched assigns parallel calls to possible answers as well as possible. Against a plan it equals Strict.
 	Matched bool `json:"matched"`
-	// Lenient: other spellings of a value count too: by listed rules where nothing can be run, by proof where it can.
+	// Lenient also accepts other spellings of a value: by listed rules where nothing can be run, else by proof.
 	Lenient bool `json:"lenient"`
-	// Class is the kind of the mistake where the calls are not strictly right: syntax, function, count or parameter (RFC
-	// §3.2). Value says of the last that an argument has another value, and that nothing else is known to be wrong.
+	// Class is the kind of mistake in calls that are not strictly right: syntax, function, count or parameter (RFC
+	// §3.2). It is value where an argument has another value and no other mistake is known.
 	Class string `json:"class,omitempty"`
 	Value bool   `json:"value,omitempty"`
 }
@@ -42,13 +42,13 @@ func astOfCheck(g *Grade) *AST {
 		s.Class = g.Check.Class
 		s.Value = callcheck.ErrorType(g.Check.Mistake).OfValue()
 		if s.Class == "" {
-			s.Class = string(callcheck.ClassSyntax) // it ended before there was anything to compare
+			s.Class = string(callcheck.ClassSyntax) // the episode ended before any call could be compared
 		}
 	}
 	return s
 }
 
-// astOfPlans takes the plan that fits best: one whose calls are all there fits better than any other.
+// astOfPlans scores against the plan that fits best. A plan whose calls are all present fits better than any other.
 func (e *episode) astOfPlans() *AST {
 	m := e.matching
 	s := &AST{Strict: sameCalls(m.agent, m.plan)}
@@ -72,10 +72,10 @@ func (e *episode) astOfPlans() *AST {
 	return s
 }
 
-// whole says whether all that was predicted is right and nothing of gold is missing.
+// whole reports whether everything predicted is right and nothing of gold is missing.
 func (t Tally) whole() bool { return t.Right == max(t.Predicted, t.Gold) }
 
-// sameNames says whether every call has the arguments that its counterpart has, whatever their values.
+// sameNames reports whether every call has the same argument names as its counterpart, whatever their values.
 func (m *matching) sameNames() bool {
 	for a, g := range m.planOf {
 		if g < 0 || len(m.agent[a].arguments) != len(m.plan[g].arguments) {
@@ -90,8 +90,8 @@ func (m *matching) sameNames() bool {
 	return true
 }
 
-// sameCalls says whether two lists hold the same calls, each as often: the same function with the same canonical
-// arguments, whose references stand for the same calls in turn.
+// sameCalls reports whether two lists contain the same calls equally often: the same function with the same canonical
+// arguments, whose references point to the same calls in turn.
 func sameCalls(agent, plan []invocation) bool {
 	if len(agent) != len(plan) {
 		return false
@@ -109,8 +109,8 @@ func sameCalls(agent, plan []invocation) bool {
 	return true
 }
 
-// numbered gives each call the number of its canonical form: function and arguments, with the numbers of the calls that
-// references stand for in their place. numbers remembers them. A label refers to calls before it alone.
+// numbered returns the number of each call's canonical form: its function and arguments, in which the numbers of the
+// referenced calls replace the references. The map numbers records them. A label refers only to earlier calls.
 func numbered(calls []invocation, numbers map[string]int) []int {
 	list := make([]int, len(calls))
 	for i := range calls {
@@ -118,7 +118,7 @@ func numbered(calls []invocation, numbers map[string]int) []int {
 		text, err := task.Marshal(c.unfolded(list))
 		key := c.tool + "\n" + string(text)
 		if err != nil || c.malformed {
-			key = "\x00" + strconv.Itoa(len(numbers)) // it is like no other
+			key = "\x00" + strconv.Itoa(len(numbers)) // unlike any other call
 		}
 		n, known := numbers[key]
 		if !known {
@@ -130,7 +130,7 @@ func numbered(calls []invocation, numbers map[string]int) []int {
 	return list
 }
 
-// unfolded gives the arguments of a call with numbers in place of the labels that stand for calls.
+// unfolded returns the arguments of a call, with numbers in place of the labels of calls.
 func (c *invocation) unfolded(list []int) any {
 	out := make(map[string]any, len(c.arguments))
 	for name, v := range c.arguments {
@@ -170,8 +170,8 @@ func (c *invocation) unfold(v any, list []int) any {
 	}
 }
 
-// assignable says whether the calls can be assigned to those of the plan, one to one, so that each is the same call or
-// proven to be another spelling of it.
+// assignable reports whether the calls can be assigned one to one to those of the plan, so that each is the same call
+// or a proven other spelling of it.
 func (m *matching) assignable() bool {
 	if len(m.agent) != len(m.plan) || len(m.plan) == 0 {
 		return false
@@ -191,8 +191,8 @@ func (m *matching) assignable() bool {
 	return total == len(m.plan)
 }
 
-// otherSpelling says whether a call is proven to mean what a call of the plan means: the same function, arguments of
-// the same names, references to the same results, and the same result.
+// otherSpelling reports whether a call provably means the same as a call of the plan: the same function, argument
+// names, referenced results and result.
 func (m *matching) otherSpelling(a, g int) bool {
 	x, y := &m.agent[a], &m.plan[g]
 	if x.tool != y.tool || len(x.arguments) != len(y.arguments) {

@@ -13,8 +13,8 @@ import (
 // protocolSQL is the protocol under which a model writes SQL: it calls none of the tools that plans call.
 const protocolSQL = "sql"
 
-// Tally counts what was predicted, what gold has, and what is in both. Tallies of many episodes are added before shares
-// are taken (micro-average).
+// Tally counts what was predicted, what gold has, and what both have. Reports add the tallies of many episodes before
+// they compute shares (micro-average).
 type Tally struct {
 	Right     int `json:"right"` // true positives
 	Predicted int `json:"predicted"`
@@ -26,13 +26,13 @@ func (t Tally) Add(u Tally) Tally {
 	return Tally{Right: t.Right + u.Right, Predicted: t.Predicted + u.Predicted, Gold: t.Gold + u.Gold}
 }
 
-// Precision is the share of what was predicted that is right, nil where nothing was predicted.
+// Precision is the share of the predicted that is right, nil if nothing was predicted.
 func (t Tally) Precision() *float64 { return quotient(t.Right, t.Predicted) }
 
-// Recall is the share of gold that was predicted, nil where gold has nothing.
+// Recall is the share of gold that was predicted, nil if gold is empty.
 func (t Tally) Recall() *float64 { return quotient(t.Right, t.Gold) }
 
-// F1 is the harmonic mean of precision and recall: 2 Right / (Predicted + Gold), nil where both sides have nothing.
+// F1 is the harmonic mean of precision and recall: 2 Right / (Predicted + Gold), nil if both sides are empty.
 func (t Tally) F1() *float64 { return quotient(2*t.Right, t.Predicted+t.Gold) }
 
 func quotient(a, b int) *float64 {
@@ -43,7 +43,7 @@ func quotient(a, b int) *float64 {
 	return &v
 }
 
-// compareF1 orders tallies by F1, without rounding; one that has no F1 counts as 0.
+// compareF1 orders tallies by F1, without rounding. A tally without an F1 counts as 0.
 func compareF1(t, u Tally) int {
 	return cmp.Compare(t.Right*max(u.Predicted+u.Gold, 1), u.Right*max(t.Predicted+t.Gold, 1))
 }
@@ -52,40 +52,39 @@ func compareF1(t, u Tally) int {
 // intents, then of proven slots, then of strict slots, then the first in the task.
 type Calling struct {
 	Plan string `json:"plan"` // its kind
-	// Intent is position-aware (NL2API §4.1.1). An intent is a function and the number of its invocation: the i-th call of
-	// a function in the episode is right if the plan calls that function at least i times, and is then compared with the
-	// plan's i-th call of it, its counterpart. Every call counts as predicted, whatever came of it: one of an unknown tool
-	// and one that was refused too. Calls that do not depend on each other can be made in any order, so they are numbered
-	// twice on both sides: in the order of the calls, and by depth, the longest chain of references that leads to a call,
-	// calls of one depth in their order. The numbering under which more slots are strictly right counts, in doubt the
-	// first.
+	// Intent is position-aware (NL2API §4.1.1). An intent is a function and the number of its invocation. The i-th call
+	// of a function in the episode is right if the plan calls that function at least i times. It is then compared with
+	// the plan's i-th call of the function, its counterpart. Every call counts as predicted, including calls of unknown
+	// tools and refused calls. Independent calls can be made in any order, so both sides are numbered twice: in the
+	// order of the calls, and by depth, the longest chain of references that leads to a call. Calls of the same depth
+	// keep their order. The numbering with more strictly right slots counts; on a tie, the first.
 	Intent Tally `json:"intent"`
-	// Slots counts the arguments of calls whose intent is right, and of their counterparts in the plan; calls that the
-	// agent left out or made in excess count here neither for nor against it (NL2API §4.1.1). A slot is one argument of
-	// the call, an object or a list as a whole. It is right if the plan's call has an argument of that name with the same
-	// JSON value, where 1 and 1.0 differ. A reference is the same if it stands for the counterpart of the call for which
-	// the plan's reference stands, or for the same starting table, and names the same column.
+	// Slots counts the arguments of calls whose intent is right, and of their counterparts in the plan. Missing and
+	// extra calls do not count here (NL2API §4.1.1). A slot is one argument of the call; an object or a list is one
+	// slot. It is right if the plan's call has an argument of that name with the same JSON value, where 1 and 1.0
+	// differ. Two references are the same if they name the same column, and if the agent's refers to the counterpart of
+	// the call that the plan's refers to, or both refer to the same starting table.
 	Slots Tally `json:"slots"`
-	// ProvenSlots counts as Slots does, but values that mean the same are right too, where the transcript and the plan's
-	// evidence prove that they do: see RULES.md, "Slots by proof". It has no fewer right than Slots and the same totals.
+	// ProvenSlots counts as Slots does, but also accepts values that provably mean the same, by the transcript and the
+	// plan's evidence: see RULES.md, "Slots by proof". It has at least as many right as Slots, and the same totals.
 	ProvenSlots Tally `json:"proven_slots"`
 }
 
 // invocation is a call of the episode or of a plan.
 type invocation struct {
 	tool      string
-	label     string         // of a plan's call
-	arguments map[string]any // decoded JSON; nil where they are no object
-	malformed bool           // the arguments are JSON but no object
-	// refers maps the labels that the arguments refer to to the places of the calls that they stand for; a label that
-	// stands for none of the calls is not in it.
+	label     string         // only in a plan
+	arguments map[string]any // decoded JSON; nil if they are not an object
+	malformed bool           // the arguments are JSON but not an object
+	// refers maps the labels that the arguments refer to to the indices of their calls. It omits labels that name no
+	// call.
 	refers map[string]int
-	gives  task.CallEvidence // zero where nothing is known, and where the call failed
+	gives  task.CallEvidence // zero if unknown or if the call failed
 	event  *transcript.Event // nil in a plan
 }
 
-// made lists the calls of an episode, in the order of their events. A label stands for the last call before that bears
-// it, a call that was refused for its label left out.
+// made lists the calls of an episode in the order of their events. A label refers to the last earlier call with that
+// label, skipping calls that were refused because of their label.
 func made(t *transcript.Transcript) []invocation {
 	var calls []invocation
 	at := map[string]int{}
@@ -175,15 +174,15 @@ type matching struct {
 	kind   string
 	agent  []invocation
 	plan   []invocation
-	planOf []int  // by call of the agent: its counterpart, -1 where there is none
-	whole  []bool // by call of the agent: it is its counterpart, argument by argument, and so is all that it refers to
-	wrong  []bool // by call of the agent: some argument of it or of its counterpart is not right by proof
+	planOf []int  // by call of the agent: its counterpart, or -1
+	whole  []bool // by call of the agent: it and all calls that it refers to equal their counterparts
+	wrong  []bool // by call of the agent: some argument on either side is not right by proof
 
 	intent, slots, proven Tally
 }
 
-// match pairs calls under both numberings and keeps the pairing under which more slots are strictly right, in doubt the
-// one by place.
+// match pairs calls under both numberings and keeps the pairing with more strictly right slots; on a tie, the pairing
+// by position.
 func match(agent []invocation, p *task.Plan) (*matching, error) {
 	plan, err := planned(p)
 	if err != nil {
@@ -219,8 +218,8 @@ func paired(agent, plan []invocation, planOf []int) *matching {
 	return m
 }
 
-// byDepth lists the places of calls in the order of their depth, that is of the longest chain of references that leads
-// to them; calls of one depth stand in their own order. It gives nil where that is the order in which they stand.
+// byDepth lists the indices of calls in the order of their depth, the longest chain of references that leads to a call.
+// Calls of the same depth keep their order. It returns nil if the calls are already in that order.
 func byDepth(calls []invocation) []int {
 	depth, places := make([]int, len(calls)), make([]int, len(calls))
 	sorted := true
@@ -238,8 +237,8 @@ func byDepth(calls []invocation) []int {
 	return places
 }
 
-// pairs gives the counterpart of each call: that of the same number among the calls of its function. Calls are numbered
-// in the order of the places given, or as they stand.
+// pairs returns the counterpart of each call: the call with the same number among the calls of its function. Calls are
+// numbered in the given order of indices, or else as listed.
 func pairs(agent, plan []invocation, agentOrder, planOrder []int) []int {
 	byTool := make(map[string][]int, len(plan))
 	for i := range plan {
@@ -283,8 +282,8 @@ func (m *matching) countStrict() {
 	}
 }
 
-// equal compares an argument of a call of the agent with one of a call of the plan. same says whether two references
-// that stand for calls stand for the same.
+// equal compares an argument of a call of the agent with one of a call of the plan. same reports whether two references
+// to calls refer to the same.
 func (m *matching) equal(a, g int, v, w any, same func(*matching, int, int) bool) bool {
 	switch v := v.(type) {
 	case string:
@@ -342,7 +341,7 @@ func (m *matching) equal(a, g int, v, w any, same func(*matching, int, int) bool
 
 func (m *matching) counterparts(x, y int) bool { return m.planOf[x] == y }
 
-// isPlanned says whether the calls of an episode can be compared with plans.
+// isPlanned reports whether the calls of an episode can be compared with plans.
 func (e *episode) isPlanned(g *Grade) bool {
 	return g.Valid && len(e.task.Plans) > 0 && g.Protocol != protocolSQL && g.Judged == "" && g.Check == nil
 }

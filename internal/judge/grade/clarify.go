@@ -7,20 +7,20 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// What an agent did about a request that lacks a value, where somebody was there to be asked.
+// What an agent did about a request that lacks a value, if a user could be asked.
 const (
-	ClarifyAsked     = "asked"           // it asked for the value and was told
-	ClarifyOtherwise = "asked_otherwise" // it asked, and was told nothing
-	ClarifyGuessed   = "guessed"         // it answered without having asked
-	ClarifyGaveUp    = "gave_up"         // it declined, or judged that the request cannot be met, without having asked
-	ClarifyNothing   = "nothing"         // it did neither
+	ClarifyAsked     = "asked"           // it asked for the value and was given it
+	ClarifyOtherwise = "asked_otherwise" // it asked, and got no value
+	ClarifyGuessed   = "guessed"         // it answered without asking
+	ClarifyGaveUp    = "gave_up"         // it declined, or judged that the request cannot be met, without asking
+	ClarifyNothing   = "nothing"         // none of these
 )
 
-// asksDetail is what the user makes of a question for the value that is missing, as the record has it.
+// asksDetail is the simulated user's classification, as recorded, of a question for the missing value.
 const asksDetail = "detail"
 
-// scoreClarification says what the agent did about a value that the request lacks. The record says that somebody is
-// there to be asked before the first turn, and of each question what it was taken for.
+// scoreClarification reports what the agent did about a value that the request lacks. The transcript records before the
+// first turn that a user can be asked, and records how the user classified each question.
 func scoreClarification(e *episode, g *Grade) error {
 	waiting, asked, told := false, false, false
 	for i := range e.t.Events {

@@ -9,7 +9,7 @@ import (
 )
 
 // Error classes of failed episodes (NL2API appendix H.1.1), in their order of precedence: the first that applies
-// counts. RULES.md, "Error classes", says what each means here.
+// counts. RULES.md, "Error classes", defines each.
 const (
 	ErrorAlignment    = "instruction_alignment_failure"
 	ErrorCount        = "wrong_func_count"
@@ -19,8 +19,8 @@ const (
 	ErrorMissing      = "missing_required_parameter"
 	ErrorUnexpected   = "unexpected_param"
 	ErrorValue        = "value_error"
-	// ErrorOther is what none of the paper's classes covers: the calls are those of the plan and the answer is wrong all
-	// the same, because of a fault or because the result was misreported.
+	// ErrorOther covers what none of the paper's classes does: the calls are the plan's and the answer is still wrong,
+	// because of a fault or because the agent misreported the result.
 	ErrorOther = "other"
 )
 
@@ -33,7 +33,7 @@ func ErrorClasses() []string {
 	return append(names, ErrorOther)
 }
 
-// errorClasses in their order of precedence.
+// errorClasses lists the classes in their order of precedence.
 var errorClasses = []struct {
 	name    string
 	applies func(*failure) bool
@@ -48,16 +48,16 @@ var errorClasses = []struct {
 	{ErrorValue, (*failure).misvalued},
 }
 
-// What a piece of a reply that could not be read means for the classes.
+// What an unreadable piece of a reply means for the classes.
 const (
-	pieceHarmless  = iota // what it stands beside was read in full, or it was not needed
+	pieceHarmless  = iota // the rest of the reply was read in full, or the piece was not needed
 	pieceUnread           // the beginning of a call that could not be read
-	pieceIdle             // nothing in which a call could be read, which matters where the reply has no other act
-	pieceMalformed        // it was read as part of a call that has not the form of one
-	pieceLostCall         // the same, and no call came of it
+	pieceIdle             // contains no readable call; matters if the reply has no other act
+	pieceMalformed        // was read as part of a malformed call
+	pieceLostCall         // the same, and produced no call
 )
 
-// pieces is the table of the reasons why protocols leave a piece of a reply unread.
+// pieces maps the reasons for which protocols leave a piece of a reply unread.
 var pieces = map[string]int{
 	"truncated":                pieceUnread,
 	"not_json":                 pieceUnread,
@@ -85,15 +85,15 @@ var pieces = map[string]int{
 	"repeated":                 pieceHarmless,
 }
 
-// failure is a failed episode with the plan that fits its calls best.
+// failure is a failed episode with the plan that best fits its calls.
 type failure struct {
 	*matching
 	acted     bool            // an answer or a decline ended it
-	codes     map[string]bool // of the errors that calls came back with
-	lost      int             // pieces of replies that were to be calls, and are none
+	codes     map[string]bool // of the errors that calls returned
+	lost      int             // pieces of replies that were meant as calls and produced none
 	malformed bool            // some piece of a reply is malformed
 	unread    bool            // the last reply has a call that could not be read
-	idle      bool            // the last reply has something in which no call could be read, and no act
+	idle      bool            // the last reply has a piece without a readable call, and no act
 }
 
 func newFailure(e *episode) *failure {
@@ -114,8 +114,8 @@ func newFailure(e *episode) *failure {
 	return f
 }
 
-// read reads what could not be read of a turn. A turn in which the agent said nothing, because its protocol closed the
-// episode, is passed over.
+// read reads the unread pieces of a turn. It skips a turn in which the agent said nothing because its protocol closed
+// the episode.
 func (f *failure) read(d *task.Turn) {
 	if d == nil || d.Reply == "" && d.Usage.Requests == 0 && len(d.Unparsed) == 0 {
 		return
@@ -136,23 +136,23 @@ func (f *failure) read(d *task.Turn) {
 	}
 }
 
-// misaligned: the last reply holds a call that could not be read, or nothing in which one could; or the episode has no
-// call, no piece that was to be one, no answer and no decline.
+// misaligned: the last reply contains a call that could not be read, or a piece without a readable call; or the episode
+// has no call, no piece meant as one, no answer and no decline.
 func (f *failure) misaligned() bool {
 	return f.unread || f.idle || len(f.agent) == 0 && f.lost == 0 && !f.acted
 }
 
-// miscounted: the calls, with the pieces of replies that were to be calls, are not as many as the plan's.
+// miscounted: the number of calls, plus pieces meant as calls, differs from the plan's.
 func (f *failure) miscounted() bool { return len(f.agent)+f.lost != len(f.plan) }
 
-// misformed: a call could be read and has not the form of one.
+// misformed: a call could be read but is malformed.
 func (f *failure) misformed() bool {
 	return f.malformed || f.codes[task.CodeDuplicateLabel] || slices.ContainsFunc(f.agent, func(c invocation) bool {
 		return c.malformed || c.event.Label != "" && !task.IsLabel(c.event.Label)
 	})
 }
 
-// hallucinated: a call names a tool that does not exist, or was not among those shown.
+// hallucinated: a call names a tool that does not exist or was not shown.
 func (f *failure) hallucinated() bool {
 	return f.codes[task.CodeUnknownTool] || slices.ContainsFunc(f.agent,
 		func(c invocation) bool { return c.event.Unlisted })
@@ -161,8 +161,8 @@ func (f *failure) hallucinated() bool {
 // misnamed: some intent is wrong.
 func (f *failure) misnamed() bool { return f.intent.Right < max(f.intent.Predicted, f.intent.Gold) }
 
-// lacking: a call was refused because a required argument is missing; or one was refused for an unknown argument and
-// lacks one that its counterpart has: tools may look at unknown arguments before they look at missing ones.
+// lacking: a call was refused because a required argument is missing; or it was refused for an unknown argument and
+// lacks one that its counterpart has, since tools may check unknown arguments before missing ones.
 func (f *failure) lacking() bool {
 	if f.codes[task.CodeMissingArgument] {
 		return true
@@ -180,17 +180,17 @@ func (f *failure) lacking() bool {
 	return false
 }
 
-// exceeding: a call was refused because an argument is unknown.
+// exceeding: a call was refused because of an unknown argument.
 func (f *failure) exceeding() bool { return f.codes[task.CodeUnknownArgument] }
 
-// misvalued: a call has another value, or leaves out or adds an optional argument, and is not proven to give what its
-// counterpart gives; or it was refused for a value.
+// misvalued: a call has another value, or omits or adds an optional argument, and is not proven to return what its
+// counterpart returns; or it was refused for a value.
 func (f *failure) misvalued() bool {
 	return slices.Contains(f.wrong, true) || f.codes[task.CodeWrongType] || f.codes[task.CodeBadReference] ||
 		f.codes[task.CodeBadArguments]
 }
 
-// scoreErrorClass names the class of a failed episode whose calls can be compared with a plan.
+// scoreErrorClass sets the class of a failed episode whose calls can be compared with a plan.
 func scoreErrorClass(e *episode, g *Grade) error {
 	if e.matching == nil || g.Success {
 		return nil
@@ -206,8 +206,8 @@ func scoreErrorClass(e *episode, g *Grade) error {
 	return nil
 }
 
-// scoreLoops says how a failed episode went round (NL2API appendix H.1.2). Calls are consecutive in the order of their
-// events, whatever turn they were made in.
+// scoreLoops reports how a failed episode looped (NL2API appendix H.1.2). Calls are consecutive in the order of their
+// events, in any turns.
 func scoreLoops(e *episode, g *Grade) error {
 	if !g.Valid || g.Success || g.Check != nil {
 		return nil
@@ -221,8 +221,8 @@ func scoreLoops(e *episode, g *Grade) error {
 	return nil
 }
 
-// sameArguments compares the arguments of two calls as JSON values, where 1 and 1.0 differ. No arguments are the same
-// however they are written.
+// sameArguments compares the arguments of two calls as JSON values, where 1 and 1.0 differ. All spellings of empty
+// arguments are equal.
 func sameArguments(a, b *invocation) bool {
 	if a.malformed || b.malformed {
 		return string(a.event.Arguments) == string(b.event.Arguments)

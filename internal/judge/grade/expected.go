@@ -8,22 +8,22 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Check says how calls of tools that cannot be run compare with the calls that are right, by the rules of the Berkeley
-// Function Calling Leaderboard. Names of mistakes are the leaderboard's; classes are those of RFC §3.2, table 2.
+// Check compares calls of tools that cannot be run with the right calls, by the rules of the Berkeley Function Calling
+// Leaderboard. Mistakes have the leaderboard's names; classes are those of RFC §3.2, table 2.
 type Check struct {
-	Part      string `json:"part,omitempty"`      // of the corpus that the task is of
-	Error     string `json:"error,omitempty"`     // "" where the calls are right
-	Mistake   string `json:"mistake,omitempty"`   // of a single call, where Error says that no call fits; else Error
+	Part      string `json:"part,omitempty"`      // the part of the corpus that contains the task
+	Error     string `json:"error,omitempty"`     // "" for right calls
+	Mistake   string `json:"mistake,omitempty"`   // of a single call if Error says that no call fits; else Error
 	Class     string `json:"class,omitempty"`     // syntax, function, count or parameter
 	Parameter string `json:"parameter,omitempty"` // the argument that is wrong, missing or unexpected
-	// Matched says that a real assignment of parallel calls to possible answers finds them right.
+	// Matched reports that some assignment of parallel calls to possible answers makes them right.
 	Matched bool `json:"matched,omitempty"`
-	// Rules are those of lenient matching without which the calls would be wrong; there where only Lenient is right.
+	// Rules are the rules of lenient matching that the calls need; set only if Lenient alone is right.
 	Rules []string `json:"rules,omitempty"`
 }
 
-// scoreExpected compares the first calls of an episode with those that are right. Making none is right where no tool
-// serves the request, as the leaderboard has it, if the episode came to an end by the agent's will.
+// scoreExpected compares the first calls of an episode with the right ones. As on the leaderboard, making no call is
+// right if no tool serves the request, provided that the agent ended the episode itself.
 func scoreExpected(e *episode, g *Grade) error {
 	entry, err := prepare(e.task.Gold.Expected)
 	if err != nil {
@@ -73,8 +73,8 @@ func scoreExpected(e *episode, g *Grade) error {
 	return nil
 }
 
-// meant gives a call the own names of its tool and arguments. A name that was not shown, an own one too, becomes one
-// that nothing has.
+// meant returns a call with the original names of its tool and arguments. A name that was not shown, even an original
+// one, becomes a name that nothing has.
 func meant(c callcheck.Call, shown map[string]task.Meant) callcheck.Call {
 	const unknown = "\x00"
 	m, known := shown[c.Name]
@@ -93,7 +93,7 @@ func meant(c callcheck.Call, shown map[string]task.Meant) callcheck.Call {
 	return own
 }
 
-// prepare makes what is known of the right calls ready for grading.
+// prepare prepares what is known of the right calls for grading.
 func prepare(x *task.Expected) (*callcheck.Entry, error) {
 	functions := make([]*callcheck.Function, len(x.Functions))
 	for i, text := range x.Functions {
@@ -114,8 +114,7 @@ func prepare(x *task.Expected) (*callcheck.Entry, error) {
 	return callcheck.Prepare(callcheck.Category(x.Category), functions, answers, false)
 }
 
-// firstCalls reads the calls of the first turn that makes any, and the first mistake in how their arguments are
-// written.
+// firstCalls reads the calls of the first turn that makes any, and the first mistake in the syntax of their arguments.
 func firstCalls(t *transcript.Transcript) (calls []callcheck.Call, mistake callcheck.ErrorType) {
 	turn := 0
 	for i := range t.Events {

@@ -10,21 +10,21 @@ import (
 	"github.com/seatrial/seatrial/internal/task/english"
 )
 
-// Lack is what is missing of an instance whose request cannot be met, for the judge of explanations.
+// Lack is what an instance lacks whose request cannot be met, for the judge of explanations.
 type Lack struct {
 	Request string       // as the agent was shown it
 	Shown   []*task.Tool // what the agent was shown
-	Tools   []*task.Tool // what it would have taken
-	// Missing are the names of each value that the request leaves out, Present those of each that it says.
+	Tools   []*task.Tool // what the request needs
+	// Missing lists the names of each value that the request omits, Present those of each value that it states.
 	Missing [][]string
 	Present [][]string
 }
 
-// What an explanation came to.
+// Verdicts on an explanation.
 const (
-	ExplainedRight   = "right"   // it names what is missing, and nothing that is not
+	ExplainedRight   = "right"   // it names what is missing, and nothing else
 	ExplainedUnnamed = "unnamed" // it does not name what is missing
-	ExplainedOther   = "other"   // it says that something is missing which is there
+	ExplainedOther   = "other"   // it says that something present is missing
 )
 
 // Forms of sentences that say that something is missing.
@@ -37,16 +37,16 @@ var (
 	toolWord   = regexp.MustCompile(`(?i)\b(?:tools?|functions?|apis?|endpoints?|services?|operations?|toolkit|capabilit(?:y|ies))\b|\b(?:function|get|tool)_\w+`)
 	saidWord   = regexp.MustCompile(`(?i)\b(?:user|request|question|query|conversation|asker|given|gives?|gave|specif(?:y|ies|ied)|stated?|states|mention(?:s|ed)?|` +
 		`provided|supplied|said|says?|tells?|told|include[sd]?|arguments?|parameters?|details?|values?|information|input)\b`)
-	// setPhrases say that the request fails, and not why.
+	// setPhrases match phrases that say that the request fails, without the reason.
 	setPhrases = regexp.MustCompile(`(?i)\b(?:the |this |that )?(?:user['’]?s? )?(?:request|question|query)\s+(?:can(?:not|['’]t| not)|could not|is not)\s+(?:be\s+)?\w+|` +
 		`\bi\s+(?:can(?:not|['’]t| not)|am unable to|am not able to)\s+\w+(?:\s+(?:the|this|that)\s+(?:user['’]?s? ` +
 		`)?(?:request|question|query))?`)
 	askedFor = regexp.MustCompile(`(?i)\b(?:what|that|which)\s+(?:the\s+)?(?:user|request|question)\s+(?:asks?|wants?|needs?|asked|is asking)(?:\s+for)?`)
 )
 
-// Assess says whether an explanation names what is missing and nothing else (Incomplete Conditions, "Can Tool-augmented
-// LLMs Correctly Explain Incomplete Conditions?", judged by the item itself and by no model); "" where nothing is known
-// of what is missing. RULES.md, "Explanations", says how it reads.
+// Assess reports whether an explanation names what is missing and nothing else (Incomplete Conditions, "Can
+// Tool-augmented LLMs Correctly Explain Incomplete Conditions?"). The item itself decides, without a model. It returns
+// "" if it is unknown what is missing. RULES.md, "Explanations", describes the reading.
 func (l *Lack) Assess(explanation string) string {
 	if len(l.Tools) == 0 && len(l.Missing) == 0 {
 		return ""
@@ -65,8 +65,8 @@ func (l *Lack) Assess(explanation string) string {
 // claims are what an explanation says is missing.
 type claims struct {
 	tool    bool // some tool
-	detail  bool // something that the request should have said
-	present bool // something that the request does say
+	detail  bool // something that the request should state
+	present bool // something that the request does state
 	named   bool // what the missing tools would do
 	details int  // how many of the missing details are named
 }
@@ -85,7 +85,7 @@ func (l *Lack) claimsOf(explanation string) claims {
 		if !lacks {
 			continue
 		}
-		var rest []string // clauses that do not speak of what the request says
+		var rest []string // clauses that name no value that the request states
 		for _, clause := range clauseEnd.Split(sentence, -1) {
 			denies, ofTool, said := missingWord.MatchString(clause), toolWord.MatchString(clause), saidWord.MatchString(clause)
 			c.tool = c.tool || denies && ofTool && !said
@@ -106,8 +106,8 @@ func (l *Lack) claimsOf(explanation string) claims {
 	return c
 }
 
-// namesTool says whether words tell a missing tool: by one of the telling words, or by at least half of those of its
-// description.
+// namesTool reports whether words identify a missing tool: by one of the telling words, or by at least half of the
+// words of its description.
 func (l *Lack) namesTool(words, telling map[string]bool) bool {
 	for w := range words {
 		if telling[w] {
@@ -125,8 +125,7 @@ func (l *Lack) namesTool(words, telling map[string]bool) bool {
 	})
 }
 
-// isPresent says whether a clause names a value that the request says, by a name that none of those has which it leaves
-// out.
+// isPresent reports whether a clause names a value that the request states, by a name that no omitted value has.
 func (l *Lack) isPresent(clause string) bool {
 	for _, names := range l.Present {
 		for _, name := range names {
@@ -141,7 +140,7 @@ func (l *Lack) isPresent(clause string) bool {
 	return false
 }
 
-// isNamed says whether a text has one of some names: as a phrase, or all its content words.
+// isNamed reports whether a text contains one of the names: as a phrase, or all its content words.
 func isNamed(names []string, text string) bool {
 	words := english.ContentWords(text)
 	return slices.ContainsFunc(names, func(name string) bool {
@@ -158,8 +157,8 @@ func isNamed(names []string, text string) bool {
 	})
 }
 
-// telling gives the words by which what is missing can be told from what is shown: those of the missing tools and of
-// the request that no shown tool has.
+// telling returns the words that distinguish what is missing from what is shown: words of the missing tools and of the
+// request that no shown tool has.
 func (l *Lack) telling() map[string]bool {
 	if len(l.Tools) == 0 {
 		return nil

@@ -9,14 +9,14 @@ import (
 )
 
 // Classes of failed episodes (Hell or High Water §5), in their order of precedence. The last one is ours. RULES.md,
-// "What an episode failed in", says what each means here.
+// "What an episode failed in", defines each.
 const (
 	FailureSearch         = "search"         // a needed tool was never shown
-	FailureIdentification = "identification" // the needed tools were shown, and none was ever used
-	FailureChaining       = "chaining"       // one was used and another was not, or they were used out of order
-	FailureToolUse        = "tool_use"       // all were used in order, and the right result did not come of it
-	// FailureReporting: the right result was there and the answer is another, or what the agent wrote could not be carried
-	// out.
+	FailureIdentification = "identification" // the needed tools were shown, and none was used
+	FailureChaining       = "chaining"       // some were used and others not, or they were used out of order
+	FailureToolUse        = "tool_use"       // all were used in order, and none returned the right result
+	// FailureReporting means that a call returned the right result and the answer differs, or that nothing the agent
+	// wrote could be carried out.
 	FailureReporting = "reporting"
 )
 
@@ -25,25 +25,25 @@ func FailureClasses() []string {
 	return []string{FailureSearch, FailureIdentification, FailureChaining, FailureToolUse, FailureReporting}
 }
 
-// Failure says what an episode failed in, by its transcript alone.
+// Failure classifies how an episode failed, from its transcript alone.
 type Failure struct {
 	Class string `json:"class"`          // one of [FailureClasses]
-	Plan  string `json:"plan,omitempty"` // the kind of the nearest surviving way to the answer; "" where there is none
-	// Needed are its tools, each once, in the order of its calls.
+	Plan  string `json:"plan,omitempty"` // the kind of the nearest surviving way to the answer, or ""
+	// Needed lists the tools of that way, each once, in the order of its calls.
 	Needed []string `json:"needed,omitempty"`
-	// Lacking are those of them that the class is about: never shown, never used, or used before what they need.
+	// Lacking lists the needed tools that the class is about: never shown, never used, or used too early.
 	Lacking []string `json:"lacking,omitempty"`
-	// Turns is the evidence, ascending: the turns of searches (search), those in which needed tools came into view
-	// (identification), or those of calls to them (chaining, tool_use) or of the right result (reporting); and behind them
-	// the turn in which the episode ended. It is empty where the agent took no turn.
+	// Turns is the evidence, ascending: the turns of searches (search), the turns that first showed needed tools
+	// (identification), the turns of calls to needed tools (chaining, tool_use) or of the right result (reporting). The
+	// turn in which the episode ended comes last. It is empty if the agent took no turn.
 	Turns []int `json:"turns,omitempty"`
 }
 
-// lasting lists the conditions under which a tool fails for good: a way to the answer on which it lies is none any
-// more.
+// lasting lists the conditions under which a tool fails for good. A way to the answer that needs such a tool no longer
+// works.
 var lasting = []string{"exec.unavailable", "exec.first-tried", "exec.all-unavailable"}
 
-// route is a way to the answer beside what the agent did on it.
+// route is a way to the answer and how far the agent followed it.
 type route struct {
 	plan    *task.Plan
 	tools   []string // each once
@@ -51,11 +51,11 @@ type route struct {
 	unused  []string
 }
 
-// journey is what the classes are read from.
+// journey is what the classes are derived from.
 type journey struct {
 	e     *episode
-	open  bool           // tools had to be found
-	shown map[string]int // by tool: the turn in which it came into view, 0 for before the first
+	open  bool           // the agent must search for tools
+	shown map[string]int // by tool: the turn that first showed it, 0 before the first turn
 	dead  map[string]bool
 	calls []string // the tools of the episode's calls, under the names of the plans
 }
@@ -80,7 +80,7 @@ func newJourney(e *episode) *journey {
 	return j
 }
 
-// meant gives a tool its own name where it was shown under another.
+// meant returns the original name of a tool that was shown under another name.
 func (j *journey) meant(tool string) string {
 	if x := j.e.task.Gold.Expected; x != nil {
 		if m, shown := x.Shown[tool]; shown {
@@ -90,9 +90,9 @@ func (j *journey) meant(tool string) string {
 	return tool
 }
 
-// ways lists the ways to the answer that can be known and on which no tool lies that fails for good, the plans of the
-// task first; where none is left, those that are right by accident. Of a task whose tools cannot be run it is what is
-// known of the right calls.
+// ways lists the ways to the answer that an agent can know and that need no tool that fails for good, the plans of the
+// task first. If none is left, it lists those that are right by accident. For a task whose tools cannot be run, it
+// returns what is known of the right calls.
 func (j *journey) ways() []*task.Plan {
 	t := j.e.task
 	if t.Gold.Kind == task.GoldDecline {
@@ -111,7 +111,7 @@ func (j *journey) ways() []*task.Plan {
 	if list = slices.DeleteFunc(t.Sound(), fails); len(list) > 0 || j.e.end.Gold != nil {
 		return list
 	}
-	for i := range t.Paths { // what is right by accident is so on the published database alone
+	for i := range t.Paths { // right on the published database alone
 		if p := &t.Paths[i]; p.Accidental && !fails(&p.Plan) {
 			list = append(list, &p.Plan)
 		}
@@ -119,8 +119,8 @@ func (j *journey) ways() []*task.Plan {
 	return list
 }
 
-// nearest gives the way on which the agent got furthest: fewest tools never shown, then fewest never used, then most
-// shown, then the first; nil where no way is left.
+// nearest returns the way on which the agent got furthest: fewest tools never shown, then fewest never used, then most
+// shown, then the first. It returns nil if no way is left.
 func (j *journey) nearest() *route {
 	var best *route
 	for _, p := range j.ways() {
@@ -147,7 +147,7 @@ func (j *journey) nearest() *route {
 	return best
 }
 
-// misplaced lists the tools of a way that were used only before a tool whose result they take had given one.
+// misplaced lists the tools of a way that were used only before the tool whose result they take returned one.
 func (j *journey) misplaced(r *route) []string {
 	var list []string
 	for i := range r.plan.Calls {
@@ -163,19 +163,19 @@ func (j *journey) misplaced(r *route) []string {
 	return list
 }
 
-// followed says whether a call of the second tool stands behind one of the first.
+// followed reports whether some call of the second tool comes after a call of the first.
 func (j *journey) followed(first, second string) bool {
 	at := slices.Index(j.calls, first)
 	return at >= 0 && slices.Contains(j.calls[at+1:], second)
 }
 
-// unreadable says that nothing of what the agent wrote could be carried out: no call came of it, pieces of it could not
-// be read, or its program failed.
+// unreadable reports whether nothing that the agent wrote could be carried out: it made no call, and pieces of its
+// replies could not be read or its program failed.
 func (j *journey) unreadable(g *Grade) bool {
 	return len(j.calls) == 0 && j.e.act == nil && (g.Unparsed > 0 || g.Outcome == OutcomeCrashed)
 }
 
-// rightTurns lists the turns in which a call gave gold.
+// rightTurns lists the turns in which a call returned gold.
 func (j *journey) rightTurns() []int {
 	digests := j.e.task.Gold.Digests()
 	var turns []int
@@ -198,8 +198,8 @@ func (j *journey) turnsOf(tools ...string) []int {
 	return turns
 }
 
-// scoreFailure places a failed episode in exactly one class, and counts the calls of the backup plan of any episode in
-// which a tool failed for good.
+// scoreFailure assigns a failed episode exactly one class. It also counts the calls of the backup plan of any episode
+// in which a tool failed for good.
 func scoreFailure(e *episode, g *Grade) error {
 	if !g.Valid {
 		return nil
@@ -253,7 +253,7 @@ func scoreFailure(e *episode, g *Grade) error {
 	return nil
 }
 
-// ofSQL classes an episode whose agent wrote SQL: it has one tool, which no plan calls.
+// ofSQL classifies an episode whose agent wrote SQL: its only tool is one that no plan calls.
 func (j *journey) ofSQL(f *Failure) {
 	f.Plan, f.Needed, f.Class = "", nil, FailureToolUse
 	if len(j.calls) == 0 {

@@ -1,5 +1,5 @@
-// Package grade turns a task and the transcript of an episode into a grade: what came of the episode, whether it
-// counts, whether it succeeded, and the first cause if it did not. RULES.md states the rules. Grading is pure, so old
+// Package grade turns a task and the transcript of an episode into a grade: the outcome, whether the episode counts,
+// whether it succeeded, and the first cause if it failed. RULES.md states the rules. Grading is pure, so old
 // transcripts can be graded again at any time. It must never know a model, a network, a database, or how the episode
 // was run.
 package grade
@@ -12,10 +12,10 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Format is the version of a grade. Grades without one are of the first, which had neither Calling nor what follows it;
-// those of the second had nothing from Reaction on, and counted what look-alikes did as landed; those of the third had
-// no AST, those of the fourth neither Failure nor Backup, those of the fifth took plans that are right by accident for
-// needed ones, and those of the sixth had no Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
+// Format is the version of a grade. Grades without a version are version 1, which lacked Calling and all fields after
+// it. Version 2 lacked Reaction and all fields after it, and counted look-alikes as landed. Version 3 lacked AST.
+// Version 4 lacked Failure and Backup. Version 5 counted the tools of plans that are right by accident as needed.
+// Version 6 lacked Message and accepted other answers (RULES.md, "Shapes" to "Extraction").
 const Format = "seatrial.grade/7"
 
 // Outcomes of an episode.
@@ -23,12 +23,12 @@ const (
 	OutcomeSuccess     = "success"       // strictly right
 	OutcomeWrong       = "wrong_answer"  // answered, and not strictly right
 	OutcomeDeclined    = "declined"      // declined a request that can be met
-	OutcomeWrongYes    = "wrong_yes"     // judged that a request can be met which cannot
-	OutcomeWrongNo     = "wrong_no"      // judged that a request cannot be met which can
-	OutcomeSilent      = "silent"        // stopped without an act
+	OutcomeWrongYes    = "wrong_yes"     // judged that a request can be met, and it cannot
+	OutcomeWrongNo     = "wrong_no"      // judged that a request cannot be met, and it can
+	OutcomeSilent      = "silent"        // stopped without acting
 	OutcomeOutOfBudget = "out_of_budget" // Grade.Budget names the budget
 	OutcomeCrashed     = "crashed"       // the agent's own program failed
-	OutcomeInvalid     = "invalid"       // Grade.Invalid names the reason; the episode leaves the denominator
+	OutcomeInvalid     = "invalid"       // Grade.Invalid names the reason; the denominator excludes the episode
 )
 
 // Outcomes lists every outcome in the order of reports.
@@ -37,19 +37,19 @@ func Outcomes() []string {
 		OutcomeOutOfBudget, OutcomeCrashed, OutcomeInvalid}
 }
 
-// First causes of a failure, beside the differences of the universe package.
+// First causes of a failure, in addition to the differences of package task.
 const (
 	CauseNoAnswer     = "no_answer"             // the episode ended before an answer
 	CauseDeclined     = "declined"              // the request can be met
 	CauseUnanswerable = "answered_unanswerable" // gold is declining
-	CauseMisreported  = "misreported"           // a call returned gold, and the answer is something else
+	CauseMisreported  = "misreported"           // a call returned gold, and the answer differs
 	CauseFailedCall   = "answered_failed_call"  // the answer refers to a call that failed
-	CauseTooLong      = "answer_too_long"       // the answer refers to a result that is too long to be read
+	CauseTooLong      = "answer_too_long"       // the answer refers to a result too long to read
 	CauseWrongYes     = "wrong_yes"             // the judgement is wrong: the request cannot be met
 	CauseWrongNo      = "wrong_no"              // the judgement is wrong: the request can be met
 )
 
-// Where calls are compared with right ones (Grade.Check), the cause is the name of the leaderboard's error type.
+// Where calls are compared with right ones (Grade.Check), the cause is the leaderboard's error type.
 
 // Judgements, in the words of Incomplete Conditions: whether the request can be met.
 const (
@@ -57,7 +57,7 @@ const (
 	JudgedNo  = "no"
 )
 
-// Grade is what an episode is worth. Counts are of events in the transcript; Tokens are input and output together;
+// Grade is the result of grading one episode. Counts are of events in the transcript. Tokens sums input and output.
 // CostUSD is in US dollars.
 type Grade struct {
 	Format   string `json:"format"`
@@ -71,28 +71,28 @@ type Grade struct {
 	Trial    int    `json:"trial"`
 
 	Outcome string `json:"outcome"`           // one of the Outcome constants
-	Budget  string `json:"budget,omitempty"`  // what ran out: turns, calls, tokens or wall
-	Message string `json:"message,omitempty"` // of a crash: the first line that the agent's program wrote
+	Budget  string `json:"budget,omitempty"`  // the exhausted budget: turns, calls, tokens or wall
+	Message string `json:"message,omitempty"` // for a crash: the first line that the agent's program wrote
 	Invalid string `json:"invalid,omitempty"` // provider, internal or interrupted
 	Valid   bool   `json:"valid"`             // counts in the denominator
 	Success bool   `json:"success"`           // strictly right
-	// Judged is what an episode that ended with a judgement said of the request: JudgedYes or JudgedNo.
+	// Judged is the judgement that ended the episode: JudgedYes, JudgedNo, or "" if none did.
 	Judged  string `json:"judged,omitempty"`
 	Lenient bool   `json:"lenient"`        // strictly right, or right after extraction from prose
-	Rule    string `json:"rule,omitempty"` // the extraction rule, where only lenient
-	// Cause is the first cause of a failure, "" for successes and invalid episodes: a Cause constant, or a Diff constant
-	// of the universe package.
+	Rule    string `json:"rule,omitempty"` // the extraction rule, if only lenient
+	// Cause is the first cause of a failure, "" for successes and invalid episodes: a Cause constant, or a Diff
+	// constant of package task.
 	Cause string `json:"cause,omitempty"`
-	// Difference is how the answer differs from gold, whatever the cause: a Diff constant of the universe package.
+	// Difference is how the answer differs from gold, whatever the cause: a Diff constant of package task.
 	Difference string `json:"difference,omitempty"`
 	RightSeen  bool   `json:"right_seen,omitempty"` // a call returned gold
-	// Clarification is what the agent did about a value that the request lacks, where somebody was there to be asked: a
-	// Clarify constant.
+	// Clarification is what the agent did about a value that the request lacks, if a user could be asked: a Clarify
+	// constant.
 	Clarification string `json:"clarification,omitempty"`
 
 	Landed    bool `json:"landed,omitempty"`    // a fault changed or refused some call
-	Lookalike bool `json:"lookalike,omitempty"` // trouble that is none showed on some call
-	Hints     int  `json:"hints,omitempty"`     // pieces of advice that the agent was given
+	Lookalike bool `json:"lookalike,omitempty"` // a harmless look-alike of a fault appeared on some call
+	Hints     int  `json:"hints,omitempty"`     // hints that the agent received
 
 	Turns        int     `json:"turns"`
 	Calls        int     `json:"calls"`
@@ -102,34 +102,34 @@ type Grade struct {
 	Tokens       int     `json:"tokens,omitempty"`
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 	Unparsed     int     `json:"unparsed,omitempty"`    // pieces of replies that could not be read
-	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that came back as an error, whoever's mistake it was
+	ToolErrors   int     `json:"tool_errors,omitempty"` // calls that returned an error, whatever caused it
 
-	// Check is there for valid episodes of tasks whose tools cannot be run, but for those that ended with a judgement.
+	// Check is set for valid episodes of tasks whose tools cannot be run, unless they ended with a judgement.
 	Check *Check `json:"check,omitempty"`
 
-	// Calling is there for valid episodes of tasks that have plans and tools that can be run, but for those of the
+	// Calling is set for valid episodes of tasks that have plans and tools that can be run, except those of the
 	// protocol sql and those that ended with a judgement.
 	Calling *Calling `json:"calling,omitempty"`
-	// AST is there for valid episodes that have Check or Calling and whose request can be met.
+	// AST is set for valid episodes that have Check or Calling and whose request can be met.
 	AST *AST `json:"ast,omitempty"`
 	// ErrorClass is one of [ErrorClasses] for failed episodes that have Calling, else "".
 	ErrorClass string `json:"error_class,omitempty"`
-	// How a failed, valid episode went round (NL2API appendix H.1.2). Stuck and StuckSame do not exclude the outcome
-	// out_of_budget; Unclassified is neither stuck nor out of budget.
+	// How a failed, valid episode looped (NL2API appendix H.1.2). Stuck and StuckSame may accompany the outcome
+	// out_of_budget; Unclassified means neither stuck nor out of budget.
 	Stuck        bool `json:"stuck,omitempty"`                // two consecutive calls of one function, as the paper counts
 	StuckSame    bool `json:"stuck_same_arguments,omitempty"` // two such calls with the same arguments too
 	Unclassified bool `json:"unclassified,omitempty"`
 
-	// Reaction is there for valid episodes in which a fault struck.
+	// Reaction is set for valid episodes in which a fault took effect.
 	Reaction *Reaction `json:"reaction,omitempty"`
-	// Failure is there for valid episodes without success.
+	// Failure is set for valid episodes without success.
 	Failure *Failure `json:"failure,omitempty"`
-	// Backup is the number of calls of the shortest way to the answer that was left, of valid episodes in which a tool
-	// failed for good; 0 for others, and where no way was left.
+	// Backup is the number of calls of the shortest remaining way to the answer, for valid episodes in which a tool
+	// failed for good. It is 0 for other episodes, and if no way remained.
 	Backup int `json:"backup,omitempty"`
 
-	// Alarms over nothing, of valid episodes: calls made again though they had gone through, and changes to another way to
-	// the answer though all was well. Declining is in Outcome.
+	// False alarms of valid episodes: retries of calls that went through, and switches to another way to the answer
+	// without need. Outcome covers declining.
 	NeedlessRetries  int `json:"needless_retries,omitempty"`
 	NeedlessSwitches int `json:"needless_switches,omitempty"`
 }
@@ -139,11 +139,11 @@ type episode struct {
 	task *task.Task
 	t    *transcript.Transcript
 	end  *transcript.Event // never nil
-	act  *transcript.Event // the answer, decline or judgement that ended the episode; nil where nothing did
+	act  *transcript.Event // the answer, decline or judgement that ended the episode; nil if none did
 
 	calls    []invocation
 	struck   []bool    // by call: a fault changed or refused it
-	matching *matching // what scoreCalling found; nil where calls cannot be compared with plans
+	matching *matching // set by scoreCalling; nil if calls cannot be compared with plans
 }
 
 // scorer fills its own part of a grade.
@@ -152,7 +152,7 @@ type scorer struct {
 	score func(e *episode, g *Grade) error
 }
 
-// scorers run in this order; each may read what those before it wrote.
+// scorers run in this order; each may read what earlier ones wrote.
 func scorers() []scorer {
 	return []scorer{
 		{"identity", scoreIdentity},
@@ -171,9 +171,9 @@ func scorers() []scorer {
 	}
 }
 
-// Of grades an episode. A transcript without an end counts as interrupted. Where the agent was shown tools under other
-// names, the task's plans are to have those names. Errors are Seatrial's own: a transcript of
-// another task, one that contradicts itself, or gold of a kind that this version cannot judge.
+// Of grades an episode. It treats a transcript without an end as interrupted. If the agent was shown tools under other
+// names, the task's plans must use those names. Errors are Seatrial's own: a transcript of another task, one that
+// contradicts itself, or gold of a kind that this version cannot judge.
 func Of(task *task.Task, t *transcript.Transcript) (Grade, error) {
 	var g Grade
 	e, err := read(task, t)
@@ -188,8 +188,8 @@ func Of(task *task.Task, t *transcript.Transcript) (Grade, error) {
 	return g, nil
 }
 
-// Succeeded gives [Grade.Success] of what [Of] gives, and finds out nothing else: for rewards, which are wanted often.
-// Where it fails, Of fails too.
+// Succeeded returns [Grade.Success] as [Of] does, and computes nothing else: for rewards, which are needed often. It
+// fails where Of fails.
 func Succeeded(task *task.Task, t *transcript.Transcript) (bool, error) {
 	var g Grade
 	e, err := readEnd(task, t)
@@ -212,7 +212,7 @@ func read(task *task.Task, t *transcript.Transcript) (*episode, error) {
 	return e, nil
 }
 
-// readEnd reads how an episode ended, without the calls that led there.
+// readEnd reads how an episode ended, without the preceding calls.
 func readEnd(task *task.Task, t *transcript.Transcript) (*episode, error) {
 	if t.Header.Task != task.ID {
 		return nil, fmt.Errorf("the transcript is of task %q, not of %q", t.Header.Task, task.ID)
@@ -234,7 +234,7 @@ func readEnd(task *task.Task, t *transcript.Transcript) (*episode, error) {
 	if !acted {
 		return e, nil
 	}
-	// The first act ends the episode; what a turn holds after it was never done.
+	// The first act ends the episode; later actions of the turn never ran.
 	for i := range t.Events {
 		if k := t.Events[i].Kind; k == transcript.EventAnswer || k == transcript.EventDecline || k == transcript.EventJudge {
 			e.act = &t.Events[i]
@@ -247,8 +247,8 @@ func readEnd(task *task.Task, t *transcript.Transcript) (*episode, error) {
 	return e, nil
 }
 
-// onFreshWorld gives a task as it stands on a fresh world: with the right answer there, and without what its plans were
-// seen to give on others.
+// onFreshWorld returns a task for a fresh world: with the right answer there, and without the evidence that its plans
+// gathered on other worlds.
 func onFreshWorld(task *task.Task, gold *task.Gold) *task.Task {
 	fresh := *task
 	fresh.Gold = *gold

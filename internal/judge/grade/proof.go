@@ -9,12 +9,12 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// errorDigest begins what stands in place of a digest where a call failed on a neighbour.
+// errorDigest begins the digest of a call that failed on a neighbour.
 const errorDigest = "error:"
 
-// sameResult says whether a call of the agent is proven to give what a call of the plan gave: they are data handles
-// with one statement and one list of values; or they gave the same wherever it is known, and, where they are calls of
-// one function with other values, on neighbours whose rows tell these values apart too.
+// sameResult reports whether a call of the agent provably returned what a call of the plan returned. Either both are
+// data handles with the same statement and the same values; or they returned the same wherever it is known, and, if
+// they are calls of one function with other values, also on neighbours whose rows distinguish these values.
 func (m *matching) sameResult(x, y int) bool {
 	a, g := &m.agent[x], &m.plan[y]
 	if a.gives.Handle != "" && a.gives.Handle == g.gives.Handle {
@@ -23,15 +23,15 @@ func (m *matching) sameResult(x, y int) bool {
 	return a.alike(g) && (!a.otherValues(g) || a.heldApart(m.kind, g))
 }
 
-// alike says whether two calls gave one result, not empty, on the published database, and the same ones on neighbours
-// whose rows tell results apart.
+// alike reports whether two calls returned the same non-empty result on the published database, and the same results on
+// neighbours whose rows distinguish results.
 func (c *invocation) alike(g *invocation) bool {
 	return c.gives.Digest != "" && c.gives.Digest == g.gives.Digest && c.gives.Rows > 0 && g.gives.Rows > 0 &&
 		separated(c.gives.Neighbours, g.gives.Neighbours)
 }
 
-// heldApart says whether the transcript holds what both calls give on neighbours whose rows tell their values apart,
-// and that it is the same, and not nothing.
+// heldApart reports whether the transcript records what both calls return on neighbours whose rows distinguish their
+// values, and whether those results are the same and not empty.
 func (c *invocation) heldApart(plan string, g *invocation) bool {
 	if c.event == nil {
 		return false
@@ -46,8 +46,8 @@ func (c *invocation) heldApart(plan string, g *invocation) bool {
 
 func isErrorDigest(digest string) bool { return digest == "" || strings.HasPrefix(digest, errorDigest) }
 
-// separated says whether the digests on the neighbours that both sides know are the same, and not all alike. A
-// neighbour on which both calls failed proves nothing.
+// separated reports whether the digests on the neighbours that both sides know are the same, and not all equal to each
+// other. A neighbour on which both calls failed proves nothing.
 func separated(a, g []string) bool {
 	first, differ := "", false
 	for i := range min(len(a), len(g)) {
@@ -64,13 +64,13 @@ func separated(a, g []string) bool {
 	return differ
 }
 
-// sameInput says whether two calls that arguments refer to hand over the same: by proof, or because they are the same
-// calls all the way down.
+// sameInput reports whether two calls that arguments refer to pass on the same result: by proof, or because the calls
+// and all calls that they refer to are the same.
 func (m *matching) sameInput(x, y int) bool {
 	return m.sameResult(x, y) || m.planOf[x] == y && m.whole[x]
 }
 
-// sameReferred says whether two references count as equal: they stand for counterparts, or for the same result.
+// sameReferred reports whether two references count as equal: they refer to counterparts, or to the same result.
 func (m *matching) sameReferred(x, y int) bool { return m.counterparts(x, y) || m.sameResult(x, y) }
 
 // countProven counts the slots that are right by proof.
@@ -98,7 +98,7 @@ func (m *matching) countProven() {
 }
 
 // settleStretches finds the stretches of two chains that are the same calls in another order: commutative filters. It
-// changes what counts as right and who is whose counterpart there.
+// updates right and partner for them.
 func (m *matching) settleStretches(right, partner []int) {
 	settled := make([]bool, len(m.agent))
 	for a := range m.agent {
@@ -116,8 +116,8 @@ func (m *matching) settleStretches(right, partner []int) {
 	}
 }
 
-// provenArguments counts the arguments that mean the same in a call and its counterpart. Where both are proven to give
-// the same result and take the same results, arguments of one name mean the same whatever their values.
+// provenArguments counts the arguments that mean the same in a call and its counterpart. If both provably return the
+// same result and take the same results, arguments of one name mean the same whatever their values.
 func (m *matching) provenArguments(a, g int) int {
 	right, shared := 0, 0
 	sameInputs := true
@@ -140,9 +140,9 @@ func (m *matching) provenArguments(a, g int) int {
 	return right
 }
 
-// handsOver says whether two arguments that hold references hand over the same. A reference to a whole result hands
-// over the same as one to its column, where the calls that take them went through: a whole result stands for a column
-// only where it has no other.
+// handsOver reports whether two arguments that contain references pass on the same. A reference to a whole result
+// equals one to its column if the calls that take them went through: a whole result can replace a column only if it has
+// no other column.
 func (m *matching) handsOver(a, g int, v, w any) bool {
 	x, isText := v.(string)
 	y, both := w.(string)
@@ -158,7 +158,7 @@ func (m *matching) handsOver(a, g int, v, w any) bool {
 	return m.equal(a, g, v, w, (*matching).sameInput)
 }
 
-// refers says whether an argument holds a reference.
+// refers reports whether an argument contains a reference.
 func refers(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -176,12 +176,12 @@ func refers(v any) bool {
 	return false
 }
 
-// step is a call of the agent and the call of the plan that stands at the same place of a stretch.
+// step is a call of the agent and the call of the plan at the same position of a stretch.
 type step struct{ agent, plan int }
 
-// stretch walks back from two calls that give the same result, along the argument of that name, as far as the calls
-// before them give the same too, or begin at the same starting table. It gives the calls on the way, from the last to
-// the first, if they are the same calls in another order: those of the agent are the counterparts of those of the plan.
+// stretch walks back from two calls that return the same result, along the argument of that name, while the preceding
+// calls also return the same or both start at the same starting table. It returns the calls on the way, from the last
+// to the first, if they are the same calls in another order: the agent's calls are the counterparts of the plan's.
 func (m *matching) stretch(a, g int, name string) []step {
 	var steps []step
 	for {
@@ -217,8 +217,8 @@ func (m *matching) stretch(a, g int, name string) []step {
 	return steps
 }
 
-// before gives the call whose whole result an argument stands for. fromCall is false where it stands for a starting
-// table, ok where it is a reference to a whole result at all.
+// before returns the call whose whole result an argument refers to. fromCall is false for a starting table. ok reports
+// whether the argument refers to a whole result at all.
 func before(c *invocation, name string) (place int, fromCall, ok bool) {
 	text, isText := c.arguments[name].(string)
 	if !isText {
@@ -232,9 +232,9 @@ func before(c *invocation, name string) (place int, fromCall, ok bool) {
 	return place, fromCall, true
 }
 
-// settleStretch pairs the calls of a stretch anew, each with one of its own function, so that as many arguments as
-// possible are right; that by which each takes the result before it counts as right. Nothing changes where that gains
-// nothing, or where a stretch that was settled before holds one of the calls.
+// settleStretch pairs the calls of a stretch again, each with one of the same function, so that as many arguments as
+// possible are right. The argument by which each takes the preceding result counts as right. It changes nothing if that
+// improves nothing, or if an earlier stretch already contains one of the calls.
 func (m *matching) settleStretch(steps []step, name string, right, partner []int, settled []bool) {
 	if len(steps) == 0 || slices.ContainsFunc(steps, func(s step) bool { return settled[s.agent] }) {
 		return
@@ -257,8 +257,8 @@ func (m *matching) settleStretch(steps []step, name string, right, partner []int
 	}
 }
 
-// gain counts the arguments that are right if two calls of a stretch are paired; it is negative where they call
-// different functions.
+// gain counts the right arguments if two calls of a stretch are paired. It is negative if they call different
+// functions.
 func (m *matching) gain(a, g int, chain string, right []int) int {
 	if m.agent[a].tool != m.plan[g].tool {
 		return -1 << 20
@@ -276,11 +276,11 @@ func (m *matching) gain(a, g int, chain string, right []int) int {
 }
 
 // assign pairs each row with a column so that the sum of the gains is largest (the Hungarian method; Kuhn 1955). gains
-// is square. It gives the column of each row, and the sum.
+// is square. It returns the column of each row, and the sum.
 func assign(gains [][]int) (columns []int, total int) {
 	n := len(gains)
 	rowPrice, columnPrice := make([]int, n+1), make([]int, n+1)
-	rowOf, way := make([]int, n+1), make([]int, n+1) // by column, from 1; column 0 holds the row that seeks one
+	rowOf, way := make([]int, n+1), make([]int, n+1) // by column, from 1; column 0 has the row still to be assigned
 	for row := 1; row <= n; row++ {
 		rowOf[0] = row
 		slack, seen := slices.Repeat([]int{math.MaxInt}, n+1), make([]bool, n+1)

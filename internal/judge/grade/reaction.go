@@ -10,13 +10,13 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Classes of failures after a fault took effect (ToolBench-X tells diagnosis from recovery; the classes are ours).
+// Classes of failures after a fault took effect. ToolBench-X separates diagnosis from recovery; the classes are ours.
 // RULES.md, "Faults", defines each.
 const (
 	ReactionUnnoticed   = "unnoticed"   // the agent went on as if nothing had happened
 	ReactionNoticed     = "noticed"     // it reacted, and no reaction went through
 	ReactionUnfinished  = "unfinished"  // a reaction went through, but the agent did not reach the right result
-	ReactionMisreported = "misreported" // it had the right result, and its answer is something else
+	ReactionMisreported = "misreported" // it saw the right result, and its answer differs
 	ReactionCrashed     = "crashed"     // its program failed
 	ReactionCutOff      = "cut_off"     // its budget ran out before it reacted, or what it wrote could not be read
 )
@@ -27,34 +27,34 @@ func ReactionClasses() []string {
 		ReactionCutOff}
 }
 
-// Reaction is what the agent did after a fault first struck: in the turns after the one in which it did. Counts are of
-// calls but for Waits and Turns; RULES.md, "Faults", says which call counts as what.
+// Reaction is what the agent did in the turns after the one in which a fault first took effect. Counts are of calls,
+// except Waits and Turns. RULES.md, "Faults", defines which call counts as what.
 type Reaction struct {
-	Class string `json:"class,omitempty"` // of a failure of a request that can be met: one of [ReactionClasses]; else ""
-	First string `json:"first"`           // the condition that struck first
-	// Struck counts the calls that a fault changed or refused, from the first on.
+	Class string `json:"class,omitempty"` // one of [ReactionClasses] for failures of feasible requests; else ""
+	First string `json:"first"`           // the condition that took effect first
+	// Struck counts the calls that a fault changed or refused, including the first.
 	Struck      int `json:"struck"`
 	Retries     int `json:"retries,omitempty"`     // the same tool with the same arguments
-	Adaptations int `json:"adaptations,omitempty"` // a tool that was in trouble, with other arguments
-	Switches    int `json:"switches,omitempty"`    // another tool, on another way to the answer or on none
-	Probes      int `json:"probes,omitempty"`      // a tool that helps out, or that something pointed to
+	Adaptations int `json:"adaptations,omitempty"` // a tool that failed before, with other arguments
+	Switches    int `json:"switches,omitempty"`    // another tool, on another way to the answer or on no known way
+	Probes      int `json:"probes,omitempty"`      // a companion tool, or one that a message named
 	Waits       int `json:"waits,omitempty"`       // turns without an act
 	Asks        int `json:"asks,omitempty"`        // questions to the user
-	Turns       int `json:"turns"`                 // after that of the first strike
+	Turns       int `json:"turns"`                 // after the turn of the first effect
 	Calls       int `json:"calls"`                 // in those turns
 }
 
-// Acted says whether the agent did anything about the trouble, giving up aside.
+// Acted reports whether the agent did anything about the fault, apart from giving up.
 func (r *Reaction) Acted() bool {
 	return r.Retries+r.Adaptations+r.Switches+r.Probes+r.Waits+r.Asks > 0
 }
 
-// companions are the tools that environments add to help out where something goes wrong.
+// companions are the tools that environments add for recovery.
 var companions = []string{"get_info", "next_page", "renew_session"}
 
-// What a call means beside those before it.
+// What a call means, given the calls before it.
 const (
-	callFurther    = iota // on the way that the agent goes anyhow
+	callFurther    = iota // continues the agent's current way
 	callRetry             // see Reaction
 	callAdaptation        // see Reaction
 	callSwitch            // see Reaction
@@ -63,22 +63,22 @@ const (
 
 // move is a turn of the agent: the events from its turn event to the next one.
 type move struct {
-	turn        *transcript.Event // nil for what stands before the first
+	turn        *transcript.Event // nil for events before the first turn
 	first, last int               // of its calls: e.calls[first:last]
 	asks        int
-	acts        bool // there is a call, an answer, a decline or a question
+	acts        bool // it contains a call, an answer, a decline or a question
 }
 
 // trail reads an episode turn by turn.
 type trail struct {
 	calls []invocation
-	plans []*task.Plan // the ways to the answer that can be known
+	plans []*task.Plan // the ways to the answer that an agent can know
 
 	moves   []move
 	struck  []bool // by call: a fault changed or refused it
-	landing int    // the move in which a fault first struck; -1 where none did
+	landing int    // the move in which a fault first took effect, or -1
 	first   string // its condition
-	from    int    // the call with which the agent began the way on which it is
+	from    int    // the call with which the agent began its current way
 }
 
 func newTrail(e *episode) *trail {
@@ -108,11 +108,10 @@ func newTrail(e *episode) *trail {
 	return w
 }
 
-// strikes says which calls a fault changed or refused, by their number. Decisions stand before the call that they are
-// of.
+// strikes reports which calls a fault changed or refused, by index. Each decision precedes its call.
 func strikes(t *transcript.Transcript, calls int) []bool {
 	struck := make([]bool, 0, calls)
-	var tools []string // of which the next call is struck
+	var tools []string // whose next call is struck
 	for i := range t.Events {
 		switch ev := &t.Events[i]; {
 		case ev.Kind == transcript.EventDecision && ev.Applied && !harmless(ev):
@@ -125,7 +124,7 @@ func strikes(t *transcript.Transcript, calls int) []bool {
 	return struck
 }
 
-// harmless says whether a decision is of a look-alike: trouble that is none.
+// harmless reports whether a decision belongs to a look-alike, which only resembles a fault.
 func harmless(decision *transcript.Event) bool {
 	var detail struct {
 		Variant string `json:"variant"`
@@ -133,11 +132,11 @@ func harmless(decision *transcript.Event) bool {
 	return len(decision.Detail) > 0 && json.Unmarshal(decision.Detail, &detail) == nil && detail.Variant == "lookalike"
 }
 
-// wentThrough says whether a call gave a result that no fault touched.
+// wentThrough reports whether a call returned a result that no fault touched.
 func (w *trail) wentThrough(i int) bool { return w.calls[i].event.Error == nil && !w.struck[i] }
 
-// read says what the i-th call of the episode means; the calls before start were made in earlier turns, so that the
-// agent knew what came of them.
+// read classifies the i-th call of the episode. Calls before start were made in earlier turns, so the agent knew their
+// results.
 func (w *trail) read(i, start int) int {
 	c := &w.calls[i]
 	if slices.Contains(companions, c.tool) {
@@ -173,9 +172,9 @@ func isUnknown(c *invocation) bool {
 	return c.event.Error != nil && c.event.Error.Code == task.CodeUnknownTool
 }
 
-// goesOn says whether a call belongs to a way on which the agent is: those ways to the answer that share most with the
-// calls that it made in earlier turns, since it last left one. Of a tool that was called before, it is a call that such
-// a way makes and the agent has not made yet.
+// goesOn reports whether a call belongs to the agent's current ways: the ways to the answer that share most with the
+// calls of earlier turns since the agent last switched. For a tool that was called before, the call must be one that
+// such a way makes and the agent has not made yet.
 func (w *trail) goesOn(i, start int) bool {
 	c := &w.calls[i]
 	most := 0
@@ -203,7 +202,7 @@ func (w *trail) goesOn(i, start int) bool {
 	return false
 }
 
-// shared counts the calls of a plan that the agent made, by their tools, from the call with which it began its way to
+// shared counts the plan's calls that the agent made, matched by tool, from the call with which it began its way up to
 // start.
 func (w *trail) shared(plan *task.Plan, start int) int {
 	made := make([]bool, start)
@@ -220,8 +219,8 @@ func (w *trail) shared(plan *task.Plan, start int) int {
 	return n
 }
 
-// fitsCall says whether a call could be that one of a plan: the same arguments with the same literals. What either side
-// refers to is not compared: the agent may write out what the plan refers to.
+// fitsCall reports whether a call could be the given one of a plan: the same arguments with the same literals. It does
+// not compare references on either side, because the agent may write out what the plan refers to.
 func fitsCall(c *invocation, p *task.Call) bool {
 	if c.tool != p.Tool || c.malformed || len(c.arguments) != len(p.Arguments) {
 		return false
@@ -235,9 +234,8 @@ func fitsCall(c *invocation, p *task.Call) bool {
 	return true
 }
 
-// pointedTo says whether something named a tool to the agent, or another tool of a way to the answer on which it
-// stands: a note or an error did, or what stood beside the records of a tool on a way to the answer. Lists of tools
-// that the agent searched for are nothing of the kind.
+// pointedTo reports whether something named a tool to the agent, or another tool of a way to the answer that uses it: a
+// note, an error, or text beside the records of a tool on a way to the answer. Results of tool searches do not count.
 func (w *trail) pointedTo(tool string, start int) bool {
 	if w.named(tool, start) {
 		return true
@@ -270,7 +268,7 @@ func (w *trail) isPlanned(tool string) bool {
 	})
 }
 
-// names says whether a text holds the name, not as a part of a longer one.
+// names reports whether a text contains the name, not as a part of a longer one.
 func names(text, name string) bool {
 	if name == "" {
 		return false
@@ -293,7 +291,7 @@ func inName(b byte) bool {
 	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// scoreReaction says what the agent did after a fault struck, and which alarms it raised over nothing.
+// scoreReaction reports what the agent did after a fault took effect, and which false alarms it raised.
 func scoreReaction(e *episode, g *Grade) error {
 	if !g.Valid {
 		return nil
@@ -308,8 +306,8 @@ func scoreReaction(e *episode, g *Grade) error {
 			}
 		}
 	}
-	begun := false  // something that the agent did about the trouble went through
-	smooth := false // all calls of the last turn that made some went through
+	begun := false  // some reaction to the fault went through
+	smooth := false // all calls of the last turn with calls went through
 	for n := range w.moves {
 		m := &w.moves[n]
 		after := r != nil && n > w.landing
@@ -345,12 +343,12 @@ func scoreReaction(e *episode, g *Grade) error {
 	return nil
 }
 
-// isIdle says whether the agent let a turn pass, and not merely failed to write a call.
+// isIdle reports whether the agent let a turn pass, rather than failed to write a call.
 func (m *move) isIdle() bool {
 	return m.turn == nil || m.turn.Decision == nil || len(m.turn.Decision.Unparsed) == 0
 }
 
-// wasAnswered says whether a call with the same tool and arguments went through in an earlier turn.
+// wasAnswered reports whether a call with the same tool and arguments went through in an earlier turn.
 func (w *trail) wasAnswered(i, start int) bool {
 	for j := range w.calls[:start] {
 		if w.calls[j].tool == w.calls[i].tool && w.wentThrough(j) && sameArguments(&w.calls[j], &w.calls[i]) {
@@ -360,7 +358,7 @@ func (w *trail) wasAnswered(i, start int) bool {
 	return false
 }
 
-// alarm counts a call that answers to trouble where there is none.
+// alarm counts a call that reacts to a problem that does not exist.
 func (g *Grade) alarm(meaning int, smooth, answered bool) {
 	switch {
 	case meaning == callRetry && answered:
@@ -370,7 +368,7 @@ func (g *Grade) alarm(meaning int, smooth, answered bool) {
 	}
 }
 
-// count counts a call, and says whether it is one that may overcome the trouble.
+// count counts a call, and reports whether it may overcome the fault.
 func (r *Reaction) count(meaning int) bool {
 	switch meaning {
 	case callRetry:
@@ -387,7 +385,7 @@ func (r *Reaction) count(meaning int) bool {
 	return true
 }
 
-// classify names the class of a failure: the first of these that applies, the last where none does.
+// classify returns the class of a failure: the first that applies, or the last.
 func classify(g *Grade, begun bool) string {
 	r := g.Reaction
 	gaveUp := g.Outcome == OutcomeDeclined || g.Outcome == OutcomeSilent

@@ -18,7 +18,7 @@ func scoreIdentity(e *episode, g *Grade) error {
 	return nil
 }
 
-// scoreEffort counts turns, calls, tokens, cost, and what went wrong on the way.
+// scoreEffort counts turns, calls, tokens, cost, and errors during the episode.
 func scoreEffort(e *episode, g *Grade) error {
 	var usage task.Usage
 	for i := range e.t.Events {
@@ -39,14 +39,14 @@ func scoreEffort(e *episode, g *Grade) error {
 		}
 	}
 	if e.end.Usage != nil {
-		usage = *e.end.Usage // of the whole episode: requests that led to no turn are in it too
+		usage = *e.end.Usage // of the whole episode, including requests that led to no turn
 	}
 	g.InputTokens, g.OutputTokens, g.CostUSD = usage.InputTokens, usage.OutputTokens, usage.CostUSD
 	g.Tokens = usage.InputTokens + usage.OutputTokens
 	return nil
 }
 
-// scoreConditions says what conditions did to calls, and how often the agent was given advice.
+// scoreConditions reports what conditions did to calls, and how many hints the agent received.
 func scoreConditions(e *episode, g *Grade) error {
 	for i := range e.t.Events {
 		switch ev := &e.t.Events[i]; {
@@ -74,19 +74,19 @@ func scoreEvidence(e *episode, g *Grade) error {
 	return nil
 }
 
-// gaveGold says whether a call returned gold. Of one that a fault touched, what the agent saw decides alone: digests
-// are of what the tool returned before.
+// gaveGold reports whether a call returned gold. If a fault touched the call, only what the agent saw counts, because
+// digests are of what the tool returned before the fault.
 func (e *episode) gaveGold(ev *transcript.Event, digests []string, struck bool) bool {
 	if ev.Error != nil {
 		return false
 	}
-	// Of a data handle that nobody read, the agent saw no row: its digest alone says what it gives.
+	// The agent saw no row of a data handle that was never read: only the digest identifies its result.
 	unread := ev.Handle != "" && len(ev.Content) > 0 && ev.Content[0] == '{'
 	return !struck && ev.Digest != "" && slices.Contains(digests, ev.Digest) ||
 		len(ev.Content) > 0 && !unread && e.task.Gold.Accepts(task.Answer{JSON: ev.Content}).Strict
 }
 
-// scoreOutcome decides what came of the episode.
+// scoreOutcome determines the outcome of the episode.
 func scoreOutcome(e *episode, g *Grade) error {
 	g.Valid = transcript.Valid(e.end.End)
 	if e.task.Gold.Expected != nil && g.Valid && e.end.End != transcript.EndJudged {
@@ -188,7 +188,7 @@ func unknownGold(e *episode) error {
 // maxMessage bounds the line of a crash that a grade keeps.
 const maxMessage = 200
 
-// firstLine returns the first line of a text that is not blank.
+// firstLine returns the first non-blank line of a text.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -201,7 +201,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-// refersToFailure says whether the answer is a reference to a call that failed.
+// refersToFailure reports whether the answer is a reference to a call that failed.
 func (e *episode) refersToFailure() bool {
 	var text string
 	if e.act == nil || e.act.Result != nil || json.Unmarshal(e.act.Answer, &text) != nil {
@@ -217,7 +217,7 @@ func (e *episode) refersToFailure() bool {
 	return failed
 }
 
-// scoreCause names the first cause of a failure.
+// scoreCause sets the first cause of a failure.
 func scoreCause(e *episode, g *Grade) error {
 	if g.Check != nil && g.Check.Error != "" {
 		g.Cause = g.Check.Error

@@ -9,24 +9,24 @@ import (
 	"github.com/seatrial/seatrial/internal/task"
 )
 
-// Spelling is a call whose values are not those of a call of a plan and which gave the same wherever it is known.
-// Whether it is another spelling of that call only neighbours can tell whose rows tell the values apart:
+// Spelling is a call whose values differ from those of a plan's call but which returned the same wherever it is known.
+// Only neighbours whose rows distinguish the values can show whether it is another spelling of that call:
 // [transcript.Event.Separated].
 type Spelling struct {
-	Event int     // the place of the call's event in the transcript
+	Event int     // the index of the call's event in the transcript
 	Plan  string  // the kind of the plan
 	Call  string  // the label of the plan's call
 	Pairs []Other // the values that differ, by argument
 }
 
-// Other is a value of the plan and the one that stands in its place.
+// Other is a value of the plan and the agent's value in its place.
 type Other struct{ Planned, Own task.Value }
 
-// maxSpellings bounds how many calls of one episode are worth asking about.
+// maxSpellings bounds how many calls of one episode are checked.
 const maxSpellings = 32
 
-// Spellings lists the calls of an episode that have to be held apart from calls of the task's plans, in the order of
-// plans, then of the episode's calls. The task is the one of [Of].
+// Spellings lists the calls of an episode that must be separated from calls of the task's plans, in the order of plans,
+// then of the episode's calls. The task is the one given to [Of].
 func Spellings(tk *task.Task, t *transcript.Transcript) ([]Spelling, error) {
 	if t.Header.Protocol == protocolSQL || tk.Gold.Kind == task.GoldDecline {
 		return nil, nil
@@ -58,7 +58,8 @@ func Spellings(tk *task.Task, t *transcript.Transcript) ([]Spelling, error) {
 	return list, nil
 }
 
-// otherValues says whether two calls of one function have an argument of one name with other values, references aside.
+// otherValues reports whether two calls of one function have different values for an argument of the same name,
+// references aside.
 func (c *invocation) otherValues(g *invocation) bool {
 	if c.tool != g.tool {
 		return false
@@ -80,7 +81,7 @@ func sameValue(v, w any) bool {
 	return reflect.DeepEqual(v, w)
 }
 
-// others adds the values that differ, place by place where both sides are lists of one length.
+// others appends the values that differ, element by element if both sides are lists of one length.
 func others(list []Other, planned, own any) []Other {
 	if sameValue(planned, own) || refers(planned) || refers(own) {
 		return list

@@ -52,7 +52,7 @@ type Reader struct {
 	code   bool
 	Strict bool
 	Cut    bool   // the text was cut at its end: brackets that are missing there are an error
-	Open   []byte // closing brackets still to come
+	Open   []byte // closing brackets still expected
 	Notes  []task.Unparse
 }
 
@@ -300,7 +300,7 @@ func (v *Reader) list(opening, closing byte) (Node, error) {
 	return v.elements(opening == '(', closing)
 }
 
-// elements reads values up to a closing bracket that is pushed already.
+// elements reads values up to a closing bracket that was already pushed.
 func (v *Reader) elements(tuple bool, closing byte) (Node, error) {
 	n := Node{Kind: List}
 	commas := 0
@@ -326,7 +326,7 @@ func (v *Reader) elements(tuple bool, closing byte) (Node, error) {
 		}
 	}
 	if tuple && len(n.Items) == 1 && commas == 0 {
-		return n.Items[0], nil // parentheses around one value are no tuple
+		return n.Items[0], nil // parentheses around one value do not make a tuple
 	}
 	return n, nil
 }
@@ -514,7 +514,7 @@ var quotes = []struct {
 	{`<escape>`, []string{`<escape>`}}, // FunctionGemma
 }
 
-// QuoteOf returns the closing quotes of the quote with which rest begins, or nil.
+// QuoteOf returns the closing quotes that match the quote with which rest begins, or nil.
 func QuoteOf(rest string) []string {
 	if rest == "" || rest[0] != '"' && rest[0] != '\'' && rest[0] != '<' && rest[0] != 0xe2 {
 		return nil

@@ -19,13 +19,13 @@ type entry[K comparable, V any] struct {
 	weight int
 }
 
-// New returns an empty cache whose values weigh at most bound together, and heaviest each. evicted, if it is not nil,
-// is called with every value that leaves the cache.
+// New returns an empty cache whose values weigh at most bound in total, and at most heaviest each. If evicted is not
+// nil, the cache calls it with every value that leaves.
 func New[K comparable, V any](bound, heaviest int, evicted func(K, V)) *Cache[K, V] {
 	return &Cache[K, V]{bound: bound, heaviest: heaviest, evicted: evicted, entries: map[K]*list.Element{}}
 }
 
-// Get returns the value of a key and makes it the newest; the zero value if there is none.
+// Get returns the value of a key and makes it the newest, or the zero value if the key is absent.
 func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	at := c.entries[key]
 	if at == nil {
@@ -35,8 +35,8 @@ func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	return at.Value.(*entry[K, V]).value, true
 }
 
-// Put adds a value as the newest and evicts the oldest until the bound is met. It reports whether the value was added:
-// a key keeps its first value, and a value that is too heavy would drive out all others.
+// Put adds a value as the newest and evicts the oldest until the cache is within its bound. It reports whether it added
+// the value: a key keeps its first value, and a value that is too heavy would evict all others.
 func (c *Cache[K, V]) Put(key K, value V, weight int) bool {
 	if weight > c.heaviest || c.entries[key] != nil {
 		return false
